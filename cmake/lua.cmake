@@ -1,0 +1,1 @@
+# One Lua C module an ABI: kubelua/core.so for each Lua that is there.

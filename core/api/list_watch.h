@@ -1,0 +1,130 @@
+/*
+ * list_watch.h - one resource, scope and selection of a server, read as a
+ * sequence of items: paged LIST, WATCH and streaming list alike. A table of
+ * functions, so that a reflector can be run against scripted ones.
+ */
+#ifndef KL_API_LIST_WATCH_H
+#define KL_API_LIST_WATCH_H
+
+#include "base/cancel.h"
+#include "kubelua/client.h"
+#include "kubelua/object.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct kl__list_watch kl__list_watch;
+
+typedef struct kl__list_params {
+    const char *resource_version;       /* NULL: the parameter is left out */
+    const char *resource_version_match; /* "NotOlderThan", "Exact" or NULL */
+    const char *continue_token;         /* NULL or "": the first page */
+    int limit;                          /* 0: no paging */
+} kl__list_params;
+
+typedef struct kl__watch_params {
+    const char *resource_version; /* NULL or "": with send_initial_events only */
+    bool send_initial_events;     /* a streaming list: NotOlderThan is added */
+    int timeout_seconds;
+    bool fresh_connection;
+} kl__watch_params;
+
+typedef enum kl__item_type {
+    KL__ITEM_OBJECT,   /* of a list */
+    KL__ITEM_PAGE,     /* a page's end: version, continue_token */
+    KL__ITEM_ADDED,
+    KL__ITEM_MODIFIED,
+    KL__ITEM_DELETED,
+    KL__ITEM_BOOKMARK, /* version, initial_events_end; no object */
+    KL__ITEM_END       /* the watch ended cleanly */
+} kl__item_type;
+
+/* Filled by `next`. The caller owns `object` (a reference) and
+ * `continue_token` (kl__free), and takes them out or clears the item. */
+typedef struct kl__item {
+    kl__item_type type;
+    kl_object *object;
+    char *continue_token;     /* "" or NULL: the last page */
+    char version[64];         /* "" if the server sent none */
+    bool initial_events_end;
+} kl__item;
+
+void kl__item_clear(kl__item *item);
+
+typedef struct kl__list_watch_ops {
+    kl_code (*resolve)(kl__list_watch *source, kl__cancel *cancel,
+                       kl_error *err);
+    kl_code (*list)(kl__list_watch *source, const kl__list_params *params,
+                    kl__cancel *cancel, kl_error *err);
+    kl_code (*watch)(kl__list_watch *source, const kl__watch_params *params,
+                     kl__cancel *cancel, kl_error *err);
+    kl_code (*next)(kl__list_watch *source, kl__item *item, int64_t timeout_ms,
+                    kl__cancel *cancel, kl_error *err);
+    int64_t (*silence_ms)(kl__list_watch *source);
+    char *(*take_continue)(kl__list_watch *source);
+    void (*end)(kl__list_watch *source);
+    void (*free)(kl__list_watch *source);
+} kl__list_watch_ops;
+
+/* First member of every kind. */
+struct kl__list_watch {
+    const kl__list_watch_ops *ops;
+};
+
+typedef struct kl__list_watch_options {
+    const char *resource;   /* as typed */
+    const char *name_space; /* NULL: all */
+    const char *labels;
+    const char *fields;
+    bool keep_managed_fields;
+} kl__list_watch_options;
+
+/* Over HTTP, through the client (one more reference is taken). Strings are
+ * copied. Owned by the caller, one thread at a time but for silence_ms. */
+kl__list_watch *kl__list_watch_new(kl_client *client,
+                                   const kl__list_watch_options *options,
+                                   kl_error *err);
+
+/* Finds the resource by discovery, anew each time that it is called; `list` and
+ * `watch` need it done once. KL_EUNKNOWN_KIND, or as kl__client_open. */
+kl_code kl__list_watch_resolve(kl__list_watch *source, kl__cancel *cancel,
+                               kl_error *err);
+
+/*
+ * Begin a page, or a watch: send the request and wait for its head (at most
+ * 30 s for a list or watch to be answered: then KL_ETIMEOUT). HTTP errors are
+ * codes: kl__status_error. An earlier transfer is ended first.
+ */
+kl_code kl__list_watch_list(kl__list_watch *source,
+                            const kl__list_params *params, kl__cancel *cancel,
+                            kl_error *err);
+kl_code kl__list_watch_watch(kl__list_watch *source,
+                             const kl__watch_params *params,
+                             kl__cancel *cancel, kl_error *err);
+
+/*
+ * The next item. KL_ETIMEOUT after timeout_ms (< 0: none) without one: call
+ * again or not. An ERROR event is its Status's code (KL_EGONE, ...); a stream
+ * that breaks off is KL_EUNAVAILABLE, in the middle of a frame too; rubbish is
+ * KL_EPARSE. An object without a name, or of another kind (a Table), is
+ * KL_EPARSE: nothing is skipped silently. After an error, call `end`.
+ */
+kl_code kl__list_watch_next(kl__list_watch *source, kl__item *item,
+                            int64_t timeout_ms, kl__cancel *cancel,
+                            kl_error *err);
+
+/* Milliseconds since the last byte of the transfer at hand came in; -1: no
+ * transfer. Thread-safe. */
+int64_t kl__list_watch_silence_ms(kl__list_watch *source);
+
+/* After a KL_EGONE of `list` or `next` on a later page: the token that the
+ * server offers to go on inconsistently; owned by the caller, NULL: none. */
+char *kl__list_watch_take_continue(kl__list_watch *source);
+
+/* Ends the transfer at hand, if any. */
+void kl__list_watch_end(kl__list_watch *source);
+
+/* Ends it and frees the source; NULL is fine. */
+void kl__list_watch_free(kl__list_watch *source);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * buf.h - a growable run of bytes. Failing to grow sticks: append as much as
+ * you like and look at `failed` once, at the end.
+ */
+#ifndef KL_BASE_BUF_H
+#define KL_BASE_BUF_H
+
+#include "kubelua/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct kl__buf {
+    char *bytes; /* NUL terminated once anything was appended; else NULL */
+    size_t length;
+    size_t capacity;
+    bool failed;
+} kl__buf;
+
+/* A zeroed kl__buf is empty and valid. Frees the bytes and zeroes it. */
+void kl__buf_deinit(kl__buf *buf);
+
+/* Forgets the bytes, keeps the memory. */
+void kl__buf_reset(kl__buf *buf);
+
+/* Room for `extra` more bytes (and a NUL); NULL when out of memory, else where
+ * to write them. Add to `length` what was written. */
+char *kl__buf_reserve(kl__buf *buf, size_t extra);
+
+void kl__buf_append(kl__buf *buf, const void *bytes, size_t length);
+void kl__buf_puts(kl__buf *buf, const char *text);
+void kl__buf_putc(kl__buf *buf, char byte);
+void kl__buf_printf(kl__buf *buf, const char *format, ...) KL_PRINTF(2, 3);
+
+/* Drops the first `length` bytes. */
+void kl__buf_consume(kl__buf *buf, size_t length);
+
+/* The NUL-terminated bytes (an empty one gives ""), which the caller now owns;
+ * NULL when out of memory. The buffer is empty afterwards. */
+char *kl__buf_take(kl__buf *buf, size_t *length);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * cancel.c - see cancel.h.
+ */
+#include "base/cancel.h"
+
+void kl__cancel_init(kl__cancel *cancel)
+{
+    kl__mutex_init(&cancel->mutex, KL__RANK_CANCEL);
+    kl__list_init(&cancel->hooks);
+    atomic_init(&cancel->fired, false);
+}
+
+void kl__cancel_deinit(kl__cancel *cancel)
+{
+    kl__mutex_deinit(&cancel->mutex);
+}
+
+void kl__cancel_fire(kl__cancel *cancel)
+{
+    kl__mutex_lock(&cancel->mutex);
+    atomic_store(&cancel->fired, true);
+    for (kl__list *node = cancel->hooks.next; node != &cancel->hooks;
+         node = node->next) {
+        kl__cancel_hook *hook = KL__CONTAINER(node, kl__cancel_hook, node);
+
+        hook->wake(hook->arg);
+    }
+    kl__mutex_unlock(&cancel->mutex);
+}
+
+bool kl__cancel_fired(const kl__cancel *cancel)
+{
+    return cancel != NULL && atomic_load(&cancel->fired);
+}
+
+bool kl__cancel_add(kl__cancel *cancel, kl__cancel_hook *hook)
+{
+    bool fired;
+
+    kl__list_init(&hook->node);
+    if (cancel == NULL) {
+        return true;
+    }
+    kl__mutex_lock(&cancel->mutex);
+    fired = atomic_load(&cancel->fired);
+    if (!fired) {
+        kl__list_append(&cancel->hooks, &hook->node);
+    }
+    kl__mutex_unlock(&cancel->mutex);
+    return !fired;
+}
+
+void kl__cancel_remove(kl__cancel *cancel, kl__cancel_hook *hook)
+{
+    if (cancel == NULL) {
+        return;
+    }
+    kl__mutex_lock(&cancel->mutex);
+    kl__list_remove(&hook->node);
+    kl__mutex_unlock(&cancel->mutex);
+}

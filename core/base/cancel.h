@@ -1,0 +1,45 @@
+/*
+ * cancel.h - how a blocking call of another thread is ended: a token that is
+ * fired once, and that wakes whoever waits.
+ */
+#ifndef KL_BASE_CANCEL_H
+#define KL_BASE_CANCEL_H
+
+#include "base/list.h"
+#include "base/thread.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+typedef struct kl__cancel {
+    kl__mutex mutex; /* rank CANCEL; guards hooks */
+    kl__list hooks;
+    atomic_bool fired; /* set under the mutex; read anywhere */
+} kl__cancel;
+
+/* What a waiter hangs into the token while it waits. `wake` runs on the firing
+ * thread with the token's mutex held: lock the waiter's mutex, broadcast its
+ * condition, unlock; nothing else. */
+typedef struct kl__cancel_hook {
+    kl__list node;
+    void (*wake)(void *arg);
+    void *arg;
+} kl__cancel_hook;
+
+void kl__cancel_init(kl__cancel *cancel);
+void kl__cancel_deinit(kl__cancel *cancel);
+
+/* Fires it, for good. Thread-safe. */
+void kl__cancel_fire(kl__cancel *cancel);
+
+/* Whether it was fired; a NULL token never is. Thread-safe. */
+bool kl__cancel_fired(const kl__cancel *cancel);
+
+/* Hangs the hook in (a NULL token: nothing happens). False: already fired, and
+ * the hook is not in. Take no mutex of rank CANCEL or above before it. */
+bool kl__cancel_add(kl__cancel *cancel, kl__cancel_hook *hook);
+
+/* Takes it out; afterwards `wake` neither runs nor will run. */
+void kl__cancel_remove(kl__cancel *cancel, kl__cancel_hook *hook);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * log.c - hands lines to the host's function, one at a time.
+ */
+#include "kubelua/log.h"
+
+#include "base/thread.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+enum { LINE_SIZE = 2048 };
+
+/* Guards the three below; rank LOG: held while the host's function runs. */
+static kl__mutex mutex = {PTHREAD_MUTEX_INITIALIZER, KL__RANK_LOG};
+static kl_log_fn sink;
+static void *sink_context;
+/* Written under the mutex, read without it to drop lines early: relaxed, as a
+ * line more or less at the moment of a change does not matter. */
+static atomic_int threshold = KL_LOG_OFF;
+
+void kl_set_log(kl_log_fn fn, void *context, kl_log_level level)
+{
+    kl__mutex_lock(&mutex);
+    sink = fn;
+    sink_context = context;
+    atomic_store_explicit(&threshold, fn != NULL ? (int)level : KL_LOG_OFF,
+                          memory_order_relaxed);
+    kl__mutex_unlock(&mutex);
+}
+
+void kl_log(kl_log_level level, const char *format, ...)
+{
+    char line[LINE_SIZE];
+    va_list args;
+
+    if ((int)level < atomic_load_explicit(&threshold, memory_order_relaxed)) {
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    kl__mutex_lock(&mutex);
+    if (sink != NULL) {
+        sink(sink_context, level, line);
+    }
+    kl__mutex_unlock(&mutex);
+}

@@ -1,0 +1,150 @@
+/*
+ * map.c - see map.h.
+ */
+#include "base/map.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+enum { FIRST_CAPACITY = 16 };
+
+/* FNV-1a, folded: keys are names out of a cluster, short and mostly ASCII. */
+static uint32_t hash_of(const char *key, size_t length)
+{
+    uint64_t hash = 14695981039346656037ULL;
+
+    for (size_t i = 0; i < length; i++) {
+        hash = (hash ^ (unsigned char)key[i]) * 1099511628211ULL;
+    }
+    return (uint32_t)(hash ^ (hash >> 32));
+}
+
+/* The slot of the key, or the free one where it belongs. */
+static size_t find(const kl__map *map, const char *key, size_t length,
+                   uint32_t hash)
+{
+    size_t mask = map->capacity - 1;
+    size_t i = hash & mask;
+
+    while (map->slots[i].key != NULL) {
+        const kl__map_slot *slot = &map->slots[i];
+
+        if (slot->hash == hash && slot->length == length &&
+            memcmp(slot->key, key, length) == 0) {
+            break;
+        }
+        i = (i + 1) & mask;
+    }
+    return i;
+}
+
+void kl__map_deinit(kl__map *map)
+{
+    kl__free(map->slots);
+    *map = (kl__map){0};
+}
+
+void *kl__map_get_n(const kl__map *map, const char *key, size_t length)
+{
+    if (map->count == 0) {
+        return NULL;
+    }
+    return map->slots[find(map, key, length, hash_of(key, length))].value;
+}
+
+void *kl__map_get(const kl__map *map, const char *key)
+{
+    return kl__map_get_n(map, key, strlen(key));
+}
+
+bool kl__map_reserve(kl__map *map, size_t extra)
+{
+    size_t capacity = map->capacity != 0 ? map->capacity : FIRST_CAPACITY;
+    kl__map bigger;
+
+    while (capacity / 4 * 3 < map->count + extra) {
+        capacity *= 2;
+    }
+    if (capacity == map->capacity) {
+        return true;
+    }
+    bigger = (kl__map){kl__calloc(capacity, sizeof(kl__map_slot)), capacity,
+                       map->count};
+    if (bigger.slots == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < map->capacity; i++) {
+        const kl__map_slot *slot = &map->slots[i];
+
+        if (slot->key != NULL) {
+            bigger.slots[find(&bigger, slot->key, slot->length, slot->hash)] =
+                *slot;
+        }
+    }
+    kl__free(map->slots);
+    *map = bigger;
+    return true;
+}
+
+bool kl__map_put(kl__map *map, const char *key, void *value, void **old)
+{
+    size_t length = strlen(key);
+    uint32_t hash = hash_of(key, length);
+    kl__map_slot *slot;
+
+    if (!kl__map_reserve(map, 1)) {
+        return false;
+    }
+    slot = &map->slots[find(map, key, length, hash)];
+    if (old != NULL) {
+        *old = slot->value;
+    }
+    if (slot->key == NULL) {
+        map->count++;
+    }
+    *slot = (kl__map_slot){key, value, hash, (uint32_t)length};
+    return true;
+}
+
+void *kl__map_remove(kl__map *map, const char *key)
+{
+    size_t length = strlen(key);
+    size_t mask = map->capacity - 1;
+    size_t hole;
+    void *value;
+
+    if (map->count == 0) {
+        return NULL;
+    }
+    hole = find(map, key, length, hash_of(key, length));
+    value = map->slots[hole].value;
+    if (map->slots[hole].key == NULL) {
+        return NULL;
+    }
+    map->count--;
+    for (size_t i = (hole + 1) & mask; map->slots[i].key != NULL;
+         i = (i + 1) & mask) {
+        /* A slot may move back into the hole unless its home lies between. */
+        size_t home = map->slots[i].hash & mask;
+
+        if (((i - home) & mask) >= ((i - hole) & mask)) {
+            map->slots[hole] = map->slots[i];
+            hole = i;
+        }
+    }
+    map->slots[hole] = (kl__map_slot){0};
+    return value;
+}
+
+const kl__map_slot *kl__map_next(const kl__map *map, size_t *cursor)
+{
+    while (*cursor < map->capacity) {
+        const kl__map_slot *slot = &map->slots[(*cursor)++];
+
+        if (slot->key != NULL) {
+            return slot;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,49 @@
+/*
+ * map.h - a hash table from strings to pointers. Keys are borrowed: whoever
+ * puts a key keeps it alive and unchanged while it is in the map, usually
+ * because the value holds it. Not thread-safe.
+ */
+#ifndef KL_BASE_MAP_H
+#define KL_BASE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct kl__map_slot {
+    const char *key; /* NULL: free */
+    void *value;
+    uint32_t hash;
+    uint32_t length;
+} kl__map_slot;
+
+/* A zeroed map is empty and valid. Open addressing, linear probing, deletion by
+ * shifting back: no tombstones, load at most 3/4. */
+typedef struct kl__map {
+    kl__map_slot *slots;
+    size_t capacity; /* 0 or a power of two */
+    size_t count;
+} kl__map;
+
+/* Frees the table, not keys or values; zeroes the map. */
+void kl__map_deinit(kl__map *map);
+
+/* The value of a key, or NULL. */
+void *kl__map_get(const kl__map *map, const char *key);
+void *kl__map_get_n(const kl__map *map, const char *key, size_t length);
+
+/* Makes room so that the next `extra` puts of new keys cannot fail. */
+bool kl__map_reserve(kl__map *map, size_t extra);
+
+/* Sets a key's value (not NULL), replacing the key pointer too. `old` (may be
+ * NULL) gets the former value or NULL. False: out of memory, map unchanged. */
+bool kl__map_put(kl__map *map, const char *key, void *value, void **old);
+
+/* Removes a key and returns its value, or NULL. Never allocates. */
+void *kl__map_remove(kl__map *map, const char *key);
+
+/* Goes through all slots in no order: start *cursor at 0; NULL at the end. The
+ * map must not change meanwhile. */
+const kl__map_slot *kl__map_next(const kl__map *map, size_t *cursor);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * str.h - the few string calls that allocate.
+ */
+#ifndef KL_BASE_STR_H
+#define KL_BASE_STR_H
+
+#include "kubelua/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Copies, owned by the caller (kl__free); NULL when out of memory. A NULL text
+ * gives NULL as well: use only where NULL means absent. */
+char *kl__strdup(const char *text);
+char *kl__strndup(const char *text, size_t length);
+
+/* A formatted string, owned by the caller; NULL when out of memory. */
+char *kl__strprintf(const char *format, ...) KL_PRINTF(1, 2);
+
+/* Equality where NULL equals NULL alone. */
+bool kl__streq(const char *a, const char *b);
+
+/* Overwrites secrets so that the compiler cannot drop it. */
+void kl__wipe(void *bytes, size_t length);
+
+#endif

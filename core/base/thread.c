@@ -1,0 +1,221 @@
+/*
+ * thread.c - see thread.h.
+ */
+#include "base/thread.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#ifndef NDEBUG
+/* The ranks that this thread holds, lowest first. */
+static _Thread_local kl__rank held[16];
+static _Thread_local int held_count;
+
+static void note_lock(const kl__mutex *mutex)
+{
+    if (held_count > 0 && held[held_count - 1] >= mutex->rank) {
+        abort(); /* a broken lock order is a broken invariant */
+    }
+    if (held_count == (int)(sizeof(held) / sizeof(held[0]))) {
+        abort();
+    }
+    held[held_count++] = mutex->rank;
+}
+
+static void note_unlock(const kl__mutex *mutex)
+{
+    int i = held_count - 1;
+
+    while (i >= 0 && held[i] != mutex->rank) {
+        i--;
+    }
+    if (i < 0) {
+        abort();
+    }
+    memmove(&held[i], &held[i + 1],
+            (size_t)(held_count - i - 1) * sizeof(held[0]));
+    held_count--;
+}
+#else
+static void note_lock(const kl__mutex *mutex)
+{
+    (void)mutex;
+}
+
+static void note_unlock(const kl__mutex *mutex)
+{
+    (void)mutex;
+}
+#endif
+
+/* A pthread call that cannot fail on valid arguments. */
+static void must(int status)
+{
+    if (status != 0) {
+        abort();
+    }
+}
+
+void kl__mutex_init(kl__mutex *mutex, kl__rank rank)
+{
+    mutex->rank = rank;
+    must(pthread_mutex_init(&mutex->native, NULL));
+}
+
+void kl__mutex_deinit(kl__mutex *mutex)
+{
+    must(pthread_mutex_destroy(&mutex->native));
+}
+
+void kl__mutex_lock(kl__mutex *mutex)
+{
+    note_lock(mutex);
+    must(pthread_mutex_lock(&mutex->native));
+}
+
+void kl__mutex_unlock(kl__mutex *mutex)
+{
+    note_unlock(mutex);
+    must(pthread_mutex_unlock(&mutex->native));
+}
+
+void kl__cond_init(kl__cond *cond)
+{
+    pthread_condattr_t attributes;
+
+    must(pthread_condattr_init(&attributes));
+    must(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC));
+    must(pthread_cond_init(&cond->native, &attributes));
+    must(pthread_condattr_destroy(&attributes));
+}
+
+void kl__cond_deinit(kl__cond *cond)
+{
+    must(pthread_cond_destroy(&cond->native));
+}
+
+void kl__cond_signal(kl__cond *cond)
+{
+    must(pthread_cond_signal(&cond->native));
+}
+
+void kl__cond_broadcast(kl__cond *cond)
+{
+    must(pthread_cond_broadcast(&cond->native));
+}
+
+bool kl__cond_wait(kl__cond *cond, kl__mutex *mutex, int64_t deadline_ms)
+{
+    struct timespec until;
+    int status;
+
+    if (deadline_ms < 0) {
+        must(pthread_cond_wait(&cond->native, &mutex->native));
+        return true;
+    }
+    until.tv_sec = (time_t)(deadline_ms / 1000);
+    until.tv_nsec = (long)(deadline_ms % 1000) * 1000000L;
+    status = pthread_cond_timedwait(&cond->native, &mutex->native, &until);
+    if (status != 0 && status != ETIMEDOUT) {
+        abort();
+    }
+    return status == 0;
+}
+
+typedef struct start_arg {
+    void *(*entry)(void *);
+    void *arg;
+    char name[16];
+} start_arg;
+
+static void *run(void *arg)
+{
+    start_arg start = *(start_arg *)arg;
+    void *result;
+
+    kl__free(arg);
+    pthread_setname_np(pthread_self(), start.name);
+    result = start.entry(start.arg);
+    kl__live_add(KL_LIVE_THREAD, -1);
+    return result;
+}
+
+kl_code kl__thread_start(kl__thread *thread, const char *name,
+                         void *(*entry)(void *), void *arg, kl_error *err)
+{
+    start_arg *start = kl__calloc(1, sizeof(*start));
+    sigset_t blocked, before;
+    int status;
+
+    if (start == NULL) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a thread");
+    }
+    start->entry = entry;
+    start->arg = arg;
+    strncpy(start->name, name, sizeof(start->name) - 1);
+    sigfillset(&blocked);
+    sigdelset(&blocked, SIGILL);
+    sigdelset(&blocked, SIGFPE);
+    sigdelset(&blocked, SIGSEGV);
+    sigdelset(&blocked, SIGBUS);
+    must(pthread_sigmask(SIG_SETMASK, &blocked, &before));
+    kl__live_add(KL_LIVE_THREAD, 1);
+    status = pthread_create(&thread->native, NULL, run, start);
+    must(pthread_sigmask(SIG_SETMASK, &before, NULL));
+    if (status != 0) {
+        kl__live_add(KL_LIVE_THREAD, -1);
+        kl__free(start);
+        return kl_error_set(err, KL_EIO,
+                            "cannot start thread %s: %s; raise the limit on "
+                            "processes (ulimit -u, pids.max)",
+                            name, strerror(status));
+    }
+    return KL_OK;
+}
+
+void kl__thread_join(kl__thread *thread)
+{
+    must(pthread_join(thread->native, NULL));
+}
+
+void kl__thread_detach(kl__thread *thread)
+{
+    must(pthread_detach(thread->native));
+}
+
+bool kl__thread_is_self(const kl__thread *thread)
+{
+    return pthread_equal(thread->native, pthread_self()) != 0;
+}
+
+/* Relaxed: set in a child that has one thread. */
+static atomic_bool forked;
+
+static void in_child(void)
+{
+    atomic_store_explicit(&forked, true, memory_order_relaxed);
+}
+
+static void watch_fork(void)
+{
+    must(pthread_atfork(NULL, NULL, in_child));
+}
+
+kl_code kl__check_process(kl_error *err)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    must(pthread_once(&once, watch_fork));
+    if (!atomic_load_explicit(&forked, memory_order_relaxed)) {
+        return KL_OK;
+    }
+    return kl_error_set(err, KL_EFORKED,
+                        "kubelua was in use before fork(); its threads do not "
+                        "exist in the child: connect after the fork");
+}

@@ -1,0 +1,72 @@
+/*
+ * thread.h - ranked mutexes, conditions and threads that keep out of their
+ * host's way. Debug builds abort when a mutex is taken against its rank.
+ */
+#ifndef KL_BASE_THREAD_H
+#define KL_BASE_THREAD_H
+
+#include "kubelua/error.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A thread takes mutexes in rising rank only; equal ranks never nest. */
+typedef enum kl__rank {
+    KL__RANK_LIFECYCLE = 10,
+    KL__RANK_CANCEL = 15, /* wakes waiters: their mutexes rank higher */
+    KL__RANK_DISTRIBUTE = 20,
+    KL__RANK_FIFO = 30,
+    KL__RANK_INDEXER = 40,
+    KL__RANK_LISTENERS = 50,
+    KL__RANK_REFLECTOR = 55, /* its status */
+    KL__RANK_LISTENER = 60,
+    KL__RANK_QUEUE = 65,  /* event queue: the list of ready registrations */
+    KL__RANK_CLIENT = 66, /* credentials and discovery caches */
+    KL__RANK_SIM = 68,
+    KL__RANK_TRANSPORT = 70,
+    KL__RANK_STREAM = 75,
+    KL__RANK_OBJECT = 80, /* opening a tree */
+    KL__RANK_LOG = 90
+} kl__rank;
+
+typedef struct kl__mutex {
+    pthread_mutex_t native;
+    kl__rank rank;
+} kl__mutex;
+
+typedef struct kl__cond {
+    pthread_cond_t native; /* on CLOCK_MONOTONIC */
+} kl__cond;
+
+void kl__mutex_init(kl__mutex *mutex, kl__rank rank);
+void kl__mutex_deinit(kl__mutex *mutex);
+void kl__mutex_lock(kl__mutex *mutex);
+void kl__mutex_unlock(kl__mutex *mutex);
+
+void kl__cond_init(kl__cond *cond);
+void kl__cond_deinit(kl__cond *cond);
+void kl__cond_signal(kl__cond *cond);
+void kl__cond_broadcast(kl__cond *cond);
+/* Waits until woken, or until the monotonic clock says `deadline_ms` (< 0: no
+ * deadline): false then. May wake for nothing: wait in a loop. */
+bool kl__cond_wait(kl__cond *cond, kl__mutex *mutex, int64_t deadline_ms);
+
+typedef struct kl__thread {
+    pthread_t native;
+} kl__thread;
+
+/* Starts `entry(arg)` with all signals blocked but those of faults, so that no
+ * signal of the host lands on it. `name`: at most 15 bytes. KL_EIO. */
+kl_code kl__thread_start(kl__thread *thread, const char *name,
+                         void *(*entry)(void *), void *arg, kl_error *err);
+void kl__thread_join(kl__thread *thread);
+/* Lets it end by itself: for a thread that would have to join itself. */
+void kl__thread_detach(kl__thread *thread);
+bool kl__thread_is_self(const kl__thread *thread);
+
+/* KL_EFORKED with a message in a child of fork(), where the library's threads
+ * do not exist; KL_OK elsewhere. Public doors that take a lock ask it first. */
+kl_code kl__check_process(kl_error *err);
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * transport.h - a request goes in, a stream of bytes comes out, pulled. Two
+ * kinds implement it: curl_transport.c here, and the simulator in-process.
+ */
+#ifndef KL_HTTP_TRANSPORT_H
+#define KL_HTTP_TRANSPORT_H
+
+#include "base/cancel.h"
+#include "http/tls.h"
+#include "kubelua/client.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct kl__stream kl__stream;
+
+typedef struct kl__header {
+    const char *name;
+    const char *value;
+} kl__header;
+
+/* What is asked; borrowed for the call of kl__transport_open, which copies. */
+typedef struct kl__request {
+    const char *method;
+    const char *base_url; /* "https://host:6443/prefix"; "" in-process */
+    const char *target;   /* "/api/v1/pods?watch=true", percent-encoded */
+    const kl__header *headers;
+    size_t header_count;
+    const char *body; /* NULL: none */
+    size_t body_length;
+    kl__tls *tls;          /* may be NULL */
+    const char *proxy_url; /* NULL: none, and the environment is not asked */
+    size_t window;         /* bytes that may wait unread; 0: 256 KB */
+    bool fresh_connection; /* not one that is open already */
+} kl__request;
+
+typedef struct kl__response {
+    int status;
+    long retry_after_ms;    /* from Retry-After, seconds or a date; -1: none */
+    char content_type[128]; /* "" if none */
+    char warning[256];      /* first Warning header's text; "" if none */
+    bool http2;
+} kl__response;
+
+/* A kind of transport. `open` does not block and does not wait for the network;
+ * what goes wrong is told by the stream, but for KL_ENOMEM and KL_ECLOSED. */
+typedef struct kl__transport_ops {
+    kl__stream *(*open)(kl_transport *transport, const kl__request *request,
+                        kl_error *err);
+    /* Ends every stream and refuses new ones with KL_ECLOSED. */
+    void (*close)(kl_transport *transport);
+    void (*free)(kl_transport *transport);
+} kl__transport_ops;
+
+/* A kind of stream. See the functions below for what each has to do. */
+typedef struct kl__stream_ops {
+    kl_code (*response)(kl__stream *stream, kl__response *response,
+                        int64_t deadline_ms, kl__cancel *cancel, kl_error *err);
+    kl_code (*read)(kl__stream *stream, char *buffer, size_t size,
+                    size_t *length, int64_t deadline_ms, kl__cancel *cancel,
+                    kl_error *err);
+    int64_t (*last_byte_ms)(const kl__stream *stream);
+    void (*close)(kl__stream *stream);
+} kl__stream_ops;
+
+/* First member of every kind. */
+struct kl_transport {
+    const kl__transport_ops *ops;
+    atomic_int refs; /* acquire-release: the last one frees */
+};
+
+struct kl__stream {
+    const kl__stream_ops *ops;
+};
+
+/* A transport over curl: one thread, one multi handle, HTTP/2 where the server
+ * speaks it. One reference for the caller. KL_ENOMEM, KL_EIO. */
+kl_transport *kl__curl_transport_new(kl_error *err);
+
+kl_transport *kl__transport_ref(kl_transport *transport);
+void kl__transport_close(kl_transport *transport);
+
+/* Sends a request. The stream is the caller's, for one thread at a time. */
+kl__stream *kl__transport_open(kl_transport *transport,
+                               const kl__request *request, kl_error *err);
+
+/*
+ * Blocks until the response's head is there. `deadline_ms` is on the real
+ * clock (< 0: none). KL_ETIMEOUT leaves the stream as it was; KL_ECANCELED once
+ * `cancel` (may be NULL) is fired, within 50 ms; KL_EUNAVAILABLE (DNS, refused,
+ * reset), KL_ETLS, KL_EPARSE (no HTTP), KL_ECLOSED. The message names host and
+ * cause.
+ */
+kl_code kl__stream_response(kl__stream *stream, kl__response *response,
+                            int64_t deadline_ms, kl__cancel *cancel,
+                            kl_error *err);
+
+/*
+ * Blocks until bytes are there and copies up to `size` of them, decoded (gzip,
+ * concatenated members too). KL_OK with *length 0 is the clean end of the body;
+ * a body that breaks off is KL_EUNAVAILABLE. Codes as above. A reader that does
+ * not read pauses its own transfer after the request's `window`, no other.
+ */
+kl_code kl__stream_read(kl__stream *stream, char *buffer, size_t size,
+                        size_t *length, int64_t deadline_ms,
+                        kl__cancel *cancel, kl_error *err);
+
+/* When the last byte came in, on the real clock; when it was opened, if none
+ * did. Thread-safe. */
+int64_t kl__stream_last_byte_ms(const kl__stream *stream);
+
+/* Ends the transfer and frees the stream; never waits for the network. NULL is
+ * fine. */
+void kl__stream_close(kl__stream *stream);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * client.h - a connection to one API server: its transport thread, its
+ * credentials, its discovery, and the informers that share them.
+ */
+#ifndef KUBELUA_CLIENT_H
+#define KUBELUA_CLIENT_H
+
+#include "kubelua/config.h"
+#include "kubelua/error.h"
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct kl_client kl_client;
+/* How requests travel: over curl, or straight into a simulator (sim.h). */
+typedef struct kl_transport kl_transport;
+
+typedef struct kl_client_options {
+    kl_config *config;       /* one more reference is taken; may be NULL only
+                                with a transport of a simulator */
+    kl_transport *transport; /* one more reference is taken; NULL: curl */
+    const char *user_agent;  /* NULL: "kubelua/VERSION" */
+} kl_client_options;
+
+/*
+ * A client; no network yet. One reference for the caller. NULL: KL_EINVAL,
+ * KL_ENOMEM, KL_EIO (no thread, no descriptor), KL_EFORKED. Thread-safe.
+ */
+KL_API kl_client *kl_client_new(const kl_client_options *options,
+                                kl_error *err);
+
+/* One reference more; returns `client`. Thread-safe. */
+KL_API kl_client *kl_client_ref(kl_client *client);
+
+/* One reference less; the last one stops its transport. Informers hold a
+ * reference of their own. NULL is fine. Thread-safe. */
+KL_API void kl_client_unref(kl_client *client);
+
+/* The namespace of its config ("default"); borrowed. Thread-safe. */
+KL_API const char *kl_client_namespace(const kl_client *client);
+
+typedef struct kl_call {
+    const char *method; /* "GET" */
+    const char *target; /* path and query: "/version", percent-encoded */
+    const char *body;   /* may be NULL */
+    size_t body_length;
+    const char *content_type; /* of the body; NULL: application/json */
+    const char *accept;       /* NULL: application/json */
+    int timeout_ms;           /* of the whole call; 0: 30 s */
+} kl_call;
+
+typedef struct kl_reply {
+    int status;
+    char *content_type; /* owned by the reply */
+    char *body;         /* owned by the reply, NUL terminated */
+    size_t body_length;
+} kl_reply;
+
+/*
+ * One request as the client's user; blocks until the whole answer is there, at
+ * most `timeout_ms`. Any HTTP status is an answer and KL_OK: the caller looks
+ * at reply->status. Otherwise KL_EUNAVAILABLE, KL_ETLS, KL_ETIMEOUT, KL_ECONFIG
+ * (credentials), KL_ECLOSED, KL_ETOO_LARGE (an answer over 64 MB). Thread-safe.
+ */
+KL_API kl_code kl_client_call(kl_client *client, const kl_call *call,
+                              kl_reply *reply, kl_error *err);
+
+/* Frees what a reply owns and zeroes it. */
+KL_API void kl_reply_clear(kl_reply *reply);
+
+/* Makes every blocked and later call of this client fail with KL_ECLOSED; at
+ * most 50 ms until the blocked ones return. Thread-safe. */
+KL_API void kl_client_close(kl_client *client);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,21 @@
+/*
+ * kubelua.h - the whole public interface of libkubelua.
+ */
+#ifndef KUBELUA_KUBELUA_H
+#define KUBELUA_KUBELUA_H
+
+#include "kubelua/client.h"
+#include "kubelua/config.h"
+#include "kubelua/error.h"
+#include "kubelua/handler.h"
+#include "kubelua/informer.h"
+#include "kubelua/log.h"
+#include "kubelua/manifest.h"
+#include "kubelua/memory.h"
+#include "kubelua/object.h"
+#include "kubelua/sim.h"
+#include "kubelua/value.h"
+#include "kubelua/version.h"
+#include "kubelua/writer.h"
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * log.h - where the library's log lines go. The library itself never prints.
+ */
+#ifndef KUBELUA_LOG_H
+#define KUBELUA_LOG_H
+
+#include "kubelua/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum kl_log_level {
+    KL_LOG_DEBUG,
+    KL_LOG_INFO,
+    KL_LOG_WARN,
+    KL_LOG_ERROR,
+    KL_LOG_OFF
+} kl_log_level;
+
+/*
+ * Called on any thread, one call at a time, with one line without its newline.
+ * It must not call back into the library.
+ */
+typedef void (*kl_log_fn)(void *context, kl_log_level level,
+                          const char *message);
+
+/*
+ * Sends lines of `level` and above to `fn` (NULL: nowhere, the default).
+ * Thread-safe; after it returns the former function is not called any more.
+ */
+KL_API void kl_set_log(kl_log_fn fn, void *context, kl_log_level level);
+
+/* Writes one line to the function set above. Thread-safe. */
+KL_API void kl_log(kl_log_level level, const char *format, ...) KL_PRINTF(2, 3);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

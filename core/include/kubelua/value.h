@@ -1,0 +1,124 @@
+/*
+ * value.h - reading JSON: values of a parsed document, and paths into them.
+ * A value is borrowed: it lives exactly as long as the document it is in.
+ */
+#ifndef KUBELUA_VALUE_H
+#define KUBELUA_VALUE_H
+
+#include "kubelua/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct kl_doc kl_doc;
+typedef struct kl_value kl_value;
+typedef struct kl_path kl_path;
+
+typedef enum kl_type {
+    KL_NULL,
+    KL_BOOL,
+    KL_INTEGER,  /* fits int64_t */
+    KL_UNSIGNED, /* fits uint64_t but not int64_t */
+    KL_REAL,     /* has a fraction or an exponent */
+    KL_NUMBER,   /* an integer that fits neither: its text, kl_value_string */
+    KL_STRING,
+    KL_ARRAY,
+    KL_OBJECT
+} kl_type;
+
+/* Nesting deeper than this is refused as a parse error, at any door. */
+#define KL_MAX_DEPTH 512
+
+/*
+ * Parses one JSON text (RFC 8259, strict UTF-8) of `length` bytes; the bytes
+ * are copied. Returns a document with one reference, or NULL: KL_EPARSE with
+ * the byte position, KL_ENOMEM. Thread-safe.
+ */
+KL_API kl_doc *kl_doc_parse(const char *json, size_t length, kl_error *err);
+
+/* One reference more; returns `doc`. Thread-safe. */
+KL_API kl_doc *kl_doc_ref(kl_doc *doc);
+
+/* One reference less; the last one frees it. NULL is fine. Thread-safe. */
+KL_API void kl_doc_unref(kl_doc *doc);
+
+/* The outermost value; borrowed from the document. Never NULL. */
+KL_API const kl_value *kl_doc_root(const kl_doc *doc);
+
+/* All of the following are thread-safe: documents never change. A NULL value
+ * is accepted everywhere and reads as KL_NULL, so that lookups can chain. */
+KL_API kl_type kl_value_type(const kl_value *value);
+/* False unless the value is `true`. */
+KL_API bool kl_value_bool(const kl_value *value);
+/* The number as int64_t; 0 where it is none or does not fit. */
+KL_API int64_t kl_value_integer(const kl_value *value);
+/* The number as uint64_t; 0 where it is none or does not fit. */
+KL_API uint64_t kl_value_unsigned(const kl_value *value);
+/* The number as double, rounded where need be; 0 where it is none. */
+KL_API double kl_value_real(const kl_value *value);
+/* The bytes of a KL_STRING, or the digits of a KL_NUMBER; else NULL. NUL
+ * terminated, but a string may hold NUL bytes: `length` (may be NULL) counts
+ * bytes. Borrowed from the document. */
+KL_API const char *kl_value_string(const kl_value *value, size_t *length);
+/* Elements of an array, members of an object; 0 for anything else. */
+KL_API size_t kl_value_size(const kl_value *value);
+/* The element at `index`, from 0; NULL beyond the end or if no array. */
+KL_API const kl_value *kl_value_at(const kl_value *value, size_t index);
+/* The member of that name (the first, if there are several), or NULL. */
+KL_API const kl_value *kl_value_get(const kl_value *value, const char *name);
+/* The same for a name of `length` bytes. */
+KL_API const kl_value *kl_value_get_n(const kl_value *value, const char *name,
+                                      size_t length);
+
+/* Goes through an array or object in order. Start it zeroed. */
+typedef struct kl_value_iter {
+    size_t index;
+    const void *next;
+} kl_value_iter;
+
+/* The next element or member value, or NULL at the end; `key` (may be NULL)
+ * gets the member's name value, or NULL in an array. */
+KL_API const kl_value *kl_value_next(const kl_value *value, kl_value_iter *iter,
+                                     const kl_value **key);
+
+/* The value as compact JSON, NUL terminated; the caller owns it: kl_free.
+ * NULL: KL_ENOMEM. `length` may be NULL. */
+KL_API char *kl_value_json(const kl_value *value, size_t *length,
+                           kl_error *err);
+
+/*
+ * Compiles a path: "spec.nodeName", "spec.containers[*].image",
+ * "spec.containers[1].image" (counted from 1, as in Lua),
+ * "metadata.labels[\"app.kubernetes.io/name\"]". The caller owns it.
+ * NULL: KL_EINVAL with the position, KL_ENOMEM. Thread-safe.
+ */
+KL_API kl_path *kl_path_parse(const char *text, kl_error *err);
+
+/* Frees a path; NULL is fine. */
+KL_API void kl_path_free(kl_path *path);
+
+/* The text that the path was compiled from; borrowed from the path. */
+KL_API const char *kl_path_text(const kl_path *path);
+
+/* The first value that the path leads to, or NULL; null counts as absent.
+ * Thread-safe. */
+KL_API const kl_value *kl_path_first(const kl_path *path, const kl_value *root);
+
+/* Called with each value found; stops when it returns anything but KL_OK. */
+typedef kl_code (*kl_path_fn)(void *context, const kl_value *value);
+
+/* Calls `fn` with every value that the path leads to, in order; [*] stands for
+ * all elements or all member values; null counts as absent. Returns what `fn`
+ * returned last, or KL_OK. Thread-safe. */
+KL_API kl_code kl_path_each(const kl_path *path, const kl_value *root,
+                            kl_path_fn fn, void *context);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,186 @@
+/*
+ * base_spec.c - bytes, maps, clocks and cancellation keep their promises.
+ */
+#include "base/buf.h"
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void a_buf_grows_and_gives_its_bytes_away(void **state)
+{
+    kl__buf buf = {0};
+    size_t length;
+    char *text;
+
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        kl__buf_printf(&buf, "%d,", i % 10);
+    }
+    kl__buf_consume(&buf, 1998);
+    text = kl__buf_take(&buf, &length);
+    assert_string_equal(text, "9,");
+    assert_int_equal(length, 2);
+    assert_null(buf.bytes);
+    kl__free(text);
+}
+
+static void an_empty_buf_gives_an_empty_string(void **state)
+{
+    kl__buf buf = {0};
+    char *text = kl__buf_take(&buf, NULL);
+
+    (void)state;
+    assert_string_equal(text, "");
+    kl__free(text);
+}
+
+enum { KEYS = 5000 };
+
+static void a_map_finds_what_was_put_and_not_removed(void **state)
+{
+    static char keys[KEYS][12];
+    kl__map map = {0};
+    size_t cursor = 0, seen = 0;
+
+    (void)state;
+    for (size_t i = 0; i < KEYS; i++) {
+        snprintf(keys[i], sizeof(keys[i]), "key-%zu", i);
+        assert_true(kl__map_put(&map, keys[i], keys[i], NULL));
+    }
+    for (size_t i = 0; i < KEYS; i += 3) {
+        assert_ptr_equal(kl__map_remove(&map, keys[i]), keys[i]);
+        assert_null(kl__map_remove(&map, keys[i]));
+    }
+    for (size_t i = 0; i < KEYS; i++) {
+        void *expected = i % 3 == 0 ? NULL : keys[i];
+
+        assert_ptr_equal(kl__map_get(&map, keys[i]), expected);
+    }
+    while (kl__map_next(&map, &cursor) != NULL) {
+        seen++;
+    }
+    assert_int_equal(seen, map.count);
+    kl__map_deinit(&map);
+}
+
+static void a_map_hands_back_the_value_it_replaces(void **state)
+{
+    kl__map map = {0};
+    void *old = map.slots;
+
+    (void)state;
+    assert_true(kl__map_put(&map, "a", "one", &old));
+    assert_null(old);
+    assert_true(kl__map_put(&map, "a", "two", &old));
+    assert_string_equal(old, "one");
+    assert_int_equal(map.count, 1);
+    kl__map_deinit(&map);
+}
+
+static void an_error_is_prefixed_and_cut_not_overrun(void **state)
+{
+    kl_error err;
+    char huge[3000];
+
+    (void)state;
+    memset(huge, 'x', sizeof(huge));
+    huge[sizeof(huge) - 1] = '\0';
+    assert_int_equal(kl_error_set(&err, KL_EGONE, "%s", huge), KL_EGONE);
+    kl_error_prefix(&err, "pods");
+    assert_int_equal(strlen(err.message), KL_ERROR_MESSAGE_SIZE - 1);
+    assert_memory_equal(err.message, "pods: xxx", 9);
+    assert_string_equal(kl_code_name(err.code), "gone");
+    assert_int_equal(kl_error_set(NULL, KL_ENOMEM, "nobody"), KL_ENOMEM);
+}
+
+static void wake(void *arg)
+{
+    (*(int *)arg)++;
+}
+
+static void a_fired_token_wakes_its_hooks_and_refuses_new_ones(void **state)
+{
+    int woken = 0;
+    kl__cancel cancel;
+    kl__cancel_hook hook = {.wake = wake, .arg = &woken};
+    kl__cancel_hook gone = {.wake = wake, .arg = &woken};
+
+    (void)state;
+    kl__cancel_init(&cancel);
+    assert_true(kl__cancel_add(&cancel, &hook));
+    assert_true(kl__cancel_add(&cancel, &gone));
+    kl__cancel_remove(&cancel, &gone);
+    kl__cancel_fire(&cancel);
+    assert_int_equal(woken, 1);
+    assert_true(kl__cancel_fired(&cancel));
+    kl__cancel_remove(&cancel, &hook);
+    assert_false(kl__cancel_add(&cancel, &hook));
+    kl__cancel_deinit(&cancel);
+}
+
+typedef struct sleeper {
+    kl__clock *clock;
+    kl__mutex mutex;
+    kl__cond cond;
+    int64_t woke_at;
+} sleeper;
+
+static void *sleep_for_an_hour(void *arg)
+{
+    sleeper *self = arg;
+    int64_t deadline = kl__clock_now(self->clock) + 3600000;
+
+    kl__mutex_lock(&self->mutex);
+    while (kl__clock_wait(self->clock, &self->cond, &self->mutex, deadline)) {
+    }
+    kl__mutex_unlock(&self->mutex);
+    self->woke_at = kl__clock_now(self->clock);
+    return NULL;
+}
+
+static void a_fake_clock_wakes_who_waits_for_it(void **state)
+{
+    sleeper self = {.clock = kl__clock_fake(1000)};
+    kl__thread thread;
+
+    (void)state;
+    kl__mutex_init(&self.mutex, KL__RANK_FIFO);
+    kl__cond_init(&self.cond);
+    assert_int_equal(kl__thread_start(&thread, "sleeper", sleep_for_an_hour,
+                                      &self, NULL),
+                     KL_OK);
+    assert_true(kl__clock_await_waiters(self.clock, 1));
+    kl__clock_advance(self.clock, 3600000);
+    kl__thread_join(&thread);
+    assert_int_equal(self.woke_at, 3601000);
+    kl__cond_deinit(&self.cond);
+    kl__mutex_deinit(&self.mutex);
+    kl__clock_fake_free(self.clock);
+    assert_int_equal(kl_live_count(KL_LIVE_THREAD), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_buf_grows_and_gives_its_bytes_away),
+        cmocka_unit_test(an_empty_buf_gives_an_empty_string),
+        cmocka_unit_test(a_map_finds_what_was_put_and_not_removed),
+        cmocka_unit_test(a_map_hands_back_the_value_it_replaces),
+        cmocka_unit_test(an_error_is_prefixed_and_cut_not_overrun),
+        cmocka_unit_test(a_fired_token_wakes_its_hooks_and_refuses_new_ones),
+        cmocka_unit_test(a_fake_clock_wakes_who_waits_for_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
