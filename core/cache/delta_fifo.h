@@ -8,6 +8,7 @@
 #define KL_CACHE_DELTA_FIFO_H
 
 #include "base/cancel.h"
+#include "base/clock.h"
 #include "kubelua/informer.h"
 #include "kubelua/object.h"
 
@@ -20,7 +21,7 @@ typedef enum kl__delta_type {
     KL__DELTA_UPDATED,
     KL__DELTA_DELETED,
     KL__DELTA_REPLACED, /* list, version */
-    KL__DELTA_SYNC,     /* due: which resync ticks are meant */
+    KL__DELTA_SYNC,     /* a resync may be due */
     KL__DELTA_BOOKMARK, /* version */
     KL__DELTA_ERROR     /* error: the stream broke, and why */
 } kl__delta_type;
@@ -47,17 +48,19 @@ void kl__delta_batch_clear(kl__delta_batch *batch);
 typedef struct kl__delta_fifo kl__delta_fifo;
 
 /* `bound`: how many deltas wait at most (0: 2,000, twice client-go's batch; a
- * Replaced counts as one). Owned by the caller; NULL when out of memory. */
-kl__delta_fifo *kl__delta_fifo_new(size_t bound);
+ * Replaced counts as one). `clock` (NULL: the real one; borrowed for its life)
+ * is what timeouts are on. Owned by the caller; NULL when out of memory. */
+kl__delta_fifo *kl__delta_fifo_new(size_t bound, kl__clock *clock);
 /* Once nobody waits in it. NULL is fine. */
 void kl__delta_fifo_free(kl__delta_fifo *fifo);
 
 /*
- * The producer's calls. They take the reference, list or error also when they
+ * The producer's calls. They take the reference or the list also when they
  * fail. While the queue is full they block; KL_ETIMEOUT after timeout_ms (< 0:
  * none) with nothing queued, KL_ECANCELED, KL_ECLOSED after close, KL_ENOMEM.
  * Sync, bookmark and error do not block and do not count; a bookmark or Sync
- * that directly follows another of its type replaces it.
+ * that directly follows another of its type replaces it, and an error that
+ * repeats the one directly before it is not queued. Thread-safe.
  */
 kl_code kl__delta_fifo_add(kl__delta_fifo *fifo, kl_object *object,
                            int64_t timeout_ms, kl__cancel *cancel);
@@ -77,10 +80,11 @@ bool kl__delta_fifo_wait_room(kl__delta_fifo *fifo, int64_t timeout_ms,
                               kl__cancel *cancel);
 
 /*
- * Takes up to `max` leading deltas into `batch` (empty); a Replaced or a Sync is
- * always a batch of one. Blocks while empty; KL_ETIMEOUT, KL_ECLOSED once closed
- * and drained. The queue is unlocked while the batch is processed. has_synced
- * turns true only when the batch that held the first Replaced is done:
+ * Takes up to `max` leading deltas into `batch` (empty); a Replaced, a Sync or
+ * an error is always a batch of one. Blocks while empty; KL_ETIMEOUT,
+ * KL_ECLOSED once closed and drained, KL_ENOMEM with nothing taken. The queue
+ * is unlocked while the batch is processed, by one consumer at a time; a batch
+ * that was processed is told by `done`, before it is cleared.
  */
 kl_code kl__delta_fifo_pop(kl__delta_fifo *fifo, kl__delta_batch *batch,
                            size_t max, int64_t timeout_ms);
@@ -93,7 +97,12 @@ kl_code kl__delta_fifo_list(kl__delta_fifo *fifo, kl_object_list *list);
 kl_code kl__delta_fifo_list_keys(kl__delta_fifo *fifo, kl_string_list *list);
 
 size_t kl__delta_fifo_length(kl__delta_fifo *fifo);
+
+/* True once the batch that held the first Replaced is done; or at once when an
+ * object was queued before any Replaced: then no list is to come (client-go).
+ */
 bool kl__delta_fifo_has_synced(kl__delta_fifo *fifo);
+
 /* Wakes everybody; what is queued is still handed out. */
 void kl__delta_fifo_close(kl__delta_fifo *fifo);
 

@@ -13,37 +13,43 @@
 
 typedef struct kl__processor kl__processor;
 
-/* `default_resync_ms`: of handlers that ask for none. `indexer` and `clock` are
- * borrowed for its life. Owned by the caller; NULL when out of memory. */
+/* `default_resync_ms`: of handlers that ask for none. `name`: of the informer,
+ * for logs; copied. `indexer` and `clock` are borrowed until close. Owned by
+ * the caller; NULL when out of memory. */
 kl__processor *kl__processor_new(kl__indexer *indexer, kl__clock *clock,
-                                 int64_t default_resync_ms);
-/* Once closed, and once no registration is left. NULL is fine. */
+                                 int64_t default_resync_ms, const char *name);
+/* Once closed. Registrations that are left keep what they need of it. NULL is
+ * fine. */
 void kl__processor_free(kl__processor *processor);
 
 /*
- * The informer thread's calls. Between lock and unlock (rank DISTRIBUTE) it
- * changes the indexer and distributes what changed: a registration that joins
- * sees the change in its snapshot or as an event, never both, never neither.
+ * The informer thread's calls. Each changes the indexer and tells every
+ * listener as one step (rank DISTRIBUTE): a registration that joins meanwhile
+ * sees a change in its snapshot or as an event, never both, never neither.
+ * All or nothing: KL_ENOMEM means that neither the indexer nor a listener has
+ * changed; the caller still owns batch or list and may try again.
  */
-void kl__processor_lock(kl__processor *processor);
-void kl__processor_unlock(kl__processor *processor);
-/* Takes the changes. `initial`: they are the first list, which is complete with
- * them: from here on, registrations can become synced. KL_ENOMEM: some listener
- * could not take them; the caller makes the informer relist. */
-kl_code kl__processor_distribute_locked(kl__processor *processor,
-                                        kl__change_list *changes, bool initial);
-/* Tells every listener that wants errors; the log if none does. */
-void kl__processor_error_locked(kl__processor *processor,
-                                const kl_error *error);
+kl_code kl__processor_apply(kl__processor *processor,
+                            const kl__delta_batch *batch);
+/* The first one is the initial list: with it, registrations become synced. */
+kl_code kl__processor_replace(kl__processor *processor,
+                              const kl_object_list *list, const char *version);
+/* Tells each listener that wants errors, once per change of reason; the log if
+ * none does. Any apply or replace that succeeds is health: what fails after it
+ * is told again, the same reason too. */
+void kl__processor_error(kl__processor *processor, const kl_error *error);
 /* Replays the cache, as updates with resync = true, to the listeners whose
- * period has come, and sets their next. */
-kl_code kl__processor_resync_locked(kl__processor *processor);
+ * period has come, and sets their next. KL_ENOMEM: not to all of them. */
+kl_code kl__processor_resync(kl__processor *processor);
 
-/* When the next listener's resync is due, on the clock; -1: never. */
+/* When the next listener's resync is due, on the clock; -1: never. After a
+ * registration was added that may be sooner: whoever adds one wakes the
+ * informer thread (kl__delta_fifo_resync). */
 int64_t kl__processor_next_resync(kl__processor *processor);
 
-/* Blocks while a listener that merges nothing is full; once a minute the log
- * names the handler that it waits for. KL_ECANCELED. Not with the lock. */
+/* Blocks while a listener that merges nothing is full; after a second, then
+ * once a minute, the log names the handler that it waits for. KL_ECANCELED,
+ * KL_ECLOSED. */
 kl_code kl__processor_wait_room(kl__processor *processor, kl__cancel *cancel);
 
 /* Any thread. As kl_informer_add_handler (handler set) and
@@ -55,7 +61,6 @@ typedef struct kl__subscriber {
     void *tag;
     void *owner;
     const kl_handler_options *options; /* may be NULL */
-    const char *informer_name;         /* for logs; borrowed for its life */
 } kl__subscriber;
 kl_registration *kl__processor_add(kl__processor *processor,
                                    const kl__subscriber *subscriber,
