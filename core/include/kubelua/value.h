@@ -25,7 +25,7 @@ typedef enum kl_type {
     KL_INTEGER,  /* fits int64_t */
     KL_UNSIGNED, /* fits uint64_t but not int64_t */
     KL_REAL,     /* has a fraction or an exponent */
-    KL_NUMBER,   /* an integer that fits neither: its text, kl_value_string */
+    KL_NUMBER,   /* beyond all of these: its text, kl_value_string */
     KL_STRING,
     KL_ARRAY,
     KL_OBJECT
@@ -55,13 +55,13 @@ KL_API const kl_value *kl_doc_root(const kl_doc *doc);
 KL_API kl_type kl_value_type(const kl_value *value);
 /* False unless the value is `true`. */
 KL_API bool kl_value_bool(const kl_value *value);
-/* The number as int64_t; 0 where it is none or does not fit. */
+/* The number as int64_t; 0 where it is none or does not fit exactly. */
 KL_API int64_t kl_value_integer(const kl_value *value);
-/* The number as uint64_t; 0 where it is none or does not fit. */
+/* The number as uint64_t; 0 where it is none or does not fit exactly. */
 KL_API uint64_t kl_value_unsigned(const kl_value *value);
 /* The number as double, rounded where need be; 0 where it is none. */
 KL_API double kl_value_real(const kl_value *value);
-/* The bytes of a KL_STRING, or the digits of a KL_NUMBER; else NULL. NUL
+/* The bytes of a KL_STRING, or the text of a KL_NUMBER; else NULL. NUL
  * terminated, but a string may hold NUL bytes: `length` (may be NULL) counts
  * bytes. Borrowed from the document. */
 KL_API const char *kl_value_string(const kl_value *value, size_t *length);

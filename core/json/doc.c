@@ -1,0 +1,290 @@
+/*
+ * doc.c - immutable documents over yyjson, which only this file and write.c
+ * know: a kl_value is a yyjson_val by another name. yyjson reads without
+ * recursion and takes its memory from our allocator.
+ */
+#include "json/doc.h"
+
+#include "base/mem.h"
+#include "json/text.h"
+#include "json/yyjson_memory.h"
+
+#include <stdatomic.h>
+#include <yyjson.h>
+
+struct kl_doc {
+    atomic_uint references;
+    yyjson_doc *tree;
+};
+
+static yyjson_val *of(const kl_value *value)
+{
+    return (yyjson_val *)(uintptr_t)value;
+}
+
+static const kl_value *from(const yyjson_val *value)
+{
+    return (const kl_value *)value;
+}
+
+static void *take(void *context, size_t size)
+{
+    (void)context;
+    return kl__malloc(size);
+}
+
+static void *resize(void *context, void *block, size_t old_size, size_t size)
+{
+    (void)context;
+    (void)old_size;
+    return kl__realloc(block, size);
+}
+
+static void give_back(void *context, void *block)
+{
+    (void)context;
+    kl__free(block);
+}
+
+const yyjson_alc kl__yyjson_memory = {take, resize, give_back, NULL};
+
+static kl_code read_failure(const yyjson_read_err *why, const char *json,
+                            size_t length, kl_error *err)
+{
+    char near[32];
+
+    if (why->code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory parsing JSON");
+    }
+    if (why->pos >= length) {
+        return kl_error_set(err, KL_EPARSE, "not JSON: it ends at byte %zu, %s",
+                            length, "before it is complete");
+    }
+    kl__text_excerpt(near, sizeof(near), json + why->pos, length - why->pos);
+    return kl_error_set(err, KL_EPARSE, "not JSON: %s at byte %zu: %s",
+                        why->msg, why->pos, near);
+}
+
+kl_doc *kl__doc_parse_measured(const char *json, size_t length, kl_error *err)
+{
+    /* Integers beyond 64 bits stay text: nothing is rounded silently. */
+    const yyjson_read_flag flags = YYJSON_READ_BIGNUM_AS_RAW;
+    yyjson_read_err why = {0};
+    kl_doc *doc;
+
+    if (length == 0) {
+        kl_error_set(err, KL_EPARSE, "not JSON: the text is empty");
+        return NULL;
+    }
+    doc = kl__malloc(sizeof(*doc));
+    if (doc == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory parsing JSON");
+        return NULL;
+    }
+    /* Without YYJSON_READ_INSITU the text is not written to. */
+    doc->tree = yyjson_read_opts((char *)(uintptr_t)json, length, flags,
+                                 &kl__yyjson_memory, &why);
+    if (doc->tree == NULL) {
+        kl__free(doc);
+        read_failure(&why, json, length, err);
+        return NULL;
+    }
+    atomic_init(&doc->references, 1);
+    kl__live_add(KL_LIVE_DOC, 1);
+    return doc;
+}
+
+kl_doc *kl_doc_parse(const char *json, size_t length, kl_error *err)
+{
+    if (kl__text_measure(json, length).depth > KL_MAX_DEPTH) {
+        kl_error_set(err, KL_EPARSE, "JSON nested deeper than %d levels",
+                     KL_MAX_DEPTH);
+        return NULL;
+    }
+    return kl__doc_parse_measured(json, length, err);
+}
+
+kl_doc *kl_doc_ref(kl_doc *doc)
+{
+    /* Relaxed: who has a reference may make another; nothing is ordered. */
+    atomic_fetch_add_explicit(&doc->references, 1, memory_order_relaxed);
+    return doc;
+}
+
+void kl_doc_unref(kl_doc *doc)
+{
+    /* Release: our reads come before the free; acquire: so do all others'. */
+    if (doc == NULL || atomic_fetch_sub_explicit(&doc->references, 1,
+                                                 memory_order_acq_rel) != 1) {
+        return;
+    }
+    yyjson_doc_free(doc->tree);
+    kl__free(doc);
+    kl__live_add(KL_LIVE_DOC, -1);
+}
+
+const kl_value *kl_doc_root(const kl_doc *doc)
+{
+    return from(yyjson_doc_get_root(doc->tree));
+}
+
+size_t kl__doc_offset(const kl_doc *doc, const kl_value *string)
+{
+    /* yyjson keeps a copy of the text and unescapes its strings in place. */
+    return (size_t)(yyjson_get_str(of(string)) - doc->tree->str_pool);
+}
+
+kl_type kl_value_type(const kl_value *value)
+{
+    switch (yyjson_get_type(of(value))) {
+    case YYJSON_TYPE_BOOL:
+        return KL_BOOL;
+    case YYJSON_TYPE_NUM:
+        if (yyjson_is_real(of(value))) {
+            return KL_REAL;
+        }
+        return yyjson_is_uint(of(value)) &&
+                       yyjson_get_uint(of(value)) > INT64_MAX
+                   ? KL_UNSIGNED
+                   : KL_INTEGER;
+    case YYJSON_TYPE_RAW:
+        return KL_NUMBER;
+    case YYJSON_TYPE_STR:
+        return KL_STRING;
+    case YYJSON_TYPE_ARR:
+        return KL_ARRAY;
+    case YYJSON_TYPE_OBJ:
+        return KL_OBJECT;
+    default:
+        return KL_NULL;
+    }
+}
+
+bool kl_value_bool(const kl_value *value)
+{
+    return yyjson_is_true(of(value));
+}
+
+int64_t kl_value_integer(const kl_value *value)
+{
+    double real;
+
+    switch (kl_value_type(value)) {
+    case KL_INTEGER:
+        return yyjson_get_sint(of(value));
+    case KL_REAL:
+        real = yyjson_get_real(of(value));
+        /* -2^63 is a double, 2^63 is the first one that does not fit. */
+        return real >= -0x1p63 && real < 0x1p63 && (double)(int64_t)real == real
+                   ? (int64_t)real
+                   : 0;
+    default:
+        return 0;
+    }
+}
+
+uint64_t kl_value_unsigned(const kl_value *value)
+{
+    double real;
+
+    switch (kl_value_type(value)) {
+    case KL_UNSIGNED:
+        return yyjson_get_uint(of(value));
+    case KL_INTEGER:
+        return yyjson_is_uint(of(value)) ? yyjson_get_uint(of(value)) : 0;
+    case KL_REAL:
+        real = yyjson_get_real(of(value));
+        return real >= 0 && real < 0x1p64 && (double)(uint64_t)real == real
+                   ? (uint64_t)real
+                   : 0;
+    default:
+        return 0;
+    }
+}
+
+double kl_value_real(const kl_value *value)
+{
+    yyjson_val number = {0};
+
+    if (!yyjson_is_raw(of(value))) {
+        return yyjson_get_num(of(value));
+    }
+    /* Not strtod, which reads as the host's locale writes. */
+    if (yyjson_read_number(yyjson_get_raw(of(value)), &number,
+                           YYJSON_READ_ALLOW_INF_AND_NAN, &kl__yyjson_memory,
+                           NULL) == NULL) {
+        return 0;
+    }
+    return yyjson_get_num(&number);
+}
+
+const char *kl_value_string(const kl_value *value, size_t *length)
+{
+    const char *text = yyjson_is_raw(of(value)) ? yyjson_get_raw(of(value))
+                                                : yyjson_get_str(of(value));
+
+    if (length != NULL) {
+        *length = text != NULL ? yyjson_get_len(of(value)) : 0;
+    }
+    return text;
+}
+
+size_t kl_value_size(const kl_value *value)
+{
+    return yyjson_is_ctn(of(value)) ? yyjson_get_len(of(value)) : 0;
+}
+
+const kl_value *kl_value_at(const kl_value *value, size_t index)
+{
+    return from(yyjson_arr_get(of(value), index));
+}
+
+const kl_value *kl_value_get(const kl_value *value, const char *name)
+{
+    return from(yyjson_obj_get(of(value), name));
+}
+
+const kl_value *kl_value_get_n(const kl_value *value, const char *name,
+                               size_t length)
+{
+    return from(yyjson_obj_getn(of(value), name, length));
+}
+
+const kl_value *kl_value_next(const kl_value *value, kl_value_iter *iter,
+                              const kl_value **key)
+{
+    bool named = yyjson_is_obj(of(value));
+    yyjson_val *element;
+
+    if (key != NULL) {
+        *key = NULL;
+    }
+    if (iter->index >= kl_value_size(value)) {
+        return NULL;
+    }
+    /* What follows a member's name is its value; what follows an element, or
+     * a member's value with all that is in it, is the next one. */
+    element = iter->next != NULL ? of(iter->next)
+                                 : unsafe_yyjson_get_first(of(value));
+    if (named && key != NULL) {
+        *key = from(element);
+    }
+    element = named ? element + 1 : element;
+    iter->next = unsafe_yyjson_get_next(element);
+    iter->index++;
+    return from(element);
+}
+
+char *kl_value_json(const kl_value *value, size_t *length, kl_error *err)
+{
+    yyjson_write_err why = {0};
+    yyjson_val null = {.tag = YYJSON_TYPE_NULL};
+    char *text = yyjson_val_write_opts(value != NULL ? of(value) : &null,
+                                       YYJSON_WRITE_NOFLAG, &kl__yyjson_memory,
+                                       length, &why);
+
+    if (text == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory writing JSON");
+    }
+    return text;
+}

@@ -1,0 +1,252 @@
+/*
+ * path.c - compiled paths into documents: a step is a member's name, an
+ * element's index, or all of them. The indexes by path are computed with them.
+ */
+#include "kubelua/value.h"
+
+#include "base/caret.h"
+#include "base/mem.h"
+
+#include <string.h>
+
+typedef enum step_kind { STEP_NAME, STEP_INDEX, STEP_ALL } step_kind;
+
+typedef struct step {
+    step_kind kind;
+    const char *name; /* into kl_path.bytes */
+    size_t length;
+    size_t index; /* from 0 */
+} step;
+
+struct kl_path {
+    char *bytes; /* behind the steps: the text, then the names */
+    size_t count;
+    step steps[];
+};
+
+typedef struct parser {
+    const char *text;
+    const char *at;
+    char *names; /* where the next name goes */
+    kl_path *path;
+    kl_error *err;
+} parser;
+
+static kl_code fail_at(const parser *self, const char *at, const char *message)
+{
+    kl__caret where = {"path", self->text, (size_t)(at - self->text)};
+
+    return kl__caret_error(self->err, &where, "%s", message);
+}
+
+static step *add_step(parser *self, step_kind kind)
+{
+    step *added = &self->path->steps[self->path->count++];
+
+    *added = (step){.kind = kind, .name = self->names};
+    return added;
+}
+
+static kl_code parse_name(parser *self)
+{
+    step *added = add_step(self, STEP_NAME);
+
+    added->length = strcspn(self->at, ".[]\"'* ");
+    if (added->length == 0) {
+        return fail_at(self, self->at, "expected a field's name");
+    }
+    memcpy(self->names, self->at, added->length);
+    self->names += added->length;
+    self->at += added->length;
+    if (*self->at != '\0' && *self->at != '.' && *self->at != '[') {
+        return fail_at(self, self->at,
+                       "expected \".\", \"[\" or the end; a name with other "
+                       "characters is written [\"name\"]");
+    }
+    return KL_OK;
+}
+
+static kl_code parse_quoted(parser *self)
+{
+    step *added = add_step(self, STEP_NAME);
+    const char *opening = self->at;
+
+    for (self->at++; *self->at != *opening; self->at++) {
+        if (*self->at == '\\' && self->at[1] != '\0') {
+            self->at++;
+        }
+        if (*self->at == '\0') {
+            return fail_at(self, opening, "this quote is never closed");
+        }
+        *self->names++ = *self->at;
+    }
+    self->at++;
+    added->length = (size_t)(self->names - added->name);
+    return KL_OK;
+}
+
+static kl_code parse_index(parser *self)
+{
+    step *added = add_step(self, STEP_INDEX);
+    const char *first = self->at;
+    size_t number = 0;
+
+    for (; *self->at >= '0' && *self->at <= '9'; self->at++) {
+        if (number > (SIZE_MAX - 9) / 10) {
+            return fail_at(self, first, "this index is too large");
+        }
+        number = number * 10 + (size_t)(*self->at - '0');
+    }
+    if (number == 0) {
+        return fail_at(self, first, "elements are counted from 1, as in Lua");
+    }
+    added->index = number - 1;
+    return KL_OK;
+}
+
+/* After an opening bracket. */
+static kl_code parse_bracket(parser *self)
+{
+    kl_code code = KL_OK;
+
+    if (*self->at == '*') {
+        add_step(self, STEP_ALL);
+        self->at++;
+    } else if (*self->at == '"' || *self->at == '\'') {
+        code = parse_quoted(self);
+    } else if (*self->at >= '0' && *self->at <= '9') {
+        code = parse_index(self);
+    } else {
+        return fail_at(self, self->at, "expected *, an index or a quoted name");
+    }
+    if (code == KL_OK && *self->at++ != ']') {
+        return fail_at(self, self->at - 1, "expected \"]\"");
+    }
+    return code;
+}
+
+static kl_code parse_steps(parser *self)
+{
+    kl_code code = KL_OK;
+
+    if (*self->at != '[') {
+        code = parse_name(self);
+    }
+    while (code == KL_OK && *self->at != '\0') {
+        char separator = *self->at++;
+
+        if (separator == '[') {
+            code = parse_bracket(self);
+        } else if (separator == '.') {
+            code = parse_name(self);
+        } else {
+            return fail_at(self, self->at - 1,
+                           "expected \".\", \"[\" or the end");
+        }
+    }
+    return code;
+}
+
+/* At least as many as there are steps: each but the first has a separator. */
+static size_t most_steps(const char *text)
+{
+    size_t count = 1;
+
+    for (; *text != '\0'; text++) {
+        count += *text == '.' || *text == '[' ? 1 : 0;
+    }
+    return count;
+}
+
+kl_path *kl_path_parse(const char *text, kl_error *err)
+{
+    size_t length = strlen(text);
+    size_t steps = most_steps(text) * sizeof(step);
+    kl_path *path = kl__malloc(sizeof(*path) + steps + 2 * (length + 1));
+    parser self = {text, text, NULL, path, err};
+
+    if (path == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory compiling a path");
+        return NULL;
+    }
+    path->count = 0;
+    path->bytes = (char *)path + sizeof(*path) + steps;
+    memcpy(path->bytes, text, length + 1);
+    self.names = path->bytes + length + 1;
+    if (parse_steps(&self) != KL_OK) {
+        kl__free(path);
+        return NULL;
+    }
+    return path;
+}
+
+void kl_path_free(kl_path *path)
+{
+    kl__free(path);
+}
+
+const char *kl_path_text(const kl_path *path)
+{
+    return path->bytes;
+}
+
+/* Where to call with what is found. */
+typedef struct visitor {
+    kl_path_fn fn;
+    void *context;
+} visitor;
+
+/* Recurses at [*] only, so never deeper than the document nests. */
+static kl_code visit(const kl_path *path, size_t from, const kl_value *value,
+                     const visitor *to)
+{
+    kl_code code = KL_OK;
+
+    for (size_t i = from; i < path->count && value != NULL; i++) {
+        const step *next = &path->steps[i];
+        kl_value_iter iter = {0};
+        const kl_value *element;
+
+        if (next->kind == STEP_NAME) {
+            value = kl_value_get_n(value, next->name, next->length);
+            continue;
+        }
+        if (next->kind == STEP_INDEX) {
+            value = kl_value_at(value, next->index);
+            continue;
+        }
+        while (code == KL_OK &&
+               (element = kl_value_next(value, &iter, NULL)) != NULL) {
+            code = visit(path, i + 1, element, to);
+        }
+        return code;
+    }
+    if (kl_value_type(value) == KL_NULL) {
+        return KL_OK;
+    }
+    return to->fn(to->context, value);
+}
+
+kl_code kl_path_each(const kl_path *path, const kl_value *root, kl_path_fn fn,
+                     void *context)
+{
+    visitor to = {fn, context};
+
+    return visit(path, 0, root, &to);
+}
+
+static kl_code take_first(void *context, const kl_value *value)
+{
+    const kl_value **first = context;
+
+    *first = value;
+    return KL_ECANCELED; /* stops; nobody sees the code */
+}
+
+const kl_value *kl_path_first(const kl_path *path, const kl_value *root)
+{
+    const kl_value *first = NULL;
+
+    kl_path_each(path, root, take_first, &first);
+    return first;
+}

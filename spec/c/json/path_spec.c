@@ -1,0 +1,188 @@
+/*
+ * path_spec.c - paths lead to the values that they name, and a wrong one says
+ * where it is wrong.
+ */
+#include "failing_alloc.h"
+#include "kubelua/memory.h"
+#include "kubelua/value.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char pod[] =
+    "{\"metadata\":{\"labels\":{\"app\":\"shop\",\"a.b/c\":\"d\","
+    "\"q\\\"]\":\"odd\"}},"
+    "\"spec\":{\"nodeName\":\"n1\",\"hostname\":null,"
+    "\"containers\":[{\"image\":\"x\",\"ports\":[{\"p\":1},{\"p\":2}]},"
+    "{\"name\":\"no image\"},{\"image\":\"y\",\"ports\":[{\"p\":3}]},"
+    "{\"image\":null}]}}";
+
+typedef struct found {
+    char text[256];
+    size_t stop_after;
+} found;
+
+static kl_code note(void *context, const kl_value *value)
+{
+    found *self = context;
+    char *json = kl_value_json(value, NULL, NULL);
+
+    strcat(self->text, json);
+    strcat(self->text, " ");
+    kl_free(json);
+    return --self->stop_after == 0 ? KL_EGONE : KL_OK;
+}
+
+static kl_code each(const char *text, size_t stop_after, found *self)
+{
+    kl_doc *doc = kl_doc_parse(pod, sizeof(pod) - 1, NULL);
+    kl_error err = {0};
+    kl_path *path = kl_path_parse(text, &err);
+    kl_code code;
+
+    if (path == NULL) {
+        fail_msg("%s", err.message);
+    }
+    assert_string_equal(kl_path_text(path), text);
+    *self = (found){.stop_after = stop_after};
+    code = kl_path_each(path, kl_doc_root(doc), note, self);
+    kl_path_free(path);
+    kl_doc_unref(doc);
+    return code;
+}
+
+static void leads_to(const char *text, const char *expected)
+{
+    found self;
+
+    assert_int_equal(each(text, 0, &self), KL_OK);
+    assert_string_equal(self.text, expected);
+}
+
+static void names_indexes_and_stars_lead_to_their_values(void **state)
+{
+    (void)state;
+    leads_to("spec.nodeName", "\"n1\" ");
+    leads_to("spec.containers[1].image", "\"x\" ");
+    leads_to("spec.containers[*].image", "\"x\" \"y\" ");
+    leads_to("spec.containers[*].ports[*].p", "1 2 3 ");
+    leads_to("spec.containers[3].ports", "[{\"p\":3}] ");
+    leads_to("spec[\"containers\"][2]['name']", "\"no image\" ");
+    leads_to("metadata.labels[*]", "\"shop\" \"d\" \"odd\" ");
+    leads_to("metadata.labels[\"a.b/c\"]", "\"d\" ");
+    leads_to("metadata.labels[\"q\\\"]\"]", "\"odd\" ");
+    leads_to("[\"metadata\"].labels.app", "\"shop\" ");
+}
+
+static void what_is_absent_or_null_is_not_found(void **state)
+{
+    (void)state;
+    leads_to("spec.nodename", "");
+    leads_to("spec.hostname", "");
+    leads_to("spec.hostname.deeper", "");
+    leads_to("spec.nodeName.deeper", "");
+    leads_to("spec.containers.image", "");
+    leads_to("spec.containers[9].image", "");
+    leads_to("spec[1]", "");
+    leads_to("spec.nodeName[*]", "");
+    leads_to("spec.containers[4].image", "");
+}
+
+static void visiting_stops_when_it_is_told_to(void **state)
+{
+    found self;
+
+    (void)state;
+    assert_int_equal(each("spec.containers[*].ports[*].p", 2, &self), KL_EGONE);
+    assert_string_equal(self.text, "1 2 ");
+}
+
+static void the_first_value_is_the_first_one_that_is_there(void **state)
+{
+    kl_doc *doc = kl_doc_parse(pod, sizeof(pod) - 1, NULL);
+    kl_path *path = kl_path_parse("spec.containers[*].name", NULL);
+
+    (void)state;
+    assert_string_equal(
+        kl_value_string(kl_path_first(path, kl_doc_root(doc)), NULL),
+        "no image");
+    assert_null(kl_path_first(path, NULL));
+    kl_path_free(path);
+    kl_path_free(NULL);
+    kl_doc_unref(doc);
+}
+
+static void refuses(const char *text, size_t character, const char *message)
+{
+    char expected[64];
+    kl_error err = {0};
+
+    assert_null(kl_path_parse(text, &err));
+    assert_int_equal(err.code, KL_EINVAL);
+    snprintf(expected, sizeof(expected), "path, character %zu: ", character);
+    if (strncmp(err.message, expected, strlen(expected)) != 0 ||
+        strstr(err.message, message) == NULL) {
+        fail_msg("%s: \"%s\"", text, err.message);
+    }
+}
+
+static void a_wrong_path_says_where_it_is_wrong(void **state)
+{
+    kl_error err = {0};
+
+    (void)state;
+    refuses("", 1, "a field's name");
+    refuses(".spec", 1, "a field's name");
+    refuses("spec.", 6, "a field's name");
+    refuses("a..b", 3, "a field's name");
+    refuses("a b", 2, "[\"name\"]");
+    refuses("a.*", 3, "a field's name");
+    refuses("a[", 3, "expected *");
+    refuses("a[]", 3, "expected *");
+    refuses("a[x]", 3, "quoted name");
+    refuses("a[0]", 3, "counted from 1");
+    refuses("a[-1]", 3, "expected *");
+    refuses("a[99999999999999999999999]", 3, "too large");
+    refuses("a[1", 4, "expected \"]\"");
+    refuses("a[*", 4, "expected \"]\"");
+    refuses("a[\"b]", 3, "never closed");
+    refuses("a[\"b\\", 3, "never closed");
+    refuses("a[1]b", 5, "expected \".\"");
+    assert_null(kl_path_parse("spec.x[0]", &err));
+    assert_non_null(strstr(err.message, "\n    spec.x[0]\n           ^"));
+}
+
+static kl_code compile(void *context)
+{
+    kl_error err = {0};
+    kl_path *path = kl_path_parse(context, &err);
+
+    kl_path_free(path);
+    return path != NULL ? KL_OK : err.code;
+}
+
+static void running_out_of_memory_is_an_error(void **state)
+{
+    (void)state;
+    assert_int_equal(failing_alloc_each(compile, "a[*].b[\"c\"]"), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_indexes_and_stars_lead_to_their_values),
+        cmocka_unit_test(what_is_absent_or_null_is_not_found),
+        cmocka_unit_test(visiting_stops_when_it_is_told_to),
+        cmocka_unit_test(the_first_value_is_the_first_one_that_is_there),
+        cmocka_unit_test(a_wrong_path_says_where_it_is_wrong),
+        cmocka_unit_test(running_out_of_memory_is_an_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
