@@ -11,13 +11,14 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 
 usage() {
     cat >&2 <<'TEXT'
-usage: cluster.sh start [--owner PID] [--for SECONDS] DIR
-       cluster.sh stop|compact DIR
-       cluster.sh kill-apiserver|start-apiserver|restart-apiserver DIR
+usage: cluster.sh start [--owner PID] [--for SECONDS] DIR [FLAGS...]
+       cluster.sh stop|compact|kill-apiserver DIR
+       cluster.sh start-apiserver|restart-apiserver DIR [FLAGS...]
        cluster.sh set-token DIR NEWTOKEN
        cluster.sh proxy DIR COMMAND
        cluster.sh kubectl DIR ARGS...
 start ends the cluster by itself with process PID, or after SECONDS (7200).
+FLAGS are further ones of kube-apiserver, until others are given.
 TEXT
     exit 2
 }
@@ -73,11 +74,22 @@ launch_etcd() {
         --unsafe-no-fsync
 }
 
-# kube-apiserver compacts etcd every five minutes unless it is told not to;
-# here specs decide when.
+# keep_flags FLAGS...: for this and later starts of kube-apiserver.
+keep_flags() {
+    for flag in "$@"; do
+        printf '%s\n' "$flag"
+    done >"$dir/flags"
+}
+
+# kube-apiserver compacts etcd every five minutes; here specs decide when. Wholly
+# switched off (0), it would not notice their compactions either.
 launch_apiserver() {
+    set --
+    while IFS= read -r flag; do
+        set -- "$@" "$flag"
+    done <"$dir/flags"
     launch apiserver "$BIN/kube-apiserver" \
-        --etcd-servers="$ETCD" --etcd-compaction-interval=0 \
+        --etcd-servers="$ETCD" --etcd-compaction-interval=24h \
         --bind-address=127.0.0.1 --secure-port="${SERVER##*:}" \
         --advertise-address=127.0.0.1 --endpoint-reconciler-type=none \
         --cert-dir="$dir" --client-ca-file="$dir/ca.crt" \
@@ -89,7 +101,8 @@ launch_apiserver() {
         --service-account-signing-key-file="$dir/service-account.key" \
         --service-cluster-ip-range=10.0.0.0/24 --authorization-mode=RBAC \
         --disable-admission-plugins=ServiceAccount \
-        --allow-privileged=true --profiling=false
+        --shutdown-watch-termination-grace-period=5s \
+        --allow-privileged=true --profiling=false "$@"
 }
 
 # await WHAT NAMES COMMAND...: until COMMAND succeeds; fails as soon as one of
@@ -107,7 +120,7 @@ await() {
                 "${KUBELUA_CLUSTER_TIMEOUT:-60} seconds" >&2
             return 1
         fi
-        sleep 0.05
+        sleep 0.1
     done
     for name in $needed; do # it may have been somebody else who answered
         runs "$name" || return 1
@@ -172,6 +185,7 @@ start() {
         ! runs "$name" || fail "one runs in $dir already; stop it first"
     done
     umask 077
+    keep_flags "$@"
     make_pki
     TOKEN=$(random_token) NOBODY_TOKEN=$(random_token)
     write_tokens
@@ -192,7 +206,7 @@ start() {
 
 stop() {
     end KILL guard apiserver etcd proxy
-    rm -rf "$dir/etcd"
+    rm -rf "$dir/etcd" "$dir/env"
 }
 
 # guard OWNER SECONDS: stops the cluster when nobody is left to do it. It
@@ -222,6 +236,7 @@ is_guard() {
 }
 
 start_apiserver() {
+    [ $# -eq 0 ] || keep_flags "$@"
     ! runs apiserver || fail "kube-apiserver runs already"
     launch_apiserver
     await_apiserver || {
@@ -232,22 +247,33 @@ start_apiserver() {
 
 restart_apiserver() {
     end TERM apiserver
-    start_apiserver
+    start_apiserver "$@"
 }
 
 # ask_etcd METHOD JSON: through its HTTP gateway; kubectl serves as HTTP client.
 ask_etcd() {
-    echo "$2" | kubectl no-such-file --server="$ETCD" \
+    printf '%s' "$2" | kubectl no-such-file --server="$ETCD" \
         create --raw "/v3/kv/$1" -f -
 }
 
-# Compaction at the current revision, and done when this returns.
+# tell_compaction REVISION: to kube-apiserver, whose cached lists would outlive
+# it otherwise. The key is kube-apiserver's own. Prints the revision of this.
+tell_compaction() {
+    key=$(printf compact_rev_key | base64)
+    value=$(printf %s "$1" | base64)
+    ask_etcd put "{\"key\":\"$key\",\"value\":\"$value\"}" |
+        sed -n 's/.*"revision":"\([0-9]*\)".*/\1/p'
+}
+
+# Done when this returns. It is at a revision of its own, which changes no
+# object: a watch that resumes exactly at a compacted deletion gets no 410 but
+# an ERROR event with code 500 (PrevKv=nil, kube-apiserver 1.36).
 compact() {
-    revision=$(ask_etcd range '{"key":"AA=="}' |
-        sed -n 's/.*"revision":"\([0-9]*\)".*/\1/p')
+    revision=$(tell_compaction 0)
     [ -n "$revision" ] || fail "etcd does not tell its revision"
     ask_etcd compaction "{\"revision\":\"$revision\",\"physical\":true}" \
         >/dev/null
+    tell_compaction "$revision" >/dev/null
     echo "$revision"
 }
 
@@ -279,25 +305,28 @@ while [ "$action" = start ] && [ $# -ge 3 ]; do
     case $1 in
     --owner) owner=$2 ;;
     --for) seconds=$2 ;;
-    *) usage ;;
+    *) break ;;
     esac
     shift 2
 done
 dir=$1
+case $owner$seconds:$dir in
+*[!0-9]*:* | *:-*) usage ;;
+esac
 shift
 if [ "$action" != start ] && [ -d "$dir" ]; then
     dir=$(CDPATH='' cd -- "$dir" && pwd)
 fi
 case $action in
-start) start ;;
+start) start "$@" ;;
 stop) stop ;;
 guard) guard "$@" ;;
 *)
     read_env
     case $action in
     kill-apiserver) end KILL apiserver ;;
-    start-apiserver) start_apiserver ;;
-    restart-apiserver) restart_apiserver ;;
+    start-apiserver) start_apiserver "$@" ;;
+    restart-apiserver) restart_apiserver "$@" ;;
     compact) compact ;;
     set-token) [ $# -eq 1 ] || usage; set_token "$1" ;;
     proxy) [ $# -ge 1 ] || usage; control_proxy "$@" ;;
