@@ -1,1 +1,42 @@
-# One Lua C module an ABI: kubelua/core.so for each Lua that is there.
+# One Lua C module an ABI: lua/ABI/kubelua/core.so in the build folder for each
+# Lua that is there. 5.1 is LuaJIT's ABI. The core is linked in, so that a
+# module is one file; liblua is not: the host brings it.
+if(NOT KUBELUA_LUA)
+    return()
+endif()
+
+file(GLOB KUBELUA_LUA_SOURCES CONFIGURE_DEPENDS lua/src/*.c)
+
+function(kubelua_lua_module abi package)
+    string(MAKE_C_IDENTIFIER ${abi} id)
+    pkg_check_modules(LUA_${id} QUIET ${package})
+    if(NOT LUA_${id}_FOUND)
+        message(STATUS "No ${package}: no module for Lua ${abi}")
+        return()
+    endif()
+    kubelua_add_lua_module(${abi} "${LUA_${id}_INCLUDE_DIRS}")
+endfunction()
+
+function(kubelua_add_lua_module abi include_dirs)
+    string(MAKE_C_IDENTIFIER ${abi} id)
+    set(target kubelua_lua_${id})
+    add_library(${target} MODULE ${KUBELUA_LUA_SOURCES}
+                $<TARGET_OBJECTS:kubelua_objects>)
+    target_include_directories(${target} PRIVATE
+        ${PROJECT_SOURCE_DIR}/core/include ${PROJECT_BINARY_DIR}/include)
+    target_include_directories(${target} SYSTEM PRIVATE ${include_dirs})
+    target_link_libraries(${target} PRIVATE ${KUBELUA_CORE_LIBRARIES} m)
+    # Threads outlive lua_close, which unloads C modules: stay mapped.
+    target_link_options(${target} PRIVATE -Wl,-z,nodelete)
+    set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME core
+        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lua/${abi}/kubelua)
+    set_property(GLOBAL APPEND PROPERTY KUBELUA_LUA_ABIS ${abi})
+endfunction()
+
+if(KUBELUA_LUA_INCLUDE_DIR)
+    # LuaRocks names the one Lua that it builds for.
+    kubelua_add_lua_module(${KUBELUA_LUA_ABI} ${KUBELUA_LUA_INCLUDE_DIR})
+else()
+    kubelua_lua_module(5.4 lua5.4)
+    kubelua_lua_module(5.1 luajit)
+endif()

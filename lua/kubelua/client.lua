@@ -1,0 +1,69 @@
+-- A connection to one API server.
+local core = require "kubelua.core"
+local Informer = require "kubelua.informer"
+
+---What kubelua.connect returns.
+---@class kubelua.Client
+local Client = {}
+Client.__index = Client
+
+-- What the command line says: the options of a connect that says nothing else.
+Client.defaults = {}
+
+---Makes a client; does not wait for the network.
+---@param options table?
+---@return kubelua.Client?, string?, string?
+function Client.connect(options)
+    if options ~= nil and type(options) ~= "table" then
+        error("connect: a table of options expected, not a " .. type(options), 2)
+    end
+    local merged = {}
+    for key, value in pairs(Client.defaults) do
+        merged[key] = value
+    end
+    for key, value in pairs(options or {}) do
+        merged[key] = value
+    end
+    if options and (options.server or options.kubeconfig) then
+        merged.sim = options.sim -- a cluster that is named wins over --sim
+    end
+    if type(merged.sim) == "table" then
+        merged.sim = merged.sim.box
+    end
+    local box, message, code = core.connect(merged)
+    if not box then
+        return nil, message, code
+    end
+    return setmetatable({ box = box }, Client)
+end
+
+---Joins, or starts, the shared informer of a resource, scope and selectors.
+---@param options table|string
+---@return kubelua.Informer?, string?, string?
+function Client:informer(options)
+    return Informer.new(self.box, options)
+end
+
+---One raw request: status, body, content type; blocks the whole script until it is answered.
+---@param request table method ("GET"), target, body, type, accept, timeout (seconds)
+---@return integer?, string?, string?
+function Client:call(request)
+    return self.box:call(request)
+end
+
+---The namespace of its configuration.
+---@return string
+function Client:namespace()
+    return self.box:namespace()
+end
+
+---Ends every informer and call of it.
+function Client:close()
+    self.box:close()
+end
+
+function Client:__tostring()
+    return "kubelua.client"
+end
+
+return Client

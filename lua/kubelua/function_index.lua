@@ -1,0 +1,132 @@
+-- An index whose values a Lua function computes. Lua code runs on the thread of its lua_State only,
+-- so the index has a registration of its own, and is brought up to date when it is read.
+local core = require "kubelua.core"
+local log = require "kubelua.log"
+local scheduler = require "kubelua.scheduler"
+
+---@class kubelua.FunctionIndex
+local FunctionIndex = {}
+FunctionIndex.__index = FunctionIndex
+
+---@param informer kubelua.Informer
+---@param name string
+---@param compute fun(object: kubelua.Object): any
+---@return kubelua.FunctionIndex?, string?, string?
+function FunctionIndex.new(informer, name, compute)
+    local self = setmetatable({
+        informer = informer,
+        name = name,
+        compute = compute,
+        keys = {}, -- value -> set of keys
+        values = {}, -- key -> array of values
+    }, FunctionIndex)
+    self.id = scheduler.add_source(function()
+        self:update()
+    end)
+    local box, message, code = core.subscribe(informer.handle, scheduler.poller, self.id, {
+        name = "index " .. name,
+        quiet = true,
+    })
+    if not box then
+        scheduler.remove_source(self.id)
+        return nil, message, code
+    end
+    self.box = box
+    return self
+end
+
+local function forget(self, key)
+    for _, value in ipairs(self.values[key] or {}) do
+        local keys = self.keys[value]
+        keys[key] = nil
+        if next(keys) == nil then
+            self.keys[value] = nil
+        end
+    end
+    self.values[key] = nil
+end
+
+-- What the function returned, as an array of strings: one value, an array of them, or nothing.
+local function as_values(result)
+    local values = {}
+    if type(result) == "table" then
+        for _, value in pairs(result) do
+            values[#values + 1] = tostring(value)
+        end
+    elseif type(result) == "userdata" then
+        for _, value in core.ipairs(result) do
+            values[#values + 1] = tostring(value)
+        end
+    elseif result ~= nil then
+        values[1] = tostring(result)
+    end
+    return values
+end
+
+local function remember(self, object)
+    local ok, result = xpcall(function()
+        return self.compute(object)
+    end, debug.traceback)
+    if not ok then
+        log("error", "%s: index %s leaves %s out: %s", self.informer.what, self.name,
+            tostring(object), tostring(result))
+        return
+    end
+    local values = as_values(result)
+    self.values[object.key] = values
+    for _, value in ipairs(values) do
+        self.keys[value] = self.keys[value] or {}
+        self.keys[value][object.key] = true
+    end
+end
+
+---Takes in what has changed since the last time.
+function FunctionIndex:update()
+    local event, a, b = self.box:next()
+    while event do
+        if event == "add" or event == "update" then
+            local object = event == "update" and b or a
+            forget(self, object.key)
+            remember(self, object)
+        elseif event == "delete" then
+            forget(self, a.key)
+        end
+        self.box:done()
+        event, a, b = self.box:next()
+    end
+end
+
+---The objects under a value, sorted by key.
+---@param value string
+---@return kubelua.Object[]
+function FunctionIndex:by(value)
+    self:update()
+    local keys, objects = {}, {}
+    for key in pairs(self.keys[value] or {}) do
+        keys[#keys + 1] = key
+    end
+    table.sort(keys)
+    for _, key in ipairs(keys) do
+        objects[#objects + 1] = self.informer.handle:get(key)
+    end
+    return objects
+end
+
+---The distinct values, sorted.
+---@return string[]
+function FunctionIndex:distinct()
+    self:update()
+    local values = {}
+    for value in pairs(self.keys) do
+        values[#values + 1] = value
+    end
+    table.sort(values)
+    return values
+end
+
+function FunctionIndex:remove()
+    scheduler.remove_source(self.id)
+    self.box:remove()
+end
+
+return FunctionIndex

@@ -1,0 +1,216 @@
+-- A handle of a shared informer: registrations, and queries of its cache.
+local core = require "kubelua.core"
+local FunctionIndex = require "kubelua.function_index"
+local loop = require "kubelua.loop"
+local Registration = require "kubelua.registration"
+
+---What client:informer returns.
+---@class kubelua.Informer
+local Informer = {}
+Informer.__index = Informer
+
+-- Between two looks at a cache that fills by itself.
+local SYNC_INTERVAL = 0.005
+
+-- Informers with registrations are kept alive by this table alone, when the script forgets them.
+local kept = {} -- luacheck: ignore 241 (mutated but never accessed)
+
+local NAMES = {
+    namespace = true, labels = true, fields = true, resync = true, idle_timeout = true,
+    page_size = true, managed_fields = true, streaming_list = true,
+}
+
+local function add_indexes(self, indexes)
+    for name, index in pairs(indexes or {}) do
+        local ok, message, code = self:index(name, index)
+        if not ok then
+            return nil, message, code
+        end
+    end
+    return true
+end
+
+---@param client userdata of the core
+---@param options table
+---@return kubelua.Informer?, string?, string?
+function Informer.new(client, options)
+    if type(options) == "string" then
+        options = { options }
+    end
+    if type(options) ~= "table" or type(options[1]) ~= "string" then
+        error("informer: which resource? For example client:informer { \"pods\" }", 3)
+    end
+    local request = { resource = options[1] }
+    for key, value in pairs(options) do
+        if NAMES[key] then
+            request[key] = value
+        elseif key ~= 1 and key ~= "indexes" then
+            error("informer: there is no option '" .. tostring(key) .. "'", 3)
+        end
+    end
+    local handle, message, code = core.informer(client, request)
+    if not handle then
+        return nil, message, code
+    end
+    local self = setmetatable({
+        handle = handle,
+        what = options[1],
+        registrations = {},
+        indexes = {},
+    }, Informer)
+    local ok
+    ok, message, code = add_indexes(self, options.indexes)
+    if not ok then
+        self:stop()
+        return nil, message, code
+    end
+    return self
+end
+
+---Registers callbacks: add, update, delete, synced, error; and resync, coalesce.
+---@param options table
+---@return kubelua.Registration?, string?, string?
+function Informer:on(options)
+    local registration, message, code = Registration.new(self, options)
+    if not registration then
+        return nil, message, code
+    end
+    self.registrations[registration] = true
+    kept[self] = true
+    return registration
+end
+
+---Called by a registration that was removed.
+---@param registration kubelua.Registration
+function Informer:forget(registration)
+    self.registrations[registration] = nil
+    if next(self.registrations) == nil then
+        kept[self] = nil
+    end
+end
+
+---Whether the cache holds the first list.
+---@return boolean
+function Informer:has_synced()
+    return self.handle:has_synced()
+end
+
+---Waits until it does, and dispatches meanwhile.
+---@param seconds number? default: for ever
+---@return true?, string?, string?
+function Informer:wait_synced(seconds)
+    local closed = false
+    local synced = loop.wait("wait_synced", seconds, SYNC_INTERVAL, function()
+        local ok, _, code = self.handle:not_synced()
+        closed = code == "closed"
+        return ok or closed
+    end)
+    if synced and not closed then
+        return true
+    end
+    local ok, message, code = self.handle:not_synced()
+    if ok then
+        return true
+    end
+    return nil, message, code
+end
+
+---The object of that key, or nil.
+---@param key string "namespace/name", or "name" of a cluster-scoped one
+---@return kubelua.Object?
+function Informer:get(key)
+    return self.handle:get(key)
+end
+
+---The objects that the filter leaves, sorted by key.
+---@param filter { namespace: string?, labels: string? }?
+---@return kubelua.Object[]?, string?, string?
+function Informer:list(filter)
+    return self.handle:list(filter)
+end
+
+---What an index holds under a value, sorted by key.
+---@param index string
+---@param value string|number|boolean
+---@return kubelua.Object[]?, string?, string?
+function Informer:by(index, value)
+    if self.indexes[index] then
+        return self.indexes[index]:by(tostring(value))
+    end
+    return self.handle:by(index, tostring(value))
+end
+
+---The distinct values of an index, sorted.
+---@param index string
+---@return string[]?, string?, string?
+function Informer:values(index)
+    if self.indexes[index] then
+        return self.indexes[index]:distinct()
+    end
+    return self.handle:values(index)
+end
+
+---Adds an index by path (kept in C) or by function (kept here).
+---@param name string
+---@param index string|fun(object: kubelua.Object): any
+---@return true?, string?, string?
+function Informer:index(name, index)
+    if type(name) ~= "string" then
+        error("index: its name must be a string", 2)
+    end
+    if type(index) == "string" then
+        if self.indexes[name] then
+            return nil, "index '" .. name .. "' exists already, as a function", "conflict"
+        end
+        return self.handle:index(name, index)
+    end
+    if type(index) ~= "function" then
+        error("index '" .. name .. "': a path or a function expected, not a " .. type(index), 2)
+    end
+    if self.indexes[name] then
+        return nil, "index '" .. name .. "' exists already", "conflict"
+    end
+    local made, message, code = FunctionIndex.new(self, name, index)
+    if not made then
+        return nil, message, code
+    end
+    self.indexes[name] = made
+    return true
+end
+
+---How many objects the cache holds.
+---@return integer
+function Informer:count()
+    return self.handle:count()
+end
+
+---The version that the cache reflects; "" before the first list.
+---@return string
+function Informer:resource_version()
+    return self.handle:resource_version()
+end
+
+---How it is: state, age of the last message, counters, the last error.
+---@return table
+function Informer:status()
+    return self.handle:status()
+end
+
+---Ends this handle and its registrations; the last handle of a shared informer stops it.
+function Informer:stop()
+    for registration in pairs(self.registrations) do
+        registration:remove()
+    end
+    for name, index in pairs(self.indexes) do
+        index:remove()
+        self.indexes[name] = nil
+    end
+    kept[self] = nil
+    self.handle:stop()
+end
+
+function Informer:__tostring()
+    return "kubelua.informer: " .. self.what .. " (" .. self.handle:status().state .. ")"
+end
+
+return Informer

@@ -1,0 +1,93 @@
+-- KubeLua: react to a Kubernetes cluster from a script. See API.md for the contract.
+local Client = require "kubelua.client"
+local core = require "kubelua.core"
+local log = require "kubelua.log"
+local loop = require "kubelua.loop"
+local scheduler = require "kubelua.scheduler"
+
+---@class kubelua.Object a read-only Kubernetes object; fields are read when they are asked for
+---@field name string
+---@field namespace string?
+---@field key string
+---@field uid string
+---@field resource_version string
+---@field kind string
+---@field apiVersion string
+
+local kubelua = {
+    _VERSION = core.version,
+    null = core.null,
+    backlog = 10000,
+    connect = Client.connect,
+    run = loop.run,
+    step = loop.step,
+    stop = loop.stop,
+    fd = loop.fd,
+    sleep = loop.sleep,
+    log = log,
+    array = core.array,
+    pairs = core.pairs,
+    ipairs = core.ipairs,
+    get = core.get,
+    table = core.view_table,
+    json = core.encode,
+}
+
+---Runs a function in a coroutine of the loop, where calls that wait hold up nothing else.
+---@param f function
+---@param ... any
+function kubelua.spawn(f, ...)
+    if type(f) ~= "function" then
+        error("kubelua.spawn: a function expected, not a " .. type(f), 2)
+    end
+    scheduler.task("kubelua.spawn", function(...)
+        scheduler.count()
+        f(...)
+    end, ...)
+end
+
+---Calls a function every so many seconds, one call at a time; the result's stop() ends that.
+---@param seconds number
+---@param f function
+---@return { stop: fun() }
+function kubelua.every(seconds, f)
+    if type(seconds) ~= "number" or seconds ~= seconds or seconds <= 0 or type(f) ~= "function" then
+        error("kubelua.every: a number of seconds above 0, and a function", 2)
+    end
+    local ticker = { stopped = false }
+    local next_at = core.now() + seconds
+    local task
+    local function arm()
+        ticker.timer = scheduler.at(next_at, function()
+            scheduler.wake(task)
+        end)
+    end
+    task = scheduler.task("kubelua.every", function()
+        while true do
+            arm()
+            scheduler.park()
+            if ticker.stopped then
+                return
+            end
+            scheduler.count()
+            local ok, trace = xpcall(f, debug.traceback)
+            if not ok then
+                log("error", "kubelua.every: %s", tostring(trace))
+            end
+            if ticker.stopped then
+                return
+            end
+            -- A call that took longer skips the ticks that it missed.
+            next_at = math.max(next_at + seconds, core.now())
+        end
+    end)
+    function ticker.stop()
+        ticker.stopped = true
+        if ticker.timer then
+            ticker.timer.cancelled = true
+        end
+    end
+    return ticker
+end
+
+return kubelua

@@ -1,0 +1,109 @@
+-- When the loop runs: step, run and the calls that wait. What it runs is in scheduler.lua.
+local core = require "kubelua.core"
+local scheduler = require "kubelua.scheduler"
+
+local loop = {
+    has_run = false, -- whether kubelua.run was called, for the command line
+}
+
+local poller = scheduler.poller
+local stopping = false
+
+local function refuse_nesting(name)
+    if scheduler.running then
+        error(name .. " inside a handler; let the handler return, or use kubelua.sleep", 3)
+    end
+end
+
+local function deadline_of(seconds, name)
+    if seconds == nil then
+        return nil
+    end
+    if type(seconds) ~= "number" or seconds ~= seconds or seconds < 0 then
+        error(name .. ": the time must be a number of seconds, from 0", 3)
+    end
+    return core.now() + seconds
+end
+
+---Dispatches what is pending, and waits for it at most that long.
+---@param seconds number? default 0
+---@return integer count of the handlers that ran
+function loop.step(seconds)
+    refuse_nesting("kubelua.step")
+    return scheduler.round(deadline_of(seconds, "kubelua.step") or core.now())
+end
+
+---Dispatches until kubelua.stop(), SIGINT or SIGTERM, or the seconds are over.
+---@param seconds number? default: for ever
+---@return integer? signal the number of the signal that ended it
+function loop.run(seconds)
+    refuse_nesting("kubelua.run")
+    local deadline = deadline_of(seconds, "kubelua.run") or math.huge
+    stopping = false
+    loop.has_run = true
+    poller:catch()
+    local ok, problem = pcall(function()
+        repeat
+            scheduler.round(deadline)
+        until stopping or poller:caught() or core.now() >= deadline
+    end)
+    local signal = poller:release()
+    stopping = false
+    if not ok then
+        error(problem, 0)
+    end
+    return signal
+end
+
+---Ends kubelua.run after the handler that calls it.
+function loop.stop()
+    stopping = true
+    poller:wake()
+end
+
+---Waits until `condition()` is true or the time is over: in a task by yielding, elsewhere by
+---dispatching meanwhile. Returns whether it became true.
+---@param name string of the call, for messages
+---@param seconds number?
+---@param interval number between two looks
+---@param condition fun(): boolean
+---@return boolean
+function loop.wait(name, seconds, interval, condition)
+    local task = scheduler.current(name)
+    local deadline = deadline_of(seconds, name) or math.huge
+    while not condition() do
+        local now = core.now()
+        if now >= deadline or (not task and poller:caught()) then
+            return false
+        end
+        local till = math.min(deadline, now + interval)
+        if task then
+            scheduler.at(till, function()
+                scheduler.wake(task)
+            end)
+            scheduler.park()
+        else
+            scheduler.round(till)
+        end
+    end
+    return true
+end
+
+---Waits: alone in a handler or spawned coroutine, dispatching meanwhile elsewhere.
+---@param seconds number
+function loop.sleep(seconds)
+    if seconds == nil then
+        error("kubelua.sleep: how many seconds?", 2)
+    end
+    loop.wait("kubelua.sleep", seconds, math.huge, function()
+        return false
+    end)
+end
+
+---Readable when step() has work; belongs to KubeLua.
+---@return integer
+function loop.fd()
+    return poller:fd()
+end
+
+return loop

@@ -1,0 +1,141 @@
+-- A registration of callbacks with an informer: pulls its events, and runs them one at a time and
+-- in order in a coroutine of its own.
+local core = require "kubelua.core"
+local log = require "kubelua.log"
+local scheduler = require "kubelua.scheduler"
+
+---What informer:on returns.
+---@class kubelua.Registration
+local Registration = {}
+Registration.__index = Registration
+
+-- Events that one registration handles before the others get their turn.
+local BATCH = 256
+
+local EVENTS = { add = true, update = true, delete = true, synced = true, error = true }
+local OPTIONS = { resync = true, coalesce = true, name = true, backlog = true }
+
+local function check(options)
+    if type(options) ~= "table" then
+        error("on: a table of callbacks expected, such as { add = function(object) end }", 3)
+    end
+    for key, value in pairs(options) do
+        if EVENTS[key] then
+            if type(value) ~= "function" then
+                error("on: '" .. key .. "' must be a function, not a " .. type(value), 3)
+            end
+        elseif not OPTIONS[key] then
+            error("on: there is no '" .. tostring(key) .. "'; there are add, update, delete, "
+                .. "synced, error, resync, coalesce, name and backlog", 3)
+        end
+    end
+end
+
+local function describe(self, event, subject)
+    local what = self.informer.what .. ": handler of " .. event
+    if core.is_object(subject) then
+        what = what .. " for " .. tostring(subject)
+    end
+    return what
+end
+
+local function handle(self, event, a, b)
+    local callback = self.callbacks[event]
+    if not callback then
+        return
+    end
+    local ok, trace = xpcall(function()
+        return callback(a, b)
+    end, debug.traceback)
+    scheduler.count()
+    if not ok then
+        local subject = event == "update" and b or a
+        log("error", "%s failed: %s", describe(self, event, subject), tostring(trace))
+    end
+end
+
+-- Handles one event; false if none waits.
+local function handle_next(self)
+    local event, a, b = self.box:next()
+    if not event then
+        return false
+    end
+    handle(self, event, a, b)
+    self.box:done()
+    return true
+end
+
+-- The body of the registration's coroutine. It parks when nothing waits; `idle` says so.
+local function serve(self)
+    while not self.removed do
+        local handled = 0
+        while handled < BATCH and not self.removed and handle_next(self) do
+            handled = handled + 1
+        end
+        if handled == BATCH and not self.removed then
+            self.box:again(scheduler.poller)
+        end
+        self.idle = true
+        scheduler.park()
+    end
+end
+
+---Registers callbacks; see API.md.
+---@param informer kubelua.Informer
+---@param options table
+---@return kubelua.Registration?, string?, string?
+function Registration.new(informer, options)
+    check(options)
+    local self = setmetatable({ informer = informer, callbacks = {}, idle = false }, Registration)
+    for event in pairs(EVENTS) do
+        self.callbacks[event] = options[event]
+    end
+    self.id = scheduler.add_source(function()
+        if self.idle then
+            self.idle = false
+            scheduler.wake(self.task)
+        end
+    end)
+    local box, message, code = core.subscribe(informer.handle, scheduler.poller, self.id, {
+        name = options.name,
+        resync = options.resync,
+        every_change = options.coalesce == false,
+        quiet = options.error == nil,
+        backlog = options.backlog,
+    })
+    if not box then
+        scheduler.remove_source(self.id)
+        return nil, message, code
+    end
+    self.box = box
+    self.task = scheduler.task(informer.what, serve, self)
+    return self
+end
+
+---Whether its handler has returned from, or will never be shown, every initial object.
+---@return boolean
+function Registration:has_synced()
+    return self.box:has_synced()
+end
+
+---How many events wait for it.
+---@return integer
+function Registration:backlog()
+    return self.box:backlog()
+end
+
+---Ends it: no handler of it starts after this. May be called inside a handler.
+function Registration:remove()
+    if not self.removed then
+        self.removed = true
+        scheduler.remove_source(self.id)
+        self.box:remove()
+        self.informer:forget(self)
+    end
+end
+
+function Registration:__tostring()
+    return "kubelua.registration: " .. self.informer.what .. (self.removed and " (removed)" or "")
+end
+
+return Registration

@@ -1,0 +1,181 @@
+-- The rounds of one lua_State's loop: tasks, timers and sources of events, and what runs in which
+-- order. C never calls Lua: events are pulled here. loop.lua decides when a round is due.
+local core = require "kubelua.core"
+local log = require "kubelua.log"
+local timers = require "kubelua.timers"
+
+local scheduler = {
+    running = false, -- inside of a round
+}
+
+-- Registrations that one round looks at, before timers get their turn again.
+local TURNS = 64
+
+local poller = assert(core.poller())
+local heap = timers.new()
+local ready = {} -- tasks to be resumed in the next round, in order
+local sources = {} -- id of a registration -> function that pulls its events
+local last_id = 0
+local current -- the task that runs, nil outside of the loop
+local ran = 0 -- callbacks that ran so far
+
+---A coroutine of the loop.
+---@class kubelua.Task
+---@field co thread
+---@field what string for messages
+
+local function resume(task, ...)
+    local outer = current
+    current = task
+    local ok, message = coroutine.resume(task.co, ...)
+    current = outer
+    if not ok then
+        log("error", "%s failed: %s", task.what, debug.traceback(task.co, tostring(message)))
+    end
+end
+
+---Makes a task, which the next round starts.
+---@param what string
+---@param f function
+---@param ... any its arguments
+---@return kubelua.Task
+function scheduler.task(what, f, ...)
+    local arguments = { n = select("#", ...), ... }
+    local task = { what = what }
+    task.co = coroutine.create(function()
+        return f((table.unpack or unpack)(arguments, 1, arguments.n))
+    end)
+    scheduler.wake(task)
+    return task
+end
+
+---Has a parked task go on in the next round.
+---@param task kubelua.Task
+function scheduler.wake(task)
+    ready[#ready + 1] = task
+    if not scheduler.running then
+        poller:wake()
+    end
+end
+
+---The task that runs, if this is one: whether a call may wait by yielding. Raises inside a
+---coroutine that a handler made by itself: it would have to wait with the loop inside the loop.
+---@param name string of the call, for the message
+---@return kubelua.Task?
+function scheduler.current(name)
+    if current and coroutine.running() ~= current.co then
+        error(name .. " inside a coroutine of your own; use kubelua.spawn for one that can wait", 3)
+    end
+    if not current and scheduler.running then
+        error(name .. " inside of the loop, but outside of a handler", 3)
+    end
+    return current
+end
+
+---Suspends the current task until something wakes it.
+function scheduler.park()
+    coroutine.yield()
+end
+
+local function arm()
+    local first = heap:first()
+    poller:arm(first and first.at or nil)
+end
+
+---Calls `fire` once, at that time, in a round of the loop. `fire` must not wait.
+---@param at number
+---@param fire fun()
+---@return kubelua.Timer
+function scheduler.at(at, fire)
+    local timer = heap:add(at, fire)
+    if not scheduler.running then
+        arm()
+    end
+    return timer
+end
+
+---Registers who pulls events when the poller returns the id.
+---@param pull fun()
+---@return integer id
+function scheduler.add_source(pull)
+    last_id = last_id + 1
+    sources[last_id] = pull
+    return last_id
+end
+
+---@param id integer
+function scheduler.remove_source(id)
+    sources[id] = nil
+end
+
+---Counts a callback that ran, for step().
+function scheduler.count()
+    ran = ran + 1
+end
+
+local function work()
+    local now = core.now()
+    local timer = heap:due(now)
+    while timer do
+        timer.fire()
+        timer = heap:due(now)
+    end
+    local tasks = ready
+    ready = {}
+    for _, task in ipairs(tasks) do
+        resume(task)
+    end
+    for _ = 1, TURNS do
+        local id = poller:next()
+        if not id then
+            break
+        end
+        local pull = sources[id]
+        if pull then
+            pull()
+        end
+    end
+end
+
+---Whether nothing is left that could ever run: no registration, timer or task.
+---@return boolean
+function scheduler.is_idle()
+    return next(sources) == nil and #ready == 0 and heap:first() == nil
+end
+
+local function round(deadline)
+    local before = ran
+    work()
+    if ran == before and #ready == 0 then
+        local first = heap:first()
+        local till = first and math.min(first.at, deadline) or deadline
+        local seconds = till < math.huge and math.max(0, till - core.now()) or nil
+        if poller:wait(seconds) or first then
+            work()
+        end
+    end
+    return ran - before
+end
+
+---One round: what is pending, else a wait until `deadline` and what it brought. Returns how many
+---callbacks ran.
+---@param deadline number on the clock of kubelua.core.now; math.huge: none
+---@return integer
+function scheduler.round(deadline)
+    scheduler.running = true
+    local ok, result = pcall(round, deadline)
+    scheduler.running = false
+    arm()
+    if #ready > 0 then
+        poller:wake()
+    end
+    if not ok then
+        current = nil
+        error(result, 0)
+    end
+    return result
+end
+
+scheduler.poller = poller
+
+return scheduler

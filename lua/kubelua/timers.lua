@@ -1,0 +1,85 @@
+-- What is due when: a binary heap of times, those of the same time in the order of their arrival.
+local timers = {}
+timers.__index = timers
+
+---A timer in a heap. `cancelled` ones are skipped when their time comes.
+---@class kubelua.Timer
+---@field at number
+---@field sequence integer
+---@field fire fun()
+---@field cancelled boolean?
+
+local function before(a, b)
+    if a.at ~= b.at then
+        return a.at < b.at
+    end
+    return a.sequence < b.sequence
+end
+
+function timers.new()
+    return setmetatable({ sequence = 0 }, timers)
+end
+
+---Adds a timer; returns it, to be cancelled.
+---@param at number seconds on the clock of kubelua.core.now
+---@param fire fun()
+---@return kubelua.Timer
+function timers:add(at, fire)
+    self.sequence = self.sequence + 1
+    local timer = { at = at, sequence = self.sequence, fire = fire }
+    local i = #self + 1
+    while i > 1 do
+        local parent = math.floor(i / 2)
+        if not before(timer, self[parent]) then
+            break
+        end
+        self[i] = self[parent]
+        i = parent
+    end
+    self[i] = timer
+    return timer
+end
+
+local function remove_first(self)
+    local last = table.remove(self)
+    local count = #self
+    if count == 0 then
+        return
+    end
+    local i = 1
+    while 2 * i <= count do
+        local child = 2 * i
+        if child < count and before(self[child + 1], self[child]) then
+            child = child + 1
+        end
+        if not before(self[child], last) then
+            break
+        end
+        self[i] = self[child]
+        i = child
+    end
+    self[i] = last
+end
+
+---The first timer that is not cancelled, or nil.
+---@return kubelua.Timer?
+function timers:first()
+    while self[1] and self[1].cancelled do
+        remove_first(self)
+    end
+    return self[1]
+end
+
+---Takes the first timer out if its time has come.
+---@param now number
+---@return kubelua.Timer?
+function timers:due(now)
+    local first = self:first()
+    if first and first.at <= now then
+        remove_first(self)
+        return first
+    end
+    return nil
+end
+
+return timers

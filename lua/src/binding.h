@@ -1,0 +1,117 @@
+/*
+ * binding.h - what the files of the binding share. Each of them binds one
+ * concept in three beats: check the arguments, call the core, push a result.
+ *
+ * Rules of the house, for every file here: no lua_State is kept; nothing that
+ * must be freed is owned only by a C local across a lua_* call that can throw
+ * (the userdata comes first and is filled afterwards); no lock is held across a
+ * lua_* call; a metamethod __gc neither throws nor calls Lua.
+ */
+#ifndef KUBELUA_BINDING_H
+#define KUBELUA_BINDING_H
+
+#include "compat.h"
+
+#include "kubelua/kubelua.h"
+
+#include <stdbool.h>
+
+/* Names of the metatables in the registry. */
+#define TYPE_OBJECT "kubelua.object"
+#define TYPE_VIEW "kubelua.view"
+#define TYPE_NUMBER "kubelua.number"
+#define TYPE_CLIENT "kubelua.client"
+#define TYPE_INFORMER "kubelua.informer"
+#define TYPE_REGISTRATION "kubelua.registration"
+#define TYPE_POLLER "kubelua.poller"
+#define TYPE_SIM "kubelua.sim"
+/* Marks the tables that are JSON arrays, also when they are empty. */
+#define TYPE_ARRAY "kubelua.array"
+
+/* Each adds its functions to the module table on top of the stack, and makes
+ * its metatables. */
+void bind_view(lua_State *L);
+void bind_convert(lua_State *L);
+void bind_client(lua_State *L);
+void bind_informer(lua_State *L);
+void bind_registration(lua_State *L);
+void bind_poller(lua_State *L);
+void bind_sim(lua_State *L);
+void bind_log(lua_State *L);
+
+/* push.c: results */
+
+/* Pushes nil, the message and the code's name; returns 3. */
+int push_error(lua_State *L, const kl_error *err);
+/* Makes a metatable of that name with those methods as its __index (which is
+ * the table of methods unless they hold an __index) and leaves nothing. */
+void push_type(lua_State *L, const char *name, const luaL_Reg *methods);
+
+/* check.c: arguments */
+
+/* The string field of the options table at `index`; NULL if absent. Raises if
+ * it is anything else. Borrowed: the table keeps it. */
+const char *option_string(lua_State *L, int index, const char *name);
+bool option_bool(lua_State *L, int index, const char *name);
+/* Seconds as milliseconds; `absent` if the field is not there. Raises on a
+ * negative or absurd number. */
+int64_t option_ms(lua_State *L, int index, const char *name, int64_t absent);
+lua_Integer option_integer(lua_State *L, int index, const char *name);
+/* Raises unless every string key of the table is in `names` (NULL-ended); the
+ * error names the nearest one. */
+void check_options(lua_State *L, int index, const char *what,
+                   const char *const *names);
+/* Seconds at `index` as milliseconds; nil or none gives `absent`. */
+int64_t check_ms(lua_State *L, int index, int64_t absent);
+
+/* view.c: objects */
+
+/* Pushes a read-only object; takes one reference more. */
+void push_object(lua_State *L, kl_object *object);
+/* Pushes the object of that key in the cache; false, and nothing, if none. */
+bool push_found(lua_State *L, kl_informer *informer, const char *key);
+/* Pushes an array of them; the list still belongs to the caller, who keeps it
+ * in a userdata: see list_guard. */
+void push_object_list(lua_State *L, const kl_object_list *list);
+/* Pushes a userdata that clears the list it holds when it is collected, and
+ * returns that list. */
+kl_object_list *push_list_guard(lua_State *L);
+/* The value of the object or view at `index`, opened; NULL if it is neither.
+ * Borrowed while the userdata lives. */
+const kl_value *to_value(lua_State *L, int index);
+
+/* convert.c: JSON to tables and back */
+
+/* Pushes a deep copy of a value: tables, kubelua.null, exact numbers. */
+void push_copy(lua_State *L, const kl_value *value);
+/* Pushes a scalar; returns false (and pushes nothing) for array and object. */
+bool push_scalar(lua_State *L, const kl_value *value);
+/* Pushes the JSON text of the value at `index` (table, object, view, scalar),
+ * and returns it. Raises on what JSON cannot hold. */
+const char *push_json(lua_State *L, int index, size_t *length);
+
+/* client.c, sim.c, poller.c, informer.c */
+kl_client *check_client(lua_State *L, int index);
+kl_sim *check_sim(lua_State *L, int index);
+kl_event_queue *check_queue(lua_State *L, int index);
+kl_informer *check_informer(lua_State *L, int index, kl_error *err);
+void push_reply(lua_State *L, const kl_reply *reply);
+/* Pushes a userdata that clears the reply it holds when collected. */
+kl_reply *push_reply_guard(lua_State *L);
+/* Reads method, target, body, ... of a request table; its strings are borrowed
+ * from the table and from values left on the stack. */
+void check_call(lua_State *L, int index, kl_call *call);
+
+/*
+ * An informer as registrations and its handle share it: closed when the last
+ * of them lets go. One thread: plain counts.
+ */
+typedef struct informer_hold {
+    kl_informer *informer; /* NULL once stopped */
+    int refs;
+} informer_hold;
+
+informer_hold *check_hold(lua_State *L, int index);
+void hold_unref(informer_hold *hold);
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * check.c - reading options out of tables. A wrong type or an unknown name is
+ * misuse and raises an error that says what was meant.
+ */
+#include "binding.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A hundred years: anything longer is a mistake of units. */
+static const double MAX_SECONDS = 100.0 * 365 * 86400;
+
+const char *option_string(lua_State *L, int index, const char *name)
+{
+    const char *text = NULL;
+
+    lua_getfield(L, index, name);
+    if (lua_type(L, -1) == LUA_TSTRING) {
+        text = lua_tostring(L, -1);
+    } else if (!lua_isnil(L, -1)) {
+        luaL_error(L, "option '%s' must be a string, not a %s", name,
+                   luaL_typename(L, -1));
+    }
+    lua_pop(L, 1);
+    return text;
+}
+
+bool option_bool(lua_State *L, int index, const char *name)
+{
+    bool value;
+
+    lua_getfield(L, index, name);
+    if (!lua_isnil(L, -1) && !lua_isboolean(L, -1)) {
+        luaL_error(L, "option '%s' must be true or false, not a %s", name,
+                   luaL_typename(L, -1));
+    }
+    value = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return value;
+}
+
+static int64_t to_ms(lua_State *L, double seconds, const char *what)
+{
+    if (isnan(seconds) || seconds < 0 || seconds > MAX_SECONDS) {
+        luaL_error(L, "%s must be a number of seconds, from 0", what);
+    }
+    return (int64_t)ceil(seconds * 1000);
+}
+
+int64_t option_ms(lua_State *L, int index, const char *name, int64_t absent)
+{
+    int64_t ms = absent;
+
+    lua_getfield(L, index, name);
+    if (lua_type(L, -1) == LUA_TNUMBER) {
+        ms = to_ms(L, lua_tonumber(L, -1), name);
+    } else if (!lua_isnil(L, -1)) {
+        luaL_error(L, "option '%s' must be a number of seconds, not a %s", name,
+                   luaL_typename(L, -1));
+    }
+    lua_pop(L, 1);
+    return ms;
+}
+
+lua_Integer option_integer(lua_State *L, int index, const char *name)
+{
+    lua_Integer value = 0;
+
+    lua_getfield(L, index, name);
+    if (lua_type(L, -1) == LUA_TNUMBER) {
+        value = lua_tointeger(L, -1);
+    } else if (!lua_isnil(L, -1)) {
+        luaL_error(L, "option '%s' must be a number, not a %s", name,
+                   luaL_typename(L, -1));
+    }
+    lua_pop(L, 1);
+    return value;
+}
+
+int64_t check_ms(lua_State *L, int index, int64_t absent)
+{
+    if (lua_isnoneornil(L, index)) {
+        return absent;
+    }
+    return to_ms(L, luaL_checknumber(L, index), "the time");
+}
+
+void check_options(lua_State *L, int index, const char *what,
+                   const char *const *names)
+{
+    luaL_checktype(L, index, LUA_TTABLE);
+    lua_pushnil(L);
+    while (lua_next(L, index) != 0) {
+        /* key, value */
+        lua_pop(L, 1);
+        if (lua_type(L, -1) == LUA_TSTRING) {
+            const char *key = lua_tostring(L, -1);
+            const char *const *name = names;
+
+            while (*name != NULL && strcmp(*name, key) != 0) {
+                name++;
+            }
+            if (*name == NULL) {
+                luaL_Buffer all;
+
+                luaL_buffinit(L, &all);
+                for (name = names; *name != NULL; name++) {
+                    luaL_addstring(&all, name == names ? "" : ", ");
+                    luaL_addstring(&all, *name);
+                }
+                luaL_pushresult(&all);
+                luaL_error(L, "%s has no option '%s'; there are: %s", what, key,
+                           lua_tostring(L, -1));
+            }
+        }
+    }
+}

@@ -1,0 +1,368 @@
+/*
+ * informer.c - a shared informer's handle: its state and its cache's queries.
+ */
+#include "binding.h"
+
+#include <stdlib.h>
+
+typedef struct informer_box {
+    informer_hold *hold; /* NULL only while being made */
+} informer_box;
+
+static void hold_close(informer_hold *hold)
+{
+    kl_informer *informer = hold->informer;
+
+    hold->informer = NULL;
+    kl_informer_close(informer);
+}
+
+void hold_unref(informer_hold *hold)
+{
+    if (hold != NULL && --hold->refs == 0) {
+        hold_close(hold);
+        free(hold);
+    }
+}
+
+informer_hold *check_hold(lua_State *L, int index)
+{
+    informer_box *box = luaL_checkudata(L, index, TYPE_INFORMER);
+
+    return box->hold;
+}
+
+kl_informer *check_informer(lua_State *L, int index, kl_error *err)
+{
+    informer_hold *hold = check_hold(L, index);
+
+    if (hold->informer == NULL) {
+        kl_error_set(err, KL_ECLOSED, "the informer is stopped");
+    }
+    return hold->informer;
+}
+
+/* A field that counts as true unless it is false. */
+static bool switched_off(lua_State *L, int index, const char *name)
+{
+    bool off;
+
+    lua_getfield(L, index, name);
+    off = lua_isboolean(L, -1) && !lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return off;
+}
+
+static void read_options(lua_State *L, int index, kl_informer_options *options)
+{
+    static const char *const names[] = {"resource",       "namespace",
+                                        "labels",         "fields",
+                                        "resync",         "idle_timeout",
+                                        "page_size",      "managed_fields",
+                                        "streaming_list", NULL};
+
+    check_options(L, index, "informer", names);
+    *options = (kl_informer_options){
+        .resource = option_string(L, index, "resource"),
+        .name_space = option_string(L, index, "namespace"),
+        .labels = option_string(L, index, "labels"),
+        .fields = option_string(L, index, "fields"),
+        .resync_ms = option_ms(L, index, "resync", 0),
+        .idle_timeout_ms = option_ms(L, index, "idle_timeout", 0),
+        .page_size = (int)option_integer(L, index, "page_size"),
+        .keep_managed_fields = option_bool(L, index, "managed_fields"),
+        .no_streaming_list = switched_off(L, index, "streaming_list")};
+}
+
+/* core.informer(client, options): a handle, or nil, message, code. */
+static int informer_open(lua_State *L)
+{
+    kl_client *client = check_client(L, 1);
+    kl_informer_options options;
+    informer_box *box;
+    kl_error err;
+
+    read_options(L, 2, &options);
+    box = lua_newuserdata(L, sizeof(*box));
+    box->hold = NULL;
+    luaL_getmetatable(L, TYPE_INFORMER);
+    lua_setmetatable(L, -2);
+    box->hold = calloc(1, sizeof(*box->hold));
+    if (box->hold == NULL) {
+        return luaL_error(L, "out of memory");
+    }
+    box->hold->refs = 1;
+    box->hold->informer = kl_informer_open(client, &options, &err);
+    return box->hold->informer != NULL ? 1 : push_error(L, &err);
+}
+
+static int informer_gc(lua_State *L)
+{
+    informer_box *box = lua_touserdata(L, 1);
+
+    hold_unref(box->hold);
+    box->hold = NULL;
+    return 0;
+}
+
+/* informer:stop(): its registrations have been removed by then. */
+static int informer_stop(lua_State *L)
+{
+    hold_close(check_hold(L, 1));
+    return 0;
+}
+
+static int informer_has_synced(lua_State *L)
+{
+    kl_informer *informer = check_informer(L, 1, NULL);
+
+    lua_pushboolean(L, informer != NULL && kl_informer_has_synced(informer));
+    return 1;
+}
+
+/* informer:not_synced(): nil, message, code; or true if it is synced. */
+static int informer_not_synced(lua_State *L)
+{
+    kl_error err;
+    kl_informer *informer = check_informer(L, 1, &err);
+
+    if (informer == NULL ||
+        kl_informer_wait_synced(informer, 0, &err) != KL_OK) {
+        return push_error(L, &err);
+    }
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+static int informer_get(lua_State *L)
+{
+    const char *key = luaL_checkstring(L, 2);
+    kl_informer *informer;
+    kl_error err;
+
+    informer = check_informer(L, 1, &err);
+    if (informer == NULL) {
+        return push_error(L, &err);
+    }
+    if (!push_found(L, informer, key)) {
+        lua_pushnil(L);
+    }
+    return 1;
+}
+
+/* A selector as userdata, so that nothing leaks when a push throws. */
+static const kl_selector *push_selector(lua_State *L, const char *text,
+                                        kl_error *err)
+{
+    kl_selector **box = lua_newuserdata(L, sizeof(kl_selector *));
+
+    *box = NULL;
+    luaL_getmetatable(L, "kubelua.selector");
+    lua_setmetatable(L, -2);
+    *box = kl_selector_parse(text, err);
+    return *box;
+}
+
+static int selector_gc(lua_State *L)
+{
+    kl_selector **box = lua_touserdata(L, 1);
+
+    kl_selector_free(*box);
+    *box = NULL;
+    return 0;
+}
+
+/* informer:list{namespace =, labels =} */
+static int informer_list(lua_State *L)
+{
+    static const char *const names[] = {"namespace", "labels", NULL};
+    const kl_selector *labels = NULL;
+    const char *name_space = NULL;
+    kl_object_list *list;
+    kl_informer *informer;
+    kl_error err;
+
+    informer = check_informer(L, 1, &err);
+    if (informer == NULL) {
+        return push_error(L, &err);
+    }
+    if (!lua_isnoneornil(L, 2)) {
+        const char *text;
+
+        check_options(L, 2, "list", names);
+        name_space = option_string(L, 2, "namespace");
+        text = option_string(L, 2, "labels");
+        if (text != NULL && (labels = push_selector(L, text, &err)) == NULL) {
+            return push_error(L, &err);
+        }
+    }
+    if (name_space != NULL && name_space[0] == '*' && name_space[1] == '\0') {
+        name_space = NULL;
+    }
+    list = push_list_guard(L);
+    if (kl_informer_list(informer, name_space, labels, list, &err) != KL_OK) {
+        return push_error(L, &err);
+    }
+    push_object_list(L, list);
+    return 1;
+}
+
+/* informer:by(index, value) */
+static int informer_by(lua_State *L)
+{
+    const char *index = luaL_checkstring(L, 2);
+    const char *value = luaL_checkstring(L, 3);
+    kl_object_list *list;
+    kl_informer *informer;
+    kl_error err;
+
+    informer = check_informer(L, 1, &err);
+    if (informer == NULL) {
+        return push_error(L, &err);
+    }
+    list = push_list_guard(L);
+    if (kl_informer_by_index(informer, index, value, list, &err) != KL_OK) {
+        return push_error(L, &err);
+    }
+    push_object_list(L, list);
+    return 1;
+}
+
+static int strings_gc(lua_State *L)
+{
+    kl_string_list_clear(lua_touserdata(L, 1));
+    return 0;
+}
+
+/* informer:values(index) */
+static int informer_values(lua_State *L)
+{
+    const char *index = luaL_checkstring(L, 2);
+    kl_string_list *list;
+    kl_informer *informer;
+    kl_error err;
+
+    informer = check_informer(L, 1, &err);
+    if (informer == NULL) {
+        return push_error(L, &err);
+    }
+    list = lua_newuserdata(L, sizeof(*list));
+    *list = (kl_string_list){0};
+    luaL_getmetatable(L, "kubelua.strings");
+    lua_setmetatable(L, -2);
+    if (kl_informer_index_values(informer, index, list, &err) != KL_OK) {
+        return push_error(L, &err);
+    }
+    lua_createtable(L, (int)list->count, 0);
+    for (size_t i = 0; i < list->count; i++) {
+        lua_pushstring(L, list->items[i]);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
+/* informer:index(name, path) */
+static int informer_index(lua_State *L)
+{
+    const char *name = luaL_checkstring(L, 2);
+    const char *path = luaL_checkstring(L, 3);
+    kl_informer *informer;
+    kl_error err;
+
+    informer = check_informer(L, 1, &err);
+    if (informer == NULL ||
+        kl_informer_add_path_index(informer, name, path, &err) != KL_OK) {
+        return push_error(L, &err);
+    }
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+static int informer_count(lua_State *L)
+{
+    kl_informer *informer = check_informer(L, 1, NULL);
+
+    lua_pushinteger(
+        L, informer != NULL ? (lua_Integer)kl_informer_count(informer) : 0);
+    return 1;
+}
+
+static int informer_resource_version(lua_State *L)
+{
+    kl_informer *informer = check_informer(L, 1, NULL);
+    char version[64] = "";
+
+    if (informer != NULL) {
+        kl_informer_resource_version(informer, version, sizeof(version));
+    }
+    lua_pushstring(L, version);
+    return 1;
+}
+
+static void set_number(lua_State *L, const char *name, double value)
+{
+    lua_pushnumber(L, value);
+    lua_setfield(L, -2, name);
+}
+
+/* informer:status(): how it is, as a table; seconds. */
+static int informer_status(lua_State *L)
+{
+    kl_informer *informer = check_informer(L, 1, NULL);
+    kl_informer_status status = {.state = KL_STATE_STOPPED};
+
+    if (informer != NULL) {
+        kl_informer_status_get(informer, &status);
+    }
+    lua_newtable(L);
+    lua_pushstring(L, kl_informer_state_name(status.state));
+    lua_setfield(L, -2, "state");
+    lua_pushboolean(L, status.has_synced);
+    lua_setfield(L, -2, "has_synced");
+    if (status.last_message_age_ms >= 0) {
+        set_number(L, "age", (double)status.last_message_age_ms / 1000);
+    }
+    set_number(L, "retry_in", (double)status.retry_in_ms / 1000);
+    set_number(L, "lists", (double)status.lists);
+    set_number(L, "watches", (double)status.watches);
+    set_number(L, "events", (double)status.events);
+    set_number(L, "failures", (double)status.failures);
+    set_number(L, "objects", (double)status.objects);
+    set_number(L, "queued", (double)status.queued);
+    if (status.error.code != KL_OK) {
+        lua_pushstring(L, status.error.message);
+        lua_setfield(L, -2, "error");
+        lua_pushstring(L, kl_code_name(status.error.code));
+        lua_setfield(L, -2, "code");
+    }
+    return 1;
+}
+
+void bind_informer(lua_State *L)
+{
+    static const luaL_Reg methods[] = {
+        {"__gc", informer_gc},
+        {"stop", informer_stop},
+        {"has_synced", informer_has_synced},
+        {"not_synced", informer_not_synced},
+        {"get", informer_get},
+        {"list", informer_list},
+        {"by", informer_by},
+        {"values", informer_values},
+        {"index", informer_index},
+        {"count", informer_count},
+        {"resource_version", informer_resource_version},
+        {"status", informer_status},
+        {NULL, NULL}};
+    static const luaL_Reg selector_methods[] = {{"__gc", selector_gc},
+                                                {NULL, NULL}};
+    static const luaL_Reg strings_methods[] = {{"__gc", strings_gc},
+                                               {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"informer", informer_open},
+                                         {NULL, NULL}};
+
+    push_type(L, TYPE_INFORMER, methods);
+    push_type(L, "kubelua.selector", selector_methods);
+    push_type(L, "kubelua.strings", strings_methods);
+    luaL_setfuncs(L, functions, 0);
+}

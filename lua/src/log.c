@@ -1,0 +1,70 @@
+/*
+ * log.c - log lines of scripts and of the core, on standard error: one line, a
+ * time, a level; colours only on a terminal.
+ */
+#include "binding.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *const LEVELS[] = {"debug", "info", "warn",
+                                     "error", "off",  NULL};
+
+/* Runs on any thread, one call at a time (kl_set_log). */
+static void to_stderr(void *context, kl_log_level level, const char *message)
+{
+    static const char *const colours[] = {"\033[2m", "", "\033[33m",
+                                          "\033[31m"};
+    const char *colour = isatty(STDERR_FILENO) ? colours[level] : "";
+    struct timespec now;
+    struct tm utc;
+    char stamp[32];
+
+    (void)context;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &utc);
+    fprintf(stderr, "%s%s.%03ldZ %-5s %s%s\n", colour, stamp,
+            now.tv_nsec / 1000000, LEVELS[level], message,
+            colour[0] != '\0' ? "\033[0m" : "");
+}
+
+/* core.log(level, message) */
+static int write_log(lua_State *L)
+{
+    int level = luaL_checkoption(L, 1, NULL, LEVELS);
+
+    kl_log((kl_log_level)level, "%s", luaL_checkstring(L, 2));
+    return 0;
+}
+
+/* core.set_log_level(level) */
+static int set_log_level(lua_State *L)
+{
+    int level = luaL_checkoption(L, 1, NULL, LEVELS);
+
+    kl_set_log(to_stderr, NULL, (kl_log_level)level);
+    return 0;
+}
+
+/* core.live(): how many of each kind of thing live, as a table. */
+static int live(lua_State *L)
+{
+    lua_newtable(L);
+    for (int kind = 0; kind < KL_LIVE_KINDS; kind++) {
+        lua_pushinteger(L, (lua_Integer)kl_live_count((kl_live_kind)kind));
+        lua_setfield(L, -2, kl_live_name((kl_live_kind)kind));
+    }
+    return 1;
+}
+
+void bind_log(lua_State *L)
+{
+    static const luaL_Reg functions[] = {{"log", write_log},
+                                         {"set_log_level", set_log_level},
+                                         {"live", live},
+                                         {NULL, NULL}};
+
+    luaL_setfuncs(L, functions, 0);
+}

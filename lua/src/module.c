@@ -1,0 +1,23 @@
+/*
+ * module.c - the Lua C module kubelua.core: the public interface of the C core
+ * and nothing more. What scripts see is in lua/kubelua.
+ */
+#include "binding.h"
+
+LUALIB_API int luaopen_kubelua_core(lua_State *L);
+
+KL_API int luaopen_kubelua_core(lua_State *L)
+{
+    lua_newtable(L);
+    bind_view(L);
+    bind_convert(L);
+    bind_client(L);
+    bind_informer(L);
+    bind_registration(L);
+    bind_poller(L);
+    bind_sim(L);
+    bind_log(L);
+    lua_pushstring(L, kl_version());
+    lua_setfield(L, -2, "version");
+    return 1;
+}

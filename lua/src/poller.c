@@ -1,0 +1,235 @@
+/*
+ * poller.c - what a lua_State waits on: its event queue and its next timer, as
+ * one descriptor that is readable when there is work; and the signals that end
+ * a run.
+ */
+#include "binding.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct poller {
+    kl_event_queue *queue;
+    int timer; /* fires when the next Lua timer is due; -1: none yet */
+    int epoll; /* both of them; what kubelua.fd() returns */
+} poller;
+
+static poller *check_poller(lua_State *L, int index)
+{
+    return luaL_checkudata(L, index, TYPE_POLLER);
+}
+
+kl_event_queue *check_queue(lua_State *L, int index)
+{
+    poller *self = check_poller(L, index);
+
+    if (self->queue == NULL) {
+        luaL_argerror(L, index, "the poller is closed");
+    }
+    return self->queue;
+}
+
+static bool watch_fd(int epoll, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static int poller_new(lua_State *L)
+{
+    poller *self = lua_newuserdata(L, sizeof(*self));
+    kl_error err;
+
+    *self = (poller){NULL, -1, -1};
+    luaL_getmetatable(L, TYPE_POLLER);
+    lua_setmetatable(L, -2);
+    self->queue = kl_event_queue_new(&err);
+    if (self->queue == NULL) {
+        return push_error(L, &err);
+    }
+    self->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    self->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (self->timer < 0 || self->epoll < 0 ||
+        !watch_fd(self->epoll, self->timer) ||
+        !watch_fd(self->epoll, kl_event_queue_fd(self->queue))) {
+        kl_error_set(&err, KL_EIO,
+                     "no descriptor to wait on: %s; raise the "
+                     "limit (ulimit -n)",
+                     strerror(errno));
+        return push_error(L, &err);
+    }
+    return 1;
+}
+
+static int poller_gc(lua_State *L)
+{
+    poller *self = lua_touserdata(L, 1);
+
+    if (self->epoll >= 0) {
+        close(self->epoll);
+    }
+    if (self->timer >= 0) {
+        close(self->timer);
+    }
+    if (self->queue != NULL) {
+        kl_event_queue_free(self->queue);
+    }
+    *self = (poller){NULL, -1, -1};
+    return 0;
+}
+
+static int poller_fd(lua_State *L)
+{
+    lua_pushinteger(L, check_poller(L, 1)->epoll);
+    return 1;
+}
+
+/* core.now(): seconds on the monotonic clock. */
+static int now(lua_State *L)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    lua_pushnumber(L, (lua_Number)time.tv_sec + (lua_Number)time.tv_nsec / 1e9);
+    return 1;
+}
+
+/* poller:arm(time or nil): readable from that moment (of core.now) on. */
+static int poller_arm(lua_State *L)
+{
+    poller *self = check_poller(L, 1);
+    struct itimerspec when = {0};
+
+    if (!lua_isnoneornil(L, 2)) {
+        double at = luaL_checknumber(L, 2);
+
+        /* 0 would disarm it: a time that is past is the earliest there is. */
+        at = at > 1e-9 ? fmin(at, 4e9) : 1e-9;
+        when.it_value.tv_sec = (time_t)at;
+        when.it_value.tv_nsec = (long)((at - floor(at)) * 1e9);
+        if (when.it_value.tv_sec == 0 && when.it_value.tv_nsec == 0) {
+            when.it_value.tv_nsec = 1;
+        }
+    }
+    timerfd_settime(self->timer, TFD_TIMER_ABSTIME, &when, NULL);
+    return 0;
+}
+
+/* poller:wait(seconds or nil): true when readable, false when the time is over
+ * or a signal came. */
+static int poller_wait(lua_State *L)
+{
+    poller *self = check_poller(L, 1);
+    int64_t ms = check_ms(L, 2, -1);
+    struct pollfd entry = {.fd = self->epoll, .events = POLLIN};
+    int ready = poll(&entry, 1, ms > INT32_MAX ? INT32_MAX : (int)ms);
+
+    lua_pushboolean(L, ready > 0);
+    return 1;
+}
+
+/* poller:next(): the id of a registration that has events, or nil. */
+static int poller_next(lua_State *L)
+{
+    void *tag = kl_event_queue_next(check_queue(L, 1));
+
+    if (tag == NULL) {
+        lua_pushnil(L);
+    } else {
+        lua_pushinteger(L, (lua_Integer)(intptr_t)tag);
+    }
+    return 1;
+}
+
+/* poller:wake(): makes a wait, this one or the next, return. */
+static int poller_wake(lua_State *L)
+{
+    kl_event_queue_wake(check_queue(L, 1));
+    return 0;
+}
+
+/*
+ * Signals are the process's: one run at a time catches them. The handler sets a
+ * flag, wakes the queue, and is gone by then (SA_RESETHAND): a second SIGINT
+ * ends the process at once.
+ */
+static volatile sig_atomic_t caught;
+static kl_event_queue *volatile signal_queue;
+static struct sigaction before_int, before_term;
+
+static void on_signal(int number)
+{
+    int saved = errno;
+
+    caught = number;
+    if (signal_queue != NULL) {
+        kl_event_queue_wake(signal_queue);
+    }
+    errno = saved;
+}
+
+/* poller:catch(): SIGINT and SIGTERM end the run. False: another run does. */
+static int poller_catch(lua_State *L)
+{
+    kl_event_queue *queue = check_queue(L, 1);
+    struct sigaction action = {.sa_handler = on_signal,
+                               .sa_flags = (int)SA_RESETHAND};
+
+    lua_pushboolean(L, signal_queue == NULL);
+    if (signal_queue != NULL) {
+        return 1;
+    }
+    caught = 0;
+    signal_queue = queue;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, &before_int);
+    sigaction(SIGTERM, &action, &before_term);
+    return 1;
+}
+
+/* poller:release(): as before the catch; returns the signal that came, or nil.
+ */
+static int poller_release(lua_State *L)
+{
+    if (signal_queue == check_queue(L, 1)) {
+        sigaction(SIGINT, &before_int, NULL);
+        sigaction(SIGTERM, &before_term, NULL);
+        signal_queue = NULL;
+    }
+    if (caught == 0) {
+        return 0;
+    }
+    lua_pushinteger(L, caught);
+    return 1;
+}
+
+/* poller:caught(): whether a signal came. */
+static int poller_caught(lua_State *L)
+{
+    lua_pushboolean(L, caught != 0 && signal_queue == check_queue(L, 1));
+    return 1;
+}
+
+void bind_poller(lua_State *L)
+{
+    static const luaL_Reg methods[] = {
+        {"__gc", poller_gc},       {"fd", poller_fd},
+        {"arm", poller_arm},       {"wait", poller_wait},
+        {"next", poller_next},     {"wake", poller_wake},
+        {"catch", poller_catch},   {"release", poller_release},
+        {"caught", poller_caught}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"poller", poller_new}, {"now", now}, {NULL, NULL}};
+
+    push_type(L, TYPE_POLLER, methods);
+    luaL_setfuncs(L, functions, 0);
+}

@@ -1,0 +1,30 @@
+/*
+ * push.c - results in the one shape that every call of the module has: a value,
+ * or nil, message, code.
+ */
+#include "binding.h"
+
+int push_error(lua_State *L, const kl_error *err)
+{
+    lua_pushnil(L);
+    lua_pushstring(L, err->message);
+    lua_pushstring(L, kl_code_name(err->code));
+    return 3;
+}
+
+void push_type(lua_State *L, const char *name, const luaL_Reg *methods)
+{
+    luaL_newmetatable(L, name);
+    /* metatable */
+    luaL_setfuncs(L, methods, 0);
+    lua_getfield(L, -1, "__index");
+    /* metatable, __index or nil */
+    if (lua_isnil(L, -1)) {
+        lua_pushvalue(L, -2);
+        lua_setfield(L, -3, "__index");
+    }
+    lua_pop(L, 1);
+    lua_pushstring(L, name);
+    lua_setfield(L, -2, "__name");
+    lua_pop(L, 1);
+}

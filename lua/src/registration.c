@@ -1,0 +1,182 @@
+/*
+ * registration.c - a subscription of this lua_State: events are pulled one at a
+ * time, and given back when their handler has returned.
+ */
+#include "binding.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+typedef struct registration_box {
+    kl_registration *registration; /* NULL once removed */
+    informer_hold *hold;
+    kl_event event; /* being handled, if `busy` */
+    bool busy;
+} registration_box;
+
+static registration_box *check_box(lua_State *L)
+{
+    return luaL_checkudata(L, 1, TYPE_REGISTRATION);
+}
+
+/* core.subscribe(informer, poller, id, options): a registration whose events
+ * make the poller return `id`; or nil, message, code. */
+static int subscribe(lua_State *L)
+{
+    static const char *const names[] = {"name",  "resync",  "every_change",
+                                        "quiet", "backlog", NULL};
+    kl_event_queue *queue = check_queue(L, 2);
+    intptr_t id = (intptr_t)luaL_checkinteger(L, 3);
+    kl_handler_options options;
+    registration_box *box;
+    kl_informer *informer;
+    kl_error err;
+
+    informer = check_informer(L, 1, &err);
+    if (informer == NULL) {
+        return push_error(L, &err);
+    }
+    check_options(L, 4, "on", names);
+    options = (kl_handler_options){
+        .name = option_string(L, 4, "name"),
+        .resync_ms = option_ms(L, 4, "resync", 0),
+        .every_change = option_bool(L, 4, "every_change"),
+        .ignores_errors = option_bool(L, 4, "quiet"),
+        .backlog = (size_t)option_integer(L, 4, "backlog")};
+    box = lua_newuserdata(L, sizeof(*box));
+    *box = (registration_box){0};
+    luaL_getmetatable(L, TYPE_REGISTRATION);
+    lua_setmetatable(L, -2);
+    box->hold = check_hold(L, 1);
+    box->hold->refs++;
+    box->registration =
+        kl_informer_subscribe(informer, queue, (void *)id, &options, &err);
+    return box->registration != NULL ? 1 : push_error(L, &err);
+}
+
+static void finish(registration_box *box)
+{
+    if (box->busy) {
+        box->busy = false;
+        kl_registration_done(box->registration, &box->event);
+    }
+}
+
+/* registration:remove(), and its collection. */
+static int registration_remove(lua_State *L)
+{
+    registration_box *box = lua_touserdata(L, 1);
+
+    if (box->registration != NULL) {
+        finish(box);
+        kl_registration_remove(box->registration);
+        box->registration = NULL;
+    }
+    hold_unref(box->hold);
+    box->hold = NULL;
+    return 0;
+}
+
+/*
+ * registration:next(): gives back the event before, if it still is out, and
+ * returns the next one: its name and what its handler gets; nothing if none
+ * waits.
+ */
+static int registration_next(lua_State *L)
+{
+    registration_box *box = check_box(L);
+    const kl_event *event = &box->event;
+
+    if (box->registration == NULL) {
+        return 0;
+    }
+    finish(box);
+    if (!kl_registration_next(box->registration, &box->event)) {
+        return 0;
+    }
+    box->busy = true; /* from here on, the box owns what the event holds */
+    switch (event->type) {
+    case KL_EVENT_ADD:
+        lua_pushliteral(L, "add");
+        push_object(L, event->object);
+        lua_pushboolean(L, event->initial);
+        return 3;
+    case KL_EVENT_UPDATE:
+        lua_pushliteral(L, "update");
+        push_object(L, event->old);
+        push_object(L, event->object);
+        return 3;
+    case KL_EVENT_DELETE:
+        lua_pushliteral(L, "delete");
+        push_object(L, event->object);
+        lua_pushboolean(L, event->unknown);
+        return 3;
+    case KL_EVENT_SYNCED:
+        lua_pushliteral(L, "synced");
+        return 1;
+    default:
+        lua_pushliteral(L, "error");
+        lua_pushstring(L, event->error->message);
+        lua_pushstring(L, kl_code_name(event->error->code));
+        return 3;
+    }
+}
+
+/* registration:done(): the handler of the last event has returned. */
+static int registration_done(lua_State *L)
+{
+    registration_box *box = check_box(L);
+
+    if (box->registration != NULL) {
+        finish(box);
+    }
+    return 0;
+}
+
+/* registration:again(poller): has the poller return it once more. */
+static int registration_again(lua_State *L)
+{
+    registration_box *box = check_box(L);
+
+    if (box->registration != NULL) {
+        kl_event_queue_again(check_queue(L, 2), box->registration);
+    }
+    return 0;
+}
+
+static int registration_has_synced(lua_State *L)
+{
+    registration_box *box = check_box(L);
+
+    lua_pushboolean(L, box->registration != NULL &&
+                           kl_registration_has_synced(box->registration));
+    return 1;
+}
+
+static int registration_backlog(lua_State *L)
+{
+    registration_box *box = check_box(L);
+
+    lua_pushinteger(
+        L, box->registration != NULL
+               ? (lua_Integer)kl_registration_backlog(box->registration)
+               : 0);
+    return 1;
+}
+
+void bind_registration(lua_State *L)
+{
+    static const luaL_Reg methods[] = {{"__gc", registration_remove},
+                                       {"remove", registration_remove},
+                                       {"next", registration_next},
+                                       {"done", registration_done},
+                                       {"again", registration_again},
+                                       {"has_synced", registration_has_synced},
+                                       {"backlog", registration_backlog},
+                                       {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"subscribe", subscribe},
+                                         {NULL, NULL}};
+
+    push_type(L, TYPE_REGISTRATION, methods);
+    luaL_setfuncs(L, functions, 0);
+}

@@ -1,0 +1,245 @@
+/*
+ * sim.c - the simulated API server, for trying a script and for testing one.
+ */
+#include "binding.h"
+
+#include <string.h>
+
+typedef struct sim_box {
+    kl_sim *sim; /* NULL once closed */
+} sim_box;
+
+kl_sim *check_sim(lua_State *L, int index)
+{
+    sim_box *box = luaL_checkudata(L, index, TYPE_SIM);
+
+    if (box->sim == NULL) {
+        luaL_argerror(L, index, "the simulator is closed");
+    }
+    return box->sim;
+}
+
+/* Pushes true, or what went wrong. */
+static int push_outcome(lua_State *L, kl_code code, const kl_error *err)
+{
+    if (code != KL_OK) {
+        return push_error(L, err);
+    }
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+/* core.sim{bookmark =, history =, streaming_list =, token =} */
+static int sim_new(lua_State *L)
+{
+    static const char *const names[] = {"bookmark", "history",
+                                        "no_streaming_list", "token", NULL};
+    kl_sim_options options;
+    sim_box *box;
+    kl_error err;
+
+    check_options(L, 1, "sim", names);
+    options = (kl_sim_options){
+        .bookmark_ms = option_ms(L, 1, "bookmark", 0),
+        .history = (size_t)option_integer(L, 1, "history"),
+        .no_streaming_list = option_bool(L, 1, "no_streaming_list"),
+        .token = option_string(L, 1, "token")};
+    box = lua_newuserdata(L, sizeof(*box));
+    box->sim = NULL;
+    luaL_getmetatable(L, TYPE_SIM);
+    lua_setmetatable(L, -2);
+    box->sim = kl_sim_new(&options, &err);
+    return box->sim != NULL ? 1 : push_error(L, &err);
+}
+
+static int sim_close(lua_State *L)
+{
+    sim_box *box = lua_touserdata(L, 1);
+
+    kl_sim_unref(box->sim);
+    box->sim = NULL;
+    return 0;
+}
+
+/* sim:load(text) */
+static int sim_load(lua_State *L)
+{
+    size_t length;
+    const char *text = luaL_checklstring(L, 2, &length);
+    kl_error err;
+
+    return push_outcome(L, kl_sim_load(check_sim(L, 1), text, length, &err),
+                        &err);
+}
+
+/* sim:call{...}: status, body, content type. */
+static int sim_call(lua_State *L)
+{
+    kl_sim *sim = check_sim(L, 1);
+    kl_reply *reply;
+    kl_call call;
+    kl_error err;
+
+    check_call(L, 2, &call);
+    reply = push_reply_guard(L);
+    if (kl_sim_call(sim, &call, reply, &err) != KL_OK) {
+        return push_error(L, &err);
+    }
+    push_reply(L, reply);
+    return 3;
+}
+
+/* sim:listen{address =, port =, tls =}: its URL. */
+static int sim_listen(lua_State *L)
+{
+    static const char *const names[] = {"address", "port", "tls", NULL};
+    kl_sim *sim = check_sim(L, 1);
+    kl_sim_listen_options options;
+    kl_error err;
+
+    check_options(L, 2, "listen", names);
+    options = (kl_sim_listen_options){.address = option_string(L, 2, "address"),
+                                      .port = (int)option_integer(L, 2, "port"),
+                                      .tls = option_bool(L, 2, "tls")};
+    if (kl_sim_listen(sim, &options, &err) != KL_OK) {
+        return push_error(L, &err);
+    }
+    lua_pushstring(L, kl_sim_url(sim));
+    return 1;
+}
+
+static int text_gc(lua_State *L)
+{
+    char **box = lua_touserdata(L, 1);
+
+    kl_free(*box);
+    *box = NULL;
+    return 0;
+}
+
+/* A userdata that frees the text which it will hold. */
+static char **push_text_guard(lua_State *L)
+{
+    char **box = lua_newuserdata(L, sizeof(char *));
+
+    *box = NULL;
+    luaL_getmetatable(L, "kubelua.text");
+    lua_setmetatable(L, -2);
+    return box;
+}
+
+static int sim_kubeconfig(lua_State *L)
+{
+    char **text = push_text_guard(L);
+    kl_error err;
+
+    *text = kl_sim_kubeconfig(check_sim(L, 1), &err);
+    if (*text == NULL) {
+        return push_error(L, &err);
+    }
+    lua_pushstring(L, *text);
+    return 1;
+}
+
+/* sim:requests(): an array of {method, target, status}. */
+static int sim_requests(lua_State *L)
+{
+    char **text = push_text_guard(L);
+    kl_error err;
+
+    *text = kl_sim_requests(check_sim(L, 1), &err);
+    if (*text == NULL) {
+        return push_error(L, &err);
+    }
+    lua_pushstring(L, *text);
+    return 1;
+}
+
+static int sim_url(lua_State *L)
+{
+    const char *url = kl_sim_url(check_sim(L, 1));
+
+    if (url == NULL) {
+        lua_pushnil(L);
+    } else {
+        lua_pushstring(L, url);
+    }
+    return 1;
+}
+
+static int sim_unlisten(lua_State *L)
+{
+    kl_sim_unlisten(check_sim(L, 1));
+    return 0;
+}
+
+static int sim_cut(lua_State *L)
+{
+    kl_sim_cut(check_sim(L, 1));
+    return 0;
+}
+
+static int sim_refuse(lua_State *L)
+{
+    kl_sim_refuse(check_sim(L, 1), lua_isnone(L, 2) || lua_toboolean(L, 2));
+    return 0;
+}
+
+static int sim_freeze(lua_State *L)
+{
+    kl_sim_freeze(check_sim(L, 1), lua_isnone(L, 2) || lua_toboolean(L, 2));
+    return 0;
+}
+
+static int sim_compact(lua_State *L)
+{
+    kl_sim_compact(check_sim(L, 1));
+    return 0;
+}
+
+static int sim_requests_clear(lua_State *L)
+{
+    kl_sim_requests_clear(check_sim(L, 1));
+    return 0;
+}
+
+/* sim:fail{verb =, count =, status =, retry_after =, body =} */
+static int sim_fail(lua_State *L)
+{
+    static const char *const names[] = {"verb",        "count", "status",
+                                        "retry_after", "body",  NULL};
+    kl_sim *sim = check_sim(L, 1);
+    int64_t retry_ms;
+    int count;
+    kl_error err;
+
+    check_options(L, 2, "fail", names);
+    retry_ms = option_ms(L, 2, "retry_after", -1);
+    count = (int)option_integer(L, 2, "count");
+    return push_outcome(L,
+                        kl_sim_fail(sim, option_string(L, 2, "verb"),
+                                    count != 0 ? count : 1,
+                                    (int)option_integer(L, 2, "status"),
+                                    retry_ms < 0 ? -1 : (int)(retry_ms / 1000),
+                                    option_string(L, 2, "body"), &err),
+                        &err);
+}
+
+void bind_sim(lua_State *L)
+{
+    static const luaL_Reg methods[] = {
+        {"__gc", sim_close},        {"close", sim_close},
+        {"load", sim_load},         {"call", sim_call},
+        {"listen", sim_listen},     {"unlisten", sim_unlisten},
+        {"url", sim_url},           {"kubeconfig", sim_kubeconfig},
+        {"requests", sim_requests}, {"requests_clear", sim_requests_clear},
+        {"cut", sim_cut},           {"refuse", sim_refuse},
+        {"freeze", sim_freeze},     {"compact", sim_compact},
+        {"fail", sim_fail},         {NULL, NULL}};
+    static const luaL_Reg text_methods[] = {{"__gc", text_gc}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"sim", sim_new}, {NULL, NULL}};
+
+    push_type(L, TYPE_SIM, methods);
+    push_type(L, "kubelua.text", text_methods);
+    luaL_setfuncs(L, functions, 0);
+}

@@ -1,0 +1,202 @@
+-- The house rules that no compiler knows: the arrows between layers (ARCHITECTURE.md), the size
+-- limits and the documented prototypes of STYLE.md. Usage, in the root of the tree:
+-- lua5.4 spec/lint/lint.lua; a line for each breach, and exit status 1 if there are any.
+local RANKS = {
+    base = 0, json = 1, http = 1, queue = 1, object = 2, config = 2,
+    cache = 3, api = 3, sim = 3, informer = 4,
+}
+
+-- What only one layer may include.
+local OWNERS = {
+    ["curl/curl.h"] = "http", ["zlib.h"] = "http", ["yyjson.h"] = "json", ["yaml.h"] = "config",
+    ["microhttpd.h"] = "sim",
+}
+
+local LIMITS = {
+    c = { lines = 500, columns = 80 },
+    h = { lines = 250, columns = 80 },
+    lua = { lines = 250, columns = 100 },
+}
+local FUNCTION_LINES, NESTING, PARAMETERS = 60, 4, 5
+
+local breaches = 0
+
+local function breach(file, line, message, ...)
+    breaches = breaches + 1
+    print(string.format("%s:%d: " .. message, file, line, ...))
+end
+
+local function read_lines(path)
+    local lines = {}
+    for line in io.lines(path) do
+        lines[#lines + 1] = line
+    end
+    return lines
+end
+
+local function tracked_files()
+    local files = {}
+    local pipe = assert(io.popen("git ls-files --cached --others --exclude-standard"))
+    for path in pipe:lines() do
+        files[#files + 1] = path
+    end
+    pipe:close()
+    return files
+end
+
+local function check_size(path, lines, limit)
+    if #lines > limit.lines then
+        breach(path, #lines, "%d lines; the limit is %d: split it by concept", #lines, limit.lines)
+    end
+    for i, line in ipairs(lines) do
+        local columns = utf8.len(line) or #line
+        if columns > limit.columns then
+            breach(path, i, "%d columns; the limit is %d", columns, limit.columns)
+        end
+    end
+end
+
+local function check_arrow(path, line_number, layer, included)
+    local target = included:match("^(%w+)/")
+    if not RANKS[target] then
+        return
+    end
+    if not layer then
+        breach(path, line_number, "only public headers may be included here, not %s", included)
+    elseif target ~= layer and RANKS[target] >= RANKS[layer] then
+        breach(path, line_number, "core/%s (rank %d) must not include core/%s (rank %d)", layer,
+            RANKS[layer], target, RANKS[target])
+    end
+end
+
+-- Specs see everything; the layers what is below them; all else the public headers.
+local function check_arrows(path, lines)
+    local layer = path:match("^core/(%w+)/")
+    if path:match("^spec/") then
+        return
+    end
+    layer = layer ~= "include" and layer or nil
+    for i, line in ipairs(lines) do
+        local included = line:match('^#include "([^"]+)"')
+        if included then
+            check_arrow(path, i, layer, included)
+        end
+        local system = line:match("^#include <([^>]+)>")
+        if layer and OWNERS[system] and layer ~= OWNERS[system] then
+            breach(path, i, "<%s> belongs to core/%s alone", system, OWNERS[system])
+        end
+    end
+end
+
+-- Without strings, characters and comments, so that braces and commas count.
+local function bare(line)
+    return (line:gsub("\\.", ""):gsub('"[^"]*"', '""'):gsub("'[^']*'", "''")
+        :gsub("/%*.-%*/", ""):gsub("//.*", ""))
+end
+
+-- How many parameters, but for the two that every blocking, fallible call carries.
+local function count_parameters(signature)
+    local list = signature:match("%b()")
+    if not list or list:match("^%(%s*void%s*%)$") then
+        return 0
+    end
+    local inner = list:sub(2, -2):gsub("%b()", "")
+    local _, commas = inner:gsub(",", "")
+    local _, cancels = inner:gsub("kl__cancel %*", "")
+    local _, errors = inner:gsub("kl_error %*", "")
+    return commas + 1 - cancels - errors
+end
+
+local function signature_above(lines, brace)
+    local first = brace - 1
+    while first > 1 and lines[first - 1]:match("%S") and not lines[first - 1]:match("%*/%s*$")
+        and not lines[first - 1]:match("^[#}]") do
+        first = first - 1
+    end
+    return table.concat(lines, " ", first, brace - 1)
+end
+
+local function check_function(path, lines, first, last)
+    local depth, deepest = 0, 0
+    for i = first + 1, last - 1 do
+        for brace in bare(lines[i]):gmatch("[{}]") do
+            depth = depth + (brace == "{" and 1 or -1)
+            deepest = math.max(deepest, depth)
+        end
+    end
+    if last - first - 1 > FUNCTION_LINES then
+        breach(path, first, "a function of %d lines; the limit is %d", last - first - 1,
+            FUNCTION_LINES)
+    end
+    if deepest > NESTING then
+        breach(path, first, "nested %d deep; the limit is %d", deepest, NESTING)
+    end
+    local parameters = count_parameters(signature_above(lines, first))
+    if parameters > PARAMETERS then
+        breach(path, first, "%d parameters; the limit is %d: use a struct", parameters, PARAMETERS)
+    end
+end
+
+-- A function of ours begins with a brace in the first column and ends with one.
+local function check_functions(path, lines)
+    local first
+    for i, line in ipairs(lines) do
+        if line == "{" then
+            first = i
+        elseif first and line == "}" then
+            check_function(path, lines, first, i)
+            first = nil
+        end
+    end
+end
+
+-- A public prototype has a comment right above it, or above the run of prototypes it is in.
+local function check_documented(path, lines)
+    for i, line in ipairs(lines) do
+        if line:match("^KL_API") then
+            local above = i - 1
+            while above > 0 and lines[above]:match("%S") and not lines[above]:match("%*/%s*$") do
+                above = above - 1
+            end
+            if above == 0 or not lines[above]:match("%*/%s*$") then
+                breach(path, i, "a public prototype without a comment: %s", line)
+            end
+        end
+    end
+end
+
+local function check_head(path, lines)
+    local first = lines[1] or ""
+    if not first:match("^/%*") and not first:match("^%-%-") and not first:match("^#!") then
+        breach(path, 1, "no head: three lines on what it is for and where it stands")
+    end
+end
+
+local function check_file(path, extension, limit)
+    local lines = read_lines(path)
+    check_size(path, lines, limit)
+    check_head(path, lines)
+    if extension ~= "lua" then
+        check_arrows(path, lines)
+        check_functions(path, lines)
+    end
+    if path:match("^core/include/") then
+        check_documented(path, lines)
+    end
+end
+
+for _, path in ipairs(tracked_files()) do
+    local extension = path:match("%.h%.in$") and "h" or path:match("%.(%w+)$")
+    local limit = LIMITS[extension]
+    local file = limit and io.open(path)
+    if file then
+        file:close()
+        check_file(path, extension, limit)
+    end
+end
+
+if breaches > 0 then
+    print(breaches .. " breaches of the house rules")
+    os.exit(1)
+end
+print("The house rules hold.")
