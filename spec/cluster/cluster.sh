@@ -134,8 +134,9 @@ etcd_serves() {
 
 # The last thing that a new server does is to make the first namespaces.
 apiserver_ready() {
-    kubectl kubeconfig get --raw /readyz &&
-        kubectl kubeconfig get --raw /api/v1/namespaces/default
+    kubectl kubeconfig get --request-timeout=2s --raw /readyz &&
+        kubectl kubeconfig get --request-timeout=2s \
+            --raw /api/v1/namespaces/default
 }
 
 await_apiserver() {
