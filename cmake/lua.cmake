@@ -8,7 +8,7 @@ endif()
 file(GLOB KUBELUA_LUA_SOURCES CONFIGURE_DEPENDS lua/src/*.c)
 
 function(kubelua_lua_module abi package)
-    string(MAKE_C_IDENTIFIER ${abi} id)
+    string(REPLACE "." "" id ${abi})
     pkg_check_modules(LUA_${id} QUIET ${package})
     if(NOT LUA_${id}_FOUND)
         message(STATUS "No ${package}: no module for Lua ${abi}")
@@ -18,8 +18,8 @@ function(kubelua_lua_module abi package)
 endfunction()
 
 function(kubelua_add_lua_module abi include_dirs)
-    string(MAKE_C_IDENTIFIER ${abi} id)
-    set(target kubelua_lua_${id})
+    string(REPLACE "." "" id ${abi})
+    set(target kubelua_lua${id})
     add_library(${target} MODULE ${KUBELUA_LUA_SOURCES}
                 $<TARGET_OBJECTS:kubelua_objects>)
     target_include_directories(${target} PRIVATE

@@ -1,0 +1,85 @@
+/*
+ * watch.c - what examples/watch.lua does, in C: a handler with a thread of its
+ * own. Usage: watch [SECONDS]; KUBECONFIG, ~/.kube/config or in-cluster.
+ */
+#include <kubelua/kubelua.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void on_add(void *context, kl_object *pod, bool initial)
+{
+    (void)context;
+    printf("%s %s\n", initial ? "found" : "added", kl_object_key(pod));
+}
+
+static void on_update(void *context, kl_object *old, kl_object *pod)
+{
+    const kl_value *root = kl_object_open(pod, NULL);
+    const kl_value *status = kl_value_get(root, "status");
+    const char *phase = kl_value_string(kl_value_get(status, "phase"), NULL);
+
+    (void)context;
+    (void)old;
+    printf("changed %s %s\n", kl_object_key(pod), phase != NULL ? phase : "");
+    kl_object_close(pod);
+}
+
+static void on_remove(void *context, kl_object *pod, bool unknown)
+{
+    (void)context;
+    printf("deleted %s%s\n", kl_object_key(pod),
+           unknown ? " (while away)" : "");
+}
+
+static void on_error(void *context, const kl_error *error)
+{
+    (void)context;
+    fprintf(stderr, "%s\n", error->message);
+}
+
+/* Watches for a while; the first failure is in `err`. */
+static kl_code watch(unsigned seconds, kl_error *err)
+{
+    const kl_handler handler = {.add = on_add,
+                                .update = on_update,
+                                .remove = on_remove,
+                                .error = on_error};
+    kl_registration *registration = NULL;
+    kl_informer *pods = NULL;
+    kl_client *client = NULL;
+    kl_config *config = kl_config_load(NULL, err);
+
+    if (config != NULL) {
+        client = kl_client_new(&(kl_client_options){.config = config}, err);
+    }
+    if (client != NULL) {
+        pods = kl_informer_open(
+            client, &(kl_informer_options){.resource = "pods"}, err);
+    }
+    if (pods != NULL) {
+        registration = kl_informer_add_handler(pods, &handler, NULL, err);
+    }
+    if (registration != NULL) {
+        sleep(seconds);
+    }
+    kl_registration_remove(registration);
+    kl_informer_close(pods);
+    kl_client_unref(client);
+    kl_config_unref(config);
+    return registration != NULL ? KL_OK : err->code;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned seconds = argc > 1 ? (unsigned)atoi(argv[1]) : 3600;
+    kl_error err = {0};
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (watch(seconds, &err) != KL_OK) {
+        fprintf(stderr, "watch: %s\n", err.message);
+        return EXIT_FAILURE;
+    }
+    return EXIT_SUCCESS;
+}

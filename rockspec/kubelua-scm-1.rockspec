@@ -1,0 +1,27 @@
+-- luarocks make rockspec/kubelua-scm-1.rockspec: the module for one Lua, with the core inside.
+rockspec_format = "3.0"
+package = "kubelua"
+version = "scm-1"
+source = { url = "git+file://." }
+description = {
+    summary = "Kubernetes informers for Lua, over a C core",
+    detailed = "React to a Kubernetes cluster from a Lua script: list-watch, indexed caches, handlers.",
+    license = "MIT",
+}
+supported_platforms = { "linux" }
+dependencies = { "lua >= 5.1, < 5.5", "lua-cjson", "argparse" }
+build = {
+    type = "cmake",
+    variables = {
+        CMAKE_BUILD_TYPE = "Release",
+        CMAKE_INSTALL_PREFIX = "$(PREFIX)",
+        KUBELUA_TESTS = "OFF",
+        KUBELUA_EXAMPLES = "OFF",
+        KUBELUA_INSTALL_CORE = "OFF",
+        KUBELUA_INSTALL_COMMAND = "OFF",
+        KUBELUA_LUA_ABI = "$(LUA_VERSION)",
+        KUBELUA_LUA_INCLUDE_DIR = "$(LUA_INCDIR)",
+        KUBELUA_LUA_LIBDIR = "$(LIBDIR)",
+        KUBELUA_LUA_DATADIR = "$(LUADIR)",
+    },
+}

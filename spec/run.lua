@@ -1,0 +1,13 @@
+-- Runs busted specs in this interpreter: lua5.4 spec/run.lua [OPTIONS] FILES. The modules come from
+-- KUBELUA_BUILD (or build). KUBELUA_COLLECT=always keeps the collector running all the time.
+local abi = jit and "5.1" or _VERSION:match("%d%.%d")
+local build = os.getenv("KUBELUA_BUILD") or "build"
+package.path = "lua/?.lua;lua/?/init.lua;spec/support/?.lua;" .. package.path
+package.cpath = build .. "/lua/" .. abi .. "/?.so;" .. package.cpath
+
+if os.getenv("KUBELUA_COLLECT") == "always" then
+    collectgarbage("setpause", 0)
+    collectgarbage("setstepmul", 10000)
+end
+
+require("busted.runner")({ standalone = false })
