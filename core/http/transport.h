@@ -31,7 +31,8 @@ typedef struct kl__request {
     size_t body_length;
     kl__tls *tls;          /* may be NULL */
     const char *proxy_url; /* NULL: none, and the environment is not asked */
-    size_t window;         /* bytes that may wait unread; 0: 256 KB */
+    size_t window;         /* bytes that may wait unread, as they came over the
+                              wire; 0: 256 KB; at least 16 KB */
     bool fresh_connection; /* not one that is open already */
 } kl__request;
 
@@ -89,8 +90,8 @@ kl__stream *kl__transport_open(kl_transport *transport,
  * Blocks until the response's head is there. `deadline_ms` is on the real
  * clock (< 0: none). KL_ETIMEOUT leaves the stream as it was; KL_ECANCELED once
  * `cancel` (may be NULL) is fired, within 50 ms; KL_EUNAVAILABLE (DNS, refused,
- * reset), KL_ETLS, KL_EPARSE (no HTTP), KL_ECLOSED. The message names host and
- * cause.
+ * reset), KL_ETLS, KL_EPARSE (no HTTP), KL_ECONFIG (a URL or header that cannot
+ * be sent), KL_ECLOSED, KL_EFORKED. The message names host and cause.
  */
 kl_code kl__stream_response(kl__stream *stream, kl__response *response,
                             int64_t deadline_ms, kl__cancel *cancel,
@@ -103,8 +104,8 @@ kl_code kl__stream_response(kl__stream *stream, kl__response *response,
  * not read pauses its own transfer after the request's `window`, no other.
  */
 kl_code kl__stream_read(kl__stream *stream, char *buffer, size_t size,
-                        size_t *length, int64_t deadline_ms,
-                        kl__cancel *cancel, kl_error *err);
+                        size_t *length, int64_t deadline_ms, kl__cancel *cancel,
+                        kl_error *err);
 
 /* When the last byte came in, on the real clock; when it was opened, if none
  * did. Thread-safe. */

@@ -1,0 +1,249 @@
+/*
+ * curl_failure.c - from curl's codes and texts to ours: which host, what
+ * happened, what to do about it.
+ */
+#include "http/curl_loop.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What curl said, or what its code means. */
+static const char *detail(const kl__curl_stream *stream, CURLcode status)
+{
+    return stream->curl_message[0] != '\0' ? stream->curl_message
+                                           : curl_easy_strerror(status);
+}
+
+static bool says(const kl__curl_stream *stream, const char *word)
+{
+    return strstr(stream->curl_message, word) != NULL;
+}
+
+/* ---- before there is a connection ---- */
+
+static void explain_refusal(const kl__curl_stream *stream, const char *peer,
+                            kl_error *failure)
+{
+    long number = 0;
+
+    curl_easy_getinfo(stream->easy, CURLINFO_OS_ERRNO, &number);
+    switch (number) {
+    case ECONNREFUSED:
+        kl_error_set(failure, KL_EUNAVAILABLE,
+                     "%s refused the connection: is the server running, and "
+                     "is this its port?",
+                     peer);
+        return;
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+        kl_error_set(failure, KL_EUNAVAILABLE,
+                     "%s cannot be reached: check the address, routes and VPN",
+                     peer);
+        return;
+    case EMFILE:
+    case ENFILE:
+        kl_error_set(failure, KL_EUNAVAILABLE,
+                     "cannot connect to %s: too many open files; raise the "
+                     "limit (ulimit -n)",
+                     peer);
+        return;
+    default:
+        kl_error_set(failure, KL_EUNAVAILABLE, "cannot connect to %s: %s", peer,
+                     number != 0 ? strerror((int)number)
+                                 : detail(stream, CURLE_COULDNT_CONNECT));
+        return;
+    }
+}
+
+/* Only connecting has a time limit: which part of it took so long? */
+static void explain_timeout(const kl__curl_stream *stream, const char *peer,
+                            kl_error *failure)
+{
+    curl_off_t name_us = 0, connect_us = 0;
+
+    curl_easy_getinfo(stream->easy, CURLINFO_NAMELOOKUP_TIME_T, &name_us);
+    curl_easy_getinfo(stream->easy, CURLINFO_CONNECT_TIME_T, &connect_us);
+    if (connect_us > 0) {
+        kl_error_set(failure, KL_EUNAVAILABLE,
+                     "%s took the connection but did not finish the %s in "
+                     "time: is it overloaded, or no %s server?",
+                     peer, stream->secure ? "TLS handshake" : "handshake",
+                     stream->secure ? "TLS" : "such");
+    } else if (name_us > 0) {
+        kl_error_set(failure, KL_EUNAVAILABLE,
+                     "no connection to %s in time: check the address, and "
+                     "firewalls on the way",
+                     peer);
+    } else {
+        kl_error_set(failure, KL_EUNAVAILABLE,
+                     "cannot resolve %s: no answer in time; check this "
+                     "machine's DNS",
+                     peer);
+    }
+}
+
+static bool explain_connecting(const kl__curl_stream *stream, CURLcode status,
+                               kl_error *failure)
+{
+    const char *peer = stream->proxy != NULL ? stream->proxy : stream->origin;
+
+    switch (status) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+        kl_error_set(failure, KL_EUNAVAILABLE,
+                     "cannot resolve %s: check the server's name and this "
+                     "machine's DNS",
+                     stream->origin);
+        return true;
+    case CURLE_COULDNT_RESOLVE_PROXY:
+        kl_error_set(failure, KL_EUNAVAILABLE,
+                     "cannot resolve the proxy %s: check proxy-url", peer);
+        return true;
+    case CURLE_COULDNT_CONNECT:
+        explain_refusal(stream, peer, failure);
+        return true;
+    case CURLE_OPERATION_TIMEDOUT:
+        explain_timeout(stream, peer, failure);
+        return true;
+    default:
+        break;
+    }
+    if (stream->proxy != NULL &&
+        (status == CURLE_PROXY || says(stream, "CONNECT"))) {
+        kl_error_set(failure, KL_EUNAVAILABLE,
+                     "the proxy %s does not lead to %s (%s): check proxy-url "
+                     "and its credentials",
+                     stream->proxy, stream->origin, detail(stream, status));
+        return true;
+    }
+    return false;
+}
+
+/* ---- TLS ---- */
+
+/* The texts are those of curl over OpenSSL and over GnuTLS. */
+static void explain_verification(const kl__curl_stream *stream,
+                                 kl_error *failure)
+{
+    const char *remedy = "its CA is not trusted: set certificate-authority to "
+                         "the cluster's CA (insecure-skip-tls-verify trusts "
+                         "everybody)";
+
+    if (says(stream, "match")) {
+        remedy = "its certificate is for another name: set tls-server-name to "
+                 "one that it has";
+    } else if (says(stream, "expired")) {
+        remedy = "its certificate has expired: renew it, or check this "
+                 "machine's clock";
+    } else if (says(stream, "not yet valid") || says(stream, "activated")) {
+        remedy = "its certificate is not valid yet: check this machine's clock";
+    }
+    kl_error_set(failure, KL_ETLS, "cannot verify %s: %s [%s]", stream->origin,
+                 remedy, detail(stream, CURLE_PEER_FAILED_VERIFICATION));
+}
+
+static bool explain_tls(const kl__curl_stream *stream, CURLcode status,
+                        kl_error *failure)
+{
+    const char *text = detail(stream, status);
+
+    switch (status) {
+    case CURLE_PEER_FAILED_VERIFICATION:
+        explain_verification(stream, failure);
+        return true;
+    case CURLE_SSL_CERTPROBLEM:
+        kl_error_set(failure, KL_ETLS,
+                     "the client certificate for %s is of no use: check "
+                     "client-certificate and client-key [%s]",
+                     stream->origin, text);
+        return true;
+    case CURLE_SSL_CACERT_BADFILE:
+        kl_error_set(failure, KL_ETLS,
+                     "the CA for %s is no PEM certificate: check "
+                     "certificate-authority [%s]",
+                     stream->origin, text);
+        return true;
+    case CURLE_SSL_CONNECT_ERROR:
+        if (says(stream, "wrong version") ||
+            says(stream, "unexpected message") || says(stream, "packet")) {
+            kl_error_set(failure, KL_ETLS,
+                         "%s speaks no TLS: is this its port, or does its URL "
+                         "begin with http://? [%s]",
+                         stream->origin, text);
+            return true;
+        }
+        kl_error_set(failure, KL_ETLS, "TLS with %s failed: %s", stream->origin,
+                     text);
+        return true;
+    default:
+        break;
+    }
+    /* TLS 1.3 tells only after the handshake that a certificate is missing. */
+    if (says(stream, "alert")) {
+        kl_error_set(failure, KL_ETLS,
+                     "%s ended TLS: does it want another client certificate? "
+                     "[%s]",
+                     stream->origin, text);
+        return true;
+    }
+    return false;
+}
+
+/* ---- the answer ---- */
+
+static bool breaks_protocol(const kl__curl_stream *stream, CURLcode status)
+{
+    return status == CURLE_UNSUPPORTED_PROTOCOL ||
+           status == CURLE_WEIRD_SERVER_REPLY ||
+           (status == CURLE_RECV_ERROR && says(stream, "chunk"));
+}
+
+static void explain_answer(const kl__curl_stream *stream, CURLcode status,
+                           kl_error *failure)
+{
+    const char *text = detail(stream, status);
+
+    if (breaks_protocol(stream, status)) {
+        kl_error_set(failure, KL_EPARSE,
+                     "%s does not speak HTTP: is this its port, and %s right? "
+                     "[%s]",
+                     stream->origin,
+                     stream->secure ? "https://" : "http:// (not https://)",
+                     text);
+    } else if (status == CURLE_ABORTED_BY_CALLBACK) {
+        kl_error_set(failure, KL_EUNAVAILABLE,
+                     "the connection to %s broke while it was asked: the "
+                     "request may have been carried out or not",
+                     stream->origin);
+    } else if (stream->head.complete) {
+        kl_error_set(failure, KL_EUNAVAILABLE, "the answer of %s broke off: %s",
+                     stream->origin, text);
+    } else if (status == CURLE_GOT_NOTHING) {
+        kl_error_set(failure, KL_EUNAVAILABLE,
+                     "%s closed the connection without an answer",
+                     stream->origin);
+    } else {
+        kl_error_set(failure, KL_EUNAVAILABLE,
+                     "the connection to %s broke before its answer: %s",
+                     stream->origin, text);
+    }
+}
+
+void kl__curl_explain(kl__curl_stream *stream, CURLcode status,
+                      kl_error *failure)
+{
+    if (status == CURLE_OK && stream->head.complete) {
+        *failure = (kl_error){.retry_after_ms = -1};
+    } else if (status == CURLE_OK) {
+        kl_error_set(failure, KL_EPARSE, "%s ended without a final answer",
+                     stream->origin);
+    } else if (status == CURLE_OUT_OF_MEMORY || status == CURLE_WRITE_ERROR) {
+        kl_error_set(failure, KL_ENOMEM, "out of memory for the answer of %s",
+                     stream->origin);
+    } else if (!explain_connecting(stream, status, failure) &&
+               !explain_tls(stream, status, failure)) {
+        explain_answer(stream, status, failure);
+    }
+}

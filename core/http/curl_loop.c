@@ -1,0 +1,165 @@
+/*
+ * curl_loop.c - the transport's thread: obeys commands, lets curl work, ends
+ * transfers that are over. It owns the multi handle and every easy handle in
+ * it; it blocks in curl_multi_poll alone.
+ */
+#include "http/curl_loop.h"
+
+#include "base/mem.h"
+
+#include <poll.h>
+
+enum { POLL_MS = 60000, PAUSE_MS = 100 };
+
+/* Takes the transfer out of curl's hands, if it is there. */
+static void drop_easy(kl__curl_stream *stream)
+{
+    if (stream->easy != NULL) {
+        curl_multi_remove_handle(stream->transport->multi, stream->easy);
+        curl_easy_cleanup(stream->easy);
+        stream->easy = NULL;
+    }
+}
+
+static void end_transfer(kl__curl_stream *stream, CURLcode status)
+{
+    kl_error failure;
+
+    kl__curl_explain(stream, status, &failure);
+    drop_easy(stream);
+    kl__curl_stream_finish(stream, &failure);
+}
+
+static void begin_transfer(kl__curl_stream *stream)
+{
+    kl__list_append(&stream->transport->streams, &stream->node);
+    if (stream->easy != NULL &&
+        curl_multi_add_handle(stream->transport->multi, stream->easy) !=
+            CURLM_OK) {
+        end_transfer(stream, CURLE_OUT_OF_MEMORY);
+    }
+}
+
+/* May bring bytes at once, and pause again. */
+static void resume_transfer(kl__curl_stream *stream)
+{
+    CURLcode status;
+
+    if (stream->easy == NULL) {
+        return; /* it ended meanwhile */
+    }
+    status = curl_easy_pause(stream->easy, CURLPAUSE_CONT);
+    /* "Bad argument" is curl's word for a transfer without a connection. */
+    if (status != CURLE_OK && status != CURLE_BAD_FUNCTION_ARGUMENT) {
+        end_transfer(stream, status);
+    }
+}
+
+static void obey(kl__curl_stream *stream, unsigned commands)
+{
+    if ((commands & KL__CURL_FORGET) != 0) {
+        drop_easy(stream);
+        kl__list_remove(&stream->node);
+        kl__curl_stream_free(stream);
+        return;
+    }
+    if ((commands & KL__CURL_ADD) != 0) {
+        begin_transfer(stream);
+    }
+    if ((commands & KL__CURL_RESUME) != 0) {
+        resume_transfer(stream);
+    }
+}
+
+/* The first stream of the inbox, with its commands; NULL: it is empty. */
+static kl__curl_stream *next_locked(kl__curl_transport *transport,
+                                    unsigned *commands)
+{
+    kl__list *node = kl__list_shift(&transport->inbox);
+    kl__curl_stream *stream;
+
+    if (node == NULL) {
+        return NULL;
+    }
+    stream = KL__CONTAINER(node, kl__curl_stream, inbox_node);
+    *commands = stream->commands;
+    stream->commands = 0;
+    return stream;
+}
+
+/* Obeys until the inbox is empty. Then false if the transport is closing; with
+ * `stop` it takes no more commands from that moment on. */
+static bool obey_all(kl__curl_transport *transport, bool stop)
+{
+    kl__curl_stream *stream;
+    unsigned commands = 0;
+    bool closing;
+
+    for (;;) {
+        kl__mutex_lock(&transport->mutex);
+        stream = next_locked(transport, &commands);
+        closing = transport->closing;
+        if (stream == NULL && stop) {
+            transport->stopped = true;
+        }
+        kl__mutex_unlock(&transport->mutex);
+        if (stream == NULL) {
+            return !closing;
+        }
+        obey(stream, commands);
+    }
+}
+
+static void reap(kl__curl_transport *transport)
+{
+    CURLMsg *message;
+    int left;
+
+    while ((message = curl_multi_info_read(transport->multi, &left)) != NULL) {
+        kl__curl_stream *stream = NULL;
+
+        if (message->msg == CURLMSG_DONE) {
+            CURLcode status = message->data.result;
+
+            curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &stream);
+            end_transfer(stream, status);
+        }
+    }
+}
+
+static void end_all(kl__curl_transport *transport)
+{
+    kl_error closed;
+
+    kl_error_set(&closed, KL_ECLOSED, "the connection was closed");
+    for (kl__list *node = transport->streams.next; node != &transport->streams;
+         node = node->next) {
+        kl__curl_stream *stream = KL__CONTAINER(node, kl__curl_stream, node);
+
+        drop_easy(stream);
+        kl__curl_stream_finish(stream, &closed);
+    }
+}
+
+void *kl__curl_loop(void *arg)
+{
+    kl__curl_transport *transport = arg;
+    int running;
+
+    while (obey_all(transport, false)) {
+        curl_multi_perform(transport->multi, &running);
+        reap(transport);
+        if (curl_multi_poll(transport->multi, NULL, 0, POLL_MS, NULL) !=
+            CURLM_OK) {
+            poll(NULL, 0, PAUSE_MS); /* out of memory: do not spin */
+        }
+    }
+    /* 1. Nobody can open a stream any more. End those that there are. */
+    end_all(transport);
+    /* 2. Their owners may be closing them: free what they hand over, until the
+     * moment from which they do it themselves. */
+    obey_all(transport, true);
+    /* 3. No stream is touched from here on. */
+    curl_multi_cleanup(transport->multi);
+    return NULL;
+}

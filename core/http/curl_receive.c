@@ -1,0 +1,77 @@
+/*
+ * curl_receive.c - the loop's side of a stream: what curl calls when a head or
+ * a body comes in, and before it sends a request.
+ */
+#include "http/curl_loop.h"
+
+#include "base/clock.h"
+
+static void note_byte(kl__curl_stream *stream)
+{
+    atomic_store_explicit(&stream->last_byte_ms,
+                          kl__clock_now(kl__clock_real()),
+                          memory_order_relaxed);
+}
+
+size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg)
+{
+    kl__curl_stream *stream = arg;
+
+    (void)one;
+    note_byte(stream);
+    if (kl__head_line(&stream->head, bytes, length)) {
+        kl__mutex_lock(&stream->mutex);
+        stream->response = stream->head.response;
+        stream->encoding = stream->head.encoding;
+        stream->has_head = true;
+        kl__cond_broadcast(&stream->cond);
+        kl__mutex_unlock(&stream->mutex);
+    }
+    return length;
+}
+
+/* A window is at least what curl brings at once, so an empty stream always has
+ * room, and the reader of one with bytes will come by and tell to resume. */
+size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg)
+{
+    kl__curl_stream *stream = arg;
+    size_t taken = length;
+
+    (void)one;
+    note_byte(stream);
+    kl__mutex_lock(&stream->mutex);
+    if (stream->unread > 0 && stream->unread + length > stream->window) {
+        stream->paused = true;
+        taken = CURL_WRITEFUNC_PAUSE;
+    } else {
+        kl__buf_append(&stream->arrived, bytes, length);
+        if (stream->arrived.failed) {
+            stream->arrived.failed = false;
+            taken = 0; /* ends the transfer: CURLE_WRITE_ERROR */
+        } else {
+            stream->unread += length;
+            kl__cond_broadcast(&stream->cond);
+        }
+    }
+    kl__mutex_unlock(&stream->mutex);
+    return taken;
+}
+
+/*
+ * Before each sending of a request. On a connection that turns out to be dead
+ * curl sends again on its own; what may have been carried out already must not
+ * be: creating twice is not creating once.
+ */
+int kl__curl_on_send(void *arg, char *peer_ip, char *local_ip, int peer_port,
+                     int local_port)
+{
+    kl__curl_stream *stream = arg;
+
+    (void)peer_ip;
+    (void)local_ip;
+    (void)peer_port;
+    (void)local_port;
+    stream->attempts++;
+    return stream->attempts == 1 || stream->repeatable ? CURL_PREREQFUNC_OK
+                                                       : CURL_PREREQFUNC_ABORT;
+}

@@ -1,0 +1,439 @@
+/*
+ * curl_setup.c - turns a request into an easy handle: every option that curl is
+ * given stands here, with its reason.
+ */
+#include "http/curl_loop.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+enum {
+    CONNECT_TIMEOUT_MS = 10000, /* name, TCP, proxy and TLS together */
+    /* A peer that vanished is noticed within 30 s, on an idle connection (a
+     * probe after 10 s, then each 5 s) and on a busy one (unacknowledged). */
+    KEEPALIVE_IDLE_S = 10,
+    KEEPALIVE_INTERVAL_S = 5,
+    KEEPALIVE_PROBES = 3,
+    USER_TIMEOUT_MS = 25000
+};
+
+/* Remembers the first failure of a row of curl_easy_setopt. */
+#define SET(easy, status, option, value)                             \
+    do {                                                             \
+        CURLcode set_ = curl_easy_setopt((easy), (option), (value)); \
+        *(status) = *(status) != CURLE_OK ? *(status) : set_;        \
+    } while (0)
+
+/* ---- sockets ---- */
+
+static void set_number(int fd, int level, int name, int number)
+{
+    /* Best effort: a system without one of these still works. */
+    (void)setsockopt(fd, level, name, &number, sizeof(number));
+}
+
+/* Close-on-exec from the first moment, and eager to notice a dead peer. */
+static curl_socket_t open_socket(void *arg, curlsocktype purpose,
+                                 struct curl_sockaddr *address)
+{
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC,
+                    address->protocol);
+
+    (void)arg;
+    (void)purpose;
+    if (fd < 0) {
+        return CURL_SOCKET_BAD;
+    }
+    if (address->family == AF_INET || address->family == AF_INET6) {
+        set_number(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+        set_number(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
+        set_number(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
+        set_number(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES);
+        set_number(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, USER_TIMEOUT_MS);
+    }
+    return fd;
+}
+
+/* ---- where to ---- */
+
+/* "host:port" of a parsed URL; NULL: out of memory. */
+static char *host_and_port(CURLU *url)
+{
+    char *host = NULL, *port = NULL, *text = NULL;
+
+    if (curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK) {
+        curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT);
+        text = port != NULL ? kl__strprintf("%s:%s", host, port)
+                            : kl__strdup(host);
+    }
+    curl_free(port);
+    curl_free(host);
+    return text;
+}
+
+/* Goes to the URL's host and port, whatever name the rest of the URL is for. */
+static kl_code rename_server(kl__curl_stream *stream, CURLU *url,
+                             const char *server_name, kl_error *err)
+{
+    bool is_ipv6 = strchr(server_name, ':') != NULL;
+    char *name = kl__strprintf(is_ipv6 ? "[%s]" : "%s", server_name);
+    char *route = kl__strprintf("::%s", stream->origin);
+    CURLUcode status = CURLUE_OUT_OF_MEMORY;
+    kl_code code = KL_OK;
+
+    if (name != NULL && route != NULL) {
+        stream->connect_to = curl_slist_append(NULL, route);
+        status = curl_url_set(url, CURLUPART_HOST, name, 0);
+    }
+    if (status == CURLUE_OUT_OF_MEMORY || stream->connect_to == NULL) {
+        code = kl_error_set(err, KL_ENOMEM, "out of memory for a request");
+    } else if (status != CURLUE_OK) {
+        code = kl_error_set(err, KL_ECONFIG, "tls-server-name '%s' is no name",
+                            server_name);
+    }
+    kl__free(route);
+    kl__free(name);
+    return code;
+}
+
+/* Base and target as one; a base may end in a slash, a target begins so. */
+static char *join(const kl__request *request)
+{
+    size_t length = strlen(request->base_url);
+
+    while (length > 0 && request->base_url[length - 1] == '/') {
+        length--;
+    }
+    return kl__strprintf("%.*s%s", (int)length, request->base_url,
+                         request->target);
+}
+
+/* Parses the URL: `origin`, `secure`, and in *text (curl_free) what curl shall
+ * fetch. */
+static kl_code resolve_target(kl__curl_stream *stream, CURLU *url,
+                              const kl__request *request, char **text,
+                              kl_error *err)
+{
+    const char *name =
+        stream->tls != NULL ? kl__tls_get(stream->tls)->server_name : NULL;
+    char *joined = join(request);
+    char *scheme = NULL;
+    CURLUcode status = CURLUE_OUT_OF_MEMORY;
+    kl_code code = KL_OK;
+
+    if (joined != NULL) {
+        status = curl_url_set(url, CURLUPART_URL, joined, CURLU_PATH_AS_IS);
+    }
+    if (status == CURLUE_OK) {
+        status = curl_url_get(url, CURLUPART_SCHEME, &scheme, 0);
+    }
+    kl__free(joined);
+    if (status != CURLUE_OK && status != CURLUE_OUT_OF_MEMORY) {
+        return kl_error_set(err, KL_ECONFIG,
+                            "'%s' is no server URL: write https://host:port",
+                            request->base_url);
+    }
+    if (status == CURLUE_OK) {
+        stream->secure = strcasecmp(scheme, "https") == 0;
+        stream->origin = host_and_port(url);
+    }
+    if (status == CURLUE_OK && !stream->secure &&
+        strcasecmp(scheme, "http") != 0) {
+        code = kl_error_set(err, KL_ECONFIG,
+                            "cannot speak %s: a server URL begins with "
+                            "https:// or http://",
+                            scheme);
+    }
+    curl_free(scheme);
+    if (code == KL_OK && stream->origin != NULL && stream->secure &&
+        name != NULL && name[0] != '\0') {
+        code = rename_server(stream, url, name, err);
+    }
+    if (code == KL_OK &&
+        (stream->origin == NULL ||
+         curl_url_get(url, CURLUPART_URL, text, 0) != CURLUE_OK)) {
+        code = kl_error_set(err, KL_ENOMEM, "out of memory for a request");
+    }
+    return code;
+}
+
+/* The proxy's name, for messages: its URL may hold a password. */
+static kl_code resolve_proxy(kl__curl_stream *stream,
+                             const kl__request *request, kl_error *err)
+{
+    CURLU *url;
+    CURLUcode status = CURLUE_OUT_OF_MEMORY;
+
+    if (request->proxy_url == NULL) {
+        return KL_OK;
+    }
+    url = curl_url();
+    if (url != NULL) {
+        status = curl_url_set(url, CURLUPART_URL, request->proxy_url,
+                              CURLU_NON_SUPPORT_SCHEME | CURLU_GUESS_SCHEME);
+    }
+    if (status == CURLUE_OK) {
+        stream->proxy = host_and_port(url);
+    }
+    curl_url_cleanup(url);
+    if (status != CURLUE_OK && status != CURLUE_OUT_OF_MEMORY) {
+        return kl_error_set(err, KL_ECONFIG,
+                            "proxy-url is no URL: write http://host:port");
+    }
+    return stream->proxy != NULL
+               ? KL_OK
+               : kl_error_set(err, KL_ENOMEM, "out of memory for a proxy");
+}
+
+/* ---- headers and body ---- */
+
+static bool has_header(const kl__request *request, const char *name)
+{
+    for (size_t i = 0; i < request->header_count; i++) {
+        if (strcasecmp(request->headers[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool add_header(kl__curl_stream *stream, const char *line)
+{
+    struct curl_slist *longer = curl_slist_append(stream->headers, line);
+
+    stream->headers = longer != NULL ? longer : stream->headers;
+    return longer != NULL;
+}
+
+static bool add_field(kl__curl_stream *stream, const kl__header *header)
+{
+    /* A semicolon is how curl is told to send an empty field. */
+    char *line = header->value[0] != '\0'
+                     ? kl__strprintf("%s: %s", header->name, header->value)
+                     : kl__strprintf("%s;", header->name);
+    bool added = line != NULL && add_header(stream, line);
+
+    if (line != NULL) {
+        kl__wipe(line, strlen(line)); /* it may be a token */
+    }
+    kl__free(line);
+    return added;
+}
+
+static kl_code set_headers(kl__curl_stream *stream, const kl__request *request,
+                           kl_error *err)
+{
+    /* No waiting for "100 Continue", and no form type on a body. */
+    bool ok = add_header(stream, "Expect:") &&
+              (has_header(request, "Content-Type") ||
+               add_header(stream, "Content-Type:")) &&
+              (has_header(request, "Accept-Encoding") ||
+               add_header(stream, "Accept-Encoding: gzip"));
+
+    if (stream->connect_to != NULL) {
+        kl__header host = {"Host", stream->origin};
+
+        ok = ok && add_field(stream, &host);
+    }
+    for (size_t i = 0; ok && i < request->header_count; i++) {
+        const kl__header *header = &request->headers[i];
+
+        if (strpbrk(header->name, "\r\n") != NULL ||
+            strpbrk(header->value, "\r\n") != NULL) {
+            return kl_error_set(err, KL_ECONFIG,
+                                "header %.32s holds a line break: look for one "
+                                "at the end of a token or a name",
+                                header->name);
+        }
+        ok = add_field(stream, header);
+    }
+    return ok ? KL_OK
+              : kl_error_set(err, KL_ENOMEM, "out of memory for headers");
+}
+
+static bool is_one_of(const char *method, const char *const *methods)
+{
+    for (; *methods != NULL; methods++) {
+        if (strcmp(method, *methods) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static kl_code set_method(kl__curl_stream *stream, const kl__request *request,
+                          CURLcode *status, kl_error *err)
+{
+    static const char *const with_body[] = {"POST", "PUT", "PATCH", NULL};
+    static const char *const once[] = {"POST", "PATCH", NULL};
+    CURL *easy = stream->easy;
+
+    stream->repeatable = !is_one_of(request->method, once);
+    if (request->body != NULL || is_one_of(request->method, with_body)) {
+        const char *bytes = request->body != NULL ? request->body : "";
+        size_t length = request->body != NULL ? request->body_length : 0;
+
+        stream->body = kl__strndup(bytes, length);
+        if (stream->body == NULL) {
+            return kl_error_set(err, KL_ENOMEM, "out of memory for a body");
+        }
+        SET(easy, status, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
+        SET(easy, status, CURLOPT_POSTFIELDS, stream->body);
+    }
+    if (strcmp(request->method, "HEAD") == 0) {
+        SET(easy, status, CURLOPT_NOBODY, 1L);
+    } else {
+        SET(easy, status, CURLOPT_CUSTOMREQUEST, request->method);
+    }
+    return KL_OK;
+}
+
+/* ---- TLS ---- */
+
+/* No copy: a private key stays in one place, which wipes it. */
+static void set_blob(CURL *easy, CURLcode *status, CURLoption option,
+                     const char *pem)
+{
+    struct curl_blob blob = {(void *)(uintptr_t)pem, 0, CURL_BLOB_NOCOPY};
+
+    if (pem != NULL) {
+        blob.len = strlen(pem);
+        SET(easy, status, option, &blob);
+    }
+}
+
+static void set_tls(kl__curl_stream *stream, CURLcode *status)
+{
+    static const kl__tls_options defaults = {0};
+    const kl__tls_options *tls =
+        stream->tls != NULL ? kl__tls_get(stream->tls) : &defaults;
+    CURL *easy = stream->easy;
+
+    SET(easy, status, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    SET(easy, status, CURLOPT_SSL_VERIFYPEER, tls->insecure ? 0L : 1L);
+    SET(easy, status, CURLOPT_SSL_VERIFYHOST, tls->insecure ? 0L : 2L);
+    if (tls->ca != NULL) {
+        /* Both defaults go: a folder of CAs would be trusted beside it. */
+        SET(easy, status, CURLOPT_CAINFO, (char *)NULL);
+        SET(easy, status, CURLOPT_CAPATH, (char *)NULL);
+        set_blob(easy, status, CURLOPT_CAINFO_BLOB, tls->ca);
+    }
+    set_blob(easy, status, CURLOPT_SSLCERT_BLOB, tls->cert);
+    set_blob(easy, status, CURLOPT_SSLKEY_BLOB, tls->key);
+}
+
+/* ---- all of it ---- */
+
+static void set_callbacks(kl__curl_stream *stream, CURLcode *status)
+{
+    CURL *easy = stream->easy;
+
+    SET(easy, status, CURLOPT_PRIVATE, stream);
+    SET(easy, status, CURLOPT_ERRORBUFFER, stream->curl_message);
+    SET(easy, status, CURLOPT_HEADERFUNCTION, kl__curl_on_header);
+    SET(easy, status, CURLOPT_HEADERDATA, stream);
+    SET(easy, status, CURLOPT_WRITEFUNCTION, kl__curl_on_body);
+    SET(easy, status, CURLOPT_WRITEDATA, stream);
+    SET(easy, status, CURLOPT_PREREQFUNCTION, kl__curl_on_send);
+    SET(easy, status, CURLOPT_PREREQDATA, stream);
+    SET(easy, status, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+}
+
+static void set_connection(kl__curl_stream *stream, const kl__request *request,
+                           CURLcode *status)
+{
+    CURL *easy = stream->easy;
+    bool fresh = request->fresh_connection;
+
+    SET(easy, status, CURLOPT_NOSIGNAL, 1L);
+    SET(easy, status, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
+    SET(easy, status, CURLOPT_FRESH_CONNECT, fresh ? 1L : 0L);
+    if (stream->secure) {
+        SET(easy, status, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+        /* Rather wait for a connection that is being made, to share it, than
+         * make fifty. It takes the connect timeout at most. */
+        SET(easy, status, CURLOPT_PIPEWAIT, fresh ? 0L : 1L);
+    } else {
+        SET(easy, status, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    }
+    /* Given, even if empty, neither is looked up in the environment. */
+    SET(easy, status, CURLOPT_PROXY,
+        request->proxy_url != NULL ? request->proxy_url : "");
+    SET(easy, status, CURLOPT_NOPROXY, "");
+    SET(easy, status, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    SET(easy, status, CURLOPT_CONNECT_TO, stream->connect_to);
+}
+
+static kl_code set_all(kl__curl_stream *stream, const kl__request *request,
+                       const char *url, kl_error *err)
+{
+    CURLcode status = CURLE_OK;
+    kl_code code = set_headers(stream, request, err);
+
+    if (code == KL_OK) {
+        code = set_method(stream, request, &status, err);
+    }
+    if (code != KL_OK) {
+        return code;
+    }
+    SET(stream->easy, &status, CURLOPT_URL, url);
+    SET(stream->easy, &status, CURLOPT_PATH_AS_IS, 1L);
+    SET(stream->easy, &status, CURLOPT_HTTPHEADER, stream->headers);
+    set_callbacks(stream, &status);
+    set_connection(stream, request, &status);
+    if (stream->secure) {
+        set_tls(stream, &status);
+    }
+#if LIBCURL_VERSION_NUM >= 0x075700
+    /* Ending a transfer must not wait for a name server that does not answer:
+     * the thread that asks it is left to end by itself. An older libcurl at run
+     * time does not know it, and waits. */
+    (void)curl_easy_setopt(stream->easy, CURLOPT_QUICK_EXIT, 1L);
+#endif
+    if (status == CURLE_OUT_OF_MEMORY) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a request");
+    }
+    if (status != CURLE_OK) {
+        return kl_error_set(err, KL_ECONFIG,
+                            "libcurl %s cannot do this: %s; it has to be 7.80 "
+                            "or newer, with TLS by OpenSSL or GnuTLS",
+                            curl_version_info(CURLVERSION_NOW)->version,
+                            curl_easy_strerror(status));
+    }
+    return KL_OK;
+}
+
+kl_code kl__curl_setup(kl__curl_stream *stream, const kl__request *request,
+                       kl_error *err)
+{
+    CURLU *url = curl_url();
+    char *text = NULL;
+    kl_code code = KL_OK;
+
+    stream->easy = curl_easy_init();
+    if (url == NULL || stream->easy == NULL) {
+        code = kl_error_set(err, KL_ENOMEM, "out of memory for a request");
+    }
+    if (code == KL_OK) {
+        code = resolve_target(stream, url, request, &text, err);
+    }
+    if (code == KL_OK) {
+        code = resolve_proxy(stream, request, err);
+    }
+    if (code == KL_OK) {
+        code = set_all(stream, request, text, err);
+    }
+    if (code != KL_OK) {
+        curl_easy_cleanup(stream->easy);
+        stream->easy = NULL;
+    }
+    curl_free(text);
+    curl_url_cleanup(url);
+    return code;
+}

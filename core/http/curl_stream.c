@@ -1,0 +1,378 @@
+/*
+ * curl_stream.c - the reader's side of a stream: waiting for the loop to bring
+ * bytes, decoding them, and telling the loop when there is room again.
+ */
+#include "http/curl_loop.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kubelua/sim.h"
+
+#include <string.h>
+
+enum {
+    DEFAULT_WINDOW = 256 * 1024,
+    SPARE_MEMORY = 64 * 1024 /* what an idle buffer may keep */
+};
+
+static const kl__stream_ops ops;
+
+/* ---- life ---- */
+
+kl__curl_stream *kl__curl_stream_new(kl__curl_transport *transport,
+                                     const kl__request *request)
+{
+    kl__curl_stream *stream = kl__calloc(1, sizeof(*stream));
+    size_t window = request->window != 0 ? request->window : DEFAULT_WINDOW;
+
+    if (stream == NULL) {
+        return NULL;
+    }
+    stream->base.ops = &ops;
+    stream->transport = transport;
+    stream->tls = request->tls != NULL ? kl__tls_ref(request->tls) : NULL;
+    stream->window =
+        window > CURL_MAX_WRITE_SIZE ? window : CURL_MAX_WRITE_SIZE;
+    kl__list_init(&stream->inbox_node);
+    kl__list_init(&stream->node);
+    kl__mutex_init(&stream->mutex, KL__RANK_STREAM);
+    kl__cond_init(&stream->cond);
+    atomic_init(&stream->last_byte_ms, kl__clock_now(kl__clock_real()));
+    return stream;
+}
+
+void kl__curl_stream_free(kl__curl_stream *stream)
+{
+    curl_easy_cleanup(stream->easy);
+    curl_slist_free_all(stream->headers);
+    curl_slist_free_all(stream->connect_to);
+    kl__inflate_free(stream->inflate);
+    kl__buf_deinit(&stream->taken);
+    kl__buf_deinit(&stream->arrived);
+    kl__cond_deinit(&stream->cond);
+    kl__mutex_deinit(&stream->mutex);
+    kl__free(stream->body);
+    kl__free(stream->proxy);
+    kl__free(stream->origin);
+    kl__tls_unref(stream->tls);
+    kl__free(stream);
+}
+
+void kl__curl_stream_finish(kl__curl_stream *stream, const kl_error *failure)
+{
+    kl__mutex_lock(&stream->mutex);
+    if (!stream->finished || failure->code == KL_ECLOSED) {
+        stream->finished = true;
+        stream->failure = *failure;
+        kl__cond_broadcast(&stream->cond);
+    }
+    kl__mutex_unlock(&stream->mutex);
+}
+
+static void stream_close(kl__stream *base)
+{
+    kl__curl_stream *stream = (kl__curl_stream *)base;
+    kl__curl_transport *transport = stream->transport;
+
+    if (kl__check_process(NULL) != KL_OK) {
+        return; /* the loop, and whatever lock it held, are the parent's */
+    }
+    kl__live_add(KL_LIVE_STREAM, -1);
+    if (!kl__curl_post(stream, KL__CURL_FORGET)) {
+        kl__curl_stream_free(stream);
+    }
+    kl_transport_unref(&transport->base);
+}
+
+/* ---- waiting ---- */
+
+typedef bool (*condition)(const kl__curl_stream *stream);
+
+static bool is_closed(const kl__curl_stream *stream)
+{
+    return stream->finished && stream->failure.code == KL_ECLOSED;
+}
+
+static bool knows_head(const kl__curl_stream *stream)
+{
+    return stream->has_head || stream->finished;
+}
+
+static bool has_bytes(const kl__curl_stream *stream)
+{
+    return stream->arrived.length > 0 || stream->finished;
+}
+
+/* On the thread that cancels. */
+static void wake(void *arg)
+{
+    kl__curl_stream *stream = arg;
+
+    kl__mutex_lock(&stream->mutex);
+    kl__cond_broadcast(&stream->cond);
+    kl__mutex_unlock(&stream->mutex);
+}
+
+typedef struct wait_limits {
+    int64_t deadline_ms;
+    kl__cancel *cancel;
+} wait_limits;
+
+/* Waits until `ready`, cancelled or too late. */
+static kl_code await_locked(kl__curl_stream *stream, condition ready,
+                            const wait_limits *limits)
+{
+    bool in_time = true;
+
+    while (!ready(stream)) {
+        if (kl__cancel_fired(limits->cancel)) {
+            return KL_ECANCELED;
+        }
+        if (!in_time) {
+            return KL_ETIMEOUT;
+        }
+        in_time =
+            kl__cond_wait(&stream->cond, &stream->mutex, limits->deadline_ms);
+    }
+    return KL_OK;
+}
+
+/* As above, and leaves the stream locked if and only if it returns KL_OK. */
+static kl_code await(kl__curl_stream *stream, condition ready,
+                     const wait_limits *limits, kl_error *err)
+{
+    kl__cancel_hook hook = {.wake = wake, .arg = stream};
+    kl_code code = kl__check_process(err);
+
+    if (code != KL_OK) {
+        return code;
+    }
+    /* 1. The hook goes in before the stream is locked: its rank is lower. */
+    if (!kl__cancel_add(limits->cancel, &hook)) {
+        return kl_error_set(err, KL_ECANCELED, "the call was cancelled");
+    }
+    kl__mutex_lock(&stream->mutex);
+    code = await_locked(stream, ready, limits);
+    kl__mutex_unlock(&stream->mutex);
+    /* 2. And comes out when it is not. What was ready stays so: only the reader
+     * takes bytes away. */
+    kl__cancel_remove(limits->cancel, &hook);
+    if (code == KL_ECANCELED) {
+        return kl_error_set(err, code, "the call was cancelled");
+    }
+    if (code == KL_ETIMEOUT) {
+        return kl_error_set(err, code, "%s did not answer in time",
+                            stream->origin);
+    }
+    kl__mutex_lock(&stream->mutex);
+    return KL_OK;
+}
+
+static kl_code copy_failure(const kl__curl_stream *stream, kl_error *err)
+{
+    if (err != NULL) {
+        *err = stream->failure;
+    }
+    return stream->failure.code;
+}
+
+static kl_code stream_response(kl__stream *base, kl__response *response,
+                               int64_t deadline_ms, kl__cancel *cancel,
+                               kl_error *err)
+{
+    kl__curl_stream *stream = (kl__curl_stream *)base;
+    wait_limits limits = {deadline_ms, cancel};
+    kl_code code = await(stream, knows_head, &limits, err);
+
+    if (code != KL_OK) {
+        return code;
+    }
+    if (stream->has_head && !is_closed(stream)) {
+        *response = stream->response;
+    } else {
+        code = copy_failure(stream, err);
+    }
+    kl__mutex_unlock(&stream->mutex);
+    return code;
+}
+
+/* ---- reading ---- */
+
+/* An idle watch must not hold on to what a list once needed. */
+static void trim(kl__buf *buf)
+{
+    if (buf->length == 0 && buf->capacity > SPARE_MEMORY) {
+        kl__buf_deinit(buf);
+    }
+}
+
+/* Sees to it that `taken` has unread bytes. *ended: it never will again. */
+static kl_code take(kl__curl_stream *stream, const wait_limits *limits,
+                    bool *ended, kl_error *err)
+{
+    kl__buf empty;
+    kl_code code;
+
+    if (stream->taken_used < stream->taken.length) {
+        return KL_OK;
+    }
+    kl__buf_reset(&stream->taken);
+    stream->taken_used = 0;
+    kl__mutex_lock(&stream->mutex);
+    if (!has_bytes(stream)) {
+        trim(&stream->taken);
+        trim(&stream->arrived);
+    }
+    kl__mutex_unlock(&stream->mutex);
+    code = await(stream, has_bytes, limits, err);
+    if (code != KL_OK) {
+        return code;
+    }
+    if (stream->arrived.length > 0 && !is_closed(stream)) {
+        empty = stream->taken;
+        stream->taken = stream->arrived;
+        stream->arrived = empty;
+    } else {
+        *ended = true;
+        code = copy_failure(stream, err);
+    }
+    kl__mutex_unlock(&stream->mutex);
+    return code;
+}
+
+/* Counts bytes as read, and lets a paused transfer go on at half a window. */
+static void note_read(kl__curl_stream *stream, size_t length)
+{
+    bool resume;
+
+    stream->taken_used += length;
+    kl__mutex_lock(&stream->mutex);
+    stream->unread -= length;
+    resume = stream->paused && stream->unread <= stream->window / 2;
+    if (resume) {
+        stream->paused = false;
+    }
+    kl__mutex_unlock(&stream->mutex);
+    if (resume) {
+        /* Bytes were there all the time: this was no silence of the server. */
+        atomic_store_explicit(&stream->last_byte_ms,
+                              kl__clock_now(kl__clock_real()),
+                              memory_order_relaxed);
+        kl__curl_post(stream, KL__CURL_RESUME);
+    }
+}
+
+static kl_code decode(kl__curl_stream *stream, kl__inflate_io *io,
+                      kl_error *err)
+{
+    size_t available = stream->taken.length - stream->taken_used;
+    kl_code code;
+
+    if (stream->inflate == NULL) {
+        stream->inflate = kl__inflate_new();
+    }
+    if (stream->inflate == NULL) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for gzip");
+    }
+    io->in = available > 0 ? stream->taken.bytes + stream->taken_used : "";
+    io->in_length = available;
+    code = kl__inflate_step(stream->inflate, io, err);
+    if (code == KL_EPARSE) {
+        kl_error_prefix(err, "%s", stream->origin);
+    }
+    if (code == KL_OK && io->in_length < available) {
+        note_read(stream, available - io->in_length);
+    }
+    return code;
+}
+
+static void copy(kl__curl_stream *stream, kl__inflate_io *io)
+{
+    size_t available = stream->taken.length - stream->taken_used;
+    size_t length = available < io->out_length ? available : io->out_length;
+
+    memcpy(io->out, stream->taken.bytes + stream->taken_used, length);
+    io->out += length;
+    io->out_length -= length;
+    note_read(stream, length);
+}
+
+/* Moves bytes that were taken to the reader; with gzip there may be none. No
+ * lock for `encoding`: it came before the bytes, and never changes. */
+static kl_code deliver(kl__curl_stream *stream, kl__inflate_io *io,
+                       kl_error *err)
+{
+    switch (stream->encoding) {
+    case KL__ENCODING_IDENTITY:
+        copy(stream, io);
+        return KL_OK;
+    case KL__ENCODING_GZIP:
+        return decode(stream, io, err);
+    default:
+        return kl_error_set(err, KL_EPARSE,
+                            "%s sent an encoding that was not asked for; only "
+                            "gzip is",
+                            stream->origin);
+    }
+}
+
+/* Fills `io` with at least a byte, or *ended. */
+static kl_code read_some(kl__curl_stream *stream, kl__inflate_io *io,
+                         const wait_limits *limits, bool *ended, kl_error *err)
+{
+    size_t size = io->out_length;
+    kl_code code = KL_OK;
+
+    if (stream->inflate != NULL) {
+        /* What did not fit the last time needs no new input. */
+        code = decode(stream, io, err);
+    }
+    while (code == KL_OK && !*ended && io->out_length == size) {
+        code = take(stream, limits, ended, err);
+        if (code == KL_OK && !*ended) {
+            code = deliver(stream, io, err);
+        }
+    }
+    return code;
+}
+
+static kl_code stream_read(kl__stream *base, char *buffer, size_t size,
+                           size_t *length, int64_t deadline_ms,
+                           kl__cancel *cancel, kl_error *err)
+{
+    kl__curl_stream *stream = (kl__curl_stream *)base;
+    kl__inflate_io io = {.out = buffer, .out_length = size};
+    wait_limits limits = {deadline_ms, cancel};
+    bool ended = false;
+    kl_code code;
+
+    *length = 0;
+    if (size == 0) {
+        return kl_error_set(err, KL_EINVAL, "reading needs a buffer");
+    }
+    if (kl__cancel_fired(cancel)) {
+        return kl_error_set(err, KL_ECANCELED, "the call was cancelled");
+    }
+    code = read_some(stream, &io, &limits, &ended, err);
+    if (code == KL_OK && ended && stream->inflate != NULL &&
+        !kl__inflate_is_whole(stream->inflate)) {
+        return kl_error_set(err, KL_EUNAVAILABLE,
+                            "the answer of %s broke off inside of its gzip",
+                            stream->origin);
+    }
+    if (code == KL_OK) {
+        *length = size - io.out_length;
+    }
+    return code;
+}
+
+static int64_t stream_last_byte_ms(const kl__stream *base)
+{
+    const kl__curl_stream *stream = (const kl__curl_stream *)base;
+
+    return atomic_load_explicit(&stream->last_byte_ms, memory_order_relaxed);
+}
+
+static const kl__stream_ops ops = {stream_response, stream_read,
+                                   stream_last_byte_ms, stream_close};

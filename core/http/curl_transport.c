@@ -1,0 +1,153 @@
+/*
+ * curl_transport.c - the transport over curl: its life, its thread's inbox, and
+ * opening streams.
+ */
+#include "http/curl_loop.h"
+
+#include "base/mem.h"
+
+static const kl__transport_ops ops;
+
+static CURLcode global_status;
+
+/* For the life of the process: libcurl may serve others in it too. */
+static void init_curl(void)
+{
+    global_status = curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+kl_transport *kl__curl_transport_new(kl_error *err)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    kl__curl_transport *transport;
+
+    if (kl__check_process(err) != KL_OK) {
+        return NULL;
+    }
+    pthread_once(&once, init_curl);
+    if (global_status != CURLE_OK) {
+        kl_error_set(err, KL_EIO, "cannot initialise libcurl: %s",
+                     curl_easy_strerror(global_status));
+        return NULL;
+    }
+    transport = kl__calloc(1, sizeof(*transport));
+    if (transport == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory for a transport");
+        return NULL;
+    }
+    transport->base.ops = &ops;
+    atomic_init(&transport->base.refs, 1);
+    kl__mutex_init(&transport->mutex, KL__RANK_TRANSPORT);
+    kl__list_init(&transport->inbox);
+    kl__list_init(&transport->streams);
+    transport->multi = curl_multi_init();
+    if (transport->multi == NULL) {
+        kl_error_set(err, KL_EIO,
+                     "cannot create a curl multi handle: out of memory, or of "
+                     "descriptors (ulimit -n)");
+        goto fail;
+    }
+    if (kl__thread_start(&transport->thread, "kl-transport", kl__curl_loop,
+                         transport, err) != KL_OK) {
+        goto fail;
+    }
+    return &transport->base;
+
+fail:
+    curl_multi_cleanup(transport->multi);
+    kl__mutex_deinit(&transport->mutex);
+    kl__free(transport);
+    return NULL;
+}
+
+/* Closing, the loop may still be obeying: only new transfers are refused. */
+bool kl__curl_post(kl__curl_stream *stream, unsigned command)
+{
+    kl__curl_transport *transport = stream->transport;
+    bool accepted;
+
+    kl__mutex_lock(&transport->mutex);
+    accepted =
+        command == KL__CURL_ADD ? !transport->closing : !transport->stopped;
+    if (accepted) {
+        if (stream->commands == 0) {
+            kl__list_append(&transport->inbox, &stream->inbox_node);
+        }
+        stream->commands |= command;
+        curl_multi_wakeup(transport->multi);
+    }
+    kl__mutex_unlock(&transport->mutex);
+    return accepted;
+}
+
+static kl__stream *transport_open(kl_transport *base,
+                                  const kl__request *request, kl_error *err)
+{
+    kl__curl_transport *transport = (kl__curl_transport *)base;
+    kl__curl_stream *stream;
+    kl_error failure;
+    kl_code code;
+
+    if (kl__check_process(err) != KL_OK) {
+        return NULL;
+    }
+    stream = kl__curl_stream_new(transport, request);
+    if (stream == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory for a request");
+        return NULL;
+    }
+    code = kl__curl_setup(stream, request, &failure);
+    if (code == KL_ENOMEM) {
+        if (err != NULL) {
+            *err = failure;
+        }
+        goto fail;
+    }
+    if (code != KL_OK) {
+        kl__curl_stream_finish(stream, &failure); /* the stream will tell */
+    }
+    if (!kl__curl_post(stream, KL__CURL_ADD)) {
+        kl_error_set(err, KL_ECLOSED, "the connection was closed");
+        goto fail;
+    }
+    kl__transport_ref(base);
+    kl__live_add(KL_LIVE_STREAM, 1);
+    return &stream->base;
+
+fail:
+    kl__curl_stream_free(stream);
+    return NULL;
+}
+
+static void transport_close(kl_transport *base)
+{
+    kl__curl_transport *transport = (kl__curl_transport *)base;
+
+    if (kl__check_process(NULL) != KL_OK) {
+        return; /* the thread is the parent's */
+    }
+    kl__mutex_lock(&transport->mutex);
+    transport->closing = true;
+    if (!transport->stopped) {
+        curl_multi_wakeup(transport->multi);
+    }
+    kl__mutex_unlock(&transport->mutex);
+}
+
+/* Streams hold references, so there are none left that anybody could use. Runs
+ * on the thread of the last owner, which never is the loop's. */
+static void transport_free(kl_transport *base)
+{
+    kl__curl_transport *transport = (kl__curl_transport *)base;
+
+    if (kl__check_process(NULL) != KL_OK) {
+        return;
+    }
+    transport_close(base);
+    kl__thread_join(&transport->thread);
+    kl__mutex_deinit(&transport->mutex);
+    kl__free(transport);
+}
+
+static const kl__transport_ops ops = {transport_open, transport_close,
+                                      transport_free};

@@ -1,0 +1,80 @@
+/*
+ * tls.c - see tls.h.
+ */
+#include "http/tls.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+
+struct kl__tls {
+    kl__tls_options options; /* its strings are owned */
+    atomic_int refs;         /* acquire-release: the last one frees */
+};
+
+/* Whether `*copy` came to be what `text` is: absent, or a copy of its own. */
+static bool copy_text(const char **copy, const char *text)
+{
+    *copy = kl__strdup(text);
+    return text == NULL || *copy != NULL;
+}
+
+static void free_text(const char *text)
+{
+    kl__free((void *)(uintptr_t)text);
+}
+
+static void destroy(kl__tls *tls)
+{
+    const char *key = tls->options.key;
+
+    if (key != NULL) {
+        kl__wipe((void *)(uintptr_t)key, strlen(key));
+    }
+    free_text(tls->options.ca);
+    free_text(tls->options.cert);
+    free_text(key);
+    free_text(tls->options.server_name);
+    kl__free(tls);
+}
+
+kl__tls *kl__tls_new(const kl__tls_options *options)
+{
+    kl__tls *tls = kl__calloc(1, sizeof(*tls));
+
+    if (tls == NULL) {
+        return NULL;
+    }
+    atomic_init(&tls->refs, 1);
+    tls->options.insecure = options->insecure;
+    if (!copy_text(&tls->options.ca, options->ca) ||
+        !copy_text(&tls->options.cert, options->cert) ||
+        !copy_text(&tls->options.key, options->key) ||
+        !copy_text(&tls->options.server_name, options->server_name)) {
+        destroy(tls);
+        return NULL;
+    }
+    return tls;
+}
+
+kl__tls *kl__tls_ref(kl__tls *tls)
+{
+    atomic_fetch_add_explicit(&tls->refs, 1, memory_order_relaxed);
+    return tls;
+}
+
+void kl__tls_unref(kl__tls *tls)
+{
+    if (tls != NULL &&
+        atomic_fetch_sub_explicit(&tls->refs, 1, memory_order_acq_rel) == 1) {
+        destroy(tls);
+    }
+}
+
+const kl__tls_options *kl__tls_get(const kl__tls *tls)
+{
+    return &tls->options;
+}
