@@ -1,0 +1,149 @@
+-- The loop by itself: timers, coroutines, misuse, and the descriptor for other loops.
+local core = require "kubelua.core"
+local kubelua = require "kubelua"
+local timers = require "kubelua.timers"
+
+describe("timers", function()
+    it("come in the order of their times, and of their arrival", function()
+        local heap, fired = timers.new(), {}
+        for i, at in ipairs { 5, 1, 3, 1, 2, 3 } do
+            heap:add(at, function() fired[#fired + 1] = at .. ":" .. i end)
+        end
+        local timer = heap:due(10)
+        while timer do
+            timer.fire()
+            timer = heap:due(10)
+        end
+        assert.same({ "1:2", "1:4", "2:5", "3:3", "3:6", "5:1" }, fired)
+    end)
+
+    it("stay until they are due, and go when they are cancelled", function()
+        local heap = timers.new()
+        local timer = heap:add(5, function() end)
+        assert.is_nil(heap:due(4))
+        timer.cancelled = true
+        assert.is_nil(heap:first())
+        assert.is_nil(heap:due(9))
+    end)
+
+    it("keep their order through many of them", function()
+        local heap = timers.new()
+        math.randomseed(7)
+        for _ = 1, 500 do
+            heap:add(math.random(1, 100), function() end)
+        end
+        local last, count = 0, 0
+        local timer = heap:due(100)
+        while timer do
+            assert.is_true(timer.at >= last)
+            last, count = timer.at, count + 1
+            timer = heap:due(100)
+        end
+        assert.equal(500, count)
+    end)
+end)
+
+describe("the loop", function()
+    it("runs a spawned function, with its arguments", function()
+        local got
+        kubelua.spawn(function(...) got = { ... } end, 1, "two")
+        kubelua.step(1)
+        assert.same({ 1, "two" }, got)
+    end)
+
+    it("lets what sleeps sleep, and runs the rest", function()
+        local order = {}
+        kubelua.spawn(function()
+            kubelua.sleep(0.02)
+            order[#order + 1] = "slept"
+            kubelua.stop()
+        end)
+        kubelua.spawn(function() order[#order + 1] = "quick" end)
+        kubelua.run(5)
+        assert.same({ "quick", "slept" }, order)
+    end)
+
+    it("dispatches while sleep blocks outside of it", function()
+        local ran = false
+        kubelua.spawn(function() ran = true end)
+        kubelua.sleep(0.01)
+        assert.is_true(ran)
+    end)
+
+    it("calls a function again and again, until it is stopped", function()
+        local count, ticker = 0, nil
+        ticker = kubelua.every(0.002, function()
+            count = count + 1
+            if count == 3 then
+                ticker:stop()
+                kubelua.stop()
+            end
+        end)
+        kubelua.run(5)
+        kubelua.step(0.02)
+        assert.equal(3, count)
+    end)
+
+    it("goes on after an error in what it runs", function()
+        local after = false
+        kubelua.log("info", "the two errors that follow are meant")
+        kubelua.spawn(function() error("meant: in spawn") end)
+        kubelua.spawn(function() after = true end)
+        kubelua.step(1)
+        assert.is_true(after)
+    end)
+
+    it("ends a run when the seconds are over", function()
+        local start = core.now()
+        kubelua.run(0.03)
+        local took = core.now() - start
+        assert.is_true(took >= 0.03 and took < 1)
+    end)
+
+    it("refuses to run inside of itself", function()
+        local message
+        kubelua.spawn(function()
+            local _, problem = pcall(kubelua.run, 1)
+            message = problem
+        end)
+        kubelua.step(1)
+        assert.matches("inside a handler", message)
+    end)
+
+    it("refuses to wait in a coroutine that it did not make", function()
+        local message
+        kubelua.spawn(function()
+            coroutine.wrap(function()
+                local _, problem = pcall(kubelua.sleep, 1)
+                message = problem
+            end)()
+        end)
+        kubelua.step(1)
+        assert.matches("coroutine of your own", message)
+    end)
+
+    it("raises on times that are none", function()
+        assert.has_error(function() kubelua.sleep(-1) end)
+        assert.has_error(function() kubelua.sleep() end)
+        assert.has_error(function() kubelua.run("x") end)
+        assert.has_error(function() kubelua.step(0 / 0) end)
+        assert.has_error(function() kubelua.every(0, print) end)
+        assert.has_error(function() kubelua.spawn(1) end)
+    end)
+
+    it("has a descriptor that is readable when there is work", function()
+        assert.is_true(kubelua.fd() >= 0)
+        kubelua.step()
+        local poller = require("kubelua.scheduler").poller
+        assert.is_false(poller:wait(0))
+        kubelua.spawn(function() end)
+        assert.is_true(poller:wait(0))
+        kubelua.step()
+        assert.is_false(poller:wait(0))
+        kubelua.every(0.01, function() end):stop()
+        kubelua.spawn(function() kubelua.sleep(0.01) end)
+        kubelua.step()
+        assert.is_true(poller:wait(1))
+        kubelua.step()
+    end)
+end)

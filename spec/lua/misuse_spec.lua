@@ -1,0 +1,80 @@
+-- Misuse raises an error that says what was meant; what cannot work returns nil, message, code.
+local kubelua = require "kubelua"
+local Sim = require "kubelua.sim"
+
+local sim, client
+
+setup(function()
+    sim = assert(Sim.new())
+    client = assert(sim:connect())
+end)
+
+teardown(function()
+    client:close()
+    sim:close()
+end)
+
+describe("connect", function()
+    it("names the options that there are", function()
+        assert.error_matches(function() kubelua.connect { sever = "x" } end, "no option 'sever'")
+        assert.error_matches(function() kubelua.connect { token = 5 } end, "must be a string")
+        assert.has_error(function() kubelua.connect("x") end)
+    end)
+
+    it("tells which kubeconfig it cannot read", function()
+        local none, message, code = kubelua.connect { kubeconfig = "/nonexistent/config" }
+        assert.is_nil(none)
+        assert.matches("/nonexistent/config", message, 1, true)
+        assert.equal("config", code)
+    end)
+end)
+
+describe("informer", function()
+    it("needs a resource, and known options", function()
+        assert.has_error(function() client:informer {} end)
+        assert.has_error(function() client:informer() end)
+        assert.error_matches(function() client:informer { "pods", label = "x" } end, "label")
+    end)
+
+    it("refuses selectors that do not parse, at once", function()
+        local none, message, code = client:informer { "pods", labels = "a in b" }
+        assert.is_nil(none)
+        assert.equal("string", type(message))
+        assert.equal("invalid_argument", code)
+    end)
+
+    it("refuses callbacks that are none", function()
+        local pods = assert(client:informer { "pods" })
+        assert.error_matches(function() pods:on { added = print } end, "there is no 'added'")
+        assert.error_matches(function() pods:on { add = 1 } end, "must be a function")
+        assert.has_error(function() pods:on() end)
+        assert.has_error(function() pods:index("x", 5) end)
+        pods:stop()
+    end)
+
+    it("answers after stop with a code", function()
+        local pods = assert(client:informer { "pods" })
+        local handler = assert(pods:on {})
+        pods:stop()
+        pods:stop()
+        handler:remove()
+        local none, _, code = pods:get("a/b")
+        assert.is_nil(none)
+        assert.equal("closed", code)
+        none, _, code = pods:on {}
+        assert.is_nil(none)
+        assert.equal("closed", code)
+        assert.equal(0, pods:count())
+        assert.equal("", pods:resource_version())
+        assert.is_false(pods:has_synced())
+        none, _, code = pods:wait_synced(1)
+        assert.is_nil(none)
+        assert.equal("closed", code)
+    end)
+end)
+
+describe("log", function()
+    it("refuses levels that it does not have", function()
+        assert.error_matches(function() kubelua.log("loud", "x") end, "loud")
+    end)
+end)
