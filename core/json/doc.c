@@ -65,7 +65,8 @@ static kl_code read_failure(const yyjson_read_err *why, const char *json,
                         why->msg, why->pos, near);
 }
 
-kl_doc *kl__doc_parse_measured(const char *json, size_t length, kl_error *err)
+kl_doc *kl__doc_parse_measured(const char *json, size_t length,
+                               const kl__text_shape *shape, kl_error *err)
 {
     /* Integers beyond 64 bits stay text: nothing is rounded silently. */
     const yyjson_read_flag flags = YYJSON_READ_BIGNUM_AS_RAW;
@@ -74,6 +75,11 @@ kl_doc *kl__doc_parse_measured(const char *json, size_t length, kl_error *err)
 
     if (length == 0) {
         kl_error_set(err, KL_EPARSE, "not JSON: the text is empty");
+        return NULL;
+    }
+    if (shape->depth > KL_MAX_DEPTH) {
+        kl_error_set(err, KL_EPARSE, "JSON nested deeper than %d levels",
+                     KL_MAX_DEPTH);
         return NULL;
     }
     doc = kl__malloc(sizeof(*doc));
@@ -96,12 +102,9 @@ kl_doc *kl__doc_parse_measured(const char *json, size_t length, kl_error *err)
 
 kl_doc *kl_doc_parse(const char *json, size_t length, kl_error *err)
 {
-    if (kl__text_measure(json, length).depth > KL_MAX_DEPTH) {
-        kl_error_set(err, KL_EPARSE, "JSON nested deeper than %d levels",
-                     KL_MAX_DEPTH);
-        return NULL;
-    }
-    return kl__doc_parse_measured(json, length, err);
+    kl__text_shape shape = kl__text_measure(json, length);
+
+    return kl__doc_parse_measured(json, length, &shape, err);
 }
 
 kl_doc *kl_doc_ref(kl_doc *doc)

@@ -4,12 +4,14 @@
 #ifndef KL_JSON_DOC_H
 #define KL_JSON_DOC_H
 
+#include "json/text.h"
 #include "kubelua/value.h"
 
 #include <stddef.h>
 
-/* As kl_doc_parse, for a text that is known to nest at most KL_MAX_DEPTH. */
-kl_doc *kl__doc_parse_measured(const char *json, size_t length, kl_error *err);
+/* As kl_doc_parse, for a text that was measured before. */
+kl_doc *kl__doc_parse_measured(const char *json, size_t length,
+                               const kl__text_shape *shape, kl_error *err);
 
 /* Where the first byte of a string (a value or a member's name) of `doc` was
  * in the text that it was parsed from: after the opening quote. */
