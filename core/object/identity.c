@@ -1,0 +1,289 @@
+/*
+ * identity.c - see identity.h. The text is cut by byte ranges, never written
+ * anew, so that every number and string stays as the server spelled it.
+ */
+#include "object/identity.h"
+
+#include "json/doc.h"
+#include "json/quote.h"
+#include "json/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Members that are looked for in one object, in one pass. */
+typedef struct member {
+    const char *name;
+    const kl_value *key;
+    const kl_value *value;
+    bool is_repeated;
+} member;
+
+enum { KIND, API_VERSION, METADATA, TOP_MEMBERS };
+enum { NAME, NAMESPACE, UID, VERSION, MANAGED_FIELDS, METADATA_MEMBERS };
+
+typedef struct reader {
+    const kl_value *root;
+    const kl_object_options *options;
+    member top[TOP_MEMBERS];
+    member metadata[METADATA_MEMBERS];
+    kl_error *err;
+} reader;
+
+static void find_members(const kl_value *object, member *members, size_t count)
+{
+    kl_value_iter iter = {0};
+    const kl_value *key, *value;
+
+    while ((value = kl_value_next(object, &iter, &key)) != NULL) {
+        size_t length;
+        const char *name = kl_value_string(key, &length);
+
+        for (size_t i = 0; i < count; i++) {
+            if (strlen(members[i].name) == length &&
+                memcmp(members[i].name, name, length) == 0) {
+                members[i].is_repeated = members[i].key != NULL;
+                members[i].key = key;
+                members[i].value = value;
+                break;
+            }
+        }
+    }
+}
+
+/* "Pod web/shop-1", as far as it is known; for messages. */
+static void describe(const reader *self, char *text, size_t size)
+{
+    const char *kind = kl_value_string(self->top[KIND].value, NULL);
+    const char *space = kl_value_string(self->metadata[NAMESPACE].value, NULL);
+    const char *name = kl_value_string(self->metadata[NAME].value, NULL);
+
+    kind = kind != NULL ? kind : self->options->kind;
+    snprintf(text, size, "%s %s%s%s", kind != NULL ? kind : "object",
+             space != NULL ? space : "", space != NULL ? "/" : "",
+             name != NULL ? name : "(unnamed)");
+    kl__text_excerpt(text, size, text, strlen(text));
+}
+
+static kl_code refuse(const reader *self, const char *member_name,
+                      const char *what)
+{
+    char who[160];
+
+    describe(self, who, sizeof(who));
+    return kl_error_set(self->err, KL_EPARSE, "%s: %s %s", who, member_name,
+                        what);
+}
+
+static kl_code check_repeated(const reader *self, const member *members,
+                              size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (members[i].is_repeated) {
+            return refuse(self, members[i].name, "is there twice");
+        }
+    }
+    return KL_OK;
+}
+
+/* A string without NUL bytes, or nothing: absent or null. */
+static kl_code take_string(const reader *self, const member *from,
+                           kl__slice *to)
+{
+    *to = (kl__slice){NULL, 0};
+    switch (kl_value_type(from->value)) {
+    case KL_NULL:
+        return KL_OK;
+    case KL_STRING:
+        to->bytes = kl_value_string(from->value, &to->length);
+        break;
+    default:
+        return refuse(self, from->name, "is not a string");
+    }
+    if (to->length > 0 && memchr(to->bytes, '\0', to->length) != NULL) {
+        return refuse(self, from->name, "holds a NUL byte");
+    }
+    return KL_OK;
+}
+
+/* A part of the key: the key could not be taken apart again. */
+static kl_code take_key_part(const reader *self, const member *from,
+                             kl__slice *to)
+{
+    kl_code code = take_string(self, from, to);
+
+    if (code == KL_OK && to->length > 0 &&
+        memchr(to->bytes, '/', to->length) != NULL) {
+        return refuse(self, from->name, "holds a slash");
+    }
+    return code;
+}
+
+/* kind or apiVersion: of the text, or of the options if it has none. */
+static kl_code take_type(const reader *self, const member *from,
+                         const char *otherwise, kl__slice *to, bool *adds)
+{
+    *adds = from->key == NULL && otherwise != NULL && otherwise[0] != '\0';
+    if (*adds) {
+        *to = (kl__slice){otherwise, strlen(otherwise)};
+        return KL_OK;
+    }
+    return take_string(self, from, to);
+}
+
+static kl_code read_members(reader *self)
+{
+    const kl_value *metadata;
+    kl_code code;
+
+    if (kl_value_type(self->root) != KL_OBJECT) {
+        return kl_error_set(self->err, KL_EPARSE,
+                            "a Kubernetes object is a JSON object");
+    }
+    find_members(self->root, self->top, TOP_MEMBERS);
+    metadata = self->top[METADATA].value;
+    if (kl_value_type(metadata) == KL_OBJECT) {
+        find_members(metadata, self->metadata, METADATA_MEMBERS);
+    }
+    code = check_repeated(self, self->top, TOP_MEMBERS);
+    if (code == KL_OK && kl_value_type(metadata) != KL_OBJECT) {
+        return refuse(self, "metadata",
+                      metadata != NULL ? "is not an object" : "is missing");
+    }
+    if (code == KL_OK) {
+        code = check_repeated(self, self->metadata, METADATA_MEMBERS);
+    }
+    return code;
+}
+
+kl_code kl__identity_read(kl__identity *identity, const kl_doc *doc,
+                          const kl_object_options *options, kl_error *err)
+{
+    reader self = {
+        .root = kl_doc_root(doc),
+        .options = options,
+        .top = {{.name = "kind"}, {.name = "apiVersion"}, {.name = "metadata"}},
+        .metadata = {{.name = "name"},
+                     {.name = "namespace"},
+                     {.name = "uid"},
+                     {.name = "resourceVersion"},
+                     {.name = "managedFields"}},
+        .err = err};
+    const member *metadata = self.metadata;
+    kl_code code;
+
+    *identity = (kl__identity){0};
+    if ((code = read_members(&self)) != KL_OK ||
+        (code = take_type(&self, &self.top[KIND], options->kind,
+                          &identity->kind, &identity->adds_kind)) != KL_OK ||
+        (code = take_type(&self, &self.top[API_VERSION], options->api_version,
+                          &identity->api_version,
+                          &identity->adds_api_version)) != KL_OK ||
+        (code = take_key_part(&self, &metadata[NAME], &identity->name)) !=
+            KL_OK ||
+        (code = take_key_part(&self, &metadata[NAMESPACE],
+                              &identity->name_space)) != KL_OK ||
+        (code = take_string(&self, &metadata[UID], &identity->uid)) != KL_OK ||
+        (code = take_string(&self, &metadata[VERSION], &identity->version)) !=
+            KL_OK) {
+        return code;
+    }
+    if (identity->name.length == 0) {
+        return refuse(&self, "metadata.name", "is missing");
+    }
+    if (!options->keep_managed_fields) {
+        identity->managed_fields = metadata[MANAGED_FIELDS].key;
+    }
+    return KL_OK;
+}
+
+static void add_member(kl__buf *out, const char *name, const kl__slice *value)
+{
+    kl__quote(out, name, strlen(name));
+    kl__buf_putc(out, ':');
+    kl__quote(out, value->bytes, value->length);
+    kl__buf_putc(out, ',');
+}
+
+/* Leaves out the member whose name begins at `at`, after its quote, with the
+ * comma after it, or before it if it is the last one. */
+static void cut_member(kl__object_text *text, const char *json, size_t length,
+                       size_t at)
+{
+    size_t from = at - 1;
+    size_t to = from + kl__text_skip(json + from, length - from);
+
+    if (json[to] == ',') {
+        to++;
+    } else {
+        while (kl__byte_class[(unsigned char)json[from - 1]] ==
+               KL__BYTE_SPACE) {
+            from--;
+        }
+        from -= json[from - 1] == ',' ? 1 : 0;
+    }
+    text->before.length = from - (size_t)(text->before.bytes - json);
+    text->after = (kl__slice){json + to, length - to};
+}
+
+static size_t spaces_in(const kl__slice *part)
+{
+    return part->length > 0 ? kl__text_measure(part->bytes, part->length).spaces
+                            : 0;
+}
+
+bool kl__object_text_init(kl__object_text *text, const kl__identity *identity,
+                          const kl_doc *doc, const char *json, size_t length)
+{
+    const char *brace = memchr(json, '{', length);
+
+    if (identity->adds_api_version) {
+        add_member(&text->added, "apiVersion", &identity->api_version);
+    }
+    if (identity->adds_kind) {
+        add_member(&text->added, "kind", &identity->kind);
+    }
+    if (text->added.failed) {
+        return false;
+    }
+    text->before.bytes = brace + 1;
+    text->before.length = length - (size_t)(text->before.bytes - json);
+    if (identity->managed_fields != NULL) {
+        cut_member(text, json, length,
+                   kl__doc_offset(doc, identity->managed_fields));
+    }
+    text->length =
+        1 + text->added.length + text->before.length + text->after.length;
+    if (!text->is_compact) {
+        text->length -= spaces_in(&text->before) + spaces_in(&text->after);
+    }
+    return true;
+}
+
+void kl__object_text_deinit(kl__object_text *text)
+{
+    kl__buf_deinit(&text->added);
+}
+
+static char *write_part(const kl__object_text *text, const kl__slice *part,
+                        char *out)
+{
+    if (!text->is_compact) {
+        return out + kl__text_compact(out, part->bytes, part->length);
+    }
+    if (part->length > 0) {
+        memcpy(out, part->bytes, part->length);
+    }
+    return out + part->length;
+}
+
+void kl__object_text_write(const kl__object_text *text, char *out)
+{
+    *out++ = '{';
+    if (text->added.length > 0) {
+        memcpy(out, text->added.bytes, text->added.length);
+        out += text->added.length;
+    }
+    out = write_part(text, &text->before, out);
+    write_part(text, &text->after, out);
+}

@@ -1,0 +1,54 @@
+/*
+ * identity.h - what kl_object_parse takes out of an object's tree: who it is,
+ * and what of its text is kept.
+ */
+#ifndef KL_OBJECT_IDENTITY_H
+#define KL_OBJECT_IDENTITY_H
+
+#include "base/buf.h"
+#include "kubelua/object.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct kl__slice {
+    const char *bytes; /* may be NULL where length is 0 */
+    size_t length;
+} kl__slice;
+
+/* Borrowed from the document and the options that it was read from. */
+typedef struct kl__identity {
+    kl__slice kind;
+    kl__slice api_version;
+    kl__slice name;
+    kl__slice name_space;
+    kl__slice uid;
+    kl__slice version;
+    bool adds_kind;                 /* the text has none: it is put in */
+    bool adds_api_version;          /* likewise */
+    const kl_value *managed_fields; /* the member's name, if it is cut out */
+} kl__identity;
+
+/* KL_EPARSE: not an object, no name, wrong types, a member of the identity
+ * twice; the message says which object. */
+kl_code kl__identity_read(kl__identity *identity, const kl_doc *doc,
+                          const kl_object_options *options, kl_error *err);
+
+/* An object's text to be: `added` after the opening brace, then the given text
+ * but for a cut and for whitespace outside of strings. */
+typedef struct kl__object_text {
+    kl__buf added;
+    kl__slice before; /* the cut; from the opening brace on, without it */
+    kl__slice after;
+    bool is_compact; /* there is no whitespace to drop */
+    size_t length;   /* of the whole */
+} kl__object_text;
+
+/* `text` is zeroed but for is_compact. False: out of memory. Borrows `json`. */
+bool kl__object_text_init(kl__object_text *text, const kl__identity *identity,
+                          const kl_doc *doc, const char *json, size_t length);
+void kl__object_text_deinit(kl__object_text *text);
+/* Writes text->length bytes, no NUL. */
+void kl__object_text_write(const kl__object_text *text, char *out);
+
+#endif

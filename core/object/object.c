@@ -1,0 +1,290 @@
+/*
+ * object.c - immutable objects in one block of memory each: the struct, the
+ * identity's strings, the text. identity.c takes the identity out of a tree
+ * that is dropped again; opening parses anew, shared by all who have it open.
+ */
+#include "kubelua/object.h"
+
+#include "base/mem.h"
+#include "base/thread.h"
+#include "json/doc.h"
+#include "object/identity.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Offsets are 32 bits wide: a cache holds hundreds of thousands of objects. */
+struct kl_object {
+    kl_doc *tree;   /* while it is open; guarded by its stripe */
+    uint32_t opens; /* guarded by its stripe */
+    atomic_uint references;
+    uint32_t name; /* offsets into bytes; the key is at 0 */
+    uint32_t name_space;
+    uint32_t uid;
+    uint32_t version;
+    uint32_t kind;
+    uint32_t api_version;
+    uint32_t json;
+    uint32_t json_length;
+    char bytes[];
+};
+
+/*
+ * A stripe guards kl_object.tree and .opens of the objects whose address falls
+ * on it. Rank object: taken below whatever lock its caller holds, and never
+ * held while parsing or freeing.
+ */
+#define STRIPE                                     \
+    {                                              \
+        PTHREAD_MUTEX_INITIALIZER, KL__RANK_OBJECT \
+    }
+static kl__mutex stripes[] = {STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE,
+                              STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE,
+                              STRIPE, STRIPE, STRIPE, STRIPE};
+
+static kl__mutex *stripe_of(const kl_object *object)
+{
+    uintptr_t address = (uintptr_t)object;
+    size_t count = sizeof(stripes) / sizeof(stripes[0]);
+
+    /* Blocks are some kilobytes apart: mix in the higher bits. */
+    return &stripes[((address >> 4) ^ (address >> 12)) % count];
+}
+
+/* Appends text and a NUL at *used; returns its offset. */
+static uint32_t store(kl_object *object, size_t *used, const kl__slice *text)
+{
+    uint32_t at = (uint32_t)*used;
+
+    if (text->length > 0) {
+        memcpy(object->bytes + at, text->bytes, text->length);
+    }
+    object->bytes[at + text->length] = '\0';
+    *used += text->length + 1;
+    return at;
+}
+
+static void store_key(kl_object *object, size_t *used,
+                      const kl__identity *identity)
+{
+    const kl__slice *name_space = &identity->name_space;
+
+    if (name_space->length > 0) {
+        store(object, used, name_space);
+        object->bytes[*used - 1] = '/';
+    }
+    object->name = store(object, used, &identity->name);
+}
+
+/* The object as one block; `text` says what its JSON will be. */
+static kl_object *assemble(const kl__identity *identity,
+                           const kl__object_text *text)
+{
+    size_t strings = 2 * (identity->name_space.length + 1) +
+                     identity->name.length + 1 + identity->uid.length + 1 +
+                     identity->version.length + 1 + identity->kind.length + 1 +
+                     identity->api_version.length + 1;
+    size_t used = 0;
+    kl_object *object;
+
+    object = kl__malloc(sizeof(*object) + strings + text->length + 1);
+    if (object == NULL) {
+        return NULL;
+    }
+    object->tree = NULL;
+    object->opens = 0;
+    atomic_init(&object->references, 1);
+    store_key(object, &used, identity);
+    object->name_space = store(object, &used, &identity->name_space);
+    object->uid = store(object, &used, &identity->uid);
+    object->version = store(object, &used, &identity->version);
+    object->kind = store(object, &used, &identity->kind);
+    object->api_version = store(object, &used, &identity->api_version);
+    object->json = (uint32_t)used;
+    object->json_length = (uint32_t)text->length;
+    kl__object_text_write(text, object->bytes + used);
+    object->bytes[used + text->length] = '\0';
+    return object;
+}
+
+kl_object *kl_object_parse(const char *json, size_t length,
+                           const kl_object_options *options, kl_error *err)
+{
+    static const kl_object_options defaults = {0};
+    kl__text_shape shape;
+    kl__identity identity;
+    kl__object_text text = {0};
+    kl_object *object = NULL;
+    kl_doc *doc;
+
+    options = options != NULL ? options : &defaults;
+    if (length > UINT32_MAX / 2) {
+        kl_error_set(err, KL_ETOO_LARGE, "an object of %zu bytes", length);
+        return NULL;
+    }
+    shape = kl__text_measure(json, length);
+    text.is_compact = shape.spaces == 0;
+    doc = kl__doc_parse_measured(json, length, &shape, err);
+    if (doc == NULL) {
+        return NULL;
+    }
+    if (kl__identity_read(&identity, doc, options, err) != KL_OK) {
+        goto done;
+    }
+    if (kl__object_text_init(&text, &identity, doc, json, length)) {
+        object = assemble(&identity, &text);
+    }
+    if (object == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory for an object");
+    } else {
+        kl__live_add(KL_LIVE_OBJECT, 1);
+    }
+done:
+    kl__object_text_deinit(&text);
+    kl_doc_unref(doc);
+    return object;
+}
+
+kl_object *kl_object_ref(const kl_object *object)
+{
+    kl_object *owned = (kl_object *)(uintptr_t)object;
+
+    /* Relaxed: who has a reference may make another; nothing is ordered. */
+    atomic_fetch_add_explicit(&owned->references, 1, memory_order_relaxed);
+    return owned;
+}
+
+void kl_object_unref(kl_object *object)
+{
+    /* Release: our use comes before the free; acquire: so does all others'. */
+    if (object == NULL || atomic_fetch_sub_explicit(&object->references, 1,
+                                                    memory_order_acq_rel) > 1) {
+        return;
+    }
+    kl_doc_unref(object->tree);
+    kl__free(object);
+    kl__live_add(KL_LIVE_OBJECT, -1);
+}
+
+const char *kl_object_key(const kl_object *object)
+{
+    return object->bytes;
+}
+
+const char *kl_object_name(const kl_object *object)
+{
+    return object->bytes + object->name;
+}
+
+const char *kl_object_namespace(const kl_object *object)
+{
+    return object->bytes + object->name_space;
+}
+
+const char *kl_object_uid(const kl_object *object)
+{
+    return object->bytes + object->uid;
+}
+
+const char *kl_object_resource_version(const kl_object *object)
+{
+    return object->bytes + object->version;
+}
+
+const char *kl_object_kind(const kl_object *object)
+{
+    return object->bytes + object->kind;
+}
+
+const char *kl_object_api_version(const kl_object *object)
+{
+    return object->bytes + object->api_version;
+}
+
+const char *kl_object_json(const kl_object *object, size_t *length,
+                           kl_error *err)
+{
+    (void)err;
+    if (length != NULL) {
+        *length = object->json_length;
+    }
+    return object->bytes + object->json;
+}
+
+/* The tree, if somebody has it open, opened once more; else NULL. */
+static kl_doc *join_open(kl_object *object)
+{
+    kl__mutex *stripe = stripe_of(object);
+    kl_doc *tree;
+
+    kl__mutex_lock(stripe);
+    tree = object->tree;
+    object->opens += tree != NULL ? 1 : 0;
+    kl__mutex_unlock(stripe);
+    return tree;
+}
+
+/* Takes `tree`; gives the one that all share, opened once more. */
+static kl_doc *publish(kl_object *object, kl_doc *tree)
+{
+    kl__mutex *stripe = stripe_of(object);
+    kl_doc *late = NULL;
+
+    kl__mutex_lock(stripe);
+    if (object->tree == NULL) {
+        object->tree = tree;
+    } else {
+        late = tree; /* another thread was faster */
+        tree = object->tree;
+    }
+    object->opens++;
+    kl__mutex_unlock(stripe);
+    kl_doc_unref(late);
+    return tree;
+}
+
+const kl_value *kl_object_open(kl_object *object, kl_error *err)
+{
+    static const kl__text_shape measured = {0};
+    kl_doc *tree;
+
+    if (kl__check_process(err) != KL_OK) {
+        return NULL;
+    }
+    tree = join_open(object);
+    if (tree == NULL) {
+        tree = kl__doc_parse_measured(object->bytes + object->json,
+                                      object->json_length, &measured, err);
+        if (tree == NULL) {
+            return NULL;
+        }
+        tree = publish(object, tree);
+    }
+    return kl_doc_root(tree);
+}
+
+void kl_object_close(kl_object *object)
+{
+    kl__mutex *stripe = stripe_of(object);
+    kl_doc *last = NULL;
+
+    if (kl__check_process(NULL) != KL_OK) {
+        return; /* the tree goes with the object; the lock may be dead */
+    }
+    kl__mutex_lock(stripe);
+    assert(object->opens > 0);
+    object->opens--;
+    if (object->opens == 0) {
+        last = object->tree;
+        object->tree = NULL;
+    }
+    kl__mutex_unlock(stripe);
+    kl_doc_unref(last);
+}
+
+size_t kl_object_bytes(const kl_object *object)
+{
+    return sizeof(*object) + object->json + object->json_length + 1;
+}

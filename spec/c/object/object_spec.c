@@ -1,0 +1,353 @@
+/*
+ * object_spec.c - an object keeps its text but for managedFields and
+ * whitespace, knows who it is, and shares one tree among all who open it.
+ */
+#include "base/thread.h"
+#include "failing_alloc.h"
+#include "kubelua/memory.h"
+#include "kubelua/object.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static kl_object *parse(const char *json, const kl_object_options *options)
+{
+    kl_error err = {0};
+    kl_object *object = kl_object_parse(json, strlen(json), options, &err);
+
+    if (object == NULL) {
+        fail_msg("%s: %s", json, err.message);
+    }
+    return object;
+}
+
+static void becomes(const char *json, const kl_object_options *options,
+                    const char *expected)
+{
+    kl_object *object = parse(json, options);
+    size_t length;
+
+    assert_string_equal(kl_object_json(object, &length, NULL), expected);
+    assert_int_equal(length, strlen(expected));
+    kl_object_unref(object);
+}
+
+static void the_identity_is_taken_out(void **state)
+{
+    kl_object *pod =
+        parse("{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":"
+              "\"shop-1\",\"namespace\":\"web\",\"uid\":\"u-1\","
+              "\"resourceVersion\":\"42\"}}",
+              NULL);
+
+    (void)state;
+    assert_string_equal(kl_object_key(pod), "web/shop-1");
+    assert_string_equal(kl_object_name(pod), "shop-1");
+    assert_string_equal(kl_object_namespace(pod), "web");
+    assert_string_equal(kl_object_uid(pod), "u-1");
+    assert_string_equal(kl_object_resource_version(pod), "42");
+    assert_string_equal(kl_object_kind(pod), "Pod");
+    assert_string_equal(kl_object_api_version(pod), "v1");
+    kl_object_unref(pod);
+}
+
+static void what_an_object_lacks_is_an_empty_string(void **state)
+{
+    kl_object *node =
+        parse("{\"metadata\":{\"name\":\"n1\",\"namespace\":null}}", NULL);
+
+    (void)state;
+    assert_string_equal(kl_object_key(node), "n1");
+    assert_string_equal(kl_object_name(node), "n1");
+    assert_string_equal(kl_object_namespace(node), "");
+    assert_string_equal(kl_object_uid(node), "");
+    assert_string_equal(kl_object_resource_version(node), "");
+    assert_string_equal(kl_object_kind(node), "");
+    assert_string_equal(kl_object_api_version(node), "");
+    kl_object_unref(node);
+}
+
+static void managed_fields_are_cut_wherever_they_stand(void **state)
+{
+    const kl_object_options keep = {.keep_managed_fields = true};
+
+    (void)state;
+    becomes("{\"metadata\":{\"managedFields\":[{\"a\":\"]}\\\"\"}],\"name\":"
+            "\"x\"}}",
+            NULL, "{\"metadata\":{\"name\":\"x\"}}");
+    becomes("{\"metadata\":{\"name\":\"x\",\"managedFields\":[{}]},\"a\":1}",
+            NULL, "{\"metadata\":{\"name\":\"x\"},\"a\":1}");
+    becomes("{\"metadata\":{\"name\":\"x\",\"managedFields\":null,\"b\":[]}}",
+            NULL, "{\"metadata\":{\"name\":\"x\",\"b\":[]}}");
+    becomes(
+        "{\"metadata\": {\"name\":\"x\" ,\n \"managedFields\" : [ {} ]\n} }",
+        NULL, "{\"metadata\":{\"name\":\"x\"}}");
+    becomes("{\"metadata\":{\"name\":\"x\",\"managed\\u0046ields\":[1]}}", NULL,
+            "{\"metadata\":{\"name\":\"x\"}}");
+    becomes("{\"managedFields\":1,\"metadata\":{\"name\":\"x\",\"a\":"
+            "{\"managedFields\":2}}}",
+            NULL,
+            "{\"managedFields\":1,\"metadata\":{\"name\":\"x\",\"a\":"
+            "{\"managedFields\":2}}}");
+    becomes("{\"metadata\":{\"managedFields\":[ 1 ],\"name\":\"x\"}}", &keep,
+            "{\"metadata\":{\"managedFields\":[1],\"name\":\"x\"}}");
+}
+
+static void everything_else_stays_as_it_was_spelled(void **state)
+{
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"x\"},\"n\":[1.50,1E2,-0,"
+        "123456789012345678901234567890,\"\\u0041\\/ \\\" é\",{},[],null]}";
+
+    (void)state;
+    becomes(text, NULL, text);
+    becomes("\n{ \"metadata\" : {\"name\":\"a b\"},\t\"n\":[1 , 2.0 ]\r\n}\n",
+            NULL, "{\"metadata\":{\"name\":\"a b\"},\"n\":[1,2.0]}");
+}
+
+static void kind_and_api_version_are_put_in_where_missing(void **state)
+{
+    const kl_object_options pods = {.kind = "Pod", .api_version = "v\"1"};
+    kl_object *object;
+
+    (void)state;
+    becomes("{\"metadata\":{\"name\":\"x\"}}", &pods,
+            "{\"apiVersion\":\"v\\\"1\",\"kind\":\"Pod\",\"metadata\":"
+            "{\"name\":\"x\"}}");
+    becomes("{\"kind\":\"P\",\"metadata\":{\"name\":\"x\"}}", &pods,
+            "{\"apiVersion\":\"v\\\"1\",\"kind\":\"P\",\"metadata\":"
+            "{\"name\":\"x\"}}");
+    becomes("{\"apiVersion\":\"v2\",\"kind\":\"P\",\"metadata\":{\"name\":"
+            "\"x\",\"managedFields\":[]}}",
+            &pods,
+            "{\"apiVersion\":\"v2\",\"kind\":\"P\",\"metadata\":{\"name\":"
+            "\"x\"}}");
+    object = parse(" { \"metadata\":{\"name\":\"x\"}}", &pods);
+    assert_string_equal(kl_object_kind(object), "Pod");
+    assert_string_equal(kl_object_api_version(object), "v\"1");
+    kl_object_unref(object);
+}
+
+static void refuses(const char *json, const char *message)
+{
+    const kl_object_options options = {.kind = "Pod"};
+    kl_error err = {0};
+
+    assert_null(kl_object_parse(json, strlen(json), &options, &err));
+    assert_int_equal(err.code, KL_EPARSE);
+    if (strstr(err.message, message) == NULL) {
+        fail_msg("\"%s\" lacks \"%s\"", err.message, message);
+    }
+}
+
+static void what_is_no_object_is_refused_by_name(void **state)
+{
+    (void)state;
+    refuses("[]", "is a JSON object");
+    refuses("{}", "Pod (unnamed): metadata is missing");
+    refuses("{\"metadata\":1}", "metadata is not an object");
+    refuses("{\"metadata\":{}}", "metadata.name is missing");
+    refuses("{\"metadata\":{\"namespace\":\"web\",\"name\":\"\"}}",
+            "Pod web/: metadata.name is missing");
+    refuses("{\"metadata\":{\"name\":1}}", "name is not a string");
+    refuses("{\"metadata\":{\"name\":\"a\",\"uid\":7}}",
+            "Pod a: uid is not a string");
+    refuses("{\"kind\":{},\"metadata\":{\"name\":\"a\"}}",
+            "kind is not a string");
+    refuses("{\"metadata\":{\"name\":\"a\\u0000b\"}}", "holds a NUL byte");
+    refuses("{\"metadata\":{\"name\":\"a/b\"}}", "holds a slash");
+    refuses("{\"metadata\":{\"name\":\"a\",\"namespace\":\"/\"}}",
+            "holds a slash");
+    refuses("{\"metadata\":{\"name\":\"a\"}", "before it is complete");
+    refuses("{\"metadata\":{\"name\":\"a\"},\"x\":1 2}", "not JSON");
+    refuses("{\"metadata\":{\"name\":\"a\xff\"}}", "not JSON");
+}
+
+static void an_identity_told_twice_is_refused(void **state)
+{
+    (void)state;
+    refuses("{\"metadata\":{\"name\":\"a\",\"name\":\"b\"}}",
+            "name is there twice");
+    refuses("{\"metadata\":{\"name\":\"a\"},\"metadata\":{\"name\":\"a\"}}",
+            "metadata is there twice");
+    refuses("{\"metadata\":{\"name\":\"a\",\"uid\":\"1\",\"uid\":\"1\"}}",
+            "uid is there twice");
+    refuses("{\"kind\":\"A\",\"kind\":\"B\",\"metadata\":{\"name\":\"a\"}}",
+            "kind is there twice");
+}
+
+static void nesting_beyond_the_bound_is_refused(void **state)
+{
+    static const char head[] = "{\"metadata\":{\"name\":\"x\"},\"d\":";
+    size_t depth = KL_MAX_DEPTH;
+    char *json = malloc(sizeof(head) + 2 * depth + 1);
+
+    (void)state;
+    assert_non_null(json);
+    memcpy(json, head, sizeof(head) - 1);
+    memset(json + sizeof(head) - 1, '[', depth);
+    memset(json + sizeof(head) - 1 + depth, ']', depth);
+    strcpy(json + sizeof(head) - 1 + 2 * depth, "}");
+    refuses(json, "deeper than 512");
+    free(json);
+}
+
+static void all_who_open_an_object_share_one_tree(void **state)
+{
+    kl_object *object = parse("{\"metadata\":{\"name\":\"x\"}}", NULL);
+    const kl_value *root;
+
+    (void)state;
+    assert_int_equal(kl_live_count(KL_LIVE_DOC), 0);
+    root = kl_object_open(object, NULL);
+    assert_ptr_equal(kl_object_open(object, NULL), root);
+    assert_int_equal(kl_live_count(KL_LIVE_DOC), 1);
+    kl_object_close(object);
+    assert_string_equal(
+        kl_value_string(kl_value_get(kl_value_get(root, "metadata"), "name"),
+                        NULL),
+        "x");
+    kl_object_close(object);
+    assert_int_equal(kl_live_count(KL_LIVE_DOC), 0);
+    assert_non_null(kl_object_open(object, NULL));
+    kl_object_close(object);
+    kl_object_unref(object);
+}
+
+static void an_object_lives_until_its_last_reference(void **state)
+{
+    kl_object *object = parse("{\"metadata\":{\"name\":\"x\"}}", NULL);
+
+    (void)state;
+    assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 1);
+    assert_ptr_equal(kl_object_ref(object), object);
+    kl_object_unref(object);
+    assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 1);
+    kl_object_unref(object);
+    kl_object_unref(NULL);
+    assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
+}
+
+enum { THREADS = 4, ROUNDS = 3000 };
+
+static void *open_and_close(void *arg)
+{
+    kl_object *object = arg;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        const kl_value *root = kl_object_open(object, NULL);
+
+        if (!kl_value_bool(kl_value_get(root, "right"))) {
+            abort();
+        }
+        kl_object_unref(kl_object_ref(object));
+        kl_object_close(object);
+    }
+    kl_object_unref(object);
+    return NULL;
+}
+
+static void threads_open_and_close_at_the_same_time(void **state)
+{
+    kl_object *object =
+        parse("{\"metadata\":{\"name\":\"x\"},\"right\":true}", NULL);
+    kl__thread threads[THREADS];
+
+    (void)state;
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(kl__thread_start(&threads[i], "opener", open_and_close,
+                                          kl_object_ref(object), NULL),
+                         KL_OK);
+    }
+    kl_object_unref(object);
+    for (int i = 0; i < THREADS; i++) {
+        kl__thread_join(&threads[i]);
+    }
+    assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
+    assert_int_equal(kl_live_count(KL_LIVE_DOC), 0);
+}
+
+static void an_object_takes_little_more_than_its_text(void **state)
+{
+    kl_object *object = parse("{\"metadata\":{\"name\":\"x\"}}", NULL);
+
+    (void)state;
+    assert_in_range(kl_object_bytes(object), 25, 25 + 80);
+    kl_object_unref(object);
+}
+
+static void versions_compare_as_numbers_of_any_length(void **state)
+{
+    (void)state;
+    assert_true(kl_version_compare("9", "10") < 0);
+    assert_true(kl_version_compare("10", "9") > 0);
+    assert_true(kl_version_compare("10", "11") < 0);
+    assert_int_equal(kl_version_compare("7", "7"), 0);
+    assert_int_equal(kl_version_compare("007", "7"), 0);
+    assert_int_equal(kl_version_compare("0", "000"), 0);
+    assert_true(kl_version_compare("0", "1") < 0);
+    assert_true(kl_version_compare("123456789012345678901234567890",
+                                   "123456789012345678901234567889") > 0);
+    assert_int_equal(kl_version_compare("", "1"), INT_MIN);
+    assert_int_equal(kl_version_compare("", ""), 0);
+    assert_int_equal(kl_version_compare("1a", "1"), INT_MIN);
+    assert_int_equal(kl_version_compare("-1", "1"), INT_MIN);
+}
+
+static kl_code parse_and_open(void *context)
+{
+    const kl_object_options options = {.kind = "Pod", .api_version = "v1"};
+    const char *json = context;
+    kl_error err = {0};
+    kl_object *object = kl_object_parse(json, strlen(json), &options, &err);
+    const kl_value *root;
+
+    if (object == NULL) {
+        return err.code;
+    }
+    root = kl_object_open(object, &err);
+    if (root != NULL) {
+        kl_object_close(object);
+    }
+    kl_object_unref(object);
+    return root != NULL ? KL_OK : err.code;
+}
+
+static void running_out_of_memory_is_an_error_and_leaks_nothing(void **state)
+{
+    char json[] = "{\"metadata\":{\"name\":\"x\",\"managedFields\":[]}}";
+
+    (void)state;
+    assert_true(failing_alloc_each(parse_and_open, json) >= 6);
+    assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
+    assert_int_equal(kl_live_count(KL_LIVE_DOC), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_identity_is_taken_out),
+        cmocka_unit_test(what_an_object_lacks_is_an_empty_string),
+        cmocka_unit_test(managed_fields_are_cut_wherever_they_stand),
+        cmocka_unit_test(everything_else_stays_as_it_was_spelled),
+        cmocka_unit_test(kind_and_api_version_are_put_in_where_missing),
+        cmocka_unit_test(what_is_no_object_is_refused_by_name),
+        cmocka_unit_test(an_identity_told_twice_is_refused),
+        cmocka_unit_test(nesting_beyond_the_bound_is_refused),
+        cmocka_unit_test(all_who_open_an_object_share_one_tree),
+        cmocka_unit_test(an_object_lives_until_its_last_reference),
+        cmocka_unit_test(threads_open_and_close_at_the_same_time),
+        cmocka_unit_test(an_object_takes_little_more_than_its_text),
+        cmocka_unit_test(versions_compare_as_numbers_of_any_length),
+        cmocka_unit_test(running_out_of_memory_is_an_error_and_leaks_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
