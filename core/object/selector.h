@@ -1,0 +1,40 @@
+/*
+ * selector.h - a compiled label selector: requirements that must all be met.
+ * selector_parse.c makes it, selector.c matches with it.
+ */
+#ifndef KL_OBJECT_SELECTOR_H
+#define KL_OBJECT_SELECTOR_H
+
+#include "kubelua/object.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum kl__label_op {
+    KL__LABEL_IN,     /* also = and == */
+    KL__LABEL_NOT_IN, /* also != */
+    KL__LABEL_EXISTS,
+    KL__LABEL_MISSING,
+    KL__LABEL_GREATER,
+    KL__LABEL_LESS
+} kl__label_op;
+
+typedef struct kl__requirement {
+    kl__label_op op;
+    const char *key; /* into kl_selector.text */
+    size_t first;    /* its values: so many from this one on */
+    size_t count;
+} kl__requirement;
+
+struct kl_selector {
+    char *text; /* a copy, cut into NUL-terminated words */
+    kl__requirement *requirements;
+    size_t count;
+    const char **values; /* of all requirements, into text; "" may be static */
+};
+
+/* A decimal int64_t, as > and < compare them. False: it is none. */
+bool kl__label_integer(const char *text, int64_t *number);
+
+#endif
