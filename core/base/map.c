@@ -58,29 +58,51 @@ void *kl__map_get(const kl__map *map, const char *key)
     return kl__map_get_n(map, key, strlen(key));
 }
 
-bool kl__map_reserve(kl__map *map, size_t extra)
+/* The capacity at which `count` keys are at most 3/4. */
+static size_t capacity_for(size_t capacity, size_t count)
 {
-    size_t capacity = map->capacity != 0 ? map->capacity : FIRST_CAPACITY;
-    kl__map bigger;
-
-    while (capacity / 4 * 3 < map->count + extra) {
+    capacity = capacity != 0 ? capacity : FIRST_CAPACITY;
+    while (capacity / 4 * 3 < count) {
         capacity *= 2;
     }
-    if (capacity == map->capacity) {
-        return true;
-    }
-    bigger = (kl__map){kl__calloc(capacity, sizeof(kl__map_slot)), capacity,
-                       map->count};
-    if (bigger.slots == NULL) {
+    return capacity;
+}
+
+bool kl__map_has_room(const kl__map *map, size_t extra)
+{
+    return map->capacity / 4 * 3 >= map->count + extra;
+}
+
+bool kl__map_copy(const kl__map *from, size_t extra, kl__map *to)
+{
+    size_t capacity = capacity_for(from->capacity, from->count + extra);
+
+    *to = (kl__map){0};
+    to->slots = kl__calloc(capacity, sizeof(kl__map_slot));
+    if (to->slots == NULL) {
         return false;
     }
-    for (size_t i = 0; i < map->capacity; i++) {
-        const kl__map_slot *slot = &map->slots[i];
+    to->capacity = capacity;
+    to->count = from->count;
+    for (size_t i = 0; i < from->capacity; i++) {
+        const kl__map_slot *slot = &from->slots[i];
 
         if (slot->key != NULL) {
-            bigger.slots[find(&bigger, slot->key, slot->length, slot->hash)] =
-                *slot;
+            to->slots[find(to, slot->key, slot->length, slot->hash)] = *slot;
         }
+    }
+    return true;
+}
+
+bool kl__map_reserve(kl__map *map, size_t extra)
+{
+    kl__map bigger;
+
+    if (kl__map_has_room(map, extra)) {
+        return true;
+    }
+    if (!kl__map_copy(map, extra, &bigger)) {
+        return false;
     }
     kl__free(map->slots);
     *map = bigger;

@@ -35,6 +35,13 @@ void *kl__map_get_n(const kl__map *map, const char *key, size_t length);
 /* Makes room so that the next `extra` puts of new keys cannot fail. */
 bool kl__map_reserve(kl__map *map, size_t extra);
 
+/* Whether the next `extra` puts of new keys cannot fail. */
+bool kl__map_has_room(const kl__map *map, size_t extra);
+
+/* A copy with that room, for a map that others read meanwhile: grow aside, then
+ * swap. `to` is overwritten. False: out of memory, `to` is empty. */
+bool kl__map_copy(const kl__map *from, size_t extra, kl__map *to);
+
 /* Sets a key's value (not NULL), replacing the key pointer too. `old` (may be
  * NULL) gets the former value or NULL. False: out of memory, map unchanged. */
 bool kl__map_put(kl__map *map, const char *key, void *value, void **old);

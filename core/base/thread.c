@@ -17,22 +17,22 @@
 static _Thread_local kl__rank held[16];
 static _Thread_local int held_count;
 
-static void note_lock(const kl__mutex *mutex)
+static void note_lock(kl__rank rank)
 {
-    if (held_count > 0 && held[held_count - 1] >= mutex->rank) {
+    if (held_count > 0 && held[held_count - 1] >= rank) {
         abort(); /* a broken lock order is a broken invariant */
     }
     if (held_count == (int)(sizeof(held) / sizeof(held[0]))) {
         abort();
     }
-    held[held_count++] = mutex->rank;
+    held[held_count++] = rank;
 }
 
-static void note_unlock(const kl__mutex *mutex)
+static void note_unlock(kl__rank rank)
 {
     int i = held_count - 1;
 
-    while (i >= 0 && held[i] != mutex->rank) {
+    while (i >= 0 && held[i] != rank) {
         i--;
     }
     if (i < 0) {
@@ -43,14 +43,14 @@ static void note_unlock(const kl__mutex *mutex)
     held_count--;
 }
 #else
-static void note_lock(const kl__mutex *mutex)
+static void note_lock(kl__rank rank)
 {
-    (void)mutex;
+    (void)rank;
 }
 
-static void note_unlock(const kl__mutex *mutex)
+static void note_unlock(kl__rank rank)
 {
-    (void)mutex;
+    (void)rank;
 }
 #endif
 
@@ -75,14 +75,52 @@ void kl__mutex_deinit(kl__mutex *mutex)
 
 void kl__mutex_lock(kl__mutex *mutex)
 {
-    note_lock(mutex);
+    note_lock(mutex->rank);
     must(pthread_mutex_lock(&mutex->native));
 }
 
 void kl__mutex_unlock(kl__mutex *mutex)
 {
-    note_unlock(mutex);
+    note_unlock(mutex->rank);
     must(pthread_mutex_unlock(&mutex->native));
+}
+
+void kl__rwlock_init(kl__rwlock *lock, kl__rank rank)
+{
+    pthread_rwlockattr_t attributes;
+
+    lock->rank = rank;
+    must(pthread_rwlockattr_init(&attributes));
+#ifdef __GLIBC__
+    /* By default glibc lets readers starve the writer. */
+    must(pthread_rwlockattr_setkind_np(
+        &attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP));
+#endif
+    must(pthread_rwlock_init(&lock->native, &attributes));
+    must(pthread_rwlockattr_destroy(&attributes));
+}
+
+void kl__rwlock_deinit(kl__rwlock *lock)
+{
+    must(pthread_rwlock_destroy(&lock->native));
+}
+
+void kl__rwlock_read(kl__rwlock *lock)
+{
+    note_lock(lock->rank);
+    must(pthread_rwlock_rdlock(&lock->native));
+}
+
+void kl__rwlock_write(kl__rwlock *lock)
+{
+    note_lock(lock->rank);
+    must(pthread_rwlock_wrlock(&lock->native));
+}
+
+void kl__rwlock_unlock(kl__rwlock *lock)
+{
+    note_unlock(lock->rank);
+    must(pthread_rwlock_unlock(&lock->native));
 }
 
 void kl__cond_init(kl__cond *cond)

@@ -35,6 +35,13 @@ typedef struct kl__mutex {
     kl__rank rank;
 } kl__mutex;
 
+/* Many readers or one writer; a waiting writer goes before new readers. Ranked
+ * like a mutex, for readers too. */
+typedef struct kl__rwlock {
+    pthread_rwlock_t native;
+    kl__rank rank;
+} kl__rwlock;
+
 typedef struct kl__cond {
     pthread_cond_t native; /* on CLOCK_MONOTONIC */
 } kl__cond;
@@ -43,6 +50,12 @@ void kl__mutex_init(kl__mutex *mutex, kl__rank rank);
 void kl__mutex_deinit(kl__mutex *mutex);
 void kl__mutex_lock(kl__mutex *mutex);
 void kl__mutex_unlock(kl__mutex *mutex);
+
+void kl__rwlock_init(kl__rwlock *lock, kl__rank rank);
+void kl__rwlock_deinit(kl__rwlock *lock);
+void kl__rwlock_read(kl__rwlock *lock);
+void kl__rwlock_write(kl__rwlock *lock);
+void kl__rwlock_unlock(kl__rwlock *lock);
 
 void kl__cond_init(kl__cond *cond);
 void kl__cond_deinit(kl__cond *cond);

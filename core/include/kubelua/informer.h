@@ -110,7 +110,8 @@ KL_API void kl_informer_resource_version(const kl_informer *informer,
 /* Collects the values of one object. Valid during the index function only. */
 typedef struct kl_index_sink kl_index_sink;
 
-/* Adds one value; duplicates are harmless. KL_ENOMEM. */
+/* Adds one value; duplicates are harmless. KL_ENOMEM; KL_EINVAL for a value with
+ * a NUL byte, which nobody could ask for. */
 KL_API kl_code kl_index_emit(kl_index_sink *sink, const char *value,
                              size_t length);
 

@@ -1,0 +1,24 @@
+/*
+ * delta.c - what a delta owns, dropped.
+ */
+#include "cache/delta_fifo.h"
+
+#include "base/mem.h"
+
+void kl__delta_clear(kl__delta *delta)
+{
+    kl_object_unref(delta->object);
+    kl_object_list_clear(&delta->list);
+    kl__free(delta->version);
+    kl__free(delta->error);
+    *delta = (kl__delta){0};
+}
+
+void kl__delta_batch_clear(kl__delta_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        kl__delta_clear(&batch->items[i]);
+    }
+    kl__free(batch->items);
+    *batch = (kl__delta_batch){0};
+}

@@ -1,0 +1,492 @@
+/*
+ * delta_fifo.c - a growing ring of deltas under one mutex. The reflector waits
+ * for room in it, the informer for something to do; both can be woken.
+ */
+#include "cache/delta_fifo.h"
+
+#include "cache/lists.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <string.h>
+
+enum { DEFAULT_BOUND = 2000, FIRST_CAPACITY = 16 };
+
+struct kl__delta_fifo {
+    /* Guards everything below but clock and bound; rank FIFO. */
+    kl__mutex mutex;
+    kl__cond changed; /* something came, something went, closed, cancelled */
+    kl__clock *clock;
+    size_t bound;
+
+    kl__delta *ring;
+    size_t capacity; /* 0 or a power of two */
+    size_t head;
+    size_t count;
+    size_t bounded; /* how many of them count towards the bound */
+    bool populated; /* an object or a list was queued */
+    bool initial;   /* the first Replaced is not done yet */
+    bool closed;
+};
+
+kl__delta_fifo *kl__delta_fifo_new(size_t bound, kl__clock *clock)
+{
+    kl__delta_fifo *fifo = kl__calloc(1, sizeof(*fifo));
+
+    if (fifo == NULL) {
+        return NULL;
+    }
+    kl__mutex_init(&fifo->mutex, KL__RANK_FIFO);
+    kl__cond_init(&fifo->changed);
+    fifo->clock = clock != NULL ? clock : kl__clock_real();
+    fifo->bound = bound != 0 ? bound : DEFAULT_BOUND;
+    return fifo;
+}
+
+/* The delta at `index`, 0 being the one that is popped next. */
+static kl__delta *at(const kl__delta_fifo *fifo, size_t index)
+{
+    return &fifo->ring[(fifo->head + index) & (fifo->capacity - 1)];
+}
+
+void kl__delta_fifo_free(kl__delta_fifo *fifo)
+{
+    if (fifo == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < fifo->count; i++) {
+        kl__delta_clear(at(fifo, i));
+    }
+    kl__free(fifo->ring);
+    kl__cond_deinit(&fifo->changed);
+    kl__mutex_deinit(&fifo->mutex);
+    kl__free(fifo);
+}
+
+static bool has_object(const kl__delta *delta)
+{
+    return delta->type <= KL__DELTA_DELETED;
+}
+
+/* Objects and lists: what back-pressure is about. */
+static bool is_bounded(const kl__delta *delta)
+{
+    return delta->type <= KL__DELTA_REPLACED;
+}
+
+static bool grow_locked(kl__delta_fifo *fifo)
+{
+    size_t capacity = fifo->capacity != 0 ? fifo->capacity * 2 : FIRST_CAPACITY;
+    kl__delta *ring;
+
+    if (fifo->count < fifo->capacity) {
+        return true;
+    }
+    ring = kl__calloc(capacity, sizeof(*ring));
+    if (ring == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < fifo->count; i++) {
+        ring[i] = *at(fifo, i);
+    }
+    kl__free(fifo->ring);
+    fifo->ring = ring;
+    fifo->capacity = capacity;
+    fifo->head = 0;
+    return true;
+}
+
+/* Takes the delta when it succeeds. */
+static kl_code append_locked(kl__delta_fifo *fifo, const kl__delta *delta)
+{
+    if (!grow_locked(fifo)) {
+        return KL_ENOMEM;
+    }
+    *at(fifo, fifo->count++) = *delta;
+    if (is_bounded(delta)) {
+        fifo->bounded++;
+        fifo->initial |= !fifo->populated && !has_object(delta);
+        fifo->populated = true;
+    }
+    kl__cond_broadcast(&fifo->changed);
+    return KL_OK;
+}
+
+/* On the thread that cancels. */
+static void wake(void *arg)
+{
+    kl__delta_fifo *fifo = arg;
+
+    kl__mutex_lock(&fifo->mutex);
+    kl__cond_broadcast(&fifo->changed);
+    kl__mutex_unlock(&fifo->mutex);
+}
+
+static int64_t deadline_after(const kl__delta_fifo *fifo, int64_t timeout_ms)
+{
+    return timeout_ms < 0 ? -1 : kl__clock_now(fifo->clock) + timeout_ms;
+}
+
+static kl_code wait_room_locked(kl__delta_fifo *fifo, int64_t timeout_ms,
+                                kl__cancel *cancel)
+{
+    int64_t deadline = deadline_after(fifo, timeout_ms);
+    bool in_time = true;
+
+    for (;;) {
+        if (fifo->closed) {
+            return KL_ECLOSED;
+        }
+        if (kl__cancel_fired(cancel)) {
+            return KL_ECANCELED;
+        }
+        if (fifo->bounded < fifo->bound) {
+            return KL_OK;
+        }
+        if (!in_time) {
+            return KL_ETIMEOUT;
+        }
+        in_time =
+            kl__clock_wait(fifo->clock, &fifo->changed, &fifo->mutex, deadline);
+    }
+}
+
+/* Waits for room, then queues `delta` (NULL: only waits). Takes the delta when
+ * it succeeds. */
+static kl_code push(kl__delta_fifo *fifo, const kl__delta *delta,
+                    int64_t timeout_ms, kl__cancel *cancel)
+{
+    kl__cancel_hook hook = {.wake = wake, .arg = fifo};
+    kl_code code;
+
+    if (!kl__cancel_add(cancel, &hook)) {
+        return KL_ECANCELED;
+    }
+    kl__mutex_lock(&fifo->mutex);
+    code = wait_room_locked(fifo, timeout_ms, cancel);
+    if (code == KL_OK && delta != NULL) {
+        code = append_locked(fifo, delta);
+    }
+    kl__mutex_unlock(&fifo->mutex);
+    kl__cancel_remove(cancel, &hook);
+    return code;
+}
+
+static kl_code push_object(kl__delta_fifo *fifo, kl__delta_type type,
+                           kl_object *object, int64_t timeout_ms,
+                           kl__cancel *cancel)
+{
+    kl__delta delta = {.type = type, .object = object};
+    kl_code code = push(fifo, &delta, timeout_ms, cancel);
+
+    if (code != KL_OK) {
+        kl__delta_clear(&delta);
+    }
+    return code;
+}
+
+kl_code kl__delta_fifo_add(kl__delta_fifo *fifo, kl_object *object,
+                           int64_t timeout_ms, kl__cancel *cancel)
+{
+    return push_object(fifo, KL__DELTA_ADDED, object, timeout_ms, cancel);
+}
+
+kl_code kl__delta_fifo_update(kl__delta_fifo *fifo, kl_object *object,
+                              int64_t timeout_ms, kl__cancel *cancel)
+{
+    return push_object(fifo, KL__DELTA_UPDATED, object, timeout_ms, cancel);
+}
+
+kl_code kl__delta_fifo_delete(kl__delta_fifo *fifo, kl_object *object,
+                              int64_t timeout_ms, kl__cancel *cancel)
+{
+    return push_object(fifo, KL__DELTA_DELETED, object, timeout_ms, cancel);
+}
+
+kl_code kl__delta_fifo_replace(kl__delta_fifo *fifo, kl_object_list *list,
+                               const char *version, int64_t timeout_ms,
+                               kl__cancel *cancel)
+{
+    kl__delta delta = {.type = KL__DELTA_REPLACED, .list = *list};
+    kl_code code = KL_ENOMEM;
+
+    *list = (kl_object_list){0};
+    delta.version = kl__strdup(version);
+    if (delta.version != NULL) {
+        code = push(fifo, &delta, timeout_ms, cancel);
+    }
+    if (code != KL_OK) {
+        kl__delta_clear(&delta);
+    }
+    return code;
+}
+
+/* Of two bookmarks or Syncs in a row the later one says it all, and so does an
+ * error of the one that it repeats. */
+static bool replaces(const kl__delta *delta, const kl__delta *last)
+{
+    if (delta->type != last->type) {
+        return false;
+    }
+    return delta->type != KL__DELTA_ERROR ||
+           (delta->error->code == last->error->code &&
+            strcmp(delta->error->message, last->error->message) == 0);
+}
+
+/* Queues what neither waits nor counts. Takes the delta. */
+static kl_code push_aside(kl__delta_fifo *fifo, kl__delta *delta)
+{
+    kl_code code;
+
+    kl__mutex_lock(&fifo->mutex);
+    if (fifo->closed) {
+        code = KL_ECLOSED;
+    } else if (fifo->count > 0 && replaces(delta, at(fifo, fifo->count - 1))) {
+        kl__delta former = *at(fifo, fifo->count - 1);
+
+        *at(fifo, fifo->count - 1) = *delta;
+        *delta = former;
+        code = KL_OK;
+    } else {
+        code = append_locked(fifo, delta);
+        if (code == KL_OK) {
+            *delta = (kl__delta){0};
+        }
+    }
+    kl__mutex_unlock(&fifo->mutex);
+    kl__delta_clear(delta);
+    return code;
+}
+
+kl_code kl__delta_fifo_resync(kl__delta_fifo *fifo)
+{
+    kl__delta delta = {.type = KL__DELTA_SYNC};
+
+    return push_aside(fifo, &delta);
+}
+
+kl_code kl__delta_fifo_bookmark(kl__delta_fifo *fifo, const char *version)
+{
+    kl__delta delta = {.type = KL__DELTA_BOOKMARK};
+
+    delta.version = kl__strdup(version);
+    return delta.version != NULL ? push_aside(fifo, &delta) : KL_ENOMEM;
+}
+
+kl_code kl__delta_fifo_error(kl__delta_fifo *fifo, const kl_error *error)
+{
+    kl__delta delta = {.type = KL__DELTA_ERROR};
+
+    delta.error = kl__malloc(sizeof(*delta.error));
+    if (delta.error == NULL) {
+        return KL_ENOMEM;
+    }
+    *delta.error = *error;
+    return push_aside(fifo, &delta);
+}
+
+bool kl__delta_fifo_wait_room(kl__delta_fifo *fifo, int64_t timeout_ms,
+                              kl__cancel *cancel)
+{
+    return push(fifo, NULL, timeout_ms, cancel) == KL_OK;
+}
+
+static bool is_alone(const kl__delta *delta)
+{
+    return delta->type == KL__DELTA_REPLACED || delta->type == KL__DELTA_SYNC ||
+           delta->type == KL__DELTA_ERROR;
+}
+
+/* How many leading deltas make the next batch. */
+static size_t batch_size_locked(const kl__delta_fifo *fifo, size_t max)
+{
+    size_t size = 0;
+
+    while (size < fifo->count && size < max && !is_alone(at(fifo, size))) {
+        size++;
+    }
+    return size != 0 ? size : 1;
+}
+
+static kl_code take_locked(kl__delta_fifo *fifo, kl__delta_batch *batch,
+                           size_t max)
+{
+    size_t size = batch_size_locked(fifo, max);
+
+    batch->items = kl__malloc(size * sizeof(*batch->items));
+    if (batch->items == NULL) {
+        return KL_ENOMEM;
+    }
+    batch->capacity = size;
+    batch->count = size;
+    for (size_t i = 0; i < size; i++) {
+        batch->items[i] = *at(fifo, i);
+        fifo->bounded -= is_bounded(&batch->items[i]) ? 1 : 0;
+    }
+    fifo->head = (fifo->head + size) & (fifo->capacity - 1);
+    fifo->count -= size;
+    kl__cond_broadcast(&fifo->changed);
+    return KL_OK;
+}
+
+kl_code kl__delta_fifo_pop(kl__delta_fifo *fifo, kl__delta_batch *batch,
+                           size_t max, int64_t timeout_ms)
+{
+    int64_t deadline = deadline_after(fifo, timeout_ms);
+    bool in_time = true;
+    kl_code code;
+
+    kl__mutex_lock(&fifo->mutex);
+    while (fifo->count == 0 && !fifo->closed && in_time) {
+        in_time =
+            kl__clock_wait(fifo->clock, &fifo->changed, &fifo->mutex, deadline);
+    }
+    if (fifo->count > 0) {
+        code = take_locked(fifo, batch, max);
+    } else {
+        code = fifo->closed ? KL_ECLOSED : KL_ETIMEOUT;
+    }
+    kl__mutex_unlock(&fifo->mutex);
+    return code;
+}
+
+void kl__delta_fifo_done(kl__delta_fifo *fifo, const kl__delta_batch *batch)
+{
+    if (batch->count != 1 || batch->items[0].type != KL__DELTA_REPLACED) {
+        return;
+    }
+    kl__mutex_lock(&fifo->mutex);
+    fifo->initial = false;
+    kl__mutex_unlock(&fifo->mutex);
+}
+
+size_t kl__delta_fifo_length(kl__delta_fifo *fifo)
+{
+    size_t count;
+
+    kl__mutex_lock(&fifo->mutex);
+    count = fifo->count;
+    kl__mutex_unlock(&fifo->mutex);
+    return count;
+}
+
+bool kl__delta_fifo_has_synced(kl__delta_fifo *fifo)
+{
+    bool has_synced;
+
+    kl__mutex_lock(&fifo->mutex);
+    has_synced = fifo->populated && !fifo->initial;
+    kl__mutex_unlock(&fifo->mutex);
+    return has_synced;
+}
+
+void kl__delta_fifo_close(kl__delta_fifo *fifo)
+{
+    kl__mutex_lock(&fifo->mutex);
+    fifo->closed = true;
+    kl__cond_broadcast(&fifo->changed);
+    kl__mutex_unlock(&fifo->mutex);
+}
+
+/* Goes through the queued objects from the newest to the oldest. */
+typedef struct backwards {
+    size_t delta; /* how many deltas are left */
+    size_t item;  /* how many of the list at hand are left */
+} backwards;
+
+static kl_object *older_locked(const kl__delta_fifo *fifo, backwards *walk)
+{
+    while (walk->item == 0 && walk->delta > 0) {
+        const kl__delta *delta = at(fifo, --walk->delta);
+
+        if (has_object(delta)) {
+            return delta->object;
+        }
+        walk->item = delta->list.count; /* none but of a Replaced */
+    }
+    if (walk->item == 0) {
+        return NULL;
+    }
+    return at(fifo, walk->delta)->list.items[--walk->item];
+}
+
+kl_object *kl__delta_fifo_get(kl__delta_fifo *fifo, const char *key)
+{
+    backwards walk = {0};
+    kl_object *object;
+
+    kl__mutex_lock(&fifo->mutex);
+    walk.delta = fifo->count;
+    do {
+        object = older_locked(fifo, &walk);
+    } while (object != NULL && strcmp(kl_object_key(object), key) != 0);
+    if (object != NULL) {
+        kl_object_ref(object);
+    }
+    kl__mutex_unlock(&fifo->mutex);
+    return object;
+}
+
+/* The newest object of each key, into `newest`, without a reference. */
+static bool collect_locked(const kl__delta_fifo *fifo, kl__map *newest)
+{
+    backwards walk = {.delta = fifo->count};
+    kl_object *object;
+
+    while ((object = older_locked(fifo, &walk)) != NULL) {
+        const char *key = kl_object_key(object);
+
+        if (kl__map_get(newest, key) == NULL &&
+            !kl__map_put(newest, key, object, NULL)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+kl_code kl__delta_fifo_list(kl__delta_fifo *fifo, kl_object_list *list)
+{
+    kl__map newest = {0};
+    size_t cursor = 0;
+    const kl__map_slot *slot;
+    kl_code code = KL_ENOMEM;
+
+    kl__mutex_lock(&fifo->mutex);
+    if (collect_locked(fifo, &newest)) {
+        list->items = kl__malloc(newest.count * sizeof(kl_object *));
+    }
+    if (list->items != NULL) {
+        while ((slot = kl__map_next(&newest, &cursor)) != NULL) {
+            list->items[list->count++] = kl_object_ref(slot->value);
+        }
+        code = KL_OK;
+    }
+    kl__mutex_unlock(&fifo->mutex);
+    kl__map_deinit(&newest);
+    if (code == KL_OK) {
+        kl__object_list_sort(list);
+    }
+    return code;
+}
+
+kl_code kl__delta_fifo_list_keys(kl__delta_fifo *fifo, kl_string_list *list)
+{
+    kl_object_list objects = {0};
+    kl_code code = kl__delta_fifo_list(fifo, &objects);
+
+    if (code == KL_OK) {
+        list->items = kl__calloc(objects.count, sizeof(char *));
+        code = list->items != NULL ? KL_OK : KL_ENOMEM;
+    }
+    for (size_t i = 0; code == KL_OK && i < objects.count; i++) {
+        list->items[i] = kl__strdup(kl_object_key(objects.items[i]));
+        list->count++;
+        code = list->items[i] != NULL ? KL_OK : KL_ENOMEM;
+    }
+    kl_object_list_clear(&objects);
+    if (code != KL_OK) {
+        kl_string_list_clear(list);
+    }
+    return code;
+}

@@ -1,0 +1,178 @@
+/*
+ * index.c - an index's definition: what it is called, how the values of an
+ * object are found, and the table that holds them.
+ */
+#include "cache/index.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "kubelua/log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+kl__index *kl__index_new(const kl__index_options *options)
+{
+    kl__index *index = kl__calloc(1, sizeof(*index));
+
+    if (index == NULL) {
+        return NULL;
+    }
+    index->name = kl__strdup(options->name);
+    if (index->name == NULL) {
+        kl__free(index);
+        return NULL;
+    }
+    index->path = options->path;
+    index->fn = options->fn;
+    index->context = options->context;
+    index->drop_context = options->drop_context;
+    return index;
+}
+
+void kl__index_give_up(kl__index *index)
+{
+    kl__index_table_deinit(&index->table);
+    kl__free(index->name);
+    kl__free(index);
+}
+
+void kl__index_free(kl__index *index)
+{
+    if (index == NULL) {
+        return;
+    }
+    kl_path_free(index->path);
+    if (index->drop_context != NULL) {
+        index->drop_context(index->context);
+    }
+    kl__index_give_up(index);
+}
+
+void kl__index_table_deinit(kl__index_table *table)
+{
+    const kl__map_slot *slot;
+    size_t cursor = 0;
+
+    while ((slot = kl__map_next(&table->entries, &cursor)) != NULL) {
+        kl__index_entry *entry = slot->value;
+
+        kl_object_unref(entry->object);
+        kl__free(entry);
+    }
+    cursor = 0;
+    while ((slot = kl__map_next(&table->buckets, &cursor)) != NULL) {
+        kl__free(slot->value);
+    }
+    kl__map_deinit(&table->entries);
+    kl__map_deinit(&table->buckets);
+}
+
+kl_code kl_index_emit(kl_index_sink *sink, const char *value, size_t length)
+{
+    if (memchr(value, '\0', length) != NULL) {
+        return KL_EINVAL;
+    }
+    kl__buf_append(&sink->bytes, value, length);
+    kl__buf_putc(&sink->bytes, '\0');
+    sink->count++;
+    return sink->bytes.failed ? KL_ENOMEM : KL_OK;
+}
+
+static kl_code emit_real(kl_index_sink *sink, const kl_value *value)
+{
+    size_t length;
+    char *text = kl_value_json(value, &length, NULL);
+    kl_code code;
+
+    if (text == NULL) {
+        sink->bytes.failed = true;
+        return KL_ENOMEM;
+    }
+    code = kl_index_emit(sink, text, length);
+    kl__free(text);
+    return code;
+}
+
+/* Scalars are values; null, arrays and objects are not. */
+static kl_code emit_value(void *context, const kl_value *value)
+{
+    kl_index_sink *sink = context;
+    char text[32];
+    const char *string;
+    size_t length;
+
+    switch (kl_value_type(value)) {
+    case KL_STRING:
+    case KL_NUMBER:
+        string = kl_value_string(value, &length);
+        if (memchr(string, '\0', length) != NULL) {
+            return KL_OK; /* nobody can ask for it */
+        }
+        return kl_index_emit(sink, string, length);
+    case KL_BOOL:
+        string = kl_value_bool(value) ? "true" : "false";
+        return kl_index_emit(sink, string, strlen(string));
+    case KL_INTEGER:
+        snprintf(text, sizeof(text), "%" PRId64, kl_value_integer(value));
+        return kl_index_emit(sink, text, strlen(text));
+    case KL_UNSIGNED:
+        snprintf(text, sizeof(text), "%" PRIu64, kl_value_unsigned(value));
+        return kl_index_emit(sink, text, strlen(text));
+    case KL_REAL:
+        return emit_real(sink, value);
+    case KL_NULL:
+    case KL_ARRAY:
+    case KL_OBJECT:
+        break;
+    }
+    return KL_OK;
+}
+
+static void reset(kl_index_sink *sink)
+{
+    kl__buf_reset(&sink->bytes);
+    sink->count = 0;
+}
+
+kl_code kl__index_compute(kl__index *index, const kl_object *object,
+                          const kl_value *root, kl_index_sink *sink)
+{
+    kl_code code;
+
+    reset(sink);
+    if (index->path != NULL) {
+        code = kl_path_each(index->path, root, emit_value, sink);
+    } else {
+        code = index->fn(index->context, object, root, sink);
+    }
+    if (sink->bytes.failed) {
+        return KL_ENOMEM;
+    }
+    if (code == KL_OK) {
+        return KL_OK;
+    }
+    reset(sink);
+    if (!index->has_failed) {
+        index->has_failed = true;
+        kl_log(KL_LOG_WARN,
+               "index %s: no values for %s (%s); it is left out of the index, "
+               "and so is, without another word, whatever else fails",
+               index->name, kl_object_key(object), kl_code_name(code));
+    }
+    return KL_OK;
+}
+
+kl_code kl__index_recall(const kl__index_entry *entry, kl_index_sink *sink)
+{
+    reset(sink);
+    for (size_t i = 0; i < entry->count; i++) {
+        const char *value = entry->postings[i].bucket->value;
+
+        if (kl_index_emit(sink, value, strlen(value)) != KL_OK) {
+            return KL_ENOMEM;
+        }
+    }
+    return KL_OK;
+}

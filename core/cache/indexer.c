@@ -1,0 +1,351 @@
+/*
+ * indexer.c - the readers' side of the cache: references are collected under
+ * the read lock; filtering and sorting come after it.
+ */
+#include "cache/indexer.h"
+
+#include "cache/lists.h"
+#include "cache/store.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static kl_code emit_namespace(void *context, const kl_object *object,
+                              const kl_value *root, kl_index_sink *sink)
+{
+    const char *name_space = kl_object_namespace(object);
+
+    (void)context;
+    (void)root;
+    return kl_index_emit(sink, name_space, strlen(name_space));
+}
+
+kl__indexer *kl__indexer_new(void)
+{
+    const kl__index_options by_namespace = {.name = "", .fn = emit_namespace};
+    kl__indexer *indexer = kl__calloc(1, sizeof(*indexer));
+
+    if (indexer == NULL) {
+        return NULL;
+    }
+    indexer->indexes = kl__calloc(1, sizeof(kl__index *));
+    if (indexer->indexes == NULL) {
+        goto fail;
+    }
+    indexer->indexes[0] = kl__index_new(&by_namespace);
+    if (indexer->indexes[0] == NULL) {
+        goto fail;
+    }
+    indexer->index_count = 1;
+    kl__rwlock_init(&indexer->lock, KL__RANK_INDEXER);
+    kl__list_init(&indexer->builds);
+    return indexer;
+
+fail:
+    kl__free(indexer->indexes);
+    kl__free(indexer);
+    return NULL;
+}
+
+void kl__indexer_free(kl__indexer *indexer)
+{
+    const kl__map_slot *slot;
+    size_t cursor = 0;
+
+    if (indexer == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < indexer->index_count; i++) {
+        kl__index_free(indexer->indexes[i]);
+    }
+    while ((slot = kl__map_next(&indexer->objects, &cursor)) != NULL) {
+        kl_object_unref(slot->value);
+    }
+    kl__map_deinit(&indexer->objects);
+    kl__rwlock_deinit(&indexer->lock);
+    kl__free(indexer->indexes);
+    kl__free(indexer->version);
+    kl__free(indexer);
+}
+
+kl__index *kl__indexer_find_locked(const kl__indexer *indexer, const char *name)
+{
+    for (size_t i = 1; i < indexer->index_count; i++) {
+        if (strcmp(indexer->indexes[i]->name, name) == 0) {
+            return indexer->indexes[i];
+        }
+    }
+    return NULL;
+}
+
+kl_object *kl__indexer_get(kl__indexer *indexer, const char *key)
+{
+    kl_object *object;
+
+    kl__rwlock_read(&indexer->lock);
+    object = kl__map_get(&indexer->objects, key);
+    if (object != NULL) {
+        kl_object_ref(object);
+    }
+    kl__rwlock_unlock(&indexer->lock);
+    return object;
+}
+
+size_t kl__indexer_count(kl__indexer *indexer)
+{
+    size_t count;
+
+    kl__rwlock_read(&indexer->lock);
+    count = indexer->objects.count;
+    kl__rwlock_unlock(&indexer->lock);
+    return count;
+}
+
+void kl__indexer_version(kl__indexer *indexer, char *buffer, size_t size)
+{
+    kl__rwlock_read(&indexer->lock);
+    snprintf(buffer, size, "%s",
+             indexer->version != NULL ? indexer->version : "");
+    kl__rwlock_unlock(&indexer->lock);
+}
+
+/* What a reader asks for. */
+typedef struct question {
+    const char *index; /* NULL: all; "": by namespace */
+    const char *value;
+    bool no_index; /* the answer: there is no index of that name */
+} question;
+
+static const kl__bucket *bucket_locked(const kl__indexer *indexer,
+                                       question *query)
+{
+    const kl__index *index =
+        query->index[0] == '\0'
+            ? indexer->indexes[0]
+            : kl__indexer_find_locked(indexer, query->index);
+
+    query->no_index = index == NULL;
+    return index != NULL ? kl__map_get(&index->table.buckets, query->value)
+                         : NULL;
+}
+
+/* Collects what is asked for, if there is room for it; says how much it is. */
+static size_t collect_locked(const kl__indexer *indexer, question *query,
+                             kl_object_list *list, size_t room)
+{
+    const kl__bucket *bucket = NULL;
+    const kl__map_slot *slot;
+    size_t cursor = 0, count = indexer->objects.count;
+
+    if (query->index != NULL) {
+        bucket = bucket_locked(indexer, query);
+        count = bucket != NULL ? bucket->count : 0;
+    }
+    if (count > room || count == 0) {
+        return count;
+    }
+    if (query->index == NULL) {
+        while ((slot = kl__map_next(&indexer->objects, &cursor)) != NULL) {
+            list->items[list->count++] = kl_object_ref(slot->value);
+        }
+        return count;
+    }
+    for (const kl__list *node = bucket->postings.next;
+         node != &bucket->postings; node = node->next) {
+        const kl__posting *posting =
+            KL__CONTAINER(node, const kl__posting, node);
+
+        list->items[list->count++] = kl_object_ref(posting->object);
+    }
+    return count;
+}
+
+/* A consistent, unsorted snapshot: memory is taken outside of the lock, and
+ * taken again where the answer has outgrown it meanwhile. */
+static kl_code collect(kl__indexer *indexer, question *query,
+                       kl_object_list *list)
+{
+    size_t room = 0;
+
+    for (;;) {
+        size_t count;
+
+        kl__rwlock_read(&indexer->lock);
+        count = collect_locked(indexer, query, list, room);
+        kl__rwlock_unlock(&indexer->lock);
+        if (count <= room) {
+            return KL_OK;
+        }
+        kl__free(list->items);
+        room = count + count / 8 + 8;
+        list->items = kl__malloc(room * sizeof(kl_object *));
+        if (list->items == NULL) {
+            return KL_ENOMEM;
+        }
+    }
+}
+
+static kl_code no_memory(kl_object_list *list, kl_error *err)
+{
+    kl_object_list_clear(list);
+    return kl_error_set(err, KL_ENOMEM, "out of memory for a list of objects");
+}
+
+kl_code kl__indexer_snapshot(kl__indexer *indexer, kl_object_list *list)
+{
+    question query = {0};
+
+    return collect(indexer, &query, list);
+}
+
+/* Keeps what the selector matches. */
+static bool filter(kl_object_list *list, const kl_selector *labels)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        kl_object *object = list->items[i];
+        const kl_value *root = kl_object_open(object, NULL);
+        bool matches;
+
+        if (root == NULL) {
+            memmove(&list->items[kept], &list->items[i],
+                    (list->count - i) * sizeof(kl_object *));
+            list->count -= i - kept;
+            return false;
+        }
+        matches = kl_selector_matches(
+            labels, kl_value_get(kl_value_get(root, "metadata"), "labels"));
+        kl_object_close(object);
+        if (matches) {
+            list->items[kept++] = object;
+        } else {
+            kl_object_unref(object);
+        }
+    }
+    list->count = kept;
+    return true;
+}
+
+kl_code kl__indexer_list(kl__indexer *indexer, const char *name_space,
+                         const kl_selector *labels, kl_object_list *list,
+                         kl_error *err)
+{
+    question query = {name_space != NULL ? "" : NULL, name_space, false};
+
+    *list = (kl_object_list){0};
+    if (collect(indexer, &query, list) != KL_OK) {
+        return no_memory(list, err);
+    }
+    if (labels != NULL && !kl_selector_is_empty(labels) &&
+        !filter(list, labels)) {
+        return no_memory(list, err);
+    }
+    kl__object_list_sort(list);
+    return KL_OK;
+}
+
+/* Says which indexes there are. */
+static kl_code no_index(kl__indexer *indexer, const char *name, kl_error *err)
+{
+    kl__buf names = {0};
+    kl_code code;
+
+    kl__rwlock_read(&indexer->lock);
+    for (size_t i = 1; i < indexer->index_count; i++) {
+        kl__buf_printf(&names, "%s%s", i > 1 ? ", " : "",
+                       indexer->indexes[i]->name);
+    }
+    kl__rwlock_unlock(&indexer->lock);
+    if (names.length == 0) {
+        code = kl_error_set(err, KL_ENOT_FOUND,
+                            "no index \"%s\": there is none yet, add it first",
+                            name);
+    } else {
+        code = kl_error_set(err, KL_ENOT_FOUND, "no index \"%s\": there are %s",
+                            name, names.bytes);
+    }
+    kl__buf_deinit(&names);
+    return code;
+}
+
+kl_code kl__indexer_by_index(kl__indexer *indexer, const char *index,
+                             const char *value, kl_object_list *list,
+                             kl_error *err)
+{
+    question query = {index, value, false};
+
+    *list = (kl_object_list){0};
+    if (index[0] == '\0') {
+        return no_index(indexer, index, err);
+    }
+    if (collect(indexer, &query, list) != KL_OK) {
+        return no_memory(list, err);
+    }
+    if (query.no_index) {
+        return no_index(indexer, index, err);
+    }
+    kl__object_list_sort(list);
+    return KL_OK;
+}
+
+/* All values, NUL after each; their number, or -1 for no index. */
+static long values_locked(const kl__indexer *indexer, const char *name,
+                          kl__buf *values)
+{
+    const kl__index *index = kl__indexer_find_locked(indexer, name);
+    const kl__map_slot *slot;
+    size_t cursor = 0;
+
+    if (index == NULL) {
+        return -1;
+    }
+    while ((slot = kl__map_next(&index->table.buckets, &cursor)) != NULL) {
+        kl__buf_append(values, slot->key, slot->length + 1);
+    }
+    return (long)index->table.buckets.count;
+}
+
+kl_code kl__indexer_index_values(kl__indexer *indexer, const char *index,
+                                 kl_string_list *list, kl_error *err)
+{
+    kl__buf values = {0};
+    const char *value;
+    long count;
+
+    *list = (kl_string_list){0};
+    kl__rwlock_read(&indexer->lock);
+    count = values_locked(indexer, index, &values);
+    kl__rwlock_unlock(&indexer->lock);
+    if (count < 0) {
+        return no_index(indexer, index, err);
+    }
+    if (values.failed) {
+        goto fail;
+    }
+    list->items = kl__calloc((size_t)count, sizeof(char *));
+    if (list->items == NULL) {
+        goto fail;
+    }
+    value = values.bytes;
+    while (list->count < (size_t)count) {
+        char *copy = kl__strdup(value);
+
+        if (copy == NULL) {
+            goto fail;
+        }
+        list->items[list->count++] = copy;
+        value += strlen(value) + 1;
+    }
+    kl__buf_deinit(&values);
+    kl__string_list_sort(list);
+    return KL_OK;
+
+fail:
+    kl__buf_deinit(&values);
+    kl_string_list_clear(list);
+    return kl_error_set(err, KL_ENOMEM, "out of memory for a list of values");
+}

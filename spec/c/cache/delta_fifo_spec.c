@@ -1,0 +1,476 @@
+/*
+ * delta_fifo_spec.c - the queue keeps the order of the stream, is bounded, and
+ * lets nobody wait for ever. Cases of client-go's RealFIFO tests that apply.
+ */
+#include "cache/delta_fifo.h"
+
+#include "base/mem.h"
+#include "failing_alloc.h"
+#include "pods.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { FOR_EVER = -1, MAX = 1000 };
+
+static void add(kl__delta_fifo *fifo, kl_object *object)
+{
+    assert_int_equal(kl__delta_fifo_add(fifo, object, FOR_EVER, NULL), KL_OK);
+}
+
+/* The types and names of the next batch, as "A:a U:b R:2@7". */
+static const char *pop(kl__delta_fifo *fifo, size_t max)
+{
+    static const char letters[] = "AUDRSBE";
+    static char text[512];
+    kl__delta_batch batch = {0};
+    size_t used = 0;
+
+    text[0] = '\0';
+    assert_int_equal(kl__delta_fifo_pop(fifo, &batch, max, 0), KL_OK);
+    for (size_t i = 0; i < batch.count; i++) {
+        const kl__delta *delta = &batch.items[i];
+        const char *name = "";
+        int written;
+
+        if (delta->object != NULL) {
+            name = kl_object_name(delta->object);
+        } else if (delta->version != NULL) {
+            name = delta->version;
+        } else if (delta->error != NULL) {
+            name = delta->error->message;
+        }
+        written = snprintf(text + used, sizeof(text) - used, "%s%c:%s",
+                           i > 0 ? " " : "", letters[delta->type], name);
+        used += (size_t)written;
+    }
+    kl__delta_fifo_done(fifo, &batch);
+    kl__delta_batch_clear(&batch);
+    return text;
+}
+
+static void deltas_come_out_in_the_order_of_the_stream(void **state)
+{
+    kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
+
+    (void)state;
+    add(fifo, pod("a", "1", 1));
+    add(fifo, pod("b", "2", 2));
+    kl__delta_fifo_update(fifo, pod("a", "1", 3), FOR_EVER, NULL);
+    kl__delta_fifo_update(fifo, pod("a", "1", 4), FOR_EVER, NULL);
+    kl__delta_fifo_delete(fifo, pod("b", "2", 5), FOR_EVER, NULL);
+    kl__delta_fifo_delete(fifo, pod("b", "2", 5), FOR_EVER, NULL);
+    kl__delta_fifo_bookmark(fifo, "6");
+    assert_int_equal(kl__delta_fifo_length(fifo), 7);
+    assert_string_equal(pop(fifo, MAX), "A:a A:b U:a U:a D:b D:b B:6");
+    assert_int_equal(kl__delta_fifo_length(fifo), 0);
+    kl__delta_fifo_free(fifo);
+    assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
+}
+
+static void a_batch_is_cut_at_its_maximum(void **state)
+{
+    kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
+
+    (void)state;
+    add(fifo, pod("a", "1", 1));
+    add(fifo, pod("b", "2", 2));
+    add(fifo, pod("c", "3", 3));
+    assert_string_equal(pop(fifo, 2), "A:a A:b");
+    assert_string_equal(pop(fifo, 2), "A:c");
+    kl__delta_fifo_free(fifo);
+}
+
+static void a_list_a_sync_and_an_error_are_batches_of_one(void **state)
+{
+    kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
+    kl_object_list list = pod_list(2, pod("a", "1", 1), pod("b", "2", 1));
+    kl_error error = {.code = KL_EFORBIDDEN, .message = "no"};
+
+    (void)state;
+    add(fifo, pod("x", "9", 1));
+    assert_int_equal(kl__delta_fifo_replace(fifo, &list, "7", FOR_EVER, NULL),
+                     KL_OK);
+    assert_null(list.items);
+    kl__delta_fifo_resync(fifo);
+    add(fifo, pod("y", "8", 8));
+    kl__delta_fifo_error(fifo, &error);
+    add(fifo, pod("z", "7", 9));
+    assert_string_equal(pop(fifo, MAX), "A:x");
+    assert_string_equal(pop(fifo, MAX), "R:7");
+    assert_string_equal(pop(fifo, MAX), "S:");
+    assert_string_equal(pop(fifo, MAX), "A:y");
+    assert_string_equal(pop(fifo, MAX), "E:no");
+    assert_string_equal(pop(fifo, MAX), "A:z");
+    kl__delta_fifo_free(fifo);
+    assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
+}
+
+static void bookmarks_syncs_and_repeated_errors_in_a_row_are_one(void **state)
+{
+    kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
+    kl_error no = {.code = KL_EFORBIDDEN, .message = "no"};
+    kl_error gone = {.code = KL_EGONE, .message = "gone"};
+
+    (void)state;
+    kl__delta_fifo_bookmark(fifo, "1");
+    kl__delta_fifo_bookmark(fifo, "2");
+    kl__delta_fifo_resync(fifo);
+    kl__delta_fifo_resync(fifo);
+    kl__delta_fifo_error(fifo, &no);
+    kl__delta_fifo_error(fifo, &no);
+    kl__delta_fifo_error(fifo, &gone);
+    kl__delta_fifo_bookmark(fifo, "3");
+    assert_int_equal(kl__delta_fifo_length(fifo), 5);
+    assert_string_equal(pop(fifo, MAX), "B:2");
+    assert_string_equal(pop(fifo, MAX), "S:");
+    assert_string_equal(pop(fifo, MAX), "E:no");
+    assert_string_equal(pop(fifo, MAX), "E:gone");
+    assert_string_equal(pop(fifo, MAX), "B:3");
+    kl__delta_fifo_free(fifo);
+}
+
+static void a_full_queue_refuses_objects_after_the_timeout(void **state)
+{
+    kl__delta_fifo *fifo = kl__delta_fifo_new(2, NULL);
+
+    (void)state;
+    add(fifo, pod("a", "1", 1));
+    assert_true(kl__delta_fifo_wait_room(fifo, 0, NULL));
+    add(fifo, pod("b", "2", 2));
+    assert_false(kl__delta_fifo_wait_room(fifo, 0, NULL));
+    assert_int_equal(kl__delta_fifo_add(fifo, pod("c", "3", 3), 1, NULL),
+                     KL_ETIMEOUT);
+    assert_int_equal(kl__delta_fifo_bookmark(fifo, "9"), KL_OK);
+    assert_int_equal(kl__delta_fifo_length(fifo), 3);
+    assert_string_equal(pop(fifo, 1), "A:a");
+    assert_true(kl__delta_fifo_wait_room(fifo, 0, NULL));
+    kl__delta_fifo_free(fifo);
+    assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
+}
+
+/* A thread in one blocking call, and what came of it. */
+typedef struct waiter {
+    kl__delta_fifo *fifo;
+    kl__cancel *cancel;
+    kl__thread thread;
+    kl_code code;
+} waiter;
+
+static void *add_one(void *arg)
+{
+    waiter *self = arg;
+
+    self->code = kl__delta_fifo_add(self->fifo, pod("late", "9", 9), 3600000,
+                                    self->cancel);
+    return NULL;
+}
+
+static void *pop_one(void *arg)
+{
+    waiter *self = arg;
+    kl__delta_batch batch = {0};
+
+    self->code = kl__delta_fifo_pop(self->fifo, &batch, MAX, 3600000);
+    kl__delta_batch_clear(&batch);
+    return NULL;
+}
+
+static void start(waiter *self, void *(*entry)(void *))
+{
+    assert_int_equal(
+        kl__thread_start(&self->thread, "waiter", entry, self, NULL), KL_OK);
+}
+
+static void a_producer_goes_on_when_there_is_room(void **state)
+{
+    kl__clock *clock = kl__clock_fake(0);
+    waiter self = {.fifo = kl__delta_fifo_new(1, clock)};
+
+    (void)state;
+    add(self.fifo, pod("a", "1", 1));
+    start(&self, add_one);
+    assert_true(kl__clock_await_waiters(clock, 1));
+    assert_string_equal(pop(self.fifo, MAX), "A:a");
+    kl__thread_join(&self.thread);
+    assert_int_equal(self.code, KL_OK);
+    assert_string_equal(pop(self.fifo, MAX), "A:late");
+    kl__delta_fifo_free(self.fifo);
+    kl__clock_fake_free(clock);
+    assert_int_equal(kl_live_count(KL_LIVE_THREAD), 0);
+}
+
+static void a_waiting_producer_can_be_cancelled(void **state)
+{
+    kl__clock *clock = kl__clock_fake(0);
+    kl__cancel cancel;
+    waiter self = {kl__delta_fifo_new(1, clock), &cancel, {0}, KL_OK};
+
+    (void)state;
+    kl__cancel_init(&cancel);
+    add(self.fifo, pod("a", "1", 1));
+    start(&self, add_one);
+    assert_true(kl__clock_await_waiters(clock, 1));
+    kl__cancel_fire(&cancel);
+    kl__thread_join(&self.thread);
+    assert_int_equal(self.code, KL_ECANCELED);
+    assert_int_equal(kl__delta_fifo_length(self.fifo), 1);
+    assert_int_equal(
+        kl__delta_fifo_add(self.fifo, pod("b", "2", 2), 0, &cancel),
+        KL_ECANCELED);
+    kl__delta_fifo_free(self.fifo);
+    kl__cancel_deinit(&cancel);
+    kl__clock_fake_free(clock);
+    assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
+}
+
+static void a_waiting_producer_and_consumer_wake_on_close(void **state)
+{
+    kl__clock *clock = kl__clock_fake(0);
+    waiter producer = {.fifo = kl__delta_fifo_new(1, clock)};
+    waiter consumer = {.fifo = kl__delta_fifo_new(1, clock)};
+
+    (void)state;
+    add(producer.fifo, pod("a", "1", 1));
+    start(&producer, add_one);
+    start(&consumer, pop_one);
+    assert_true(kl__clock_await_waiters(clock, 2));
+    kl__delta_fifo_close(producer.fifo);
+    kl__delta_fifo_close(consumer.fifo);
+    kl__thread_join(&producer.thread);
+    kl__thread_join(&consumer.thread);
+    assert_int_equal(producer.code, KL_ECLOSED);
+    assert_int_equal(consumer.code, KL_ECLOSED);
+    kl__delta_fifo_free(producer.fifo);
+    kl__delta_fifo_free(consumer.fifo);
+    kl__clock_fake_free(clock);
+}
+
+static void what_is_queued_is_handed_out_after_close(void **state)
+{
+    kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
+    kl__delta_batch batch = {0};
+
+    (void)state;
+    add(fifo, pod("a", "1", 1));
+    kl__delta_fifo_close(fifo);
+    assert_int_equal(kl__delta_fifo_bookmark(fifo, "9"), KL_ECLOSED);
+    assert_string_equal(pop(fifo, MAX), "A:a");
+    assert_int_equal(kl__delta_fifo_pop(fifo, &batch, MAX, FOR_EVER),
+                     KL_ECLOSED);
+    kl__delta_fifo_free(fifo);
+}
+
+static void a_consumer_waits_until_its_deadline(void **state)
+{
+    kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
+    kl__delta_batch batch = {0};
+
+    (void)state;
+    assert_int_equal(kl__delta_fifo_pop(fifo, &batch, MAX, 1), KL_ETIMEOUT);
+    assert_null(batch.items);
+    kl__delta_fifo_free(fifo);
+}
+
+static void it_has_synced_once_the_first_list_is_done(void **state)
+{
+    kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
+    kl_object_list list = pod_list(1, pod("a", "1", 1));
+    kl_object_list later = {0};
+    kl__delta_batch batch = {0};
+
+    (void)state;
+    assert_false(kl__delta_fifo_has_synced(fifo));
+    kl__delta_fifo_bookmark(fifo, "1");
+    assert_false(kl__delta_fifo_has_synced(fifo));
+    assert_string_equal(pop(fifo, MAX), "B:1");
+    kl__delta_fifo_replace(fifo, &list, "7", FOR_EVER, NULL);
+    add(fifo, pod("b", "2", 8));
+    assert_int_equal(kl__delta_fifo_pop(fifo, &batch, MAX, 0), KL_OK);
+    assert_false(kl__delta_fifo_has_synced(fifo));
+    kl__delta_fifo_done(fifo, &batch);
+    assert_true(kl__delta_fifo_has_synced(fifo));
+    kl__delta_batch_clear(&batch);
+    kl__delta_fifo_replace(fifo, &later, "9", FOR_EVER, NULL);
+    assert_true(kl__delta_fifo_has_synced(fifo));
+    kl__delta_fifo_free(fifo);
+}
+
+static void an_empty_list_has_to_be_done_too(void **state)
+{
+    kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
+    kl_object_list none = {0};
+
+    (void)state;
+    kl__delta_fifo_replace(fifo, &none, "7", FOR_EVER, NULL);
+    assert_false(kl__delta_fifo_has_synced(fifo));
+    assert_string_equal(pop(fifo, MAX), "R:7");
+    assert_true(kl__delta_fifo_has_synced(fifo));
+    kl__delta_fifo_free(fifo);
+}
+
+static void objects_without_a_list_mean_that_none_is_to_come(void **state)
+{
+    kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
+    kl_object_list none = {0};
+
+    (void)state;
+    add(fifo, pod("a", "1", 1));
+    assert_true(kl__delta_fifo_has_synced(fifo));
+    kl__delta_fifo_replace(fifo, &none, "7", FOR_EVER, NULL);
+    assert_true(kl__delta_fifo_has_synced(fifo));
+    kl__delta_fifo_free(fifo);
+}
+
+static void what_waits_can_be_looked_at_by_key(void **state)
+{
+    kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
+    kl_object_list list =
+        pod_list(3, pod("a", "1", 1), pod("b", "2", 2), pod("a", "1", 3));
+    kl_object_list objects = {0};
+    kl_string_list keys = {0};
+    kl_object *found;
+
+    (void)state;
+    kl__delta_fifo_replace(fifo, &list, "3", FOR_EVER, NULL);
+    kl__delta_fifo_update(fifo, pod("b", "2", 4), FOR_EVER, NULL);
+    kl__delta_fifo_bookmark(fifo, "9");
+    found = kl__delta_fifo_get(fifo, "web/a");
+    assert_string_equal(kl_object_resource_version(found), "3");
+    kl_object_unref(found);
+    found = kl__delta_fifo_get(fifo, "web/b");
+    assert_string_equal(kl_object_resource_version(found), "4");
+    kl_object_unref(found);
+    assert_null(kl__delta_fifo_get(fifo, "web/c"));
+    assert_int_equal(kl__delta_fifo_list(fifo, &objects), KL_OK);
+    assert_int_equal(objects.count, 2);
+    assert_string_equal(kl_object_resource_version(objects.items[0]), "3");
+    assert_int_equal(kl__delta_fifo_list_keys(fifo, &keys), KL_OK);
+    assert_int_equal(keys.count, 2);
+    assert_string_equal(keys.items[1], "web/b");
+    kl_object_list_clear(&objects);
+    kl_string_list_clear(&keys);
+    kl__delta_fifo_free(fifo);
+    assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
+}
+
+static kl_code use_all(void *context)
+{
+    kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
+    kl_object_list *template = context;
+    kl_object_list list = {0}, objects = {0};
+    kl_error error = {.code = KL_EGONE};
+    kl_string_list keys = {0};
+    kl__delta_batch batch = {0};
+    kl_code code = KL_ENOMEM;
+
+    list.items = kl__malloc(template->count * sizeof(kl_object *));
+    if (fifo == NULL || list.items == NULL) {
+        goto end;
+    }
+    while (list.count < template->count) {
+        list.items[list.count] = kl_object_ref(template->items[list.count]);
+        list.count++;
+    }
+    code = kl__delta_fifo_replace(fifo, &list, "7", 0, NULL);
+    for (size_t i = 0; code == KL_OK && i < 20; i++) {
+        code = kl__delta_fifo_add(fifo, kl_object_ref(template->items[0]), 0,
+                                  NULL);
+    }
+    code = code == KL_OK ? kl__delta_fifo_bookmark(fifo, "8") : code;
+    code = code == KL_OK ? kl__delta_fifo_error(fifo, &error) : code;
+    code = code == KL_OK ? kl__delta_fifo_list(fifo, &objects) : code;
+    code = code == KL_OK ? kl__delta_fifo_list_keys(fifo, &keys) : code;
+    code = code == KL_OK ? kl__delta_fifo_pop(fifo, &batch, 9, 0) : code;
+
+end:
+    kl__delta_batch_clear(&batch);
+    kl_object_list_clear(&list);
+    kl_object_list_clear(&objects);
+    kl_string_list_clear(&keys);
+    kl__delta_fifo_free(fifo);
+    return code;
+}
+
+static void running_out_of_memory_loses_nothing_but_the_call(void **state)
+{
+    kl_object_list list = pod_list(2, pod("a", "1", 1), pod("b", "2", 1));
+
+    (void)state;
+    failing_alloc_each(use_all, &list);
+    kl_object_list_clear(&list);
+    assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
+}
+
+enum { HAMMERED = 20000 };
+
+static void *produce(void *arg)
+{
+    waiter *self = arg;
+    kl_object *object = pod("a", "1", 1);
+
+    for (int i = 0; i < HAMMERED; i++) {
+        self->code = kl__delta_fifo_add(self->fifo, kl_object_ref(object),
+                                        FOR_EVER, NULL);
+        if (i % 16 == 0) {
+            kl__delta_fifo_resync(self->fifo);
+        }
+    }
+    kl_object_unref(object);
+    kl__delta_fifo_close(self->fifo);
+    return NULL;
+}
+
+static void a_fast_producer_is_held_to_the_bound_and_loses_nothing(void **state)
+{
+    waiter self = {.fifo = kl__delta_fifo_new(8, NULL)};
+    kl__delta_batch batch = {0};
+    size_t added = 0;
+
+    (void)state;
+    start(&self, produce);
+    while (kl__delta_fifo_pop(self.fifo, &batch, 5, FOR_EVER) == KL_OK) {
+        assert_true(batch.count <= 5);
+        for (size_t i = 0; i < batch.count; i++) {
+            added += batch.items[i].type == KL__DELTA_ADDED;
+        }
+        kl__delta_fifo_done(self.fifo, &batch);
+        kl__delta_batch_clear(&batch);
+    }
+    kl__thread_join(&self.thread);
+    assert_int_equal(added, HAMMERED);
+    kl__delta_fifo_free(self.fifo);
+    assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
+    assert_int_equal(kl_live_count(KL_LIVE_THREAD), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(deltas_come_out_in_the_order_of_the_stream),
+        cmocka_unit_test(a_batch_is_cut_at_its_maximum),
+        cmocka_unit_test(a_list_a_sync_and_an_error_are_batches_of_one),
+        cmocka_unit_test(bookmarks_syncs_and_repeated_errors_in_a_row_are_one),
+        cmocka_unit_test(a_full_queue_refuses_objects_after_the_timeout),
+        cmocka_unit_test(a_producer_goes_on_when_there_is_room),
+        cmocka_unit_test(a_waiting_producer_can_be_cancelled),
+        cmocka_unit_test(a_waiting_producer_and_consumer_wake_on_close),
+        cmocka_unit_test(what_is_queued_is_handed_out_after_close),
+        cmocka_unit_test(a_consumer_waits_until_its_deadline),
+        cmocka_unit_test(it_has_synced_once_the_first_list_is_done),
+        cmocka_unit_test(an_empty_list_has_to_be_done_too),
+        cmocka_unit_test(objects_without_a_list_mean_that_none_is_to_come),
+        cmocka_unit_test(what_waits_can_be_looked_at_by_key),
+        cmocka_unit_test(running_out_of_memory_loses_nothing_but_the_call),
+        cmocka_unit_test(
+            a_fast_producer_is_held_to_the_bound_and_loses_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
