@@ -1,0 +1,76 @@
+/*
+ * http_client.c - see http_client.h.
+ */
+#include "http_client.h"
+
+#include "base/clock.h"
+#include "kubelua/memory.h"
+#include "kubelua/sim.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+int64_t soon(void)
+{
+    return kl__clock_now(kl__clock_real()) + 10000;
+}
+
+kl_transport *new_transport(void)
+{
+    kl_error err;
+    kl_transport *transport = kl__curl_transport_new(&err);
+
+    assert_non_null(transport);
+    return transport;
+}
+
+kl__stream *get(kl_transport *transport, const char *url, const char *target)
+{
+    kl__request request = {.method = "GET", .base_url = url, .target = target};
+    kl_error err;
+    kl__stream *stream = kl__transport_open(transport, &request, &err);
+
+    assert_non_null(stream);
+    return stream;
+}
+
+kl__response await_head(kl__stream *stream)
+{
+    kl__response response = {0};
+    kl_error err = {0};
+    kl_code code = kl__stream_response(stream, &response, soon(), NULL, &err);
+
+    if (code != KL_OK) {
+        print_error("no head: %s: %s\n", kl_code_name(code), err.message);
+    }
+    assert_int_equal(code, KL_OK);
+    return response;
+}
+
+kl_code read_to_end(kl__stream *stream, kl__buf *body, kl_error *err)
+{
+    char bytes[8192];
+    size_t length;
+    kl_code code;
+
+    do {
+        code = kl__stream_read(stream, bytes, sizeof(bytes), &length, soon(),
+                               NULL, err);
+        if (body != NULL) {
+            kl__buf_append(body, bytes, length);
+        }
+    } while (code == KL_OK && length > 0);
+    kl__stream_close(stream);
+    return code;
+}
+
+void end_transport(kl_transport *transport)
+{
+    kl_transport_unref(transport);
+    assert_int_equal(kl_live_count(KL_LIVE_STREAM), 0);
+    assert_int_equal(kl_live_count(KL_LIVE_THREAD), 0);
+}
