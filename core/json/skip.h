@@ -1,0 +1,36 @@
+/*
+ * skip.h - finds where a JSON value ends, across chunks: its state is a few
+ * words, whatever was seen. For scan.c, which cuts frames with it.
+ */
+#ifndef KL_JSON_SKIP_H
+#define KL_JSON_SKIP_H
+
+#include "kubelua/value.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum kl__skip_result {
+    KL__SKIP_MORE,     /* all bytes belong to it, and it is not over */
+    KL__SKIP_DONE,     /* *at is behind its last byte */
+    KL__SKIP_MISMATCH, /* *at is a bracket that closes another one */
+    KL__SKIP_TOO_DEEP  /* *at is one bracket too many */
+} kl__skip_result;
+
+typedef struct kl__skip {
+    size_t depth; /* brackets that are open */
+    bool in_string;
+    bool is_escaped; /* the last byte was a backslash in a string */
+    bool is_scalar;  /* a number or word: ends before what cannot be in it */
+    uint64_t braces[KL_MAX_DEPTH / 64]; /* bit i: bracket i is a brace */
+} kl__skip;
+
+/* At the first byte of a value, which is not taken yet. False: none begins
+ * with this byte. */
+bool kl__skip_begin(kl__skip *skip, char first);
+
+/* Takes bytes from *at on, up to `end` at most, and moves *at. */
+kl__skip_result kl__skip_run(kl__skip *skip, const char **at, const char *end);
+
+#endif
