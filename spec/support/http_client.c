@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -73,4 +74,30 @@ void end_transport(kl_transport *transport)
     kl_transport_unref(transport);
     assert_int_equal(kl_live_count(KL_LIVE_STREAM), 0);
     assert_int_equal(kl_live_count(KL_LIVE_THREAD), 0);
+}
+
+int set_up(void **state)
+{
+    fixture *f = calloc(1, sizeof(*f));
+
+    assert_non_null(f);
+    f->server = hostile_new(NULL);
+    f->transport = new_transport();
+    *state = f;
+    return 0;
+}
+
+int tear_down(void **state)
+{
+    fixture *f = *state;
+
+    end_transport(f->transport);
+    hostile_free(f->server);
+    free(f);
+    return 0;
+}
+
+kl__stream *ask(fixture *f, const char *target)
+{
+    return get(f->transport, hostile_url(f->server), target);
 }

@@ -5,6 +5,8 @@
 #ifndef KL_SPEC_HTTP_CLIENT_H
 #define KL_SPEC_HTTP_CLIENT_H
 
+#include "hostile_server.h"
+
 #include "base/buf.h"
 #include "http/transport.h"
 
@@ -23,6 +25,18 @@ kl__response await_head(kl__stream *stream);
 /* Reads to the end, soon, and closes the stream. What ended it; `body` (may be
  * NULL) gets the bytes: kl__buf_deinit. */
 kl_code read_to_end(kl__stream *stream, kl__buf *body, kl_error *err);
+
+/* What a spec of the transport has: a server without a script, and a transport
+ * to it. For cmocka_unit_test_setup_teardown. */
+typedef struct fixture {
+    hostile_server *server;
+    kl_transport *transport;
+} fixture;
+
+int set_up(void **state);
+int tear_down(void **state);
+/* A GET of its server. */
+kl__stream *ask(fixture *f, const char *target);
 
 /* Gives the transport back, and asserts that nothing of it lives on. */
 void end_transport(kl_transport *transport);
