@@ -1,0 +1,19 @@
+/*
+ * base64.h - RFC 4648 base64, strict, and as kubeconfig and YAML hold it.
+ */
+#ifndef KL_CONFIG_BASE64_H
+#define KL_CONFIG_BASE64_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Appends what `text` decodes to; line breaks are skipped, as Go does. False:
+ * not base64 (look at out->failed for out of memory). */
+bool kl__base64_decode(kl__buf *out, const char *text, size_t length);
+
+/* Appends the bytes in base64, without line breaks. */
+void kl__base64_encode(kl__buf *out, const void *bytes, size_t length);
+
+#endif

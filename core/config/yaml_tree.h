@@ -1,0 +1,53 @@
+/*
+ * yaml_tree.h - YAML text as trees of nodes, one a document. libyaml is used
+ * behind this header and nowhere else.
+ */
+#ifndef KL_CONFIG_YAML_TREE_H
+#define KL_CONFIG_YAML_TREE_H
+
+#include "kubelua/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum kl__yaml_kind {
+    KL__YAML_SCALAR,
+    KL__YAML_SEQUENCE,
+    KL__YAML_MAPPING, /* its children: key, value, key, value, .. */
+    KL__YAML_ALIAS
+} kl__yaml_kind;
+
+typedef struct kl__yaml_node kl__yaml_node;
+struct kl__yaml_node {
+    kl__yaml_kind kind;
+    bool plain;       /* a scalar without quotes: its look decides its type */
+    bool open;        /* being walked: an alias to it would never end */
+    size_t line;      /* from 1 */
+    size_t column;    /* from 1 */
+    const char *tag;  /* "tag:yaml.org,2002:int"; NULL: none */
+    const char *text; /* of a scalar; the name of an alias or anchor */
+    size_t length;    /* of `text` */
+    kl__yaml_node *target; /* of an alias */
+    kl__yaml_node *first;  /* child; the others follow by `next` */
+    kl__yaml_node *last;
+    kl__yaml_node *next;
+    kl__yaml_node *older; /* every node of the document, to free them */
+};
+
+typedef struct kl__yaml kl__yaml;
+
+/* A reader of the documents in `text`, which must outlive it. Owned by the
+ * caller; NULL when out of memory. One thread at a time. */
+kl__yaml *kl__yaml_new(const char *text, size_t length);
+void kl__yaml_free(kl__yaml *yaml); /* NULL is fine */
+
+/* Reads the next document; `*root` is borrowed until the next call, and NULL
+ * at the end of the text. KL_EPARSE with line and column; KL_ETOO_LARGE
+ * (nesting over KL_MAX_DEPTH); KL_ENOMEM. */
+kl_code kl__yaml_next(kl__yaml *yaml, kl__yaml_node **root, kl_error *err);
+
+/* The code with "line L, column C: " before the message. */
+kl_code kl__yaml_error(kl_error *err, kl_code code, const kl__yaml_node *at,
+                       const char *format, ...) KL_PRINTF(4, 5);
+
+#endif
