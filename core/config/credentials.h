@@ -17,7 +17,8 @@ enum { KL__MAX_CREDENTIAL_HEADERS = 24 }; /* impersonation takes most */
 
 /* Owned by the caller until cleared. */
 typedef struct kl__credentials {
-    kl__tls *tls;
+    kl__tls *tls;    /* NULL: the server speaks plain HTTP. The same object as
+                        long as nothing of it has changed */
     char *proxy_url; /* NULL: none; environment already considered */
     kl__header headers[KL__MAX_CREDENTIAL_HEADERS]; /* owned strings */
     size_t header_count;
@@ -27,15 +28,23 @@ typedef struct kl__credentials {
 /*
  * Fills `out` with what is valid now: files that changed are read again, an
  * exec plugin whose credential has expired is run (it may take long; cancelled
- * within 50 ms through `cancel`, which may be NULL). KL_ECONFIG with the
- * remedy (and a plugin's stderr), KL_ECANCELED, KL_ENOMEM. Thread-safe.
+ * within 50 ms through `cancel`, which may be NULL). However many ask at once,
+ * one of them does it and the others wait. KL_ECONFIG with the remedy (and a
+ * plugin's stderr), KL_ETIMEOUT (of a plugin), KL_ECANCELED, KL_ENOMEM,
+ * KL_EFORKED. Nothing is to be cleared after a failure. Thread-safe.
  */
 kl_code kl__config_credentials(kl_config *config, kl__credentials *out,
                                kl__cancel *cancel, kl_error *err);
+
+/* Wipes and frees; a zeroed or cleared one is fine. */
 void kl__credentials_clear(kl__credentials *credentials);
 
-/* Says that the server answered 401 to credentials of that generation: cached
- * ones are dropped. Returns whether a second try may differ. Thread-safe. */
+/*
+ * Says that the server answered 401 to credentials of that generation. Returns
+ * whether a second try may differ: a plugin will be run again (once, whoever
+ * else reports the same generation), a file has changed meanwhile, or another
+ * generation is there already. Thread-safe.
+ */
 bool kl__config_rejected(kl_config *config, uint64_t generation);
 
 #endif

@@ -1,0 +1,399 @@
+/*
+ * credentials.c - see credentials.h. One thread at a time looks after them (a
+ * "flight"): it reads files and runs the plugin without the lock, while the
+ * others wait for its outcome.
+ */
+#include "config/credentials.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "config/base64.h"
+#include "config/load.h"
+#include "config/timestamp.h"
+#include "kubelua/log.h"
+
+#include <string.h>
+#include <strings.h>
+
+static kl_code out_of_memory(kl_error *err)
+{
+    return kl_error_set(err, KL_ENOMEM, "out of memory for credentials");
+}
+
+const char *kl__token_trim(const char *text, size_t *length)
+{
+    static const char space[] = " \t\r\n\v\f";
+
+    text += strspn(text, space);
+    *length = strlen(text);
+    while (*length > 0 && strchr(space, text[*length - 1]) != NULL) {
+        (*length)--;
+    }
+    return text;
+}
+
+/* A plugin is asked only where nothing else says who this is. */
+static bool uses_plugin(const kl_config *config)
+{
+    const kl__settings *settings = &config->settings;
+
+    return config->is_secure && settings->exec != NULL &&
+           settings->token == NULL && settings->token_file == NULL &&
+           settings->username == NULL && settings->password == NULL &&
+           settings->cert.text == NULL && settings->cert.file == NULL;
+}
+
+/* What a flight brings home. */
+typedef struct cargo {
+    kl__tls *tls;
+    char *authorization;
+} cargo;
+
+/* "Basic " and base64 of "user:password". */
+static char *basic_authorization(const kl__settings *settings)
+{
+    const char *user = settings->username != NULL ? settings->username : "";
+    const char *password = settings->password != NULL ? settings->password : "";
+    char *pair = kl__strprintf("%s:%s", user, password);
+    kl__buf text = {0};
+
+    if (pair == NULL) {
+        return NULL;
+    }
+    kl__buf_puts(&text, "Basic ");
+    kl__base64_encode(&text, pair, strlen(pair));
+    kl__secret_free(&pair);
+    return kl__buf_take(&text, NULL);
+}
+
+static kl_code make_authorization(const kl_config *config, char **out,
+                                  kl_error *err)
+{
+    const kl__settings *settings = &config->settings;
+    const char *token = settings->token;
+    size_t length = token != NULL ? strlen(token) : 0;
+
+    *out = NULL;
+    if (config->token.text != NULL) {
+        token = kl__token_trim(config->token.text, &length);
+    } else if (config->plugin.token != NULL) {
+        token = config->plugin.token;
+        length = strlen(token);
+    }
+    if (token != NULL) {
+        *out = kl__strprintf("Bearer %.*s", (int)length, token);
+    } else if (settings->username != NULL || settings->password != NULL) {
+        *out = basic_authorization(settings);
+    } else {
+        return KL_OK;
+    }
+    return *out != NULL ? KL_OK : out_of_memory(err);
+}
+
+/* The PEM text of a setting: data, or what its file holds. */
+static const char *pem_of(const kl__pem *pem, const kl__file *file)
+{
+    return pem->text != NULL ? pem->text : file->text;
+}
+
+static bool same_tls(const kl__tls_options *a, const kl__tls_options *b)
+{
+    return kl__streq(a->ca, b->ca) && kl__streq(a->cert, b->cert) &&
+           kl__streq(a->key, b->key);
+}
+
+/* The TLS settings of now: the same object as before if nothing changed. */
+static kl_code make_tls(const kl_config *config, kl__tls **out, kl_error *err)
+{
+    const kl__settings *settings = &config->settings;
+    kl__tls_options options = {.ca = pem_of(&settings->ca, &config->ca),
+                               .cert = pem_of(&settings->cert, &config->cert),
+                               .key = pem_of(&settings->key, &config->key),
+                               .server_name = settings->tls_server_name,
+                               .insecure = settings->insecure};
+
+    if (options.cert == NULL) {
+        options.cert = config->plugin.cert;
+        options.key = config->plugin.key;
+    }
+    if (config->tls != NULL && same_tls(&options, kl__tls_get(config->tls))) {
+        *out = kl__tls_ref(config->tls);
+        return KL_OK;
+    }
+    *out = kl__tls_new(&options);
+    return *out != NULL ? KL_OK : out_of_memory(err);
+}
+
+/* A token of the configuration stands in for a file that is not there yet. */
+static kl_code refresh_token(kl_config *config, bool *changed, kl_error *err)
+{
+    kl_error why;
+    kl_code code = kl__file_refresh(&config->token, changed, &why);
+
+    if (code == KL_OK) {
+        return KL_OK;
+    }
+    if (code == KL_ENOMEM || config->settings.token == NULL) {
+        return kl_error_set(err, code, "%s", why.message);
+    }
+    if (!config->token.warned) {
+        kl_log(KL_LOG_WARN, "%s; the token of %s is used instead", why.message,
+               config->settings.source);
+        config->token.warned = true;
+    }
+    return KL_OK;
+}
+
+static kl_code refresh_files(kl_config *config, bool *changed, kl_error *err)
+{
+    kl_code code = kl__file_refresh(&config->ca, changed, err);
+
+    if (code == KL_OK) {
+        code = kl__file_refresh(&config->cert, changed, err);
+    }
+    if (code == KL_OK) {
+        code = kl__file_refresh(&config->key, changed, err);
+    }
+    return code == KL_OK ? refresh_token(config, changed, err) : code;
+}
+
+/* Runs the plugin unless what it said last is still good. */
+static kl_code refresh_plugin(kl_config *config, bool rejected,
+                              kl__cancel *cancel, bool *changed, kl_error *err)
+{
+    const char *ca = pem_of(&config->settings.ca, &config->ca);
+    kl__exec_credential fresh;
+    kl_code code;
+
+    if (!uses_plugin(config) ||
+        (config->has_plugin_credential && !rejected &&
+         kl__timestamp_now() < config->plugin.refresh_at_ms)) {
+        return KL_OK;
+    }
+    code = kl__exec_run(&config->settings, ca, config->plugin_timeout_ms,
+                        &fresh, cancel, err);
+    if (code != KL_OK) {
+        /* What was rejected stays so; what has merely expired is asked for
+         * again by the next call all the same. */
+        config->has_plugin_credential =
+            config->has_plugin_credential && !rejected;
+        return code;
+    }
+    kl__exec_credential_clear(&config->plugin);
+    config->plugin = fresh;
+    config->has_plugin_credential = true;
+    *changed = true;
+    return KL_OK;
+}
+
+/* The work of a flight, without the lock. */
+static kl_code refresh(kl_config *config, bool rejected, kl__cancel *cancel,
+                       cargo *out, kl_error *err)
+{
+    kl_code code;
+
+    if (!config->is_secure) {
+        return KL_OK;
+    }
+    code = refresh_files(config, &config->stale, err);
+    if (code == KL_OK) {
+        code = refresh_plugin(config, rejected, cancel, &config->stale, err);
+    }
+    if (code == KL_OK && config->stale) {
+        code = make_tls(config, &out->tls, err);
+    }
+    if (code == KL_OK && config->stale) {
+        code = make_authorization(config, &out->authorization, err);
+    }
+    return code;
+}
+
+/* Puts what a flight brought in the place of what was there. */
+static void publish_locked(kl_config *config, cargo *fresh)
+{
+    if (!config->stale) {
+        return;
+    }
+    kl__tls_unref(config->tls);
+    kl__secret_free(&config->authorization);
+    config->tls = fresh->tls;
+    config->authorization = fresh->authorization;
+    *fresh = (cargo){.tls = NULL};
+    config->generation++;
+    config->stale = false;
+}
+
+/* Brings the credentials up to date. Unlocks meanwhile. */
+static void fly_locked(kl_config *config, kl__cancel *cancel)
+{
+    cargo fresh = {.tls = NULL};
+    bool rejected = config->rejected;
+    kl_error why = {.code = KL_OK};
+    kl_code code;
+
+    config->flying = true;
+    config->flight++;
+    config->rejected = false;
+    kl__mutex_unlock(&config->mutex);
+    code = refresh(config, rejected, cancel, &fresh, &why);
+    kl__mutex_lock(&config->mutex);
+    if (code == KL_OK) {
+        publish_locked(config, &fresh);
+        why.code = KL_OK;
+    }
+    kl__tls_unref(fresh.tls);
+    kl__secret_free(&fresh.authorization);
+    config->failure = why;
+    config->flying = false;
+    kl__cond_broadcast(&config->landed);
+}
+
+/* Waits until the flight in the air has landed, or `cancel` is fired. */
+static void await_landing_locked(kl_config *config, const kl__cancel *cancel)
+{
+    uint64_t flight = config->flight;
+
+    while (config->flying && config->flight == flight &&
+           !kl__cancel_fired(cancel)) {
+        kl__cond_wait(&config->landed, &config->mutex, -1);
+    }
+}
+
+/*
+ * Brings the credentials up to date, or lets the thread do it that is at it.
+ * The outcome of another thread's flight counts here too, but for two: it was
+ * cancelled, or the credentials that it found were rejected meanwhile.
+ */
+static kl_code settle_locked(kl_config *config, kl__cancel *cancel)
+{
+    while (config->flying && !kl__cancel_fired(cancel)) {
+        await_landing_locked(config, cancel);
+        if (!config->rejected && !config->flying &&
+            config->failure.code != KL_ECANCELED) {
+            return config->failure.code;
+        }
+    }
+    if (kl__cancel_fired(cancel)) {
+        return KL_ECANCELED;
+    }
+    fly_locked(config, cancel);
+    return config->failure.code;
+}
+
+static bool add_header(kl__credentials *out, const char *name,
+                       const char *value)
+{
+    kl__header *header = &out->headers[out->header_count];
+
+    *header =
+        (kl__header){.name = kl__strdup(name), .value = kl__strdup(value)};
+    out->header_count++;
+    return header->name != NULL && header->value != NULL;
+}
+
+/* libcurl resolves names itself behind "socks5:", Go's clients let the proxy
+ * do it; private clusters are reached that way. */
+static char *copy_proxy(const char *url)
+{
+    return strncasecmp(url, "socks5://", 9) == 0
+               ? kl__strprintf("socks5h://%s", url + 9)
+               : kl__strdup(url);
+}
+
+static kl_code copy_locked(const kl_config *config, kl__credentials *out,
+                           kl_error *err)
+{
+    const kl__settings *settings = &config->settings;
+    const char *proxy = settings->proxy_url != NULL
+                            ? settings->proxy_url
+                            : settings->environment_proxy;
+    bool ok = true;
+
+    out->generation = config->generation;
+    if (config->tls != NULL) {
+        out->tls = kl__tls_ref(config->tls);
+    }
+    if (proxy != NULL) {
+        out->proxy_url = copy_proxy(proxy);
+        ok = out->proxy_url != NULL;
+    }
+    if (ok && config->authorization != NULL) {
+        ok = add_header(out, "Authorization", config->authorization);
+    }
+    for (size_t i = 0; ok && i < settings->impersonation_count; i++) {
+        ok = add_header(out, settings->impersonation[i].name,
+                        settings->impersonation[i].value);
+    }
+    return ok ? KL_OK : out_of_memory(err);
+}
+
+/* Runs on the cancelling thread. */
+static void wake_up(void *arg)
+{
+    kl_config *config = arg;
+
+    kl__mutex_lock(&config->mutex);
+    kl__cond_broadcast(&config->landed);
+    kl__mutex_unlock(&config->mutex);
+}
+
+kl_code kl__config_credentials(kl_config *config, kl__credentials *out,
+                               kl__cancel *cancel, kl_error *err)
+{
+    kl__cancel_hook hook = {.wake = wake_up, .arg = config};
+    kl_code code = kl__check_process(err);
+
+    *out = (kl__credentials){.tls = NULL};
+    if (code != KL_OK) {
+        return code;
+    }
+    if (!kl__cancel_add(cancel, &hook)) {
+        return kl_error_set(err, KL_ECANCELED, "cancelled");
+    }
+    kl__mutex_lock(&config->mutex);
+    code = settle_locked(config, cancel);
+    if (code == KL_OK) {
+        code = copy_locked(config, out, err);
+    } else if (code == KL_ECANCELED) {
+        kl_error_set(err, code, "cancelled while waiting for credentials");
+    } else {
+        kl_error_set(err, code, "%s", config->failure.message);
+    }
+    kl__mutex_unlock(&config->mutex);
+    kl__cancel_remove(cancel, &hook);
+    if (code != KL_OK) {
+        kl__credentials_clear(out);
+    }
+    return code;
+}
+
+void kl__credentials_clear(kl__credentials *credentials)
+{
+    for (size_t i = 0; i < credentials->header_count; i++) {
+        char *value = (char *)credentials->headers[i].value;
+
+        kl__free((char *)credentials->headers[i].name);
+        kl__secret_free(&value);
+    }
+    kl__secret_free(&credentials->proxy_url);
+    kl__tls_unref(credentials->tls);
+    *credentials = (kl__credentials){.tls = NULL};
+}
+
+bool kl__config_rejected(kl_config *config, uint64_t generation)
+{
+    bool may_differ;
+
+    if (kl__check_process(NULL) != KL_OK) {
+        return false;
+    }
+    kl__mutex_lock(&config->mutex);
+    if (generation == config->generation && !uses_plugin(config)) {
+        settle_locked(config, NULL); /* a file may have been replaced */
+    } else if (generation == config->generation) {
+        config->rejected = true;
+    }
+    may_differ = config->rejected || generation != config->generation;
+    kl__mutex_unlock(&config->mutex);
+    return may_differ;
+}

@@ -1,0 +1,229 @@
+/*
+ * file.c - see file.h.
+ */
+#include "config/file.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "kubelua/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A file may be written again within one tick of the clock that stamps it,
+ * and look unchanged; NFS and FAT stamp in steps of up to 2 s. */
+static const int64_t SETTLE_NS = 3000000000;
+
+static kl_code cannot_read(const char *path, int number, kl_error *err)
+{
+    const char *remedy = "";
+
+    if (number == EACCES || number == EPERM) {
+        remedy = "; let this user read it, or name another file";
+    } else if (number == EISDIR) {
+        remedy = "; name the file in it";
+    } else if (number == ENOENT) {
+        remedy = "; check the path";
+    }
+    return kl_error_set(err, KL_ECONFIG, "cannot read %s: %s%s", path,
+                        strerror(number), remedy);
+}
+
+/* Reads to the end of the file. An errno, or 0; EFBIG: over the bound. */
+static int read_all(int fd, kl__buf *out)
+{
+    for (;;) {
+        enum { STEP = 16384 };
+        char *to = kl__buf_reserve(out, STEP);
+        ssize_t count;
+
+        if (to == NULL) {
+            return ENOMEM;
+        }
+        count = read(fd, to, STEP);
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count < 0) {
+            return errno;
+        }
+        out->length += (size_t)count;
+        out->bytes[out->length] = '\0';
+        if (count == 0) {
+            return 0;
+        }
+        if (out->length > KL__MAX_FILE) {
+            return EFBIG;
+        }
+    }
+}
+
+/* Opening a pipe that nobody writes to must not block; reading one that
+ * somebody does ("<(command)" of a shell) must. */
+static int open_file(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    if (fd >= 0 && fcntl(fd, F_SETFL, O_RDONLY) < 0) {
+        int number = errno;
+
+        close(fd);
+        errno = number;
+        return -1;
+    }
+    return fd;
+}
+
+/* As kl__file_read, and `stamp` (may be NULL) is that of what was read. */
+static kl_code read_stamped(const char *path, kl__buf *out, struct stat *status,
+                            bool *missing, kl_error *err)
+{
+    int fd = open_file(path);
+    int number = fd < 0 ? errno : 0;
+
+    if (missing != NULL) {
+        *missing = number == ENOENT || number == ENOTDIR;
+    }
+    if (number == 0 && status != NULL && fstat(fd, status) < 0) {
+        number = errno;
+    }
+    if (number == 0) {
+        number = read_all(fd, out);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (number == ENOMEM && out->failed) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory reading %s", path);
+    }
+    if (number == EFBIG) {
+        return kl_error_set(err, KL_ETOO_LARGE,
+                            "%s is larger than %d MB; check the path", path,
+                            KL__MAX_FILE / (1024 * 1024));
+    }
+    return number == 0 ? KL_OK : cannot_read(path, number, err);
+}
+
+kl_code kl__file_read(const char *path, kl__buf *out, bool *missing,
+                      kl_error *err)
+{
+    return read_stamped(path, out, NULL, missing, err);
+}
+
+static void wipe_free(char *text, size_t length)
+{
+    if (text != NULL) {
+        kl__wipe(text, length);
+        kl__free(text);
+    }
+}
+
+void kl__file_deinit(kl__file *file)
+{
+    if (file->text != NULL) {
+        wipe_free(file->text, strlen(file->text));
+    }
+    kl__free(file->path);
+    *file = (kl__file){0};
+}
+
+static int64_t in_ns(struct timespec time)
+{
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static kl__file_stamp stamp_of(const struct stat *status)
+{
+    return (kl__file_stamp){.device = status->st_dev,
+                            .inode = status->st_ino,
+                            .size = status->st_size,
+                            .modified_ns = in_ns(status->st_mtim),
+                            .changed_ns = in_ns(status->st_ctim)};
+}
+
+static bool same_stamp(const kl__file_stamp *a, const kl__file_stamp *b)
+{
+    return a->device == b->device && a->inode == b->inode &&
+           a->size == b->size && a->modified_ns == b->modified_ns &&
+           a->changed_ns == b->changed_ns;
+}
+
+static bool is_current(const kl__file *file)
+{
+    struct stat status;
+    kl__file_stamp stamp;
+
+    if (file->text == NULL || !file->settled ||
+        stat(file->path, &status) != 0) {
+        return false;
+    }
+    stamp = stamp_of(&status);
+    return same_stamp(&stamp, &file->stamp);
+}
+
+/* What was read once is better than nothing while a file is being replaced. */
+static kl_code keep_old(kl__file *file, const kl_error *why, kl_error *err)
+{
+    if (file->text == NULL || why->code == KL_ENOMEM) {
+        return kl_error_set(err, why->code, "%s", why->message);
+    }
+    if (!file->warned) {
+        kl_log(KL_LOG_WARN, "%s; what was read before stays in use",
+               why->message);
+        file->warned = true;
+    }
+    return KL_OK;
+}
+
+/* Reads the file into `text`; what it holds must be usable. */
+static kl_code read_usable(const kl__file *file, kl__buf *text,
+                           struct stat *status, kl_error *err)
+{
+    const char *complaint;
+    kl_code code = read_stamped(file->path, text, status, NULL, err);
+
+    if (code != KL_OK) {
+        return code;
+    }
+    complaint = strlen(text->bytes) != text->length ? "holds a NUL byte"
+                : file->complaint != NULL ? file->complaint(text->bytes)
+                                          : NULL;
+    return complaint == NULL
+               ? KL_OK
+               : kl_error_set(err, KL_ECONFIG, "%s %s", file->path, complaint);
+}
+
+kl_code kl__file_refresh(kl__file *file, bool *changed, kl_error *err)
+{
+    kl__buf text = {0};
+    struct stat status;
+    struct timespec now;
+    kl_error why;
+
+    if (file->path == NULL || is_current(file)) {
+        return KL_OK;
+    }
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (read_usable(file, &text, &status, &why) != KL_OK) {
+        wipe_free(text.bytes, text.capacity);
+        return keep_old(file, &why, err);
+    }
+    file->stamp = stamp_of(&status);
+    file->settled = in_ns(now) - file->stamp.changed_ns > SETTLE_NS &&
+                    in_ns(now) - file->stamp.modified_ns > SETTLE_NS;
+    file->warned = false;
+    if (kl__streq(text.bytes, file->text)) {
+        wipe_free(text.bytes, text.capacity);
+        return KL_OK;
+    }
+    if (file->text != NULL) {
+        wipe_free(file->text, strlen(file->text));
+    }
+    file->text = text.bytes;
+    *changed = true;
+    return KL_OK;
+}

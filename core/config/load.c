@@ -1,0 +1,105 @@
+/*
+ * load.c - where a configuration is looked for, in client-go's order: options,
+ * KUBECONFIG, ~/.kube/config, the pod's service account.
+ */
+#include "config/load.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "config/in_cluster.h"
+#include "config/kubeconfig.h"
+
+#include <stdlib.h>
+
+static kl_code out_of_memory(kl_error *err)
+{
+    return kl_error_set(err, KL_ENOMEM, "out of memory for a config");
+}
+
+/* The paths to read: `*given` if they must exist. NULL: out of memory. */
+static char *find_paths(const kl_config_options *options, bool *given)
+{
+    const char *listed = getenv("KUBECONFIG");
+    const char *home = getenv("HOME");
+
+    *given = options->kubeconfig != NULL;
+    if (*given) {
+        return kl__strdup(options->kubeconfig);
+    }
+    if (listed != NULL && *listed != '\0') {
+        return kl__strdup(listed);
+    }
+    return home != NULL ? kl__strprintf("%s/.kube/config", home)
+                        : kl__strdup("");
+}
+
+static kl_code read_kubeconfig(const kl_config_options *options,
+                               kl__settings *settings, bool *usable,
+                               kl__buf *why, kl_error *err)
+{
+    kl__kubeconfig_request request = {.context = options->context};
+    char *paths = find_paths(options, &request.must_exist);
+    kl_code code;
+
+    if (paths == NULL) {
+        return out_of_memory(err);
+    }
+    request.paths = paths;
+    code = kl__kubeconfig_read(&request, settings, usable, why, err);
+    kl__free(paths);
+    return code;
+}
+
+static kl_code nothing_found(const kl__buf *why, kl_error *err)
+{
+    return kl_error_set(err, KL_ECONFIG,
+                        "no configuration: %s. Set KUBECONFIG, or give a "
+                        "kubeconfig or a server",
+                        why->length > 0 ? why->bytes
+                                        : "neither KUBECONFIG nor HOME is set");
+}
+
+/* Reads what is not in the options. */
+static kl_code find(const kl_config_options *options,
+                    const kl__config_seams *seams, kl__settings *settings,
+                    kl__buf *why, kl_error *err)
+{
+    bool explicit = options->kubeconfig != NULL || options->context != NULL;
+    bool usable = false;
+    kl_code code;
+
+    if (options->server != NULL && !explicit) {
+        settings->source = kl__strprintf("server %s", options->server);
+        return settings->source != NULL ? KL_OK : out_of_memory(err);
+    }
+    code = read_kubeconfig(options, settings, &usable, why, err);
+    if (code != KL_OK || usable) {
+        return code;
+    }
+    if (!explicit) {
+        kl__settings_deinit(settings);
+        kl__buf_puts(why, why->length > 0 ? "; " : "");
+        code = kl__in_cluster_read(seams->service_account, settings, &usable,
+                                   why, err);
+    }
+    if (code != KL_OK || usable) {
+        return code;
+    }
+    return why->failed ? out_of_memory(err) : nothing_found(why, err);
+}
+
+kl_code kl__settings_load(const kl_config_options *options,
+                          const kl__config_seams *seams, kl__settings *settings,
+                          kl_error *err)
+{
+    kl__buf why = {0};
+    kl_code code;
+
+    *settings = (kl__settings){.source = NULL};
+    code = find(options, seams, settings, &why, err);
+    kl__buf_deinit(&why);
+    if (code == KL_OK) {
+        code = kl__settings_override(settings, options, err);
+    }
+    return code == KL_OK ? kl__settings_finish(settings, err) : code;
+}

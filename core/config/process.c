@@ -1,0 +1,358 @@
+/*
+ * process.c - see process.h. The end of the program is its own end, not that of
+ * its pipes: a daemon that it leaves behind may hold those for ever.
+ */
+#include "config/process.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Enough to see why it failed; an error's message holds less. */
+enum { MAX_ERRORS = 600 };
+
+/* How long a killed program may take to be gone, and, where the kernel has no
+ * pidfd (before Linux 5.3), how often it is asked whether it has ended. */
+enum { REAP_MS = 40, ASK_MS = 10 };
+
+typedef struct run {
+    pid_t pid;
+    int out; /* read ends, -1 once at their end */
+    int errors;
+    int ended; /* a pidfd, readable once it has ended; -1: no such thing */
+    int wake;  /* an eventfd, readable once the call is cancelled */
+    bool reaped;
+    int64_t deadline_ms;
+} run;
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+}
+
+/* Runs on the cancelling thread; a write to an eventfd does not block. */
+static void wake_up(void *arg)
+{
+    const int *fd = arg;
+    uint64_t one = 1;
+
+    while (write(*fd, &one, sizeof(one)) < 0 && errno == EINTR) {
+    }
+}
+
+/* Signals at their defaults and unblocked, whatever the host did with them. */
+static int set_attributes(posix_spawnattr_t *attributes)
+{
+    sigset_t all, none;
+    int number;
+
+    sigfillset(&all);
+    sigemptyset(&none);
+    number = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF |
+                                                      POSIX_SPAWN_SETSIGMASK |
+                                                      POSIX_SPAWN_SETPGROUP);
+    if (number == 0) {
+        number = posix_spawnattr_setsigdefault(attributes, &all);
+    }
+    if (number == 0) {
+        number = posix_spawnattr_setsigmask(attributes, &none);
+    }
+    return number != 0 ? number : posix_spawnattr_setpgroup(attributes, 0);
+}
+
+static int set_files(posix_spawn_file_actions_t *files, int out, int errors)
+{
+    int number =
+        posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0);
+
+    if (number == 0) {
+        number = posix_spawn_file_actions_adddup2(files, out, 1);
+    }
+    if (number == 0) {
+        number = posix_spawn_file_actions_adddup2(files, errors, 2);
+    }
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+    /* A host may have descriptors open that are not close-on-exec. */
+    if (number == 0) {
+        number = posix_spawn_file_actions_addclosefrom_np(files, 3);
+    }
+#endif
+    return number;
+}
+
+/* An errno, or 0 and the process runs. */
+static int spawn(const kl__process *process, run *self, int out, int errors)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    int number = posix_spawn_file_actions_init(&files);
+
+    if (number != 0) {
+        return number;
+    }
+    number = posix_spawnattr_init(&attributes);
+    if (number == 0) {
+        number = set_attributes(&attributes);
+        if (number == 0) {
+            number = set_files(&files, out, errors);
+        }
+        if (number == 0) {
+            number = posix_spawnp(&self->pid, process->args[0], &files,
+                                  &attributes, process->args, process->env);
+        }
+        posix_spawnattr_destroy(&attributes);
+    }
+    posix_spawn_file_actions_destroy(&files);
+    return number;
+}
+
+/* A pipe whose write end is above the standard descriptors: where a daemon has
+ * closed those, one dup2 would overwrite the other's source. An errno, or 0. */
+static int open_pipe(int *reader, int *writer)
+{
+    int ends[2];
+    int number = 0;
+
+    if (pipe2(ends, O_CLOEXEC) < 0) {
+        return errno;
+    }
+    *reader = ends[0];
+    *writer = fcntl(ends[1], F_DUPFD_CLOEXEC, 3);
+    if (*writer < 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0) {
+        number = errno;
+    }
+    close(ends[1]);
+    return number;
+}
+
+static kl_code start(const kl__process *process, run *self, kl_error *err)
+{
+    int out = -1, errors = -1;
+    int number = open_pipe(&self->out, &out);
+
+    if (number == 0) {
+        number = open_pipe(&self->errors, &errors);
+    }
+    if (number == 0) {
+        number = spawn(process, self, out, errors);
+    }
+    close_fd(&out);
+    close_fd(&errors);
+    if (number != 0) {
+        return kl_error_set(err, number == ENOENT ? KL_ENOT_FOUND : KL_EIO,
+                            "cannot run %s: %s", process->args[0],
+                            strerror(number));
+    }
+    self->ended = (int)syscall(SYS_pidfd_open, self->pid, 0);
+    return KL_OK;
+}
+
+/* Reads once what is there; false: nothing now, or no more (*fd is -1). */
+static bool read_some(int *fd, kl__buf *to)
+{
+    enum { STEP = 4096 };
+    char *at = *fd >= 0 ? kl__buf_reserve(to, STEP) : NULL;
+    ssize_t count;
+
+    if (at == NULL) {
+        return false;
+    }
+    do {
+        count = read(*fd, at, STEP);
+    } while (count < 0 && errno == EINTR);
+    if (count > 0) {
+        to->length += (size_t)count;
+        at[count] = '\0';
+    } else if (count == 0 || errno != EAGAIN) {
+        close_fd(fd);
+    }
+    return count > 0;
+}
+
+/* Reads both pipes, a bounded amount. */
+static kl_code collect(run *self, const kl__process *process,
+                       kl__process_result *result, kl_error *err)
+{
+    enum { ROUNDS = 32 };
+
+    for (int i = 0; i < ROUNDS; i++) {
+        bool more = read_some(&self->out, &result->output);
+
+        more = read_some(&self->errors, &result->errors) || more;
+        if (result->errors.length > MAX_ERRORS) {
+            kl__buf_consume(&result->errors,
+                            result->errors.length - MAX_ERRORS);
+        }
+        if (result->output.length > process->max_output) {
+            return kl_error_set(err, KL_ETOO_LARGE, "%s wrote more than %zu KB",
+                                process->args[0], process->max_output / 1024);
+        }
+        if (!more) {
+            break;
+        }
+    }
+    return result->output.failed || result->errors.failed
+               ? kl_error_set(err, KL_ENOMEM, "out of memory running %s",
+                              process->args[0])
+               : KL_OK;
+}
+
+/* Whether it has ended; then its status is in the result. */
+static bool reap(run *self, kl__process_result *result)
+{
+    int status;
+    pid_t pid;
+
+    do {
+        pid = waitpid(self->pid, &status, WNOHANG);
+    } while (pid < 0 && errno == EINTR);
+    if (pid == 0) {
+        return false;
+    }
+    self->reaped = true;
+    /* A host that ignores SIGCHLD, or waits for any child, was faster. */
+    result->unknown = pid < 0;
+    result->exited = !result->unknown && WIFEXITED(status);
+    result->status = result->unknown  ? 0
+                     : result->exited ? WEXITSTATUS(status)
+                                      : WTERMSIG(status);
+    return true;
+}
+
+/* Waits for something to happen, at most until the deadline. */
+static void wait_event(const run *self, int64_t deadline_ms)
+{
+    struct pollfd fds[] = {{.fd = self->out, .events = POLLIN},
+                           {.fd = self->errors, .events = POLLIN},
+                           {.fd = self->ended, .events = POLLIN},
+                           {.fd = self->wake, .events = POLLIN}};
+    int64_t left = deadline_ms - now_ms();
+
+    if (self->ended < 0 && left > ASK_MS) {
+        left = ASK_MS;
+    }
+    poll(fds, sizeof(fds) / sizeof(fds[0]), left > 0 ? (int)left : 0);
+}
+
+static kl_code attend(run *self, const kl__process *process,
+                      kl__process_result *result, kl__cancel *cancel,
+                      kl_error *err)
+{
+    for (;;) {
+        bool ended = reap(self, result);
+        kl_code code = collect(self, process, result, err);
+
+        if (code != KL_OK || ended) {
+            return code;
+        }
+        if (kl__cancel_fired(cancel)) {
+            return kl_error_set(err, KL_ECANCELED, "cancelled while %s ran",
+                                process->args[0]);
+        }
+        if (now_ms() >= self->deadline_ms) {
+            return kl_error_set(err, KL_ETIMEOUT, "%s did not end within %d s",
+                                process->args[0], process->timeout_ms / 1000);
+        }
+        wait_event(self, self->deadline_ms);
+    }
+}
+
+/* Kills the whole group. The program is gone at once, but for one that hangs in
+ * the kernel: that one is left to init. */
+static void kill_group(run *self, kl__process_result *result)
+{
+    int64_t until = now_ms() + REAP_MS;
+
+    kill(-self->pid, SIGKILL);
+    close_fd(&self->out);
+    close_fd(&self->errors);
+    close_fd(&self->wake);
+    while (!reap(self, result) && now_ms() < until) {
+        wait_event(self, until);
+    }
+}
+
+/* Makes one line of what it wrote: an error's message is one. */
+static void flatten(kl__buf *text)
+{
+    for (size_t i = 0; i < text->length; i++) {
+        if ((unsigned char)text->bytes[i] < 0x20 || text->bytes[i] == 0x7f) {
+            text->bytes[i] = ' ';
+        }
+    }
+    while (text->length > 0 && text->bytes[text->length - 1] == ' ') {
+        text->bytes[--text->length] = '\0';
+    }
+}
+
+kl_code kl__process_run(const kl__process *process, kl__process_result *result,
+                        kl__cancel *cancel, kl_error *err)
+{
+    run self = {.out = -1,
+                .errors = -1,
+                .ended = -1,
+                .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+                .deadline_ms = now_ms() + process->timeout_ms};
+    kl__cancel_hook hook = {.wake = wake_up, .arg = &self.wake};
+    kl_code code;
+
+    *result = (kl__process_result){.status = 0};
+    if (self.wake < 0) {
+        return kl_error_set(err, KL_EIO, "cannot run %s: %s", process->args[0],
+                            strerror(errno));
+    }
+    if (!kl__cancel_add(cancel, &hook)) {
+        close_fd(&self.wake);
+        return kl_error_set(err, KL_ECANCELED, "cancelled before %s ran",
+                            process->args[0]);
+    }
+    code = start(process, &self, err);
+    if (code == KL_OK) {
+        code = attend(&self, process, result, cancel, err);
+    }
+    kl__cancel_remove(cancel, &hook);
+    if (code != KL_OK && self.pid > 0 && !self.reaped) {
+        kill_group(&self, result);
+    }
+    close_fd(&self.out);
+    close_fd(&self.errors);
+    close_fd(&self.ended);
+    close_fd(&self.wake);
+    flatten(&result->errors);
+    return code;
+}
+
+static void wipe(kl__buf *buf)
+{
+    if (buf->bytes != NULL) {
+        kl__wipe(buf->bytes, buf->capacity);
+    }
+    kl__buf_deinit(buf);
+}
+
+void kl__process_result_deinit(kl__process_result *result)
+{
+    wipe(&result->output);
+    wipe(&result->errors);
+}

@@ -1,0 +1,41 @@
+/*
+ * process.h - runs a program to its end, without a shell and without a
+ * terminal, and collects what it writes.
+ */
+#ifndef KL_CONFIG_PROCESS_H
+#define KL_CONFIG_PROCESS_H
+
+#include "base/buf.h"
+#include "base/cancel.h"
+#include "kubelua/error.h"
+
+#include <stddef.h>
+
+typedef struct kl__process {
+    char *const *args; /* the program first; in PATH if it has no slash */
+    char *const *env;
+    size_t max_output; /* of its standard output */
+    int timeout_ms;
+} kl__process;
+
+typedef struct kl__process_result {
+    kl__buf output; /* release with kl__buf_deinit; it may hold secrets */
+    kl__buf errors; /* the end of its standard error, one line; the same */
+    bool exited;    /* with `status`; else `status` is a signal */
+    bool unknown;   /* another part of this process reaped it: no status */
+    int status;
+} kl__process_result;
+
+/*
+ * Runs it in a process group of its own, with signals and descriptors as a
+ * program expects them and /dev/null as standard input. What is still alive of
+ * the group after a failure is killed. KL_OK whatever the exit status;
+ * KL_ENOT_FOUND (no such program), KL_EIO, KL_ETIMEOUT, KL_ETOO_LARGE,
+ * KL_ENOMEM; KL_ECANCELED within 50 ms of `cancel` (may be NULL). `result` is
+ * to be released in any case. Thread-safe.
+ */
+kl_code kl__process_run(const kl__process *process, kl__process_result *result,
+                        kl__cancel *cancel, kl_error *err);
+void kl__process_result_deinit(kl__process_result *result);
+
+#endif
