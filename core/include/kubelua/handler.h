@@ -35,10 +35,10 @@ typedef struct kl_handler {
 
 /* Zeroed fields are the defaults. */
 typedef struct kl_handler_options {
-    const char *name;   /* in logs; copied */
-    int64_t resync_ms;  /* 0: the informer's default; <0: none */
-    size_t backlog;     /* 0: KL_BACKLOG */
-    bool every_change;  /* merge nothing: the informer waits instead */
+    const char *name;    /* in logs; copied */
+    int64_t resync_ms;   /* 0: the informer's default; <0: none */
+    size_t backlog;      /* 0: KL_BACKLOG */
+    bool every_change;   /* merge nothing: the informer waits instead */
     bool ignores_errors; /* no KL_EVENT_ERROR: the log tells instead */
 } kl_handler_options;
 
@@ -49,9 +49,9 @@ typedef struct kl_handler_options {
  * KL_EIO (no thread), KL_ECLOSED; then drop_context is not called. Thread-safe;
  * may be called inside a handler.
  */
-KL_API kl_registration *kl_informer_add_handler(
-    kl_informer *informer, const kl_handler *handler,
-    const kl_handler_options *options, kl_error *err);
+KL_API kl_registration *
+kl_informer_add_handler(kl_informer *informer, const kl_handler *handler,
+                        const kl_handler_options *options, kl_error *err);
 
 /*
  * Registers a consumer that pulls: its events wait in the registration, and
@@ -65,8 +65,10 @@ KL_API kl_registration *kl_informer_subscribe(kl_informer *informer,
 
 /*
  * Ends a registration and gives it back: no callback starts after it returns;
- * one that runs on another thread has returned. Inside its own handler it marks
- * and leaves. Undelivered events are dropped. NULL is fine. Thread-safe.
+ * one that runs on another thread has returned. On the thread of any handler it
+ * marks and leaves instead, as two handlers that remove each other would wait
+ * for ever: a callback that runs then ends by itself; drop_context comes after
+ * it. Undelivered events are dropped. NULL is fine. Thread-safe.
  */
 KL_API void kl_registration_remove(kl_registration *registration);
 
@@ -102,7 +104,8 @@ KL_API bool kl_registration_next(kl_registration *registration,
                                  kl_event *event);
 
 /* Says that the event was handled (has_synced counts that), drops what it
- * holds and zeroes it. */
+ * holds and zeroes it. Also after the registration was removed, for an event
+ * that was pulled before. */
 KL_API void kl_registration_done(kl_registration *registration,
                                  kl_event *event);
 
@@ -110,7 +113,8 @@ KL_API void kl_registration_done(kl_registration *registration,
  * a lua_State. NULL: KL_ENOMEM, KL_EIO (no descriptor). */
 KL_API kl_event_queue *kl_event_queue_new(kl_error *err);
 
-/* Frees it once its registrations are removed; until then it stays. */
+/* Frees it once its registrations are removed; until then it stays. NULL is
+ * fine. */
 KL_API void kl_event_queue_free(kl_event_queue *queue);
 
 /* Readable (level-triggered) while a registration has events or a wake-up is
@@ -125,10 +129,12 @@ KL_API kl_code kl_event_queue_wait(kl_event_queue *queue, int64_t timeout_ms);
  * signal handler. */
 KL_API void kl_event_queue_wake(kl_event_queue *queue);
 
-/* Clears pending wake-ups and returns the tag of the next registration that has
- * events, or NULL. A registration is returned once per empty-to-full edge: pull
- * until kl_registration_next says false, or hand it back with
- * kl_event_queue_again to have it returned once more, after the others. */
+/* Returns the tag of the next registration that has events, or NULL; when none
+ * is left, pending wake-ups are cleared. A registration is returned once per
+ * empty-to-full edge: pull until kl_registration_next says false, or hand it
+ * back with kl_event_queue_again to have it returned once more, after the
+ * others. One that another thread removes may be returned for the last time
+ * while it does. */
 KL_API void *kl_event_queue_next(kl_event_queue *queue);
 KL_API void kl_event_queue_again(kl_event_queue *queue,
                                  kl_registration *registration);

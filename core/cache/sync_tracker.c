@@ -1,0 +1,42 @@
+/*
+ * sync_tracker.c - see sync_tracker.h.
+ */
+#include "cache/sync_tracker.h"
+
+#include <stdlib.h>
+
+/* Released, so that whoever reads true also sees what the handler did. */
+static void update(kl__sync_tracker *tracker)
+{
+    if (tracker->is_complete && tracker->outstanding == 0) {
+        atomic_store_explicit(&tracker->has_synced, true, memory_order_release);
+    }
+}
+
+void kl__sync_tracker_start(kl__sync_tracker *tracker)
+{
+    if (tracker->is_complete) {
+        abort();
+    }
+    tracker->outstanding++;
+}
+
+void kl__sync_tracker_finish(kl__sync_tracker *tracker)
+{
+    if (tracker->outstanding == 0) {
+        abort();
+    }
+    tracker->outstanding--;
+    update(tracker);
+}
+
+void kl__sync_tracker_complete(kl__sync_tracker *tracker)
+{
+    tracker->is_complete = true;
+    update(tracker);
+}
+
+bool kl__sync_tracker_has_synced(const kl__sync_tracker *tracker)
+{
+    return atomic_load_explicit(&tracker->has_synced, memory_order_acquire);
+}

@@ -1,0 +1,251 @@
+/*
+ * distribution.c - what the informer thread tells its listeners: changes,
+ * errors and resyncs.
+ */
+#include "informer/distribution.h"
+
+#include "base/buf.h"
+#include "kubelua/log.h"
+
+#include <string.h>
+
+/* The registration after `node`, or NULL: how the list is gone through. */
+static kl_registration *after(const kl__processor *processor,
+                              const kl__list *node)
+{
+    return node->next != &processor->registrations
+               ? KL__CONTAINER(node->next, kl_registration, node)
+               : NULL;
+}
+
+static kl_registration *first_locked(const kl__processor *processor)
+{
+    return after(processor, &processor->registrations);
+}
+
+static kl_registration *next_locked(const kl__processor *processor,
+                                    const kl_registration *registration)
+{
+    return after(processor, &registration->node);
+}
+
+static bool reserve_locked(kl__processor *processor, size_t count)
+{
+    for (kl_registration *each = first_locked(processor); each != NULL;
+         each = next_locked(processor, each)) {
+        if (!kl__listener_reserve(&each->listener, count)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void settle_locked(kl__processor *processor)
+{
+    for (kl_registration *each = first_locked(processor); each != NULL;
+         each = next_locked(processor, each)) {
+        kl__listener_settle(&each->listener);
+    }
+}
+
+/* Appends to `merging` the names of those that have just begun to merge. */
+static void push_locked(kl__processor *processor,
+                        const kl__change_list *changes, bool initial,
+                        kl__buf *merging)
+{
+    for (kl_registration *each = first_locked(processor); each != NULL;
+         each = next_locked(processor, each)) {
+        if (kl__listener_push(&each->listener, changes, initial)) {
+            kl__buf_printf(merging, "%s%s", merging->length > 0 ? ", " : "",
+                           each->name);
+        }
+    }
+}
+
+static void log_merging(const kl__processor *processor, kl__buf *names)
+{
+    if (names->length > 0) {
+        kl_log(KL_LOG_WARN,
+               "informer %s: handler %s is behind by its whole backlog; "
+               "changes are merged per object from here on",
+               processor->name, names->bytes);
+    }
+    kl__buf_deinit(names);
+}
+
+/* One try: KL_OK and `is_done`, KL_OK for refresh and try again, or an error.
+ */
+static kl_code step(kl__processor *processor, kl__transaction *transaction,
+                    bool is_list, bool *is_done)
+{
+    const kl__change_list *changes = kl__transaction_changes(transaction);
+    bool initial;
+    kl__buf merging = {0};
+    kl_code code = KL_OK;
+
+    kl__mutex_lock(&processor->distribute);
+    initial = is_list && !processor->has_list;
+    if (processor->is_closed) {
+        code = KL_ECLOSED;
+    } else if (!reserve_locked(processor, changes->count)) {
+        code = KL_ENOMEM;
+    } else if (kl__transaction_commit(transaction)) {
+        push_locked(processor, changes, initial, &merging);
+        processor->has_list = processor->has_list || is_list;
+        processor->has_error = false;
+        *is_done = true;
+    }
+    settle_locked(processor);
+    kl__mutex_unlock(&processor->distribute);
+    log_merging(processor, &merging);
+    return code;
+}
+
+/* Takes the transaction. */
+static kl_code run(kl__processor *processor, kl__transaction *transaction,
+                   bool is_list)
+{
+    kl_code code = transaction != NULL ? KL_OK : KL_ENOMEM;
+    bool is_done = false;
+
+    while (code == KL_OK && !is_done) {
+        code = step(processor, transaction, is_list, &is_done);
+        if (code == KL_OK && !is_done) {
+            code = kl__transaction_refresh(transaction);
+        }
+    }
+    kl__transaction_free(transaction);
+    return code;
+}
+
+kl_code kl__processor_apply(kl__processor *processor,
+                            const kl__delta_batch *batch)
+{
+    return run(processor, kl__indexer_prepare(processor->indexer, batch),
+               false);
+}
+
+kl_code kl__processor_replace(kl__processor *processor,
+                              const kl_object_list *list, const char *version)
+{
+    return run(processor,
+               kl__indexer_prepare_replace(processor->indexer, list, version),
+               true);
+}
+
+/* Numbers the reason anew if it is another one than before. */
+static void note_error_locked(kl__processor *processor, const kl_error *error)
+{
+    if (processor->has_error && processor->error.code == error->code &&
+        strcmp(processor->error.message, error->message) == 0) {
+        return;
+    }
+    processor->has_error = true;
+    processor->error = *error;
+    processor->error_number++;
+}
+
+/* Whether anybody wants errors; one that could not be told is told when the
+ * error comes again. */
+static bool tell_error_locked(kl__processor *processor, const kl_error *error)
+{
+    bool is_wanted = false;
+
+    for (kl_registration *each = first_locked(processor); each != NULL;
+         each = next_locked(processor, each)) {
+        if (!each->wants_errors) {
+            continue;
+        }
+        is_wanted = true;
+        if (each->told_error != processor->error_number &&
+            kl__listener_error(&each->listener, error) == KL_OK) {
+            each->told_error = processor->error_number;
+        }
+    }
+    return is_wanted;
+}
+
+void kl__processor_error(kl__processor *processor, const kl_error *error)
+{
+    bool must_log;
+
+    kl__mutex_lock(&processor->distribute);
+    note_error_locked(processor, error);
+    must_log = !tell_error_locked(processor, error) &&
+               processor->logged_error != processor->error_number;
+    if (must_log) {
+        processor->logged_error = processor->error_number;
+    }
+    kl__mutex_unlock(&processor->distribute);
+    if (must_log) {
+        kl_log(KL_LOG_WARN, "informer %s: %s (%s)", processor->name,
+               error->message, kl_code_name(error->code));
+    }
+}
+
+static bool is_due(const kl_registration *registration, int64_t now_ms)
+{
+    return registration->resync_ms > 0 &&
+           registration->next_resync_ms <= now_ms;
+}
+
+/* Its own period, exactly; one that was missed is not made up for. */
+static void schedule(kl_registration *registration, int64_t now_ms)
+{
+    registration->next_resync_ms += registration->resync_ms;
+    if (registration->next_resync_ms <= now_ms) {
+        registration->next_resync_ms = now_ms + registration->resync_ms;
+    }
+}
+
+static kl_code resync_locked(kl__processor *processor)
+{
+    int64_t now_ms = kl__clock_now(processor->clock);
+    kl_object_list objects = {0};
+    bool has_objects = false;
+    kl_code code = KL_OK;
+
+    for (kl_registration *each = first_locked(processor); each != NULL;
+         each = next_locked(processor, each)) {
+        if (!is_due(each, now_ms)) {
+            continue;
+        }
+        schedule(each, now_ms);
+        if (!has_objects && processor->has_list) {
+            has_objects =
+                kl__indexer_snapshot(processor->indexer, &objects) == KL_OK;
+        }
+        if (processor->has_list && !has_objects) {
+            code = KL_ENOMEM;
+        } else if (kl__listener_resync(&each->listener, &objects) != KL_OK) {
+            code = KL_ENOMEM;
+        }
+    }
+    kl_object_list_clear(&objects);
+    return code;
+}
+
+kl_code kl__processor_resync(kl__processor *processor)
+{
+    kl_code code;
+
+    kl__mutex_lock(&processor->distribute);
+    code = processor->is_closed ? KL_ECLOSED : resync_locked(processor);
+    kl__mutex_unlock(&processor->distribute);
+    return code;
+}
+
+int64_t kl__processor_next_resync(kl__processor *processor)
+{
+    int64_t next = -1;
+
+    kl__mutex_lock(&processor->distribute);
+    for (kl_registration *each = first_locked(processor); each != NULL;
+         each = next_locked(processor, each)) {
+        if (each->resync_ms > 0 && (next < 0 || each->next_resync_ms < next)) {
+            next = each->next_resync_ms;
+        }
+    }
+    kl__mutex_unlock(&processor->distribute);
+    return next;
+}

@@ -1,0 +1,177 @@
+/*
+ * event_queue.c - registrations that have events, in the order in which they
+ * got them, and a descriptor that is readable while there is any.
+ */
+#include "informer/event_queue.h"
+
+#include "base/mem.h"
+#include "base/thread.h"
+#include "informer/registration.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct kl_event_queue {
+    int fd; /* an eventfd: readable while it is not zero */
+    /* The last one frees: releasing orders what was done before it. */
+    atomic_int references;
+
+    /* Guards what follows; rank QUEUE. */
+    kl__mutex mutex;
+    kl__list ready;
+    bool is_armed; /* the descriptor was written for `ready` */
+};
+
+kl_event_queue *kl_event_queue_new(kl_error *err)
+{
+    kl_event_queue *queue;
+
+    if (kl__check_process(err) != KL_OK) {
+        return NULL;
+    }
+    queue = kl__calloc(1, sizeof(*queue));
+    if (queue == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory for an event queue");
+        return NULL;
+    }
+    queue->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (queue->fd < 0) {
+        kl_error_set(err, KL_EIO,
+                     "no descriptor for an event queue: %s; raise the limit "
+                     "on open files (ulimit -n)",
+                     strerror(errno));
+        kl__free(queue);
+        return NULL;
+    }
+    atomic_init(&queue->references, 1);
+    kl__mutex_init(&queue->mutex, KL__RANK_QUEUE);
+    kl__list_init(&queue->ready);
+    kl__live_add(KL_LIVE_QUEUE, 1);
+    return queue;
+}
+
+void kl__event_queue_ref(kl_event_queue *queue)
+{
+    atomic_fetch_add_explicit(&queue->references, 1, memory_order_relaxed);
+}
+
+void kl__event_queue_unref(kl_event_queue *queue)
+{
+    if (atomic_fetch_sub_explicit(&queue->references, 1, memory_order_acq_rel) >
+        1) {
+        return;
+    }
+    close(queue->fd);
+    kl__mutex_deinit(&queue->mutex);
+    kl__free(queue);
+    kl__live_add(KL_LIVE_QUEUE, -1);
+}
+
+void kl_event_queue_free(kl_event_queue *queue)
+{
+    if (queue != NULL) {
+        kl__event_queue_unref(queue);
+    }
+}
+
+int kl_event_queue_fd(const kl_event_queue *queue)
+{
+    return queue->fd;
+}
+
+/* Async-signal-safe. A counter that is at its maximum is readable anyway. */
+static void make_readable(const kl_event_queue *queue)
+{
+    const uint64_t one = 1;
+    int saved = errno;
+    ssize_t written = write(queue->fd, &one, sizeof(one));
+
+    (void)written;
+    errno = saved;
+}
+
+static void make_unreadable(const kl_event_queue *queue)
+{
+    uint64_t count;
+    ssize_t got = read(queue->fd, &count, sizeof(count));
+
+    (void)got; /* nothing was to be read: it is unreadable */
+}
+
+void kl__event_queue_add(kl_event_queue *queue, kl__ready *ready)
+{
+    kl__mutex_lock(&queue->mutex);
+    if (kl__list_empty(&ready->node)) {
+        kl__list_append(&queue->ready, &ready->node);
+        if (!queue->is_armed) {
+            queue->is_armed = true;
+            make_readable(queue);
+        }
+    }
+    kl__mutex_unlock(&queue->mutex);
+}
+
+/* Nothing is ready: takes back what was written, wake-ups too. */
+static void disarm_locked(kl_event_queue *queue)
+{
+    if (kl__list_empty(&queue->ready)) {
+        queue->is_armed = false;
+        make_unreadable(queue);
+    }
+}
+
+void kl__event_queue_forget(kl_event_queue *queue, kl__ready *ready)
+{
+    kl__mutex_lock(&queue->mutex);
+    /* The descriptor stays as it is: a wake-up may be pending in it, and one
+     * that was for nothing is harmless. */
+    kl__list_remove(&ready->node);
+    kl__mutex_unlock(&queue->mutex);
+}
+
+void *kl_event_queue_next(kl_event_queue *queue)
+{
+    kl__list *node;
+    void *tag = NULL;
+
+    kl__mutex_lock(&queue->mutex);
+    node = kl__list_shift(&queue->ready);
+    if (node != NULL) {
+        tag = KL__CONTAINER(node, kl__ready, node)->tag;
+    }
+    disarm_locked(queue);
+    kl__mutex_unlock(&queue->mutex);
+    return tag;
+}
+
+void kl_event_queue_again(kl_event_queue *queue, kl_registration *registration)
+{
+    kl__event_queue_add(queue, kl__registration_ready(registration));
+}
+
+kl_code kl_event_queue_wait(kl_event_queue *queue, int64_t timeout_ms)
+{
+    struct pollfd fd = {.fd = queue->fd, .events = POLLIN};
+    int timeout = -1;
+    int count;
+
+    if (timeout_ms >= 0) {
+        timeout = timeout_ms < INT_MAX ? (int)timeout_ms : INT_MAX;
+    }
+    count = poll(&fd, 1, timeout);
+    if (count < 0) {
+        return errno == EINTR ? KL_ECANCELED : KL_EIO;
+    }
+    return count > 0 ? KL_OK : KL_ETIMEOUT;
+}
+
+void kl_event_queue_wake(kl_event_queue *queue)
+{
+    make_readable(queue);
+}

@@ -1,0 +1,27 @@
+/*
+ * event_queue.h - the side of an event queue that registrations see.
+ */
+#ifndef KL_INFORMER_EVENT_QUEUE_H
+#define KL_INFORMER_EVENT_QUEUE_H
+
+#include "base/list.h"
+#include "kubelua/handler.h"
+
+/* A registration's place in its queue; guarded by the queue's mutex. */
+typedef struct kl__ready {
+    kl__list node; /* in the queue's list while the registration is ready */
+    void *tag;
+} kl__ready;
+
+/* One reference more, one less: the last one frees the queue. */
+void kl__event_queue_ref(kl_event_queue *queue);
+void kl__event_queue_unref(kl_event_queue *queue);
+
+/* Puts it at the end of those that are ready, unless it is there already. Takes
+ * the queue's mutex, rank QUEUE. */
+void kl__event_queue_add(kl_event_queue *queue, kl__ready *ready);
+
+/* Takes it out, wherever it is; afterwards the queue does not know it. */
+void kl__event_queue_forget(kl_event_queue *queue, kl__ready *ready);
+
+#endif

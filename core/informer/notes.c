@@ -1,0 +1,234 @@
+/*
+ * notes.c - see notes.h. While keyed, the notes of one object form a chain, and
+ * the map's key belongs to the object of the newest.
+ */
+#include "informer/notes.h"
+
+#include "base/mem.h"
+
+void kl__event_clear(kl_event *event)
+{
+    kl_object_unref(event->old);
+    kl_object_unref(event->object);
+    kl__free(event->error);
+    *event = (kl_event){0};
+}
+
+kl__note *kl__note_new(void)
+{
+    kl__note *note = kl__calloc(1, sizeof(*note));
+
+    if (note != NULL) {
+        kl__list_init(&note->node);
+    }
+    return note;
+}
+
+void kl__note_free(kl__note *note)
+{
+    if (note != NULL) {
+        kl__event_clear(&note->event);
+        kl__free(note);
+    }
+}
+
+void kl__notes_init(kl__notes *notes)
+{
+    *notes = (kl__notes){0};
+    kl__list_init(&notes->list);
+}
+
+void kl__notes_deinit(kl__notes *notes)
+{
+    kl__list *node;
+
+    while ((node = kl__list_shift(&notes->list)) != NULL) {
+        kl__note_free(KL__CONTAINER(node, kl__note, node));
+    }
+    kl__map_deinit(&notes->keys);
+    kl__notes_init(notes);
+}
+
+/* The key of the object that it is about, or NULL. */
+static const char *key_of(const kl__note *note)
+{
+    return note->event.object != NULL ? kl_object_key(note->event.object)
+                                      : NULL;
+}
+
+/* Makes it the newest of its key; there is room. */
+static void enter(kl__notes *notes, kl__note *note)
+{
+    const char *key = key_of(note);
+    void *former;
+
+    if (key == NULL) {
+        return;
+    }
+    kl__map_put(&notes->keys, key, note, &former);
+    note->older = former;
+    if (note->older != NULL) {
+        note->older->newer = note;
+    }
+}
+
+bool kl__notes_key(kl__notes *notes, size_t extra)
+{
+    size_t new_keys = extra + (notes->is_keyed ? 0 : notes->count);
+
+    if (!kl__map_reserve(&notes->keys, new_keys)) {
+        return false;
+    }
+    if (notes->is_keyed) {
+        return true;
+    }
+    notes->is_keyed = true;
+    for (kl__list *node = notes->list.next; node != &notes->list;
+         node = node->next) {
+        enter(notes, KL__CONTAINER(node, kl__note, node));
+    }
+    return true;
+}
+
+void kl__notes_unkey(kl__notes *notes)
+{
+    if (!notes->is_keyed) {
+        return;
+    }
+    for (kl__list *node = notes->list.next; node != &notes->list;
+         node = node->next) {
+        kl__note *note = KL__CONTAINER(node, kl__note, node);
+
+        note->older = NULL;
+        note->newer = NULL;
+    }
+    kl__map_deinit(&notes->keys);
+    notes->is_keyed = false;
+}
+
+kl__note *kl__notes_find(const kl__notes *notes, const char *key)
+{
+    return kl__map_get(&notes->keys, key);
+}
+
+void kl__notes_append(kl__notes *notes, kl__note *note)
+{
+    kl__list_append(&notes->list, &note->node);
+    notes->count++;
+    if (note->event.type == KL_EVENT_ERROR) {
+        notes->error = note;
+    }
+    if (notes->is_keyed) {
+        enter(notes, note);
+    }
+}
+
+void kl__notes_prepend(kl__notes *notes, kl__list *older, size_t count)
+{
+    kl__notes_unkey(notes);
+    while (!kl__list_empty(older)) {
+        kl__list *last = older->prev;
+
+        kl__list_remove(last);
+        kl__list_append(notes->list.next, last);
+    }
+    notes->count += count;
+}
+
+/* Takes it out of its key's chain. */
+static void leave(kl__notes *notes, kl__note *note)
+{
+    const char *key = key_of(note);
+
+    if (key == NULL) {
+        return;
+    }
+    if (note->older != NULL) {
+        note->older->newer = note->newer;
+    }
+    if (note->newer != NULL) {
+        note->newer->older = note->older;
+    } else {
+        kl__map_remove(&notes->keys, key);
+        if (note->older != NULL) {
+            kl__map_put(&notes->keys, key_of(note->older), note->older, NULL);
+        }
+    }
+    note->older = NULL;
+    note->newer = NULL;
+}
+
+void kl__notes_remove(kl__notes *notes, kl__note *note)
+{
+    if (notes->is_keyed) {
+        leave(notes, note);
+    }
+    if (notes->error == note) {
+        notes->error = NULL;
+    }
+    kl__list_remove(&note->node);
+    notes->count--;
+}
+
+/* Gives a note the newer object; the map's key moves over to it. */
+static void take_object(kl__notes *notes, kl__note *note, kl_event *event)
+{
+    kl_object *former = note->event.object;
+
+    note->event.object = event->object;
+    event->object = NULL;
+    kl__map_put(&notes->keys, key_of(note), note, NULL);
+    kl_object_unref(former);
+}
+
+static void merge_update(kl__notes *notes, kl__note *last, kl_event *event)
+{
+    take_object(notes, last, event);
+    last->event.resync = false; /* of an update: it is a real one now */
+}
+
+static void merge_delete(kl__notes *notes, kl__note *last, kl_event *event)
+{
+    take_object(notes, last, event);
+    kl_object_unref(last->event.old);
+    last->event.old = NULL;
+    last->event.type = KL_EVENT_DELETE;
+    last->event.resync = false;
+    last->event.unknown = event->unknown;
+}
+
+/*
+ * What the handler has not seen yet | what comes | what it will see
+ * ----------------------------------+------------+---------------------------
+ * add(1)                            | update(1,2)| add(2), initial as before
+ * add(1)                            | delete(2)  | nothing
+ * update(1,2)                       | update(2,3)| update(1,3)
+ * update(1,2)                       | delete(3)  | delete(3)
+ * update(1,1), a resync             | update(1,2)| update(1,2), not a resync
+ * update(1,1), a resync             | delete(2)  | delete(2)
+ * delete(1)                         | add(2)     | delete(1), add(2)
+ * anything                          | a resync   | as before (listener.c)
+ *
+ * A change of UID comes as delete and add, so no row mixes two objects. Rows
+ * that are missing cannot be: an indexer does not add what it knows.
+ */
+bool kl__notes_merge(kl__notes *notes, kl_event *event, kl__note **unseen)
+{
+    kl__note *last = kl__notes_find(notes, kl_object_key(event->object));
+
+    *unseen = NULL;
+    if (last == NULL || last->event.type == KL_EVENT_DELETE ||
+        event->type == KL_EVENT_ADD) {
+        return false;
+    }
+    if (event->type == KL_EVENT_UPDATE) {
+        merge_update(notes, last, event);
+    } else if (last->event.type == KL_EVENT_ADD) {
+        kl__notes_remove(notes, last);
+        *unseen = last;
+    } else {
+        merge_delete(notes, last, event);
+    }
+    kl__event_clear(event);
+    return true;
+}

@@ -1,0 +1,319 @@
+/*
+ * processor.c - registrations come, wait for room, and go.
+ */
+#include "informer/processor.h"
+
+#include "informer/distribution.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cache/lists.h"
+#include "kubelua/log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* How long the informer waits for a slow handler before it says so, and how
+ * often it repeats that. */
+enum { FIRST_WARNING_MS = 1000, WARNING_MS = 60000, NAME_SIZE = 128 };
+
+kl__processor *kl__processor_new(kl__indexer *indexer, kl__clock *clock,
+                                 int64_t default_resync_ms, const char *name)
+{
+    kl__processor *processor = kl__calloc(1, sizeof(*processor));
+
+    if (processor == NULL) {
+        return NULL;
+    }
+    processor->name = kl__strdup(name);
+    if (processor->name == NULL) {
+        kl__free(processor);
+        return NULL;
+    }
+    processor->indexer = indexer;
+    processor->clock = clock;
+    processor->default_resync_ms = default_resync_ms;
+    processor->warned_ms = -1;
+    atomic_init(&processor->references, 1);
+    kl__mutex_init(&processor->distribute, KL__RANK_DISTRIBUTE);
+    kl__mutex_init(&processor->listeners, KL__RANK_LISTENERS);
+    kl__cond_init(&processor->room);
+    kl__list_init(&processor->registrations);
+    return processor;
+}
+
+void kl__processor_ref(kl__processor *processor)
+{
+    atomic_fetch_add_explicit(&processor->references, 1, memory_order_relaxed);
+}
+
+void kl__processor_unref(kl__processor *processor)
+{
+    if (atomic_fetch_sub_explicit(&processor->references, 1,
+                                  memory_order_acq_rel) > 1) {
+        return;
+    }
+    kl__cond_deinit(&processor->room);
+    kl__mutex_deinit(&processor->listeners);
+    kl__mutex_deinit(&processor->distribute);
+    kl__free(processor->name);
+    kl__free(processor);
+}
+
+void kl__processor_free(kl__processor *processor)
+{
+    if (processor != NULL) {
+        kl__processor_unref(processor);
+    }
+}
+
+static void lock_both(kl__processor *processor)
+{
+    kl__mutex_lock(&processor->distribute);
+    kl__mutex_lock(&processor->listeners);
+}
+
+static void unlock_both(kl__processor *processor)
+{
+    kl__cond_broadcast(&processor->room);
+    kl__mutex_unlock(&processor->listeners);
+    kl__mutex_unlock(&processor->distribute);
+}
+
+static kl_code closed_error(const kl__processor *processor, kl_error *err)
+{
+    return kl_error_set(err, KL_ECLOSED,
+                        "informer %s is stopped: open another one",
+                        processor->name);
+}
+
+/* The name that it asks for, or a number. */
+static kl_code choose_name(kl__processor *processor,
+                           const kl__subscriber *subscriber, char *name,
+                           kl_error *err)
+{
+    const char *wanted =
+        subscriber->options != NULL ? subscriber->options->name : NULL;
+    uint64_t number;
+    bool is_closed;
+
+    kl__mutex_lock(&processor->distribute);
+    is_closed = processor->is_closed;
+    number = ++processor->joined;
+    kl__mutex_unlock(&processor->distribute);
+    if (wanted != NULL) {
+        snprintf(name, NAME_SIZE, "%s", wanted);
+    } else {
+        snprintf(name, NAME_SIZE, "%" PRIu64, number);
+    }
+    return is_closed ? closed_error(processor, err) : KL_OK;
+}
+
+/* As one step: what the cache holds, and being told what changes. */
+static kl_code join_locked(kl__processor *processor,
+                           kl_registration *registration,
+                           kl_object_list *snapshot, bool *is_complete,
+                           kl_error *err)
+{
+    int64_t period = registration->resync_ms;
+
+    if (processor->is_closed) {
+        return closed_error(processor, err);
+    }
+    *is_complete = processor->has_list;
+    if (processor->has_list &&
+        kl__indexer_snapshot(processor->indexer, snapshot) != KL_OK) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a snapshot");
+    }
+    period = period != 0 ? period : processor->default_resync_ms;
+    registration->resync_ms = period > 0 ? period : 0;
+    registration->next_resync_ms = kl__clock_now(processor->clock) + period;
+    kl__mutex_lock(&processor->listeners);
+    kl__list_append(&processor->registrations, &registration->node);
+    kl__mutex_unlock(&processor->listeners);
+    return KL_OK;
+}
+
+kl_registration *kl__processor_add(kl__processor *processor,
+                                   const kl__subscriber *subscriber,
+                                   kl_error *err)
+{
+    kl_registration *registration;
+    kl_object_list snapshot = {0};
+    char name[NAME_SIZE];
+    bool is_complete = false;
+    kl_code code;
+
+    if (kl__check_process(err) != KL_OK ||
+        choose_name(processor, subscriber, name, err) != KL_OK) {
+        return NULL;
+    }
+    registration = kl__registration_new(processor, subscriber, name, err);
+    if (registration == NULL) {
+        return NULL;
+    }
+    kl__mutex_lock(&processor->distribute);
+    code = join_locked(processor, registration, &snapshot, &is_complete, err);
+    kl__mutex_unlock(&processor->distribute);
+    if (code == KL_OK) {
+        /* What changes meanwhile is queued behind the snapshot. */
+        kl__object_list_sort(&snapshot);
+        code =
+            kl__listener_open(&registration->listener, &snapshot, is_complete);
+        if (code != KL_OK) {
+            kl_error_set(err, code, "out of memory for %zu initial objects",
+                         snapshot.count);
+            kl__processor_leave(processor, registration);
+        }
+    }
+    kl_object_list_clear(&snapshot);
+    if (code != KL_OK) {
+        kl__registration_refuse(registration);
+        return NULL;
+    }
+    kl__registration_launch(registration);
+    return registration;
+}
+
+void kl__processor_leave(kl__processor *processor,
+                         kl_registration *registration)
+{
+    lock_both(processor);
+    kl__list_remove(&registration->node);
+    unlock_both(processor);
+}
+
+/* Moves those of the owner (NULL: all) out of the processor. */
+static void take_owned(kl__processor *processor, const void *owner,
+                       kl__list *taken)
+{
+    kl__list *node, *next;
+
+    lock_both(processor);
+    for (node = processor->registrations.next;
+         node != &processor->registrations; node = next) {
+        next = node->next;
+        if (owner == NULL ||
+            KL__CONTAINER(node, kl_registration, node)->owner == owner) {
+            kl__list_remove(node);
+            kl__list_append(taken, node);
+        }
+    }
+    unlock_both(processor);
+}
+
+void kl__processor_remove_owner(kl__processor *processor, void *owner)
+{
+    kl__list taken;
+    kl__list *node;
+
+    kl__list_init(&taken);
+    take_owned(processor, owner, &taken);
+    /* All are told before any is waited for: the slowest decides how long. */
+    for (node = taken.next; node != &taken; node = node->next) {
+        kl__registration_close(KL__CONTAINER(node, kl_registration, node));
+    }
+    while ((node = kl__list_shift(&taken)) != NULL) {
+        kl__registration_finish(KL__CONTAINER(node, kl_registration, node));
+    }
+}
+
+void kl__processor_close(kl__processor *processor)
+{
+    lock_both(processor);
+    processor->is_closed = true;
+    for (kl__list *node = processor->registrations.next;
+         node != &processor->registrations; node = node->next) {
+        kl__registration_close(KL__CONTAINER(node, kl_registration, node));
+    }
+    unlock_both(processor);
+}
+
+void kl__processor_made_room(kl__processor *processor)
+{
+    kl__mutex_lock(&processor->listeners);
+    kl__cond_broadcast(&processor->room);
+    kl__mutex_unlock(&processor->listeners);
+}
+
+/* A registration that merges nothing and is full, or NULL. */
+static kl_registration *find_full_locked(const kl__processor *processor)
+{
+    for (const kl__list *node = processor->registrations.next;
+         node != &processor->registrations; node = node->next) {
+        kl_registration *registration =
+            KL__CONTAINER(node, kl_registration, node);
+
+        if (registration->listener.options.every_change &&
+            kl__listener_is_full(&registration->listener)) {
+            return registration;
+        }
+    }
+    return NULL;
+}
+
+/* When the log is to name whom the informer waits for. */
+static int64_t next_warning(const kl__processor *processor, int64_t since_ms)
+{
+    int64_t first = since_ms + FIRST_WARNING_MS;
+    int64_t again = processor->warned_ms + WARNING_MS;
+
+    return processor->warned_ms >= 0 && again > first ? again : first;
+}
+
+/* Unlocks the mutex while the log runs. */
+static void warn_locked(kl__processor *processor,
+                        const kl_registration *registration)
+{
+    size_t backlog = registration->listener.options.backlog;
+    char name[NAME_SIZE];
+
+    snprintf(name, sizeof(name), "%s", registration->name);
+    processor->warned_ms = kl__clock_now(processor->clock);
+    kl__mutex_unlock(&processor->listeners);
+    kl_log(KL_LOG_WARN,
+           "informer %s waits for handler %s: it wants every change, and %zu "
+           "wait for it; make it faster or let it coalesce",
+           processor->name, name, backlog);
+    kl__mutex_lock(&processor->listeners);
+}
+
+static void wake_waiter(void *arg)
+{
+    kl__processor_made_room(arg);
+}
+
+static kl_code wait_room_locked(kl__processor *processor, kl__cancel *cancel)
+{
+    int64_t since_ms = kl__clock_now(processor->clock);
+    kl_registration *full;
+
+    while (!processor->is_closed && !kl__cancel_fired(cancel)) {
+        full = find_full_locked(processor);
+        if (full == NULL) {
+            return KL_OK;
+        }
+        if (!kl__clock_wait(processor->clock, &processor->room,
+                            &processor->listeners,
+                            next_warning(processor, since_ms)) &&
+            (full = find_full_locked(processor)) != NULL) {
+            warn_locked(processor, full);
+        }
+    }
+    return processor->is_closed ? KL_ECLOSED : KL_ECANCELED;
+}
+
+kl_code kl__processor_wait_room(kl__processor *processor, kl__cancel *cancel)
+{
+    kl__cancel_hook hook = {.wake = wake_waiter, .arg = processor};
+    kl_code code;
+
+    if (!kl__cancel_add(cancel, &hook)) {
+        return KL_ECANCELED;
+    }
+    kl__mutex_lock(&processor->listeners);
+    code = wait_room_locked(processor, cancel);
+    kl__mutex_unlock(&processor->listeners);
+    kl__cancel_remove(cancel, &hook);
+    return code;
+}

@@ -1,0 +1,292 @@
+/*
+ * registration.c - the life of a registration, and the thread that runs its
+ * callbacks. What it waits for is in its listener.
+ */
+#include "informer/registration.h"
+
+#include "informer/distribution.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+/* Whether this thread runs handlers: then it must not wait for another one that
+ * does, as two handlers that remove each other would wait for ever. */
+static _Thread_local bool is_handler_thread;
+
+static void unref(kl_registration *registration)
+{
+    if (atomic_fetch_sub_explicit(&registration->references, 1,
+                                  memory_order_acq_rel) > 1) {
+        return;
+    }
+    kl__listener_deinit(&registration->listener);
+    kl__cond_deinit(&registration->cond);
+    if (registration->queue != NULL) {
+        kl__event_queue_unref(registration->queue);
+    }
+    kl__processor_unref(registration->processor);
+    kl__free(registration->name);
+    kl__free(registration);
+    kl__live_add(KL_LIVE_REGISTRATION, -1);
+}
+
+static void ref(kl_registration *registration)
+{
+    atomic_fetch_add_explicit(&registration->references, 1,
+                              memory_order_relaxed);
+}
+
+static void wake_thread(void *context)
+{
+    kl_registration *registration = context;
+
+    kl__cond_signal(&registration->cond);
+}
+
+static void wake_queue(void *context)
+{
+    kl_registration *registration = context;
+
+    kl__event_queue_add(registration->queue, &registration->ready);
+}
+
+static bool take_event(kl_registration *registration, kl_event *event)
+{
+    bool made_room;
+    bool found = kl__listener_next(&registration->listener, event, &made_room);
+
+    if (made_room && registration->listener.options.every_change) {
+        kl__processor_made_room(registration->processor);
+    }
+    return found;
+}
+
+static void call_handler(const kl_handler *handler, const kl_event *event)
+{
+    switch (event->type) {
+    case KL_EVENT_ADD:
+        if (handler->add != NULL) {
+            handler->add(handler->context, event->object, event->initial);
+        }
+        break;
+    case KL_EVENT_UPDATE:
+        if (handler->update != NULL) {
+            handler->update(handler->context, event->old, event->object);
+        }
+        break;
+    case KL_EVENT_DELETE:
+        if (handler->remove != NULL) {
+            handler->remove(handler->context, event->object, event->unknown);
+        }
+        break;
+    case KL_EVENT_SYNCED:
+        if (handler->synced != NULL) {
+            handler->synced(handler->context);
+        }
+        break;
+    case KL_EVENT_ERROR:
+        if (handler->error != NULL) {
+            handler->error(handler->context, event->error);
+        }
+        break;
+    }
+}
+
+/* Waits until the starter has noted the thread, which a handler may detach.
+ * False: it is not to begin. */
+static bool wait_for_launch(kl_registration *registration)
+{
+    kl__mutex *mutex = &registration->listener.mutex;
+    bool may_begin;
+
+    kl__mutex_lock(mutex);
+    while (!registration->is_launched && !registration->is_refused) {
+        kl__cond_wait(&registration->cond, mutex, -1);
+    }
+    may_begin = registration->is_launched;
+    kl__mutex_unlock(mutex);
+    return may_begin;
+}
+
+/* Touches its registration only, of which it has a reference; no lock is held
+ * while a callback runs. */
+static void *run(void *arg)
+{
+    kl_registration *registration = arg;
+    const kl_handler *handler = &registration->handler;
+    kl_event event;
+
+    is_handler_thread = true;
+    if (wait_for_launch(registration)) {
+        while (
+            kl__listener_wait(&registration->listener, &registration->cond)) {
+            if (take_event(registration, &event)) {
+                call_handler(handler, &event);
+                kl__listener_done(&registration->listener, &event);
+            }
+        }
+        if (handler->drop_context != NULL) {
+            handler->drop_context(handler->context);
+        }
+    }
+    unref(registration);
+    return NULL;
+}
+
+static kl_code start_thread(kl_registration *registration, kl_error *err)
+{
+    kl_code code;
+
+    ref(registration); /* the thread's */
+    code = kl__thread_start(&registration->thread, "kl-handler", run,
+                            registration, err);
+    if (code != KL_OK) {
+        atomic_fetch_sub(&registration->references, 1);
+        return code;
+    }
+    registration->has_thread = true;
+    return KL_OK;
+}
+
+static void init(kl_registration *registration,
+                 const kl__subscriber *subscriber)
+{
+    static const kl_handler_options defaults;
+    const kl_handler_options *options =
+        subscriber->options != NULL ? subscriber->options : &defaults;
+    bool has_handler = subscriber->handler != NULL;
+    kl__listener_options listener = {
+        .backlog = options->backlog != 0 ? options->backlog : KL_BACKLOG,
+        .every_change = options->every_change,
+        .wake = has_handler ? wake_thread : wake_queue,
+        .context = registration};
+
+    kl__listener_init(&registration->listener, &listener);
+    kl__cond_init(&registration->cond);
+    kl__list_init(&registration->node);
+    kl__list_init(&registration->ready.node);
+    atomic_init(&registration->references, 1);
+    registration->owner = subscriber->owner;
+    registration->resync_ms = options->resync_ms;
+    registration->wants_errors = !options->ignores_errors;
+    if (has_handler) {
+        registration->handler = *subscriber->handler;
+        registration->wants_errors &= subscriber->handler->error != NULL;
+    } else {
+        registration->queue = subscriber->queue;
+        registration->ready.tag = subscriber->tag;
+        kl__event_queue_ref(subscriber->queue);
+    }
+}
+
+kl_registration *kl__registration_new(kl__processor *processor,
+                                      const kl__subscriber *subscriber,
+                                      const char *name, kl_error *err)
+{
+    kl_registration *registration = kl__calloc(1, sizeof(*registration));
+    char *copy = kl__strdup(name);
+
+    if (registration == NULL || copy == NULL) {
+        kl__free(registration);
+        kl__free(copy);
+        kl_error_set(err, KL_ENOMEM, "out of memory for a registration");
+        return NULL;
+    }
+    init(registration, subscriber);
+    registration->name = copy;
+    registration->processor = processor;
+    kl__processor_ref(processor);
+    kl__live_add(KL_LIVE_REGISTRATION, 1);
+    if (subscriber->handler != NULL && start_thread(registration, err)) {
+        unref(registration);
+        return NULL;
+    }
+    return registration;
+}
+
+/* Tells the waiting thread what becomes of it. */
+static void decide(kl_registration *registration, bool *decision)
+{
+    kl__mutex_lock(&registration->listener.mutex);
+    *decision = true;
+    kl__cond_signal(&registration->cond);
+    kl__mutex_unlock(&registration->listener.mutex);
+}
+
+void kl__registration_refuse(kl_registration *registration)
+{
+    decide(registration, &registration->is_refused);
+    if (registration->has_thread) {
+        kl__thread_join(&registration->thread);
+    }
+    unref(registration);
+}
+
+void kl__registration_launch(kl_registration *registration)
+{
+    decide(registration, &registration->is_launched);
+}
+
+void kl__registration_close(kl_registration *registration)
+{
+    kl__listener_close(&registration->listener);
+    kl__cond_signal(&registration->cond);
+    if (registration->queue != NULL) {
+        kl__event_queue_forget(registration->queue, &registration->ready);
+    }
+}
+
+void kl__registration_finish(kl_registration *registration)
+{
+    if (registration->has_thread && is_handler_thread) {
+        kl__thread_detach(&registration->thread);
+    } else if (registration->has_thread) {
+        kl__thread_join(&registration->thread);
+    }
+    unref(registration);
+}
+
+void kl_registration_remove(kl_registration *registration)
+{
+    if (registration == NULL || kl__check_process(NULL) != KL_OK) {
+        return; /* in a child of fork() there is nobody to wait for */
+    }
+    kl__processor_leave(registration->processor, registration);
+    kl__registration_close(registration);
+    kl__registration_finish(registration);
+}
+
+bool kl_registration_has_synced(const kl_registration *registration)
+{
+    return kl__sync_tracker_has_synced(&registration->listener.tracker);
+}
+
+size_t kl_registration_backlog(const kl_registration *registration)
+{
+    /* Not const within: it takes the listener's mutex. */
+    return kl__listener_count(&((kl_registration *)registration)->listener);
+}
+
+bool kl_registration_next(kl_registration *registration, kl_event *event)
+{
+    *event = (kl_event){0};
+    if (kl__check_process(NULL) != KL_OK || !take_event(registration, event)) {
+        return false;
+    }
+    ref(registration); /* the event's */
+    return true;
+}
+
+void kl_registration_done(kl_registration *registration, kl_event *event)
+{
+    if (event->type == KL_EVENT_ADD && event->object == NULL) {
+        return; /* none: it was done before, or never filled */
+    }
+    kl__listener_done(&registration->listener, event);
+    unref(registration);
+}
+
+kl__ready *kl__registration_ready(kl_registration *registration)
+{
+    return &registration->ready;
+}
