@@ -38,27 +38,23 @@ kl__text_shape kl__text_measure(const char *json, size_t length)
     size_t depth = 0;
 
     for (const char *at = json; at < end;) {
-        switch (class_of(at++)) {
-        case KL__BYTE_SPACE:
-            shape.spaces++;
-            break;
-        case KL__BYTE_QUOTE:
+        unsigned char class = class_of(at++);
+
+        if (class == KL__BYTE_PLAIN) {
+            continue;
+        }
+        if (class == KL__BYTE_QUOTE) {
             at = string_end(at, end);
-            break;
-        case KL__BYTE_OPEN:
+        } else if (class == KL__BYTE_OPEN) {
             depth++;
-            if (depth > shape.depth) {
-                shape.depth = depth;
-            }
+            shape.depth = depth > shape.depth ? depth : shape.depth;
             if (depth > KL_MAX_DEPTH) {
-                return shape;
+                break;
             }
-            break;
-        case KL__BYTE_CLOSE:
+        } else if (class == KL__BYTE_CLOSE) {
             depth -= depth > 0 ? 1 : 0;
-            break;
-        default:
-            break;
+        } else {
+            shape.spaces++;
         }
     }
     return shape;

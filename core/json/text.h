@@ -32,14 +32,20 @@ static inline const char *kl__string_stop(const char *at, const char *end)
     const uint64_t tops = UINT64_C(0x8080808080808080);
 
     while (end - at >= 8) {
-        uint64_t word, quote, slash;
+        uint64_t word, quote, slash, found;
 
         memcpy(&word, at, 8);
         quote = word ^ (ones * '"');
         slash = word ^ (ones * '\\');
-        /* Some top bit is set if and only if some byte is zero: a match. */
-        if ((((quote - ones) & ~quote) | ((slash - ones) & ~slash)) & tops) {
+        /* A byte that is zero, a match, sets its top bit; so may one above a
+         * match, but none below the lowest. */
+        found = (((quote - ones) & ~quote) | ((slash - ones) & ~slash)) & tops;
+        if (found != 0) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+            return at + __builtin_ctzll(found) / 8;
+#else
             break;
+#endif
         }
         at += 8;
     }
