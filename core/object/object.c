@@ -10,9 +10,9 @@
 #include "json/doc.h"
 #include "object/identity.h"
 
-#include <assert.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Offsets are 32 bits wide: a cache holds hundreds of thousands of objects. */
@@ -274,7 +274,9 @@ void kl_object_close(kl_object *object)
         return; /* the tree goes with the object; the lock may be dead */
     }
     kl__mutex_lock(stripe);
-    assert(object->opens > 0);
+    if (object->opens == 0) {
+        abort(); /* a close without its open: a tree would be freed in use */
+    }
     object->opens--;
     if (object->opens == 0) {
         last = object->tree;

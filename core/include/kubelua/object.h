@@ -26,9 +26,10 @@ typedef struct kl_object_options {
 
 /*
  * Makes an object of one JSON object's text, which is copied (compact, without
- * managedFields). `options` may be NULL. One reference for the caller. NULL:
- * KL_EPARSE (not JSON, not UTF-8, no metadata.name, wrong types, too deep),
- * KL_ENOMEM. Thread-safe.
+ * managedFields); all else stays as it is spelled. `options` may be NULL. One
+ * reference for the caller. NULL: KL_EPARSE (not JSON, not UTF-8, too deep; no
+ * metadata.name, or one with a slash; wrong types, or a member of the identity
+ * twice), KL_ETOO_LARGE (over 2 GB), KL_ENOMEM. Thread-safe.
  */
 KL_API kl_object *kl_object_parse(const char *json, size_t length,
                                   const kl_object_options *options,
@@ -59,8 +60,8 @@ KL_API const char *kl_object_json(const kl_object *object, size_t *length,
 
 /*
  * Parses the text, or shares the tree that somebody else holds open; the root
- * is borrowed until the matching kl_object_close. NULL: KL_ENOMEM. Opens nest;
- * an open object also needs a reference. Thread-safe.
+ * is borrowed until the matching kl_object_close. NULL: KL_ENOMEM, KL_EFORKED.
+ * Opens nest; an open object also needs a reference. Thread-safe.
  */
 KL_API const kl_value *kl_object_open(kl_object *object, kl_error *err);
 
@@ -80,8 +81,9 @@ KL_API int kl_version_compare(const char *a, const char *b);
 /* A label selector: "app=shop,tier!=db,env in (a,b),!gone". */
 typedef struct kl_selector kl_selector;
 
-/* Compiles a selector; NULL text or "" selects everything. The caller owns it.
- * NULL: KL_EINVAL with the position, KL_ENOMEM. Thread-safe. */
+/* Compiles a selector, in the grammar of an API server's ?labelSelector=; NULL
+ * text or "" selects everything. The caller owns it. NULL: KL_EINVAL with the
+ * position, KL_ENOMEM. Thread-safe. */
 KL_API kl_selector *kl_selector_parse(const char *text, kl_error *err);
 /* Frees a selector; NULL is fine. */
 KL_API void kl_selector_free(kl_selector *selector);

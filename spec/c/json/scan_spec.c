@@ -230,6 +230,51 @@ static void an_event_that_is_none_is_refused_where_it_breaks(void **state)
            "object is one object");
 }
 
+/* Frames of a text as one chunk and byte by byte, without what was found where
+ * it breaks, which depends on how much of it has come. */
+static void breaks_the_same_way(kl__scan_mode mode, const char *text)
+{
+    char *whole = frames_of(mode, text, strlen(text), 1);
+    char *bytes = frames_of(mode, text, 1, 1);
+    char *end;
+
+    if ((end = strstr(whole, "; found: ")) != NULL) {
+        *end = '\0';
+    }
+    if ((end = strstr(bytes, "; found: ")) != NULL) {
+        *end = '\0';
+    }
+    assert_string_equal(whole, bytes);
+    kl_free(whole);
+    kl_free(bytes);
+}
+
+static void a_mangled_stream_breaks_the_same_way_however_chunked(void **state)
+{
+    static const char *const streams[] = {
+        "{\"type\":\"A\",\"object\":{\"b\":[[],{\"\\\"\":\"\\\\\"}]}}\n{\"x\":"
+        "1}",
+        "{\"a\":[true,\"]\"],\"items\":[{\"b\":{}},{}],\"c\":-1.5,\"d\":null}"};
+    static const char others[] = "{}[]\",:\\ n1x";
+    char text[100];
+
+    (void)state;
+    for (size_t mode = KL__SCAN_WATCH; mode <= KL__SCAN_LIST; mode++) {
+        size_t length = strlen(streams[mode]);
+
+        for (size_t i = 0; i < length * (sizeof(others) - 1); i++) {
+            strcpy(text, streams[mode]);
+            text[i % length] = others[i / length];
+            breaks_the_same_way((kl__scan_mode)mode, text);
+        }
+        for (size_t i = 0; i < length; i++) {
+            strcpy(text, streams[mode]);
+            memmove(text + i, text + i + 1, length - i);
+            breaks_the_same_way((kl__scan_mode)mode, text);
+        }
+    }
+}
+
 static void a_failure_sticks(void **state)
 {
     kl__scan *scan = kl__scan_new(KL__SCAN_WATCH);
@@ -419,6 +464,7 @@ int main(void)
         cmocka_unit_test(nothing_at_all_ends_a_watch_but_no_list),
         cmocka_unit_test(a_list_that_is_none_is_refused_where_it_breaks),
         cmocka_unit_test(an_event_that_is_none_is_refused_where_it_breaks),
+        cmocka_unit_test(a_mangled_stream_breaks_the_same_way_however_chunked),
         cmocka_unit_test(a_failure_sticks),
         cmocka_unit_test(a_nesting_bomb_fails_at_the_bound),
         cmocka_unit_test(a_frame_without_end_fails_at_the_bound),

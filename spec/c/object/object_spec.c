@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -183,6 +185,38 @@ static void an_identity_told_twice_is_refused(void **state)
             "kind is there twice");
 }
 
+static void a_mangled_text_gives_a_sound_object_or_none(void **state)
+{
+    static const char text[] =
+        "{ \"kind\":\"P\",\"metadata\":{\"name\":\"x\" ,\"managedFields\":"
+        "[{\"a\":\"]\\\\\"}] ,\"uid\":\"u\"},\"n\":[1.5,null,\"\\n\"]}";
+    static const char others[] = "{}[]\",:\\ n1\n\xff";
+    size_t length = sizeof(text) - 1;
+    size_t sound = 0;
+
+    (void)state;
+    for (size_t i = 0; i < length * (sizeof(others) - 1); i++) {
+        char mangled[sizeof(text)];
+        kl_object *object, *again;
+
+        memcpy(mangled, text, sizeof(text));
+        mangled[i % length] = others[i / length];
+        object = kl_object_parse(mangled, length, NULL, NULL);
+        if (object == NULL) {
+            continue;
+        }
+        again = parse(kl_object_json(object, NULL, NULL), NULL);
+        assert_string_equal(kl_object_key(again), kl_object_key(object));
+        assert_string_equal(kl_object_uid(again), kl_object_uid(object));
+        assert_string_equal(kl_object_json(again, NULL, NULL),
+                            kl_object_json(object, NULL, NULL));
+        kl_object_unref(again);
+        kl_object_unref(object);
+        sound++;
+    }
+    assert_in_range(sound, 100, 600);
+}
+
 static void nesting_beyond_the_bound_is_refused(void **state)
 {
     static const char head[] = "{\"metadata\":{\"name\":\"x\"},\"d\":";
@@ -274,6 +308,28 @@ static void threads_open_and_close_at_the_same_time(void **state)
     assert_int_equal(kl_live_count(KL_LIVE_DOC), 0);
 }
 
+static void a_forked_child_is_told_instead_of_waiting_for_ever(void **state)
+{
+    kl_object *object = parse("{\"metadata\":{\"name\":\"x\"}}", NULL);
+    int status = 0;
+    pid_t child;
+
+    (void)state;
+    assert_non_null(kl_object_open(object, NULL));
+    child = fork();
+    if (child == 0) {
+        kl_error err = {0};
+        bool told = kl_object_open(object, &err) == NULL;
+
+        kl_object_close(object);
+        _exit(told && err.code == KL_EFORKED ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    kl_object_close(object);
+    kl_object_unref(object);
+}
+
 static void an_object_takes_little_more_than_its_text(void **state)
 {
     kl_object *object = parse("{\"metadata\":{\"name\":\"x\"}}", NULL);
@@ -340,10 +396,12 @@ int main(void)
         cmocka_unit_test(kind_and_api_version_are_put_in_where_missing),
         cmocka_unit_test(what_is_no_object_is_refused_by_name),
         cmocka_unit_test(an_identity_told_twice_is_refused),
+        cmocka_unit_test(a_mangled_text_gives_a_sound_object_or_none),
         cmocka_unit_test(nesting_beyond_the_bound_is_refused),
         cmocka_unit_test(all_who_open_an_object_share_one_tree),
         cmocka_unit_test(an_object_lives_until_its_last_reference),
         cmocka_unit_test(threads_open_and_close_at_the_same_time),
+        cmocka_unit_test(a_forked_child_is_told_instead_of_waiting_for_ever),
         cmocka_unit_test(an_object_takes_little_more_than_its_text),
         cmocka_unit_test(versions_compare_as_numbers_of_any_length),
         cmocka_unit_test(running_out_of_memory_is_an_error_and_leaks_nothing),
