@@ -25,14 +25,21 @@ KL_API kl_writer *kl_writer_new(void);
 /* Frees it at any moment; NULL is fine. */
 KL_API void kl_writer_free(kl_writer *writer);
 
+/* An object begins; its members follow: kl_writer_name, then the value. */
 KL_API void kl_writer_begin_object(kl_writer *writer);
+/* The object that began last ends. */
 KL_API void kl_writer_end_object(kl_writer *writer);
+/* An array begins; its elements follow. */
 KL_API void kl_writer_begin_array(kl_writer *writer);
+/* The array that began last ends. */
 KL_API void kl_writer_end_array(kl_writer *writer);
-/* A member's name; the member's value must follow. */
+/* A member's name, UTF-8; the member's value must follow. */
 KL_API void kl_writer_name(kl_writer *writer, const char *name, size_t length);
+/* null. */
 KL_API void kl_writer_null(kl_writer *writer);
+/* true or false. */
 KL_API void kl_writer_bool(kl_writer *writer, bool value);
+/* An integer. */
 KL_API void kl_writer_integer(kl_writer *writer, int64_t value);
 /* A double: shortest text that reads back the same; KL_EINVAL if not finite. */
 KL_API void kl_writer_real(kl_writer *writer, double value);
