@@ -59,3 +59,34 @@ void kl__cancel_remove(kl__cancel *cancel, kl__cancel_hook *hook)
     kl__list_remove(&hook->node);
     kl__mutex_unlock(&cancel->mutex);
 }
+
+/* Runs with the mutex of a source (rank CANCEL) held. */
+static void fire_token(void *arg)
+{
+    kl__cancel_fire(arg);
+}
+
+void kl__cancel_either_init(kl__cancel_either *either, kl__cancel *a,
+                            kl__cancel *b)
+{
+    kl__mutex_init(&either->token.mutex, KL__RANK_CANCEL_EITHER);
+    kl__list_init(&either->token.hooks);
+    atomic_init(&either->token.fired, false);
+    either->from[0] = a;
+    either->from[1] = b;
+    for (int i = 0; i < 2; i++) {
+        either->hooks[i].wake = fire_token;
+        either->hooks[i].arg = &either->token;
+        if (!kl__cancel_add(either->from[i], &either->hooks[i])) {
+            kl__cancel_fire(&either->token);
+        }
+    }
+}
+
+void kl__cancel_either_deinit(kl__cancel_either *either)
+{
+    for (int i = 0; i < 2; i++) {
+        kl__cancel_remove(either->from[i], &either->hooks[i]);
+    }
+    kl__cancel_deinit(&either->token);
+}

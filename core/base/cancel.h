@@ -42,4 +42,18 @@ bool kl__cancel_add(kl__cancel *cancel, kl__cancel_hook *hook);
 /* Takes it out; afterwards `wake` neither runs nor will run. */
 void kl__cancel_remove(kl__cancel *cancel, kl__cancel_hook *hook);
 
+/* A token that fires when one of two others does: for a call that both its
+ * caller and the closing of what it works on may end. */
+typedef struct kl__cancel_either {
+    kl__cancel token; /* of rank CANCEL_EITHER; wait with this one */
+    kl__cancel *from[2];
+    kl__cancel_hook hooks[2];
+} kl__cancel_either;
+
+/* `a` and `b` may be NULL, and live until deinit. */
+void kl__cancel_either_init(kl__cancel_either *either, kl__cancel *a,
+                            kl__cancel *b);
+/* Once nothing waits with its token. */
+void kl__cancel_either_deinit(kl__cancel_either *either);
+
 #endif

@@ -15,6 +15,7 @@
 typedef enum kl__rank {
     KL__RANK_LIFECYCLE = 10,
     KL__RANK_CANCEL = 15, /* wakes waiters: their mutexes rank higher */
+    KL__RANK_CANCEL_EITHER = 16, /* a token that one of two others fires */
     KL__RANK_DISTRIBUTE = 20,
     KL__RANK_FIFO = 30,
     KL__RANK_INDEXER = 40,
