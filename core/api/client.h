@@ -7,37 +7,47 @@
 
 #include "base/buf.h"
 #include "base/cancel.h"
-
 #include "http/transport.h"
 #include "kubelua/client.h"
+
+typedef struct kl__discovery kl__discovery;
 
 /*
  * Opens a stream with the client's credentials and user agent and waits for the
  * response's head; a 401 refreshes what can be refreshed and tries once more.
- * Any HTTP status is KL_OK. The stream is the caller's. `request` needs
- * method, target, headers, body, window, fresh_connection; the rest is filled
- * in. Errors as kl__stream_response, and KL_ECONFIG.
+ * Any HTTP status is KL_OK. The stream is the caller's; NULL unless KL_OK.
+ * `request` needs method, target, headers, body, window, fresh_connection; the
+ * rest is filled in. `deadline_ms` is on the real clock (< 0: none); running a
+ * credential plugin does not look at it, but `cancel` and closing the client
+ * end that too. Errors as kl__stream_response, KL_ECONFIG, KL_ECLOSED.
  */
 kl_code kl__client_open(kl_client *client, const kl__request *request,
                         int64_t deadline_ms, kl__cancel *cancel,
                         kl__stream **stream, kl__response *response,
                         kl_error *err);
 
-/* Reads the rest of a body into `body`, at most `limit` bytes: KL_ETOO_LARGE
- * beyond. Errors as kl__stream_read. */
+/* Appends the rest of a body to `body`, until that is `limit` bytes long:
+ * KL_ETOO_LARGE beyond. Errors as kl__stream_read; what came in before one is
+ * in `body`. */
 kl_code kl__client_read_all(kl__stream *stream, size_t limit,
                             int64_t deadline_ms, kl__cancel *cancel,
                             kl__buf *body, kl_error *err);
 
 /*
- * The slot of the layer above: whatever shares informers. `make` runs at most
- * once a client, under its mutex (rank CLIENT), and returns NULL when out of
- * memory; `drop` runs when the client is freed. Returns the slot's content.
+ * The slot of the layer above: whatever shares informers. `make` runs under the
+ * client's mutex (rank CLIENT) until it has succeeded once, and returns NULL
+ * when out of memory; `drop` runs when the last reference to the client goes,
+ * on that thread, with no mutex held. The content must not hold a reference to
+ * the client for longer than something else needs it: that would be a cycle.
+ * Returns the slot's content. Thread-safe.
  */
 void *kl__client_slot(kl_client *client, void *(*make)(void),
                       void (*drop)(void *content));
 
-/* Fires when the client is closed: hang hooks into it. */
+/* Fires when the client is closed: hang hooks into it. Borrowed. */
 kl__cancel *kl__client_closed(kl_client *client);
+
+/* What it knows of the server's resources (discovery.h); borrowed. */
+kl__discovery *kl__client_discovery(kl_client *client);
 
 #endif

@@ -5,15 +5,22 @@
 #ifndef KL_API_DISCOVERY_H
 #define KL_API_DISCOVERY_H
 
+#include "api/client.h"
 #include "base/cancel.h"
-#include "kubelua/client.h"
 #include "object/resource.h"
+
+/* A client's own, made and freed with it. NULL: out of memory. */
+kl__discovery *kl__discovery_new(kl_client *client);
+void kl__discovery_free(kl__discovery *discovery); /* NULL is fine */
 
 /*
  * Resolves "po", "Pod", "pods", "deployments.apps", "apps/v1/Deployment",
  * "deployments.v1.apps", ... as kubectl does. `resource` is the caller's:
- * kl__resource_clear. KL_EUNKNOWN_KIND names the nearest ones; otherwise as
- * kl__client_open. Asks the network unless cached. Thread-safe.
+ * kl__resource_clear. KL_EUNKNOWN_KIND names the nearest ones, KL_ENOT_ALLOWED
+ * is a resource that cannot be listed and watched; otherwise as
+ * kl__client_open. A name in the cache costs no request; for any other the
+ * server is asked again, once for all who wait for it, and at most once a
+ * second. Thread-safe.
  */
 kl_code kl__discovery_resolve(kl_client *client, const char *name,
                               kl__resource *resource, kl__cancel *cancel,
@@ -22,5 +29,10 @@ kl_code kl__discovery_resolve(kl_client *client, const char *name,
 /* The same from the cache alone: false if the name is not in it. */
 bool kl__discovery_cached(kl_client *client, const char *name,
                           kl__resource *resource);
+
+/* Makes the next kl__discovery_resolve ask the server, whatever is cached,
+ * unless it was asked within the last second: a resource of the cache turned
+ * out to be gone. Thread-safe. */
+void kl__discovery_expire(kl_client *client);
 
 #endif

@@ -1,0 +1,152 @@
+/*
+ * catalogue.c - holds the resources of a server in one block of texts and one
+ * of entries. See catalogue.h; names are matched in catalogue_find.c.
+ */
+#include "api/catalogue.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <string.h>
+
+/* A server with more is not believed; clusters have some thousand. */
+enum { MAX_ENTRIES = 200000, FIRST_ENTRIES = 128 };
+
+kl__catalogue *kl__catalogue_new(void)
+{
+    kl__catalogue *catalogue = kl__calloc(1, sizeof(*catalogue));
+
+    if (catalogue != NULL) {
+        atomic_init(&catalogue->refs, 1);
+    }
+    return catalogue;
+}
+
+kl__catalogue *kl__catalogue_ref(kl__catalogue *catalogue)
+{
+    atomic_fetch_add_explicit(&catalogue->refs, 1, memory_order_relaxed);
+    return catalogue;
+}
+
+void kl__catalogue_unref(kl__catalogue *catalogue)
+{
+    if (catalogue != NULL &&
+        atomic_fetch_sub_explicit(&catalogue->refs, 1, memory_order_acq_rel) ==
+            1) {
+        kl__buf_deinit(&catalogue->texts);
+        kl__buf_deinit(&catalogue->unreachable);
+        kl__free(catalogue->entries);
+        kl__free(catalogue);
+    }
+}
+
+const char *kl__catalogue_text(const kl__catalogue *catalogue, kl__text_at at)
+{
+    return catalogue->texts.bytes + at;
+}
+
+/* Failing sticks to `texts`. */
+static kl__text_at put_text(kl__catalogue *catalogue, const char *text)
+{
+    size_t at = catalogue->texts.length;
+
+    text = text != NULL ? text : "";
+    kl__buf_append(&catalogue->texts, text, strlen(text) + 1);
+    if (catalogue->texts.length > UINT32_MAX) {
+        catalogue->texts.failed = true;
+    }
+    return (kl__text_at)at;
+}
+
+static kl_code no_memory(kl_error *err)
+{
+    return kl_error_set(err, KL_ENOMEM, "out of memory for discovery");
+}
+
+static kl_code make_room(kl__catalogue *catalogue, kl_error *err)
+{
+    size_t capacity =
+        catalogue->capacity != 0 ? catalogue->capacity * 2 : FIRST_ENTRIES;
+    kl__entry *entries;
+
+    if (catalogue->count < catalogue->capacity) {
+        return KL_OK;
+    }
+    if (catalogue->count >= MAX_ENTRIES) {
+        return kl_error_set(err, KL_ETOO_LARGE,
+                            "the server claims to serve more than %d "
+                            "resources",
+                            MAX_ENTRIES);
+    }
+    entries = kl__realloc(catalogue->entries, capacity * sizeof(*entries));
+    if (entries == NULL) {
+        return no_memory(err);
+    }
+    catalogue->entries = entries;
+    catalogue->capacity = capacity;
+    return KL_OK;
+}
+
+kl_code kl__catalogue_add(kl__catalogue *catalogue, const kl__listing *listing,
+                          kl_error *err)
+{
+    kl_code code = make_room(catalogue, err);
+    kl__entry *entry;
+
+    if (code != KL_OK) {
+        return code;
+    }
+    entry = &catalogue->entries[catalogue->count];
+    *entry = (kl__entry){.group = put_text(catalogue, listing->group),
+                         .version = put_text(catalogue, listing->version),
+                         .plural = put_text(catalogue, listing->plural),
+                         .singular = put_text(catalogue, listing->singular),
+                         .kind = put_text(catalogue, listing->kind),
+                         .namespaced = listing->namespaced,
+                         .watchable = listing->watchable,
+                         .stale = listing->stale};
+    entry->short_names = (kl__text_at)catalogue->texts.length;
+    if (catalogue->texts.failed) {
+        return no_memory(err);
+    }
+    catalogue->count++;
+    return KL_OK;
+}
+
+kl_code kl__catalogue_add_short(kl__catalogue *catalogue, const char *name,
+                                kl_error *err)
+{
+    put_text(catalogue, name);
+    if (catalogue->texts.failed) {
+        return no_memory(err);
+    }
+    catalogue->entries[catalogue->count - 1].short_count++;
+    return KL_OK;
+}
+
+kl_code kl__catalogue_add_unreachable(kl__catalogue *catalogue,
+                                      const char *group, const char *version,
+                                      kl_error *err)
+{
+    kl__buf_printf(&catalogue->unreachable, "%s%s%s%s",
+                   catalogue->unreachable.length != 0 ? ", " : "", group,
+                   group[0] != '\0' ? "/" : "", version);
+    return catalogue->unreachable.failed ? no_memory(err) : KL_OK;
+}
+
+bool kl__catalogue_resource(const kl__catalogue *catalogue,
+                            const kl__entry *entry, kl__resource *resource)
+{
+    *resource = (kl__resource){
+        .group = kl__strdup(kl__catalogue_text(catalogue, entry->group)),
+        .version = kl__strdup(kl__catalogue_text(catalogue, entry->version)),
+        .plural = kl__strdup(kl__catalogue_text(catalogue, entry->plural)),
+        .kind = kl__strdup(kl__catalogue_text(catalogue, entry->kind)),
+        .namespaced = entry->namespaced};
+    if (resource->group == NULL || resource->version == NULL ||
+        resource->plural == NULL || resource->kind == NULL) {
+        kl__resource_clear(resource);
+        return false;
+    }
+    return true;
+}

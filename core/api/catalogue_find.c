@@ -1,0 +1,222 @@
+/*
+ * catalogue_find.c - reads a name as kubectl does, and a little more leniently:
+ * "po", "Pod", "deployments.apps", "deployments.v1.apps", "v1/Pod",
+ * "apps/v1/Deployment". See catalogue.h.
+ */
+#include "api/catalogue.h"
+
+#include <string.h>
+
+typedef struct span {
+    const char *at;
+    size_t length;
+} span;
+
+/* One way to read a name. */
+typedef struct reading {
+    span word;    /* plural, singular, kind or short name */
+    span group;   /* at NULL: any */
+    span version; /* at NULL: any */
+    bool group_may_be_prefix;
+} reading;
+
+enum { MAX_READINGS = 3 };
+
+/* By hand, as strcasecmp() follows the host's locale. */
+static char lower(char byte)
+{
+    return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
+}
+
+/* Whether `text` begins with the span, whatever the case of letters. */
+static bool begins(const char *text, span with)
+{
+    for (size_t i = 0; i < with.length; i++) {
+        if (text[i] == '\0' || lower(text[i]) != lower(with.at[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool equals(const char *text, span other)
+{
+    return begins(text, other) && text[other.length] == '\0';
+}
+
+static span span_of(const char *at)
+{
+    return (span){at, strlen(at)};
+}
+
+/* "group/version/word", "v1/word" of the core group, "group/word". */
+static int read_slashes(const char *name, const char *slash, reading *out)
+{
+    const char *second = strchr(slash + 1, '/');
+    span first = {name, (size_t)(slash - name)};
+
+    if (second != NULL && strchr(second + 1, '/') != NULL) {
+        return 0;
+    }
+    if (second != NULL) {
+        *out = (reading){.word = span_of(second + 1),
+                         .group = first,
+                         .version = {slash + 1, (size_t)(second - slash - 1)}};
+    } else if (equals("v1", first)) {
+        *out = (reading){
+            .word = span_of(slash + 1), .group = {"", 0}, .version = first};
+    } else {
+        *out = (reading){.word = span_of(slash + 1), .group = first};
+    }
+    return 1;
+}
+
+/* "word.version.group", "word.group", "word.version" of the core group; all
+ * that it may be, in kubectl's order. */
+static int read_dots(const char *name, const char *dot, reading *out)
+{
+    const char *second = strchr(dot + 1, '.');
+    span word = {name, (size_t)(dot - name)};
+    int count = 0;
+
+    if (second != NULL) {
+        out[count++] =
+            (reading){.word = word,
+                      .version = {dot + 1, (size_t)(second - dot - 1)},
+                      .group = span_of(second + 1)};
+    }
+    out[count++] = (reading){
+        .word = word, .group = span_of(dot + 1), .group_may_be_prefix = true};
+    if (second == NULL) {
+        out[count++] = (reading){
+            .word = word, .version = span_of(dot + 1), .group = {"", 0}};
+    }
+    return count;
+}
+
+/* All readings of a name, the likelier ones first; how many. */
+static int read_name(const char *name, reading out[MAX_READINGS])
+{
+    const char *slash = strchr(name, '/');
+    const char *dot = strchr(name, '.');
+
+    if (slash != NULL) {
+        return read_slashes(name, slash, out);
+    }
+    if (dot != NULL) {
+        return read_dots(name, dot, out);
+    }
+    out[0] = (reading){.word = span_of(name)};
+    return 1;
+}
+
+const char *kl__resource_word(const char *name, size_t *length)
+{
+    reading readings[MAX_READINGS];
+
+    if (read_name(name, readings) == 0) {
+        *length = strlen(name);
+        return name;
+    }
+    *length = readings[0].word.length;
+    return readings[0].word.at;
+}
+
+/* What a pass over the entries looks at. */
+typedef struct pass {
+    bool short_names; /* else plural, singular and kind */
+    bool by_prefix;   /* of the group */
+    bool stale;
+} pass;
+
+static bool has_short_name(const kl__catalogue *catalogue,
+                           const kl__entry *entry, span word)
+{
+    const char *name = kl__catalogue_text(catalogue, entry->short_names);
+
+    for (uint32_t i = 0; i < entry->short_count; i++) {
+        if (equals(name, word)) {
+            return true;
+        }
+        name += strlen(name) + 1;
+    }
+    return false;
+}
+
+static bool is_named(const kl__catalogue *catalogue, const kl__entry *entry,
+                     span word)
+{
+    return equals(kl__catalogue_text(catalogue, entry->plural), word) ||
+           equals(kl__catalogue_text(catalogue, entry->singular), word) ||
+           equals(kl__catalogue_text(catalogue, entry->kind), word);
+}
+
+static bool matches(const kl__catalogue *catalogue, const kl__entry *entry,
+                    const reading *wanted, pass how)
+{
+    const char *group = kl__catalogue_text(catalogue, entry->group);
+    const char *version = kl__catalogue_text(catalogue, entry->version);
+
+    if (entry->stale != how.stale ||
+        (wanted->version.at != NULL && !equals(version, wanted->version)) ||
+        (wanted->group.at != NULL && !how.by_prefix &&
+         !equals(group, wanted->group)) ||
+        (wanted->group.at != NULL && how.by_prefix &&
+         !begins(group, wanted->group))) {
+        return false;
+    }
+    return how.short_names ? has_short_name(catalogue, entry, wanted->word)
+                           : is_named(catalogue, entry, wanted->word);
+}
+
+/* The first match, but one that can be watched before one that cannot. */
+static const kl__entry *run_pass(const kl__catalogue *catalogue,
+                                 const reading *wanted, pass how)
+{
+    const kl__entry *found = NULL;
+
+    for (size_t i = 0; i < catalogue->count; i++) {
+        const kl__entry *entry = &catalogue->entries[i];
+
+        if (matches(catalogue, entry, wanted, how)) {
+            if (entry->watchable) {
+                return entry;
+            }
+            found = found != NULL ? found : entry;
+        }
+    }
+    return found;
+}
+
+/* A full name before a short one, an exact group before a prefix of one, what
+ * the server is sure of before what it is not: in this order. */
+static const kl__entry *find_reading(const kl__catalogue *catalogue,
+                                     const reading *wanted)
+{
+    int groups = wanted->group_may_be_prefix ? 2 : 1;
+    const kl__entry *found = NULL;
+
+    for (int i = 0; found == NULL && i < groups * 4; i++) {
+        pass how = {.by_prefix = i / 4 == 1,
+                    .short_names = i / 2 % 2 == 1,
+                    .stale = i % 2 == 1};
+
+        found = run_pass(catalogue, wanted, how);
+    }
+    return found;
+}
+
+const kl__entry *kl__catalogue_find(const kl__catalogue *catalogue,
+                                    const char *name)
+{
+    reading readings[MAX_READINGS];
+    int count = read_name(name, readings);
+    const kl__entry *found = NULL;
+
+    for (int i = 0; found == NULL && i < count; i++) {
+        if (readings[i].word.length != 0) {
+            found = find_reading(catalogue, &readings[i]);
+        }
+    }
+    return found;
+}

@@ -1,0 +1,174 @@
+/*
+ * catalogue_nearest.c - what somebody may have meant by a name that the server
+ * does not know, by edit distance. See catalogue.h.
+ */
+#include "api/catalogue.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Names of resources are DNS labels: at most 63 bytes. */
+enum { MAX_WORD = 63, NEAREST = 3 };
+
+typedef struct candidate {
+    const kl__entry *entry;
+    unsigned distance;
+} candidate;
+
+static char lower(char byte)
+{
+    return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
+}
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* How many letters to insert, drop, replace or swap with the next to make `a`
+ * of `b` (optimal string alignment), whatever their case. */
+static unsigned distance_of(const char *a, size_t a_length, const char *b)
+{
+    unsigned rows[3][MAX_WORD + 1];
+    size_t b_length = strlen(b);
+
+    if (a_length > MAX_WORD || b_length > MAX_WORD) {
+        return UINT32_MAX;
+    }
+    for (unsigned j = 0; j <= b_length; j++) {
+        rows[0][j] = j;
+    }
+    for (size_t i = 1; i <= a_length; i++) {
+        unsigned *row = rows[i % 3];
+        const unsigned *above = rows[(i + 2) % 3];
+        const unsigned *higher = rows[(i + 1) % 3];
+
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= b_length; j++) {
+            char x = lower(a[i - 1]), y = lower(b[j - 1]);
+
+            row[j] =
+                least(least(row[j - 1], above[j]) + 1, above[j - 1] + (x != y));
+            if (i > 1 && j > 1 && x == lower(b[j - 2]) &&
+                lower(a[i - 2]) == y) {
+                row[j] = least(row[j], higher[j - 2] + 1);
+            }
+        }
+    }
+    return rows[a_length % 3][b_length];
+}
+
+static unsigned nearest_name(const kl__catalogue *catalogue,
+                             const kl__entry *entry, const char *word,
+                             size_t length)
+{
+    unsigned plural =
+        distance_of(word, length, kl__catalogue_text(catalogue, entry->plural));
+    unsigned kind =
+        distance_of(word, length, kl__catalogue_text(catalogue, entry->kind));
+
+    return least(plural, kind);
+}
+
+/* Whether a candidate of the same group and name is there already: another
+ * version of the same. */
+static bool is_listed(const kl__catalogue *catalogue, const candidate *best,
+                      size_t count, const kl__entry *entry)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(kl__catalogue_text(catalogue, best[i].entry->plural),
+                   kl__catalogue_text(catalogue, entry->plural)) == 0 &&
+            strcmp(kl__catalogue_text(catalogue, best[i].entry->group),
+                   kl__catalogue_text(catalogue, entry->group)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The nearest, best first; how many. */
+static size_t find_nearest(const kl__catalogue *catalogue, const char *name,
+                           candidate best[NEAREST])
+{
+    size_t length, count = 0;
+    const char *word = kl__resource_word(name, &length);
+    unsigned bound = length < 4 ? 1 : least(2 + (unsigned)(length / 8), 4);
+
+    for (size_t i = 0; i < catalogue->count; i++) {
+        const kl__entry *entry = &catalogue->entries[i];
+        unsigned distance = nearest_name(catalogue, entry, word, length);
+        size_t at = count;
+
+        if (!entry->watchable || distance > bound ||
+            is_listed(catalogue, best, count, entry)) {
+            continue;
+        }
+        while (at > 0 && best[at - 1].distance > distance) {
+            at--;
+        }
+        if (at < NEAREST) {
+            count = count < NEAREST ? count + 1 : NEAREST;
+            memmove(&best[at + 1], &best[at], (count - at - 1) * sizeof(*best));
+            best[at] = (candidate){entry, distance};
+        }
+    }
+    return count;
+}
+
+/* ": did you mean A, B or C?" */
+static void put_nearest(const kl__catalogue *catalogue, const char *name,
+                        kl__buf *out)
+{
+    candidate best[NEAREST];
+    size_t count = find_nearest(catalogue, name, best);
+
+    for (size_t i = 0; i < count; i++) {
+        const char *group = kl__catalogue_text(catalogue, best[i].entry->group);
+        const char *joint = i == 0           ? "; did you mean "
+                            : i + 1 == count ? " or "
+                                             : ", ";
+
+        kl__buf_printf(out, "%s%s%s%s", joint,
+                       kl__catalogue_text(catalogue, best[i].entry->plural),
+                       group[0] != '\0' ? "." : "", group);
+    }
+    if (count != 0) {
+        kl__buf_putc(out, '?');
+    }
+}
+
+kl_code kl__catalogue_unknown(const kl__catalogue *catalogue, const char *name,
+                              kl_error *err)
+{
+    kl__buf nearest = {0};
+    size_t length;
+    kl_code code;
+
+    kl__resource_word(name, &length);
+    if (length == 0 || length > MAX_WORD) {
+        return kl_error_set(err, KL_EUNKNOWN_KIND,
+                            "\"%.100s\" names no resource; write it as "
+                            "\"pods\", \"deployments.apps\" or "
+                            "\"apps/v1/Deployment\"",
+                            name);
+    }
+    put_nearest(catalogue, name, &nearest);
+    if (nearest.failed) {
+        kl__buf_deinit(&nearest);
+        return kl_error_set(err, KL_ENOMEM, "out of memory for discovery");
+    }
+    code = kl_error_set(
+        err, KL_EUNKNOWN_KIND,
+        "the server serves no resource \"%.200s\"%s%s%.300s%s", name,
+        nearest.length != 0
+            ? nearest.bytes
+            : "; if it is a custom one, its CustomResourceDefinition is not "
+              "installed yet",
+        catalogue->unreachable.length != 0 ? "; it could not tell about " : "",
+        catalogue->unreachable.length != 0 ? catalogue->unreachable.bytes : "",
+        catalogue->unreachable.length != 0
+            ? ", whose API server does not answer: kubectl get apiservices"
+            : "");
+    kl__buf_deinit(&nearest);
+    return code;
+}

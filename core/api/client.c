@@ -1,0 +1,332 @@
+/*
+ * client.c - a client's life, and one request with its credentials: the door
+ * through which everything of the layers above goes out.
+ */
+#include "api/client.h"
+
+#include "api/discovery.h"
+#include "api/user_agent.h"
+#include "api/warnings.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "config/credentials.h"
+#include "kubelua/sim.h"
+
+#include <string.h>
+
+enum { READ_SIZE = 16 * 1024 };
+
+/*
+ * Who holds whom: informers, list_watches and callers hold a client; a client
+ * holds its transport, its config and the slot of the layer above, which holds
+ * no client by itself. So the last reference is dropped by whoever needed the
+ * client last, and there is no cycle.
+ */
+struct kl_client {
+    atomic_int refs;         /* acquire-release: the last one frees */
+    kl_config *config;       /* NULL: a simulator's transport, no credentials */
+    kl_transport *transport; /* this client's alone: closing closes it */
+    char *user_agent;
+    kl__discovery *discovery;
+    kl__warnings *warnings;
+    kl__cancel closed;
+
+    kl__mutex mutex; /* rank CLIENT; guards the two below */
+    void *slot;
+    void (*drop_slot)(void *content);
+};
+
+/* Frees what a client holds, in reverse order of its making. */
+static void destroy(kl_client *client)
+{
+    if (client->slot != NULL) {
+        client->drop_slot(client->slot);
+    }
+    kl__warnings_free(client->warnings);
+    kl__discovery_free(client->discovery);
+    kl__free(client->user_agent);
+    kl_transport_unref(client->transport);
+    kl_config_unref(client->config);
+    kl__mutex_deinit(&client->mutex);
+    kl__cancel_deinit(&client->closed);
+    kl__free(client);
+    kl__live_add(KL_LIVE_CLIENT, -1);
+}
+
+static kl_code check_options(const kl_client_options *options, kl_error *err)
+{
+    if (options == NULL ||
+        (options->config == NULL && options->transport == NULL)) {
+        return kl_error_set(err, KL_EINVAL,
+                            "a client needs a config, or the transport of a "
+                            "simulator");
+    }
+    if (options->user_agent != NULL &&
+        !kl__is_header_text(options->user_agent)) {
+        return kl_error_set(err, KL_EINVAL,
+                            "a user agent is one line of printable ASCII");
+    }
+    return kl__check_process(err);
+}
+
+/* Everything of a client that can fail. */
+static kl_code fill(kl_client *client, const kl_client_options *options,
+                    kl_error *err)
+{
+    if (options->config != NULL) {
+        client->config = kl_config_ref(options->config);
+    }
+    client->transport = options->transport != NULL
+                            ? kl__transport_ref(options->transport)
+                            : kl__curl_transport_new(err);
+    if (client->transport == NULL) {
+        return err->code;
+    }
+    client->user_agent = options->user_agent != NULL
+                             ? kl__strdup(options->user_agent)
+                             : kl__user_agent();
+    client->discovery = kl__discovery_new(client);
+    client->warnings = kl__warnings_new();
+    if (client->user_agent == NULL || client->discovery == NULL ||
+        client->warnings == NULL) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a client");
+    }
+    return KL_OK;
+}
+
+kl_client *kl_client_new(const kl_client_options *options, kl_error *err)
+{
+    kl_error local;
+    kl_client *client;
+
+    err = err != NULL ? err : &local;
+    if (check_options(options, err) != KL_OK) {
+        return NULL;
+    }
+    client = kl__calloc(1, sizeof(*client));
+    if (client == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory for a client");
+        return NULL;
+    }
+    kl__live_add(KL_LIVE_CLIENT, 1);
+    atomic_init(&client->refs, 1);
+    kl__cancel_init(&client->closed);
+    kl__mutex_init(&client->mutex, KL__RANK_CLIENT);
+    if (fill(client, options, err) != KL_OK) {
+        destroy(client);
+        return NULL;
+    }
+    return client;
+}
+
+kl_client *kl_client_ref(kl_client *client)
+{
+    atomic_fetch_add_explicit(&client->refs, 1, memory_order_relaxed);
+    return client;
+}
+
+void kl_client_unref(kl_client *client)
+{
+    if (client == NULL || atomic_fetch_sub_explicit(
+                              &client->refs, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    /* In a child of fork() the threads to join do not exist: leave it all. */
+    if (kl__check_process(NULL) == KL_OK) {
+        destroy(client);
+    }
+}
+
+const char *kl_client_namespace(const kl_client *client)
+{
+    return client->config != NULL ? kl_config_namespace(client->config)
+                                  : "default";
+}
+
+void kl_client_close(kl_client *client)
+{
+    if (kl__check_process(NULL) != KL_OK) {
+        return;
+    }
+    /* 1. No request begins any more. 2. Those that began are ended. */
+    kl__cancel_fire(&client->closed);
+    kl__transport_close(client->transport);
+}
+
+kl__cancel *kl__client_closed(kl_client *client)
+{
+    return &client->closed;
+}
+
+kl__discovery *kl__client_discovery(kl_client *client)
+{
+    return client->discovery;
+}
+
+void *kl__client_slot(kl_client *client, void *(*make)(void),
+                      void (*drop)(void *content))
+{
+    void *slot;
+
+    kl__mutex_lock(&client->mutex);
+    if (client->slot == NULL) {
+        client->slot = make();
+        client->drop_slot = drop;
+    }
+    slot = client->slot;
+    kl__mutex_unlock(&client->mutex);
+    return slot;
+}
+
+/* A request on its way out, with what its tries share. */
+typedef struct outgoing {
+    kl_client *client;
+    const kl__request *request;
+    int64_t deadline_ms;
+    kl__cancel *cancel;
+    kl__header *headers; /* room for the request's and all others */
+} outgoing;
+
+/* Sends it once, as whom `credentials` say. */
+static kl_code send_as(const outgoing *out, const kl__credentials *credentials,
+                       kl__stream **stream, kl__response *response,
+                       kl_error *err)
+{
+    kl_client *client = out->client;
+    kl__request request = *out->request;
+    size_t count = request.header_count;
+    kl_code code;
+
+    if (count != 0) {
+        memcpy(out->headers, request.headers, count * sizeof(kl__header));
+    }
+    out->headers[count++] = (kl__header){"User-Agent", client->user_agent};
+    for (size_t i = 0; i < credentials->header_count; i++) {
+        out->headers[count++] = credentials->headers[i];
+    }
+    request.headers = out->headers;
+    request.header_count = count;
+    request.base_url =
+        client->config != NULL ? kl_config_server(client->config) : "";
+    request.tls = credentials->tls;
+    request.proxy_url = credentials->proxy_url;
+    *stream = kl__transport_open(client->transport, &request, err);
+    if (*stream == NULL) {
+        return err->code;
+    }
+    code = kl__stream_response(*stream, response, out->deadline_ms, out->cancel,
+                               err);
+    if (code != KL_OK) {
+        kl__stream_close(*stream);
+        *stream = NULL;
+    }
+    return code;
+}
+
+/* One try; `again`: it was a 401, and another try may differ. */
+static kl_code try_once(const outgoing *out, kl__stream **stream,
+                        kl__response *response, bool *again, kl_error *err)
+{
+    kl_client *client = out->client;
+    kl__credentials credentials = {0};
+    kl_code code = KL_OK;
+
+    *again = false;
+    if (client->config != NULL) {
+        code = kl__config_credentials(client->config, &credentials, out->cancel,
+                                      err);
+    }
+    if (code == KL_OK) {
+        code = send_as(out, &credentials, stream, response, err);
+    }
+    if (code == KL_OK && response->status == 401 && client->config != NULL) {
+        *again = kl__config_rejected(client->config, credentials.generation);
+    }
+    if (client->config != NULL) {
+        kl__credentials_clear(&credentials);
+    }
+    return code;
+}
+
+static kl_code send_out(const outgoing *out, kl__stream **stream,
+                        kl__response *response, kl_error *err)
+{
+    bool again;
+    kl_code code = try_once(out, stream, response, &again, err);
+
+    if (code == KL_OK && again) {
+        kl__stream_close(*stream);
+        *stream = NULL;
+        code = try_once(out, stream, response, &again, err);
+    }
+    return code;
+}
+
+kl_code kl__client_open(kl_client *client, const kl__request *request,
+                        int64_t deadline_ms, kl__cancel *cancel,
+                        kl__stream **stream, kl__response *response,
+                        kl_error *err)
+{
+    outgoing out = {client, request, deadline_ms, NULL, NULL};
+    kl__cancel_either either;
+    kl_error local;
+    kl_code code;
+
+    *stream = NULL;
+    err = err != NULL ? err : &local;
+    if (kl__cancel_fired(&client->closed)) {
+        return kl_error_set(err, KL_ECLOSED, "the client is closed");
+    }
+    out.headers =
+        kl__calloc(request->header_count + KL__MAX_CREDENTIAL_HEADERS + 1,
+                   sizeof(kl__header));
+    if (out.headers == NULL) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a request");
+    }
+    kl__cancel_either_init(&either, cancel, &client->closed);
+    out.cancel = &either.token;
+    code = send_out(&out, stream, response, err);
+    kl__cancel_either_deinit(&either);
+    kl__free(out.headers);
+    if (code == KL_ECANCELED && !kl__cancel_fired(cancel)) {
+        return kl_error_set(err, KL_ECLOSED, "the client is closed");
+    }
+    if (code == KL_OK) {
+        kl__warnings_note(client->warnings, response->warning);
+    }
+    return code;
+}
+
+kl_code kl__client_read_all(kl__stream *stream, size_t limit,
+                            int64_t deadline_ms, kl__cancel *cancel,
+                            kl__buf *body, kl_error *err)
+{
+    size_t length = 1;
+
+    while (length != 0) {
+        size_t room = limit - body->length < READ_SIZE
+                          ? limit - body->length + 1 /* one more: too large */
+                          : READ_SIZE;
+        char *end = kl__buf_reserve(body, room);
+        kl_code code;
+
+        if (end == NULL) {
+            return kl_error_set(err, KL_ENOMEM, "out of memory for a body");
+        }
+        code = kl__stream_read(stream, end, room, &length, deadline_ms, cancel,
+                               err);
+        if (code != KL_OK) {
+            return code;
+        }
+        body->length += length;
+        body->bytes[body->length] = '\0';
+        if (body->length > limit) {
+            body->length = limit;
+            body->bytes[limit] = '\0';
+            return kl_error_set(err, KL_ETOO_LARGE,
+                                "the answer is larger than %zu bytes", limit);
+        }
+    }
+    return KL_OK;
+}

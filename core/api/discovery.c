@@ -1,0 +1,222 @@
+/*
+ * discovery.c - caches what a server serves, and asks it again when a name is
+ * unknown: one flight at a time, shared by all who wait. See discovery.h.
+ */
+#include "api/discovery.h"
+
+#include "api/catalogue.h"
+#include "api/discovery_fetch.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+/* An answer this young is not asked for again. */
+enum { YOUNG_MS = 1000 };
+
+struct kl__discovery {
+    kl_client *client; /* its owner */
+
+    kl__mutex mutex; /* rank CLIENT; guards all below; not held in flight */
+    kl__cond landed;
+    kl__catalogue *catalogue; /* NULL before the first answer */
+    int64_t answered_ms;      /* when it came, on the real clock */
+    bool is_expired;
+    bool in_flight;
+    uint64_t flights; /* that ended */
+    kl_error outcome; /* of the last one */
+};
+
+kl__discovery *kl__discovery_new(kl_client *client)
+{
+    kl__discovery *discovery = kl__calloc(1, sizeof(*discovery));
+
+    if (discovery != NULL) {
+        discovery->client = client;
+        kl__mutex_init(&discovery->mutex, KL__RANK_CLIENT);
+        kl__cond_init(&discovery->landed);
+    }
+    return discovery;
+}
+
+void kl__discovery_free(kl__discovery *discovery)
+{
+    if (discovery != NULL) {
+        kl__catalogue_unref(discovery->catalogue);
+        kl__cond_deinit(&discovery->landed);
+        kl__mutex_deinit(&discovery->mutex);
+        kl__free(discovery);
+    }
+}
+
+/* A reference to the catalogue, or NULL; `is_young`: it need not be asked for
+ * again; `is_valid`: what it holds may be used. */
+static kl__catalogue *look(kl__discovery *self, bool *is_young, bool *is_valid)
+{
+    int64_t now_ms = kl__clock_now(kl__clock_real());
+    kl__catalogue *catalogue = NULL;
+
+    kl__mutex_lock(&self->mutex);
+    if (self->catalogue != NULL) {
+        catalogue = kl__catalogue_ref(self->catalogue);
+    }
+    *is_young = catalogue != NULL && now_ms - self->answered_ms < YOUNG_MS;
+    *is_valid = catalogue != NULL && (*is_young || !self->is_expired);
+    kl__mutex_unlock(&self->mutex);
+    return catalogue;
+}
+
+/* Asks the server; the one who does this has set in_flight. */
+static void fly(kl__discovery *self, kl__cancel *cancel, kl_error *err)
+{
+    kl__catalogue *fresh = kl__catalogue_new();
+    kl__catalogue *old;
+
+    err->code =
+        fresh == NULL
+            ? kl_error_set(err, KL_ENOMEM, "out of memory for discovery")
+            : kl__discovery_fetch(self->client, fresh, cancel, err);
+    kl__mutex_lock(&self->mutex);
+    old = fresh;
+    if (err->code == KL_OK) {
+        old = self->catalogue;
+        self->catalogue = fresh;
+        self->answered_ms = kl__clock_now(kl__clock_real());
+        self->is_expired = false;
+    }
+    self->outcome = *err;
+    self->in_flight = false;
+    self->flights++;
+    kl__cond_broadcast(&self->landed);
+    kl__mutex_unlock(&self->mutex);
+    kl__catalogue_unref(old);
+}
+
+static void wake(void *arg)
+{
+    kl__discovery *self = arg;
+
+    kl__mutex_lock(&self->mutex);
+    kl__cond_broadcast(&self->landed);
+    kl__mutex_unlock(&self->mutex);
+}
+
+/* Waits for the flight of somebody else, or takes off: true then, and the
+ * caller has to fly. */
+static bool join_or_take_off(kl__discovery *self, kl__cancel *cancel,
+                             kl_error *err)
+{
+    uint64_t flight;
+    bool takes_off;
+
+    kl__mutex_lock(&self->mutex);
+    flight = self->flights;
+    while (self->in_flight && flight == self->flights &&
+           !kl__cancel_fired(cancel)) {
+        kl__cond_wait(&self->landed, &self->mutex, -1);
+        /* Whoever flew was stopped, which is no answer for those who waited:
+         * the next of them takes over. */
+        if (flight != self->flights && self->outcome.code == KL_ECANCELED) {
+            flight = self->flights;
+        }
+    }
+    takes_off = !self->in_flight && flight == self->flights;
+    if (flight != self->flights) {
+        *err = self->outcome;
+    } else if (kl__cancel_fired(cancel)) {
+        takes_off = false;
+        kl_error_set(err, KL_ECANCELED, "the call was cancelled");
+    }
+    self->in_flight = self->in_flight || takes_off;
+    kl__mutex_unlock(&self->mutex);
+    return takes_off;
+}
+
+static kl_code refresh(kl__discovery *self, kl__cancel *cancel, kl_error *err)
+{
+    kl__cancel_hook hook = {.wake = wake, .arg = self};
+
+    err->code = KL_OK;
+    if (!kl__cancel_add(cancel, &hook)) {
+        return kl_error_set(err, KL_ECANCELED, "the call was cancelled");
+    }
+    if (join_or_take_off(self, cancel, err)) {
+        fly(self, cancel, err);
+    }
+    kl__cancel_remove(cancel, &hook);
+    return err->code;
+}
+
+/* Fills `resource` if the name is known; `is_known` tells. */
+static kl_code find(const kl__catalogue *catalogue, const char *name,
+                    kl__resource *resource, bool *is_known, kl_error *err)
+{
+    const kl__entry *entry = kl__catalogue_find(catalogue, name);
+
+    *is_known = entry != NULL;
+    if (entry == NULL) {
+        return kl__catalogue_unknown(catalogue, name, err);
+    }
+    if (!entry->watchable) {
+        return kl_error_set(err, KL_ENOT_ALLOWED,
+                            "%s (%s) cannot be watched: the server does not "
+                            "offer both list and watch for it",
+                            kl__catalogue_text(catalogue, entry->plural),
+                            kl__catalogue_text(catalogue, entry->kind));
+    }
+    return kl__catalogue_resource(catalogue, entry, resource)
+               ? KL_OK
+               : kl_error_set(err, KL_ENOMEM, "out of memory for a resource");
+}
+
+kl_code kl__discovery_resolve(kl_client *client, const char *name,
+                              kl__resource *resource, kl__cancel *cancel,
+                              kl_error *err)
+{
+    kl__discovery *self = kl__client_discovery(client);
+    bool is_young, is_valid, is_known = false;
+    kl_error local;
+    kl_code code = KL_OK;
+    kl__catalogue *catalogue = look(self, &is_young, &is_valid);
+
+    *resource = (kl__resource){0};
+    err = err != NULL ? err : &local;
+    if (is_valid) {
+        code = find(catalogue, name, resource, &is_known, err);
+    }
+    if (!is_known && !is_young) {
+        kl__catalogue_unref(catalogue);
+        code = refresh(self, cancel, err);
+        if (code != KL_OK) {
+            return code;
+        }
+        catalogue = look(self, &is_young, &is_valid);
+        code = find(catalogue, name, resource, &is_known, err);
+    }
+    kl__catalogue_unref(catalogue);
+    return code;
+}
+
+bool kl__discovery_cached(kl_client *client, const char *name,
+                          kl__resource *resource)
+{
+    bool is_young, is_valid, is_known;
+    kl__catalogue *catalogue =
+        look(kl__client_discovery(client), &is_young, &is_valid);
+    kl_code code;
+
+    *resource = (kl__resource){0};
+    if (catalogue == NULL) {
+        return false;
+    }
+    code = find(catalogue, name, resource, &is_known, NULL);
+    kl__catalogue_unref(catalogue);
+    return code == KL_OK;
+}
+
+void kl__discovery_expire(kl_client *client)
+{
+    kl__discovery *self = kl__client_discovery(client);
+
+    kl__mutex_lock(&self->mutex);
+    self->is_expired = true;
+    kl__mutex_unlock(&self->mutex);
+}

@@ -1,0 +1,17 @@
+/*
+ * warnings.h - a server's Warning headers (a deprecated API, mostly): each
+ * distinct text is logged once a client.
+ */
+#ifndef KL_API_WARNINGS_H
+#define KL_API_WARNINGS_H
+
+typedef struct kl__warnings kl__warnings;
+
+/* Owned by the caller; NULL when out of memory. */
+kl__warnings *kl__warnings_new(void);
+void kl__warnings_free(kl__warnings *warnings); /* NULL is fine */
+
+/* Logs the text ("": none) unless it was logged before. Thread-safe. */
+void kl__warnings_note(kl__warnings *warnings, const char *text);
+
+#endif
