@@ -23,15 +23,16 @@ typedef struct kl__list_params {
 } kl__list_params;
 
 typedef struct kl__watch_params {
-    const char *resource_version; /* NULL or "": with send_initial_events only */
-    bool send_initial_events;     /* a streaming list: NotOlderThan is added */
+    const char
+        *resource_version;    /* NULL or "": with send_initial_events only */
+    bool send_initial_events; /* a streaming list: NotOlderThan is added */
     int timeout_seconds;
     bool fresh_connection;
 } kl__watch_params;
 
 typedef enum kl__item_type {
-    KL__ITEM_OBJECT,   /* of a list */
-    KL__ITEM_PAGE,     /* a page's end: version, continue_token */
+    KL__ITEM_OBJECT, /* of a list */
+    KL__ITEM_PAGE,   /* a page's end: version, continue_token */
     KL__ITEM_ADDED,
     KL__ITEM_MODIFIED,
     KL__ITEM_DELETED,
@@ -44,8 +45,8 @@ typedef enum kl__item_type {
 typedef struct kl__item {
     kl__item_type type;
     kl_object *object;
-    char *continue_token;     /* "" or NULL: the last page */
-    char version[64];         /* "" if the server sent none */
+    char *continue_token; /* "" or NULL: the last page */
+    char version[64];     /* of the object, page or bookmark; "" if none */
     bool initial_events_end;
 } kl__item;
 
@@ -85,29 +86,36 @@ kl__list_watch *kl__list_watch_new(kl_client *client,
                                    const kl__list_watch_options *options,
                                    kl_error *err);
 
-/* Finds the resource by discovery, anew each time that it is called; `list` and
- * `watch` need it done once. KL_EUNKNOWN_KIND, or as kl__client_open. */
+/*
+ * Finds the resource by discovery, which may be cached the first time; each
+ * further call is a doubt of what was found, and asks the server again (see
+ * kl__discovery_expire). `list` and `watch` need it done once. As
+ * kl__discovery_resolve.
+ */
 kl_code kl__list_watch_resolve(kl__list_watch *source, kl__cancel *cancel,
                                kl_error *err);
 
 /*
  * Begin a page, or a watch: send the request and wait for its head (at most
  * 30 s for a list or watch to be answered: then KL_ETIMEOUT). HTTP errors are
- * codes: kl__status_error. An earlier transfer is ended first.
+ * codes: kl__status_error. An answer that is no JSON is KL_EPARSE. An earlier
+ * transfer is ended first.
  */
 kl_code kl__list_watch_list(kl__list_watch *source,
                             const kl__list_params *params, kl__cancel *cancel,
                             kl_error *err);
 kl_code kl__list_watch_watch(kl__list_watch *source,
-                             const kl__watch_params *params,
-                             kl__cancel *cancel, kl_error *err);
+                             const kl__watch_params *params, kl__cancel *cancel,
+                             kl_error *err);
 
 /*
  * The next item. KL_ETIMEOUT after timeout_ms (< 0: none) without one: call
  * again or not. An ERROR event is its Status's code (KL_EGONE, ...); a stream
  * that breaks off is KL_EUNAVAILABLE, in the middle of a frame too; rubbish is
  * KL_EPARSE. An object without a name, or of another kind (a Table), is
- * KL_EPARSE: nothing is skipped silently. After an error, call `end`.
+ * KL_EPARSE: nothing is skipped silently. After any error but KL_ETIMEOUT, and
+ * after KL__ITEM_PAGE or KL__ITEM_END, the transfer is over: KL_EINVAL until
+ * the next `list` or `watch`.
  */
 kl_code kl__list_watch_next(kl__list_watch *source, kl__item *item,
                             int64_t timeout_ms, kl__cancel *cancel,

@@ -1,0 +1,59 @@
+/*
+ * list_watch_http.h - the parts of a list_watch over HTTP, between the files
+ * that make it, send its requests and read its answers; nobody else's.
+ */
+#ifndef KL_API_LIST_WATCH_HTTP_H
+#define KL_API_LIST_WATCH_HTTP_H
+
+#include "api/client.h"
+#include "api/list_watch.h"
+#include "base/thread.h"
+#include "json/scan.h"
+#include "object/resource.h"
+
+enum { KL__CHUNK_SIZE = 32 * 1024 }; /* of one read */
+
+/* All but `stream` belongs to the one thread that works with the source. */
+typedef struct kl__http_source {
+    kl__list_watch base;
+    kl_client *client; /* a reference */
+    char *name;        /* of the resource, as typed */
+    char *name_space;  /* NULL: all */
+    char *labels;
+    char *fields;
+    bool keeps_managed_fields;
+
+    bool is_doubted; /* what discovery knows: who resolves again has cause */
+    kl__resource resource;
+    char *api_version; /* of the resource; NULL until it is resolved */
+
+    kl__mutex mutex;    /* rank CLIENT: taken below REFLECTOR, above STREAM */
+    kl__stream *stream; /* the transfer at hand; changed under the mutex, so
+                           that silence_ms may look at it from any thread */
+    bool is_watch;
+    kl__scan *scan; /* of the transfer at hand */
+    char *chunk;
+    char *offered_continue; /* by the last 410; NULL: none */
+} kl__http_source;
+
+static inline kl__http_source *kl__http_source_of(kl__list_watch *source)
+{
+    return (kl__http_source *)(void *)source;
+}
+
+/* The transfer at hand becomes `stream` (NULL: none); the old one is closed. */
+void kl__http_source_set_stream(kl__http_source *self, kl__stream *stream);
+
+/* See kl__list_watch_ops. */
+kl_code kl__http_source_list(kl__list_watch *source,
+                             const kl__list_params *params, kl__cancel *cancel,
+                             kl_error *err);
+kl_code kl__http_source_watch(kl__list_watch *source,
+                              const kl__watch_params *params,
+                              kl__cancel *cancel, kl_error *err);
+kl_code kl__http_source_next(kl__list_watch *source, kl__item *item,
+                             int64_t timeout_ms, kl__cancel *cancel,
+                             kl_error *err);
+void kl__http_source_end(kl__list_watch *source);
+
+#endif

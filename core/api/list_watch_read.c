@@ -1,0 +1,348 @@
+/*
+ * list_watch_read.c - from the bytes of a transfer to items: frames are cut as
+ * they arrive, and become objects, bookmarks, pages, errors. Nothing that is
+ * not understood is skipped.
+ */
+#include "api/list_watch_http.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kubelua/value.h"
+#include "object/status.h"
+
+#include <string.h>
+
+enum {
+    DRAIN_MS = 1000, /* for the end of a body behind a list's last brace */
+    EXCERPT = 80
+};
+
+/* What a call of next works with. */
+typedef struct reading {
+    kl__http_source *self;
+    kl__item *item;
+    int64_t deadline_ms;
+    kl__cancel *cancel;
+} reading;
+
+static kl_code put_version(kl__item *item, const char *version, kl_error *err)
+{
+    size_t length = strlen(version);
+
+    if (length >= sizeof(item->version)) {
+        return kl_error_set(err, KL_EPARSE,
+                            "a resourceVersion of %zu bytes, \"%.20s...\"",
+                            length, version);
+    }
+    memcpy(item->version, version, length + 1);
+    return KL_OK;
+}
+
+/* The text of a member of `metadata`; "" where there is none. */
+static const char *metadata_text(const kl_value *root, const char *name)
+{
+    const kl_value *value = kl_value_get(kl_value_get(root, "metadata"), name);
+    const char *text =
+        kl_value_type(value) == KL_STRING ? kl_value_string(value, NULL) : NULL;
+
+    return text != NULL ? text : "";
+}
+
+static kl_code take_object(const reading *at, const kl__frame *frame,
+                           kl__item_type type, kl_error *err)
+{
+    const kl__http_source *self = at->self;
+    kl_object_options options = {.kind = self->resource.kind,
+                                 .api_version = self->api_version,
+                                 .keep_managed_fields =
+                                     self->keeps_managed_fields};
+    kl_object *object =
+        kl_object_parse(frame->text, frame->length, &options, err);
+    kl_code code;
+
+    if (object == NULL) {
+        return err->code;
+    }
+    if (strcmp(kl_object_kind(object), self->resource.kind) != 0) {
+        code = kl_error_set(err, KL_EPARSE,
+                            "the server sent a %.60s (%.60s) where a %.60s "
+                            "was asked for",
+                            kl_object_kind(object), kl_object_key(object),
+                            self->resource.kind);
+    } else {
+        code = put_version(at->item, kl_object_resource_version(object), err);
+    }
+    if (code != KL_OK) {
+        kl_object_unref(object);
+        return code;
+    }
+    at->item->type = type;
+    at->item->object = object;
+    return KL_OK;
+}
+
+/* The kind of a small document that the server sent; for messages. */
+static kl_code parse_frame(const kl__frame *frame, kl_doc **doc, kl_error *err)
+{
+    *doc = kl_doc_parse(frame->text, frame->length, err);
+    return *doc != NULL ? KL_OK : err->code;
+}
+
+static kl_code take_bookmark(const reading *at, const kl__frame *frame,
+                             kl_error *err)
+{
+    const kl_value *root, *end;
+    const char *text;
+    kl_doc *doc;
+    kl_code code = parse_frame(frame, &doc, err);
+
+    if (code != KL_OK) {
+        return code;
+    }
+    root = kl_doc_root(doc);
+    end = kl_value_get(
+        kl_value_get(kl_value_get(root, "metadata"), "annotations"),
+        "k8s.io/initial-events-end");
+    text = kl_value_type(end) == KL_STRING ? kl_value_string(end, NULL) : NULL;
+    at->item->type = KL__ITEM_BOOKMARK;
+    at->item->initial_events_end = text != NULL && strcmp(text, "true") == 0;
+    code = put_version(at->item, metadata_text(root, "resourceVersion"), err);
+    kl_doc_unref(doc);
+    return code;
+}
+
+static kl_code take_error(const kl__frame *frame, kl_error *err)
+{
+    kl_doc *doc;
+    kl_code code = parse_frame(frame, &doc, err);
+
+    if (code == KL_OK) {
+        code = kl__status_event_error(kl_doc_root(doc), err);
+        kl_doc_unref(doc);
+    }
+    return code;
+}
+
+static kl_code take_event(const reading *at, const kl__frame *frame,
+                          kl_error *err)
+{
+    static const struct {
+        const char *name;
+        kl__item_type type;
+    } changes[] = {{"ADDED", KL__ITEM_ADDED},
+                   {"MODIFIED", KL__ITEM_MODIFIED},
+                   {"DELETED", KL__ITEM_DELETED}};
+    size_t length = frame->name_length;
+
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+        if (length == strlen(changes[i].name) &&
+            memcmp(frame->name, changes[i].name, length) == 0) {
+            return take_object(at, frame, changes[i].type, err);
+        }
+    }
+    if (length == 8 && memcmp(frame->name, "BOOKMARK", 8) == 0) {
+        return take_bookmark(at, frame, err);
+    }
+    if (length == 5 && memcmp(frame->name, "ERROR", 5) == 0) {
+        return take_error(frame, err);
+    }
+    return kl_error_set(err, KL_EPARSE,
+                        "the server sent a watch event of unknown type "
+                        "\"%.*s\"",
+                        (int)(length < 40 ? length : 40), frame->name);
+}
+
+/* What is no list must not be taken for an empty one: that would delete all
+ * that is known. A list's own kind may be anything (listKind of a CRD). */
+static kl_code check_list(const kl__http_source *self, const kl__frame *frame,
+                          const kl_value *root, kl_error *err)
+{
+    static const char *const others[] = {"Table", "Status", ""};
+    const kl_value *value = kl_value_get(root, "kind");
+    const char *kind =
+        kl_value_type(value) == KL_STRING ? kl_value_string(value, NULL) : "";
+    bool is_other = frame->name == NULL;
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        is_other = is_other || strcmp(kind, others[i]) == 0;
+    }
+    if (!is_other) {
+        return KL_OK;
+    }
+    return kl_error_set(err, KL_EPARSE,
+                        "the server sent %s%.60s where a list of %.60s was "
+                        "asked for",
+                        kind[0] != '\0' ? "a " : "something of no kind", kind,
+                        self->resource.plural);
+}
+
+static kl_code take_page(const reading *at, const kl__frame *frame,
+                         kl_error *err)
+{
+    const kl_value *root;
+    kl_doc *doc;
+    kl_code code = parse_frame(frame, &doc, err);
+
+    if (code != KL_OK) {
+        return code;
+    }
+    root = kl_doc_root(doc);
+    code = check_list(at->self, frame, root, err);
+    if (code == KL_OK) {
+        code =
+            put_version(at->item, metadata_text(root, "resourceVersion"), err);
+    }
+    if (code == KL_OK) {
+        at->item->type = KL__ITEM_PAGE;
+        at->item->continue_token = kl__strdup(metadata_text(root, "continue"));
+        if (at->item->continue_token == NULL) {
+            code = kl_error_set(err, KL_ENOMEM, "out of memory for a page");
+        }
+    }
+    kl_doc_unref(doc);
+    return code;
+}
+
+/* Reads some bytes into the scan; `is_over`: the body ended. */
+static kl_code fill(const reading *at, bool *is_over, kl_error *err)
+{
+    kl__http_source *self = at->self;
+    size_t length;
+    kl_code code = kl__stream_read(self->stream, self->chunk, KL__CHUNK_SIZE,
+                                   &length, at->deadline_ms, at->cancel, err);
+
+    *is_over = code == KL_OK && length == 0;
+    if (code != KL_OK || length == 0) {
+        return code;
+    }
+    return kl__scan_feed(self->scan, self->chunk, length, err);
+}
+
+/*
+ * Behind the last brace of a list only whitespace may follow. The end of the
+ * body is read as well, so that the connection can be used again; it does not
+ * matter if it does not come, as the list is complete.
+ */
+static kl_code drain(const reading *at, kl_error *err)
+{
+    reading rest = *at;
+    bool is_over = false;
+    kl_error ignored;
+
+    rest.deadline_ms = kl__clock_now(kl__clock_real()) + DRAIN_MS;
+    while (!is_over && fill(&rest, &is_over, &ignored) == KL_OK) {
+        kl__frame frame;
+        kl_code code = kl__scan_next(at->self->scan, &frame, err);
+
+        if (code != KL_OK) {
+            return code;
+        }
+    }
+    return KL_OK;
+}
+
+/* Makes an item of a frame. */
+static kl_code take_frame(const reading *at, const kl__frame *frame,
+                          kl_error *err)
+{
+    kl_code code;
+
+    switch (frame->type) {
+    case KL__FRAME_ITEM:
+        return take_object(at, frame, KL__ITEM_OBJECT, err);
+    case KL__FRAME_EVENT:
+        return take_event(at, frame, err);
+    default:
+        code = take_page(at, frame, err);
+        if (code == KL_OK) {
+            code = drain(at, err);
+        }
+        return code;
+    }
+}
+
+/* The body is over, and no frame is left. */
+static kl_code take_end(const reading *at, kl_error *err)
+{
+    const kl__http_source *self = at->self;
+
+    if (self->is_watch && kl__scan_at_boundary(self->scan)) {
+        at->item->type = KL__ITEM_END;
+        return KL_OK;
+    }
+    return kl_error_set(err, KL_EUNAVAILABLE, "the answer broke off inside %s",
+                        self->is_watch ? "an event" : "a list");
+}
+
+/* Something that was not JSON at all is told by how it begins. */
+static void explain_rubbish(const kl__http_source *self, kl_error *err)
+{
+    char excerpt[EXCERPT];
+
+    kl__scan_excerpt(self->scan, excerpt, sizeof(excerpt));
+    if (excerpt[0] != '{' && excerpt[0] != '\0') {
+        kl_error_set(err, KL_EPARSE,
+                     "the server did not answer with JSON but with \"%s\": is "
+                     "there a proxy or login page in between?",
+                     excerpt);
+    }
+}
+
+/* Cuts frames and reads until there is an item. */
+static kl_code advance(const reading *at, kl_error *err)
+{
+    kl__http_source *self = at->self;
+    bool is_over = false;
+
+    for (;;) {
+        kl__frame frame;
+        kl_code code = kl__scan_next(self->scan, &frame, err);
+
+        if (code == KL_EPARSE) {
+            explain_rubbish(self, err);
+        }
+        if (code == KL_OK && frame.type != KL__FRAME_MORE) {
+            return take_frame(at, &frame, err);
+        }
+        if (code == KL_OK && is_over) {
+            return take_end(at, err);
+        }
+        if (code == KL_OK) {
+            code = fill(at, &is_over, err);
+        }
+        if (code != KL_OK) {
+            return code;
+        }
+    }
+}
+
+kl_code kl__http_source_next(kl__list_watch *source, kl__item *item,
+                             int64_t timeout_ms, kl__cancel *cancel,
+                             kl_error *err)
+{
+    reading at = {kl__http_source_of(source), item, -1, cancel};
+    kl_error local;
+    kl_code code;
+
+    *item = (kl__item){0};
+    err = err != NULL ? err : &local;
+    if (at.self->stream == NULL) {
+        return kl_error_set(err, KL_EINVAL, "there is no transfer to read");
+    }
+    if (kl__cancel_fired(cancel)) {
+        return kl_error_set(err, KL_ECANCELED, "the call was cancelled");
+    }
+    if (timeout_ms >= 0) {
+        at.deadline_ms = kl__clock_now(kl__clock_real()) + timeout_ms;
+    }
+    code = advance(&at, err);
+    if (code != KL_OK) {
+        kl__item_clear(item);
+    }
+    if ((code != KL_OK && code != KL_ETIMEOUT) || item->type == KL__ITEM_PAGE ||
+        item->type == KL__ITEM_END) {
+        kl__http_source_end(source);
+    }
+    return code;
+}

@@ -1,0 +1,174 @@
+/*
+ * list_watch_request_spec.c - what a list_watch asks for, and what it makes of
+ * a refusal, or of an answer that no API server gives.
+ */
+#include "base/mem.h"
+#include "source_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void a_list_asks_for_what_it_is_told_to(void **state)
+{
+    source_world *self = *state;
+    kl__list_watch_options options = {.resource = "apps/v1/Deployment",
+                                      .name_space = "we b",
+                                      .labels = "app=shop,tier!=db",
+                                      .fields = "spec.nodeName=n1"};
+    kl__list_params params = {.resource_version = "12",
+                              .resource_version_match = "NotOlderThan",
+                              .limit = 500};
+
+    source_world_use(self, &options);
+    kl__list_watch_list(self->source, &params, NULL, &self->err);
+    assert_string_equal(
+        source_world_asked(self).target,
+        "/apis/apps/v1/namespaces/we%20b/deployments"
+        "?labelSelector=app%3Dshop%2Ctier%21%3Ddb"
+        "&fieldSelector=spec.nodeName%3Dn1&limit=500&resourceVersion=12"
+        "&resourceVersionMatch=NotOlderThan");
+    params = (kl__list_params){.continue_token = "a/b=", .limit = 10};
+    kl__list_watch_list(self->source, &params, NULL, &self->err);
+    assert_non_null(strstr(source_world_asked(self).target,
+                           "n1&limit=10&continue=a%2Fb%3D"));
+}
+
+static void a_watch_asks_for_what_it_is_told_to(void **state)
+{
+    source_world *self = *state;
+    kl__watch_params params = {.resource_version = "12",
+                               .timeout_seconds = 300,
+                               .fresh_connection = true};
+
+    kl__list_watch_watch(self->source, &params, NULL, &self->err);
+    assert_string_equal(source_world_asked(self).target,
+                        "/api/v1/pods?watch=true&allowWatchBookmarks=true"
+                        "&timeoutSeconds=300&resourceVersion=12");
+    assert_true(source_world_asked(self).fresh_connection);
+    params = (kl__watch_params){.send_initial_events = true};
+    kl__list_watch_watch(self->source, &params, NULL, &self->err);
+    assert_string_equal(source_world_asked(self).target,
+                        "/api/v1/pods?watch=true&allowWatchBookmarks=true"
+                        "&sendInitialEvents=true"
+                        "&resourceVersionMatch=NotOlderThan");
+    assert_false(source_world_asked(self).fresh_connection);
+}
+
+static void a_cluster_scoped_path_has_no_namespace(void **state)
+{
+    source_world *self = *state;
+    kl__list_watch_options options = {.resource = "nodes", .name_space = "web"};
+
+    source_world_use(self, &options);
+    source_world_list(self);
+    assert_string_equal(source_world_asked(self).target, "/api/v1/nodes");
+}
+
+static void a_refusal_is_its_code_and_keeps_the_token_it_offers(void **state)
+{
+    source_world *self = *state;
+    char *token;
+
+    fake_transport_answer(
+        self->fake,
+        &(fake_answer){.target = "/api/v1/pods",
+                       .status = 410,
+                       .body = "{\"kind\":\"Status\",\"metadata\":{"
+                               "\"continue\":\"onward\"},\"reason\":"
+                               "\"Expired\",\"code\":410}"});
+    assert_int_equal(source_world_list(self), KL_EGONE);
+    assert_int_equal(self->err.http_status, 410);
+    token = kl__list_watch_take_continue(self->source);
+    assert_string_equal(token, "onward");
+    kl__free(token);
+    assert_null(kl__list_watch_take_continue(self->source));
+    source_world_expect_failure(self, KL_EINVAL, "no transfer");
+}
+
+static void a_refusal_says_when_to_come_again(void **state)
+{
+    source_world *self = *state;
+
+    fake_transport_answer(self->fake,
+                          &(fake_answer){.target = "/api/v1/pods",
+                                         .status = 429,
+                                         .type = "text/plain",
+                                         .body = "Too many requests",
+                                         .retry_after_ms = 4000});
+    assert_int_equal(source_world_watch(self), KL_ETOO_MANY_REQUESTS);
+    assert_int_equal(self->err.retry_after_ms, 4000);
+    assert_null(kl__list_watch_take_continue(self->source));
+}
+
+static void the_body_of_a_refusal_is_bounded_and_may_break_off(void **state)
+{
+    static char large[200 * 1024];
+    source_world *self = *state;
+
+    memset(large, 'x', sizeof(large) - 1);
+    fake_transport_answer(self->fake, &(fake_answer){.target = "/api/v1/pods",
+                                                     .status = 503,
+                                                     .body = large,
+                                                     .end = FAKE_HOLD});
+    fake_transport_answer(self->fake, &(fake_answer){.target = "/api/v1/pods",
+                                                     .status = 500,
+                                                     .body = "oops",
+                                                     .end = FAKE_BREAK});
+    assert_int_equal(source_world_list(self), KL_EUNAVAILABLE);
+    assert_int_equal(source_world_list(self), KL_EINTERNAL);
+}
+
+static void a_login_page_is_shown_and_named(void **state)
+{
+    static const char *const types[] = {"text/html", "application/json"};
+    source_world *self = *state;
+
+    for (size_t i = 0; i < 2; i++) {
+        fake_transport_answer(self->fake,
+                              &(fake_answer){.target = "/api/v1/pods",
+                                             .type = types[i],
+                                             .body = "<html><h1>Sign in</h1>"});
+        if (source_world_watch(self) == KL_OK) {
+            assert_int_equal(source_world_next(self), KL_EPARSE);
+        }
+        assert_int_equal(self->err.code, KL_EPARSE);
+        assert_non_null(strstr(self->err.message, "<html><h1>Sign in"));
+        assert_non_null(strstr(self->err.message, "proxy or login page"));
+    }
+    fake_transport_answer(
+        self->fake, &(fake_answer){.target = "/api/v1/pods", .status = 302});
+    assert_int_equal(source_world_list(self), KL_EPARSE);
+    assert_non_null(strstr(self->err.message, "302"));
+}
+
+static void a_source_is_resolved_before_it_is_asked(void **state)
+{
+    source_world *self = *state;
+    kl__list_watch_options options = {.resource = "pods"};
+
+    kl__list_watch_free(self->source);
+    self->source = kl__list_watch_new(self->client, &options, &self->err);
+    assert_int_equal(source_world_list(self), KL_EINVAL);
+    assert_int_equal(source_world_watch(self), KL_EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SOURCE_SPEC(a_list_asks_for_what_it_is_told_to),
+        SOURCE_SPEC(a_watch_asks_for_what_it_is_told_to),
+        SOURCE_SPEC(a_cluster_scoped_path_has_no_namespace),
+        SOURCE_SPEC(a_refusal_is_its_code_and_keeps_the_token_it_offers),
+        SOURCE_SPEC(a_refusal_says_when_to_come_again),
+        SOURCE_SPEC(the_body_of_a_refusal_is_bounded_and_may_break_off),
+        SOURCE_SPEC(a_login_page_is_shown_and_named),
+        SOURCE_SPEC(a_source_is_resolved_before_it_is_asked),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,252 @@
+/*
+ * list_watch_spec.c - what a list_watch makes of lists and watches: every item
+ * as soon as its last byte is in, however the bytes are cut.
+ */
+#include "failing_alloc.h"
+#include "source_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void a_list_comes_item_by_item_and_ends_with_its_page(void **state)
+{
+    source_world *self = *state;
+
+    source_world_answer(self,
+                        LIST(POD("a", "5") "," POD("b", "7"),
+                             "\"resourceVersion\":\"9\",\"continue\":\"more\""),
+                        0, FAKE_CLOSE);
+    assert_int_equal(source_world_list(self), KL_OK);
+    source_world_expect(self, KL__ITEM_OBJECT, "web/a", "5");
+    source_world_expect(self, KL__ITEM_OBJECT, "web/b", "7");
+    source_world_expect(self, KL__ITEM_PAGE, NULL, "9");
+    assert_string_equal(self->item.continue_token, "more");
+    source_world_expect_failure(self, KL_EINVAL, "no transfer");
+    assert_true(source_world_asked(self).is_closed);
+}
+
+static void any_chunking_gives_the_same_items(void **state)
+{
+    source_world *self = *state;
+
+    for (size_t chunk = 1; chunk < 40; chunk++) {
+        source_world_answer(self,
+                            LIST(POD("a", "5"), "\"resourceVersion\":\"9\""),
+                            chunk, FAKE_CLOSE);
+        source_world_answer(self,
+                            EVENT("ADDED", POD("b", "10"))
+                                EVENT("DELETED", POD("a", "11")),
+                            chunk, FAKE_CLOSE);
+        assert_int_equal(source_world_list(self), KL_OK);
+        source_world_expect(self, KL__ITEM_OBJECT, "web/a", "5");
+        source_world_expect(self, KL__ITEM_PAGE, NULL, "9");
+        assert_int_equal(source_world_watch(self), KL_OK);
+        source_world_expect(self, KL__ITEM_ADDED, "web/b", "10");
+        source_world_expect(self, KL__ITEM_DELETED, "web/a", "11");
+        source_world_expect(self, KL__ITEM_END, NULL, "");
+    }
+}
+
+static void an_item_is_out_before_the_next_byte_arrives(void **state)
+{
+    source_world *self = *state;
+    size_t request;
+
+    source_world_answer(self, "{\"items\":[" POD("a", "5"), 0, FAKE_HOLD);
+    assert_int_equal(source_world_list(self), KL_OK);
+    request = fake_transport_count(self->fake) - 1;
+    source_world_expect(self, KL__ITEM_OBJECT, "web/a", "5");
+    assert_int_equal(source_world_next_within(self, 0), KL_ETIMEOUT);
+    fake_transport_send(self->fake, request, "],\"metadata\":{},");
+    assert_int_equal(source_world_next_within(self, 0), KL_ETIMEOUT);
+    fake_transport_send(self->fake, request, "\"kind\":\"PodList\"}");
+    fake_transport_finish(self->fake, request, FAKE_CLOSE);
+    source_world_expect(self, KL__ITEM_PAGE, NULL, "");
+    assert_string_equal(self->item.continue_token, "");
+}
+
+static void list_items_get_a_kind_and_lose_managed_fields(void **state)
+{
+    source_world *self = *state;
+
+    source_world_answer(self, LIST(BARE("a"), "\"resourceVersion\":\"9\""), 0,
+                        FAKE_CLOSE);
+    assert_int_equal(source_world_list(self), KL_OK);
+    assert_non_null(
+        strstr(source_world_asked(self).headers,
+               "Accept: application/json;drop=metadata.managedFields,"
+               "application/json\n"));
+    source_world_expect(self, KL__ITEM_OBJECT, "a", "");
+    assert_string_equal(kl_object_kind(self->item.object), "Pod");
+    assert_string_equal(kl_object_api_version(self->item.object), "v1");
+    assert_null(
+        strstr(kl_object_json(self->item.object, NULL, NULL), "managedFields"));
+}
+
+static void managed_fields_are_kept_on_demand(void **state)
+{
+    source_world *self = *state;
+    kl__list_watch_options options = {.resource = "pods",
+                                      .keep_managed_fields = true};
+
+    source_world_use(self, &options);
+    source_world_answer(self, LIST(BARE("a"), "\"resourceVersion\":\"9\""), 0,
+                        FAKE_CLOSE);
+    assert_int_equal(source_world_list(self), KL_OK);
+    assert_non_null(
+        strstr(source_world_asked(self).headers, "Accept: application/json\n"));
+    source_world_expect(self, KL__ITEM_OBJECT, "a", "");
+    assert_non_null(
+        strstr(kl_object_json(self->item.object, NULL, NULL), "managedFields"));
+}
+
+static void bookmarks_bring_versions_and_the_end_of_the_list(void **state)
+{
+    source_world *self = *state;
+
+    source_world_answer(
+        self,
+        EVENT("BOOKMARK", "{\"kind\":\"Pod\",\"metadata\":"
+                          "{\"resourceVersion\":\"20\"}}")
+            EVENT("BOOKMARK",
+                  "{\"kind\":\"Odd\",\"metadata\":{\"resourceVersion\":"
+                  "\"21\",\"annotations\":{"
+                  "\"k8s.io/initial-events-end\":\"true\"}}}")
+                EVENT("BOOKMARK", "{\"metadata\":{\"annotations\":{"
+                                  "\"k8s.io/initial-events-end\":\"no\"}}}"),
+        0, FAKE_CLOSE);
+    assert_int_equal(source_world_watch(self), KL_OK);
+    source_world_expect(self, KL__ITEM_BOOKMARK, NULL, "20");
+    assert_false(self->item.initial_events_end);
+    source_world_expect(self, KL__ITEM_BOOKMARK, NULL, "21");
+    assert_true(self->item.initial_events_end);
+    source_world_expect(self, KL__ITEM_BOOKMARK, NULL, "");
+    assert_false(self->item.initial_events_end);
+    source_world_expect(self, KL__ITEM_END, NULL, "");
+}
+
+static void an_empty_list_may_have_null_for_items(void **state)
+{
+    source_world *self = *state;
+
+    source_world_answer(
+        self,
+        "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":"
+        "\"9\"},\"items\":null}",
+        0, FAKE_CLOSE);
+    assert_int_equal(source_world_list(self), KL_OK);
+    source_world_expect(self, KL__ITEM_PAGE, NULL, "9");
+}
+
+static void silence_counts_from_the_last_byte_of_a_transfer(void **state)
+{
+    source_world *self = *state;
+
+    assert_int_equal(kl__list_watch_silence_ms(self->source), -1);
+    source_world_answer(self, EVENT("ADDED", POD("a", "5")), 0, FAKE_HOLD);
+    assert_int_equal(source_world_watch(self), KL_OK);
+    assert_in_range(kl__list_watch_silence_ms(self->source), 0, 5000);
+    assert_int_equal(source_world_next(self), KL_OK);
+    while (kl__list_watch_silence_ms(self->source) < 5) {
+        assert_int_equal(source_world_next_within(self, 1), KL_ETIMEOUT);
+    }
+    kl__list_watch_end(self->source);
+    assert_int_equal(kl__list_watch_silence_ms(self->source), -1);
+    kl__list_watch_end(self->source);
+}
+
+static void a_fired_token_ends_whatever_waits(void **state)
+{
+    source_world *self = *state;
+    kl__watch_params params = {.resource_version = "1"};
+    kl__cancel cancel;
+
+    kl__cancel_init(&cancel);
+    source_world_answer(self, "", 0, FAKE_HOLD);
+    assert_int_equal(source_world_watch(self), KL_OK);
+    kl__cancel_fire(&cancel);
+    assert_int_equal(
+        kl__list_watch_next(self->source, &self->item, -1, &cancel, &self->err),
+        KL_ECANCELED);
+    assert_int_equal(
+        kl__list_watch_watch(self->source, &params, &cancel, &self->err),
+        KL_ECANCELED);
+    kl__cancel_deinit(&cancel);
+}
+
+static kl_code everything_once(void *context)
+{
+    source_world *self = context;
+    kl__list_watch_options options = {.resource = "pods", .labels = "a=b"};
+    kl__list_watch *source =
+        kl__list_watch_new(self->client, &options, &self->err);
+    kl__item item = {0};
+    kl_code code;
+
+    if (source == NULL) {
+        return self->err.code;
+    }
+    code = kl__list_watch_resolve(source, NULL, &self->err);
+    if (code == KL_OK) {
+        code = kl__list_watch_list(source, &(kl__list_params){.limit = 5}, NULL,
+                                   &self->err);
+    }
+    while (code == KL_OK && item.type != KL__ITEM_PAGE) {
+        kl__item_clear(&item);
+        code = kl__list_watch_next(source, &item, -1, NULL, &self->err);
+    }
+    kl__item_clear(&item);
+    if (code == KL_OK) {
+        code = kl__list_watch_watch(
+            source, &(kl__watch_params){.send_initial_events = true}, NULL,
+            &self->err);
+    }
+    while (code == KL_OK && item.type != KL__ITEM_END) {
+        kl__item_clear(&item);
+        code = kl__list_watch_next(source, &item, -1, NULL, &self->err);
+    }
+    kl__item_clear(&item);
+    kl__list_watch_free(source);
+    return code;
+}
+
+static void running_out_of_memory_is_an_error_and_leaks_nothing(void **state)
+{
+    source_world *self = *state;
+
+    fake_transport_answer(
+        self->fake, &(fake_answer){.target = "/api/v1/pods?labelSelector="
+                                             "a%3Db&watch",
+                                   .body = EVENT("ADDED", POD("b", "10"))
+                                       EVENT("BOOKMARK", "{\"metadata\":{}}"),
+                                   .times = FAKE_FOREVER});
+    fake_transport_answer(
+        self->fake,
+        &(fake_answer){.target = "/api/v1/pods",
+                       .body = LIST(BARE("a"), "\"resourceVersion\":\"9\""),
+                       .times = FAKE_FOREVER});
+    assert_true(failing_alloc_each(everything_once, self) > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SOURCE_SPEC(a_list_comes_item_by_item_and_ends_with_its_page),
+        SOURCE_SPEC(any_chunking_gives_the_same_items),
+        SOURCE_SPEC(an_item_is_out_before_the_next_byte_arrives),
+        SOURCE_SPEC(list_items_get_a_kind_and_lose_managed_fields),
+        SOURCE_SPEC(managed_fields_are_kept_on_demand),
+        SOURCE_SPEC(bookmarks_bring_versions_and_the_end_of_the_list),
+        SOURCE_SPEC(an_empty_list_may_have_null_for_items),
+        SOURCE_SPEC(silence_counts_from_the_last_byte_of_a_transfer),
+        SOURCE_SPEC(a_fired_token_ends_whatever_waits),
+        SOURCE_SPEC(running_out_of_memory_is_an_error_and_leaks_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
