@@ -27,7 +27,9 @@ typedef enum kl__frame_type {
     KL__FRAME_ITEM,  /* of a list: the object's text */
     KL__FRAME_EVENT, /* of a watch: `name` is its type, `text` its object */
     KL__FRAME_END    /* of a list: `text` is the rest, as one JSON object
-                        without its items: kind, apiVersion, metadata */
+                        without its items: kind, apiVersion, metadata; `name`
+                        is "items", or NULL where the object has none (nor null
+                        for them): that is no empty list, but no list */
 } kl__frame_type;
 
 /* Borrowed until the next call on the scan. */

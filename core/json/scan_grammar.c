@@ -124,6 +124,10 @@ static kl_code end_list_member(kl__scan *scan)
             memcmp(bytes + scan->value_at, "null", 4) != 0) {
             return fail_with(scan, "items is not an array");
         }
+        if (scan->has_items) {
+            return fail_with(scan, "a list with items twice");
+        }
+        scan->has_items = true;
         return KL_OK;
     }
     kl__buf_putc(&scan->rest, scan->rest.length == 0 ? '{' : ',');
@@ -154,6 +158,7 @@ static kl_code end_top(kl__scan *scan, kl__frame *frame)
     if (scan->mode == KL__SCAN_LIST) {
         kl__buf_puts(&scan->rest, scan->rest.length == 0 ? "{}" : "}");
         *frame = (kl__frame){.type = KL__FRAME_END,
+                             .name = scan->has_items ? "items" : NULL,
                              .text = scan->rest.bytes,
                              .length = scan->rest.length};
         scan->state = KL__AFTER_TOP;

@@ -31,7 +31,9 @@ static kl_code drain(kl__scan *scan, kl__buf *log, kl_error *err)
             kl__buf_append(log, frame.name, frame.name_length);
             kl__buf_putc(log, ' ');
         } else {
-            kl__buf_puts(log, frame.type == KL__FRAME_ITEM ? "item " : "end ");
+            kl__buf_puts(log, frame.type == KL__FRAME_ITEM ? "item "
+                              : frame.name != NULL         ? "end "
+                                                           : "no list ");
         }
         kl__buf_append(log, frame.text, frame.length);
         kl__buf_putc(log, '\n');
@@ -117,8 +119,14 @@ static void a_list_may_have_no_items(void **state)
     same_however_chunked(KL__SCAN_LIST, "{\"items\":[]}", "end {}\n");
     same_however_chunked(KL__SCAN_LIST, "{\"items\":null,\"a\":true}",
                          "end {\"a\":true}\n");
-    same_however_chunked(KL__SCAN_LIST, "{\"a\":null}", "end {\"a\":null}\n");
-    same_however_chunked(KL__SCAN_LIST, "{}", "end {}\n");
+}
+
+static void what_has_no_items_is_told_from_an_empty_list(void **state)
+{
+    (void)state;
+    same_however_chunked(KL__SCAN_LIST, "{\"a\":null}",
+                         "no list {\"a\":null}\n");
+    same_however_chunked(KL__SCAN_LIST, "{}", "no list {}\n");
 }
 
 static void an_indented_list_is_a_list(void **state)
@@ -209,6 +217,8 @@ static void a_list_that_is_none_is_refused_where_it_breaks(void **state)
     breaks(KL__SCAN_LIST, "{\"items\":[{},]", 13, "expected an item's \"{\";");
     breaks(KL__SCAN_LIST, "{\"items\":[{} {", 13, "expected \",\" or \"]\"");
     breaks(KL__SCAN_LIST, "{\"items\":[],\"items\":[", 20, "items twice");
+    breaks(KL__SCAN_LIST, "{\"items\":null,\"items\":[", 22, "items twice");
+    breaks(KL__SCAN_LIST, "{\"items\":[],\"items\":null}", 24, "items twice");
     breaks(KL__SCAN_LIST, "{\"items\":[{\"a\":[}", 16, "closes another");
     breaks(KL__SCAN_LIST, "{\"a\":{]", 6, "closes another");
     breaks(KL__SCAN_LIST, "{} {", 3, "nothing after the list");
@@ -458,6 +468,7 @@ int main(void)
         cmocka_unit_test(a_list_gives_its_items_and_then_the_rest),
         cmocka_unit_test(metadata_may_come_after_the_items),
         cmocka_unit_test(a_list_may_have_no_items),
+        cmocka_unit_test(what_has_no_items_is_told_from_an_empty_list),
         cmocka_unit_test(an_indented_list_is_a_list),
         cmocka_unit_test(a_watch_gives_its_events),
         cmocka_unit_test(a_stream_that_ends_midway_is_unfinished),
