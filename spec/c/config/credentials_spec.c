@@ -1,0 +1,437 @@
+/*
+ * credentials_spec.c - what a request is sent with, while files are replaced
+ * and many ask at once.
+ */
+#include "config/credentials.h"
+#include "config/load.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "failing_alloc.h"
+#include "kubelua/log.h"
+#include "kubeconfigs.h"
+#include "plugins.h"
+#include "temp_files.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static kl__credentials ask(kl_config *config)
+{
+    kl__credentials credentials;
+    kl_error err;
+
+    if (kl__config_credentials(config, &credentials, NULL, &err) != KL_OK) {
+        print_error("%s\n", err.message);
+        fail();
+    }
+    return credentials;
+}
+
+static kl_config *load_user(const char *user)
+{
+    kl_config_options options = {
+        .kubeconfig = kubeconfig_write("{server: \"https://s\"}", user)};
+
+    return config_load(&options);
+}
+
+static void a_token_is_a_bearer_header(void **state)
+{
+    kl_config *config = load_user("{token: abc}");
+
+    (void)state;
+    assert_authorization(config, "Bearer abc");
+    kl_config_unref(config);
+}
+
+static void username_and_password_are_basic(void **state)
+{
+    kl_config *config =
+        load_user("{username: Aladdin, password: \"open sesame\"}");
+
+    (void)state;
+    assert_authorization(config, "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+    kl_config_unref(config);
+}
+
+static void impersonation_follows_the_authorization(void **state)
+{
+    kl_config *config = load_user("{token: t, as: jane, as-groups: [dev]}");
+    kl__credentials credentials = ask(config);
+
+    (void)state;
+    assert_int_equal(credentials.header_count, 3);
+    assert_string_equal(credentials.headers[1].name, "Impersonate-User");
+    assert_string_equal(credentials.headers[2].value, "dev");
+    kl__credentials_clear(&credentials);
+    kl__credentials_clear(&credentials);
+    kl_config_unref(config);
+}
+
+static void a_token_file_wins_over_a_token_and_is_trimmed(void **state)
+{
+    kl_config *config;
+
+    (void)state;
+    temp_write("token", " abc\n\n");
+    config = load_user("{token: t, tokenFile: token}");
+    assert_authorization(config, "Bearer abc");
+    kl_config_unref(config);
+}
+
+static void a_token_stands_in_for_a_file_that_is_missing(void **state)
+{
+    kl_config *config = load_user("{token: t, tokenFile: token}");
+
+    (void)state;
+    assert_authorization(config, "Bearer t");
+    temp_write("token", "abc");
+    assert_authorization(config, "Bearer abc");
+    kl_config_unref(config);
+}
+
+static void a_token_file_is_read_again_when_it_changes(void **state)
+{
+    kl_config *config;
+    char from[300];
+
+    (void)state;
+    temp_write("token", "one");
+    config = load_user("{tokenFile: token}");
+    assert_authorization(config, "Bearer one");
+    temp_write("token", "two"); /* in place, same size, same moment */
+    assert_authorization(config, "Bearer two");
+    snprintf(from, sizeof(from), "%s", temp_write("new", "six"));
+    assert_int_equal(rename(from, temp_path("token")), 0);
+    assert_authorization(config, "Bearer six");
+    kl_config_unref(config);
+}
+
+static void an_old_file_is_not_read_again_until_it_changes(void **state)
+{
+    static const struct timespec long_ago[2] = {{.tv_sec = 1000000000},
+                                                {.tv_sec = 1000000000}};
+    kl__file file = {.path = (char *)temp_write("f", "one")};
+    struct stat status;
+    bool changed = false;
+
+    (void)state;
+    assert_int_equal(utimensat(AT_FDCWD, file.path, long_ago, 0), 0);
+    assert_int_equal(kl__file_refresh(&file, &changed, NULL), KL_OK);
+    assert_true(changed);
+    /* pretend that it was made long ago: its ctime cannot be set */
+    assert_int_equal(stat(file.path, &status), 0);
+    assert_false(file.settled);
+    file.settled = true;
+    kl__free(file.text);
+    file.text = kl__strdup("kept");
+    changed = false;
+    assert_int_equal(kl__file_refresh(&file, &changed, NULL), KL_OK);
+    assert_false(changed);
+    assert_string_equal(file.text, "kept");
+    temp_write("f", "other");
+    assert_int_equal(kl__file_refresh(&file, &changed, NULL), KL_OK);
+    assert_true(changed);
+    assert_string_equal(file.text, "other");
+    file.path = NULL;
+    kl__file_deinit(&file);
+}
+
+static int warnings;
+
+static void count_line(void *context, kl_log_level level, const char *message)
+{
+    (void)context;
+    (void)level;
+    (void)message;
+    warnings++;
+}
+
+static void what_was_read_stays_while_a_file_is_away(void **state)
+{
+    kl_config *config;
+
+    (void)state;
+    temp_write("token", "one");
+    config = load_user("{tokenFile: token}");
+    assert_authorization(config, "Bearer one");
+    warnings = 0;
+    kl_set_log(count_line, NULL, KL_LOG_WARN);
+    assert_int_equal(unlink(temp_path("token")), 0);
+    assert_authorization(config, "Bearer one");
+    assert_authorization(config, "Bearer one");
+    temp_write("token", "\n");
+    assert_authorization(config, "Bearer one");
+    kl_set_log(NULL, NULL, KL_LOG_OFF);
+    assert_int_equal(warnings, 1);
+    temp_write("token", "two");
+    assert_authorization(config, "Bearer two");
+    kl_config_unref(config);
+}
+
+static void a_file_that_was_never_usable_is_an_error(void **state)
+{
+    (void)state;
+    assert_credentials_refused(
+        load_user("{tokenFile: token}"), KL_ECONFIG,
+        "/token: No such file or directory; check the path");
+    temp_write("token", " \n");
+    assert_credentials_refused(load_user("{tokenFile: token}"), KL_ECONFIG,
+                               "/token is empty");
+    temp_write("token", "a b");
+    assert_credentials_refused(load_user("{tokenFile: token}"), KL_ECONFIG,
+                               "holds more than a token");
+    temp_write_bytes("token", "a\0b", 3);
+    assert_credentials_refused(load_user("{tokenFile: token}"), KL_ECONFIG,
+                               "holds a NUL byte");
+    temp_write("key", "-----BEGIN");
+    temp_write("crt", "hello");
+    assert_credentials_refused(
+        load_user("{client-certificate: crt, client-key: key}"), KL_ECONFIG,
+        "/crt holds no PEM");
+}
+
+static void certificates_are_read_again_when_they_change(void **state)
+{
+    kl_config_options options = {.kubeconfig = NULL};
+    kl__credentials one, two, three;
+    kl_config *config;
+
+    (void)state;
+    temp_write("ca", "-----BEGIN CA1");
+    temp_write("crt", "-----BEGIN C1");
+    temp_write("key", "-----BEGIN K1");
+    options.kubeconfig = kubeconfig_write(
+        "{server: \"https://s\", certificate-authority: ca, tls-server-name: "
+        "api}",
+        "{client-certificate: crt, client-key: key}");
+    config = config_load(&options);
+    one = ask(config);
+    two = ask(config);
+    assert_ptr_equal(one.tls, two.tls);
+    assert_int_equal(one.generation, two.generation);
+    assert_string_equal(kl__tls_get(one.tls)->cert, "-----BEGIN C1");
+    assert_string_equal(kl__tls_get(one.tls)->server_name, "api");
+    temp_write("ca", "-----BEGIN CA2");
+    temp_write("key", "-----BEGIN K2");
+    three = ask(config);
+    assert_ptr_not_equal(one.tls, three.tls);
+    assert_int_not_equal(one.generation, three.generation);
+    assert_string_equal(kl__tls_get(three.tls)->ca, "-----BEGIN CA2");
+    assert_string_equal(kl__tls_get(three.tls)->key, "-----BEGIN K2");
+    kl__credentials_clear(&one);
+    kl__credentials_clear(&two);
+    kl__credentials_clear(&three);
+    kl_config_unref(config);
+}
+
+static void a_new_token_does_not_make_new_connections(void **state)
+{
+    kl__credentials one, two;
+    kl_config *config;
+
+    (void)state;
+    temp_write("token", "one");
+    config = load_user("{tokenFile: token}");
+    one = ask(config);
+    temp_write("token", "two");
+    two = ask(config);
+    assert_ptr_equal(one.tls, two.tls);
+    kl__credentials_clear(&one);
+    kl__credentials_clear(&two);
+    kl_config_unref(config);
+}
+
+static void plain_http_gets_no_credentials_and_a_warning(void **state)
+{
+    kl_config_options options = {.server = "http://s", .token = "t"};
+    kl__credentials credentials;
+    kl_config *config;
+
+    (void)state;
+    warnings = 0;
+    kl_set_log(count_line, NULL, KL_LOG_WARN);
+    config = config_load(&options);
+    kl_set_log(NULL, NULL, KL_LOG_OFF);
+    credentials = ask(config);
+    assert_int_equal(warnings, 1);
+    assert_int_equal(credentials.header_count, 0);
+    assert_null(credentials.tls);
+    kl__credentials_clear(&credentials);
+    kl_config_unref(config);
+}
+
+static void a_rejected_token_may_differ_only_if_its_file_does(void **state)
+{
+    kl_config *config;
+    kl__credentials credentials;
+
+    (void)state;
+    temp_write("token", "one");
+    config = load_user("{tokenFile: token}");
+    credentials = ask(config);
+    assert_false(kl__config_rejected(config, credentials.generation));
+    temp_write("token", "two");
+    assert_true(kl__config_rejected(config, credentials.generation));
+    assert_authorization(config, "Bearer two");
+    assert_true(kl__config_rejected(config, credentials.generation));
+    kl__credentials_clear(&credentials);
+    kl_config_unref(config);
+}
+
+static void a_proxy_resolves_names_behind_socks5(void **state)
+{
+    kl_config_options options = {.server = "https://s",
+                                 .proxy_url = "socks5://p:1080"};
+    kl_config *config = config_load(&options);
+    kl__credentials credentials = ask(config);
+
+    (void)state;
+    assert_string_equal(credentials.proxy_url, "socks5h://p:1080");
+    kl__credentials_clear(&credentials);
+    kl_config_unref(config);
+}
+
+static void in_a_forked_child_it_says_so(void **state)
+{
+    kl_config *config = load_user("{token: t}");
+    int status;
+    pid_t child;
+
+    (void)state;
+    assert_authorization(config, "Bearer t");
+    child = fork();
+    if (child == 0) {
+        kl__credentials credentials;
+
+        _exit(kl__config_credentials(config, &credentials, NULL, NULL) ==
+                      KL_EFORKED
+                  ? 0
+                  : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    kl_config_unref(config);
+}
+
+/* The pod's files and variables; the folder for kl__config_seams. */
+static const char *be_in_a_pod(const char *host)
+{
+    temp_write("token", "abc\n");
+    temp_write("ca.crt", "-----BEGIN CA");
+    temp_write("namespace", "web\n");
+    setenv("KUBERNETES_SERVICE_HOST", host, 1);
+    setenv("KUBERNETES_SERVICE_PORT", "443", 1);
+    return temp_path("");
+}
+
+static void a_pod_is_its_service_account(void **state)
+{
+    kl__config_seams seams = {.service_account = be_in_a_pod("10.0.0.1")};
+    kl_config *config = kl__config_load(NULL, &seams, NULL);
+    kl__credentials credentials;
+
+    (void)state;
+    assert_non_null(config);
+    assert_string_equal(kl_config_server(config), "https://10.0.0.1:443");
+    assert_string_equal(kl_config_namespace(config), "web");
+    assert_string_equal(kl_config_source(config), "in-cluster");
+    assert_authorization(config, "Bearer abc");
+    credentials = ask(config);
+    assert_string_equal(kl__tls_get(credentials.tls)->ca, "-----BEGIN CA");
+    kl__credentials_clear(&credentials);
+    temp_write("token", "def");
+    temp_write("ca.crt", "-----BEGIN CA2");
+    assert_authorization(config, "Bearer def");
+    kl_config_unref(config);
+}
+
+static void an_ipv6_service_host_gets_its_brackets(void **state)
+{
+    kl__config_seams seams = {.service_account = be_in_a_pod("fd00::1")};
+    kl_config *config = kl__config_load(NULL, &seams, NULL);
+
+    (void)state;
+    assert_non_null(config);
+    assert_string_equal(kl_config_server(config), "https://[fd00::1]:443");
+    kl_config_unref(config);
+}
+
+static void pod_namespace_wins_over_the_file(void **state)
+{
+    kl__config_seams seams = {.service_account = be_in_a_pod("h")};
+    kl_config *config;
+
+    (void)state;
+    setenv("POD_NAMESPACE", "given", 1);
+    config = kl__config_load(NULL, &seams, NULL);
+    assert_non_null(config);
+    assert_string_equal(kl_config_namespace(config), "given");
+    kl_config_unref(config);
+}
+
+static void a_pod_without_a_service_account_says_so(void **state)
+{
+    kl__config_seams seams = {.service_account = be_in_a_pod("h")};
+    kl_error err;
+
+    (void)state;
+    assert_int_equal(unlink(temp_path("token")), 0);
+    assert_null(kl__config_load(NULL, &seams, &err));
+    assert_int_equal(err.code, KL_ECONFIG);
+    assert_non_null(strstr(err.message, "no service account: "));
+    assert_non_null(strstr(err.message, "automountServiceAccountToken"));
+}
+
+static void a_kubeconfig_comes_before_the_pod(void **state)
+{
+    kl__config_seams seams = {.service_account = be_in_a_pod("h")};
+    kl_config *config;
+
+    (void)state;
+    setenv("KUBECONFIG", kubeconfig_write("{server: \"https://s\"}", "{}"), 1);
+    config = kl__config_load(NULL, &seams, NULL);
+    assert_non_null(config);
+    assert_string_equal(kl_config_server(config), "https://s");
+    kl_config_unref(config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SPEC(a_token_is_a_bearer_header),
+        SPEC(username_and_password_are_basic),
+        SPEC(impersonation_follows_the_authorization),
+        SPEC(a_token_file_wins_over_a_token_and_is_trimmed),
+        SPEC(a_token_stands_in_for_a_file_that_is_missing),
+        SPEC(a_token_file_is_read_again_when_it_changes),
+        SPEC(an_old_file_is_not_read_again_until_it_changes),
+        SPEC(what_was_read_stays_while_a_file_is_away),
+        SPEC(a_file_that_was_never_usable_is_an_error),
+        SPEC(certificates_are_read_again_when_they_change),
+        SPEC(a_new_token_does_not_make_new_connections),
+        SPEC(plain_http_gets_no_credentials_and_a_warning),
+        SPEC(a_rejected_token_may_differ_only_if_its_file_does),
+        SPEC(a_proxy_resolves_names_behind_socks5),
+        SPEC(in_a_forked_child_it_says_so),
+        SPEC(a_pod_is_its_service_account),
+        SPEC(an_ipv6_service_host_gets_its_brackets),
+        SPEC(pod_namespace_wins_over_the_file),
+        SPEC(a_pod_without_a_service_account_says_so),
+        SPEC(a_kubeconfig_comes_before_the_pod),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,30 @@
+/*
+ * kubeconfigs.h - configurations for specs: written, loaded, refused.
+ */
+#ifndef KL_SPEC_KUBECONFIGS_H
+#define KL_SPEC_KUBECONFIGS_H
+
+#include "kubelua/config.h"
+
+/* "-----BEGIN CERTIFICATE-----\n" in base64. */
+#define KUBECONFIG_PEM "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg=="
+
+/* One test in a temporary folder, see temp_files.h. */
+#define SPEC(name) \
+    cmocka_unit_test_setup_teardown(name, temp_files_setup, temp_files_teardown)
+
+/* Loads; fails the test, with the message, if it does not. */
+kl_config *config_load(const kl_config_options *options);
+
+/* Asserts that it does not load, KL_ECONFIG, with that in its message. */
+void assert_config_error(const kl_config_options *options, const char *message);
+
+/* Writes a kubeconfig of one context, of a cluster "c" and a user "u", both
+ * given as YAML maps on one line; its path. */
+const char *kubeconfig_write(const char *cluster, const char *user);
+
+/* The two above together. */
+void assert_entry_error(const char *cluster, const char *user,
+                        const char *message);
+
+#endif
