@@ -109,6 +109,11 @@ void kl__curl_stream_free(kl__curl_stream *stream);
  * for KL_ECLOSED, which always does. On the loop, or before it knows it. */
 void kl__curl_stream_finish(kl__curl_stream *stream, const kl_error *failure);
 
+/* curl_target.c: fills in `origin`, `secure`, `proxy` and `connect_to`, and the
+ * URL to fetch: curl_free, also after a failure. Errors as kl__curl_setup. */
+kl_code kl__curl_target(kl__curl_stream *stream, const kl__request *request,
+                        char **text, kl_error *err);
+
 /* curl_setup.c: makes the easy handle that carries the request out. KL_ENOMEM;
  * KL_ECONFIG where the request cannot be made at all. Then there is none. */
 kl_code kl__curl_setup(kl__curl_stream *stream, const kl__request *request,

@@ -60,137 +60,6 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose,
     return fd;
 }
 
-/* ---- where to ---- */
-
-/* "host:port" of a parsed URL; NULL: out of memory. */
-static char *host_and_port(CURLU *url)
-{
-    char *host = NULL, *port = NULL, *text = NULL;
-
-    if (curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK) {
-        curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT);
-        text = port != NULL ? kl__strprintf("%s:%s", host, port)
-                            : kl__strdup(host);
-    }
-    curl_free(port);
-    curl_free(host);
-    return text;
-}
-
-/* Goes to the URL's host and port, whatever name the rest of the URL is for. */
-static kl_code rename_server(kl__curl_stream *stream, CURLU *url,
-                             const char *server_name, kl_error *err)
-{
-    bool is_ipv6 = strchr(server_name, ':') != NULL;
-    char *name = kl__strprintf(is_ipv6 ? "[%s]" : "%s", server_name);
-    char *route = kl__strprintf("::%s", stream->origin);
-    CURLUcode status = CURLUE_OUT_OF_MEMORY;
-    kl_code code = KL_OK;
-
-    if (name != NULL && route != NULL) {
-        stream->connect_to = curl_slist_append(NULL, route);
-        status = curl_url_set(url, CURLUPART_HOST, name, 0);
-    }
-    if (status == CURLUE_OUT_OF_MEMORY || stream->connect_to == NULL) {
-        code = kl_error_set(err, KL_ENOMEM, "out of memory for a request");
-    } else if (status != CURLUE_OK) {
-        code = kl_error_set(err, KL_ECONFIG, "tls-server-name '%s' is no name",
-                            server_name);
-    }
-    kl__free(route);
-    kl__free(name);
-    return code;
-}
-
-/* Base and target as one; a base may end in a slash, a target begins so. */
-static char *join(const kl__request *request)
-{
-    size_t length = strlen(request->base_url);
-
-    while (length > 0 && request->base_url[length - 1] == '/') {
-        length--;
-    }
-    return kl__strprintf("%.*s%s", (int)length, request->base_url,
-                         request->target);
-}
-
-/* Parses the URL: `origin`, `secure`, and in *text (curl_free) what curl shall
- * fetch. */
-static kl_code resolve_target(kl__curl_stream *stream, CURLU *url,
-                              const kl__request *request, char **text,
-                              kl_error *err)
-{
-    const char *name =
-        stream->tls != NULL ? kl__tls_get(stream->tls)->server_name : NULL;
-    char *joined = join(request);
-    char *scheme = NULL;
-    CURLUcode status = CURLUE_OUT_OF_MEMORY;
-    kl_code code = KL_OK;
-
-    if (joined != NULL) {
-        status = curl_url_set(url, CURLUPART_URL, joined, CURLU_PATH_AS_IS);
-    }
-    if (status == CURLUE_OK) {
-        status = curl_url_get(url, CURLUPART_SCHEME, &scheme, 0);
-    }
-    kl__free(joined);
-    if (status != CURLUE_OK && status != CURLUE_OUT_OF_MEMORY) {
-        return kl_error_set(err, KL_ECONFIG,
-                            "'%s' is no server URL: write https://host:port",
-                            request->base_url);
-    }
-    if (status == CURLUE_OK) {
-        stream->secure = strcasecmp(scheme, "https") == 0;
-        stream->origin = host_and_port(url);
-    }
-    if (status == CURLUE_OK && !stream->secure &&
-        strcasecmp(scheme, "http") != 0) {
-        code = kl_error_set(err, KL_ECONFIG,
-                            "cannot speak %s: a server URL begins with "
-                            "https:// or http://",
-                            scheme);
-    }
-    curl_free(scheme);
-    if (code == KL_OK && stream->origin != NULL && stream->secure &&
-        name != NULL && name[0] != '\0') {
-        code = rename_server(stream, url, name, err);
-    }
-    if (code == KL_OK &&
-        (stream->origin == NULL ||
-         curl_url_get(url, CURLUPART_URL, text, 0) != CURLUE_OK)) {
-        code = kl_error_set(err, KL_ENOMEM, "out of memory for a request");
-    }
-    return code;
-}
-
-/* The proxy's name, for messages: its URL may hold a password. */
-static kl_code resolve_proxy(kl__curl_stream *stream,
-                             const kl__request *request, kl_error *err)
-{
-    CURLU *url;
-    CURLUcode status = CURLUE_OUT_OF_MEMORY;
-
-    if (request->proxy_url == NULL) {
-        return KL_OK;
-    }
-    url = curl_url();
-    if (url != NULL) {
-        status = curl_url_set(url, CURLUPART_URL, request->proxy_url,
-                              CURLU_NON_SUPPORT_SCHEME | CURLU_GUESS_SCHEME);
-    }
-    if (status == CURLUE_OK) {
-        stream->proxy = host_and_port(url);
-    }
-    curl_url_cleanup(url);
-    if (status != CURLUE_OK && status != CURLUE_OUT_OF_MEMORY) {
-        return kl_error_set(err, KL_ECONFIG,
-                            "proxy-url is no URL: write http://host:port");
-    }
-    return stream->proxy != NULL
-               ? KL_OK
-               : kl_error_set(err, KL_ENOMEM, "out of memory for a proxy");
-}
-
 /* ---- headers and body ---- */
 
 static bool has_header(const kl__request *request, const char *name)
@@ -412,28 +281,20 @@ static kl_code set_all(kl__curl_stream *stream, const kl__request *request,
 kl_code kl__curl_setup(kl__curl_stream *stream, const kl__request *request,
                        kl_error *err)
 {
-    CURLU *url = curl_url();
-    char *text = NULL;
-    kl_code code = KL_OK;
+    char *url = NULL;
+    kl_code code = kl__curl_target(stream, request, &url, err);
 
-    stream->easy = curl_easy_init();
-    if (url == NULL || stream->easy == NULL) {
-        code = kl_error_set(err, KL_ENOMEM, "out of memory for a request");
-    }
     if (code == KL_OK) {
-        code = resolve_target(stream, url, request, &text, err);
-    }
-    if (code == KL_OK) {
-        code = resolve_proxy(stream, request, err);
-    }
-    if (code == KL_OK) {
-        code = set_all(stream, request, text, err);
+        stream->easy = curl_easy_init();
+        code =
+            stream->easy != NULL
+                ? set_all(stream, request, url, err)
+                : kl_error_set(err, KL_ENOMEM, "out of memory for a request");
     }
     if (code != KL_OK) {
         curl_easy_cleanup(stream->easy);
         stream->easy = NULL;
     }
-    curl_free(text);
-    curl_url_cleanup(url);
+    curl_free(url);
     return code;
 }

@@ -155,12 +155,12 @@ static void send_all(hostile_connection *connection, const char *bytes,
 }
 
 static void send_pieces(hostile_connection *connection,
-                        const hostile_step *step, size_t length)
+                        const hostile_step *step)
 {
-    size_t piece = step->piece != 0 ? step->piece : length;
+    size_t piece = step->piece != 0 ? step->piece : step->length;
 
-    for (size_t at = 0; at < length; at += piece) {
-        size_t left = length - at;
+    for (size_t at = 0; at < step->length; at += piece) {
+        size_t left = step->length - at;
 
         send_all(connection, step->bytes + at, left < piece ? left : piece);
     }
@@ -169,31 +169,30 @@ static void send_pieces(hostile_connection *connection,
 /* ---- steps ---- */
 
 static void send_framed(hostile_connection *connection,
-                        const hostile_step *step, size_t length)
+                        const hostile_step *step)
 {
     char head[256];
 
     if (step->kind == HOSTILE_KIND_CHUNK) {
-        snprintf(head, sizeof(head), "%zx\r\n", length);
+        snprintf(head, sizeof(head), "%zx\r\n", step->length);
     } else {
         snprintf(head, sizeof(head),
                  "HTTP/1.1 %d Scripted\r\nContent-Type: application/json\r\n"
                  "Content-Length: %zu\r\n\r\n",
-                 step->status, length);
+                 step->status, step->length);
     }
     send_all(connection, head, strlen(head));
-    send_all(connection, step->bytes, length);
+    send_all(connection, step->bytes, step->length);
     if (step->kind == HOSTILE_KIND_CHUNK) {
         send_all(connection, "\r\n", 2);
     }
 }
 
-static void flood(hostile_connection *connection, const hostile_step *step,
-                  size_t length)
+static void flood(hostile_connection *connection, const hostile_step *step)
 {
     for (size_t sent = 0; sent < step->total && !connection->over;) {
         size_t left = step->total - sent;
-        size_t now = left < length ? left : length;
+        size_t now = left < step->length ? left : step->length;
 
         send_all(connection, step->bytes, now);
         sent += now;
@@ -247,21 +246,16 @@ static void freeze(hostile_connection *connection)
 
 static void run_step(hostile_connection *connection, const hostile_step *step)
 {
-    size_t length = step->length;
-
-    if (length == 0 && step->bytes != NULL) {
-        length = strlen(step->bytes);
-    }
     switch (step->kind) {
     case HOSTILE_KIND_SEND:
-        send_pieces(connection, step, length);
+        send_pieces(connection, step);
         break;
     case HOSTILE_KIND_ANSWER:
     case HOSTILE_KIND_CHUNK:
-        send_framed(connection, step, length);
+        send_framed(connection, step);
         break;
     case HOSTILE_KIND_FLOOD:
-        flood(connection, step, length);
+        flood(connection, step);
         break;
     case HOSTILE_KIND_AWAIT:
         await_text(connection, step->bytes);
@@ -356,7 +350,8 @@ static const char *next_request(hostile_connection *connection)
 
 static void serve_requests(hostile_connection *connection)
 {
-    static const hostile_step not_found = HOSTILE_ANSWER(404, "{}");
+    static const hostile_step not_found = {
+        .kind = HOSTILE_KIND_ANSWER, .bytes = "{}", .length = 2, .status = 404};
     const char *request;
 
     while (!connection->over && (request = next_request(connection)) != NULL) {

@@ -1,13 +1,12 @@
 /*
- * hostile_server.c - the test's side: scripts, gates, what was seen; and the
- * thread that accepts.
+ * hostile_server.c - the test's side of the hostile server: its life, scripts
+ * and gates, and the thread that accepts.
  */
 #include "hostile_connection.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE_S = 10, SEND_BUFFER = 32 * 1024 };
+enum { SEND_BUFFER = 32 * 1024 };
 
 static void must(int status)
 {
@@ -141,6 +140,9 @@ static void free_rows(hostile_server *server)
     for (size_t i = 0; i < server->rules.count; i++) {
         hostile_rule *rule = server->rules.items[i];
 
+        for (size_t j = 0; j < rule->count; j++) {
+            free((void *)(uintptr_t)rule->steps[j].bytes);
+        }
         free(rule->match);
         free(rule->steps);
         free(rule);
@@ -211,6 +213,22 @@ int hostile_port(const hostile_server *server)
 
 /* ---- scripts ---- */
 
+static void copy_step(hostile_step *copy, const hostile_step *step)
+{
+    char *bytes;
+
+    *copy = *step;
+    if (step->bytes == NULL) {
+        return;
+    }
+    if (step->length == 0) {
+        copy->length = strlen(step->bytes);
+    }
+    bytes = hostile_must(calloc(copy->length + 1, 1));
+    memcpy(bytes, step->bytes, copy->length);
+    copy->bytes = bytes;
+}
+
 static void add_rule(hostile_server *server, const char *match, bool once,
                      const hostile_step *steps, size_t count)
 {
@@ -218,8 +236,10 @@ static void add_rule(hostile_server *server, const char *match, bool once,
 
     rule->match = match != NULL ? hostile_must(strdup(match)) : NULL;
     rule->steps = hostile_must(calloc(count, sizeof(*steps)));
-    memcpy(rule->steps, steps, count * sizeof(*steps));
     rule->count = count;
+    for (size_t i = 0; i < count; i++) {
+        copy_step(&rule->steps[i], &steps[i]);
+    }
     rule->once = once;
     pthread_mutex_lock(&server->mutex);
     hostile_row_add(&server->rules, rule);
@@ -291,151 +311,4 @@ void hostile_cut(hostile_server *server)
     }
     hostile_notify_locked(server);
     pthread_mutex_unlock(&server->mutex);
-}
-
-/* ---- what was seen ---- */
-
-typedef size_t (*counter)(hostile_server *server, const char *name);
-
-static size_t count_requests(hostile_server *server, const char *match)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < server->records.count; i++) {
-        const hostile_record *record = server->records.items[i];
-
-        count += strstr(record->text, match) != NULL ? 1 : 0;
-    }
-    return count;
-}
-
-static size_t count_connections(hostile_server *server, const char *name)
-{
-    (void)name;
-    return server->connections.count;
-}
-
-static size_t count_ended(hostile_server *server, const char *name)
-{
-    (void)name;
-    return server->ended;
-}
-
-static size_t count_at_gate(hostile_server *server, const char *name)
-{
-    return hostile_gate_locked(server, name)->arrived;
-}
-
-static size_t count_stalled(hostile_server *server, const char *name)
-{
-    size_t count = 0;
-
-    (void)name;
-    for (size_t i = 0; i < server->connections.count; i++) {
-        const hostile_connection *connection = server->connections.items[i];
-
-        count += connection->stalled ? 1 : 0;
-    }
-    return count;
-}
-
-static size_t count_sent(hostile_server *server, const char *name)
-{
-    (void)name;
-    return server->sent;
-}
-
-static bool await(hostile_server *server, counter count, const char *name,
-                  size_t wanted)
-{
-    struct timespec until;
-    int status = 0;
-    bool reached;
-
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += PATIENCE_S;
-    pthread_mutex_lock(&server->mutex);
-    while (count(server, name) < wanted && status == 0) {
-        status = pthread_cond_timedwait(&server->cond, &server->mutex, &until);
-    }
-    reached = count(server, name) >= wanted;
-    pthread_mutex_unlock(&server->mutex);
-    return reached;
-}
-
-static size_t look(hostile_server *server, counter count, const char *name)
-{
-    size_t seen;
-
-    pthread_mutex_lock(&server->mutex);
-    seen = count(server, name);
-    pthread_mutex_unlock(&server->mutex);
-    return seen;
-}
-
-bool hostile_await_requests(hostile_server *server, const char *match,
-                            size_t count)
-{
-    return await(server, count_requests, match, count);
-}
-
-bool hostile_await_connections(hostile_server *server, size_t count)
-{
-    return await(server, count_connections, NULL, count);
-}
-
-bool hostile_await_ended(hostile_server *server, size_t count)
-{
-    return await(server, count_ended, NULL, count);
-}
-
-bool hostile_await_gate(hostile_server *server, const char *name, size_t count)
-{
-    return await(server, count_at_gate, name, count);
-}
-
-bool hostile_await_stall(hostile_server *server)
-{
-    return await(server, count_stalled, NULL, 1);
-}
-
-size_t hostile_sent_bytes(hostile_server *server)
-{
-    return look(server, count_sent, NULL);
-}
-
-size_t hostile_connections(hostile_server *server)
-{
-    return look(server, count_connections, NULL);
-}
-
-size_t hostile_requests(hostile_server *server, const char *match)
-{
-    return look(server, count_requests, match);
-}
-
-static const hostile_record *record_at(hostile_server *server, size_t number)
-{
-    const hostile_record *record = NULL;
-
-    pthread_mutex_lock(&server->mutex);
-    if (number < server->records.count) {
-        record = server->records.items[number];
-    }
-    pthread_mutex_unlock(&server->mutex);
-    return record;
-}
-
-const char *hostile_request(hostile_server *server, size_t number)
-{
-    const hostile_record *record = record_at(server, number);
-
-    return record != NULL ? record->text : NULL;
-}
-
-const char *hostile_client(hostile_server *server, size_t number)
-{
-    const hostile_record *record = record_at(server, number);
-
-    return record != NULL ? record->client : NULL;
 }

@@ -32,7 +32,7 @@ typedef enum hostile_kind {
     HOSTILE_KIND_RESET   /* RST */
 } hostile_kind;
 
-/* Strings are borrowed until the server is freed. */
+/* The functions that take steps copy them, with what they point to. */
 typedef struct hostile_step {
     hostile_kind kind;
     const char *bytes;

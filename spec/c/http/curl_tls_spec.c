@@ -232,6 +232,17 @@ static void another_name_can_be_an_address(void **state)
     assert_int_equal(ask_as(f, url, &options, &err), KL_OK);
 }
 
+static void another_name_that_is_none_is_a_wrong_configuration(void **state)
+{
+    const kl__tls_options options = {.server_name = "no name"};
+    fixture *f = *state;
+    kl_error err;
+
+    assert_int_equal(ask_as(f, "https://127.0.0.1:1", &options, &err),
+                     KL_ECONFIG);
+    assert_non_null(strstr(err.message, "tls-server-name 'no name'"));
+}
+
 /* ---- our own certificate ---- */
 
 static void a_client_certificate_is_presented(void **state)
@@ -385,6 +396,7 @@ int main(void)
         SPEC(another_name_is_really_verified),
         SPEC(another_name_holds_instead_of_the_hosts),
         SPEC(another_name_can_be_an_address),
+        SPEC(another_name_that_is_none_is_a_wrong_configuration),
         SPEC(a_client_certificate_is_presented),
         SPEC(identities_never_share_a_connection),
         SPEC(trust_is_not_inherited_from_an_open_connection),
