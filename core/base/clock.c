@@ -15,8 +15,9 @@ enum { FAKE_POLL_MS = 1, FAKE_PATIENCE_MS = 10000 };
 
 struct kl__clock {
     bool fake;
-    atomic_llong now_ms;  /* of a fake one; sequentially consistent */
-    atomic_int waiters;   /* of a fake one: those with a deadline */
+    atomic_llong now_ms; /* of a fake one; sequentially consistent */
+    atomic_int waiters;  /* of a fake one: those with a deadline */
+    atomic_bool leaps;   /* of a fake one: to the deadline of who waits */
 };
 
 static kl__clock real_clock;
@@ -50,6 +51,10 @@ bool kl__clock_wait(kl__clock *clock, kl__cond *cond, kl__mutex *mutex,
     if (atomic_load(&clock->now_ms) >= deadline_ms) {
         return false;
     }
+    if (atomic_load(&clock->leaps)) {
+        atomic_store(&clock->now_ms, deadline_ms);
+        return false;
+    }
     atomic_fetch_add(&clock->waiters, 1);
     kl__cond_wait(cond, mutex, monotonic_ms() + FAKE_POLL_MS);
     in_time = atomic_load(&clock->now_ms) < deadline_ms;
@@ -65,6 +70,7 @@ kl__clock *kl__clock_fake(int64_t now_ms)
         clock->fake = true;
         atomic_init(&clock->now_ms, now_ms);
         atomic_init(&clock->waiters, 0);
+        atomic_init(&clock->leaps, false);
     }
     return clock;
 }
@@ -77,6 +83,11 @@ void kl__clock_fake_free(kl__clock *clock)
 void kl__clock_advance(kl__clock *clock, int64_t ms)
 {
     atomic_fetch_add(&clock->now_ms, ms);
+}
+
+void kl__clock_fake_leap(kl__clock *clock)
+{
+    atomic_store(&clock->leaps, true);
 }
 
 bool kl__clock_await_waiters(kl__clock *clock, int count)

@@ -20,6 +20,9 @@ kl__clock *kl__clock_fake(int64_t now_ms);
 void kl__clock_fake_free(kl__clock *clock);
 /* Moves it forward; whoever waits on it for an earlier time wakes. */
 void kl__clock_advance(kl__clock *clock, int64_t ms);
+/* From now on who waits for a later time does not block: the clock leaps there.
+ * Makes single-threaded tests of backoff instantaneous and exact. */
+void kl__clock_fake_leap(kl__clock *clock);
 /* Blocks until `count` threads wait on it with a deadline, at most 10 s of real
  * time: false then. How a test knows that the code under test has arrived. */
 bool kl__clock_await_waiters(kl__clock *clock, int count);
