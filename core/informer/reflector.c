@@ -1,0 +1,330 @@
+/*
+ * reflector.c - the life of a reflector: its loop over the states, waiting,
+ * telling of failures, its status. See reflector_machine.h.
+ */
+#include "informer/reflector_machine.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "kubelua/log.h"
+
+#include <limits.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum {
+    DEFAULT_IDLE_MS = 90000,
+    DEFAULT_STALL_MS = 15000,
+    /* A resource that the server does not know may be a CRD that is about to
+     * be installed: worth asking every 5 to 10 s. */
+    UNKNOWN_KIND_CAP_MS = 5000,
+    /* The spread of clients whose streams broke at one moment. */
+    AT_ONCE_MS = 200,
+    /* Reference R-30: a watch ends after 5 to 10 minutes. */
+    WATCH_TIMEOUT_MIN_S = 300,
+    WATCH_TIMEOUT_MAX_S = 600
+};
+
+static uint64_t random_seed(const void *address)
+{
+    uint64_t seed;
+
+    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed)) {
+        seed = (uint64_t)(uintptr_t)address; /* early in boot: still differs */
+    }
+    return seed;
+}
+
+kl__reflector *kl__reflector_new(const kl__reflector_options *options)
+{
+    kl__reflector *self = kl__calloc(1, sizeof(*self));
+    kl__reflector_options *own;
+
+    if (self == NULL) {
+        return NULL;
+    }
+    own = &self->options;
+    *own = *options;
+    own->name = kl__strdup(options->name);
+    if (own->name == NULL) {
+        kl__free(self);
+        return NULL;
+    }
+    own->clock = own->clock != NULL ? own->clock : kl__clock_real();
+    own->idle_timeout_ms =
+        own->idle_timeout_ms != 0 ? own->idle_timeout_ms : DEFAULT_IDLE_MS;
+    own->stall_ms = own->stall_ms != 0 ? own->stall_ms : DEFAULT_STALL_MS;
+    self->state = KL_STATE_RESOLVING;
+    self->streams_from = own->no_streaming_list ? INT64_MAX : 0;
+    kl__backoff_init(&self->backoff,
+                     own->seed != 0 ? own->seed : random_seed(self));
+    kl__mutex_init(&self->mutex, KL__RANK_REFLECTOR);
+    kl__cond_init(&self->cond);
+    atomic_init(&self->last_item_at, -1);
+    return self;
+}
+
+void kl__reflector_free(kl__reflector *self)
+{
+    if (self == NULL) {
+        return;
+    }
+    kl__list_watch_free(self->options.source);
+    kl__ahead_clear(&self->ahead);
+    kl__cond_deinit(&self->cond);
+    kl__mutex_deinit(&self->mutex);
+    kl__free((char *)self->options.name);
+    kl__free(self);
+}
+
+int64_t kl__reflector_now(const kl__reflector *self)
+{
+    return kl__clock_now(self->options.clock);
+}
+
+void kl__reflector_heard(kl__reflector *self)
+{
+    atomic_store_explicit(&self->last_item_at, kl__reflector_now(self),
+                          memory_order_relaxed);
+}
+
+bool kl__version_is_older(const char *a, const char *b)
+{
+    int order = kl_version_compare(a, b);
+
+    return order < 0 && order != INT_MIN;
+}
+
+int kl__reflector_timeout_seconds(kl__reflector *self)
+{
+    return (int)kl__backoff_jitter(&self->backoff, WATCH_TIMEOUT_MIN_S,
+                                   WATCH_TIMEOUT_MAX_S);
+}
+
+kl_informer_state kl__reflector_relist(const kl__reflector *self)
+{
+    return kl__reflector_now(self) >= self->streams_from ? KL_STATE_STREAMING
+                                                         : KL_STATE_LISTING;
+}
+
+static bool is_stopped(const kl__reflector *self)
+{
+    return kl__cancel_fired(self->options.stop) ||
+           kl__cancel_fired(self->options.closed);
+}
+
+/* Tells handlers, once per change of reason, in line with what they see. */
+static void tell(kl__reflector *self, const kl_error *error)
+{
+    if (self->told.code == error->code &&
+        strcmp(self->told.message, error->message) == 0) {
+        kl_log(KL_LOG_DEBUG, "%s: again: %s", self->options.name,
+               error->message);
+        return;
+    }
+    self->told = *error;
+    if (kl__delta_fifo_error(self->options.fifo, error) != KL_OK) {
+        self->told.code = KL_OK; /* out of memory: tell it the next time */
+    }
+}
+
+kl_informer_state kl__reflector_pause(kl__reflector *self, int64_t wait_ms,
+                                      kl_informer_state resume)
+{
+    self->wait_ms = wait_ms;
+    self->resume = resume;
+    return KL_STATE_BACKOFF;
+}
+
+kl_informer_state kl__reflector_fail(kl__reflector *self,
+                                     const kl__failure *failure)
+{
+    const kl_error *error = failure->error;
+    bool at_once = failure->at_once && kl__backoff_at_rest(&self->backoff);
+    int64_t wait_ms;
+
+    kl__list_watch_end(self->options.source);
+    if (is_stopped(self) || error->code == KL_ECANCELED ||
+        error->code == KL_ECLOSED) {
+        return KL_STATE_STOPPED;
+    }
+    atomic_fetch_add_explicit(&self->failures, 1, memory_order_relaxed);
+    kl__mutex_lock(&self->mutex);
+    self->error = *error;
+    kl__mutex_unlock(&self->mutex);
+    if (!failure->quiet) {
+        tell(self, error);
+    }
+    wait_ms = kl__backoff_next(&self->backoff, failure->cap_ms,
+                               error->retry_after_ms);
+    if (at_once && error->retry_after_ms <= 0) {
+        wait_ms = kl__backoff_jitter(&self->backoff, 1, AT_ONCE_MS);
+    }
+    kl_log(KL_LOG_DEBUG, "%s: %s in %lld ms, after: %s", self->options.name,
+           kl_informer_state_name(failure->resume), (long long)wait_ms,
+           error->message);
+    return kl__reflector_pause(self, wait_ms, failure->resume);
+}
+
+static void forget_error(kl__reflector *self)
+{
+    kl__mutex_lock(&self->mutex);
+    self->error.code = KL_OK;
+    self->error.message[0] = '\0';
+    kl__mutex_unlock(&self->mutex);
+}
+
+void kl__reflector_healthy(kl__reflector *self)
+{
+    if (kl__backoff_at_rest(&self->backoff)) {
+        return;
+    }
+    kl__backoff_reset(&self->backoff);
+    self->doubts = 0;
+    self->refusals = 0;
+    forget_error(self);
+    if (self->told.code != KL_OK) {
+        kl_log(KL_LOG_INFO, "%s: recovered from: %s", self->options.name,
+               self->told.message);
+        self->told.code = KL_OK;
+    }
+}
+
+kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
+                                        const char *version)
+{
+    bool older = kl__version_is_older(version, self->version);
+    kl_object_list list = {0};
+    kl_error err;
+
+    if (older && !self->newest) {
+        /* A server that ignored NotOlderThan, or one that lags: ask for the
+         * newest state. If that is older too, the cluster was restored from a
+         * backup, and holding on to what was would never end (K-6). */
+        kl__stage_clear(stage);
+        kl__list_watch_end(self->options.source);
+        self->newest = true;
+        return kl__reflector_relist(self);
+    }
+    if (older) {
+        kl_log(KL_LOG_WARN,
+               "%s: the server's newest version %s is older than %s, which it "
+               "told before: was the cluster restored from a backup?",
+               self->options.name, version, self->version);
+    }
+    kl__stage_take(stage, &list);
+    kl_error_set(&err,
+                 kl__delta_fifo_replace(self->options.fifo, &list, version, -1,
+                                        self->options.stop),
+                 "out of memory for a list");
+    if (err.code != KL_OK) {
+        return kl__reflector_fail(
+            self, &(kl__failure){.error = &err,
+                                 .resume = kl__reflector_relist(self)});
+    }
+    strcpy(self->version, version);
+    self->newest = false;
+    atomic_fetch_add_explicit(&self->lists, 1, memory_order_relaxed);
+    forget_error(self);
+    return KL_STATE_WATCHING;
+}
+
+static kl_informer_state resolve(kl__reflector *self)
+{
+    kl_error err = {.retry_after_ms = -1};
+    kl__failure failure = {.error = &err, .resume = KL_STATE_RESOLVING};
+
+    err.code =
+        kl__list_watch_resolve(self->options.source, self->options.stop, &err);
+    if (err.code == KL_OK) {
+        return kl__reflector_relist(self);
+    }
+    if (err.code == KL_EUNKNOWN_KIND || err.code == KL_ENOT_FOUND) {
+        failure.cap_ms = UNKNOWN_KIND_CAP_MS;
+    }
+    return kl__reflector_fail(self, &failure);
+}
+
+static void wake(void *arg)
+{
+    kl__reflector *self = arg;
+
+    kl__mutex_lock(&self->mutex);
+    kl__cond_broadcast(&self->cond);
+    kl__mutex_unlock(&self->mutex);
+}
+
+static kl_informer_state back_off(kl__reflector *self)
+{
+    kl__cancel_hook stop = {.wake = wake, .arg = self};
+    kl__cancel_hook closed = {.wake = wake, .arg = self};
+    int64_t deadline = kl__reflector_now(self) + self->wait_ms;
+
+    kl__cancel_add(self->options.stop, &stop);
+    kl__cancel_add(self->options.closed, &closed);
+    kl__mutex_lock(&self->mutex);
+    while (!is_stopped(self) && kl__reflector_now(self) < deadline) {
+        kl__clock_wait(self->options.clock, &self->cond, &self->mutex,
+                       deadline);
+    }
+    kl__mutex_unlock(&self->mutex);
+    kl__cancel_remove(self->options.closed, &closed);
+    kl__cancel_remove(self->options.stop, &stop);
+    return self->resume;
+}
+
+/* Makes a state visible to kl__reflector_status. */
+static void enter(kl__reflector *self, kl_informer_state state)
+{
+    kl__mutex_lock(&self->mutex);
+    self->state = state;
+    self->retry_at =
+        state == KL_STATE_BACKOFF ? kl__reflector_now(self) + self->wait_ms : 0;
+    kl__mutex_unlock(&self->mutex);
+}
+
+void *kl__reflector_run(void *reflector)
+{
+    static kl_informer_state (*const states[])(kl__reflector *) = {
+        [KL_STATE_RESOLVING] = resolve,
+        [KL_STATE_LISTING] = kl__reflector_list,
+        [KL_STATE_STREAMING] = kl__reflector_stream,
+        [KL_STATE_WATCHING] = kl__reflector_watch,
+        [KL_STATE_BACKOFF] = back_off,
+    };
+    kl__reflector *self = reflector;
+    kl_informer_state state = KL_STATE_RESOLVING;
+
+    while (state != KL_STATE_STOPPED && !is_stopped(self)) {
+        enter(self, state);
+        state = states[state](self);
+    }
+    kl__list_watch_end(self->options.source);
+    enter(self, KL_STATE_STOPPED);
+    kl__delta_fifo_close(self->options.fifo);
+    return NULL;
+}
+
+void kl__reflector_status(kl__reflector *self, kl_informer_status *status)
+{
+    int64_t now = kl__reflector_now(self);
+    int64_t last =
+        atomic_load_explicit(&self->last_item_at, memory_order_relaxed);
+    int64_t silence = kl__list_watch_silence_ms(self->options.source);
+
+    kl__mutex_lock(&self->mutex);
+    status->state = self->state;
+    status->retry_in_ms = self->retry_at > now ? self->retry_at - now : 0;
+    status->error = self->error;
+    kl__mutex_unlock(&self->mutex);
+    status->last_message_age_ms = last < 0 ? -1 : now - last;
+    if (silence >= 0 && (last < 0 || silence < now - last)) {
+        status->last_message_age_ms = silence;
+    }
+    status->lists = atomic_load_explicit(&self->lists, memory_order_relaxed);
+    status->watches =
+        atomic_load_explicit(&self->watches, memory_order_relaxed);
+    status->events = atomic_load_explicit(&self->events, memory_order_relaxed);
+    status->failures =
+        atomic_load_explicit(&self->failures, memory_order_relaxed);
+}

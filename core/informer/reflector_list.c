@@ -1,0 +1,225 @@
+/*
+ * reflector_list.c - a paged list: pages are staged object by object and become
+ * visible together. See reflector_machine.h.
+ */
+#include "informer/reflector_machine.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "kubelua/log.h"
+
+#include <string.h>
+
+enum { SLOW_LIST_MS = 10000 }; /* reference R-28 */
+
+typedef struct listing {
+    kl__stage stage;
+    char *token; /* owned; NULL: the first page */
+    int limit;
+    char version[KL__VERSION_SIZE]; /* of the first page */
+    bool renewed; /* `token` is a server's offer to go on inconsistently */
+    bool fuzzy;   /* such an offer was taken */
+} listing;
+
+/*
+ * The first page asks for the newest state, or for one that is not older than
+ * what is known (reference 5.3; a bare version with a limit would mean exactly
+ * that version). A limit with a version makes servers bypass their cache, so
+ * there is none unless it was asked for (R-21). Later pages carry the token
+ * and the limit alone (P-2).
+ */
+static void first_page(const kl__reflector *self, kl__list_params *params)
+{
+    int page_size = self->options.page_size;
+
+    if (self->newest || self->version[0] == '\0') {
+        params->limit = page_size > 0 ? page_size : KL__DEFAULT_PAGE_SIZE;
+        return;
+    }
+    params->resource_version = self->version;
+    params->resource_version_match = "NotOlderThan";
+    params->limit = page_size > 0 ? page_size : 0;
+}
+
+/* A later page is at the newest version where a renewed token was used: it may
+ * be ahead of the version from which the watch will begin. */
+static bool stage_object(kl__reflector *self, listing *list, kl__item *item)
+{
+    kl_object *object = item->object;
+
+    item->object = NULL;
+    if (list->fuzzy && !kl__ahead_note(&self->ahead, object, list->version)) {
+        kl_object_unref(object);
+        return false;
+    }
+    return kl__stage_put(&list->stage, object);
+}
+
+static kl_code end_page(listing *list, kl__item *item, kl_error *err)
+{
+    char *token = item->continue_token;
+
+    item->continue_token = NULL;
+    if (list->token == NULL) {
+        strcpy(list->version, item->version);
+    }
+    if (token != NULL && token[0] == '\0') {
+        kl__free(token);
+        token = NULL;
+    }
+    if (token != NULL && kl__streq(token, list->token)) {
+        kl__free(token);
+        return kl_error_set(err, KL_EPARSE,
+                            "the server's list does not end: it repeats a "
+                            "continue token");
+    }
+    kl__free(list->token);
+    list->token = token;
+    list->renewed = false;
+    if (token == NULL && list->version[0] == '\0') {
+        return kl_error_set(err, KL_EPARSE,
+                            "the server's list has no resourceVersion: it "
+                            "cannot be watched");
+    }
+    return KL_OK;
+}
+
+/* Reads one page's items; KL_OK at its end. */
+static kl_code read_page(kl__reflector *self, listing *list, kl_error *err)
+{
+    kl__list_watch *source = self->options.source;
+
+    for (;;) {
+        kl__item item = {0};
+        int64_t silence = kl__list_watch_silence_ms(source);
+        kl_code code;
+
+        if (silence >= KL__LIST_SILENCE_MS) {
+            return kl_error_set(err, KL_ETIMEOUT,
+                                "a list stopped in the middle: nothing came "
+                                "for %lld s",
+                                (long long)silence / 1000);
+        }
+        code = kl__list_watch_next(
+            source, &item, KL__LIST_SILENCE_MS - (silence > 0 ? silence : 0),
+            self->options.stop, err);
+        if (code == KL_ETIMEOUT && err->http_status == 0) {
+            continue;
+        }
+        if (code != KL_OK) {
+            return code;
+        }
+        kl__reflector_heard(self);
+        if (item.type == KL__ITEM_PAGE) {
+            code = end_page(list, &item, err);
+            kl__item_clear(&item);
+            return code;
+        }
+        if (item.type != KL__ITEM_OBJECT || item.object == NULL) {
+            kl__item_clear(&item);
+            return kl_error_set(err, KL_EPARSE, "no list, but something else");
+        }
+        if (!stage_object(self, list, &item)) {
+            return kl_error_set(err, KL_ENOMEM, "out of memory for a list");
+        }
+    }
+}
+
+/* The token of a later page has expired. The server offers one that goes on at
+ * its newest version: nothing that came is thrown away (K-16); the watch from
+ * the first page's version repairs what is inconsistent. */
+static bool take_renewed_token(kl__reflector *self, listing *list)
+{
+    char *token;
+
+    if (list->token == NULL || list->renewed) {
+        return false;
+    }
+    token = kl__list_watch_take_continue(self->options.source);
+    if (token == NULL) {
+        return false;
+    }
+    kl_log(KL_LOG_INFO,
+           "%s: the list's continue token expired; going on at the newest "
+           "version",
+           self->options.name);
+    kl__free(list->token);
+    list->token = token;
+    list->renewed = true;
+    list->fuzzy = true;
+    return true;
+}
+
+static kl_code read_pages(kl__reflector *self, listing *list, kl_error *err)
+{
+    kl__list_params params = {0};
+    kl_code code;
+
+    first_page(self, &params);
+    list->limit = params.limit;
+    do {
+        code = kl__list_watch_list(self->options.source, &params,
+                                   self->options.stop, err);
+        if (code == KL_OK) {
+            code = read_page(self, list, err);
+        }
+        if (code == KL_EGONE && take_renewed_token(self, list)) {
+            code = KL_OK;
+        }
+        params = (kl__list_params){.continue_token = list->token,
+                                   .limit = list->limit};
+    } while (code == KL_OK && list->token != NULL);
+    return code;
+}
+
+kl_informer_state kl__reflector_list_failed(kl__reflector *self,
+                                            const kl_error *err)
+{
+    kl__failure failure = {.error = err, .resume = kl__reflector_relist(self)};
+    bool asked_for_version = !self->newest && self->version[0] != '\0';
+
+    switch (err->code) {
+    case KL_ENOT_FOUND: /* the resource is gone: perhaps its CRD was deleted */
+        self->newest = true;
+        failure.resume = KL_STATE_RESOLVING;
+        return kl__reflector_fail(self, &failure);
+    case KL_EGONE:
+    case KL_EVERSION_AHEAD:
+    case KL_EINVALID:
+    case KL_EBAD_REQUEST:
+        /* The version cannot be had: once, and at once, without it. */
+        self->newest = true;
+        if (asked_for_version && err->retry_after_ms <= 0) {
+            kl__list_watch_end(self->options.source);
+            return failure.resume;
+        }
+        return kl__reflector_fail(self, &failure);
+    default:
+        return kl__reflector_fail(self, &failure);
+    }
+}
+
+kl_informer_state kl__reflector_list(kl__reflector *self)
+{
+    listing list = {.stage.known = self->options.known};
+    int64_t began = kl__reflector_now(self);
+    kl_informer_state next;
+    kl_error err = {.retry_after_ms = -1};
+
+    kl__ahead_clear(&self->ahead);
+    err.code = read_pages(self, &list, &err);
+    if (err.code == KL_OK) {
+        int64_t took = kl__reflector_now(self) - began;
+
+        kl_log(took > SLOW_LIST_MS ? KL_LOG_INFO : KL_LOG_DEBUG,
+               "%s: listed %zu objects in %lld ms", self->options.name,
+               list.stage.count, (long long)took);
+        kl__list_watch_end(self->options.source);
+        next = kl__reflector_replace(self, &list.stage, list.version);
+    } else {
+        next = kl__reflector_list_failed(self, &err);
+    }
+    kl__stage_clear(&list.stage);
+    kl__free(list.token);
+    return next;
+}

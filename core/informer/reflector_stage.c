@@ -1,0 +1,181 @@
+/*
+ * reflector_stage.c - see reflector_stage.h.
+ */
+#include "informer/reflector_stage.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum { FIRST_CAPACITY = 64 };
+
+static bool same_version(const kl_object *a, const kl_object *b)
+{
+    return kl_object_resource_version(a)[0] != '\0' &&
+           strcmp(kl_object_resource_version(a),
+                  kl_object_resource_version(b)) == 0 &&
+           strcmp(kl_object_uid(a), kl_object_uid(b)) == 0;
+}
+
+/* The cache's copy of the object where it is the same, else the object. */
+static kl_object *share(kl__indexer *known, kl_object *object)
+{
+    kl_object *cached =
+        known != NULL ? kl__indexer_get(known, kl_object_key(object)) : NULL;
+
+    if (cached != NULL && same_version(cached, object)) {
+        kl_object_unref(object);
+        return cached;
+    }
+    kl_object_unref(cached);
+    return object;
+}
+
+static bool grow(kl__stage *stage)
+{
+    size_t capacity =
+        stage->capacity != 0 ? stage->capacity * 2 : FIRST_CAPACITY;
+    kl_object **items;
+
+    if (stage->count < stage->capacity) {
+        return true;
+    }
+    items = kl__realloc(stage->items, capacity * sizeof(kl_object *));
+    if (items == NULL) {
+        return false;
+    }
+    stage->items = items;
+    stage->capacity = capacity;
+    return true;
+}
+
+bool kl__stage_put(kl__stage *stage, kl_object *object)
+{
+    uintptr_t place;
+
+    object = share(stage->known, object);
+    place = (uintptr_t)kl__map_get(&stage->places, kl_object_key(object));
+    if (!grow(stage) || !kl__map_reserve(&stage->places, 1)) {
+        kl_object_unref(object);
+        return false;
+    }
+    if (place == 0) {
+        place = ++stage->count;
+        stage->items[place - 1] = NULL;
+    }
+    /* The map borrows the key: of the new object, before the old one goes. */
+    kl__map_put(&stage->places, kl_object_key(object), (void *)place, NULL);
+    kl_object_unref(stage->items[place - 1]);
+    stage->items[place - 1] = object;
+    return true;
+}
+
+void kl__stage_remove(kl__stage *stage, const char *key)
+{
+    uintptr_t place = (uintptr_t)kl__map_remove(&stage->places, key);
+
+    if (place != 0) {
+        kl_object_unref(stage->items[place - 1]);
+        stage->items[place - 1] = NULL;
+    }
+}
+
+void kl__stage_take(kl__stage *stage, kl_object_list *list)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < stage->count; i++) {
+        if (stage->items[i] != NULL) {
+            stage->items[kept++] = stage->items[i];
+        }
+    }
+    list->items = stage->items;
+    list->count = kept;
+    stage->items = NULL;
+    stage->count = stage->capacity = 0;
+    kl__map_deinit(&stage->places);
+}
+
+void kl__stage_clear(kl__stage *stage)
+{
+    kl_object_list list;
+
+    kl__stage_take(stage, &list);
+    for (size_t i = 0; i < list.count; i++) {
+        kl_object_unref(list.items[i]);
+    }
+    kl__free(list.items);
+}
+
+/* Whether both are numbers and a > b. */
+static bool is_newer(const char *a, const char *b)
+{
+    return kl_version_compare(a, b) > 0;
+}
+
+static bool is_older(const char *a, const char *b)
+{
+    int order = kl_version_compare(a, b);
+
+    return order < 0 && order != INT_MIN;
+}
+
+static void forget(kl__ahead *ahead, const char *key)
+{
+    kl_object_unref(kl__map_remove(&ahead->objects, key));
+}
+
+bool kl__ahead_note(kl__ahead *ahead, kl_object *object, const char *version)
+{
+    const char *own = kl_object_resource_version(object);
+    void *former = NULL;
+
+    if (!is_newer(own, version) || strlen(own) >= sizeof(ahead->until)) {
+        return true;
+    }
+    if (!kl__map_put(&ahead->objects, kl_object_key(object), object, &former)) {
+        return false;
+    }
+    kl_object_ref(object);
+    kl_object_unref(former);
+    if (ahead->until[0] == '\0' || is_newer(own, ahead->until)) {
+        strcpy(ahead->until, own);
+    }
+    return true;
+}
+
+bool kl__ahead_covers(kl__ahead *ahead, const char *key, const char *version)
+{
+    const kl_object *object;
+
+    if (ahead->until[0] == '\0' || version[0] == '\0') {
+        return false;
+    }
+    if (is_newer(version, ahead->until)) {
+        kl__ahead_clear(ahead);
+        return false;
+    }
+    object = kl__map_get(&ahead->objects, key);
+    if (object == NULL) {
+        return false;
+    }
+    if (is_older(version, kl_object_resource_version(object))) {
+        return true;
+    }
+    forget(ahead, key);
+    return false;
+}
+
+void kl__ahead_clear(kl__ahead *ahead)
+{
+    const kl__map_slot *slot;
+    size_t cursor = 0;
+
+    while ((slot = kl__map_next(&ahead->objects, &cursor)) != NULL) {
+        kl_object_unref(slot->value);
+    }
+    kl__map_deinit(&ahead->objects);
+    ahead->until[0] = '\0';
+}

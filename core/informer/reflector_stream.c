@@ -1,0 +1,207 @@
+/*
+ * reflector_stream.c - a streaming list: the initial state as watch events up
+ * to the end bookmark, then the same stream is the watch. Falls back to paged
+ * lists where a server cannot do it. See reflector_machine.h.
+ */
+#include "informer/reflector_machine.h"
+
+#include "kubelua/log.h"
+
+#include <string.h>
+
+enum {
+    /*
+     * A server that ignores sendInitialEvents sends ADDED events and never an
+     * end bookmark (K-7). One that honours it sends the end bookmark within
+     * seconds of the last object, and nothing pauses it before: so ten seconds
+     * of silence, or two minutes in all, mean that no end will come.
+     */
+    SILENCE_MS = 10000,
+    DEADLINE_MS = 120000,
+    /* Endings without an end bookmark, in a row, until it is given up. */
+    UNFINISHED_MAX = 2,
+    /* How long paged lists are used then: servers are upgraded. */
+    REMEMBERED_MS = 3600000
+};
+
+/* What the end of an initial stream says of the server. */
+typedef enum verdict {
+    COMPLETE,
+    FAILED,      /* nothing: the network, credentials, overload */
+    UNFINISHED,  /* that it may not know streaming lists */
+    UNSUPPORTED, /* that it does not */
+} verdict;
+
+/* A refusal of the request itself (reference 5.2, 5.5). */
+static verdict judge_refusal(const kl_error *err)
+{
+    switch (err->code) {
+    case KL_EINVALID:     /* 422: sendInitialEvents is forbidden */
+    case KL_EBAD_REQUEST: /* 400: by an older or aggregated server */
+    case KL_ENOT_ALLOWED: /* 405: it can list, perhaps, but not watch */
+        return UNSUPPORTED;
+    default:
+        return FAILED;
+    }
+}
+
+/* An error after the request was accepted. */
+static verdict judge_break(const kl_error *err)
+{
+    if (judge_refusal(err) == UNSUPPORTED) {
+        return UNSUPPORTED;
+    }
+    if (err->code == KL_EINTERNAL) { /* 200, then ERROR 500: by its storage */
+        bool says_so = strstr(err->message, "upported") != NULL ||
+                       strstr(err->message, "sendInitialEvents") != NULL;
+
+        return says_so ? UNSUPPORTED : UNFINISHED;
+    }
+    return err->code == KL_EPARSE ? UNFINISHED : FAILED;
+}
+
+/* Nothing came for the time that was waited: go on waiting? */
+static verdict judge_silence(kl__reflector *self, int64_t deadline,
+                             kl_error *err)
+{
+    if (kl__list_watch_silence_ms(self->options.source) >= SILENCE_MS) {
+        kl_error_set(err, KL_EUNAVAILABLE,
+                     "a streaming list fell silent before its end");
+        return UNFINISHED;
+    }
+    if (kl__reflector_now(self) >= deadline) {
+        kl_error_set(err, KL_EUNAVAILABLE,
+                     "a streaming list did not end within %d s",
+                     DEADLINE_MS / 1000);
+        return UNSUPPORTED;
+    }
+    return COMPLETE;
+}
+
+/* Applies one item to the stage. COMPLETE with *end set: that was the end. */
+static verdict take_item(kl__stage *stage, kl__item *item, bool *end,
+                         kl_error *err)
+{
+    kl_object *object = item->object;
+
+    switch (item->type) {
+    case KL__ITEM_ADDED:
+    case KL__ITEM_MODIFIED:
+        item->object = NULL;
+        if (!kl__stage_put(stage, object)) {
+            kl_error_set(err, KL_ENOMEM, "out of memory for a list");
+            return FAILED;
+        }
+        return COMPLETE;
+    case KL__ITEM_DELETED:
+        kl__stage_remove(stage, kl_object_key(object));
+        return COMPLETE;
+    case KL__ITEM_BOOKMARK:
+        *end = item->initial_events_end && item->version[0] != '\0';
+        return COMPLETE;
+    case KL__ITEM_END:
+        kl_error_set(err, KL_EUNAVAILABLE,
+                     "a streaming list ended before its end bookmark");
+        return UNFINISHED;
+    default:
+        kl_error_set(err, KL_EPARSE, "no watch event, but something else");
+        return UNFINISHED;
+    }
+}
+
+/* Reads the initial events; `version` gets the end bookmark's. */
+static verdict read_initial(kl__reflector *self, kl__stage *stage,
+                            char *version, kl_error *err)
+{
+    int64_t deadline = kl__reflector_now(self) + DEADLINE_MS;
+    verdict result = COMPLETE;
+    bool end = false;
+
+    while (result == COMPLETE && !end) {
+        kl__item item = {0};
+        int64_t silence = kl__list_watch_silence_ms(self->options.source);
+        int64_t wait_ms = SILENCE_MS - (silence > 0 ? silence : 0);
+        kl_code code = kl__list_watch_next(self->options.source, &item,
+                                           wait_ms > 0 ? wait_ms : 0,
+                                           self->options.stop, err);
+
+        if (code == KL_ETIMEOUT && err->http_status == 0) {
+            result = judge_silence(self, deadline, err);
+            continue;
+        }
+        if (code != KL_OK) {
+            err->code = code;
+            return judge_break(err);
+        }
+        kl__reflector_heard(self);
+        result = take_item(stage, &item, &end, err);
+        if (end) {
+            strcpy(version, item.version);
+        } else if (result == COMPLETE && kl__reflector_now(self) >= deadline) {
+            result = judge_silence(self, deadline, err);
+        }
+        kl__item_clear(&item);
+    }
+    return result;
+}
+
+static kl_informer_state fall_back(kl__reflector *self, const kl_error *err)
+{
+    kl_log(KL_LOG_INFO, "%s: paged lists for an hour, no streaming list: %s",
+           self->options.name, err->message);
+    kl__list_watch_end(self->options.source);
+    self->unfinished = 0;
+    self->streams_from = kl__reflector_now(self) + REMEMBERED_MS;
+    return KL_STATE_LISTING;
+}
+
+static kl_informer_state not_complete(kl__reflector *self, verdict result,
+                                      const kl_error *err)
+{
+    if (result == UNSUPPORTED) {
+        return fall_back(self, err);
+    }
+    if (result == FAILED) {
+        if (err->code == KL_ETIMEOUT) {
+            self->fresh = true;
+        }
+        return kl__reflector_list_failed(self, err);
+    }
+    if (++self->unfinished >= UNFINISHED_MAX) {
+        return fall_back(self, err);
+    }
+    return kl__reflector_fail(self, &(kl__failure){.error = err,
+                                                   .resume = KL_STATE_STREAMING,
+                                                   .quiet = true});
+}
+
+kl_informer_state kl__reflector_stream(kl__reflector *self)
+{
+    kl__watch_params params = {
+        .resource_version = self->newest ? "" : self->version,
+        .send_initial_events = true,
+        .timeout_seconds = kl__reflector_timeout_seconds(self),
+        .fresh_connection = self->fresh,
+    };
+    kl__stage stage = {.known = self->options.known};
+    char version[KL__VERSION_SIZE] = "";
+    kl_informer_state next;
+    verdict result;
+    kl_error err = {.retry_after_ms = -1};
+
+    kl__ahead_clear(&self->ahead);
+    err.code = kl__list_watch_watch(self->options.source, &params,
+                                    self->options.stop, &err);
+    self->fresh = false;
+    result = err.code == KL_OK ? read_initial(self, &stage, version, &err)
+                               : judge_refusal(&err);
+    if (result == COMPLETE) {
+        self->unfinished = 0;
+        next = kl__reflector_replace(self, &stage, version);
+        self->streaming = next == KL_STATE_WATCHING;
+    } else {
+        next = not_complete(self, result, &err);
+    }
+    kl__stage_clear(&stage);
+    return next;
+}

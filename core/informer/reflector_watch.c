@@ -1,0 +1,332 @@
+/*
+ * reflector_watch.c - the watch: events one by one into the queue, the version
+ * kept, and the stream made anew from it whenever it ends, breaks or falls
+ * silent. Lists again only where the version is in doubt. See
+ * reflector_machine.h.
+ */
+#include "informer/reflector_machine.h"
+
+#include "kubelua/log.h"
+
+#include <string.h>
+
+enum {
+    /* A watch that lived so long is healthy, even if nothing happened. */
+    HEALTHY_MS = 10000,
+    /* One that ended sooner, without anything new, was refused. */
+    SHORT_MS = 1000,
+    /* In a row, before handlers are told that the server closes at once. */
+    REFUSALS_MAX = 3,
+    /* Watches in a row that a relist may cure, until there is one. */
+    DOUBTS_MAX = 3,
+    /* The least spread between short watches that did bring something. */
+    SPREAD_MS = 200
+};
+
+/* How a watch came to its end. */
+typedef enum outcome {
+    GOES_ON,
+    ENDED,    /* cleanly */
+    SILENT,   /* for longer than idle_timeout_ms */
+    SLOW,     /* the queue was full for longer than stall_ms */
+    BACKWARD, /* a version below one that the same stream had told */
+    BROKE     /* err says how */
+} outcome;
+
+typedef struct attempt {
+    int64_t began; /* before the request: proxies hold heads back */
+    bool progress; /* it brought something new */
+} attempt;
+
+/* Anything else than an error: no reason to doubt the version. */
+static void progress(kl__reflector *self, attempt *now)
+{
+    now->progress = true;
+    kl__reflector_healthy(self);
+}
+
+static kl_code push(kl__reflector *self, kl__item *item)
+{
+    kl__delta_fifo *fifo = self->options.fifo;
+    int64_t stall = self->options.stall_ms;
+    kl__cancel *stop = self->options.stop;
+    kl_object *object = item->object;
+
+    item->object = NULL;
+    switch (item->type) {
+    case KL__ITEM_ADDED:
+        return kl__delta_fifo_add(fifo, object, stall, stop);
+    case KL__ITEM_MODIFIED:
+        return kl__delta_fifo_update(fifo, object, stall, stop);
+    default:
+        return kl__delta_fifo_delete(fifo, object, stall, stop);
+    }
+}
+
+/* An event about an object. The version moves only once the event is queued,
+ * and never to "" (K-24). */
+static outcome take_event(kl__reflector *self, attempt *now, kl__item *item,
+                          kl_error *err)
+{
+    kl_code code;
+
+    if (kl__version_is_older(item->version, self->version)) {
+        kl_error_set(err, KL_EPARSE,
+                     "resourceVersion went back from %s to %s within a watch",
+                     self->version, item->version);
+        return BACKWARD;
+    }
+    if (!kl__ahead_covers(&self->ahead, kl_object_key(item->object),
+                          item->version)) {
+        code = push(self, item);
+        if (code == KL_ETIMEOUT) {
+            return SLOW;
+        }
+        if (code != KL_OK) {
+            kl_error_set(err, code, "out of memory for an event");
+            return BROKE;
+        }
+    }
+    if (item->version[0] != '\0' && strcmp(item->version, self->version) != 0) {
+        strcpy(self->version, item->version);
+        progress(self, now);
+    }
+    return GOES_ON;
+}
+
+static outcome take_bookmark(kl__reflector *self, attempt *now,
+                             const kl__item *item, kl_error *err)
+{
+    kl_code code;
+
+    if (item->version[0] == '\0' ||
+        kl__version_is_older(item->version, self->version)) {
+        kl_log(KL_LOG_DEBUG, "%s: bookmark %s ignored at %s",
+               self->options.name, item->version, self->version);
+        return GOES_ON;
+    }
+    code = kl__delta_fifo_bookmark(self->options.fifo, item->version);
+    if (code != KL_OK) {
+        kl_error_set(err, code, "out of memory for a bookmark");
+        return BROKE;
+    }
+    if (strcmp(item->version, self->version) != 0) {
+        strcpy(self->version, item->version);
+        progress(self, now);
+    }
+    return GOES_ON;
+}
+
+static outcome take_item(kl__reflector *self, attempt *now, kl__item *item,
+                         kl_error *err)
+{
+    kl__reflector_heard(self);
+    switch (item->type) {
+    case KL__ITEM_ADDED:
+    case KL__ITEM_MODIFIED:
+    case KL__ITEM_DELETED:
+        atomic_fetch_add_explicit(&self->events, 1, memory_order_relaxed);
+        return take_event(self, now, item, err);
+    case KL__ITEM_BOOKMARK:
+        atomic_fetch_add_explicit(&self->events, 1, memory_order_relaxed);
+        return take_bookmark(self, now, item, err);
+    case KL__ITEM_END:
+        return ENDED;
+    default:
+        kl_error_set(err, KL_EPARSE, "no watch event, but something else");
+        return BROKE;
+    }
+}
+
+/* How long to wait for an item: until the watch has to be looked at again. */
+static int64_t patience(const kl__reflector *self, const attempt *now)
+{
+    int64_t idle = self->options.idle_timeout_ms;
+    int64_t wait_ms = -1;
+
+    if (idle > 0) {
+        wait_ms = idle - kl__list_watch_silence_ms(self->options.source);
+        wait_ms = wait_ms > 0 ? wait_ms : 0;
+    }
+    if (!kl__backoff_at_rest(&self->backoff)) {
+        int64_t lived = kl__reflector_now(self) - now->began;
+
+        if (lived < HEALTHY_MS &&
+            (wait_ms < 0 || HEALTHY_MS - lived < wait_ms)) {
+            wait_ms = HEALTHY_MS - lived;
+        }
+    }
+    return wait_ms;
+}
+
+static outcome follow(kl__reflector *self, attempt *now, kl_error *err)
+{
+    int64_t idle = self->options.idle_timeout_ms;
+    outcome result = GOES_ON;
+
+    while (result == GOES_ON) {
+        kl__item item = {0};
+        kl_code code =
+            kl__list_watch_next(self->options.source, &item,
+                                patience(self, now), self->options.stop, err);
+
+        if (kl__reflector_now(self) - now->began >= HEALTHY_MS) {
+            kl__reflector_healthy(self);
+        }
+        if (code == KL_ETIMEOUT && err->http_status == 0) {
+            if (idle > 0 &&
+                kl__list_watch_silence_ms(self->options.source) >= idle) {
+                result = SILENT;
+            }
+            continue;
+        }
+        if (code != KL_OK) {
+            err->code = code;
+            return BROKE;
+        }
+        result = take_item(self, now, &item, err);
+        kl__item_clear(&item);
+    }
+    return result;
+}
+
+static bool was_healthy(const kl__reflector *self, const attempt *now)
+{
+    return now->progress || kl__reflector_now(self) - now->began >= HEALTHY_MS;
+}
+
+static kl_informer_state relist_because(kl__reflector *self,
+                                        const kl_error *err, bool at_once)
+{
+    self->doubts = 0;
+    return kl__reflector_fail(
+        self, &(kl__failure){.error = err,
+                             .resume = kl__reflector_relist(self),
+                             .at_once = at_once});
+}
+
+/*
+ * The request failed, or the stream did. What does not question the version is
+ * tried again with the same version, however long it takes: the network,
+ * credentials, rights, overload (K-36).
+ */
+static kl_informer_state after_error(kl__reflector *self, const kl_error *err,
+                                     const attempt *now)
+{
+    kl__failure failure = {.error = err, .resume = KL_STATE_WATCHING};
+
+    switch (err->code) {
+    case KL_EGONE:
+        return relist_because(self, err, true);
+    case KL_ENOT_FOUND: /* no such resource: its CRD was deleted */
+        self->newest = true;
+        failure.resume = KL_STATE_RESOLVING;
+        return kl__reflector_fail(self, &failure);
+    case KL_ETIMEOUT:
+        self->fresh = true;
+        return kl__reflector_fail(self, &failure);
+    case KL_EUNAVAILABLE: /* it broke off: a stream that was well comes back */
+        failure.at_once = err->http_status == 0 && was_healthy(self, now);
+        return kl__reflector_fail(self, &failure);
+    case KL_ETLS:
+    case KL_ECONFIG:
+    case KL_EUNAUTHORIZED:
+    case KL_EFORBIDDEN:
+    case KL_ETOO_MANY_REQUESTS:
+    case KL_ENOMEM:
+    case KL_ECANCELED:
+    case KL_ECLOSED:
+        return kl__reflector_fail(self, &failure);
+    default: /* rubbish, 500, what nobody knows: it may be this version */
+        if (++self->doubts >= DOUBTS_MAX) {
+            return relist_because(self, err, false);
+        }
+        return kl__reflector_fail(self, &failure);
+    }
+}
+
+/* A clean end is normal, and the watch goes on at once; but a server that
+ * always ends it at once is paced like one that fails. */
+static kl_informer_state after_end(kl__reflector *self, const attempt *now)
+{
+    kl__failure failure = {.resume = KL_STATE_WATCHING};
+    kl_error err = {.retry_after_ms = -1};
+
+    kl__list_watch_end(self->options.source);
+    if (kl__reflector_now(self) - now->began >= SHORT_MS) {
+        return KL_STATE_WATCHING;
+    }
+    if (now->progress) {
+        return kl__reflector_pause(
+            self, kl__backoff_jitter(&self->backoff, 1, SPREAD_MS),
+            KL_STATE_WATCHING);
+    }
+    kl_error_set(&err, KL_EUNAVAILABLE,
+                 "the server ends each watch as soon as it has begun");
+    failure.error = &err;
+    failure.quiet = ++self->refusals < REFUSALS_MAX;
+    return kl__reflector_fail(self, &failure);
+}
+
+/* The consumer is behind: give the connection back, and go on from the version
+ * that was queued last once there is room (ARCHITECTURE, decision 2). */
+static kl_informer_state after_stall(kl__reflector *self)
+{
+    kl_log(KL_LOG_INFO,
+           "%s: the queue was full for %lld s; the watch is closed and will be "
+           "resumed from %s",
+           self->options.name, (long long)self->options.stall_ms / 1000,
+           self->version);
+    kl__list_watch_end(self->options.source);
+    return kl__delta_fifo_wait_room(self->options.fifo, -1, self->options.stop)
+               ? KL_STATE_WATCHING
+               : KL_STATE_STOPPED;
+}
+
+static kl_informer_state after(kl__reflector *self, outcome result,
+                               const attempt *now, const kl_error *err)
+{
+    switch (result) {
+    case ENDED:
+        return after_end(self, now);
+    case SILENT:
+        kl_log(KL_LOG_INFO,
+               "%s: nothing came for %lld s; the watch is made again from %s",
+               self->options.name,
+               (long long)self->options.idle_timeout_ms / 1000, self->version);
+        kl__list_watch_end(self->options.source);
+        self->fresh = true;
+        return KL_STATE_WATCHING;
+    case SLOW:
+        return after_stall(self);
+    case BACKWARD:
+        self->newest = true;
+        return relist_because(self, err, true);
+    default:
+        return after_error(self, err, now);
+    }
+}
+
+kl_informer_state kl__reflector_watch(kl__reflector *self)
+{
+    attempt now = {.began = kl__reflector_now(self)};
+    kl__watch_params params = {
+        .resource_version = self->version,
+        .timeout_seconds = 0,
+        .fresh_connection = self->fresh,
+    };
+    kl_error err = {.retry_after_ms = -1};
+
+    if (!self->streaming) {
+        params.timeout_seconds = kl__reflector_timeout_seconds(self);
+        err.code = kl__list_watch_watch(self->options.source, &params,
+                                        self->options.stop, &err);
+        self->fresh = false;
+        if (err.code != KL_OK) {
+            return after_error(self, &err, &now);
+        }
+    }
+    self->streaming = false;
+    atomic_fetch_add_explicit(&self->watches, 1, memory_order_relaxed);
+    return after(self, follow(self, &now, &err), &now, &err);
+}

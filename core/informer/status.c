@@ -1,0 +1,51 @@
+/*
+ * status.c - see status.h.
+ */
+#include "informer/status.h"
+
+const char *kl_informer_state_name(kl_informer_state state)
+{
+    static const char *const names[] = {
+        [KL_STATE_RESOLVING] = "resolving", [KL_STATE_LISTING] = "listing",
+        [KL_STATE_STREAMING] = "streaming", [KL_STATE_WATCHING] = "watching",
+        [KL_STATE_BACKOFF] = "backoff",     [KL_STATE_STOPPED] = "stopped",
+    };
+
+    return (size_t)state < sizeof(names) / sizeof(names[0]) ? names[state]
+                                                            : "unknown";
+}
+
+/* What it waits for, in each state before the first list is there. */
+static const char *waits_for(kl_informer_state state)
+{
+    switch (state) {
+    case KL_STATE_RESOLVING:
+        return "it is asking the server for the resource";
+    case KL_STATE_LISTING:
+    case KL_STATE_STREAMING:
+        return "the list is still coming in";
+    case KL_STATE_WATCHING:
+        return "the list is there and is being applied";
+    case KL_STATE_STOPPED:
+        return "it was stopped";
+    default:
+        return "it will try again";
+    }
+}
+
+void kl__status_reason(const kl_informer_status *status, kl__buf *out)
+{
+    if (status->state == KL_STATE_BACKOFF) {
+        kl__buf_printf(out, "the next try is in %.1f s",
+                       (double)status->retry_in_ms / 1000);
+    } else {
+        kl__buf_puts(out, waits_for(status->state));
+    }
+    if (status->failures > 0) {
+        kl__buf_printf(out, ", after %llu failed",
+                       (unsigned long long)status->failures);
+    }
+    if (status->error.code != KL_OK) {
+        kl__buf_printf(out, "; the last error: %s", status->error.message);
+    }
+}

@@ -1,0 +1,322 @@
+/*
+ * reflector_list_spec.c - paged lists: what is asked, what becomes visible, and
+ * what a page that fails does not do.
+ */
+#include "reflector_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Plays a script with paged lists, and compares what was asked and queued. */
+static void expect(void **state, const char *script, const char *requests,
+                   const char *deltas)
+{
+    reflector_world *world = *state;
+
+    world->options.no_streaming_list = true;
+    reflector_world_play(world, script);
+    assert_string_equal(reflector_world_requests(world), requests);
+    assert_string_equal(reflector_world_deltas(world), deltas);
+}
+
+static void the_first_list_asks_for_the_newest_state_in_pages(void **state)
+{
+    expect(state, "a@1 b@2 =10", "resolve; list limit=500; watch rv=10",
+           "[a@1 b@2]=10");
+}
+
+static void an_empty_list_replaces_too(void **state)
+{
+    expect(state, "=7", "resolve; list limit=500; watch rv=7", "[]=7");
+}
+
+static void pages_become_visible_together(void **state)
+{
+    expect(state, "a@1 b@2 =10>C1; c@3 =10>C2; d@4 =10",
+           "resolve; list limit=500; list continue=C1 limit=500; "
+           "list continue=C2 limit=500; watch rv=10",
+           "[a@1 b@2 c@3 d@4]=10");
+}
+
+static void a_page_size_of_ones_own_is_asked_for_on_every_page(void **state)
+{
+    reflector_world *world = *state;
+
+    world->options.page_size = 4;
+    expect(state, "a@1 =10>C1; b@3 =10; !gone; a@1 =20",
+           "resolve; list limit=4; list continue=C1 limit=4; watch rv=10; "
+           "list rv=10 match=NotOlderThan limit=4; watch rv=20",
+           "[a@1 b@3]=10 !gone [a@1]=20");
+}
+
+static void a_relist_is_not_older_than_the_last_version(void **state)
+{
+    expect(state, "a@1 =10; +b@15 !gone; a@1 b@15 =20",
+           "resolve; list limit=500; watch rv=10; "
+           "list rv=15 match=NotOlderThan; watch rv=20",
+           "[a@1]=10 +b@15 !gone [a@1 b@15]=20");
+}
+
+static void a_page_that_fails_half_way_never_truncates(void **state)
+{
+    expect(state, "a@1 b@2 =10>C1; c@3 !unavailable; a@1 b@2 =11>C2; c@3 =11",
+           "resolve; list limit=500; list continue=C1 limit=500; "
+           "list limit=500; list continue=C2 limit=500; watch rv=11",
+           "!unavailable [a@1 b@2 c@3]=11");
+}
+
+static void a_list_that_fails_leaves_what_is_known_alone(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state, "a@1 =10; !gone; !internal:500; !internal:500; a@1 =30",
+           "resolve; list limit=500; watch rv=10; "
+           "list rv=10 match=NotOlderThan; list rv=10 match=NotOlderThan; "
+           "list rv=10 match=NotOlderThan; watch rv=30",
+           "[a@1]=10 !gone !internal [a@1]=30");
+    assert_int_equal(world->status.failures, 3);
+    assert_int_equal(world->status.lists, 2);
+}
+
+static void an_expired_token_is_renewed_and_no_page_is_lost(void **state)
+{
+    expect(state, "a@1 b@2 =10>C1; !gone:410>R1; c@3 =90>R2; d@4 =95",
+           "resolve; list limit=500; list continue=C1 limit=500; "
+           "list continue=R1 limit=500; list continue=R2 limit=500; "
+           "watch rv=10",
+           "[a@1 b@2 c@3 d@4]=10");
+}
+
+static void history_that_a_fuzzy_snapshot_contains_is_not_replayed(void **state)
+{
+    expect(state,
+           "a@1 =10>C1; !gone:410>R1; b#new@60 c@40 =90; "
+           "+x@20 ~c@30 -b#old@50 +b#new@60 ~c@70 ~b#new@80",
+           "resolve; list limit=500; list continue=C1 limit=500; "
+           "list continue=R1 limit=500; watch rv=10",
+           "[a@1 b@60 c@40]=10 +x@20 +b@60 ~c@70 ~b@80");
+}
+
+static void an_expired_token_without_a_new_one_starts_over(void **state)
+{
+    expect(state, "a@1 =10>C1; !gone:410; a@1 =20",
+           "resolve; list limit=500; list continue=C1 limit=500; "
+           "list limit=500; watch rv=20",
+           "!gone [a@1]=20");
+}
+
+static void a_renewed_token_that_is_refused_starts_over(void **state)
+{
+    expect(state, "a@1 =10>C1; !gone:410>R1; !gone:410>R2; a@1 =20",
+           "resolve; list limit=500; list continue=C1 limit=500; "
+           "list continue=R1 limit=500; list limit=500; watch rv=20",
+           "!gone [a@1]=20");
+}
+
+static void a_relist_that_is_gone_asks_at_once_for_the_newest(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state, "a@1 =10; !gone; !gone:410; a@1 =20",
+           "resolve; list limit=500; watch rv=10; "
+           "list rv=10 match=NotOlderThan; list limit=500; watch rv=20",
+           "[a@1]=10 !gone [a@1]=20");
+    assert_int_equal(reflector_world_delay(world, 4), 0);
+}
+
+static void a_version_ahead_waits_for_retry_after(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state, "a@1 =10; !gone; !version_ahead:504/4000; a@1 =20",
+           "resolve; list limit=500; watch rv=10; "
+           "list rv=10 match=NotOlderThan; list limit=500; watch rv=20",
+           "[a@1]=10 !gone !version_ahead [a@1]=20");
+    assert_in_range(reflector_world_delay(world, 4), 4000, 5599);
+}
+
+static void the_newest_that_is_gone_backs_off(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state, "!gone:410; !gone:410; a@1 =20",
+           "resolve; list limit=500; list limit=500; list limit=500; "
+           "watch rv=20",
+           "!gone [a@1]=20");
+    assert_in_range(reflector_world_delay(world, 2), 800, 1599);
+    assert_in_range(reflector_world_delay(world, 3), 1600, 3199);
+}
+
+static void a_list_older_than_what_was_seen_is_not_believed(void **state)
+{
+    expect(state, "a@1 =10; !gone; a@1 =9; a@1 b@11 =12",
+           "resolve; list limit=500; watch rv=10; "
+           "list rv=10 match=NotOlderThan; list limit=500; watch rv=12",
+           "[a@1]=10 !gone [a@1 b@11]=12");
+}
+
+static void a_cluster_restored_from_a_backup_is_accepted(void **state)
+{
+    expect(state, "a@1 z@9 =100; !gone; a@1 =9; a@1 =9; +b@10",
+           "resolve; list limit=500; watch rv=100; "
+           "list rv=100 match=NotOlderThan; list limit=500; watch rv=9",
+           "[a@1 z@9]=100 !gone [a@1]=9 +b@10");
+}
+
+static void a_resource_that_vanished_is_resolved_again(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state,
+           "!not_found:404; resolve !unknown_kind; resolve !unknown_kind; "
+           "a@1 =10",
+           "resolve; list limit=500; resolve; resolve; resolve; "
+           "list limit=500; watch rv=10",
+           "!not_found !unknown_kind [a@1]=10");
+    assert_in_range(reflector_world_delay(world, 2), 800, 1599);
+}
+
+static void a_kind_that_is_unknown_is_asked_for_every_ten_seconds(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state,
+           "resolve !unknown_kind; resolve !unknown_kind; "
+           "resolve !unknown_kind; resolve !unknown_kind; "
+           "resolve !unknown_kind; resolve !unknown_kind; =1",
+           "resolve; resolve; resolve; resolve; resolve; resolve; resolve; "
+           "list limit=500; watch rv=1",
+           "!unknown_kind []=1");
+    assert_in_range(reflector_world_delay(world, 6), 5000, 9999);
+}
+
+static void forbidden_is_told_once_and_tried_again_with_backoff(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state, "!forbidden:403; !forbidden:403; !forbidden:403; =5",
+           "resolve; list limit=500; list limit=500; list limit=500; "
+           "list limit=500; watch rv=5",
+           "!forbidden []=5");
+    assert_in_range(reflector_world_delay(world, 2), 800, 1599);
+    assert_in_range(reflector_world_delay(world, 3), 1600, 3199);
+    assert_in_range(reflector_world_delay(world, 4), 3200, 6399);
+}
+
+static void each_change_of_reason_is_told(void **state)
+{
+    expect(state,
+           "!forbidden:403; !unavailable:503; !unavailable:503; "
+           "!forbidden:403; =5",
+           "resolve; list limit=500; list limit=500; list limit=500; "
+           "list limit=500; list limit=500; watch rv=5",
+           "!forbidden !unavailable !forbidden []=5");
+}
+
+static void retry_after_is_honoured(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state, "!too_many_requests:429/20000; =5",
+           "resolve; list limit=500; list limit=500; watch rv=5",
+           "!too_many_requests []=5");
+    assert_in_range(reflector_world_delay(world, 2), 20000, 20799);
+}
+
+static void a_list_that_falls_silent_is_given_up(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state, "a@1; a@1 =10",
+           "resolve; list limit=500; list limit=500; watch rv=10",
+           "!timeout [a@1]=10");
+    assert_in_range(reflector_world_delay(world, 2), 30800, 31599);
+}
+
+static void a_list_without_a_version_is_no_list(void **state)
+{
+    expect(state, "a@1 =; a@1 =10",
+           "resolve; list limit=500; list limit=500; watch rv=10",
+           "!parse [a@1]=10");
+}
+
+static void a_list_that_repeats_its_token_is_no_list(void **state)
+{
+    expect(state, "a@1 =10>C1; b@2 =10>C1; a@1 =10",
+           "resolve; list limit=500; list continue=C1 limit=500; "
+           "list limit=500; watch rv=10",
+           "!parse [a@1]=10");
+}
+
+static void an_object_that_comes_twice_counts_once(void **state)
+{
+    expect(state, "a@1 b@2 a@3 =10", "resolve; list limit=500; watch rv=10",
+           "[a@3 b@2]=10");
+}
+
+static void what_did_not_change_is_shared_with_the_cache(void **state)
+{
+    static const char json[] = "{\"metadata\":{\"name\":\"a\",\"uid\":"
+                               "\"uid-a\",\"resourceVersion\":\"1\"}}";
+    reflector_world *world = *state;
+    kl__change_list changes = {0};
+    kl__delta_batch batch = {0};
+    kl_object *cached = kl_object_parse(json, strlen(json), NULL, NULL);
+    kl_object_list list = {.items = &cached, .count = 1};
+
+    world->known = kl__indexer_new();
+    assert_int_equal(kl__indexer_replace(world->known, &list, "1", &changes),
+                     KL_OK);
+    world->options.no_streaming_list = true;
+    reflector_world_play(world, "a@1 b@2 =10");
+    assert_int_equal(kl__delta_fifo_pop(world->fifo, &batch, 1, 0), KL_OK);
+    assert_int_equal(batch.items[0].list.count, 2);
+    assert_ptr_equal(batch.items[0].list.items[0], cached);
+    kl__delta_fifo_done(world->fifo, &batch);
+    kl__delta_batch_clear(&batch);
+    kl__change_list_clear(&changes);
+    kl_object_unref(cached);
+}
+
+#define WORLD_TEST(name)                                         \
+    cmocka_unit_test_setup_teardown(name, reflector_world_setup, \
+                                    reflector_world_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(the_first_list_asks_for_the_newest_state_in_pages),
+        WORLD_TEST(an_empty_list_replaces_too),
+        WORLD_TEST(pages_become_visible_together),
+        WORLD_TEST(a_page_size_of_ones_own_is_asked_for_on_every_page),
+        WORLD_TEST(a_relist_is_not_older_than_the_last_version),
+        WORLD_TEST(a_page_that_fails_half_way_never_truncates),
+        WORLD_TEST(a_list_that_fails_leaves_what_is_known_alone),
+        WORLD_TEST(an_expired_token_is_renewed_and_no_page_is_lost),
+        WORLD_TEST(history_that_a_fuzzy_snapshot_contains_is_not_replayed),
+        WORLD_TEST(an_expired_token_without_a_new_one_starts_over),
+        WORLD_TEST(a_renewed_token_that_is_refused_starts_over),
+        WORLD_TEST(a_relist_that_is_gone_asks_at_once_for_the_newest),
+        WORLD_TEST(a_version_ahead_waits_for_retry_after),
+        WORLD_TEST(the_newest_that_is_gone_backs_off),
+        WORLD_TEST(a_list_older_than_what_was_seen_is_not_believed),
+        WORLD_TEST(a_cluster_restored_from_a_backup_is_accepted),
+        WORLD_TEST(a_resource_that_vanished_is_resolved_again),
+        WORLD_TEST(a_kind_that_is_unknown_is_asked_for_every_ten_seconds),
+        WORLD_TEST(forbidden_is_told_once_and_tried_again_with_backoff),
+        WORLD_TEST(each_change_of_reason_is_told),
+        WORLD_TEST(retry_after_is_honoured),
+        WORLD_TEST(a_list_that_falls_silent_is_given_up),
+        WORLD_TEST(a_list_without_a_version_is_no_list),
+        WORLD_TEST(a_list_that_repeats_its_token_is_no_list),
+        WORLD_TEST(an_object_that_comes_twice_counts_once),
+        WORLD_TEST(what_did_not_change_is_shared_with_the_cache),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,137 @@
+/*
+ * reflector_world.c - see reflector_world.h.
+ */
+#include "reflector_world.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+enum { START_MS = 1000000, SEED = 42 };
+
+int reflector_world_setup(void **state)
+{
+    reflector_world *world = kl__calloc(1, sizeof(*world));
+
+    assert_non_null(world);
+    world->clock = kl__clock_fake(START_MS);
+    kl__clock_fake_leap(world->clock);
+    kl__cancel_init(&world->stop);
+    world->fifo = kl__delta_fifo_new(0, world->clock);
+    world->options = (kl__reflector_options){
+        .fifo = world->fifo,
+        .stop = &world->stop,
+        .clock = world->clock,
+        .name = "pods",
+        .seed = SEED,
+    };
+    *state = world;
+    return 0;
+}
+
+int reflector_world_teardown(void **state)
+{
+    reflector_world *world = *state;
+
+    kl__reflector_free(world->reflector);
+    if (world->source != NULL) {
+        scripted_source_free(world->source);
+    }
+    kl__delta_fifo_free(world->fifo);
+    kl__indexer_free(world->known);
+    kl__cancel_deinit(&world->stop);
+    kl__clock_fake_free(world->clock);
+    kl__free(world->deltas);
+    kl__free(world);
+    return kl_live_count(KL_LIVE_OBJECT) == 0 ? 0 : -1;
+}
+
+static void write_object(kl__buf *out, const char *mark, kl_object *object)
+{
+    kl__buf_printf(out, "%s%s@%s", mark, kl_object_key(object),
+                   kl_object_resource_version(object));
+}
+
+static void write_delta(kl__buf *out, const kl__delta *delta)
+{
+    switch (delta->type) {
+    case KL__DELTA_REPLACED:
+        kl__buf_putc(out, '[');
+        for (size_t i = 0; i < delta->list.count; i++) {
+            write_object(out, i > 0 ? " " : "", delta->list.items[i]);
+        }
+        kl__buf_printf(out, "]=%s", delta->version);
+        return;
+    case KL__DELTA_ADDED:
+        write_object(out, "+", delta->object);
+        return;
+    case KL__DELTA_UPDATED:
+        write_object(out, "~", delta->object);
+        return;
+    case KL__DELTA_DELETED:
+        write_object(out, "-", delta->object);
+        return;
+    case KL__DELTA_BOOKMARK:
+        kl__buf_printf(out, "^%s", delta->version);
+        return;
+    case KL__DELTA_ERROR:
+        kl__buf_printf(out, "!%s", kl_code_name(delta->error->code));
+        return;
+    default:
+        kl__buf_puts(out, "?");
+    }
+}
+
+static char *drain(kl__delta_fifo *fifo)
+{
+    kl__delta_batch batch = {0};
+    kl__buf out = {0};
+
+    while (kl__delta_fifo_pop(fifo, &batch, 100, -1) == KL_OK) {
+        for (size_t i = 0; i < batch.count; i++) {
+            if (out.length > 0) {
+                kl__buf_putc(&out, ' ');
+            }
+            write_delta(&out, &batch.items[i]);
+        }
+        kl__delta_fifo_done(fifo, &batch);
+        kl__delta_batch_clear(&batch);
+    }
+    return kl__buf_take(&out, NULL);
+}
+
+void reflector_world_play(reflector_world *world, const char *script)
+{
+    world->source = scripted_source_new(script, world->clock, &world->stop);
+    world->options.source = scripted_source_list_watch(world->source);
+    world->options.known = world->known;
+    world->reflector = kl__reflector_new(&world->options);
+    assert_non_null(world->reflector);
+    kl__reflector_run(world->reflector);
+    kl__reflector_status(world->reflector, &world->status);
+}
+
+const char *reflector_world_requests(const reflector_world *world)
+{
+    return scripted_source_requests(world->source);
+}
+
+const char *reflector_world_deltas(reflector_world *world)
+{
+    if (world->deltas == NULL) {
+        world->deltas = drain(world->fifo);
+    }
+    return world->deltas;
+}
+
+int64_t reflector_world_delay(const reflector_world *world, int i)
+{
+    return scripted_source_time(world->source, i) -
+           scripted_source_time(world->source, i - 1);
+}

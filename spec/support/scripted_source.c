@@ -1,0 +1,461 @@
+/*
+ * scripted_source.c - see scripted_source.h.
+ */
+#include "scripted_source.h"
+
+#include "scripted_word.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_REQUESTS = 256, PATIENCE_MS = 10000 };
+
+struct scripted_source {
+    kl__list_watch list_watch; /* first: it is cast */
+    kl__clock *clock;
+    kl__cancel *done;
+    /* Guards all below; `cond` wakes whoever waits. Rank STREAM. */
+    kl__mutex mutex;
+    kl__cond cond;
+    kl__buf script;
+    size_t at;      /* what comes next of the script */
+    bool in_answer; /* `at` is inside the answer of a request */
+    bool open;      /* a transfer is at hand */
+    int64_t last_byte;
+    char *renewed; /* what take_continue hands out */
+    kl__buf requests;
+    int count;
+    int64_t times[MAX_REQUESTS];
+    int timeouts[MAX_REQUESTS];
+};
+
+static scripted_source *of(kl__list_watch *list_watch)
+{
+    return (scripted_source *)list_watch;
+}
+
+static void wake(void *arg)
+{
+    scripted_source *self = arg;
+
+    kl__mutex_lock(&self->mutex);
+    kl__cond_broadcast(&self->cond);
+    kl__mutex_unlock(&self->mutex);
+}
+
+static char here(const scripted_source *self)
+{
+    return self->at < self->script.length ? self->script.bytes[self->at] : '\0';
+}
+
+static void skip_blanks(scripted_source *self)
+{
+    while (here(self) == ' ' || here(self) == '\n') {
+        self->at++;
+    }
+}
+
+/* The next word of the answer, or false: none is there (yet). */
+static bool next_word(scripted_source *self, char *word)
+{
+    size_t length = 0;
+
+    skip_blanks(self);
+    while (here(self) != '\0' && strchr(" \n;", here(self)) == NULL &&
+           length < SCRIPTED_WORD_SIZE - 1) {
+        word[length++] = here(self);
+        self->at++;
+    }
+    word[length] = '\0';
+    return length > 0;
+}
+
+static bool peek_word(scripted_source *self, char *word)
+{
+    size_t at = self->at;
+    bool found = next_word(self, word);
+
+    self->at = at;
+    return found;
+}
+
+/* "!gone>token": the token is for take_continue. */
+static kl_code fail(scripted_source *self, const char *word, kl_error *err)
+{
+    char *token = NULL;
+    kl_code code = scripted_word_error(word, &token, err);
+
+    if (token != NULL) {
+        kl__free(self->renewed);
+        self->renewed = token;
+    }
+    return code;
+}
+
+/* What a blocking call hangs into its cancel token. */
+static void enter(scripted_source *self, kl__cancel *cancel,
+                  kl__cancel_hook *hook)
+{
+    *hook = (kl__cancel_hook){.wake = wake, .arg = self};
+    kl__cancel_add(cancel, hook);
+    kl__mutex_lock(&self->mutex);
+}
+
+static void leave(scripted_source *self, kl__cancel *cancel,
+                  kl__cancel_hook *hook)
+{
+    kl__mutex_unlock(&self->mutex);
+    kl__cancel_remove(cancel, hook);
+}
+
+static void record(scripted_source *self, const char *text, int timeout)
+{
+    if (self->count == MAX_REQUESTS) {
+        abort(); /* a loop: no script is that long */
+    }
+    self->times[self->count] = kl__clock_now(self->clock);
+    self->timeouts[self->count++] = timeout;
+    kl__buf_printf(&self->requests, "%s%s",
+                   self->requests.length > 0 ? "; " : "", text);
+    kl__cond_broadcast(&self->cond);
+}
+
+/* With the mutex: nothing of the script is left. Blocks until it is fed, or
+ * fires `done`; cancelled, KL_ETIMEOUT at the deadline. */
+static kl_code wait_locked(scripted_source *self, int64_t deadline,
+                           kl__cancel *cancel)
+{
+    skip_blanks(self);
+    if (self->done != NULL && here(self) == '\0') {
+        kl__mutex_unlock(&self->mutex);
+        kl__cancel_fire(self->done);
+        kl__mutex_lock(&self->mutex);
+    }
+    if (kl__cancel_fired(cancel)) {
+        return KL_ECANCELED;
+    }
+    if (!kl__clock_wait(self->clock, &self->cond, &self->mutex, deadline) &&
+        kl__clock_now(self->clock) >= deadline) {
+        return KL_ETIMEOUT;
+    }
+    return kl__cancel_fired(cancel) ? KL_ECANCELED : KL_OK;
+}
+
+/* Goes to the next answer; with the mutex. */
+static kl_code begin_locked(scripted_source *self, kl__cancel *cancel,
+                            kl_error *err)
+{
+    char word[SCRIPTED_WORD_SIZE];
+
+    if (self->in_answer) {
+        while (here(self) != '\0' && here(self) != ';') {
+            self->at++;
+        }
+        self->in_answer = false;
+        self->at += here(self) == ';';
+    }
+    while (!peek_word(self, word)) {
+        kl_code code = wait_locked(self, -1, cancel);
+
+        if (code != KL_OK) {
+            return kl_error_set(err, code, "cancelled");
+        }
+    }
+    self->in_answer = true;
+    self->open = true;
+    self->last_byte = kl__clock_now(self->clock);
+    if (word[0] == '!' || strcmp(word, "ok") == 0) {
+        next_word(self, word);
+    }
+    if (word[0] == '!') {
+        self->open = false;
+        return fail(self, word, err);
+    }
+    return KL_OK;
+}
+
+static kl_code resolve(kl__list_watch *list_watch, kl__cancel *cancel,
+                       kl_error *err)
+{
+    scripted_source *self = of(list_watch);
+    kl__cancel_hook hook;
+    char word[SCRIPTED_WORD_SIZE];
+    kl_code code = KL_OK;
+
+    enter(self, cancel, &hook);
+    record(self, "resolve", 0);
+    if (self->in_answer) { /* only a whole answer can be a resolve's */
+        size_t at = self->at;
+
+        while (here(self) != '\0' && here(self) != ';') {
+            self->at++;
+        }
+        self->in_answer = here(self) != ';';
+        self->at = self->in_answer ? at : self->at + 1;
+    }
+    if (!self->in_answer && peek_word(self, word) &&
+        strcmp(word, "resolve") == 0) {
+        next_word(self, word);
+        code = begin_locked(self, cancel, err);
+    }
+    self->open = false;
+    leave(self, cancel, &hook);
+    return code;
+}
+
+static kl_code list(kl__list_watch *list_watch, const kl__list_params *params,
+                    kl__cancel *cancel, kl_error *err)
+{
+    scripted_source *self = of(list_watch);
+    char text[512] = "list";
+    size_t n = strlen(text);
+    kl__cancel_hook hook;
+    kl_code code;
+
+    if (params->resource_version != NULL) {
+        n += (size_t)snprintf(text + n, sizeof(text) - n, " rv=%s",
+                              params->resource_version);
+    }
+    if (params->resource_version_match != NULL) {
+        n += (size_t)snprintf(text + n, sizeof(text) - n, " match=%s",
+                              params->resource_version_match);
+    }
+    if (params->continue_token != NULL) {
+        n += (size_t)snprintf(text + n, sizeof(text) - n, " continue=%s",
+                              params->continue_token);
+    }
+    if (params->limit != 0) {
+        snprintf(text + n, sizeof(text) - n, " limit=%d", params->limit);
+    }
+    enter(self, cancel, &hook);
+    record(self, text, 0);
+    code = begin_locked(self, cancel, err);
+    leave(self, cancel, &hook);
+    return code;
+}
+
+static kl_code watch(kl__list_watch *list_watch, const kl__watch_params *params,
+                     kl__cancel *cancel, kl_error *err)
+{
+    scripted_source *self = of(list_watch);
+    const char *version = params->resource_version;
+    char text[512];
+    kl__cancel_hook hook;
+    kl_code code;
+
+    snprintf(text, sizeof(text), "%s%s%s%s",
+             params->send_initial_events ? "stream" : "watch",
+             version != NULL && version[0] != '\0' ? " rv=" : "",
+             version != NULL ? version : "",
+             params->fresh_connection ? " fresh" : "");
+    enter(self, cancel, &hook);
+    record(self, text, params->timeout_seconds);
+    code = begin_locked(self, cancel, err);
+    leave(self, cancel, &hook);
+    return code;
+}
+
+/* Plays words until one is an item, an error, or none is left. */
+static kl_code play_locked(scripted_source *self, kl__item *item, bool *found,
+                           kl_error *err)
+{
+    char word[SCRIPTED_WORD_SIZE];
+
+    *found = false;
+    while (next_word(self, word)) {
+        if (word[0] == '%') {
+            kl__clock_advance(self->clock, atoll(word + 1));
+            continue;
+        }
+        *found = true;
+        kl__cond_broadcast(&self->cond);
+        if (word[0] == '!') {
+            self->open = false;
+            return fail(self, word, err);
+        }
+        self->last_byte = kl__clock_now(self->clock);
+        scripted_word_item(word, item);
+        return KL_OK;
+    }
+    return KL_OK;
+}
+
+static kl_code next(kl__list_watch *list_watch, kl__item *item,
+                    int64_t timeout_ms, kl__cancel *cancel, kl_error *err)
+{
+    scripted_source *self = of(list_watch);
+    int64_t deadline =
+        timeout_ms < 0 ? -1 : kl__clock_now(self->clock) + timeout_ms;
+    kl__cancel_hook hook;
+    kl_code code = KL_OK;
+    bool found = false;
+
+    memset(item, 0, sizeof(*item));
+    enter(self, cancel, &hook);
+    while (code == KL_OK && !found) {
+        code = kl__cancel_fired(cancel) ? KL_ECANCELED : KL_OK;
+        if (code == KL_OK) {
+            code = play_locked(self, item, &found, err);
+        }
+        if (code == KL_OK && !found) {
+            code = wait_locked(self, deadline, cancel);
+            kl_error_set(err, code, "scripted silence");
+        }
+    }
+    leave(self, cancel, &hook);
+    return code;
+}
+
+static int64_t silence_ms(kl__list_watch *list_watch)
+{
+    scripted_source *self = of(list_watch);
+    int64_t silence;
+
+    kl__mutex_lock(&self->mutex);
+    silence = self->open ? kl__clock_now(self->clock) - self->last_byte : -1;
+    kl__mutex_unlock(&self->mutex);
+    return silence;
+}
+
+static char *take_continue(kl__list_watch *list_watch)
+{
+    scripted_source *self = of(list_watch);
+    char *token;
+
+    kl__mutex_lock(&self->mutex);
+    token = self->renewed;
+    self->renewed = NULL;
+    kl__mutex_unlock(&self->mutex);
+    return token;
+}
+
+static void end(kl__list_watch *list_watch)
+{
+    scripted_source *self = of(list_watch);
+
+    kl__mutex_lock(&self->mutex);
+    self->open = false;
+    kl__cond_broadcast(&self->cond);
+    kl__mutex_unlock(&self->mutex);
+}
+
+/* The record outlives it: scripted_source_free. */
+static void free_list_watch(kl__list_watch *list_watch)
+{
+    end(list_watch);
+}
+
+scripted_source *scripted_source_new(const char *script, kl__clock *clock,
+                                     kl__cancel *done)
+{
+    static const kl__list_watch_ops ops = {
+        .resolve = resolve,
+        .list = list,
+        .watch = watch,
+        .next = next,
+        .silence_ms = silence_ms,
+        .take_continue = take_continue,
+        .end = end,
+        .free = free_list_watch,
+    };
+    scripted_source *self = kl__calloc(1, sizeof(*self));
+
+    if (self == NULL) {
+        abort();
+    }
+    self->list_watch.ops = &ops;
+    self->clock = clock;
+    self->done = done;
+    kl__mutex_init(&self->mutex, KL__RANK_STREAM);
+    kl__cond_init(&self->cond);
+    kl__buf_puts(&self->script, script);
+    kl__buf_puts(&self->requests, "");
+    return self;
+}
+
+kl__list_watch *scripted_source_list_watch(scripted_source *source)
+{
+    return &source->list_watch;
+}
+
+void scripted_source_feed(scripted_source *self, const char *script)
+{
+    kl__mutex_lock(&self->mutex);
+    kl__buf_puts(&self->script, script);
+    kl__cond_broadcast(&self->cond);
+    kl__mutex_unlock(&self->mutex);
+}
+
+bool scripted_source_await(scripted_source *self, int requests)
+{
+    int64_t deadline = kl__clock_now(kl__clock_real()) + PATIENCE_MS;
+    bool arrived;
+
+    kl__mutex_lock(&self->mutex);
+    while (self->count < requests &&
+           kl__cond_wait(&self->cond, &self->mutex, deadline)) {
+    }
+    arrived = self->count >= requests;
+    kl__mutex_unlock(&self->mutex);
+    return arrived;
+}
+
+bool scripted_source_await_played(scripted_source *self)
+{
+    int64_t deadline = kl__clock_now(kl__clock_real()) + PATIENCE_MS;
+    bool played = false;
+
+    kl__mutex_lock(&self->mutex);
+    do {
+        size_t at = self->at;
+
+        skip_blanks(self);
+        played = here(self) == '\0';
+        self->at = at;
+    } while (!played && kl__cond_wait(&self->cond, &self->mutex, deadline));
+    kl__mutex_unlock(&self->mutex);
+    return played;
+}
+
+bool scripted_source_await_end(scripted_source *self)
+{
+    int64_t deadline = kl__clock_now(kl__clock_real()) + PATIENCE_MS;
+    bool ended;
+
+    kl__mutex_lock(&self->mutex);
+    while (self->open && kl__cond_wait(&self->cond, &self->mutex, deadline)) {
+    }
+    ended = !self->open;
+    kl__mutex_unlock(&self->mutex);
+    return ended;
+}
+
+const char *scripted_source_requests(scripted_source *self)
+{
+    return self->requests.bytes;
+}
+
+int64_t scripted_source_time(scripted_source *self, int i)
+{
+    return self->times[i];
+}
+
+int scripted_source_timeout(scripted_source *self, int i)
+{
+    return self->timeouts[i];
+}
+
+void scripted_source_free(scripted_source *self)
+{
+    kl__buf_deinit(&self->script);
+    kl__buf_deinit(&self->requests);
+    kl__free(self->renewed);
+    kl__cond_deinit(&self->cond);
+    kl__mutex_deinit(&self->mutex);
+    kl__free(self);
+}
