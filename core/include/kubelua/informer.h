@@ -26,17 +26,19 @@ typedef struct kl_informer_options {
     const char *labels;     /* label selector, applied by the server */
     const char *fields;     /* field selector, applied by the server */
     int64_t resync_ms;      /* default of its handlers; 0: none */
-    int64_t idle_timeout_ms; /* watch re-made after so long without a byte;
-                                0: 90 s, see the reflector */
-    int page_size;           /* of a paged list; 0: 500 (client-go's) */
+    int64_t idle_timeout_ms; /* the watch is made again after so long without
+                                a byte; 0: 90 s; < 0: never */
+    int page_size; /* of a paged list; 0: 500 (client-go's), and none for a
+                      relist, which servers then answer from their cache */
     bool keep_managed_fields;
-    bool no_streaming_list; /* begin with paged lists */
+    bool no_streaming_list; /* paged lists from the start, and always */
 } kl_informer_options;
 
 /*
  * Joins the shared informer of that resource, scope and selectors, or starts
- * it. Does not wait for the network and does not fail for what may come later.
- * The handle is the caller's: kl_informer_close. NULL: KL_EINVAL (no resource,
+ * it; page size, idle timeout and streaming are then those of the first. Does
+ * not wait for the network and does not fail for what may come later. The
+ * handle is the caller's: kl_informer_close. NULL: KL_EINVAL (no resource,
  * a selector that does not parse), KL_ENOMEM, KL_EIO, KL_ECLOSED. Thread-safe.
  */
 KL_API kl_informer *kl_informer_open(kl_client *client,
@@ -54,10 +56,11 @@ KL_API void kl_informer_close(kl_informer *informer);
 /* Whether the cache holds the first list. Thread-safe. */
 KL_API bool kl_informer_has_synced(const kl_informer *informer);
 
-/* Blocks until has_synced. KL_ETIMEOUT with the reason why not yet, KL_ECLOSED.
+/* Blocks until has_synced. KL_ETIMEOUT with the reason why not yet, KL_ECLOSED
+ * when the client, or on another thread this handle, is closed meanwhile.
  * timeout_ms < 0: for ever. Thread-safe. */
-KL_API kl_code kl_informer_wait_synced(kl_informer *informer, int64_t timeout_ms,
-                                       kl_error *err);
+KL_API kl_code kl_informer_wait_synced(kl_informer *informer,
+                                       int64_t timeout_ms, kl_error *err);
 
 /* The object of that key ("web/shop-1"), with a reference for the caller, or
  * NULL. Thread-safe. */
@@ -110,8 +113,8 @@ KL_API void kl_informer_resource_version(const kl_informer *informer,
 /* Collects the values of one object. Valid during the index function only. */
 typedef struct kl_index_sink kl_index_sink;
 
-/* Adds one value; duplicates are harmless. KL_ENOMEM; KL_EINVAL for a value with
- * a NUL byte, which nobody could ask for. */
+/* Adds one value; duplicates are harmless. KL_ENOMEM; KL_EINVAL for a value
+ * with a NUL byte, which nobody could ask for. */
 KL_API kl_code kl_index_emit(kl_index_sink *sink, const char *value,
                              size_t length);
 

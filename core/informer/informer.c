@@ -1,0 +1,288 @@
+/*
+ * informer.c - handles: the public calls on an informer, and what each of its
+ * users has of their own. Who owns whom stands in shared_informer.h.
+ */
+#include "informer/informer.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "informer/field_selector.h"
+#include "informer/informer_factory.h"
+#include "kubelua/handler.h"
+
+struct kl_informer {
+    kl__shared_use *use;
+    int64_t resync_ms; /* of its handlers that ask for none */
+
+    kl__sync_waiters waiters;
+};
+
+static kl__shared_informer *shared_of(const kl_informer *informer)
+{
+    return kl__shared_use_informer(informer->use);
+}
+
+static kl__indexer *indexer_of(const kl_informer *informer)
+{
+    return kl__shared_informer_indexer(shared_of(informer));
+}
+
+/* What can never work is refused at once; all else is retried. */
+static kl_code check(kl_client *client, const kl_informer_options *options,
+                     kl_error *err)
+{
+    kl_selector *labels;
+
+    if (client == NULL || options == NULL || options->resource == NULL ||
+        options->resource[0] == '\0') {
+        return kl_error_set(err, KL_EINVAL,
+                            "an informer needs a client and a resource: "
+                            "\"pods\", \"deployments.apps\"");
+    }
+    if (options->resync_ms < 0 || options->page_size < 0) {
+        return kl_error_set(err, KL_EINVAL,
+                            "resync and page size cannot be negative");
+    }
+    labels = kl_selector_parse(options->labels, err);
+    if (labels == NULL) {
+        return err != NULL ? err->code : KL_EINVAL;
+    }
+    kl_selector_free(labels);
+    return kl__field_selector_check(options->fields, err);
+}
+
+static kl_informer *make_handle(const kl_informer_options *options,
+                                kl_error *err)
+{
+    kl_informer *informer = kl__calloc(1, sizeof(*informer));
+
+    if (informer == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory for an informer");
+        return NULL;
+    }
+    informer->resync_ms = options->resync_ms;
+    return informer;
+}
+
+kl_informer *kl_informer_open(kl_client *client,
+                              const kl_informer_options *options, kl_error *err)
+{
+    kl_informer *informer;
+
+    if (kl__check_process(err) != KL_OK ||
+        check(client, options, err) != KL_OK) {
+        return NULL;
+    }
+    informer = make_handle(options, err);
+    if (informer == NULL) {
+        return NULL;
+    }
+    informer->use = kl__informer_factory_join(client, options, err);
+    if (informer->use == NULL) {
+        kl__free(informer);
+        return NULL;
+    }
+    return informer;
+}
+
+kl_informer *kl__informer_over(kl__list_watch *source, kl__clock *clock,
+                               const kl_informer_options *options,
+                               kl_error *err)
+{
+    kl_informer *informer = make_handle(options, err);
+    kl__shared_informer *shared;
+
+    if (informer == NULL) {
+        kl__list_watch_free(source);
+        return NULL;
+    }
+    shared = kl__shared_informer_start(
+        &(kl__shared_options){
+            .source = source,
+            .clock = clock,
+            .name = options->resource,
+            .idle_timeout_ms = options->idle_timeout_ms,
+            .page_size = options->page_size,
+            .no_streaming_list = options->no_streaming_list,
+        },
+        err);
+    if (shared == NULL) {
+        kl__free(informer);
+        return NULL;
+    }
+    informer->use = kl__shared_use_alone(shared);
+    if (informer->use == NULL) {
+        kl__shared_informer_stop(shared);
+        kl__free(informer);
+        kl_error_set(err, KL_ENOMEM, "out of memory for an informer");
+        return NULL;
+    }
+    return informer;
+}
+
+void kl_informer_close(kl_informer *informer)
+{
+    if (informer == NULL || kl__check_process(NULL) != KL_OK) {
+        return; /* in a forked child there is nothing that could be stopped */
+    }
+    /* 1. Nobody waits in it any more. 2. No handler of its own runs any more.
+     * 3. One user less: the last one stops the threads. */
+    kl__shared_informer_dismiss(shared_of(informer), &informer->waiters);
+    kl__processor_remove_owner(
+        kl__shared_informer_processor(shared_of(informer)), informer);
+    kl__informer_factory_leave(informer->use);
+    kl__free(informer);
+}
+
+bool kl_informer_has_synced(const kl_informer *informer)
+{
+    return kl__shared_informer_has_synced(shared_of(informer));
+}
+
+kl_code kl_informer_wait_synced(kl_informer *informer, int64_t timeout_ms,
+                                kl_error *err)
+{
+    kl_code code = kl__check_process(err);
+
+    if (code != KL_OK) {
+        return code;
+    }
+    return kl__shared_informer_wait_synced(shared_of(informer),
+                                           &informer->waiters, timeout_ms, err);
+}
+
+kl_object *kl_informer_get(const kl_informer *informer, const char *key)
+{
+    return kl__indexer_get(indexer_of(informer), key);
+}
+
+kl_code kl_informer_list(const kl_informer *informer, const char *name_space,
+                         const kl_selector *labels, kl_object_list *list,
+                         kl_error *err)
+{
+    return kl__indexer_list(indexer_of(informer), name_space, labels, list,
+                            err);
+}
+
+kl_code kl_informer_by_index(const kl_informer *informer, const char *index,
+                             const char *value, kl_object_list *list,
+                             kl_error *err)
+{
+    return kl__indexer_by_index(indexer_of(informer), index, value, list, err);
+}
+
+kl_code kl_informer_index_values(const kl_informer *informer, const char *index,
+                                 kl_string_list *list, kl_error *err)
+{
+    return kl__indexer_index_values(indexer_of(informer), index, list, err);
+}
+
+size_t kl_informer_count(const kl_informer *informer)
+{
+    return kl__indexer_count(indexer_of(informer));
+}
+
+void kl_informer_resource_version(const kl_informer *informer, char *buffer,
+                                  size_t size)
+{
+    kl__indexer_version(indexer_of(informer), buffer, size);
+}
+
+void kl_informer_status_get(const kl_informer *informer,
+                            kl_informer_status *status)
+{
+    kl__shared_informer_status(shared_of(informer), status);
+}
+
+kl_code kl_informer_add_path_index(kl_informer *informer, const char *name,
+                                   const char *path, kl_error *err)
+{
+    kl__index_options options = {.name = name};
+    kl_code code;
+
+    if (name == NULL || path == NULL) {
+        return kl_error_set(err, KL_EINVAL, "an index needs a name and a path");
+    }
+    options.path = kl_path_parse(path, err);
+    if (options.path == NULL) {
+        return err != NULL ? err->code : KL_EINVAL;
+    }
+    code = kl__indexer_add_index(indexer_of(informer), &options, err);
+    if (code != KL_OK) {
+        kl_path_free(options.path);
+    }
+    return code;
+}
+
+kl_code kl_informer_add_index(kl_informer *informer, const char *name,
+                              kl_index_fn fn, void *context,
+                              void (*drop_context)(void *context),
+                              kl_error *err)
+{
+    if (name == NULL || fn == NULL) {
+        return kl_error_set(err, KL_EINVAL,
+                            "an index needs a name and a function");
+    }
+    return kl__indexer_add_index(indexer_of(informer),
+                                 &(kl__index_options){
+                                     .name = name,
+                                     .fn = fn,
+                                     .context = context,
+                                     .drop_context = drop_context,
+                                 },
+                                 err);
+}
+
+static kl_registration *join(kl_informer *informer, kl__subscriber *subscriber,
+                             const kl_handler_options *options, kl_error *err)
+{
+    kl__shared_informer *shared = shared_of(informer);
+    kl_handler_options own = {0};
+    kl_registration *registration;
+
+    if (kl__check_process(err) != KL_OK) {
+        return NULL;
+    }
+    if (options != NULL) {
+        own = *options;
+    }
+    if (own.resync_ms == 0) {
+        own.resync_ms = informer->resync_ms;
+    }
+    subscriber->owner = informer;
+    subscriber->options = &own;
+    registration = kl__processor_add(kl__shared_informer_processor(shared),
+                                     subscriber, err);
+    if (registration != NULL) {
+        kl__shared_informer_joined(shared);
+    }
+    return registration;
+}
+
+kl_registration *kl_informer_add_handler(kl_informer *informer,
+                                         const kl_handler *handler,
+                                         const kl_handler_options *options,
+                                         kl_error *err)
+{
+    kl__subscriber subscriber = {.handler = handler};
+
+    if (handler == NULL) {
+        kl_error_set(err, KL_EINVAL, "a registration needs a handler");
+        return NULL;
+    }
+    return join(informer, &subscriber, options, err);
+}
+
+kl_registration *kl_informer_subscribe(kl_informer *informer,
+                                       kl_event_queue *queue, void *tag,
+                                       const kl_handler_options *options,
+                                       kl_error *err)
+{
+    kl__subscriber subscriber = {.queue = queue, .tag = tag};
+
+    if (queue == NULL) {
+        kl_error_set(err, KL_EINVAL, "a subscription needs an event queue");
+        return NULL;
+    }
+    return join(informer, &subscriber, options, err);
+}

@@ -1,0 +1,302 @@
+/*
+ * informer_factory.c - see informer_factory.h; who owns whom stands in
+ * shared_informer.h.
+ */
+#include "informer/informer_factory.h"
+
+#include "api/client.h"
+#include "api/discovery.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "informer/builtin_names.h"
+
+#include <string.h>
+
+typedef struct informer_factory {
+    kl__mutex mutex; /* guards `uses` and their fields; rank LIFECYCLE */
+    kl__list uses;
+} informer_factory;
+
+struct kl__shared_use {
+    kl__list node;                 /* in the factory while users > 0 */
+    informer_factory *factory;     /* NULL: it is in none */
+    kl__shared_informer *informer; /* owned by the users together */
+    int users;
+
+    /* Identity; NULL where there is none. */
+    char *resource;  /* as typed by the first user */
+    char *canonical; /* "pods.v1."; NULL: not known yet */
+    char *name_space;
+    char *labels;
+    char *fields;
+    bool keep_managed_fields;
+};
+
+static void *make_factory(void)
+{
+    informer_factory *factory = kl__calloc(1, sizeof(*factory));
+
+    if (factory != NULL) {
+        kl__mutex_init(&factory->mutex, KL__RANK_LIFECYCLE);
+        kl__list_init(&factory->uses);
+    }
+    return factory;
+}
+
+/* The client is freed after its last informer: nothing is in the list. */
+static void drop_factory(void *content)
+{
+    informer_factory *factory = content;
+
+    kl__mutex_deinit(&factory->mutex);
+    kl__free(factory);
+}
+
+static void free_use(kl__shared_use *use)
+{
+    if (use == NULL) {
+        return;
+    }
+    kl__free(use->resource);
+    kl__free(use->canonical);
+    kl__free(use->name_space);
+    kl__free(use->labels);
+    kl__free(use->fields);
+    kl__free(use);
+}
+
+/* "" and, for a namespace, "*" mean the same as NULL. */
+static const char *given(const char *text)
+{
+    return text != NULL && text[0] != '\0' ? text : NULL;
+}
+
+static const char *given_scope(const char *name_space)
+{
+    return kl__streq(name_space, "*") ? NULL : given(name_space);
+}
+
+/* Copies a text that may be NULL; false: out of memory. */
+static bool copy(char **to, const char *text)
+{
+    *to = kl__strdup(text);
+    return text == NULL || *to != NULL;
+}
+
+/* The one name of what was typed: as discovery knows it, or, before it was
+ * asked, Kubernetes' own; false: out of memory. */
+static bool canonicalise(kl_client *client, kl__shared_use *use)
+{
+    kl__resource resource = {0};
+    kl__buf name = {0};
+    bool known = true;
+
+    if (use->canonical != NULL) {
+        return true;
+    }
+    if (kl__discovery_cached(client, use->resource, &resource)) {
+        kl__buf_printf(&name, "%s.%s.%s", resource.plural, resource.version,
+                       resource.group);
+        kl__resource_clear(&resource);
+    } else {
+        known = kl__builtin_name(use->resource, &name);
+    }
+    if (!known) {
+        return true;
+    }
+    use->canonical = kl__buf_take(&name, NULL);
+    return use->canonical != NULL;
+}
+
+static kl__shared_use *make_use(kl_client *client,
+                                const kl_informer_options *options)
+{
+    kl__shared_use *use = kl__calloc(1, sizeof(*use));
+
+    if (use == NULL) {
+        return NULL;
+    }
+    use->keep_managed_fields = options->keep_managed_fields;
+    if (!copy(&use->resource, options->resource) ||
+        !copy(&use->name_space, given_scope(options->name_space)) ||
+        !copy(&use->labels, given(options->labels)) ||
+        !copy(&use->fields, given(options->fields)) ||
+        !canonicalise(client, use)) {
+        free_use(use);
+        return NULL;
+    }
+    return use;
+}
+
+static bool same_resource(const kl__shared_use *a, const kl__shared_use *b)
+{
+    if (a->canonical != NULL && b->canonical != NULL) {
+        return strcmp(a->canonical, b->canonical) == 0;
+    }
+    return strcmp(a->resource, b->resource) == 0;
+}
+
+static bool same(const kl__shared_use *a, const kl__shared_use *b)
+{
+    return a->keep_managed_fields == b->keep_managed_fields &&
+           kl__streq(a->name_space, b->name_space) &&
+           kl__streq(a->labels, b->labels) && kl__streq(a->fields, b->fields) &&
+           same_resource(a, b);
+}
+
+/* One that is running for the same, or NULL. Those whose name was unknown when
+ * they began may have been resolved meanwhile. */
+static kl__shared_use *find_locked(informer_factory *factory, kl_client *client,
+                                   const kl__shared_use *wanted)
+{
+    for (kl__list *node = factory->uses.next; node != &factory->uses;
+         node = node->next) {
+        kl__shared_use *use = KL__CONTAINER(node, kl__shared_use, node);
+
+        /* Out of memory: it is compared by what was typed. */
+        (void)canonicalise(client, use);
+        if (same(use, wanted)) {
+            return use;
+        }
+    }
+    return NULL;
+}
+
+/* "pods in web (app=shop; spec.nodeName=n1)" */
+static char *describe(const kl__shared_use *use)
+{
+    const char *labels = use->labels != NULL ? use->labels : "";
+    const char *fields = use->fields != NULL ? use->fields : "";
+    kl__buf text = {0};
+
+    kl__buf_puts(&text, use->resource);
+    if (use->name_space != NULL) {
+        kl__buf_printf(&text, " in %s", use->name_space);
+    }
+    if (labels[0] != '\0' || fields[0] != '\0') {
+        kl__buf_printf(&text, " (%s%s%s)", labels,
+                       labels[0] != '\0' && fields[0] != '\0' ? "; " : "",
+                       fields);
+    }
+    return kl__buf_take(&text, NULL);
+}
+
+static kl__shared_informer *start(kl_client *client, const kl__shared_use *use,
+                                  const kl_informer_options *options,
+                                  kl_error *err)
+{
+    kl__shared_informer *informer;
+    kl__list_watch *source;
+    char *name = describe(use);
+
+    if (name == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory for an informer");
+        return NULL;
+    }
+    source =
+        kl__list_watch_new(client,
+                           &(kl__list_watch_options){
+                               .resource = use->resource,
+                               .name_space = use->name_space,
+                               .labels = use->labels,
+                               .fields = use->fields,
+                               .keep_managed_fields = use->keep_managed_fields,
+                           },
+                           err);
+    if (source == NULL) {
+        kl__free(name);
+        return NULL;
+    }
+    informer = kl__shared_informer_start(
+        &(kl__shared_options){
+            .client = client,
+            .source = source,
+            .name = name,
+            .idle_timeout_ms = options->idle_timeout_ms,
+            .page_size = options->page_size,
+            .no_streaming_list = options->no_streaming_list,
+        },
+        err);
+    kl__free(name);
+    return informer;
+}
+
+kl__shared_use *kl__informer_factory_join(kl_client *client,
+                                          const kl_informer_options *options,
+                                          kl_error *err)
+{
+    informer_factory *factory;
+    kl__shared_use *wanted;
+    kl__shared_use *use;
+
+    if (kl__cancel_fired(kl__client_closed(client))) {
+        kl_error_set(err, KL_ECLOSED, "the client was closed");
+        return NULL;
+    }
+    factory = kl__client_slot(client, make_factory, drop_factory);
+    wanted = factory != NULL ? make_use(client, options) : NULL;
+    if (wanted == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory for an informer");
+        return NULL;
+    }
+    wanted->factory = factory;
+    kl__mutex_lock(&factory->mutex);
+    use = find_locked(factory, client, wanted);
+    if (use == NULL) {
+        wanted->informer = start(client, wanted, options, err);
+        if (wanted->informer != NULL) {
+            kl__list_append(&factory->uses, &wanted->node);
+            use = wanted;
+            wanted = NULL;
+        }
+    }
+    if (use != NULL) {
+        use->users++;
+    }
+    kl__mutex_unlock(&factory->mutex);
+    free_use(wanted);
+    return use;
+}
+
+kl__shared_use *kl__shared_use_alone(kl__shared_informer *informer)
+{
+    kl__shared_use *use = kl__calloc(1, sizeof(*use));
+
+    if (use != NULL) {
+        use->informer = informer;
+        use->users = 1;
+    }
+    return use;
+}
+
+static bool is_last(kl__shared_use *use)
+{
+    informer_factory *factory = use->factory;
+    bool last;
+
+    if (factory == NULL) {
+        return true;
+    }
+    kl__mutex_lock(&factory->mutex);
+    last = --use->users == 0;
+    if (last) {
+        kl__list_remove(&use->node);
+    }
+    kl__mutex_unlock(&factory->mutex);
+    return last;
+}
+
+void kl__informer_factory_leave(kl__shared_use *use)
+{
+    if (is_last(use)) {
+        /* Its client, and with it the factory, may be freed here. */
+        kl__shared_informer_stop(use->informer);
+        free_use(use);
+    }
+}
+
+kl__shared_informer *kl__shared_use_informer(const kl__shared_use *use)
+{
+    return use->informer;
+}

@@ -1,0 +1,387 @@
+/*
+ * shared_informer.c - see shared_informer.h.
+ */
+#include "informer/shared_informer.h"
+
+#include "api/client.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "informer/reflector.h"
+#include "informer/status.h"
+#include "kubelua/log.h"
+
+#include <string.h>
+
+enum {
+    BATCH_MAX = 1000, /* client-go's: half of what the queue holds */
+    /* Out of memory: the batch is tried again so often. Nothing is lost, the
+     * queue fills, and the reflector stops reading. */
+    RETRY_MS = 500
+};
+
+struct kl__shared_informer {
+    char *name;
+    kl_client *client; /* may be NULL */
+    kl__clock *clock;
+    kl__indexer *indexer;
+    kl__delta_fifo *fifo;
+    kl__processor *processor;
+    kl__reflector *reflector;
+    kl__cancel stop;
+    kl__thread reflecting;
+    kl__thread informing;
+
+    /* Guards the three below; `cond` wakes wait_synced and an informer thread
+     * that waits for memory. Rank REFLECTOR, and never with its mutex. */
+    kl__mutex mutex;
+    kl__cond cond;
+    bool synced;   /* the first list is applied */
+    bool ended;    /* the informer thread is on its way out */
+    bool orphaned; /* nobody will join the informer thread */
+};
+
+static void destroy(kl__shared_informer *self)
+{
+    kl__reflector_free(self->reflector);
+    kl__processor_free(self->processor);
+    kl__delta_fifo_free(self->fifo);
+    kl__indexer_free(self->indexer);
+    kl__cond_deinit(&self->cond);
+    kl__mutex_deinit(&self->mutex);
+    kl__cancel_deinit(&self->stop);
+    kl_client_unref(self->client);
+    kl__free(self->name);
+    kl__free(self);
+    kl__live_add(KL_LIVE_INFORMER, -1);
+}
+
+static void wake(void *arg)
+{
+    kl__shared_informer *self = arg;
+
+    kl__mutex_lock(&self->mutex);
+    kl__cond_broadcast(&self->cond);
+    kl__mutex_unlock(&self->mutex);
+}
+
+/* Waits a little for memory; false: stopped. */
+static bool wait_for_memory(kl__shared_informer *self, bool first)
+{
+    kl__cancel_hook hook = {.wake = wake, .arg = self};
+    int64_t deadline = kl__clock_now(self->clock) + RETRY_MS;
+
+    if (first) {
+        kl_log(KL_LOG_ERROR,
+               "%s: out of memory; changes wait until there is some",
+               self->name);
+    }
+    kl__cancel_add(&self->stop, &hook);
+    kl__mutex_lock(&self->mutex);
+    while (!kl__cancel_fired(&self->stop) &&
+           kl__clock_now(self->clock) < deadline) {
+        kl__clock_wait(self->clock, &self->cond, &self->mutex, deadline);
+    }
+    kl__mutex_unlock(&self->mutex);
+    kl__cancel_remove(&self->stop, &hook);
+    return !kl__cancel_fired(&self->stop);
+}
+
+/* One step of the cache and of every listener, or none of them: KL_ENOMEM. */
+static kl_code apply(kl__shared_informer *self, const kl__delta_batch *batch)
+{
+    const kl__delta *first = &batch->items[0];
+
+    switch (first->type) {
+    case KL__DELTA_REPLACED:
+        return kl__processor_replace(self->processor, &first->list,
+                                     first->version);
+    case KL__DELTA_ERROR:
+        kl__processor_error(self->processor, first->error);
+        return KL_OK;
+    case KL__DELTA_SYNC:
+        return KL_OK; /* it woke the thread: the loop looks at what is due */
+    default:
+        return kl__processor_apply(self->processor, batch);
+    }
+}
+
+static void note_synced(kl__shared_informer *self)
+{
+    if (!self->synced && kl__delta_fifo_has_synced(self->fifo)) {
+        kl__mutex_lock(&self->mutex);
+        self->synced = true;
+        kl__cond_broadcast(&self->cond);
+        kl__mutex_unlock(&self->mutex);
+    }
+}
+
+/* Applies a batch, however long memory is short; false: stopped. */
+static bool process(kl__shared_informer *self, kl__delta_batch *batch)
+{
+    bool first = true;
+
+    while (apply(self, batch) != KL_OK) {
+        if (!wait_for_memory(self, first)) {
+            return false;
+        }
+        first = false;
+    }
+    kl__delta_fifo_done(self->fifo, batch);
+    note_synced(self);
+    return true;
+}
+
+/* How long the queue may be waited for: until a resync is due. */
+static int64_t until_resync(const kl__shared_informer *self)
+{
+    int64_t due = kl__processor_next_resync(self->processor);
+    int64_t now = kl__clock_now(self->clock);
+
+    if (due < 0) {
+        return -1;
+    }
+    return due > now ? due - now : 0;
+}
+
+/* One turn of the informer thread; false: it is over. */
+static bool turn(kl__shared_informer *self)
+{
+    kl__delta_batch batch = {0};
+    int64_t wait_ms = until_resync(self);
+    kl_code code;
+    bool goes_on;
+
+    if (wait_ms == 0 && kl__processor_resync(self->processor) != KL_OK) {
+        return wait_for_memory(self, true);
+    }
+    if (kl__processor_wait_room(self->processor, &self->stop) != KL_OK) {
+        return false;
+    }
+    code = kl__delta_fifo_pop(self->fifo, &batch, BATCH_MAX, wait_ms);
+    switch (code) {
+    case KL_OK:
+        goes_on = process(self, &batch);
+        kl__delta_batch_clear(&batch);
+        return goes_on;
+    case KL_ETIMEOUT:
+        return true;
+    case KL_ENOMEM:
+        return wait_for_memory(self, true);
+    default:
+        return false;
+    }
+}
+
+/*
+ * The informer thread: the only writer of the indexer. Touches the queue, the
+ * indexer and the processor, and ends once the queue is closed and drained, or
+ * at once when it is stopped.
+ */
+static void *inform(void *arg)
+{
+    kl__shared_informer *self = arg;
+    bool orphaned;
+
+    while (!kl__cancel_fired(&self->stop) && turn(self)) {
+    }
+    kl__processor_close(self->processor);
+    kl__mutex_lock(&self->mutex);
+    self->ended = true;
+    orphaned = self->orphaned;
+    kl__cond_broadcast(&self->cond);
+    kl__mutex_unlock(&self->mutex);
+    if (orphaned) {
+        kl__thread_join(&self->reflecting);
+        destroy(self);
+    }
+    return NULL;
+}
+
+static bool make_parts(kl__shared_informer *self,
+                       const kl__shared_options *options)
+{
+    self->name = kl__strdup(options->name);
+    self->indexer = kl__indexer_new();
+    self->fifo = kl__delta_fifo_new(0, self->clock);
+    if (self->name == NULL || self->indexer == NULL || self->fifo == NULL) {
+        return false;
+    }
+    self->processor =
+        kl__processor_new(self->indexer, self->clock, 0, self->name);
+    if (self->processor == NULL) {
+        return false;
+    }
+    self->reflector = kl__reflector_new(&(kl__reflector_options){
+        .source = options->source,
+        .fifo = self->fifo,
+        .known = self->indexer,
+        .stop = &self->stop,
+        .closed = self->client != NULL ? kl__client_closed(self->client) : NULL,
+        .clock = self->clock,
+        .name = self->name,
+        .idle_timeout_ms = options->idle_timeout_ms,
+        .page_size = options->page_size,
+        .no_streaming_list = options->no_streaming_list,
+    });
+    return self->reflector != NULL;
+}
+
+kl__shared_informer *
+kl__shared_informer_start(const kl__shared_options *options, kl_error *err)
+{
+    kl__shared_informer *self = kl__calloc(1, sizeof(*self));
+
+    if (self == NULL) {
+        kl__list_watch_free(options->source);
+        kl_error_set(err, KL_ENOMEM, "out of memory for an informer");
+        return NULL;
+    }
+    kl__live_add(KL_LIVE_INFORMER, 1);
+    kl__cancel_init(&self->stop);
+    kl__mutex_init(&self->mutex, KL__RANK_REFLECTOR);
+    kl__cond_init(&self->cond);
+    self->clock = options->clock != NULL ? options->clock : kl__clock_real();
+    if (options->client != NULL) {
+        self->client = kl_client_ref(options->client);
+    }
+    if (!make_parts(self, options)) {
+        kl__list_watch_free(options->source);
+        kl_error_set(err, KL_ENOMEM, "out of memory for an informer");
+        goto fail;
+    }
+    if (kl__thread_start(&self->informing, "kl-informer", inform, self, err) !=
+        KL_OK) {
+        goto fail;
+    }
+    if (kl__thread_start(&self->reflecting, "kl-reflector", kl__reflector_run,
+                         self->reflector, err) != KL_OK) {
+        kl__cancel_fire(&self->stop);
+        kl__delta_fifo_close(self->fifo);
+        kl__thread_join(&self->informing);
+        goto fail;
+    }
+    return self;
+
+fail:
+    destroy(self);
+    return NULL;
+}
+
+void kl__shared_informer_stop(kl__shared_informer *self)
+{
+    if (kl__thread_is_self(&self->informing)) {
+        kl__mutex_lock(&self->mutex);
+        self->orphaned = true;
+        kl__mutex_unlock(&self->mutex);
+        kl__thread_detach(&self->informing);
+        kl__cancel_fire(&self->stop);
+        return;
+    }
+    kl__cancel_fire(&self->stop);
+    kl__thread_join(&self->reflecting);
+    kl__thread_join(&self->informing);
+    destroy(self);
+}
+
+const char *kl__shared_informer_name(const kl__shared_informer *self)
+{
+    return self->name;
+}
+
+kl__indexer *kl__shared_informer_indexer(const kl__shared_informer *self)
+{
+    return self->indexer;
+}
+
+kl__processor *kl__shared_informer_processor(const kl__shared_informer *self)
+{
+    return self->processor;
+}
+
+bool kl__shared_informer_has_synced(const kl__shared_informer *self)
+{
+    return kl__delta_fifo_has_synced(self->fifo);
+}
+
+/* "pods has not synced within 5.0 s: ..." and what stands in the way. */
+static void not_synced(kl__shared_informer *self, int64_t timeout_ms,
+                       kl_error *err)
+{
+    kl_informer_status status;
+    kl__buf reason = {0};
+
+    kl__shared_informer_status(self, &status);
+    kl__status_reason(&status, &reason);
+    kl_error_set(err, KL_ETIMEOUT, "%s has not synced within %.1f s: %s",
+                 self->name, (double)timeout_ms / 1000,
+                 reason.failed ? "out of memory" : reason.bytes);
+    kl__buf_deinit(&reason);
+}
+
+/* KL_OK, KL_ETIMEOUT or KL_ECLOSED, without a message. */
+static kl_code wait_locked(kl__shared_informer *self,
+                           const kl__sync_waiters *waiters, int64_t deadline)
+{
+    while (!self->synced) {
+        if (self->ended || waiters->dismissed) {
+            return KL_ECLOSED;
+        }
+        if (deadline >= 0 && kl__clock_now(self->clock) >= deadline) {
+            return KL_ETIMEOUT;
+        }
+        kl__clock_wait(self->clock, &self->cond, &self->mutex, deadline);
+    }
+    return KL_OK;
+}
+
+kl_code kl__shared_informer_wait_synced(kl__shared_informer *self,
+                                        kl__sync_waiters *waiters,
+                                        int64_t timeout_ms, kl_error *err)
+{
+    int64_t deadline =
+        timeout_ms < 0 ? -1 : kl__clock_now(self->clock) + timeout_ms;
+    kl_code code;
+
+    kl__mutex_lock(&self->mutex);
+    waiters->count++;
+    code = wait_locked(self, waiters, deadline);
+    kl__mutex_unlock(&self->mutex);
+    if (code == KL_ECLOSED) {
+        kl_error_set(err, code, "%s was closed", self->name);
+    } else if (code == KL_ETIMEOUT) {
+        not_synced(self, timeout_ms, err);
+    }
+    kl__mutex_lock(&self->mutex);
+    waiters->count--; /* after this, a close may free all of it */
+    kl__cond_broadcast(&self->cond);
+    kl__mutex_unlock(&self->mutex);
+    return code;
+}
+
+void kl__shared_informer_dismiss(kl__shared_informer *self,
+                                 kl__sync_waiters *waiters)
+{
+    kl__mutex_lock(&self->mutex);
+    waiters->dismissed = true;
+    kl__cond_broadcast(&self->cond);
+    while (waiters->count > 0) {
+        kl__cond_wait(&self->cond, &self->mutex, -1);
+    }
+    kl__mutex_unlock(&self->mutex);
+}
+
+void kl__shared_informer_status(kl__shared_informer *self,
+                                kl_informer_status *status)
+{
+    memset(status, 0, sizeof(*status));
+    kl__reflector_status(self->reflector, status);
+    status->has_synced = kl__shared_informer_has_synced(self);
+    status->objects = kl__indexer_count(self->indexer);
+    status->queued = kl__delta_fifo_length(self->fifo);
+}
+
+void kl__shared_informer_joined(kl__shared_informer *self)
+{
+    /* Out of memory for a wake-up: the resync comes with the next event. */
+    (void)kl__delta_fifo_resync(self->fifo);
+}

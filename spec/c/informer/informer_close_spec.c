@@ -1,0 +1,218 @@
+/*
+ * informer_close_spec.c - the ways to end an informer, and the lack of memory.
+ */
+#include "informer_world.h"
+
+#include "base/mem.h"
+#include "kubelua/memory.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void *wait_for_an_hour(void *arg)
+{
+    static kl_code code;
+
+    code = kl_informer_wait_synced(arg, 3600000, NULL);
+    return &code;
+}
+
+static void a_close_ends_a_wait(void **state)
+{
+    informer_world *self = *state;
+    pthread_t waiter;
+    void *code;
+
+    informer_world_open(self, "a@1");
+    assert_true(scripted_source_await(self->source, 2));
+    assert_int_equal(
+        pthread_create(&waiter, NULL, wait_for_an_hour, self->informer), 0);
+    assert_true(kl__clock_await_waiters(self->clock, 2));
+    kl_informer_close(self->informer);
+    self->informer = NULL;
+    assert_int_equal(pthread_join(waiter, &code), 0);
+    assert_int_equal(*(kl_code *)code, KL_ECLOSED);
+}
+
+static void close_in_handler(void *context, kl_object *object, bool initial)
+{
+    informer_world *self = context;
+
+    (void)object;
+    (void)initial;
+    kl_informer_close(self->informer);
+}
+
+static void count_drop(void *context)
+{
+    informer_world *self = context;
+    kl_handler handler = event_record_handler(&self->record);
+
+    handler.drop_context(handler.context);
+}
+
+static bool await_drop(informer_world *self)
+{
+    return event_record_await_dropped(&self->record);
+}
+
+static void await_nothing_lives(void)
+{
+    int64_t deadline = kl__clock_now(kl__clock_real()) + 10000;
+
+    while (kl_live_count(KL_LIVE_INFORMER) + kl_live_count(KL_LIVE_THREAD) +
+                   kl_live_count(KL_LIVE_REGISTRATION) >
+               0 &&
+           kl__clock_now(kl__clock_real()) < deadline) {
+        sched_yield();
+    }
+}
+
+static void an_informer_may_be_closed_inside_its_handler(void **state)
+{
+    informer_world *self = *state;
+    kl_handler handler = {
+        .add = close_in_handler,
+        .context = self,
+        .drop_context = count_drop,
+    };
+
+    informer_world_open(self, "");
+    assert_non_null(
+        kl_informer_add_handler(self->informer, &handler, NULL, NULL));
+    scripted_source_feed(self->source, "a@1 b@2 =10");
+    assert_true(await_drop(self));
+    await_nothing_lives();
+    self->informer = NULL;
+}
+
+static atomic_bool closed_in_index;
+
+static kl_code close_in_index(void *context, const kl_object *object,
+                              const kl_value *root, kl_index_sink *sink)
+{
+    informer_world *self = context;
+
+    (void)object;
+    (void)root;
+    if (!atomic_exchange(&closed_in_index, true)) {
+        kl_informer_close(self->informer);
+    }
+    return kl_index_emit(sink, "x", 1);
+}
+
+static void an_informer_may_be_closed_inside_an_index_function(void **state)
+{
+    informer_world *self = *state;
+
+    atomic_store(&closed_in_index, false);
+    informer_world_open(self, "");
+    assert_int_equal(kl_informer_add_index(self->informer, "x", close_in_index,
+                                           self, count_drop, NULL),
+                     KL_OK);
+    scripted_source_feed(self->source, "a@1 =10");
+    assert_true(await_drop(self)); /* with the last of the cache */
+    await_nothing_lives();
+    assert_int_equal(kl_live_count(KL_LIVE_INFORMER), 0);
+    self->informer = NULL;
+}
+
+static void registrations_end_with_their_informer(void **state)
+{
+    informer_world *self = *state;
+
+    informer_world_open(self, "a@1 =10; ok");
+    informer_world_add_handler(self, NULL);
+    assert_true(event_record_await(&self->record, 2));
+    self->registration = NULL;
+    kl_informer_close(self->informer);
+    self->informer = NULL;
+    assert_int_equal(event_record_dropped(&self->record), 1);
+    assert_int_equal(kl_live_count(KL_LIVE_REGISTRATION), 0);
+}
+
+/* Fails what the informer thread allocates, and nothing else. */
+static atomic_bool informer_starves;
+
+static bool is_starving(void)
+{
+    char name[16] = "";
+
+    return atomic_load(&informer_starves) &&
+           pthread_getname_np(pthread_self(), name, sizeof(name)) == 0 &&
+           strcmp(name, "kl-informer") == 0;
+}
+
+static void *starving_malloc(size_t size)
+{
+    return is_starving() ? NULL : malloc(size);
+}
+
+static void *starving_realloc(void *block, size_t size)
+{
+    return is_starving() ? NULL : realloc(block, size);
+}
+
+static void out_of_memory_delays_changes_and_loses_none(void **state)
+{
+    informer_world *self = *state;
+
+    informer_world_open(self, "");
+    informer_world_add_handler(self, NULL);
+    atomic_store(&informer_starves, true);
+    scripted_source_feed(self->source, "a@1 =10; +b@11 ~a@12 -b@13");
+    assert_true(scripted_source_await_played(self->source));
+    assert_true(kl__clock_await_waiters(self->clock, 2));
+    assert_false(kl_informer_has_synced(self->informer));
+    atomic_store(&informer_starves, false);
+    kl__clock_advance(self->clock, 500);
+    informer_world_expect(self, 5,
+                          "+a@1 initial; synced; +b@11; ~a@1>12; -b@13");
+}
+
+static void a_close_during_starvation_is_not_held_up(void **state)
+{
+    informer_world *self = *state;
+
+    informer_world_open(self, "");
+    atomic_store(&informer_starves, true);
+    scripted_source_feed(self->source, "a@1 =10; ok");
+    assert_true(scripted_source_await(self->source, 3));
+    assert_true(kl__clock_await_waiters(self->clock, 2));
+    kl_informer_close(self->informer);
+    self->informer = NULL;
+    atomic_store(&informer_starves, false);
+}
+
+#define WORLD_TEST(name)                                        \
+    cmocka_unit_test_setup_teardown(name, informer_world_setup, \
+                                    informer_world_teardown)
+
+int main(void)
+{
+    static const kl_allocator allocator = {
+        .malloc = starving_malloc,
+        .realloc = starving_realloc,
+        .free = free,
+    };
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(a_close_ends_a_wait),
+        WORLD_TEST(an_informer_may_be_closed_inside_its_handler),
+        WORLD_TEST(an_informer_may_be_closed_inside_an_index_function),
+        WORLD_TEST(registrations_end_with_their_informer),
+        WORLD_TEST(out_of_memory_delays_changes_and_loses_none),
+        WORLD_TEST(a_close_during_starvation_is_not_held_up),
+    };
+
+    kl_set_allocator(&allocator);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

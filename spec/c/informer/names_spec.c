@@ -1,0 +1,108 @@
+/*
+ * names_spec.c - names of built-in resources, and field selectors that a server
+ * can read.
+ */
+#include "informer/builtin_names.h"
+#include "informer/field_selector.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void expect_name(const char *typed, const char *expected)
+{
+    kl__buf name = {0};
+
+    if (expected == NULL) {
+        assert_false(kl__builtin_name(typed, &name));
+        assert_int_equal(name.length, 0);
+    } else {
+        assert_true(kl__builtin_name(typed, &name));
+        assert_string_equal(name.bytes, expected);
+    }
+    kl__buf_deinit(&name);
+}
+
+static void each_spelling_of_a_built_in_has_one_name(void **state)
+{
+    static const char *const typed[] = {
+        "deployments",         "deployment",
+        "Deployment",          "deploy",
+        "DEPLOYMENTS",         "deployments.apps",
+        "deployments.v1.apps", "deploy.apps",
+        "apps/v1/Deployment",  "apps/v1/deployments",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(typed) / sizeof(typed[0]); i++) {
+        expect_name(typed[i], "deployments.v1.apps");
+    }
+    expect_name("v1/Pod", "pods.v1.");
+    expect_name("pods.v1.", "pods.v1.");
+}
+
+static void a_bare_name_means_the_core_group_first(void **state)
+{
+    (void)state;
+    expect_name("events", "events.v1.");
+    expect_name("events.events.k8s.io", "events.v1.events.k8s.io");
+    expect_name("events.k8s.io/v1/Event", "events.v1.events.k8s.io");
+}
+
+static void what_is_not_known_for_sure_has_no_name(void **state)
+{
+    (void)state;
+    expect_name("foos", NULL);
+    expect_name("pods.metrics.k8s.io", NULL);
+    expect_name("apps/v1beta1/Deployment", NULL);
+    expect_name("v1/Deployment", NULL);
+    expect_name("", NULL);
+    expect_name("/", NULL);
+    expect_name(".", NULL);
+}
+
+static void field_selectors_that_can_be_read_are_let_through(void **state)
+{
+    static const char *const good[] = {
+        "",   "a=b",  "spec.nodeName=n1", "a==b,c!=d",
+        "a=", "a=b,", "a=b\\,c\\=d\\\\",
+    };
+
+    (void)state;
+    assert_int_equal(kl__field_selector_check(NULL, NULL), KL_OK);
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        assert_int_equal(kl__field_selector_check(good[i], NULL), KL_OK);
+    }
+}
+
+static void field_selectors_that_cannot_be_read_are_refused(void **state)
+{
+    static const char *const bad[] = {
+        "a", "=b", "!=b", "a=b=c", "a=b\\x", "a=b\\", "x=1,b", "a in (b)",
+    };
+    kl_error err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_int_equal(kl__field_selector_check(bad[i], &err), KL_EINVAL);
+    }
+    assert_int_equal(kl__field_selector_check("x=1,nodeName", &err), KL_EINVAL);
+    assert_non_null(strstr(err.message, "\"nodeName\""));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_spelling_of_a_built_in_has_one_name),
+        cmocka_unit_test(a_bare_name_means_the_core_group_first),
+        cmocka_unit_test(what_is_not_known_for_sure_has_no_name),
+        cmocka_unit_test(field_selectors_that_can_be_read_are_let_through),
+        cmocka_unit_test(field_selectors_that_cannot_be_read_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,248 @@
+/*
+ * shared_informer_spec.c - from a source to a handler: the cache, the events,
+ * the status and the waits.
+ */
+#include "informer_world.h"
+
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void the_cache_holds_the_first_list(void **state)
+{
+    informer_world *self = *state;
+    kl_object_list list = {0};
+    kl_object *object;
+    char version[8];
+
+    informer_world_open(self, "");
+    assert_false(kl_informer_has_synced(self->informer));
+    kl_informer_resource_version(self->informer, version, sizeof(version));
+    assert_string_equal(version, "");
+    scripted_source_feed(self->source, "web/b@2 web/a@1 db/c@3 =10");
+    informer_world_await_synced(self);
+    assert_true(kl_informer_has_synced(self->informer));
+    assert_int_equal(kl_informer_count(self->informer), 3);
+    kl_informer_resource_version(self->informer, version, sizeof(version));
+    assert_string_equal(version, "10");
+    object = kl_informer_get(self->informer, "db/c");
+    assert_string_equal(kl_object_resource_version(object), "3");
+    kl_object_unref(object);
+    assert_null(kl_informer_get(self->informer, "db/d"));
+    assert_int_equal(kl_informer_list(self->informer, "web", NULL, &list, NULL),
+                     KL_OK);
+    assert_int_equal(list.count, 2);
+    assert_string_equal(kl_object_key(list.items[0]), "web/a");
+    kl_object_list_clear(&list);
+}
+
+static void a_handler_sees_every_change_in_order(void **state)
+{
+    informer_world *self = *state;
+
+    informer_world_open(self, "");
+    informer_world_add_handler(self, NULL);
+    scripted_source_feed(self->source,
+                         "a@1 b@2 =10; +c@11 ~a@12 -b@13 +b#again@14");
+    informer_world_expect(
+        self, 7,
+        "+a@1 initial; +b@2 initial; synced; +c@11; ~a@1>12; -b@13; +b@14");
+}
+
+static void a_late_handler_is_shown_what_there_is(void **state)
+{
+    informer_world *self = *state;
+
+    informer_world_open(self, "a@1 b@2 =10; +c@11");
+    informer_world_await_synced(self);
+    assert_true(scripted_source_await_played(self->source));
+    while (kl_informer_count(self->informer) < 3) {
+        assert_true(kl__clock_await_waiters(self->clock, 1));
+    }
+    informer_world_add_handler(self, NULL);
+    assert_true(event_record_await(&self->record, 4));
+    assert_true(kl_registration_has_synced(self->registration));
+    scripted_source_feed(self->source, " -a@12");
+    assert_true(event_record_await(&self->record, 5));
+    {
+        char *text = event_record_text(&self->record);
+
+        assert_non_null(strstr(text, "+c@11 initial"));
+        assert_string_equal(text + strlen(text) - 13, "synced; -a@12");
+        kl__free(text);
+    }
+}
+
+static void a_disruption_is_told_as_what_changed(void **state)
+{
+    informer_world *self = *state;
+
+    informer_world_open(self, "");
+    informer_world_add_handler(self, NULL);
+    scripted_source_feed(self->source,
+                         "same@1 newer@2 gone@3 other#old@4 =10; ok");
+    assert_true(event_record_await(&self->record, 5));
+    assert_true(scripted_source_await(self->source, 3));
+    scripted_source_feed(self->source,
+                         " !gone; same@1 newer@12 other#new@13 added@14 =20");
+    informer_world_pass_backoff(self);
+    informer_world_expect(
+        self, 11,
+        "+same@1 initial; +newer@2 initial; +gone@3 initial; "
+        "+other@4 initial; synced; !gone; -gone@3 unknown; "
+        "-other@4 unknown; ~newer@2>12; +other@13; +added@14");
+}
+
+static void bookmarks_move_the_version_of_the_cache(void **state)
+{
+    informer_world *self = *state;
+    char version[8] = "";
+
+    informer_world_open(self, "a@1 =10; ^25");
+    informer_world_await_synced(self);
+    while (strcmp(version, "25") != 0) {
+        assert_true(kl__clock_await_waiters(self->clock, 1));
+        kl_informer_resource_version(self->informer, version, sizeof(version));
+    }
+}
+
+static void a_reason_is_told_once(void **state)
+{
+    informer_world *self = *state;
+
+    informer_world_open(self, "");
+    informer_world_add_handler(self, NULL);
+    scripted_source_feed(self->source,
+                         "!forbidden:403; !forbidden:403; a@1 =10");
+    informer_world_pass_backoff(self);
+    assert_true(scripted_source_await(self->source, 3));
+    informer_world_pass_backoff(self);
+    informer_world_expect(self, 3, "!forbidden; +a@1 initial; synced");
+}
+
+static void resync_replays_the_cache_on_its_period(void **state)
+{
+    informer_world *self = *state;
+
+    informer_world_open(self, "a@1 =10; ok");
+    informer_world_add_handler(self, &(kl_handler_options){.resync_ms = 2000});
+    assert_true(event_record_await(&self->record, 2));
+    for (int tick = 1; tick <= 3; tick++) {
+        assert_true(kl__clock_await_waiters(self->clock, 2));
+        kl__clock_advance(self->clock, 2000);
+        assert_true(event_record_await(&self->record, 2 + tick));
+    }
+    informer_world_expect(self, 5,
+                          "+a@1 initial; synced; ~a@1>1; ~a@1>1; ~a@1>1");
+}
+
+static void wait_synced_says_why_not_yet(void **state)
+{
+    informer_world *self = *state;
+    kl_error err;
+
+    informer_world_open(self, "!forbidden:403");
+    assert_true(scripted_source_await(self->source, 2));
+    assert_true(kl__clock_await_waiters(self->clock, 1));
+    assert_int_equal(kl_informer_wait_synced(self->informer, 0, &err),
+                     KL_ETIMEOUT);
+    assert_int_equal(err.code, KL_ETIMEOUT);
+    assert_non_null(strstr(err.message, "pods has not synced within 0.0 s"));
+    assert_non_null(strstr(err.message, "after 1 failed"));
+    assert_non_null(strstr(err.message, "scripted forbidden"));
+}
+
+static void wait_synced_says_what_it_is_at(void **state)
+{
+    informer_world *self = *state;
+    kl_error err;
+
+    informer_world_open(self, "a@1");
+    assert_true(scripted_source_await(self->source, 2));
+    assert_int_equal(kl_informer_wait_synced(self->informer, 0, &err),
+                     KL_ETIMEOUT);
+    assert_non_null(strstr(err.message, "the list is still coming in"));
+}
+
+static void the_status_tells_of_cache_and_queue(void **state)
+{
+    informer_world *self = *state;
+    kl_informer_status status;
+
+    informer_world_open(self, "a@1 b@2 =10; ok");
+    informer_world_await_synced(self);
+    assert_true(scripted_source_await(self->source, 3));
+    assert_true(kl__clock_await_waiters(self->clock, 1));
+    kl_informer_status_get(self->informer, &status);
+    assert_int_equal(status.state, KL_STATE_WATCHING);
+    assert_string_equal(kl_informer_state_name(status.state), "watching");
+    assert_true(status.has_synced);
+    assert_int_equal(status.objects, 2);
+    assert_int_equal(status.queued, 0);
+    assert_int_equal(status.lists, 1);
+    assert_int_equal(status.error.code, KL_OK);
+}
+
+static void an_index_can_come_before_or_after_the_list(void **state)
+{
+    informer_world *self = *state;
+    kl_object_list list = {0};
+    kl_string_list values = {0};
+    kl_error err;
+
+    informer_world_open(self, "");
+    assert_int_equal(kl_informer_add_path_index(self->informer, "early",
+                                                "metadata.name", NULL),
+                     KL_OK);
+    scripted_source_feed(self->source, "web/a@1 db/a@2 web/b@3 =10");
+    informer_world_await_synced(self);
+    assert_int_equal(kl_informer_add_path_index(self->informer, "late",
+                                                "metadata.namespace", NULL),
+                     KL_OK);
+    assert_int_equal(
+        kl_informer_by_index(self->informer, "early", "a", &list, NULL), KL_OK);
+    assert_int_equal(list.count, 2);
+    kl_object_list_clear(&list);
+    assert_int_equal(
+        kl_informer_index_values(self->informer, "late", &values, NULL), KL_OK);
+    assert_int_equal(values.count, 2);
+    kl_string_list_clear(&values);
+    assert_int_equal(
+        kl_informer_by_index(self->informer, "none", "a", &list, &err),
+        KL_ENOT_FOUND);
+    assert_int_equal(kl_informer_add_path_index(self->informer, "late",
+                                                "metadata.name", &err),
+                     KL_ECONFLICT);
+    assert_int_equal(
+        kl_informer_add_path_index(self->informer, "bad", "a[", &err),
+        KL_EINVAL);
+}
+
+#define WORLD_TEST(name)                                        \
+    cmocka_unit_test_setup_teardown(name, informer_world_setup, \
+                                    informer_world_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(the_cache_holds_the_first_list),
+        WORLD_TEST(a_handler_sees_every_change_in_order),
+        WORLD_TEST(a_late_handler_is_shown_what_there_is),
+        WORLD_TEST(a_disruption_is_told_as_what_changed),
+        WORLD_TEST(bookmarks_move_the_version_of_the_cache),
+        WORLD_TEST(a_reason_is_told_once),
+        WORLD_TEST(resync_replays_the_cache_on_its_period),
+        WORLD_TEST(wait_synced_says_why_not_yet),
+        WORLD_TEST(wait_synced_says_what_it_is_at),
+        WORLD_TEST(the_status_tells_of_cache_and_queue),
+        WORLD_TEST(an_index_can_come_before_or_after_the_list),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
