@@ -76,7 +76,7 @@ kl_code kl__catalogue_unknown(const kl__catalogue *catalogue, const char *name,
 
 /* The part of a name that names the resource ("deployments" of
  * "apps/v1/deployments" and of "deployments.apps"): where it begins in `name`,
- * and its length. */
+ * and its length; 0 if it is no name at all. */
 const char *kl__resource_word(const char *name, size_t *length);
 
 #endif

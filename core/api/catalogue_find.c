@@ -115,7 +115,7 @@ const char *kl__resource_word(const char *name, size_t *length)
     reading readings[MAX_READINGS];
 
     if (read_name(name, readings) == 0) {
-        *length = strlen(name);
+        *length = 0;
         return name;
     }
     *length = readings[0].word.length;

@@ -6,7 +6,6 @@
 
 #include "api/catalogue.h"
 #include "api/discovery_fetch.h"
-#include "base/clock.h"
 #include "base/mem.h"
 
 /* An answer this young is not asked for again. */
@@ -14,11 +13,12 @@ enum { YOUNG_MS = 1000 };
 
 struct kl__discovery {
     kl_client *client; /* its owner */
+    kl__clock *clock;
 
     kl__mutex mutex; /* rank CLIENT; guards all below; not held in flight */
     kl__cond landed;
     kl__catalogue *catalogue; /* NULL before the first answer */
-    int64_t answered_ms;      /* when it came, on the real clock */
+    int64_t answered_ms;      /* when it came, on the clock */
     bool is_expired;
     bool in_flight;
     uint64_t flights; /* that ended */
@@ -31,10 +31,16 @@ kl__discovery *kl__discovery_new(kl_client *client)
 
     if (discovery != NULL) {
         discovery->client = client;
+        discovery->clock = kl__clock_real();
         kl__mutex_init(&discovery->mutex, KL__RANK_CLIENT);
         kl__cond_init(&discovery->landed);
     }
     return discovery;
+}
+
+void kl__discovery_set_clock(kl__discovery *discovery, kl__clock *clock)
+{
+    discovery->clock = clock;
 }
 
 void kl__discovery_free(kl__discovery *discovery)
@@ -51,7 +57,7 @@ void kl__discovery_free(kl__discovery *discovery)
  * again; `is_valid`: what it holds may be used. */
 static kl__catalogue *look(kl__discovery *self, bool *is_young, bool *is_valid)
 {
-    int64_t now_ms = kl__clock_now(kl__clock_real());
+    int64_t now_ms = kl__clock_now(self->clock);
     kl__catalogue *catalogue = NULL;
 
     kl__mutex_lock(&self->mutex);
@@ -79,7 +85,7 @@ static void fly(kl__discovery *self, kl__cancel *cancel, kl_error *err)
     if (err->code == KL_OK) {
         old = self->catalogue;
         self->catalogue = fresh;
-        self->answered_ms = kl__clock_now(kl__clock_real());
+        self->answered_ms = kl__clock_now(self->clock);
         self->is_expired = false;
     }
     self->outcome = *err;

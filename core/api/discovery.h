@@ -7,11 +7,16 @@
 
 #include "api/client.h"
 #include "base/cancel.h"
+#include "base/clock.h"
 #include "object/resource.h"
 
 /* A client's own, made and freed with it. NULL: out of memory. */
 kl__discovery *kl__discovery_new(kl_client *client);
 void kl__discovery_free(kl__discovery *discovery); /* NULL is fine */
+
+/* For specs: the clock that tells how old an answer is; borrowed. Before the
+ * first resolve. */
+void kl__discovery_set_clock(kl__discovery *discovery, kl__clock *clock);
 
 /*
  * Resolves "po", "Pod", "pods", "deployments.apps", "apps/v1/Deployment",
