@@ -1,6 +1,6 @@
 /*
- * names_spec.c - names as people type them lead to the resource that kubectl
- * would take, and a name that leads nowhere to an error that helps.
+ * resource_names_spec.c - names as people type them lead to the resource that
+ * kubectl would take, and a name that leads nowhere to an error that helps.
  */
 #include "api/discovery.h"
 
