@@ -86,7 +86,7 @@ describe("the loop", function()
 
     it("goes on after an error in what it runs", function()
         local after = false
-        kubelua.log("info", "the two errors that follow are meant")
+        kubelua.log("info", "the error that follows is meant")
         kubelua.spawn(function() error("meant: in spawn") end)
         kubelua.spawn(function() after = true end)
         kubelua.step(1)
