@@ -195,6 +195,7 @@ end
 ---@param arguments string[]
 ---@return integer
 function command.main(arguments)
+    io.stdout:setvbuf("line") -- what a script prints is seen at once, through a pipe too
     local parser = make_parser()
     function parser.error(_, message)
         complain(message .. "\nTry \"kubelua --help\", or \"kubelua run --help\".")

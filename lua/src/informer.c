@@ -299,9 +299,15 @@ static int informer_resource_version(lua_State *L)
     return 1;
 }
 
-static void set_number(lua_State *L, const char *name, double value)
+static void set_count(lua_State *L, const char *name, uint64_t value)
 {
-    lua_pushnumber(L, value);
+    lua_pushinteger(L, (lua_Integer)value);
+    lua_setfield(L, -2, name);
+}
+
+static void set_seconds(lua_State *L, const char *name, int64_t ms)
+{
+    lua_pushnumber(L, (lua_Number)ms / 1000);
     lua_setfield(L, -2, name);
 }
 
@@ -320,15 +326,15 @@ static int informer_status(lua_State *L)
     lua_pushboolean(L, status.has_synced);
     lua_setfield(L, -2, "has_synced");
     if (status.last_message_age_ms >= 0) {
-        set_number(L, "age", (double)status.last_message_age_ms / 1000);
+        set_seconds(L, "age", status.last_message_age_ms);
     }
-    set_number(L, "retry_in", (double)status.retry_in_ms / 1000);
-    set_number(L, "lists", (double)status.lists);
-    set_number(L, "watches", (double)status.watches);
-    set_number(L, "events", (double)status.events);
-    set_number(L, "failures", (double)status.failures);
-    set_number(L, "objects", (double)status.objects);
-    set_number(L, "queued", (double)status.queued);
+    set_seconds(L, "retry_in", status.retry_in_ms);
+    set_count(L, "lists", status.lists);
+    set_count(L, "watches", status.watches);
+    set_count(L, "events", status.events);
+    set_count(L, "failures", status.failures);
+    set_count(L, "objects", status.objects);
+    set_count(L, "queued", status.queued);
     if (status.error.code != KL_OK) {
         lua_pushstring(L, status.error.message);
         lua_setfield(L, -2, "error");

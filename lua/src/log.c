@@ -5,11 +5,25 @@
 #include "binding.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 static const char *const LEVELS[] = {"debug", "info", "warn",
                                      "error", "off",  NULL};
+
+/* A message's further lines, joined to the first: a log is read by line. */
+static void put_flat(FILE *file, const char *message)
+{
+    const char *end;
+
+    while ((end = strchr(message, '\n')) != NULL) {
+        fwrite(message, 1, (size_t)(end - message), file);
+        fputs("; ", file);
+        message = end + strspn(end, "\n ");
+    }
+    fputs(message, file);
+}
 
 /* Runs on any thread, one call at a time (kl_set_log). */
 static void to_stderr(void *context, kl_log_level level, const char *message)
@@ -25,9 +39,16 @@ static void to_stderr(void *context, kl_log_level level, const char *message)
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &utc);
     strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &utc);
-    fprintf(stderr, "%s%s.%03ldZ %-5s %s%s\n", colour, stamp,
-            now.tv_nsec / 1000000, LEVELS[level], message,
-            colour[0] != '\0' ? "\033[0m" : "");
+    flockfile(stderr);
+    fprintf(stderr, "%s%s.%03ldZ %-5s ", colour, stamp, now.tv_nsec / 1000000,
+            LEVELS[level]);
+    if (level == KL_LOG_ERROR) {
+        fputs(message, stderr); /* with its traceback */
+    } else {
+        put_flat(stderr, message);
+    }
+    fputs(colour[0] != '\0' ? "\033[0m\n" : "\n", stderr);
+    funlockfile(stderr);
 }
 
 /* core.log(level, message) */
