@@ -4,6 +4,7 @@
  */
 #include "api/client.h"
 
+#include "base/clock.h"
 #include "fake_transport.h"
 #include "kubelua/sim.h"
 #include "served.h"
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -22,7 +24,8 @@
 typedef struct world {
     fake_transport *fake;
     kl_client *client;
-    char path[64]; /* of the token file */
+    char path[64]; /* of the token file, or kubeconfig */
+    kl_error err;
 } world;
 
 static void write_token(world *self, const char *token)
@@ -179,6 +182,63 @@ static void credentials_that_cannot_be_had_are_an_error(void **state)
     assert_int_equal(fake_transport_count(self->fake), 0);
 }
 
+/* A kubeconfig whose plugin says through a pipe that it runs, and then does not
+ * come back. */
+static void write_plugin_config(const char *path, const char *pipe_path)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    fprintf(file,
+            "{\"current-context\":\"c\",\"contexts\":[{\"name\":\"c\","
+            "\"context\":{\"cluster\":\"c\",\"user\":\"u\"}}],"
+            "\"clusters\":[{\"name\":\"c\",\"cluster\":{\"server\":"
+            "\"https://example.com\"}}],\"users\":[{\"name\":\"u\","
+            "\"user\":{\"exec\":{\"apiVersion\":"
+            "\"client.authentication.k8s.io/v1\",\"command\":\"sh\","
+            "\"interactiveMode\":\"Never\",\"args\":[\"-c\","
+            "\"echo runs > %s; exec sleep 60\"]}}}]}",
+            pipe_path);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void *call(void *arg)
+{
+    world *self = arg;
+    kl_call version = {.method = "GET", .target = "/version"};
+    kl_reply reply;
+
+    kl_client_call(self->client, &version, &reply, &self->err);
+    return NULL;
+}
+
+static void closing_does_not_wait_for_a_plugin(void **state)
+{
+    world *self = *state;
+    kl_config_options options = {.kubeconfig = self->path};
+    char pipe_path[80];
+    kl__thread thread;
+    int64_t began_ms;
+    FILE *runs;
+
+    snprintf(pipe_path, sizeof(pipe_path), "%s.pipe", self->path);
+    assert_int_equal(mkfifo(pipe_path, 0600), 0);
+    write_plugin_config(self->path, pipe_path);
+    use_config(self, &options);
+    assert_int_equal(kl__thread_start(&thread, "caller", call, self, NULL),
+                     KL_OK);
+    runs = fopen(pipe_path, "r"); /* blocks until the plugin is there */
+    assert_non_null(runs);
+    began_ms = kl__clock_now(kl__clock_real());
+    kl_client_close(self->client);
+    kl__thread_join(&thread);
+    assert_true(kl__clock_now(kl__clock_real()) - began_ms < 5000);
+    assert_int_equal(self->err.code, KL_ECLOSED);
+    assert_int_equal(fake_transport_count(self->fake), 0);
+    fclose(runs);
+    unlink(pipe_path);
+}
+
 int main(void)
 {
 #define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -187,6 +247,7 @@ int main(void)
         SPEC(a_token_that_cannot_change_is_tried_once),
         SPEC(a_token_that_was_rotated_meanwhile_is_tried_again),
         SPEC(credentials_that_cannot_be_had_are_an_error),
+        SPEC(closing_does_not_wait_for_a_plugin),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
