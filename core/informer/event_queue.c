@@ -140,6 +140,9 @@ void *kl_event_queue_next(kl_event_queue *queue)
     kl__list *node;
     void *tag = NULL;
 
+    if (kl__check_process(NULL) != KL_OK) {
+        return NULL;
+    }
     kl__mutex_lock(&queue->mutex);
     node = kl__list_shift(&queue->ready);
     if (node != NULL) {
@@ -152,7 +155,9 @@ void *kl_event_queue_next(kl_event_queue *queue)
 
 void kl_event_queue_again(kl_event_queue *queue, kl_registration *registration)
 {
-    kl__event_queue_add(queue, kl__registration_ready(registration));
+    if (kl__check_process(NULL) == KL_OK) {
+        kl__event_queue_add(queue, kl__registration_ready(registration));
+    }
 }
 
 kl_code kl_event_queue_wait(kl_event_queue *queue, int64_t timeout_ms)
@@ -161,6 +166,9 @@ kl_code kl_event_queue_wait(kl_event_queue *queue, int64_t timeout_ms)
     int timeout = -1;
     int count;
 
+    if (kl__check_process(NULL) != KL_OK) {
+        return KL_EFORKED;
+    }
     if (timeout_ms >= 0) {
         timeout = timeout_ms < INT_MAX ? (int)timeout_ms : INT_MAX;
     }

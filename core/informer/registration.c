@@ -263,6 +263,9 @@ bool kl_registration_has_synced(const kl_registration *registration)
 
 size_t kl_registration_backlog(const kl_registration *registration)
 {
+    if (kl__check_process(NULL) != KL_OK) {
+        return 0;
+    }
     /* Not const within: it takes the listener's mutex. */
     return kl__listener_count(&((kl_registration *)registration)->listener);
 }
@@ -281,6 +284,10 @@ void kl_registration_done(kl_registration *registration, kl_event *event)
 {
     if (event->type == KL_EVENT_ADD && event->object == NULL) {
         return; /* none: it was done before, or never filled */
+    }
+    if (kl__check_process(NULL) != KL_OK) {
+        kl__event_clear(event);
+        return;
     }
     kl__listener_done(&registration->listener, event);
     unref(registration);

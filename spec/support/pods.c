@@ -53,6 +53,17 @@ kl_object *pod(const char *name, const char *uid, int version)
         .name_space = "web", .name = name, .uid = uid, .version = version});
 }
 
+kl_object *pod_on(const char *name_space, const char *name, const char *node,
+                  int version)
+{
+    return pod_make(&(pod_text){.name_space = name_space,
+                                .name = name,
+                                .uid = name,
+                                .version = version,
+                                .node = node,
+                                .label = name});
+}
+
 kl_object_list pod_list(size_t count, ...)
 {
     kl_object_list list = {kl__calloc(count, sizeof(kl_object *)), count};

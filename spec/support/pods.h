@@ -22,6 +22,10 @@ kl_object *pod_make(const pod_text *text);
 /* The pod "web/NAME" of that UID and version. */
 kl_object *pod(const char *name, const char *uid, int version);
 
+/* The pod of that namespace, name (UID and label "app" too) and node. */
+kl_object *pod_on(const char *name_space, const char *name, const char *node,
+                  int version);
+
 /* A list of `count` pods that takes their references; asserts memory. */
 kl_object_list pod_list(size_t count, ...);
 

@@ -122,7 +122,7 @@ KL_API void kl_event_queue_free(kl_event_queue *queue);
 KL_API int kl_event_queue_fd(const kl_event_queue *queue);
 
 /* Blocks until the descriptor is readable: KL_OK; KL_ETIMEOUT; KL_ECANCELED
- * when a signal interrupted it. timeout_ms < 0: for ever. */
+ * when a signal interrupted it; KL_EFORKED. timeout_ms < 0: for ever. */
 KL_API kl_code kl_event_queue_wait(kl_event_queue *queue, int64_t timeout_ms);
 
 /* Wakes a waiter, now or at its next wait. Safe on any thread and inside a

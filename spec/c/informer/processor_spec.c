@@ -1,167 +1,474 @@
 /*
- * processor_spec.c - who is told what, and when: one registration or many,
- * early or late, pulled or with a thread.
+ * processor_spec.c - who is told what: early or late, one or many, changes,
+ * resyncs and errors.
  */
 #include "informer/processor.h"
 
 #include "base/mem.h"
-#include "kubelua/log.h"
+#include "failing_alloc.h"
 #include "pods.h"
+#include "processor_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-/* An indexer, a processor, a clock and a queue. */
-typedef struct rig {
-    kl__indexer *indexer;
-    kl__clock *clock;
-    kl__processor *processor;
-    kl_event_queue *queue;
-} rig;
-
-static rig begin(void)
-{
-    rig self = {kl__indexer_new(), kl__clock_fake(0), NULL,
-                kl_event_queue_new(NULL)};
-
-    self.processor = kl__processor_new(self.indexer, self.clock, 0, "pods");
-    assert_non_null(self.processor);
-    return self;
-}
-
-static void end(rig *self)
-{
-    kl__processor_close(self->processor);
-    kl__processor_remove_owner(self->processor, NULL);
-    kl__processor_free(self->processor);
-    kl__indexer_free(self->indexer);
-    kl_event_queue_free(self->queue);
-    kl__clock_fake_free(self->clock);
-    assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
-    assert_int_equal(kl_live_count(KL_LIVE_REGISTRATION), 0);
-    assert_int_equal(kl_live_count(KL_LIVE_QUEUE), 0);
-    assert_int_equal(kl_live_count(KL_LIVE_THREAD), 0);
-}
-
-static kl_registration *subscribe(rig *self, void *tag,
-                                  const kl_handler_options *options)
-{
-    kl__subscriber subscriber = {
-        .queue = self->queue, .tag = tag, .owner = tag, .options = options};
-    kl_registration *registration =
-        kl__processor_add(self->processor, &subscriber, NULL);
-
-    assert_non_null(registration);
-    return registration;
-}
-
-static void replace(rig *self, kl_object_list list, const char *version)
-{
-    assert_int_equal(kl__processor_replace(self->processor, &list, version),
-                     KL_OK);
-    kl_object_list_clear(&list);
-}
-
-static void apply(rig *self, kl__delta_type type, kl_object *object)
-{
-    kl__delta delta = {.type = type, .object = object};
-    kl__delta_batch batch = {&delta, 1, 1};
-
-    assert_int_equal(kl__processor_apply(self->processor, &batch), KL_OK);
-    kl__delta_clear(&delta);
-}
-
-static size_t describe(char *text, size_t size, const kl_event *event)
-{
-    static const char *const signs[] = {"+", "~", "-", "synced", "error"};
-    const char *sign = signs[event->type];
-
-    if (event->initial) {
-        sign = "i+";
-    } else if (event->unknown) {
-        sign = "?";
-    } else if (event->resync) {
-        sign = "=";
-    }
-    if (event->object == NULL) {
-        return (size_t)snprintf(
-            text, size, "%s%s%s ", sign, event->error != NULL ? ":" : "",
-            event->error != NULL ? event->error->message : "");
-    }
-    return (size_t)snprintf(
-        text, size, "%s%s@%s%s%s ", sign, kl_object_name(event->object),
-        event->old != NULL ? kl_object_resource_version(event->old) : "",
-        event->old != NULL ? ">" : "",
-        kl_object_resource_version(event->object));
-}
-
-/* All that waits: "i+a@1" an initial add, "+a@1", "~a@1>2", "=a@1>1" a resync,
- * "-a@2", "?a@2" a missed delete. */
-static const char *pull(kl_registration *registration)
-{
-    static char text[4096];
-    kl_event event;
-    size_t used = 0;
-
-    text[0] = '\0';
-    while (kl_registration_next(registration, &event)) {
-        used += describe(text + used, sizeof(text) - used, &event);
-        kl_registration_done(registration, &event);
-    }
-    return text;
-}
-
 static void an_early_registration_sees_the_first_list_then_synced(void **state)
 {
-    rig self = begin();
-    kl_registration *handler = subscribe(&self, &self, NULL);
+    processor_rig rig = rig_begin();
+    kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
 
     (void)state;
-    assert_string_equal(pull(handler), "");
+    assert_string_equal(rig_pull(handler), "");
     assert_false(kl_registration_has_synced(handler));
-    replace(&self, pod_list(2, pod("a", "1", 1), pod("b", "2", 2)), "5");
-    apply(&self, KL__DELTA_ADDED, pod("c", "3", 6));
+    rig_replace(&rig, pod_list(2, pod("a", "1", 1), pod("b", "2", 2)), "5");
+    rig_apply(&rig, KL__DELTA_ADDED, pod("c", "3", 6));
     assert_false(kl_registration_has_synced(handler));
-    assert_string_equal(pull(handler), "i+a@1 i+b@2 synced +c@6 ");
+    assert_string_equal(rig_pull(handler), "i+a@1 i+b@2 synced +c@6");
     assert_true(kl_registration_has_synced(handler));
     kl_registration_remove(handler);
-    end(&self);
+    rig_end(&rig);
 }
 
 static void a_late_registration_is_replayed_what_is_there(void **state)
 {
-    rig self = begin();
+    processor_rig rig = rig_begin();
     kl_registration *handler;
 
     (void)state;
-    replace(&self, pod_list(2, pod("b", "2", 2), pod("a", "1", 1)), "5");
-    handler = subscribe(&self, &self, NULL);
-    apply(&self, KL__DELTA_UPDATED, pod("a", "1", 7));
-    assert_string_equal(pull(handler), "i+a@1 i+b@2 synced ~a@1>7 ");
-    end(&self);
+    rig_replace(&rig, pod_list(2, pod("b", "2", 2), pod("a", "1", 1)), "5");
+    handler = rig_subscribe(&rig, &rig, NULL);
+    rig_apply(&rig, KL__DELTA_UPDATED, pod("a", "1", 7));
+    assert_string_equal(rig_pull(handler), "i+a@1 i+b@2 synced ~a@1>7");
+    rig_end(&rig);
+}
+
+static void an_empty_list_is_synced_at_once(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *early = rig_subscribe(&rig, &rig, NULL);
+    kl_registration *late;
+
+    (void)state;
+    rig_replace(&rig, (kl_object_list){0}, "5");
+    late = rig_subscribe(&rig, &rig, NULL);
+    assert_true(kl_registration_has_synced(early));
+    assert_true(kl_registration_has_synced(late));
+    assert_string_equal(rig_pull(early), "synced");
+    assert_string_equal(rig_pull(late), "synced");
+    rig_end(&rig);
 }
 
 static void a_relist_is_told_as_what_it_changes(void **state)
 {
-    rig self = begin();
-    kl_registration *handler = subscribe(&self, &self, NULL);
+    processor_rig rig = rig_begin();
+    kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
 
     (void)state;
-    replace(&self,
-            pod_list(3, pod("a", "1", 1), pod("b", "2", 2), pod("c", "3", 3)),
-            "5");
-    pull(handler);
-    replace(&self,
-            pod_list(3, pod("a", "1", 1), pod("c", "9", 8), pod("d", "4", 9)),
-            "9");
-    assert_string_equal(pull(handler), "?b@2 ?c@3 +c@8 +d@9 ");
-    end(&self);
+    rig_replace(
+        &rig, pod_list(3, pod("a", "1", 1), pod("b", "2", 2), pod("c", "3", 3)),
+        "5");
+    rig_pull(handler);
+    rig_replace(
+        &rig, pod_list(3, pod("a", "1", 1), pod("c", "9", 8), pod("d", "4", 9)),
+        "9");
+    assert_string_equal(rig_pull(handler), "?b@2 ?c@3 +c@8 +d@9");
+    rig_end(&rig);
+}
+
+static void a_handler_finds_the_cache_not_older_than_its_event(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
+    kl_event event;
+    kl_object *now;
+
+    (void)state;
+    rig_replace(&rig, pod_list(1, pod("a", "1", 1)), "5");
+    rig_apply(&rig, KL__DELTA_UPDATED, pod("a", "1", 6));
+    assert_true(kl_registration_next(handler, &event));
+    now = kl__indexer_get(rig.indexer, "web/a");
+    assert_string_equal(kl_object_resource_version(now), "6");
+    kl_object_unref(now);
+    kl_registration_done(handler, &event);
+    rig_end(&rig);
+}
+
+static void registrations_are_told_each_by_itself(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *first = rig_subscribe(&rig, &rig, NULL);
+    kl_registration *again = rig_subscribe(&rig, &rig, NULL);
+
+    (void)state;
+    rig_replace(&rig, pod_list(1, pod("a", "1", 1)), "5");
+    assert_string_equal(rig_pull(first), "i+a@1 synced");
+    kl_registration_remove(first);
+    rig_apply(&rig, KL__DELTA_DELETED, pod("a", "1", 6));
+    assert_int_equal(kl_registration_backlog(again), 3);
+    assert_string_equal(rig_pull(again), "i+a@1 synced -a@6");
+    rig_end(&rig);
+}
+
+static void has_synced_waits_for_the_handler_not_for_the_queue(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
+    kl_event first, second, none;
+
+    (void)state;
+    rig_replace(&rig, pod_list(2, pod("a", "1", 1), pod("b", "2", 2)), "5");
+    assert_true(kl_registration_next(handler, &first));
+    assert_true(kl_registration_next(handler, &second));
+    assert_false(kl_registration_next(handler, &none));
+    assert_ptr_equal(kl_event_queue_next(rig.queue), &rig);
+    assert_null(kl_event_queue_next(rig.queue));
+    kl_registration_done(handler, &second);
+    assert_false(kl_registration_has_synced(handler));
+    kl_registration_done(handler, &first);
+    assert_true(kl_registration_has_synced(handler));
+    assert_ptr_equal(kl_event_queue_next(rig.queue), &rig);
+    assert_string_equal(rig_pull(handler), "synced");
+    rig_end(&rig);
+}
+
+static void an_initial_object_that_went_unseen_counts_as_handled(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_handler_options options = {.backlog = 1};
+    kl_registration *handler = rig_subscribe(&rig, &rig, &options);
+
+    (void)state;
+    rig_replace(&rig, pod_list(2, pod("a", "1", 1), pod("b", "2", 2)), "5");
+    rig_apply(&rig, KL__DELTA_DELETED, pod("a", "1", 6));
+    rig_apply(&rig, KL__DELTA_UPDATED, pod("b", "2", 7));
+    assert_string_equal(rig_pull(handler), "i+b@7 synced");
+    assert_true(kl_registration_has_synced(handler));
+    rig_end(&rig);
+}
+
+static void the_log_names_once_who_is_merged(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_handler_options options = {.backlog = 2, .name = "slow"};
+    kl_registration *slow = rig_subscribe(&rig, &rig, &options);
+    kl_registration *fast = rig_subscribe(&rig, &rig, NULL);
+
+    (void)state;
+    rig_log();
+    rig_replace(&rig, pod_list(2, pod("a", "1", 1), pod("b", "2", 2)), "5");
+    assert_int_equal(rig_log_lines(), 0);
+    for (int version = 6; version < 9; version++) {
+        rig_apply(&rig, KL__DELTA_UPDATED, pod("a", "1", version));
+    }
+    assert_int_equal(rig_log_lines(), 1);
+    assert_non_null(strstr(rig_log_line(), "slow"));
+    assert_string_equal(rig_pull(slow), "i+a@8 i+b@2 synced");
+    assert_string_equal(rig_pull(fast),
+                        "i+a@1 i+b@2 synced ~a@1>6 ~a@6>7 ~a@7>8");
+    rig_end(&rig);
+}
+
+static void each_handler_is_resynced_at_its_own_period(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_handler_options two = {.resync_ms = 2000};
+    kl_handler_options three = {.resync_ms = 3000};
+    kl_registration *often = rig_subscribe(&rig, &rig, &two);
+    kl_registration *seldom = rig_subscribe(&rig, &rig, &three);
+    kl_registration *never = rig_subscribe(&rig, &rig, NULL);
+
+    (void)state;
+    rig_replace(&rig, pod_list(1, pod("a", "1", 1)), "5");
+    rig_pull(often);
+    rig_pull(seldom);
+    rig_pull(never);
+    assert_int_equal(kl__processor_next_resync(rig.processor), 2000);
+    kl__clock_advance(rig.clock, 2000);
+    assert_int_equal(kl__processor_resync(rig.processor), KL_OK);
+    assert_string_equal(rig_pull(often), "=a@1>1");
+    assert_string_equal(rig_pull(seldom), "");
+    assert_int_equal(kl__processor_next_resync(rig.processor), 3000);
+    kl__clock_advance(rig.clock, 1000);
+    assert_int_equal(kl__processor_resync(rig.processor), KL_OK);
+    assert_string_equal(rig_pull(often), "");
+    assert_string_equal(rig_pull(seldom), "=a@1>1");
+    assert_int_equal(kl__processor_next_resync(rig.processor), 4000);
+    /* Two that were missed are not made up for. */
+    kl__clock_advance(rig.clock, 5500);
+    assert_int_equal(kl__processor_resync(rig.processor), KL_OK);
+    assert_string_equal(rig_pull(often), "=a@1>1");
+    assert_string_equal(rig_pull(seldom), "=a@1>1");
+    assert_int_equal(kl__processor_next_resync(rig.processor), 9000);
+    assert_string_equal(rig_pull(never), "");
+    rig_end(&rig);
+}
+
+static void a_resync_leaves_out_what_has_news_waiting(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_handler_options options = {.resync_ms = 1000, .every_change = true};
+    kl_registration *handler = rig_subscribe(&rig, &rig, &options);
+
+    (void)state;
+    rig_replace(&rig, pod_list(2, pod("a", "1", 1), pod("b", "2", 2)), "5");
+    rig_pull(handler);
+    rig_apply(&rig, KL__DELTA_UPDATED, pod("a", "1", 6));
+    kl__clock_advance(rig.clock, 1000);
+    assert_int_equal(kl__processor_resync(rig.processor), KL_OK);
+    kl__clock_advance(rig.clock, 1000);
+    assert_int_equal(kl__processor_resync(rig.processor), KL_OK);
+    rig_apply(&rig, KL__DELTA_UPDATED, pod("b", "2", 7));
+    assert_string_equal(rig_pull(handler), "~a@1>6 =b@2>2 ~b@2>7");
+    rig_end(&rig);
+}
+
+static void without_a_list_there_is_nothing_to_resync(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_handler_options options = {.resync_ms = 1000};
+    kl_registration *handler = rig_subscribe(&rig, &rig, &options);
+
+    (void)state;
+    kl__clock_advance(rig.clock, 1000);
+    assert_int_equal(kl__processor_resync(rig.processor), KL_OK);
+    assert_string_equal(rig_pull(handler), "");
+    assert_int_equal(kl__processor_next_resync(rig.processor), 2000);
+    rig_end(&rig);
+}
+
+static void the_default_resync_can_be_declined(void **state)
+{
+    kl__indexer *indexer = kl__indexer_new();
+    kl__processor *processor =
+        kl__processor_new(indexer, kl__clock_real(), 60000, "pods");
+    kl_event_queue *queue = kl_event_queue_new(NULL);
+    kl_handler_options none = {.resync_ms = -1};
+    kl__subscriber subscriber = {.queue = queue, .options = &none};
+    kl_registration *declines, *accepts;
+
+    (void)state;
+    declines = kl__processor_add(processor, &subscriber, NULL);
+    assert_int_equal(kl__processor_next_resync(processor), -1);
+    subscriber.options = NULL;
+    accepts = kl__processor_add(processor, &subscriber, NULL);
+    assert_true(kl__processor_next_resync(processor) > 0);
+    kl_registration_remove(declines);
+    kl_registration_remove(accepts);
+    kl__processor_close(processor);
+    kl__processor_free(processor);
+    kl__indexer_free(indexer);
+    kl_event_queue_free(queue);
+    assert_int_equal(kl_live_count(KL_LIVE_REGISTRATION), 0);
+}
+
+static void break_off(processor_rig *rig, kl_code code, const char *message)
+{
+    kl_error error = {0};
+
+    kl_error_set(&error, code, "%s", message);
+    kl__processor_error(rig->processor, &error);
+}
+
+static void an_error_is_told_once_per_change_of_reason(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
+    kl_registration *late;
+
+    (void)state;
+    rig_log();
+    break_off(&rig, KL_EFORBIDDEN, "no");
+    break_off(&rig, KL_EFORBIDDEN, "no");
+    late = rig_subscribe(&rig, &rig, NULL);
+    break_off(&rig, KL_EFORBIDDEN, "no");
+    break_off(&rig, KL_EUNAVAILABLE, "gone away");
+    assert_string_equal(rig_pull(handler), "error:no error:gone away");
+    assert_string_equal(rig_pull(late), "error:no error:gone away");
+    rig_replace(&rig, (kl_object_list){0}, "5");
+    break_off(&rig, KL_EUNAVAILABLE, "gone away");
+    assert_string_equal(rig_pull(handler), "synced error:gone away");
+    assert_int_equal(rig_log_lines(), 0);
+    rig_end(&rig);
+}
+
+static void the_log_tells_an_error_that_nobody_wants_once(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_handler_options options = {.ignores_errors = true};
+    kl_registration *handler = rig_subscribe(&rig, &rig, &options);
+
+    (void)state;
+    rig_log();
+    break_off(&rig, KL_EFORBIDDEN, "no");
+    break_off(&rig, KL_EFORBIDDEN, "no");
+    assert_int_equal(rig_log_lines(), 1);
+    assert_string_equal(rig_log_line(), "informer pods: no (forbidden)");
+    break_off(&rig, KL_EGONE, "expired");
+    assert_int_equal(rig_log_lines(), 2);
+    assert_string_equal(rig_pull(handler), "");
+    rig_end(&rig);
+}
+
+static void errors_keep_their_place_among_the_events(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
+
+    (void)state;
+    rig_replace(&rig, pod_list(1, pod("a", "1", 1)), "5");
+    break_off(&rig, KL_EGONE, "expired");
+    rig_apply(&rig, KL__DELTA_DELETED, pod("a", "1", 6));
+    assert_string_equal(rig_pull(handler), "i+a@1 synced error:expired -a@6");
+    rig_end(&rig);
+}
+
+static void after_close_nobody_joins_and_nothing_comes(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
+    kl__subscriber subscriber = {.queue = rig.queue};
+    kl_object_list list = pod_list(1, pod("a", "1", 1));
+    kl_error err;
+
+    (void)state;
+    rig_replace(&rig, (kl_object_list){0}, "5");
+    kl__processor_close(rig.processor);
+    assert_int_equal(kl__processor_replace(rig.processor, &list, "6"),
+                     KL_ECLOSED);
+    kl_object_list_clear(&list);
+    assert_null(kl__processor_add(rig.processor, &subscriber, &err));
+    assert_int_equal(err.code, KL_ECLOSED);
+    assert_string_equal(rig_pull(handler), "");
+    assert_true(kl_registration_has_synced(handler));
+    kl_registration_remove(handler);
+    rig_end(&rig);
+}
+
+static void an_owner_takes_its_registrations_along(void **state)
+{
+    processor_rig rig = rig_begin();
+    int one, other;
+    kl_registration *stays = rig_subscribe(&rig, &one, NULL);
+
+    (void)state;
+    rig_subscribe(&rig, &other, NULL);
+    rig_subscribe(&rig, &other, NULL);
+    kl__processor_remove_owner(rig.processor, &other);
+    assert_int_equal(kl_live_count(KL_LIVE_REGISTRATION), 1);
+    rig_replace(&rig, (kl_object_list){0}, "5");
+    assert_string_equal(rig_pull(stays), "synced");
+    rig_end(&rig);
+}
+
+static void an_event_that_was_pulled_outlives_its_registration(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
+    kl_event event;
+
+    (void)state;
+    rig_replace(&rig, pod_list(1, pod("a", "1", 1)), "5");
+    assert_true(kl_registration_next(handler, &event));
+    kl_registration_remove(handler);
+    assert_string_equal(rig_describe(&event), "i+a@1");
+    kl_registration_done(handler, &event);
+    assert_int_equal(kl_live_count(KL_LIVE_REGISTRATION), 0);
+    rig_end(&rig);
+}
+
+/* What a registration is told of one delta; the store and the handler must
+ * agree whatever happens. */
+static kl_code change(kl__processor *processor, kl__indexer *indexer,
+                      kl_registration *handler, kl__delta *delta)
+{
+    kl__delta_batch batch = {delta, 1, 1};
+    size_t before = kl__indexer_count(indexer);
+    kl_code code = kl__processor_apply(processor, &batch);
+    kl_event event;
+
+    if (code != KL_OK) {
+        assert_int_equal(code, KL_ENOMEM);
+        assert_int_equal(kl__indexer_count(indexer), before);
+        assert_false(kl_registration_next(handler, &event));
+        return code;
+    }
+    assert_int_not_equal(kl__indexer_count(indexer), before);
+    assert_true(kl_registration_next(handler, &event));
+    kl_registration_done(handler, &event);
+    return KL_OK;
+}
+
+/* The lives of a few registrations, in which each allocation fails once. */
+static kl_code live(void *context)
+{
+    kl__delta delta = {.type = KL__DELTA_ADDED, .object = context};
+    kl_handler_options options = {.backlog = 1, .resync_ms = 1};
+    kl_object_list list = {&delta.object, 1};
+    kl_error error = {.code = KL_EGONE};
+    kl__indexer *indexer = kl__indexer_new();
+    kl__clock *clock = kl__clock_fake(0);
+    kl_event_queue *queue = kl_event_queue_new(NULL);
+    kl__subscriber subscriber = {.queue = queue, .options = &options};
+    kl__processor *processor =
+        indexer != NULL && clock != NULL && queue != NULL
+            ? kl__processor_new(indexer, clock, 0, "pods")
+            : NULL;
+    kl_registration *early = NULL, *late = NULL;
+    kl_code code = KL_ENOMEM;
+
+    if (processor == NULL) {
+        goto end;
+    }
+    early = kl__processor_add(processor, &subscriber, NULL);
+    if (early == NULL) {
+        goto end;
+    }
+    code = change(processor, indexer, early, &delta);
+    delta.type = KL__DELTA_DELETED;
+    code = code == KL_OK ? change(processor, indexer, early, &delta) : code;
+    code = code == KL_OK ? kl__processor_replace(processor, &list, "5") : code;
+    if (code != KL_OK) {
+        goto end;
+    }
+    assert_int_equal(kl_registration_backlog(early), 2);
+    late = kl__processor_add(processor, &subscriber, NULL);
+    if (late == NULL) {
+        code = KL_ENOMEM;
+        goto end;
+    }
+    rig_pull(early);
+    kl__clock_advance(clock, 1);
+    code = kl__processor_resync(processor);
+    kl__processor_error(processor, &error);
+
+end:
+    kl_registration_remove(early);
+    kl_registration_remove(late);
+    if (processor != NULL) {
+        kl__processor_close(processor);
+    }
+    kl__processor_free(processor);
+    kl__indexer_free(indexer);
+    kl_event_queue_free(queue);
+    kl__clock_fake_free(clock);
+    return code;
+}
+
+static void out_of_memory_never_leaves_a_handler_behind_the_cache(void **state)
+{
+    kl_object *object = pod("a", "1", 1);
+
+    (void)state;
+    failing_alloc_each(live, object);
+    kl_object_unref(object);
+    assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
+    assert_int_equal(kl_live_count(KL_LIVE_REGISTRATION), 0);
+    assert_int_equal(kl_live_count(KL_LIVE_QUEUE), 0);
 }
 
 int main(void)
@@ -169,7 +476,24 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_early_registration_sees_the_first_list_then_synced),
         cmocka_unit_test(a_late_registration_is_replayed_what_is_there),
+        cmocka_unit_test(an_empty_list_is_synced_at_once),
         cmocka_unit_test(a_relist_is_told_as_what_it_changes),
+        cmocka_unit_test(a_handler_finds_the_cache_not_older_than_its_event),
+        cmocka_unit_test(registrations_are_told_each_by_itself),
+        cmocka_unit_test(has_synced_waits_for_the_handler_not_for_the_queue),
+        cmocka_unit_test(an_initial_object_that_went_unseen_counts_as_handled),
+        cmocka_unit_test(the_log_names_once_who_is_merged),
+        cmocka_unit_test(each_handler_is_resynced_at_its_own_period),
+        cmocka_unit_test(a_resync_leaves_out_what_has_news_waiting),
+        cmocka_unit_test(without_a_list_there_is_nothing_to_resync),
+        cmocka_unit_test(the_default_resync_can_be_declined),
+        cmocka_unit_test(an_error_is_told_once_per_change_of_reason),
+        cmocka_unit_test(the_log_tells_an_error_that_nobody_wants_once),
+        cmocka_unit_test(errors_keep_their_place_among_the_events),
+        cmocka_unit_test(after_close_nobody_joins_and_nothing_comes),
+        cmocka_unit_test(an_owner_takes_its_registrations_along),
+        cmocka_unit_test(an_event_that_was_pulled_outlives_its_registration),
+        cmocka_unit_test(out_of_memory_never_leaves_a_handler_behind_the_cache),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

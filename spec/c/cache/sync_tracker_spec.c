@@ -1,0 +1,60 @@
+/*
+ * sync_tracker_spec.c - counts what one handler still has to be shown.
+ */
+#include "cache/sync_tracker.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void an_empty_list_has_synced_once_it_is_complete(void **state)
+{
+    kl__sync_tracker tracker = {0};
+
+    (void)state;
+    assert_false(kl__sync_tracker_has_synced(&tracker));
+    kl__sync_tracker_complete(&tracker);
+    assert_true(kl__sync_tracker_has_synced(&tracker));
+}
+
+static void
+handled_objects_do_not_count_before_the_list_is_complete(void **state)
+{
+    kl__sync_tracker tracker = {0};
+
+    (void)state;
+    kl__sync_tracker_start(&tracker);
+    kl__sync_tracker_finish(&tracker);
+    assert_false(kl__sync_tracker_has_synced(&tracker));
+    kl__sync_tracker_complete(&tracker);
+    assert_true(kl__sync_tracker_has_synced(&tracker));
+}
+
+static void it_has_synced_when_the_last_object_is_handled(void **state)
+{
+    kl__sync_tracker tracker = {0};
+
+    (void)state;
+    kl__sync_tracker_start(&tracker);
+    kl__sync_tracker_start(&tracker);
+    kl__sync_tracker_complete(&tracker);
+    kl__sync_tracker_finish(&tracker);
+    assert_false(kl__sync_tracker_has_synced(&tracker));
+    kl__sync_tracker_finish(&tracker);
+    assert_true(kl__sync_tracker_has_synced(&tracker));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_empty_list_has_synced_once_it_is_complete),
+        cmocka_unit_test(
+            handled_objects_do_not_count_before_the_list_is_complete),
+        cmocka_unit_test(it_has_synced_when_the_last_object_is_handled),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+/*
+ * event_queue_spec.c - a descriptor tells when there is something, and a queue
+ * what; each registration gets its turn.
+ */
+#include "kubelua/handler.h"
+
+#include "kubelua/memory.h"
+#include "pods.h"
+#include "processor_rig.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static bool is_readable(kl_event_queue *queue)
+{
+    struct pollfd fd = {.fd = kl_event_queue_fd(queue), .events = POLLIN};
+
+    return poll(&fd, 1, 0) == 1;
+}
+
+static void the_descriptor_is_readable_while_something_waits(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *one = rig_subscribe(&rig, &rig, NULL);
+    kl_registration *two = rig_subscribe(&rig, &rig.clock, NULL);
+
+    (void)state;
+    assert_false(is_readable(rig.queue));
+    assert_null(kl_event_queue_next(rig.queue));
+    rig_replace(&rig, (kl_object_list){0}, "5");
+    assert_true(is_readable(rig.queue));
+    assert_ptr_equal(kl_event_queue_next(rig.queue), &rig);
+    assert_true(is_readable(rig.queue));
+    assert_ptr_equal(kl_event_queue_next(rig.queue), &rig.clock);
+    assert_false(is_readable(rig.queue));
+    assert_null(kl_event_queue_next(rig.queue));
+    assert_string_equal(rig_pull(one), "synced");
+    assert_string_equal(rig_pull(two), "synced");
+    rig_end(&rig);
+}
+
+static void a_registration_is_returned_once_until_it_was_empty(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
+
+    (void)state;
+    rig_replace(&rig, pod_list(1, pod("a", "1", 1)), "5");
+    assert_ptr_equal(kl_event_queue_next(rig.queue), &rig);
+    rig_apply(&rig, KL__DELTA_UPDATED, pod("a", "1", 6));
+    assert_null(kl_event_queue_next(rig.queue));
+    assert_string_equal(rig_pull(handler), "i+a@1 synced ~a@1>6");
+    rig_apply(&rig, KL__DELTA_UPDATED, pod("a", "1", 7));
+    assert_ptr_equal(kl_event_queue_next(rig.queue), &rig);
+    rig_end(&rig);
+}
+
+static void one_that_is_handed_back_comes_after_the_others(void **state)
+{
+    processor_rig rig = rig_begin();
+    int tags[2];
+    kl_registration *first = rig_subscribe(&rig, &tags[0], NULL);
+    kl_event event;
+
+    (void)state;
+    rig_subscribe(&rig, &tags[1], NULL);
+    rig_replace(&rig, pod_list(1, pod("a", "1", 1)), "5");
+    assert_ptr_equal(kl_event_queue_next(rig.queue), &tags[0]);
+    assert_true(kl_registration_next(first, &event));
+    kl_registration_done(first, &event);
+    kl_event_queue_again(rig.queue, first);
+    kl_event_queue_again(rig.queue, first);
+    assert_ptr_equal(kl_event_queue_next(rig.queue), &tags[1]);
+    assert_true(is_readable(rig.queue));
+    assert_ptr_equal(kl_event_queue_next(rig.queue), &tags[0]);
+    assert_null(kl_event_queue_next(rig.queue));
+    rig_end(&rig);
+}
+
+static void a_removed_registration_is_not_returned(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
+
+    (void)state;
+    rig_replace(&rig, (kl_object_list){0}, "5");
+    kl_registration_remove(handler);
+    assert_null(kl_event_queue_next(rig.queue));
+    assert_false(is_readable(rig.queue));
+    rig_end(&rig);
+}
+
+static void a_queue_stays_until_its_last_registration_is_removed(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
+
+    (void)state;
+    kl_event_queue_free(rig.queue);
+    rig.queue = NULL;
+    rig_replace(&rig, (kl_object_list){0}, "5");
+    assert_int_equal(kl_live_count(KL_LIVE_QUEUE), 1);
+    kl_registration_remove(handler);
+    assert_int_equal(kl_live_count(KL_LIVE_QUEUE), 0);
+    rig_end(&rig);
+}
+
+static void a_wait_ends_at_its_deadline_or_with_an_event(void **state)
+{
+    processor_rig rig = rig_begin();
+
+    (void)state;
+    rig_subscribe(&rig, &rig, NULL);
+    assert_int_equal(kl_event_queue_wait(rig.queue, 1), KL_ETIMEOUT);
+    rig_replace(&rig, (kl_object_list){0}, "5");
+    assert_int_equal(kl_event_queue_wait(rig.queue, -1), KL_OK);
+    rig_end(&rig);
+}
+
+static void a_wake_up_is_kept_for_the_next_wait(void **state)
+{
+    kl_event_queue *queue = kl_event_queue_new(NULL);
+
+    (void)state;
+    kl_event_queue_wake(queue);
+    kl_event_queue_wake(queue);
+    assert_int_equal(kl_event_queue_wait(queue, -1), KL_OK);
+    assert_null(kl_event_queue_next(queue));
+    assert_int_equal(kl_event_queue_wait(queue, 0), KL_ETIMEOUT);
+    kl_event_queue_free(queue);
+    kl_event_queue_free(NULL);
+}
+
+static kl_event_queue *signalled;
+
+static void wake_on_signal(int number)
+{
+    (void)number;
+    kl_event_queue_wake(signalled);
+}
+
+static void *send_signal(void *arg)
+{
+    pthread_kill(*(pthread_t *)arg, SIGUSR1);
+    return NULL;
+}
+
+/* Whether the signal comes before the wait or during it: it has woken the
+ * queue. */
+static void a_signal_handler_may_wake_a_waiter(void **state)
+{
+    struct sigaction action = {.sa_handler = wake_on_signal}, before;
+    pthread_t self = pthread_self();
+    kl__thread thread;
+    kl_code code;
+
+    (void)state;
+    signalled = kl_event_queue_new(NULL);
+    sigaction(SIGUSR1, &action, &before);
+    kl__thread_start(&thread, "signaller", send_signal, &self, NULL);
+    code = kl_event_queue_wait(signalled, -1);
+    assert_true(code == KL_OK || code == KL_ECANCELED);
+    kl__thread_join(&thread);
+    assert_int_equal(kl_event_queue_wait(signalled, 0), KL_OK);
+    sigaction(SIGUSR1, &before, NULL);
+    kl_event_queue_free(signalled);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_descriptor_is_readable_while_something_waits),
+        cmocka_unit_test(a_registration_is_returned_once_until_it_was_empty),
+        cmocka_unit_test(one_that_is_handed_back_comes_after_the_others),
+        cmocka_unit_test(a_removed_registration_is_not_returned),
+        cmocka_unit_test(a_queue_stays_until_its_last_registration_is_removed),
+        cmocka_unit_test(a_wait_ends_at_its_deadline_or_with_an_event),
+        cmocka_unit_test(a_wake_up_is_kept_for_the_next_wait),
+        cmocka_unit_test(a_signal_handler_may_wake_a_waiter),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,42 @@
+/*
+ * gate.c - see gate.h. Its rank is the highest: specs may hold anything.
+ */
+#include "gate.h"
+
+#include "base/clock.h"
+
+void gate_init(gate *self)
+{
+    kl__mutex_init(&self->mutex, KL__RANK_LOG);
+    kl__cond_init(&self->cond);
+    self->count = 0;
+}
+
+void gate_deinit(gate *self)
+{
+    kl__cond_deinit(&self->cond);
+    kl__mutex_deinit(&self->mutex);
+}
+
+void gate_pass(gate *self)
+{
+    kl__mutex_lock(&self->mutex);
+    self->count++;
+    kl__cond_broadcast(&self->cond);
+    kl__mutex_unlock(&self->mutex);
+}
+
+bool gate_await(gate *self, int count)
+{
+    int64_t deadline = kl__clock_now(kl__clock_real()) + 10000;
+    bool in_time = true;
+    bool passed;
+
+    kl__mutex_lock(&self->mutex);
+    while (self->count < count && in_time) {
+        in_time = kl__cond_wait(&self->cond, &self->mutex, deadline);
+    }
+    passed = self->count >= count;
+    kl__mutex_unlock(&self->mutex);
+    return passed;
+}
