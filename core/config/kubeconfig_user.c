@@ -16,18 +16,45 @@ static kl_code out_of_memory(kl_error *err)
     return kl_error_set(err, KL_ENOMEM, "out of memory for a kubeconfig");
 }
 
-/* A certificate or key: as data or as a file, not both. */
-static kl_code read_pem(const kl__entry *user, const char *file_field,
-                        const char *data_field, kl__pem *pem, kl_error *err)
+/* As data or as a file, not both. */
+static kl_code check_pem(const kl__entry *user, const char *file_field,
+                         const char *data_field, const kl__pem *pem,
+                         kl_error *err)
 {
-    kl_code code = kl__entry_path(user, file_field, &pem->file, err);
+    return pem->file == NULL || pem->text == NULL
+               ? KL_OK
+               : kl__entry_error(user, file_field, err,
+                                 "%s is set too; remove one", data_field);
+}
 
-    if (code == KL_OK) {
-        code = kl__entry_pem(user, data_field, &pem->text, err);
+/* The client's certificate and its key. A key alone counts for nothing. */
+static kl_code read_certificate(const kl__entry *user, kl__settings *settings,
+                                kl_error *err)
+{
+    kl__pem *cert = &settings->cert, *key = &settings->key;
+    const kl__field fields[] = {
+        {"client-certificate", &cert->file, kl__entry_path},
+        {"client-certificate-data", &cert->text, kl__entry_pem},
+        {"client-key", &key->file, kl__entry_path},
+        {"client-key-data", &key->text, kl__entry_pem},
+        {NULL, NULL, NULL}};
+    kl_code code = kl__entry_fields(user, fields, err);
+
+    if (code == KL_OK && cert->file == NULL && cert->text == NULL) {
+        kl__pem_clear(key);
     }
-    if (code == KL_OK && pem->file != NULL && pem->text != NULL) {
-        return kl__entry_error(user, file_field, err,
-                               "%s is set too; remove one", data_field);
+    if (code == KL_OK) {
+        code = check_pem(user, "client-certificate", "client-certificate-data",
+                         cert, err);
+    }
+    if (code == KL_OK) {
+        code = check_pem(user, "client-key", "client-key-data", key, err);
+    }
+    if (code == KL_OK && (cert->file != NULL || cert->text != NULL) &&
+        key->file == NULL && key->text == NULL) {
+        code = kl__entry_error(user, NULL, err,
+                               "has a client certificate without its key; add "
+                               "client-key or client-key-data");
     }
     return code;
 }
@@ -342,12 +369,7 @@ kl_code kl__kubeconfig_read_user(const kl__entry *user, kl__settings *settings,
     kl_code code = kl__entry_fields(user, fields, err);
 
     if (code == KL_OK) {
-        code = read_pem(user, "client-certificate", "client-certificate-data",
-                        &settings->cert, err);
-    }
-    if (code == KL_OK) {
-        code = read_pem(user, "client-key", "client-key-data", &settings->key,
-                        err);
+        code = read_certificate(user, settings, err);
     }
     if (code == KL_OK) {
         code = refuse_provider(user, err);

@@ -40,7 +40,7 @@ static void free_exec(kl__exec *exec)
     kl__free(exec);
 }
 
-static void clear_pem(kl__pem *pem)
+void kl__pem_clear(kl__pem *pem)
 {
     kl__secret_free(&pem->text);
     kl__free(pem->file);
@@ -55,9 +55,9 @@ void kl__settings_deinit(kl__settings *settings)
     kl__free(settings->tls_server_name);
     kl__secret_free(&settings->proxy_url); /* may hold a password */
     kl__secret_free(&settings->environment_proxy);
-    clear_pem(&settings->ca);
-    clear_pem(&settings->cert);
-    clear_pem(&settings->key);
+    kl__pem_clear(&settings->ca);
+    kl__pem_clear(&settings->cert);
+    kl__pem_clear(&settings->key);
     kl__secret_free(&settings->token);
     kl__free(settings->token_file);
     kl__free(settings->username);
@@ -92,7 +92,7 @@ static bool put_pem(kl__pem *pem, const char *text, const char *file)
     if (text == NULL && file == NULL) {
         return true;
     }
-    clear_pem(pem);
+    kl__pem_clear(pem);
     return text != NULL ? put(&pem->text, text) : put(&pem->file, file);
 }
 
@@ -119,7 +119,7 @@ kl_code kl__settings_override(kl__settings *settings,
         forget_user(settings);
     }
     if (options->insecure || has_ca) {
-        clear_pem(&settings->ca);
+        kl__pem_clear(&settings->ca);
         settings->insecure = options->insecure;
     }
     if (options->server != NULL) {
@@ -218,12 +218,8 @@ static kl_code finish_server(kl__settings *settings, kl_error *err)
     char *host, *end;
 
     if (strstr(server, "://") == NULL) {
-        /* As client-go: "host:port" is plain HTTP, but with TLS settings. */
-        bool tls = settings->insecure || settings->ca.text != NULL ||
-                   settings->ca.file != NULL || settings->cert.text != NULL ||
-                   settings->cert.file != NULL;
-
-        server = kl__strprintf("%s://%s", tls ? "https" : "http", server);
+        /* "host:port": as client-go, whatever else is set */
+        server = kl__strprintf("http://%s", server);
         if (server == NULL) {
             return kl_error_set(err, KL_ENOMEM, "out of memory for a config");
         }

@@ -51,6 +51,9 @@ typedef struct kl__settings {
 /* Wipes and frees what it owns; zeroes it. */
 void kl__settings_deinit(kl__settings *settings);
 
+/* Wipes and frees what it holds. */
+void kl__pem_clear(kl__pem *pem);
+
 /* Wipes and frees one string and sets it to NULL. */
 void kl__secret_free(char **secret);
 

@@ -80,10 +80,10 @@ static void what_cannot_work_is_refused_with_a_remedy(void **state)
     assert_entry_error("{server: \"https://s\", proxy-url: \"ftp://p\"}", "{}",
                        "proxy-url: the proxy's URL is not of the form");
     assert_entry_error(https, "{client-certificate-data: " KUBECONFIG_PEM "}",
-                       "a client certificate without its key");
-    assert_entry_error(https, "{client-key: k}", "a client key without its");
+                       "has a client certificate without its key");
     assert_entry_error(https,
-                       "{client-key: k, client-key-data: " KUBECONFIG_PEM "}",
+                       "{client-certificate: c, client-key: k, "
+                       "client-key-data: " KUBECONFIG_PEM "}",
                        "client-key-data is set too");
     assert_entry_error(https, "{token: t, username: u}",
                        "both a token and a username");
@@ -185,6 +185,18 @@ static void a_file_that_may_not_be_read_says_so(void **state)
     assert_non_null(strstr(err.message, "Permission denied; let this user"));
 }
 
+static void a_client_key_alone_counts_for_nothing(void **state)
+{
+    kl_config *config = config_load(&(kl_config_options){
+        .kubeconfig = kubeconfig_write("{server: \"https://s\"}",
+                                       "{client-key: k, token: t}")});
+
+    (void)state;
+    assert_null(config->settings.key.file);
+    assert_string_equal(config->settings.token, "t");
+    kl_config_unref(config);
+}
+
 static void impersonation_becomes_headers(void **state)
 {
     static const char *const expected[][2] = {
@@ -222,6 +234,7 @@ int main(void)
         SPEC(a_name_that_is_there_twice_is_refused),
         SPEC(what_is_no_kubeconfig_is_refused),
         SPEC(a_file_that_may_not_be_read_says_so),
+        SPEC(a_client_key_alone_counts_for_nothing),
         SPEC(impersonation_becomes_headers),
     };
 
