@@ -23,11 +23,17 @@ typedef struct place {
     uint8_t ip[16]; /* IPv4 as ::ffff:a.b.c.d */
 } place;
 
+/* What an IPv4 address begins with among those of IPv6. */
+static const uint8_t MAPPED[12] = {[10] = 255, [11] = 255};
+
+static bool is_v4(const uint8_t ip[16])
+{
+    return memcmp(ip, MAPPED, sizeof(MAPPED)) == 0;
+}
+
 static bool read_ip(const char *text, uint8_t ip[16])
 {
-    static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255};
-
-    memcpy(ip, mapped, sizeof(mapped));
+    memcpy(ip, MAPPED, sizeof(MAPPED));
     return inet_pton(AF_INET, text, ip + 12) == 1 ||
            inet_pton(AF_INET6, text, ip) == 1;
 }
@@ -97,8 +103,7 @@ static bool is_loopback(const place *server)
         return strcmp(server->host, "localhost") == 0;
     }
     return memcmp(server->ip, v6, sizeof(v6)) == 0 ||
-           (server->ip[10] == 255 && server->ip[11] == 255 &&
-            server->ip[12] == 127);
+           (is_v4(server->ip) && server->ip[12] == 127);
 }
 
 static bool same_prefix(const uint8_t *a, const uint8_t *b, long bits)
@@ -115,8 +120,8 @@ static bool read_network(const char *text, const place *server, bool *matches)
 {
     char address[MAX_HOST];
     const char *slash = strchr(text, '/');
-    bool is_v4;
     uint8_t ip[16];
+    bool has_colon;
     char *end;
     long bits;
 
@@ -125,14 +130,15 @@ static bool read_network(const char *text, const place *server, bool *matches)
     }
     memcpy(address, text, (size_t)(slash - text));
     address[slash - text] = '\0';
-    is_v4 = strchr(address, ':') == NULL;
+    has_colon = strchr(address, ':') != NULL;
     bits = strtol(slash + 1, &end, 10);
     if (!read_ip(address, ip) || *end != '\0' || bits < 0 ||
-        bits > (is_v4 ? 32 : 128)) {
+        bits > (has_colon ? 128 : 32)) {
         return false;
     }
-    *matches =
-        server->is_ip && same_prefix(ip, server->ip, is_v4 ? bits + 96 : bits);
+    /* An IPv4 address is in no network of IPv6, however wide. */
+    *matches = server->is_ip && is_v4(ip) == is_v4(server->ip) &&
+               same_prefix(ip, server->ip, has_colon ? bits : bits + 96);
     return true;
 }
 
@@ -171,6 +177,9 @@ static bool excludes(const char *text, size_t length, const place *server)
     }
     if (read_network(entry, server, &matches)) {
         return matches;
+    }
+    if (entry[0] == '[' && entry[length - 1] == ']') {
+        return false; /* brackets without a port: not an address to Go */
     }
     if (!read_place(entry, length, &rule) || rule.host[0] == '\0' ||
         (rule.port[0] != '\0' && strcmp(rule.port, server->port) != 0)) {
