@@ -45,6 +45,13 @@ static kl_code read_kubeconfig(const kl_config_options *options,
         return out_of_memory(err);
     }
     request.paths = paths;
+    if (*paths == '\0') {
+        kl__buf_puts(why, request.must_exist
+                              ? "the kubeconfig's path is empty"
+                              : "neither KUBECONFIG nor HOME is set");
+        kl__free(paths);
+        return KL_OK;
+    }
     code = kl__kubeconfig_read(&request, settings, usable, why, err);
     kl__free(paths);
     return code;
@@ -55,8 +62,7 @@ static kl_code nothing_found(const kl__buf *why, kl_error *err)
     return kl_error_set(err, KL_ECONFIG,
                         "no configuration: %s. Set KUBECONFIG, or give a "
                         "kubeconfig or a server",
-                        why->length > 0 ? why->bytes
-                                        : "neither KUBECONFIG nor HOME is set");
+                        why->bytes);
 }
 
 /* Reads what is not in the options. */

@@ -159,8 +159,10 @@ kl_code kl_manifest_each(const char *text, size_t length, kl_manifest_fn fn,
 {
     sink out = {.fn = fn, .context = context, .err = err};
     bool json;
-    kl_code code = is_json(text, length, &json, err);
+    kl_code code;
 
+    text = text != NULL ? text : ""; /* libyaml wants a pointer at any rate */
+    code = is_json(text, length, &json, err);
     if (code != KL_OK) {
         return code;
     }

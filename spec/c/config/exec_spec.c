@@ -11,6 +11,7 @@
 #include "plugins.h"
 #include "temp_files.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -396,6 +397,29 @@ static void a_plugin_is_not_run_where_a_token_says_who_this_is(void **state)
     kl_config_unref(config);
 }
 
+static int count_descriptors(void)
+{
+    int count = 0;
+
+    for (int fd = 0; fd < 256; fd++) {
+        count += fcntl(fd, F_GETFD) >= 0;
+    }
+    return count;
+}
+
+static void neither_success_nor_failure_leaves_a_descriptor_open(void **state)
+{
+    int before = count_descriptors();
+    kl_config *config = plugin_answering("\"token\":\"t\"");
+
+    (void)state;
+    assert_authorization(config, "Bearer t");
+    kl_config_unref(config);
+    assert_credentials_refused(plugin_config("exit 1", ""), KL_ECONFIG, "");
+    assert_credentials_refused(plugin_config("yes", ""), KL_ECONFIG, "");
+    assert_int_equal(count_descriptors(), before);
+}
+
 static kl_code ask_once(void *context)
 {
     kl_config_options *options = context;
@@ -452,6 +476,7 @@ int main(void)
         SPEC(a_plugin_that_leaves_a_daemon_behind_has_ended),
         SPEC(a_plugin_that_does_not_end_is_killed),
         SPEC(a_plugin_is_not_run_where_a_token_says_who_this_is),
+        SPEC(neither_success_nor_failure_leaves_a_descriptor_open),
         SPEC(running_out_of_memory_is_an_error_that_leaks_nothing),
     };
 

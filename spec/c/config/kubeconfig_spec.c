@@ -163,6 +163,15 @@ static void nothing_at_all_says_what_was_looked_for(void **state)
                         "KUBECONFIG, or give a kubeconfig or a server");
 }
 
+static void without_a_home_it_says_so(void **state)
+{
+    (void)state;
+    unsetenv("HOME");
+    assert_config_error(NULL, "neither KUBECONFIG nor HOME is set; no pod: ");
+    assert_config_error(&(kl_config_options){.kubeconfig = ""},
+                        "the kubeconfig's path is empty. Set KUBECONFIG");
+}
+
 static void a_context_that_is_not_there_names_those_that_are(void **state)
 {
     kl_config_options options = {.kubeconfig = temp_write("c", two_contexts),
@@ -376,6 +385,7 @@ int main(void)
         SPEC(a_missing_file_is_an_error_only_where_it_was_asked_for),
         SPEC(a_broken_file_of_several_is_an_error),
         SPEC(nothing_at_all_says_what_was_looked_for),
+        SPEC(without_a_home_it_says_so),
         SPEC(a_context_that_is_not_there_names_those_that_are),
         SPEC(no_current_context_names_the_contexts),
         SPEC(an_empty_file_is_no_configuration),

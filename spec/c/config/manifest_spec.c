@@ -222,6 +222,7 @@ static void documents_come_in_order_without_the_empty_ones(void **state)
                  "{\"a\":1}\n{\"b\":2}");
     assert_means("", "");
     assert_means("# a comment\n", "");
+    assert_int_equal(kl_manifest_each(NULL, 0, collect, NULL, NULL), KL_OK);
     assert_means("\xef\xbb\xbf"
                  "a: 1",
                  "{\"a\":1}");
