@@ -144,8 +144,7 @@ kl_informer_state kl__reflector_fail(kl__reflector *self,
     int64_t wait_ms;
 
     kl__list_watch_end(self->options.source);
-    if (is_stopped(self) || error->code == KL_ECANCELED ||
-        error->code == KL_ECLOSED) {
+    if (is_stopped(self) || error->code == KL_ECLOSED) {
         return KL_STATE_STOPPED;
     }
     atomic_fetch_add_explicit(&self->failures, 1, memory_order_relaxed);

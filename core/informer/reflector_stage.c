@@ -122,11 +122,6 @@ static bool is_older(const char *a, const char *b)
     return order < 0 && order != INT_MIN;
 }
 
-static void forget(kl__ahead *ahead, const char *key)
-{
-    kl_object_unref(kl__map_remove(&ahead->objects, key));
-}
-
 bool kl__ahead_note(kl__ahead *ahead, kl_object *object, const char *version)
 {
     const char *own = kl_object_resource_version(object);
@@ -158,14 +153,8 @@ bool kl__ahead_covers(kl__ahead *ahead, const char *key, const char *version)
         return false;
     }
     object = kl__map_get(&ahead->objects, key);
-    if (object == NULL) {
-        return false;
-    }
-    if (is_older(version, kl_object_resource_version(object))) {
-        return true;
-    }
-    forget(ahead, key);
-    return false;
+    return object != NULL &&
+           is_older(version, kl_object_resource_version(object));
 }
 
 void kl__ahead_clear(kl__ahead *ahead)

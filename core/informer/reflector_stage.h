@@ -51,7 +51,7 @@ typedef struct kl__ahead {
 bool kl__ahead_note(kl__ahead *ahead, kl_object *object, const char *version);
 
 /* Whether an event about `key` at `version` is history that the snapshot
- * already contains. Forgets what the watch has caught up with. */
+ * already contains. Forgets everything once the watch is past `until`. */
 bool kl__ahead_covers(kl__ahead *ahead, const char *key, const char *version);
 
 /* Forgets everything. */

@@ -30,6 +30,7 @@ struct kl__shared_informer {
     kl__cancel stop;
     kl__thread reflecting;
     kl__thread informing;
+    bool starves; /* the informer thread's own: it waits for memory */
 
     /* Guards the three below; `cond` wakes wait_synced and an informer thread
      * that waits for memory. Rank REFLECTOR, and never with its mutex. */
@@ -65,12 +66,13 @@ static void wake(void *arg)
 }
 
 /* Waits a little for memory; false: stopped. */
-static bool wait_for_memory(kl__shared_informer *self, bool first)
+static bool wait_for_memory(kl__shared_informer *self)
 {
     kl__cancel_hook hook = {.wake = wake, .arg = self};
     int64_t deadline = kl__clock_now(self->clock) + RETRY_MS;
 
-    if (first) {
+    if (!self->starves) {
+        self->starves = true;
         kl_log(KL_LOG_ERROR,
                "%s: out of memory; changes wait until there is some",
                self->name);
@@ -118,13 +120,14 @@ static void note_synced(kl__shared_informer *self)
 /* Applies a batch, however long memory is short; false: stopped. */
 static bool process(kl__shared_informer *self, kl__delta_batch *batch)
 {
-    bool first = true;
-
     while (apply(self, batch) != KL_OK) {
-        if (!wait_for_memory(self, first)) {
+        if (!wait_for_memory(self)) {
             return false;
         }
-        first = false;
+    }
+    if (self->starves) {
+        self->starves = false;
+        kl_log(KL_LOG_INFO, "%s: there is memory again", self->name);
     }
     kl__delta_fifo_done(self->fifo, batch);
     note_synced(self);
@@ -152,7 +155,7 @@ static bool turn(kl__shared_informer *self)
     bool goes_on;
 
     if (wait_ms == 0 && kl__processor_resync(self->processor) != KL_OK) {
-        return wait_for_memory(self, true);
+        return wait_for_memory(self);
     }
     if (kl__processor_wait_room(self->processor, &self->stop) != KL_OK) {
         return false;
@@ -166,7 +169,7 @@ static bool turn(kl__shared_informer *self)
     case KL_ETIMEOUT:
         return true;
     case KL_ENOMEM:
-        return wait_for_memory(self, true);
+        return wait_for_memory(self);
     default:
         return false;
     }

@@ -44,6 +44,7 @@ void informer_world_open(informer_world *self, const char *script)
 {
     kl_informer_options options = {
         .resource = "pods",
+        .resync_ms = self->resync_ms,
         .no_streaming_list = true,
     };
 

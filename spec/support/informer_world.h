@@ -15,6 +15,7 @@ typedef struct informer_world {
     kl_informer *informer;
     event_record record;
     kl_registration *registration;
+    int64_t resync_ms; /* of the informer; to be set before open */
 } informer_world;
 
 /* cmocka's setup and teardown: *state is an informer_world *. */

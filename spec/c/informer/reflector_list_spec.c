@@ -102,6 +102,17 @@ static void history_that_a_fuzzy_snapshot_contains_is_not_replayed(void **state)
            "[a@1 b@60 c@40]=10 +x@20 +b@60 ~c@70 ~b@80");
 }
 
+static void a_restored_cluster_forgets_a_fuzzy_snapshot(void **state)
+{
+    expect(state,
+           "a@1 =10>C1; !gone:410>R1; c@40 =90; !gone; a@1 c@3 =5; a@1 c@3 =5; "
+           "~c@20",
+           "resolve; list limit=500; list continue=C1 limit=500; "
+           "list continue=R1 limit=500; watch rv=10; "
+           "list rv=10 match=NotOlderThan; list limit=500; watch rv=5",
+           "[a@1 c@40]=10 !gone [a@1 c@3]=5 ~c@20");
+}
+
 static void an_expired_token_without_a_new_one_starts_over(void **state)
 {
     expect(state, "a@1 =10>C1; !gone:410; a@1 =20",
@@ -127,6 +138,16 @@ static void a_relist_that_is_gone_asks_at_once_for_the_newest(void **state)
            "list rv=10 match=NotOlderThan; list limit=500; watch rv=20",
            "[a@1]=10 !gone [a@1]=20");
     assert_int_equal(reflector_world_delay(world, 4), 0);
+}
+
+static void the_newest_is_asked_for_until_a_list_succeeds(void **state)
+{
+    expect(state,
+           "a@1 =10; !gone; !gone:410; !unavailable; a@1 =20; !gone; a@1 =30",
+           "resolve; list limit=500; watch rv=10; "
+           "list rv=10 match=NotOlderThan; list limit=500; list limit=500; "
+           "watch rv=20; list rv=20 match=NotOlderThan; watch rv=30",
+           "[a@1]=10 !gone !unavailable [a@1]=20 !gone [a@1]=30");
 }
 
 static void a_version_ahead_waits_for_retry_after(void **state)
@@ -299,9 +320,11 @@ int main(void)
         WORLD_TEST(a_list_that_fails_leaves_what_is_known_alone),
         WORLD_TEST(an_expired_token_is_renewed_and_no_page_is_lost),
         WORLD_TEST(history_that_a_fuzzy_snapshot_contains_is_not_replayed),
+        WORLD_TEST(a_restored_cluster_forgets_a_fuzzy_snapshot),
         WORLD_TEST(an_expired_token_without_a_new_one_starts_over),
         WORLD_TEST(a_renewed_token_that_is_refused_starts_over),
         WORLD_TEST(a_relist_that_is_gone_asks_at_once_for_the_newest),
+        WORLD_TEST(the_newest_is_asked_for_until_a_list_succeeds),
         WORLD_TEST(a_version_ahead_waits_for_retry_after),
         WORLD_TEST(the_newest_that_is_gone_backs_off),
         WORLD_TEST(a_list_older_than_what_was_seen_is_not_believed),

@@ -142,6 +142,49 @@ static void resync_replays_the_cache_on_its_period(void **state)
                           "+a@1 initial; synced; ~a@1>1; ~a@1>1; ~a@1>1");
 }
 
+static void a_handler_that_comes_late_is_resynced_too(void **state)
+{
+    informer_world *self = *state;
+
+    informer_world_open(self, "a@1 =10; ok");
+    informer_world_await_synced(self);
+    informer_world_add_handler(self, &(kl_handler_options){.resync_ms = 2000});
+    assert_true(event_record_await(&self->record, 2));
+    /* The reflector, and now the informer's thread too. */
+    assert_true(kl__clock_await_waiters(self->clock, 2));
+    kl__clock_advance(self->clock, 2000);
+    informer_world_expect(self, 3, "+a@1 initial; synced; ~a@1>1");
+}
+
+static void an_informer_gives_its_handlers_a_resync_period(void **state)
+{
+    informer_world *self = *state;
+
+    self->resync_ms = 3000;
+    informer_world_open(self, "a@1 =10; ok");
+    informer_world_await_synced(self);
+    informer_world_add_handler(self, NULL);
+    assert_true(event_record_await(&self->record, 2));
+    assert_true(kl__clock_await_waiters(self->clock, 2));
+    kl__clock_advance(self->clock, 3000);
+    informer_world_expect(self, 3, "+a@1 initial; synced; ~a@1>1");
+}
+
+static void a_handler_can_refuse_the_resync_period(void **state)
+{
+    informer_world *self = *state;
+
+    self->resync_ms = 3000;
+    informer_world_open(self, "a@1 =10; ok");
+    informer_world_await_synced(self);
+    informer_world_add_handler(self, &(kl_handler_options){.resync_ms = -1});
+    assert_true(event_record_await(&self->record, 2));
+    assert_true(kl__clock_await_waiters(self->clock, 1));
+    kl__clock_advance(self->clock, 3000);
+    scripted_source_feed(self->source, " +b@11");
+    informer_world_expect(self, 3, "+a@1 initial; synced; +b@11");
+}
+
 static void wait_synced_says_why_not_yet(void **state)
 {
     informer_world *self = *state;
@@ -238,6 +281,9 @@ int main(void)
         WORLD_TEST(bookmarks_move_the_version_of_the_cache),
         WORLD_TEST(a_reason_is_told_once),
         WORLD_TEST(resync_replays_the_cache_on_its_period),
+        WORLD_TEST(a_handler_that_comes_late_is_resynced_too),
+        WORLD_TEST(an_informer_gives_its_handlers_a_resync_period),
+        WORLD_TEST(a_handler_can_refuse_the_resync_period),
         WORLD_TEST(wait_synced_says_why_not_yet),
         WORLD_TEST(wait_synced_says_what_it_is_at),
         WORLD_TEST(the_status_tells_of_cache_and_queue),
