@@ -196,6 +196,7 @@ static void a_function_that_fails_leaves_out_and_is_logged_once(void **state)
     kl_set_log(NULL, NULL, KL_LOG_OFF);
     assert_int_equal(lines, 1);
     assert_string_equal(cache_values(indexer, "name"), "good");
+    assert_string_equal(cache_by(indexer, "name", "good"), "web/good");
     assert_string_equal(cache_stored(indexer, "web/bad"), "2");
     assert_int_equal(calls.dropped, 0);
     cache_end(indexer);
@@ -356,6 +357,76 @@ static void an_index_catches_up_with_what_changed_meanwhile(void **state)
     cache_end(indexer);
 }
 
+/* The same, but with a relist that swaps the whole store. */
+static kl_code index_and_relist(void *context, const kl_object *object,
+                                const kl_value *root, kl_index_sink *sink)
+{
+    meddler *self = context;
+    const kl_value *node = kl_value_get(kl_value_get(root, "spec"), "nodeName");
+    const char *text = kl_value_string(node, NULL);
+    kl__change_list changes = {0};
+
+    (void)object;
+    if (self->calls++ == 1) {
+        kl_object_list list = many_pods(MANY / 2, 9);
+
+        assert_int_equal(
+            kl__indexer_replace(self->indexer, &list, "9", &changes), KL_OK);
+        kl__change_list_clear(&changes);
+        kl_object_list_clear(&list);
+    }
+    return kl_index_emit(sink, text, strlen(text));
+}
+
+static void an_index_catches_up_with_a_relist(void **state)
+{
+    kl__indexer *indexer = kl__indexer_new();
+    meddler other = {.indexer = indexer};
+    kl__index_options options = {
+        .name = "node", .fn = index_and_relist, .context = &other};
+    kl__change_list changes = {0};
+    kl_object_list list = many_pods(0, 1);
+
+    (void)state;
+    assert_int_equal(kl__indexer_replace(indexer, &list, "1", &changes), KL_OK);
+    kl__change_list_clear(&changes);
+    kl_object_list_clear(&list);
+    assert_int_equal(kl__indexer_add_index(indexer, &options, NULL), KL_OK);
+    assert_int_equal(kl__indexer_count(indexer), MANY);
+    assert_indexed(indexer);
+    cache_end(indexer);
+}
+
+static kl_code index_and_take_name(void *context, const kl_object *object,
+                                   const kl_value *root, kl_index_sink *sink)
+{
+    meddler *self = context;
+
+    (void)object;
+    (void)root;
+    (void)sink;
+    if (self->calls++ == 0) {
+        cache_add_path(self->indexer, "node", "spec.nodeName");
+    }
+    return KL_OK;
+}
+
+static void a_name_that_is_taken_meanwhile_is_a_conflict(void **state)
+{
+    kl__indexer *indexer = kl__indexer_new();
+    meddler other = {.indexer = indexer};
+    kl__index_options options = {
+        .name = "node", .fn = index_and_take_name, .context = &other};
+
+    (void)state;
+    cache_apply_one(indexer, KL__DELTA_ADDED, pod_on("web", "a", "n1", 1));
+    assert_int_equal(kl__indexer_add_index(indexer, &options, NULL),
+                     KL_ECONFLICT);
+    cache_apply_one(indexer, KL__DELTA_ADDED, pod_on("web", "b", "n1", 2));
+    assert_string_equal(cache_by(indexer, "node", "n1"), "web/a web/b");
+    cache_end(indexer);
+}
+
 static void an_index_that_comes_between_prepare_and_commit_is_kept(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
@@ -391,6 +462,8 @@ int main(void)
         cmocka_unit_test(a_relist_computes_only_what_changed),
         cmocka_unit_test(a_large_relist_swaps_store_and_indexes),
         cmocka_unit_test(an_index_catches_up_with_what_changed_meanwhile),
+        cmocka_unit_test(an_index_catches_up_with_a_relist),
+        cmocka_unit_test(a_name_that_is_taken_meanwhile_is_a_conflict),
         cmocka_unit_test(
             an_index_that_comes_between_prepare_and_commit_is_kept),
     };

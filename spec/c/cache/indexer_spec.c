@@ -284,6 +284,14 @@ static kl_code live(void *context)
         goto end;
     }
     kl__change_list_clear(&changes);
+    options = (kl__index_options){.name = "late",
+                                  .path = kl_path_parse("spec", NULL)};
+    code = options.path != NULL ? kl__indexer_add_index(indexer, &options, NULL)
+                                : KL_ENOMEM;
+    if (code != KL_OK) {
+        kl_path_free(options.path);
+        goto end;
+    }
     before = kl__indexer_count(indexer);
     code = kl__indexer_replace(indexer, &self->list, "9", &changes);
     assert_int_equal(kl__indexer_count(indexer),
@@ -320,6 +328,52 @@ static void out_of_memory_is_all_or_nothing(void **state)
     assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
 }
 
+/* More objects than are changed in place. */
+enum { MANY = 1500 };
+
+static kl_object_list many_pods(int version)
+{
+    kl_object_list list = {kl__calloc(MANY, sizeof(kl_object *)), MANY};
+
+    for (int i = 0; i < MANY; i++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "p%d", i);
+        list.items[i] = pod_on("web", name, "n1", version);
+    }
+    return list;
+}
+
+/* Too many allocations to let each of them fail. */
+static void a_large_relist_without_memory_changes_nothing(void **state)
+{
+    kl__indexer *indexer = kl__indexer_new();
+    kl__change_list changes = {0};
+    kl_object_list list = many_pods(1);
+    kl_object_list next = many_pods(2);
+    kl_code code = KL_ENOMEM;
+
+    (void)state;
+    cache_add_path(indexer, "node", "spec.nodeName");
+    assert_int_equal(kl__indexer_replace(indexer, &list, "1", &changes), KL_OK);
+    kl__change_list_clear(&changes);
+    failing_alloc_install();
+    for (long nth = 1; code != KL_OK; nth += nth / 4 + 1) {
+        failing_alloc_fail_at(nth, 0);
+        code = kl__indexer_replace(indexer, &next, "2", &changes);
+        assert_string_equal(cache_version(indexer), code == KL_OK ? "2" : "1");
+        assert_string_equal(cache_stored(indexer, "web/p7"),
+                            code == KL_OK ? "2" : "1");
+        assert_true(code == KL_OK || code == KL_ENOMEM);
+        assert_true((changes.count > 0) == (code == KL_OK));
+    }
+    failing_alloc_uninstall();
+    kl__change_list_clear(&changes);
+    kl_object_list_clear(&list);
+    kl_object_list_clear(&next);
+    cache_end(indexer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +392,7 @@ int main(void)
         cmocka_unit_test(lists_are_by_namespace_and_label_sorted_by_key),
         cmocka_unit_test(a_transaction_that_is_dropped_changes_nothing),
         cmocka_unit_test(out_of_memory_is_all_or_nothing),
+        cmocka_unit_test(a_large_relist_without_memory_changes_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,6 +44,8 @@ static void the_descriptor_is_readable_while_something_waits(void **state)
     assert_null(kl_event_queue_next(rig.queue));
     assert_string_equal(rig_pull(one), "synced");
     assert_string_equal(rig_pull(two), "synced");
+    rig_apply(&rig, KL__DELTA_ADDED, pod("a", "1", 6));
+    assert_true(is_readable(rig.queue));
     rig_end(&rig);
 }
 
