@@ -46,11 +46,12 @@ end
 
 local dirty = false
 local function changed() dirty = true end
+local function added(_, initial) dirty = dirty or not initial end
 assert(services:wait_synced(30))
 assert(slices:wait_synced(30))
 render()
-services:on { add = changed, update = changed, delete = changed }
-slices:on { add = changed, update = changed, delete = changed }
+services:on { add = added, update = changed, delete = changed }
+slices:on { add = added, update = changed, delete = changed }
 kubelua.every(0.5, function()
     if dirty then
         dirty = false

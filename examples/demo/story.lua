@@ -9,8 +9,10 @@ if os.getenv("TERM") and os.execute("test -t 1") then
     bold, dim, plain = "\27[1m", "\27[2m", "\27[0m"
 end
 
+local say = print
+
 local function tell(text)
-    print(dim .. "-- " .. text .. plain)
+    say(dim .. "-- " .. text .. plain)
 end
 
 local function pod(name, phase)
@@ -42,35 +44,60 @@ for line in io.lines("examples/watch.lua") do
     print("    " .. line)
 end
 print("\n" .. bold .. "What it prints, while this happens to the cluster:" .. plain .. "\n")
+
+-- What the script has printed, so that the story can wait for it.
+local printed = {}
+function print(...) -- luacheck: ignore 121 (the script's own)
+    say(...)
+    printed[#printed + 1] = table.concat({ tostring((...)), tostring((select(2, ...))) }, " ")
+end
 dofile("examples/watch.lua")
 
+local function await(line)
+    local deadline = os.time() + 30
+    while printed[#printed] ~= line do
+        assert(os.time() < deadline, "the script never printed: " .. line)
+        kubelua.sleep(0.01)
+    end
+end
+
+-- What is told, what happens, and the last line that the script prints of it.
 local STORY = {
-    { "two pods are there when it starts", function() end },
-    { "shop-2 starts to run", function() apply("shop-2", "Running") end },
+    { "two pods are there when it starts", function() end, "add Pod default/shop-2" },
+    { "shop-2 starts to run", function()
+        apply("shop-2", "Running")
+    end, "update Pod default/shop-2" },
     { "shop-3 is created, and deleted", function()
         apply("shop-3", "Pending")
         delete("shop-3")
-    end },
-    { "the connection is cut, and the server is gone for a moment;\n--   meanwhile shop-1 is "
-        .. "deleted and created again under its name: another pod", function()
+    end, "delete Pod default/shop-3" },
+    { "the connection is cut, and nobody answers for a while", function()
         sim:refuse()
+    end },
+    { "meanwhile shop-1 is deleted, and created again under its name: another pod;\n"
+        .. "-- and the server forgets its history: the informer has to find out", function()
         delete("shop-1")
         apply("shop-1", "Pending")
-        sim:compact() -- too long ago to be told: the informer has to find out by itself
+        sim:compact()
     end },
     { "the server is back: a delete and an add, never an update", function()
         sim:refuse(false)
-    end, 2.5 },
-    { "and life goes on: shop-1 runs", function() apply("shop-1", "Running") end },
+    end, "add Pod default/shop-1" },
+    { "and life goes on: shop-1 runs", function()
+        apply("shop-1", "Running")
+    end, "update Pod default/shop-1" },
 }
 
 kubelua.spawn(function()
     for _, chapter in ipairs(STORY) do
         tell(chapter[1])
         chapter[2]()
-        kubelua.sleep(chapter[3] or 0.6)
+        if chapter[3] then
+            await(chapter[3])
+        end
+        kubelua.sleep(0.5) -- for whoever reads along
     end
-    print("\n" .. bold .. "Try next:" .. plain .. [[
+    say("\n" .. bold .. "Try next:" .. plain .. [[
 
     bin/kubelua run --sim=examples/cluster.yaml examples/index-query.lua
     bin/kubelua run --kubeconfig ~/.kube/config examples/watch.lua    (your own cluster)

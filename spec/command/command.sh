@@ -53,7 +53,7 @@ END
 echo 'error("my own fault")' >"$work/fails.lua"
 echo 'x = = 1' >"$work/broken.lua"
 cat >"$work/wait.lua" <<'END'
-kubelua.connect():informer { "pods" }:on {
+assert(kubelua.connect()):informer { "pods" }:on {
     synced = function() print("ready") io.stdout:flush() end,
 }
 END
