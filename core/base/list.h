@@ -14,8 +14,8 @@ typedef struct kl__list {
 } kl__list;
 
 /* The struct of type `type` whose member `member` is at `node`. */
-#define KL__CONTAINER(node, type, member)                                      \
-    ((type *)(void *)((char *)(node) - offsetof(type, member)))
+#define KL__CONTAINER(node, type, member) \
+    ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
 /* An empty list, or a node that is in none. */
 static inline void kl__list_init(kl__list *list)

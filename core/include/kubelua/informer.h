@@ -21,11 +21,11 @@ typedef struct kl_informer kl_informer;
 
 /* Zeroed fields are the defaults. Strings are copied. */
 typedef struct kl_informer_options {
-    const char *resource;   /* as lenient as kubectl; required */
-    const char *name_space; /* NULL or "*": all namespaces */
-    const char *labels;     /* label selector, applied by the server */
-    const char *fields;     /* field selector, applied by the server */
-    int64_t resync_ms;      /* default of its handlers; 0: none */
+    const char *resource;    /* as lenient as kubectl; required */
+    const char *name_space;  /* NULL or "*": all namespaces */
+    const char *labels;      /* label selector, applied by the server */
+    const char *fields;      /* field selector, applied by the server */
+    int64_t resync_ms;       /* default of its handlers; 0: none */
     int64_t idle_timeout_ms; /* the watch is made again after so long without
                                 a byte; 0: 90 s; < 0: never */
     int page_size; /* of a paged list; 0: 500 (client-go's), and none for a
@@ -159,7 +159,7 @@ typedef struct kl_informer_status {
     uint64_t events;             /* watch events, bookmarks included */
     uint64_t failures;           /* attempts that failed */
     size_t objects;
-    size_t queued; /* deltas that wait for the informer thread */
+    size_t queued;  /* deltas that wait for the informer thread */
     kl_error error; /* of the last failure, cleared by health */
 } kl_informer_status;
 

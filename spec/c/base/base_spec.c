@@ -157,9 +157,9 @@ static void a_fake_clock_wakes_who_waits_for_it(void **state)
     (void)state;
     kl__mutex_init(&self.mutex, KL__RANK_FIFO);
     kl__cond_init(&self.cond);
-    assert_int_equal(kl__thread_start(&thread, "sleeper", sleep_for_an_hour,
-                                      &self, NULL),
-                     KL_OK);
+    assert_int_equal(
+        kl__thread_start(&thread, "sleeper", sleep_for_an_hour, &self, NULL),
+        KL_OK);
     assert_true(kl__clock_await_waiters(self.clock, 1));
     kl__clock_advance(self.clock, 3600000);
     kl__thread_join(&thread);
