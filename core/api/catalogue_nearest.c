@@ -86,7 +86,8 @@ static bool is_listed(const kl__catalogue *catalogue, const candidate *best,
     return false;
 }
 
-/* The nearest, best first; how many. */
+/* The nearest, best first; how many. What is much farther than the best one is
+ * noise: an exact word in another group leaves no others. */
 static size_t find_nearest(const kl__catalogue *catalogue, const char *name,
                            candidate best[NEAREST])
 {
@@ -111,6 +112,9 @@ static size_t find_nearest(const kl__catalogue *catalogue, const char *name,
             memmove(&best[at + 1], &best[at], (count - at - 1) * sizeof(*best));
             best[at] = (candidate){entry, distance};
         }
+    }
+    while (count > 0 && best[count - 1].distance > 2 * best[0].distance) {
+        count--;
     }
     return count;
 }

@@ -172,10 +172,16 @@ static void an_unknown_name_is_told_the_nearest_ones(void **state)
     leads_nowhere(*state, "dpeloyments", KL_EUNKNOWN_KIND, "\"dpeloyments\"",
                   "; did you mean deployments.apps?");
     leads_nowhere(*state, "Evnt", KL_EUNKNOWN_KIND,
-                  "events or events.events.k8s.io?", NULL);
+                  "did you mean events or events.events.k8s.io?", NULL);
     leads_nowhere(*state, "pdo", KL_EUNKNOWN_KIND, "did you mean pods?", NULL);
     leads_nowhere(*state, "deployments.extensions", KL_EUNKNOWN_KIND,
                   "did you mean deployments.apps", NULL);
+}
+
+static void the_right_word_in_a_wrong_group_hides_mere_neighbours(void **state)
+{
+    leads_nowhere(*state, "pods.metrics.k8s.io", KL_EUNKNOWN_KIND,
+                  "did you mean pods?", NULL);
 }
 
 static void a_name_with_nothing_near_it_is_told_the_remedy(void **state)
@@ -221,6 +227,7 @@ int main(void)
         SPEC(the_kind_and_the_scope_come_with_it),
         SPEC(what_cannot_be_watched_is_said_to_be_so),
         SPEC(an_unknown_name_is_told_the_nearest_ones),
+        SPEC(the_right_word_in_a_wrong_group_hides_mere_neighbours),
         SPEC(a_name_with_nothing_near_it_is_told_the_remedy),
         SPEC(a_group_that_does_not_answer_is_named),
         SPEC(what_is_no_name_is_told_what_one_looks_like),
