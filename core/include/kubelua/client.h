@@ -21,8 +21,9 @@ typedef struct kl_transport kl_transport;
 typedef struct kl_client_options {
     kl_config *config;       /* one more reference is taken; may be NULL only
                                 with a transport of a simulator */
-    kl_transport *transport; /* one more reference is taken; NULL: curl */
-    const char *user_agent;  /* NULL: "kubelua/VERSION" */
+    kl_transport *transport; /* one more reference is taken; NULL: curl. Of one
+                                client only: closing that closes it */
+    const char *user_agent;  /* NULL: "kubelua/VERSION (linux/amd64)" */
 } kl_client_options;
 
 /*
@@ -61,9 +62,11 @@ typedef struct kl_reply {
 
 /*
  * One request as the client's user; blocks until the whole answer is there, at
- * most `timeout_ms`. Any HTTP status is an answer and KL_OK: the caller looks
- * at reply->status. Otherwise KL_EUNAVAILABLE, KL_ETLS, KL_ETIMEOUT, KL_ECONFIG
- * (credentials), KL_ECLOSED, KL_ETOO_LARGE (an answer over 64 MB). Thread-safe.
+ * most `timeout_ms` (and what a credential plugin takes). Any HTTP status is an
+ * answer and KL_OK: the caller looks at reply->status. Otherwise the reply is
+ * empty: KL_EINVAL (method, target or a header that cannot be sent),
+ * KL_EUNAVAILABLE, KL_ETLS, KL_ETIMEOUT, KL_ECONFIG (credentials), KL_ECLOSED,
+ * KL_ETOO_LARGE (an answer over 64 MB), KL_ENOMEM, KL_EFORKED. Thread-safe.
  */
 KL_API kl_code kl_client_call(kl_client *client, const kl_call *call,
                               kl_reply *reply, kl_error *err);
@@ -72,7 +75,8 @@ KL_API kl_code kl_client_call(kl_client *client, const kl_call *call,
 KL_API void kl_reply_clear(kl_reply *reply);
 
 /* Makes every blocked and later call of this client fail with KL_ECLOSED; at
- * most 50 ms until the blocked ones return. Thread-safe. */
+ * most 50 ms until the blocked ones return. Its references stay valid. May be
+ * called again. Thread-safe. */
 KL_API void kl_client_close(kl_client *client);
 
 #ifdef __cplusplus

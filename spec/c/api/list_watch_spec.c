@@ -160,6 +160,41 @@ static void silence_counts_from_the_last_byte_of_a_transfer(void **state)
     kl__list_watch_end(self->source);
 }
 
+typedef struct onlooker {
+    kl__list_watch *source;
+    kl__thread thread;
+    atomic_bool may_go;
+} onlooker;
+
+static void *look_on(void *arg)
+{
+    onlooker *self = arg;
+
+    while (!atomic_load(&self->may_go)) {
+        assert_true(kl__list_watch_silence_ms(self->source) >= -1);
+    }
+    return NULL;
+}
+
+static void silence_may_be_asked_for_on_any_thread(void **state)
+{
+    source_world *self = *state;
+    onlooker other = {.source = self->source};
+
+    atomic_init(&other.may_go, false);
+    assert_int_equal(
+        kl__thread_start(&other.thread, "onlooker", look_on, &other, NULL),
+        KL_OK);
+    for (int i = 0; i < 50; i++) {
+        source_world_answer(self, EVENT("ADDED", POD("a", "5")), 1, FAKE_CLOSE);
+        assert_int_equal(source_world_watch(self), KL_OK);
+        source_world_expect(self, KL__ITEM_ADDED, "web/a", "5");
+        kl__list_watch_end(self->source);
+    }
+    atomic_store(&other.may_go, true);
+    kl__thread_join(&other.thread);
+}
+
 static void a_fired_token_ends_whatever_waits(void **state)
 {
     source_world *self = *state;
@@ -244,6 +279,7 @@ int main(void)
         SOURCE_SPEC(bookmarks_bring_versions_and_the_end_of_the_list),
         SOURCE_SPEC(an_empty_list_may_have_null_for_items),
         SOURCE_SPEC(silence_counts_from_the_last_byte_of_a_transfer),
+        SOURCE_SPEC(silence_may_be_asked_for_on_any_thread),
         SOURCE_SPEC(a_fired_token_ends_whatever_waits),
         SOURCE_SPEC(running_out_of_memory_is_an_error_and_leaks_nothing),
     };
