@@ -53,21 +53,28 @@ void kl__discovery_free(kl__discovery *discovery)
     }
 }
 
-/* A reference to the catalogue, or NULL; `is_young`: it need not be asked for
- * again; `is_valid`: what it holds may be used. */
-static kl__catalogue *look(kl__discovery *self, bool *is_young, bool *is_valid)
+/* What is known at a moment. */
+typedef struct view {
+    kl__catalogue *catalogue; /* a reference, or NULL */
+    bool is_young;            /* it need not be asked for again */
+    bool is_valid;            /* what it holds may be used */
+    uint64_t flights;
+} view;
+
+static view look(kl__discovery *self)
 {
     int64_t now_ms = kl__clock_now(self->clock);
-    kl__catalogue *catalogue = NULL;
+    view seen = {0};
 
     kl__mutex_lock(&self->mutex);
     if (self->catalogue != NULL) {
-        catalogue = kl__catalogue_ref(self->catalogue);
+        seen.catalogue = kl__catalogue_ref(self->catalogue);
+        seen.is_young = now_ms - self->answered_ms < YOUNG_MS;
+        seen.is_valid = seen.is_young || !self->is_expired;
     }
-    *is_young = catalogue != NULL && now_ms - self->answered_ms < YOUNG_MS;
-    *is_valid = catalogue != NULL && (*is_young || !self->is_expired);
+    seen.flights = self->flights;
     kl__mutex_unlock(&self->mutex);
-    return catalogue;
+    return seen;
 }
 
 /* Asks the server; the one who does this has set in_flight. */
@@ -105,38 +112,43 @@ static void wake(void *arg)
     kl__mutex_unlock(&self->mutex);
 }
 
-/* Waits for the flight of somebody else, or takes off: true then, and the
- * caller has to fly. */
-static bool join_or_take_off(kl__discovery *self, kl__cancel *cancel,
-                             kl_error *err)
+/*
+ * Waits for the flight of somebody else, or takes off: true then, and the
+ * caller has to fly. `seen`: how many had landed when the caller looked; what
+ * has landed since is as good as a flight of its own.
+ */
+static bool join_or_take_off(kl__discovery *self, uint64_t seen,
+                             kl__cancel *cancel, kl_error *err)
 {
-    uint64_t flight;
-    bool takes_off;
+    bool takes_off = false;
 
     kl__mutex_lock(&self->mutex);
-    flight = self->flights;
-    while (self->in_flight && flight == self->flights &&
-           !kl__cancel_fired(cancel)) {
-        kl__cond_wait(&self->landed, &self->mutex, -1);
+    for (;;) {
         /* Whoever flew was stopped, which is no answer for those who waited:
          * the next of them takes over. */
-        if (flight != self->flights && self->outcome.code == KL_ECANCELED) {
-            flight = self->flights;
+        if (self->outcome.code == KL_ECANCELED) {
+            seen = self->flights;
         }
+        if (!self->in_flight || seen != self->flights ||
+            kl__cancel_fired(cancel)) {
+            break;
+        }
+        kl__cond_wait(&self->landed, &self->mutex, -1);
     }
-    takes_off = !self->in_flight && flight == self->flights;
-    if (flight != self->flights) {
+    if (seen != self->flights) {
         *err = self->outcome;
     } else if (kl__cancel_fired(cancel)) {
-        takes_off = false;
         kl_error_set(err, KL_ECANCELED, "the call was cancelled");
+    } else {
+        takes_off = true;
+        self->in_flight = true;
     }
-    self->in_flight = self->in_flight || takes_off;
     kl__mutex_unlock(&self->mutex);
     return takes_off;
 }
 
-static kl_code refresh(kl__discovery *self, kl__cancel *cancel, kl_error *err)
+static kl_code refresh(kl__discovery *self, uint64_t seen, kl__cancel *cancel,
+                       kl_error *err)
 {
     kl__cancel_hook hook = {.wake = wake, .arg = self};
 
@@ -144,7 +156,7 @@ static kl_code refresh(kl__discovery *self, kl__cancel *cancel, kl_error *err)
     if (!kl__cancel_add(cancel, &hook)) {
         return kl_error_set(err, KL_ECANCELED, "the call was cancelled");
     }
-    if (join_or_take_off(self, cancel, err)) {
+    if (join_or_take_off(self, seen, cancel, err)) {
         fly(self, cancel, err);
     }
     kl__cancel_remove(cancel, &hook);
@@ -178,43 +190,42 @@ kl_code kl__discovery_resolve(kl_client *client, const char *name,
                               kl_error *err)
 {
     kl__discovery *self = kl__client_discovery(client);
-    bool is_young, is_valid, is_known = false;
+    bool is_known = false;
     kl_error local;
     kl_code code = KL_OK;
-    kl__catalogue *catalogue = look(self, &is_young, &is_valid);
+    view seen = look(self);
 
     *resource = (kl__resource){0};
     err = err != NULL ? err : &local;
-    if (is_valid) {
-        code = find(catalogue, name, resource, &is_known, err);
+    if (seen.is_valid) {
+        code = find(seen.catalogue, name, resource, &is_known, err);
     }
-    if (!is_known && !is_young) {
-        kl__catalogue_unref(catalogue);
-        code = refresh(self, cancel, err);
+    if (!is_known && !seen.is_young) {
+        kl__catalogue_unref(seen.catalogue);
+        code = refresh(self, seen.flights, cancel, err);
         if (code != KL_OK) {
             return code;
         }
-        catalogue = look(self, &is_young, &is_valid);
-        code = find(catalogue, name, resource, &is_known, err);
+        seen = look(self);
+        code = find(seen.catalogue, name, resource, &is_known, err);
     }
-    kl__catalogue_unref(catalogue);
+    kl__catalogue_unref(seen.catalogue);
     return code;
 }
 
 bool kl__discovery_cached(kl_client *client, const char *name,
                           kl__resource *resource)
 {
-    bool is_young, is_valid, is_known;
-    kl__catalogue *catalogue =
-        look(kl__client_discovery(client), &is_young, &is_valid);
+    view seen = look(kl__client_discovery(client));
+    bool is_known;
     kl_code code;
 
     *resource = (kl__resource){0};
-    if (catalogue == NULL) {
+    if (seen.catalogue == NULL) {
         return false;
     }
-    code = find(catalogue, name, resource, &is_known, NULL);
-    kl__catalogue_unref(catalogue);
+    code = find(seen.catalogue, name, resource, &is_known, NULL);
+    kl__catalogue_unref(seen.catalogue);
     return code == KL_OK;
 }
 

@@ -94,21 +94,28 @@ static void hold_first_request(world *self)
     serve_discovery(self->fake, FAKE_FOREVER);
 }
 
+/* Some come before the one who asks is under way, some while it is, some after
+ * it has landed: that is up to the scheduler, so it is done again and again. */
 static void many_who_ask_at_once_share_one_answer(void **state)
 {
     static const char *const names[] = {"pods", "po", "deploy", "events"};
-    world *self = *state;
 
-    hold_first_request(self);
-    for (int i = 0; i < ASKERS; i++) {
-        send_asker(self, names[i % 4]);
+    for (int round = 0; round < 20; round++) {
+        world *self = *state;
+
+        hold_first_request(self);
+        for (int i = 0; i < ASKERS; i++) {
+            send_asker(self, names[i % 4]);
+        }
+        assert_true(fake_transport_await_reader(self->fake, 0));
+        fake_transport_release(self->fake, 0);
+        for (int i = 0; i < ASKERS; i++) {
+            assert_int_equal(await_asker(&self->askers[i]), KL_OK);
+        }
+        assert_int_equal(fake_transport_count(self->fake), 2);
+        tear_down(state);
+        set_up(state);
     }
-    assert_true(fake_transport_await_reader(self->fake, 0));
-    fake_transport_release(self->fake, 0);
-    for (int i = 0; i < ASKERS; i++) {
-        assert_int_equal(await_asker(&self->askers[i]), KL_OK);
-    }
-    assert_int_equal(fake_transport_count(self->fake), 2);
 }
 
 static void many_who_ask_at_once_are_told_of_the_failure(void **state)
