@@ -1,0 +1,207 @@
+/*
+ * sim.c - the life of a simulated cluster, and what it serves.
+ */
+#include "sim/sim_core.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "sim/sim_faults.h"
+#include "sim/sim_listen.h"
+#include "sim/sim_write.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { DEFAULT_BOOKMARK_MS = 60 * 1000, DEFAULT_HISTORY = 10000 };
+
+void kl__sim_wake_all(kl_sim *sim)
+{
+    kl__cond_broadcast(&sim->wake);
+    for (kl__list *node = sim->resources.next; node != &sim->resources;
+         node = node->next) {
+        kl__cond_broadcast(
+            &KL__CONTAINER(node, kl__sim_resource, node)->changed);
+    }
+}
+
+kl__sim_resource *kl__sim_find(kl_sim *sim, const char *group,
+                               const char *plural)
+{
+    char name[512];
+    int length = snprintf(name, sizeof(name), "%s%s%s", plural,
+                          *group != '\0' ? "." : "", group);
+
+    return length > 0 && (size_t)length < sizeof(name)
+               ? kl__map_get(&sim->by_name, name)
+               : NULL;
+}
+
+kl__sim_resource *kl__sim_find_kind(kl_sim *sim, const char *api_version,
+                                    const char *kind)
+{
+    const char *slash = strchr(api_version, '/');
+    size_t group_length = slash != NULL ? (size_t)(slash - api_version) : 0;
+    const char *version = slash != NULL ? slash + 1 : api_version;
+
+    for (kl__list *node = sim->resources.next; node != &sim->resources;
+         node = node->next) {
+        kl__sim_resource *resource =
+            KL__CONTAINER(node, kl__sim_resource, node);
+        const kl__sim_kind *served = resource->kind;
+
+        if (strlen(served->group) == group_length &&
+            memcmp(served->group, api_version, group_length) == 0 &&
+            strcmp(served->kind, kind) == 0 &&
+            kl__sim_kind_version(served, version, strlen(version)) != NULL) {
+            return resource;
+        }
+    }
+    return NULL;
+}
+
+kl_code kl__sim_serve(kl_sim *sim, kl__sim_kind *kind, kl_error *err)
+{
+    kl__sim_resource *resource = kl__sim_resource_new(kind, sim->history);
+
+    if (resource == NULL ||
+        !kl__map_put(&sim->by_name, kind->qualified, resource, NULL)) {
+        if (resource != NULL) {
+            kl__sim_resource_unref(resource);
+        }
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a resource");
+    }
+    kl__list_append(&sim->resources, &resource->node);
+    return KL_OK;
+}
+
+void kl__sim_unserve(kl_sim *sim, kl__sim_resource *resource)
+{
+    kl__map_remove(&sim->by_name, resource->kind->qualified);
+    kl__list_remove(&resource->node);
+    resource->removed = true;
+    kl__cond_broadcast(&resource->changed);
+    kl__sim_resource_unref(resource);
+}
+
+kl_code kl__sim_reserve(kl_sim *sim, kl__sim_resource *resource,
+                        kl__sim_kind *kind, kl_error *err)
+{
+    /* The same name: only the key's owner changes. */
+    if (!kl__map_put(&sim->by_name, kind->qualified, resource, NULL)) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a resource");
+    }
+    kl__sim_kind_unref(resource->kind);
+    resource->kind = kl__sim_kind_ref(kind);
+    return KL_OK;
+}
+
+static kl_code serve_builtins(kl_sim *sim, kl_error *err)
+{
+    for (const kl__sim_builtin *row = kl__sim_builtins; row->kind != NULL;
+         row++) {
+        kl__sim_kind *kind = kl__sim_kind_builtin(row);
+        kl_code code;
+
+        if (kind == NULL) {
+            return kl_error_set(err, KL_ENOMEM, "out of memory for a kind");
+        }
+        code = kl__sim_serve(sim, kind, err);
+        kl__sim_kind_unref(kind);
+        if (code != KL_OK) {
+            return code;
+        }
+    }
+    return KL_OK;
+}
+
+static void free_sim(kl_sim *sim)
+{
+    kl__list *node;
+
+    kl__sim_faults_deinit(sim);
+    while ((node = kl__list_shift(&sim->resources)) != NULL) {
+        kl__sim_resource_unref(KL__CONTAINER(node, kl__sim_resource, node));
+    }
+    kl__map_deinit(&sim->by_name);
+    kl__cond_deinit(&sim->wake);
+    kl__mutex_deinit(&sim->mutex);
+    kl__mutex_deinit(&sim->listening);
+    kl__free(sim->token);
+    kl__free(sim);
+    kl__live_add(KL_LIVE_SIM, -1);
+}
+
+/* A zeroed cluster with its locks and lists; NULL when out of memory. */
+static kl_sim *alloc_sim(const kl_sim_options *options)
+{
+    kl_sim *sim = kl__calloc(1, sizeof(*sim));
+
+    if (sim == NULL) {
+        return NULL;
+    }
+    kl__live_add(KL_LIVE_SIM, 1);
+    atomic_init(&sim->refs, 1);
+    sim->bookmark_ms =
+        options->bookmark_ms > 0 ? options->bookmark_ms : DEFAULT_BOOKMARK_MS;
+    sim->history = options->history != 0 ? options->history : DEFAULT_HISTORY;
+    sim->no_streaming_list = options->no_streaming_list;
+    kl__mutex_init(&sim->mutex, KL__RANK_SIM);
+    kl__mutex_init(&sim->listening, KL__RANK_LIFECYCLE);
+    kl__cond_init(&sim->wake);
+    kl__list_init(&sim->resources);
+    kl__list_init(&sim->failures);
+    sim->version = 1;
+    if (options->token != NULL) {
+        sim->token = kl__strdup(options->token);
+        if (sim->token == NULL) {
+            free_sim(sim);
+            return NULL;
+        }
+    }
+    return sim;
+}
+
+kl_sim *kl_sim_new(const kl_sim_options *options, kl_error *err)
+{
+    static const kl_sim_options defaults;
+    kl_sim *sim;
+    kl_code code;
+
+    if (kl__check_process(err) != KL_OK) {
+        return NULL;
+    }
+    sim = alloc_sim(options != NULL ? options : &defaults);
+    if (sim == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory for a simulator");
+        return NULL;
+    }
+    kl__mutex_lock(&sim->mutex);
+    code = serve_builtins(sim, err);
+    if (code == KL_OK) {
+        code = kl__sim_namespace_add(sim, "default", err);
+    }
+    if (code == KL_OK) {
+        code = kl__sim_namespace_add(sim, "kube-system", err);
+    }
+    kl__mutex_unlock(&sim->mutex);
+    if (code != KL_OK) {
+        free_sim(sim);
+        return NULL;
+    }
+    return sim;
+}
+
+kl_sim *kl_sim_ref(kl_sim *sim)
+{
+    atomic_fetch_add_explicit(&sim->refs, 1, memory_order_relaxed);
+    return sim;
+}
+
+void kl_sim_unref(kl_sim *sim)
+{
+    if (sim != NULL &&
+        atomic_fetch_sub_explicit(&sim->refs, 1, memory_order_acq_rel) == 1) {
+        kl__sim_listener_stop(sim);
+        free_sim(sim);
+    }
+}

@@ -1,0 +1,103 @@
+/*
+ * sim_call.c - single requests from C, beside all transports and faults, and
+ * the loading of manifests, which is made of such requests.
+ */
+#include "sim/sim_load.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "sim/sim_answer.h"
+
+#include <string.h>
+
+enum { DEFAULT_TIMEOUT_MS = 30 * 1000, CHUNK = 64 * 1024 };
+
+/* Reads the whole body into `body`. */
+static kl_code drain(kl__sim_answer *answer, const kl__sim_wait *wait,
+                     kl__buf *body, kl_error *err)
+{
+    for (;;) {
+        char *room = kl__buf_reserve(body, CHUNK);
+        size_t length = 0;
+        kl_code code;
+
+        if (room == NULL) {
+            return kl_error_set(err, KL_ENOMEM, "out of memory for a reply");
+        }
+        code = kl__sim_answer_read(answer, room, CHUNK, &length, wait, err);
+        if (code != KL_OK || length == 0) {
+            return code;
+        }
+        body->length += length;
+        body->bytes[body->length] = '\0';
+    }
+}
+
+static kl_code fill_reply(kl_reply *reply, const kl__sim_answer *answer,
+                          kl__buf *body, kl_error *err)
+{
+    reply->status = answer->status;
+    reply->content_type = kl__strdup(answer->content_type);
+    reply->body = kl__buf_take(body, &reply->body_length);
+    if (reply->content_type == NULL || reply->body == NULL) {
+        kl__free(reply->content_type);
+        kl__free(reply->body);
+        memset(reply, 0, sizeof(*reply));
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a reply");
+    }
+    return KL_OK;
+}
+
+kl_code kl__sim_request_once(kl_sim *sim, const kl_call *call, bool loading,
+                             kl_reply *reply, kl_error *err)
+{
+    const kl__sim_request request = {.method = call->method,
+                                     .target = call->target,
+                                     .accept = call->accept,
+                                     .content_type = call->content_type,
+                                     .body = call->body,
+                                     .body_length = call->body_length};
+    const int timeout_ms =
+        call->timeout_ms > 0 ? call->timeout_ms : DEFAULT_TIMEOUT_MS;
+    const kl__sim_wait wait = {kl__clock_now(kl__clock_real()) + timeout_ms,
+                               NULL};
+    kl__sim_answer *answer;
+    kl__buf body = {0};
+    kl_code code;
+
+    memset(reply, 0, sizeof(*reply));
+    answer = kl__sim_answer_new(sim, &request, err);
+    if (answer == NULL) {
+        return KL_ENOMEM;
+    }
+    answer->direct = true;
+    answer->loading = loading;
+    if (strcmp(kl__sim_verb(&answer->ask), "watch") == 0) {
+        kl__sim_answer_free(answer);
+        return kl_error_set(err, KL_EINVAL,
+                            "a watch does not end: watch through a transport "
+                            "or a port of the simulator");
+    }
+    code = kl__sim_answer_begin(answer, &wait, err);
+    if (code == KL_OK) {
+        code = drain(answer, &wait, &body, err);
+    }
+    if (code == KL_OK) {
+        code = fill_reply(reply, answer, &body, err);
+    }
+    kl__buf_deinit(&body);
+    kl__sim_answer_free(answer);
+    return code;
+}
+
+kl_code kl_sim_call(kl_sim *sim, const kl_call *call, kl_reply *reply,
+                    kl_error *err)
+{
+    if (call->method == NULL || call->target == NULL || *call->target != '/') {
+        return kl_error_set(err, KL_EINVAL,
+                            "a call needs a method and a target that begins "
+                            "with /");
+    }
+    return kl__sim_request_once(sim, call, false, reply, err);
+}

@@ -1,0 +1,233 @@
+/*
+ * sim_http.c - see sim_http.h. A connection's thread blocks in a read of its
+ * answer; every few seconds it looks whether the client is still there, since
+ * nobody else does while there is nothing to send.
+ */
+#include "sim/sim_http.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "sim/sim_answer.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOK_MS = 2000, CHUNK = 32 * 1024 };
+
+typedef struct http_request {
+    struct MHD_Connection *connection;
+    char *target; /* NULL: out of memory */
+    bool has_begun;
+    bool is_too_large;
+    kl__buf body;
+    kl__sim_answer *answer;
+} http_request;
+
+void *kl__sim_http_begin(void *http, const char *uri,
+                         struct MHD_Connection *connection)
+{
+    http_request *request = kl__calloc(1, sizeof(*request));
+    const char *host;
+
+    (void)http;
+    if (request == NULL) {
+        return NULL;
+    }
+    if (*uri != '/') { /* "http://host/path", as to a proxy */
+        host = strstr(uri, "://");
+        host = host != NULL ? strchr(host + 3, '/') : NULL;
+        uri = host != NULL ? host : "/";
+    }
+    request->connection = connection;
+    request->target = kl__strdup(uri);
+    kl__live_add(KL_LIVE_STREAM, 1);
+    return request;
+}
+
+void kl__sim_http_end(void *http, struct MHD_Connection *connection,
+                      void **request, enum MHD_RequestTerminationCode code)
+{
+    http_request *ended = *request;
+
+    (void)http;
+    (void)connection;
+    (void)code;
+    if (ended == NULL) {
+        return;
+    }
+    *request = NULL;
+    kl__sim_answer_free(ended->answer);
+    kl__buf_deinit(&ended->body);
+    kl__free(ended->target);
+    kl__free(ended);
+    kl__live_add(KL_LIVE_STREAM, -1);
+}
+
+/* Whether the other end has closed the connection, or lost it. */
+static bool has_hung_up(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *about =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct pollfd look = {.events = POLLRDHUP};
+
+    if (about == NULL) {
+        return true;
+    }
+    look.fd = about->connect_fd;
+    return poll(&look, 1, 0) > 0 &&
+           (look.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+static kl__sim_wait next_look(void)
+{
+    return (kl__sim_wait){kl__clock_now(kl__clock_real()) + LOOK_MS, NULL};
+}
+
+/* MHD_ContentReaderCallback: blocks until there is something to send. */
+static ssize_t read_answer(void *arg, uint64_t position, char *buffer,
+                           size_t size)
+{
+    http_request *request = arg;
+
+    (void)position;
+    for (;;) {
+        kl__sim_wait wait = next_look();
+        size_t length = 0;
+        kl_code code = kl__sim_answer_read(request->answer, buffer, size,
+                                           &length, &wait, NULL);
+
+        if (code == KL_OK) {
+            return length != 0 ? (ssize_t)length
+                               : MHD_CONTENT_READER_END_OF_STREAM;
+        }
+        if (code != KL_ETIMEOUT || has_hung_up(request->connection)) {
+            return MHD_CONTENT_READER_END_WITH_ERROR;
+        }
+    }
+}
+
+/* A small body at once, a list or watch piece by piece; NULL: no memory. */
+static struct MHD_Response *make_response(http_request *request)
+{
+    kl__sim_answer *answer = request->answer;
+
+    if (answer->states != NULL || answer->tail.length != 0 ||
+        answer->watch.resource != NULL) {
+        return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, CHUNK,
+                                                 read_answer, request, NULL);
+    }
+    return MHD_create_response_from_buffer(
+        answer->out.length, answer->out.bytes, MHD_RESPMEM_PERSISTENT);
+}
+
+static bool add_headers(struct MHD_Response *response,
+                        const kl__sim_answer *answer)
+{
+    char seconds[24];
+
+    snprintf(seconds, sizeof(seconds), "%d", answer->retry_after_seconds);
+    return MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+                                   answer->content_type) == MHD_YES &&
+           MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL,
+                                   "no-cache, private") == MHD_YES &&
+           (answer->retry_after_seconds < 0 ||
+            MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER,
+                                    seconds) == MHD_YES);
+}
+
+/* Sends the answer, which has begun. MHD_NO closes the connection. */
+static enum MHD_Result respond(http_request *request)
+{
+    kl__sim_answer *answer = request->answer;
+    struct MHD_Response *response = make_response(request);
+    enum MHD_Result result = MHD_NO;
+
+    if (response == NULL) {
+        return MHD_NO;
+    }
+    if (answer->watch.resource != NULL) {
+        MHD_set_connection_option(request->connection,
+                                  MHD_CONNECTION_OPTION_TIMEOUT, 0);
+    }
+    if (add_headers(response, answer)) {
+        result = MHD_queue_response(request->connection,
+                                    (unsigned)answer->status, response);
+    }
+    MHD_destroy_response(response); /* the queue has its own reference */
+    return result;
+}
+
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static enum MHD_Result carry_out(kl__sim_http *http, http_request *request,
+                                 const char *method)
+{
+    const kl__sim_request asked = {
+        .method = method,
+        .target = request->target,
+        .accept = header(request->connection, "Accept"),
+        .content_type = header(request->connection, "Content-Type"),
+        .authorization = header(request->connection, "Authorization"),
+        .body = request->body.bytes,
+        .body_length = request->body.length};
+    kl_code code;
+
+    request->answer = kl__sim_answer_new(http->sim, &asked, NULL);
+    if (request->answer == NULL) {
+        return MHD_NO;
+    }
+    request->answer->closed = &http->closing;
+    request->answer->too_large = request->is_too_large;
+    do {
+        kl__sim_wait wait = next_look();
+
+        code = kl__sim_answer_begin(request->answer, &wait, NULL);
+    } while (code == KL_ETIMEOUT && !has_hung_up(request->connection));
+    return code == KL_OK ? respond(request) : MHD_NO;
+}
+
+/* Whether a body of the length that the headers tell is refused unread. */
+static bool announces_too_much(struct MHD_Connection *connection)
+{
+    const char *length = header(connection, "Content-Length");
+
+    return length != NULL &&
+           strtoull(length, NULL, 10) > (unsigned long long)KL__SIM_MAX_BODY;
+}
+
+enum MHD_Result kl__sim_http_handle(void *http,
+                                    struct MHD_Connection *connection,
+                                    const char *url, const char *method,
+                                    const char *version, const char *upload,
+                                    size_t *upload_size, void **context)
+{
+    http_request *request = *context;
+
+    (void)url;
+    (void)version;
+    if (request == NULL || request->target == NULL) {
+        return MHD_NO;
+    }
+    if (!request->has_begun) {
+        request->has_begun = true;
+        request->is_too_large = announces_too_much(connection);
+        return request->is_too_large ? carry_out(http, request, method)
+                                     : MHD_YES;
+    }
+    if (*upload_size == 0) {
+        return carry_out(http, request, method);
+    }
+    if (request->body.length + *upload_size > KL__SIM_MAX_BODY) {
+        request->is_too_large = true; /* read to the end, and not kept */
+    } else {
+        kl__buf_append(&request->body, upload, *upload_size);
+    }
+    *upload_size = 0;
+    return request->body.failed ? MHD_NO : MHD_YES;
+}

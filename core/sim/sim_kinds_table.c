@@ -1,0 +1,78 @@
+/*
+ * sim_kinds_table.c - the built-in kinds, read off a real kube-apiserver 1.36
+ * by scripts/sim-kinds; not edited by hand. One row a kind: see sim_kinds.h.
+ */
+#include "sim/sim_kinds.h"
+
+enum {
+    NAMESPACED = KL__SIM_NAMESPACED,
+    STATUS = KL__SIM_STATUS,
+    GENERATION = KL__SIM_GENERATION,
+    RETURNED = KL__SIM_RETURNED,
+    OWN_FIELDS = KL__SIM_OWN_FIELDS,
+    NO_COLLECTION = KL__SIM_NO_COLLECTION
+};
+
+/* clang-format off */
+const kl__sim_builtin kl__sim_builtins[] = {
+    {"", "v1", "configmaps", "configmap", "ConfigMap", "cm", "", "", NAMESPACED},
+    {"", "v1", "endpoints", "endpoints", "Endpoints", "ep", "", "", NAMESPACED},
+    {"", "v1", "events", "event", "Event", "ev", "", "type,reason,source@source.component,reportingComponent,involvedObject.kind,involvedObject.namespace,involvedObject.name,involvedObject.uid,involvedObject.apiVersion,involvedObject.resourceVersion,involvedObject.fieldPath", NAMESPACED | OWN_FIELDS},
+    {"", "v1", "limitranges", "limitrange", "LimitRange", "limits", "", "", NAMESPACED},
+    {"", "v1", "namespaces", "namespace", "Namespace", "ns", "", "status.phase", STATUS | RETURNED | OWN_FIELDS | NO_COLLECTION},
+    {"", "v1", "nodes", "node", "Node", "no", "", "spec.unschedulable:false", STATUS | OWN_FIELDS},
+    {"", "v1", "persistentvolumeclaims", "persistentvolumeclaim", "PersistentVolumeClaim", "pvc", "", "", NAMESPACED | STATUS | RETURNED},
+    {"", "v1", "persistentvolumes", "persistentvolume", "PersistentVolume", "pv", "", "", STATUS | RETURNED},
+    {"", "v1", "pods", "pod", "Pod", "po", "all", "spec.nodeName,spec.restartPolicy,spec.schedulerName,spec.serviceAccountName,spec.hostNetwork:false,status.phase,status.podIP,status.podIPs,status.nominatedNodeName", NAMESPACED | STATUS | GENERATION | RETURNED | OWN_FIELDS},
+    {"", "v1", "podtemplates", "podtemplate", "PodTemplate", "", "", "", NAMESPACED | GENERATION | RETURNED},
+    {"", "v1", "replicationcontrollers", "replicationcontroller", "ReplicationController", "rc", "all", "status.replicas:0", NAMESPACED | STATUS | GENERATION | RETURNED | OWN_FIELDS},
+    {"", "v1", "resourcequotas", "resourcequota", "ResourceQuota", "quota", "", "", NAMESPACED | STATUS | RETURNED},
+    {"", "v1", "secrets", "secret", "Secret", "", "", "type", NAMESPACED | OWN_FIELDS},
+    {"", "v1", "serviceaccounts", "serviceaccount", "ServiceAccount", "sa", "", "", NAMESPACED | RETURNED},
+    {"", "v1", "services", "service", "Service", "svc", "all", "spec.clusterIP,spec.type", NAMESPACED | STATUS | RETURNED | OWN_FIELDS},
+    {"apiregistration.k8s.io", "v1", "apiservices", "apiservice", "APIService", "", "api-extensions", "", STATUS},
+    {"apps", "v1", "controllerrevisions", "controllerrevision", "ControllerRevision", "", "", "", NAMESPACED},
+    {"apps", "v1", "daemonsets", "daemonset", "DaemonSet", "ds", "all", "", NAMESPACED | STATUS | GENERATION},
+    {"apps", "v1", "deployments", "deployment", "Deployment", "deploy", "all", "", NAMESPACED | STATUS | GENERATION},
+    {"apps", "v1", "replicasets", "replicaset", "ReplicaSet", "rs", "all", "", NAMESPACED | STATUS | GENERATION},
+    {"apps", "v1", "statefulsets", "statefulset", "StatefulSet", "sts", "all", "", NAMESPACED | STATUS | GENERATION},
+    {"events.k8s.io", "v1", "events", "event", "Event", "ev", "", "type,reason,reportingController,regarding.kind,regarding.namespace,regarding.name,regarding.uid,regarding.apiVersion,regarding.resourceVersion,regarding.fieldPath", NAMESPACED | OWN_FIELDS},
+    {"autoscaling", "v2", "horizontalpodautoscalers", "horizontalpodautoscaler", "HorizontalPodAutoscaler", "hpa", "all", "", NAMESPACED | STATUS},
+    {"batch", "v1", "cronjobs", "cronjob", "CronJob", "cj", "all", "", NAMESPACED | STATUS | GENERATION},
+    {"batch", "v1", "jobs", "job", "Job", "", "all", "status.successful:0", NAMESPACED | STATUS | GENERATION | RETURNED | OWN_FIELDS},
+    {"certificates.k8s.io", "v1", "certificatesigningrequests", "certificatesigningrequest", "CertificateSigningRequest", "csr", "", "spec.signerName", STATUS | OWN_FIELDS},
+    {"networking.k8s.io", "v1", "ingressclasses", "ingressclass", "IngressClass", "", "", "", GENERATION},
+    {"networking.k8s.io", "v1", "ingresses", "ingress", "Ingress", "ing", "", "", NAMESPACED | STATUS | GENERATION},
+    {"networking.k8s.io", "v1", "ipaddresses", "ipaddress", "IPAddress", "ip", "", "", 0},
+    {"networking.k8s.io", "v1", "networkpolicies", "networkpolicy", "NetworkPolicy", "netpol", "", "", NAMESPACED | GENERATION},
+    {"networking.k8s.io", "v1", "servicecidrs", "servicecidr", "ServiceCIDR", "", "", "", STATUS},
+    {"policy", "v1", "poddisruptionbudgets", "poddisruptionbudget", "PodDisruptionBudget", "pdb", "", "", NAMESPACED | STATUS | GENERATION},
+    {"rbac.authorization.k8s.io", "v1", "clusterrolebindings", "clusterrolebinding", "ClusterRoleBinding", "", "", "", 0},
+    {"rbac.authorization.k8s.io", "v1", "clusterroles", "clusterrole", "ClusterRole", "", "", "", 0},
+    {"rbac.authorization.k8s.io", "v1", "rolebindings", "rolebinding", "RoleBinding", "", "", "", NAMESPACED},
+    {"rbac.authorization.k8s.io", "v1", "roles", "role", "Role", "", "", "", NAMESPACED},
+    {"storage.k8s.io", "v1", "csidrivers", "csidriver", "CSIDriver", "", "", "", RETURNED},
+    {"storage.k8s.io", "v1", "csinodes", "csinode", "CSINode", "", "", "", RETURNED},
+    {"storage.k8s.io", "v1", "csistoragecapacities", "csistoragecapacity", "CSIStorageCapacity", "", "", "", NAMESPACED},
+    {"storage.k8s.io", "v1", "storageclasses", "storageclass", "StorageClass", "sc", "", "", RETURNED},
+    {"storage.k8s.io", "v1", "volumeattachments", "volumeattachment", "VolumeAttachment", "", "", "", STATUS | RETURNED},
+    {"storage.k8s.io", "v1", "volumeattributesclasses", "volumeattributesclass", "VolumeAttributesClass", "vac", "", "", RETURNED},
+    {"admissionregistration.k8s.io", "v1", "mutatingadmissionpolicies", "mutatingadmissionpolicy", "MutatingAdmissionPolicy", "", "api-extensions", "", GENERATION},
+    {"admissionregistration.k8s.io", "v1", "mutatingadmissionpolicybindings", "mutatingadmissionpolicybinding", "MutatingAdmissionPolicyBinding", "", "api-extensions", "", GENERATION},
+    {"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "mutatingwebhookconfiguration", "MutatingWebhookConfiguration", "", "api-extensions", "", GENERATION},
+    {"admissionregistration.k8s.io", "v1", "validatingadmissionpolicies", "validatingadmissionpolicy", "ValidatingAdmissionPolicy", "", "api-extensions", "", STATUS | GENERATION},
+    {"admissionregistration.k8s.io", "v1", "validatingadmissionpolicybindings", "validatingadmissionpolicybinding", "ValidatingAdmissionPolicyBinding", "", "api-extensions", "", GENERATION},
+    {"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "validatingwebhookconfiguration", "ValidatingWebhookConfiguration", "", "api-extensions", "", GENERATION},
+    {"apiextensions.k8s.io", "v1", "customresourcedefinitions", "customresourcedefinition", "CustomResourceDefinition", "crd,crds", "api-extensions", "", STATUS | GENERATION | RETURNED},
+    {"scheduling.k8s.io", "v1", "priorityclasses", "priorityclass", "PriorityClass", "pc", "", "", GENERATION},
+    {"coordination.k8s.io", "v1", "leases", "lease", "Lease", "", "", "", NAMESPACED},
+    {"node.k8s.io", "v1", "runtimeclasses", "runtimeclass", "RuntimeClass", "", "", "", 0},
+    {"discovery.k8s.io", "v1", "endpointslices", "endpointslice", "EndpointSlice", "", "", "", NAMESPACED | GENERATION},
+    {"resource.k8s.io", "v1", "deviceclasses", "deviceclass", "DeviceClass", "", "", "", GENERATION | RETURNED},
+    {"resource.k8s.io", "v1", "resourceclaims", "resourceclaim", "ResourceClaim", "", "", "", NAMESPACED | STATUS | RETURNED},
+    {"resource.k8s.io", "v1", "resourceclaimtemplates", "resourceclaimtemplate", "ResourceClaimTemplate", "", "", "", NAMESPACED | RETURNED},
+    {"resource.k8s.io", "v1", "resourceslices", "resourceslice", "ResourceSlice", "", "", "spec.nodeName,spec.driver", GENERATION | RETURNED | OWN_FIELDS},
+    {"flowcontrol.apiserver.k8s.io", "v1", "flowschemas", "flowschema", "FlowSchema", "", "", "", STATUS | GENERATION},
+    {"flowcontrol.apiserver.k8s.io", "v1", "prioritylevelconfigurations", "prioritylevelconfiguration", "PriorityLevelConfiguration", "", "", "", STATUS | GENERATION},
+    {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0}
+};

@@ -1,0 +1,353 @@
+/*
+ * sim_listen.c - see sim_listen.h. libmicrohttpd serves HTTP/1.1 with a thread
+ * a connection. A second socket, bound but never listening, keeps the port
+ * while connections are refused.
+ */
+#include "sim/sim_listen.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "config/base64.h"
+#include "json/quote.h"
+#include "kubelua/log.h"
+#include "sim/sim_http.h"
+#include "sim/sim_tls.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    BACKLOG = 512,
+    MAX_CONNECTIONS = 4096,
+    IDLE_SECONDS = 120,      /* of a connection without a watch */
+    STACK_SIZE = 1024 * 1024 /* of a connection's thread; touched as needed */
+};
+
+typedef struct kl__sim_listener {
+    kl__sim_http http;
+    struct MHD_Daemon *daemon; /* NULL: connections are refused */
+    struct sockaddr_storage address;
+    socklen_t address_length;
+    int holder; /* keeps the port; -1: none */
+    bool has_tls;
+    kl__sim_tls tls;
+    char *url;
+} kl__sim_listener;
+
+/* A socket bound to the listener's address; -1 and errno. */
+static int bind_socket(const kl__sim_listener *listener)
+{
+    int fd = socket(listener->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int on = 1;
+
+    if (fd < 0) {
+        return -1;
+    }
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) == 0 &&
+        bind(fd, (const struct sockaddr *)&listener->address,
+             listener->address_length) == 0) {
+        return fd;
+    }
+    on = errno;
+    close(fd);
+    errno = on;
+    return -1;
+}
+
+/* Starts the daemon with the signals of the host kept off its threads. */
+static struct MHD_Daemon *start_daemon(kl__sim_listener *listener, int fd)
+{
+    unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD |
+                     MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL;
+    struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, listener->tls.key},
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, listener->tls.cert},
+        {MHD_OPTION_END, 0, NULL}};
+    struct MHD_Daemon *daemon;
+    sigset_t blocked, before;
+
+    if (!listener->has_tls) {
+        tls[0].option = MHD_OPTION_END;
+    }
+    sigfillset(&blocked);
+    sigdelset(&blocked, SIGILL);
+    sigdelset(&blocked, SIGFPE);
+    sigdelset(&blocked, SIGSEGV);
+    sigdelset(&blocked, SIGBUS);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    daemon = MHD_start_daemon(
+        flags | (listener->has_tls ? MHD_USE_TLS : 0), 0, NULL, NULL,
+        kl__sim_http_handle, &listener->http, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_URI_LOG_CALLBACK, kl__sim_http_begin, &listener->http,
+        MHD_OPTION_NOTIFY_COMPLETED, kl__sim_http_end, &listener->http,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS,
+        MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_SIZE, MHD_OPTION_ARRAY, tls,
+        MHD_OPTION_END);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return daemon;
+}
+
+static kl_code accept_connections(kl__sim_listener *listener, kl_error *err)
+{
+    int fd = bind_socket(listener);
+
+    if (fd < 0 || listen(fd, BACKLOG) != 0) {
+        kl_error_set(err, KL_EIO, "simulator: cannot listen: %s",
+                     strerror(errno));
+        if (fd >= 0) {
+            close(fd);
+        }
+        return KL_EIO;
+    }
+    listener->daemon = start_daemon(listener, fd);
+    if (listener->daemon == NULL) {
+        close(fd);
+        return kl_error_set(err, KL_EIO,
+                            "simulator: the HTTP server does not start: no "
+                            "thread or no memory for it");
+    }
+    return KL_OK;
+}
+
+/* Ends every connection and waits for their threads. */
+static void stop_daemon(kl_sim *sim, kl__sim_listener *listener)
+{
+    if (listener->daemon == NULL) {
+        return;
+    }
+    kl__mutex_lock(&sim->mutex);
+    listener->http.closing = true;
+    kl__sim_wake_all(sim);
+    kl__mutex_unlock(&sim->mutex);
+    MHD_stop_daemon(listener->daemon); /* closes its socket */
+    listener->daemon = NULL;
+    listener->http.closing = false; /* nobody is left to read it */
+}
+
+static void free_listener(kl__sim_listener *listener)
+{
+    if (listener->holder >= 0) {
+        close(listener->holder);
+    }
+    kl__sim_tls_clear(&listener->tls);
+    kl__free(listener->url);
+    kl__free(listener);
+}
+
+static kl_code resolve(kl__sim_listener *listener, const char *address,
+                       int port, kl_error *err)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC,
+                             .ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_NUMERICSERV | AI_PASSIVE};
+    struct addrinfo *found = NULL;
+    char service[16];
+    int status;
+
+    snprintf(service, sizeof(service), "%d", port);
+    status = getaddrinfo(address, service, &hints, &found);
+    if (status != 0) {
+        return kl_error_set(err, KL_EINVAL,
+                            "simulator: \"%s\" is no address to listen on: %s",
+                            address, gai_strerror(status));
+    }
+    memcpy(&listener->address, found->ai_addr, found->ai_addrlen);
+    listener->address_length = found->ai_addrlen;
+    freeaddrinfo(found);
+    return KL_OK;
+}
+
+/* Takes the port, and notes which it is. */
+static kl_code hold_port(kl__sim_listener *listener, const char *address,
+                         int port, kl_error *err)
+{
+    struct sockaddr *bound = (struct sockaddr *)&listener->address;
+    char service[16];
+
+    listener->holder = bind_socket(listener);
+    if (listener->holder < 0) {
+        return kl_error_set(err, KL_EIO,
+                            "simulator: cannot listen on %s port %d: %s; "
+                            "choose another port, or 0 for a free one",
+                            address, port, strerror(errno));
+    }
+    if (getsockname(listener->holder, bound, &listener->address_length) != 0 ||
+        getnameinfo(bound, listener->address_length, NULL, 0, service,
+                    sizeof(service), NI_NUMERICSERV) != 0) {
+        return kl_error_set(err, KL_EIO, "simulator: no port: %s",
+                            strerror(errno));
+    }
+    listener->url = kl__strprintf(
+        strchr(address, ':') != NULL ? "%s://[%s]:%s" : "%s://%s:%s",
+        listener->has_tls ? "https" : "http", address, service);
+    return listener->url != NULL
+               ? KL_OK
+               : kl_error_set(err, KL_ENOMEM, "out of memory for a port");
+}
+
+static kl_code start(kl_sim *sim, const kl_sim_listen_options *options,
+                     kl_error *err)
+{
+    const char *address =
+        options->address != NULL ? options->address : "127.0.0.1";
+    kl__sim_listener *listener = kl__calloc(1, sizeof(*listener));
+    kl_code code;
+
+    if (listener == NULL) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a port");
+    }
+    listener->holder = -1;
+    listener->http.sim = sim;
+    listener->has_tls = options->tls;
+    code = resolve(listener, address, options->port, err);
+    if (code == KL_OK) {
+        code = hold_port(listener, address, options->port, err);
+    }
+    if (code == KL_OK && options->tls) {
+        code = kl__sim_tls_make(&listener->tls, address, err);
+    }
+    if (code == KL_OK) {
+        code = accept_connections(listener, err);
+    }
+    if (code != KL_OK) {
+        free_listener(listener);
+        return code;
+    }
+    sim->listener = listener;
+    return KL_OK;
+}
+
+kl_code kl_sim_listen(kl_sim *sim, const kl_sim_listen_options *options,
+                      kl_error *err)
+{
+    static const kl_sim_listen_options defaults;
+    kl_code code = kl__check_process(err);
+
+    if (code != KL_OK) {
+        return code;
+    }
+    options = options != NULL ? options : &defaults;
+    if (options->port < 0 || options->port > 65535) {
+        return kl_error_set(err, KL_EINVAL,
+                            "simulator: a port is 0 to 65535, not %d",
+                            options->port);
+    }
+    kl__mutex_lock(&sim->listening);
+    code = sim->listener == NULL
+               ? start(sim, options, err)
+               : kl_error_set(err, KL_EINVAL,
+                              "simulator: it listens on %s already",
+                              sim->listener->url);
+    kl__mutex_unlock(&sim->listening);
+    return code;
+}
+
+void kl__sim_listener_stop(kl_sim *sim)
+{
+    kl__mutex_lock(&sim->listening);
+    if (sim->listener != NULL) {
+        stop_daemon(sim, sim->listener);
+        free_listener(sim->listener);
+        sim->listener = NULL;
+    }
+    kl__mutex_unlock(&sim->listening);
+}
+
+void kl_sim_unlisten(kl_sim *sim)
+{
+    kl__sim_listener_stop(sim);
+}
+
+static void set_refused(kl_sim *sim, bool on)
+{
+    kl__mutex_lock(&sim->mutex);
+    sim->refused = on;
+    sim->breaks += on;
+    kl__sim_wake_all(sim);
+    kl__mutex_unlock(&sim->mutex);
+}
+
+void kl_sim_refuse(kl_sim *sim, bool on)
+{
+    kl_error err;
+
+    kl__mutex_lock(&sim->listening);
+    if (on) {
+        set_refused(sim, true);
+        if (sim->listener != NULL) {
+            stop_daemon(sim, sim->listener);
+        }
+    } else {
+        if (sim->listener != NULL && sim->listener->daemon == NULL &&
+            accept_connections(sim->listener, &err) != KL_OK) {
+            kl_log(KL_LOG_ERROR, "%s", err.message);
+        }
+        set_refused(sim, false);
+    }
+    kl__mutex_unlock(&sim->listening);
+}
+
+const char *kl_sim_url(const kl_sim *sim)
+{
+    kl_sim *locked = (kl_sim *)(uintptr_t)sim;
+    const char *url;
+
+    kl__mutex_lock(&locked->listening);
+    url = sim->listener != NULL ? sim->listener->url : NULL;
+    kl__mutex_unlock(&locked->listening);
+    return url;
+}
+
+/* The text of a kubeconfig; the lock is held. */
+static void write_kubeconfig(const kl_sim *sim, kl__buf *out)
+{
+    const kl__sim_listener *listener = sim->listener;
+    const char *token;
+
+    kl__buf_printf(out,
+                   "apiVersion: v1\nkind: Config\nclusters:\n"
+                   "- name: kubelua-sim\n  cluster:\n    server: %s\n",
+                   listener->url);
+    if (listener->has_tls) {
+        kl__buf_puts(out, "    certificate-authority-data: ");
+        kl__base64_encode(out, listener->tls.ca, strlen(listener->tls.ca));
+        kl__buf_putc(out, '\n');
+    }
+    /* Without any credential kubectl asks for a name and a password. */
+    token = sim->token != NULL ? sim->token : "not-asked-for";
+    kl__buf_puts(out, "users:\n- name: kubelua-sim\n  user:\n    token: ");
+    kl__quote(out, token, strlen(token));
+    kl__buf_puts(out, "\n");
+    kl__buf_puts(out, "contexts:\n- name: kubelua-sim\n  context:\n"
+                      "    cluster: kubelua-sim\n    user: kubelua-sim\n"
+                      "current-context: kubelua-sim\n");
+}
+
+char *kl_sim_kubeconfig(const kl_sim *sim, kl_error *err)
+{
+    kl_sim *locked = (kl_sim *)(uintptr_t)sim;
+    kl__buf out = {0};
+    char *text = NULL;
+
+    kl__mutex_lock(&locked->listening);
+    if (sim->listener == NULL) {
+        kl_error_set(err, KL_EINVAL,
+                     "simulator: it does not listen; call kl_sim_listen first");
+    } else {
+        write_kubeconfig(sim, &out);
+        text = kl__buf_take(&out, NULL);
+        if (text == NULL) {
+            kl_error_set(err, KL_ENOMEM, "out of memory for a kubeconfig");
+        }
+    }
+    kl__mutex_unlock(&locked->listening);
+    kl__buf_deinit(&out);
+    return text;
+}
