@@ -14,8 +14,8 @@
 kl__discovery *kl__discovery_new(kl_client *client);
 void kl__discovery_free(kl__discovery *discovery); /* NULL is fine */
 
-/* For specs: the clock that tells how old an answer is; borrowed. Before the
- * first resolve. */
+/* For specs: the clock that tells how old an answer is; borrowed. While
+ * nobody resolves. */
 void kl__discovery_set_clock(kl__discovery *discovery, kl__clock *clock);
 
 /*

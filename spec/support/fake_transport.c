@@ -424,6 +424,7 @@ fake_request fake_transport_request(fake_transport *fake, size_t index)
 
     kl__mutex_lock(&fake->mutex);
     request = at_locked(fake, index)->request;
+    request.taken = at_locked(fake, index)->taken;
     kl__mutex_unlock(&fake->mutex);
     return request;
 }

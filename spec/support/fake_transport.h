@@ -47,6 +47,7 @@ typedef struct fake_request {
     const char *body;    /* "" if none */
     bool fresh_connection;
     bool is_closed; /* its stream was */
+    size_t taken;   /* bytes of the answer that were read */
 } fake_request;
 
 /* One reference for the caller, as a kl_transport: kl_transport_unref. What is

@@ -2,6 +2,7 @@
  * list_watch_request_spec.c - what a list_watch asks for, and what it makes of
  * a refusal, or of an answer that no API server gives.
  */
+#include "api/discovery.h"
 #include "base/mem.h"
 #include "source_world.h"
 
@@ -120,6 +121,7 @@ static void the_body_of_a_refusal_is_bounded_and_may_break_off(void **state)
                                                      .body = "oops",
                                                      .end = FAKE_BREAK});
     assert_int_equal(source_world_list(self), KL_EUNAVAILABLE);
+    assert_in_range(source_world_asked(self).taken, 1024, 64 * 1024 + 1);
     assert_int_equal(source_world_list(self), KL_EINTERNAL);
 }
 
@@ -146,6 +148,34 @@ static void a_login_page_is_shown_and_named(void **state)
     assert_non_null(strstr(self->err.message, "302"));
 }
 
+static void to_resolve_again_is_to_doubt_what_is_cached(void **state)
+{
+    source_world *self = *state;
+    kl__discovery *discovery = kl__client_discovery(self->client);
+    kl__clock *later = kl__clock_fake(kl__clock_now(kl__clock_real()) + 60000);
+
+    kl__discovery_set_clock(discovery, later);
+    assert_int_equal(fake_transport_asked(self->fake, "/apis$"), 1);
+    assert_int_equal(kl__list_watch_resolve(self->source, NULL, &self->err),
+                     KL_OK);
+    assert_int_equal(fake_transport_asked(self->fake, "/apis$"), 2);
+    kl__discovery_set_clock(discovery, kl__clock_real());
+    kl__clock_fake_free(later);
+}
+
+static void another_source_is_content_with_what_is_cached(void **state)
+{
+    source_world *self = *state;
+    kl__discovery *discovery = kl__client_discovery(self->client);
+    kl__clock *later = kl__clock_fake(kl__clock_now(kl__clock_real()) + 60000);
+
+    kl__discovery_set_clock(discovery, later);
+    source_world_use(self, &(kl__list_watch_options){.resource = "nodes"});
+    assert_int_equal(fake_transport_asked(self->fake, "/apis$"), 1);
+    kl__discovery_set_clock(discovery, kl__clock_real());
+    kl__clock_fake_free(later);
+}
+
 static void a_source_is_resolved_before_it_is_asked(void **state)
 {
     source_world *self = *state;
@@ -167,6 +197,8 @@ int main(void)
         SOURCE_SPEC(a_refusal_says_when_to_come_again),
         SOURCE_SPEC(the_body_of_a_refusal_is_bounded_and_may_break_off),
         SOURCE_SPEC(a_login_page_is_shown_and_named),
+        SOURCE_SPEC(to_resolve_again_is_to_doubt_what_is_cached),
+        SOURCE_SPEC(another_source_is_content_with_what_is_cached),
         SOURCE_SPEC(a_source_is_resolved_before_it_is_asked),
     };
 
