@@ -4,8 +4,6 @@
  */
 #include "http/curl_loop.h"
 
-#include "base/mem.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,17 +60,12 @@ static void explain_refusal(const kl__curl_stream *stream, const char *peer,
 static void explain_timeout(const kl__curl_stream *stream, const char *peer,
                             kl_error *failure)
 {
-    curl_off_t name_us = 0, connect_us = 0;
-
-    curl_easy_getinfo(stream->easy, CURLINFO_NAMELOOKUP_TIME_T, &name_us);
-    curl_easy_getinfo(stream->easy, CURLINFO_CONNECT_TIME_T, &connect_us);
-    if (connect_us > 0) {
+    if (stream->in_tls) {
         kl_error_set(failure, KL_EUNAVAILABLE,
-                     "%s took the connection but did not finish the %s in "
-                     "time: is it overloaded, or no %s server?",
-                     peer, stream->secure ? "TLS handshake" : "handshake",
-                     stream->secure ? "TLS" : "such");
-    } else if (name_us > 0) {
+                     "%s took the connection but did not finish the TLS "
+                     "handshake in time: is it overloaded, or no TLS server?",
+                     stream->origin);
+    } else if (stream->dials) {
         kl_error_set(failure, KL_EUNAVAILABLE,
                      "no connection to %s in time: check the address, and "
                      "firewalls on the way",
@@ -144,6 +137,27 @@ static void explain_verification(const kl__curl_stream *stream,
                  remedy, detail(stream, CURLE_PEER_FAILED_VERIFICATION));
 }
 
+static void explain_handshake(const kl__curl_stream *stream, kl_error *failure)
+{
+    const char *text = detail(stream, CURLE_SSL_CONNECT_ERROR);
+
+    if (says(stream, "reset") || says(stream, "SYSCALL") ||
+        says(stream, "unexpected eof") || says(stream, "terminated")) {
+        kl_error_set(failure, KL_EUNAVAILABLE,
+                     "%s left in the middle of the TLS handshake: %s",
+                     stream->origin, text);
+    } else if (says(stream, "wrong version") ||
+               says(stream, "unexpected message") || says(stream, "packet")) {
+        kl_error_set(failure, KL_ETLS,
+                     "%s speaks no TLS: is this its port, or does its URL "
+                     "begin with http://? [%s]",
+                     stream->origin, text);
+    } else {
+        kl_error_set(failure, KL_ETLS, "TLS with %s failed: %s", stream->origin,
+                     text);
+    }
+}
+
 static bool explain_tls(const kl__curl_stream *stream, CURLcode status,
                         kl_error *failure)
 {
@@ -166,16 +180,7 @@ static bool explain_tls(const kl__curl_stream *stream, CURLcode status,
                      stream->origin, text);
         return true;
     case CURLE_SSL_CONNECT_ERROR:
-        if (says(stream, "wrong version") ||
-            says(stream, "unexpected message") || says(stream, "packet")) {
-            kl_error_set(failure, KL_ETLS,
-                         "%s speaks no TLS: is this its port, or does its URL "
-                         "begin with http://? [%s]",
-                         stream->origin, text);
-            return true;
-        }
-        kl_error_set(failure, KL_ETLS, "TLS with %s failed: %s", stream->origin,
-                     text);
+        explain_handshake(stream, failure);
         return true;
     default:
         break;

@@ -5,9 +5,10 @@
  */
 #include "http/curl_loop.h"
 
-#include "base/mem.h"
+#include "base/str.h"
 
 #include <poll.h>
+#include <string.h>
 
 enum { POLL_MS = 60000, PAUSE_MS = 100 };
 
@@ -21,6 +22,32 @@ static void drop_easy(kl__curl_stream *stream)
     }
 }
 
+/* Whether `other` waits for the connection that `stream` makes: where both go
+ * to the same place, curl makes one at a time (PIPEWAIT). */
+static bool waits_for(const kl__curl_stream *other,
+                      const kl__curl_stream *stream)
+{
+    return other->easy != NULL && other->attempts == 0 && !other->dials &&
+           other->secure && strcmp(other->origin, stream->origin) == 0 &&
+           kl__streq(other->proxy, stream->proxy);
+}
+
+/* Those who wait fail with it, rather than one by one, each a connect timeout
+ * later than the one before. Whom TLS trusts is everybody's own affair. */
+static void end_waiting(const kl__curl_stream *stream, const kl_error *failure)
+{
+    kl__list *streams = &stream->transport->streams;
+
+    for (kl__list *node = streams->next; node != streams; node = node->next) {
+        kl__curl_stream *other = KL__CONTAINER(node, kl__curl_stream, node);
+
+        if (waits_for(other, stream)) {
+            drop_easy(other);
+            kl__curl_stream_finish(other, failure);
+        }
+    }
+}
+
 static void end_transfer(kl__curl_stream *stream, CURLcode status)
 {
     kl_error failure;
@@ -28,6 +55,10 @@ static void end_transfer(kl__curl_stream *stream, CURLcode status)
     kl__curl_explain(stream, status, &failure);
     drop_easy(stream);
     kl__curl_stream_finish(stream, &failure);
+    if (failure.code != KL_OK && failure.code != KL_ENOMEM && stream->secure &&
+        stream->attempts == 0) {
+        end_waiting(stream, &failure);
+    }
 }
 
 static void begin_transfer(kl__curl_stream *stream)

@@ -30,8 +30,8 @@ size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg)
     return length;
 }
 
-/* A window is at least what curl brings at once, so an empty stream always has
- * room, and the reader of one with bytes will come by and tell to resume. */
+/* An empty stream always has room, for the 16 KB that curl brings at most; the
+ * reader of one with bytes will come by and tell to resume. */
 size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg)
 {
     kl__curl_stream *stream = arg;

@@ -42,11 +42,12 @@ static void set_number(int fd, int level, int name, int number)
 static curl_socket_t open_socket(void *arg, curlsocktype purpose,
                                  struct curl_sockaddr *address)
 {
+    kl__curl_stream *stream = arg;
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC,
                     address->protocol);
 
-    (void)arg;
     (void)purpose;
+    stream->dials = true;
     if (fd < 0) {
         return CURL_SOCKET_BAD;
     }
@@ -58,6 +59,17 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose,
         set_number(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, USER_TIMEOUT_MS);
     }
     return fd;
+}
+
+/* With the TCP connection made, and the TLS handshake about to begin. */
+static CURLcode begin_tls(CURL *easy, void *context, void *arg)
+{
+    kl__curl_stream *stream = arg;
+
+    (void)easy;
+    (void)context;
+    stream->in_tls = true;
+    return CURLE_OK;
 }
 
 /* ---- headers and body ---- */
@@ -193,6 +205,9 @@ static void set_tls(kl__curl_stream *stream, CURLcode *status)
         SET(easy, status, CURLOPT_CAPATH, (char *)NULL);
         set_blob(easy, status, CURLOPT_CAINFO_BLOB, tls->ca);
     }
+    /* Only for better messages: libcurl over GnuTLS does not have it. */
+    (void)curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, begin_tls);
+    (void)curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, stream);
     set_blob(easy, status, CURLOPT_SSLCERT_BLOB, tls->cert);
     set_blob(easy, status, CURLOPT_SSLKEY_BLOB, tls->key);
 }
@@ -212,6 +227,7 @@ static void set_callbacks(kl__curl_stream *stream, CURLcode *status)
     SET(easy, status, CURLOPT_PREREQFUNCTION, kl__curl_on_send);
     SET(easy, status, CURLOPT_PREREQDATA, stream);
     SET(easy, status, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    SET(easy, status, CURLOPT_OPENSOCKETDATA, stream);
 }
 
 static void set_connection(kl__curl_stream *stream, const kl__request *request,
@@ -226,7 +242,7 @@ static void set_connection(kl__curl_stream *stream, const kl__request *request,
     if (stream->secure) {
         SET(easy, status, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
         /* Rather wait for a connection that is being made, to share it, than
-         * make fifty. It takes the connect timeout at most. */
+         * make fifty. When it fails, so do those who wait: see the loop. */
         SET(easy, status, CURLOPT_PIPEWAIT, fresh ? 0L : 1L);
     } else {
         SET(easy, status, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);

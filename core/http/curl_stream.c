@@ -24,7 +24,6 @@ kl__curl_stream *kl__curl_stream_new(kl__curl_transport *transport,
                                      const kl__request *request)
 {
     kl__curl_stream *stream = kl__calloc(1, sizeof(*stream));
-    size_t window = request->window != 0 ? request->window : DEFAULT_WINDOW;
 
     if (stream == NULL) {
         return NULL;
@@ -32,8 +31,7 @@ kl__curl_stream *kl__curl_stream_new(kl__curl_transport *transport,
     stream->base.ops = &ops;
     stream->transport = transport;
     stream->tls = request->tls != NULL ? kl__tls_ref(request->tls) : NULL;
-    stream->window =
-        window > CURL_MAX_WRITE_SIZE ? window : CURL_MAX_WRITE_SIZE;
+    stream->window = request->window != 0 ? request->window : DEFAULT_WINDOW;
     kl__list_init(&stream->inbox_node);
     kl__list_init(&stream->node);
     kl__mutex_init(&stream->mutex, KL__RANK_STREAM);
@@ -255,10 +253,6 @@ static void note_read(kl__curl_stream *stream, size_t length)
     }
     kl__mutex_unlock(&stream->mutex);
     if (resume) {
-        /* Bytes were there all the time: this was no silence of the server. */
-        atomic_store_explicit(&stream->last_byte_ms,
-                              kl__clock_now(kl__clock_real()),
-                              memory_order_relaxed);
         kl__curl_post(stream, KL__CURL_RESUME);
     }
 }

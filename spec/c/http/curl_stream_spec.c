@@ -250,21 +250,6 @@ static void a_paused_stream_can_be_closed(void **state)
     assert_true(hostile_await_ended(f->server, 1));
 }
 
-static void bytes_held_back_by_a_pause_are_no_silence(void **state)
-{
-    fixture *f = *state;
-    kl__stream *stream;
-    int64_t before_ms;
-
-    flood(f, "/");
-    stream = ask(f, "/");
-    assert_true(hostile_await_stall(f->server));
-    before_ms = now();
-    read_count(stream, 192 * 1024);
-    assert_true(kl__stream_last_byte_ms(stream) >= before_ms);
-    kl__stream_close(stream);
-}
-
 /* ---- ends ---- */
 
 static void closing_the_transport_ends_blocked_readers(void **state)
@@ -290,6 +275,28 @@ static void closing_the_transport_ends_blocked_readers(void **state)
         assert_in_range(readers[i].ended_ms - closed_ms, 0, CANCEL_MS);
         kl__stream_close(readers[i].stream);
     }
+}
+
+static void closing_the_transport_closes_finished_streams_too(void **state)
+{
+    fixture *f = *state;
+    kl__stream *finished, *open;
+    char bytes[8];
+    size_t length = 1;
+
+    hostile_on(f->server, "/1", STEPS(HOSTILE_ANSWER(200, "{}")));
+    hostile_on(f->server, "/2", STEPS(HOSTILE_FREEZE));
+    finished = ask(f, "/1");
+    while (length > 0) {
+        assert_int_equal(kl__stream_read(finished, bytes, sizeof(bytes),
+                                         &length, soon(), NULL, NULL),
+                         KL_OK);
+    }
+    open = ask(f, "/2");
+    kl__transport_close(f->transport);
+    /* The loop ends them in order: with the second, the first is closed. */
+    assert_int_equal(read_to_end(open, NULL, NULL), KL_ECLOSED);
+    assert_int_equal(read_to_end(finished, NULL, NULL), KL_ECLOSED);
 }
 
 static void a_closed_transport_opens_nothing(void **state)
@@ -482,7 +489,7 @@ int main(void)
         SPEC(a_reader_that_stays_behind_stops_the_server),
         SPEC(a_window_of_one_byte_still_brings_everything),
         SPEC(a_paused_stream_can_be_closed),
-        SPEC(bytes_held_back_by_a_pause_are_no_silence),
+        SPEC(closing_the_transport_closes_finished_streams_too),
         SPEC(closing_the_transport_ends_blocked_readers),
         SPEC(a_closed_transport_opens_nothing),
         SPEC(a_stream_outlives_its_owners_transport_reference),

@@ -7,6 +7,7 @@
 #include "hostile_server.h"
 #include "http_client.h"
 
+#include "base/clock.h"
 #include "kubelua/sim.h"
 
 #include <setjmp.h>
@@ -151,7 +152,7 @@ static void an_expired_certificate_is_refused_as_such(void **state)
     fixture *f = *state;
 
     serve(f, &expired, false);
-    assert_refused(f, &(kl__tls_options){.ca = authority.cert}, "has expired");
+    assert_refused(f, &(kl__tls_options){.ca = authority.cert}, "renew it");
 }
 
 static void a_certificate_for_another_name_is_refused_as_such(void **state)
@@ -343,7 +344,7 @@ static void http_to_a_tls_port_is_said_to_be_so(void **state)
     assert_non_null(strstr(err.message, "https://"));
 }
 
-static void a_peer_that_leaves_the_handshake_is_reported(void **state)
+static void a_peer_that_leaves_the_handshake_is_unavailable(void **state)
 {
     fixture *f = *state;
     char url[64];
@@ -351,9 +352,52 @@ static void a_peer_that_leaves_the_handshake_is_reported(void **state)
 
     f->server = hostile_new(NULL);
     hostile_on_accept(f->server, STEPS(HOSTILE_AWAIT("\x16"), HOSTILE_RESET));
+    hostile_on_accept(f->server, STEPS(HOSTILE_AWAIT("\x16"), HOSTILE_CLOSE));
     snprintf(url, sizeof(url), "https://127.0.0.1:%d", hostile_port(f->server));
-    assert_int_equal(ask_as(f, url, NULL, &err), KL_ETLS);
-    assert_non_null(strstr(err.message, "TLS with 127.0.0.1:"));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(ask_as(f, url, NULL, &err), KL_EUNAVAILABLE);
+        assert_non_null(strstr(err.message, "TLS handshake"));
+        assert_non_null(strstr(err.message, "127.0.0.1:"));
+    }
+}
+
+/* They share the connection that the first one makes. When it fails, the next
+ * one makes another; the rest must not wait for that too. */
+static void those_who_wait_for_a_connection_fail_with_it(void **state)
+{
+    enum { WAITING = 6 };
+    fixture *f = *state;
+    kl__stream *streams[WAITING];
+    char url[64];
+    int failed = 0;
+
+    f->server = hostile_new(NULL);
+    hostile_on_accept(f->server,
+                      STEPS(HOSTILE_GATE("all are here"), HOSTILE_RESET));
+    hostile_on_accept(f->server, STEPS(HOSTILE_FREEZE));
+    snprintf(url, sizeof(url), "https://127.0.0.1:%d", hostile_port(f->server));
+    for (int i = 0; i < WAITING; i++) {
+        streams[i] = get(f->transport, url, "/");
+    }
+    /* The loop has begun them all when it answers a later one. */
+    assert_int_equal(
+        read_to_end(get(f->transport, "http://127.0.0.1:1", "/"), NULL, NULL),
+        KL_EUNAVAILABLE);
+    assert_true(hostile_await_gate(f->server, "all are here", 1));
+    hostile_open_gate(f->server, "all are here");
+    assert_true(hostile_await_connections(f->server, 2));
+    for (int i = 0; i < WAITING; i++) {
+        kl__response response;
+        int64_t until_ms = kl__clock_now(kl__clock_real()) + 2000;
+
+        failed += kl__stream_response(streams[i], &response, until_ms, NULL,
+                                      NULL) == KL_EUNAVAILABLE
+                      ? 1
+                      : 0;
+        kl__stream_close(streams[i]);
+    }
+    assert_int_equal(failed, WAITING - 1);
+    assert_int_equal(hostile_connections(f->server), 2);
 }
 
 /* ---- the bundle itself ---- */
@@ -403,7 +447,8 @@ int main(void)
         SPEC(a_key_of_another_certificate_is_refused_as_such),
         SPEC(https_to_a_plain_port_is_said_to_be_so),
         SPEC(http_to_a_tls_port_is_said_to_be_so),
-        SPEC(a_peer_that_leaves_the_handshake_is_reported),
+        SPEC(a_peer_that_leaves_the_handshake_is_unavailable),
+        SPEC(those_who_wait_for_a_connection_fail_with_it),
         cmocka_unit_test(options_are_copied),
     };
 

@@ -194,6 +194,26 @@ static void a_post_without_a_body_says_so(void **state)
     assert_null(strstr(hostile_request(f->server, 0), "Content-Type"));
 }
 
+static void a_large_body_is_sent_without_asking_first(void **state)
+{
+    static char body[2 * 1024 * 1024];
+    fixture *f = *state;
+    kl__request request = {.method = "PUT",
+                           .base_url = hostile_url(f->server),
+                           .target = "/",
+                           .body = body,
+                           .body_length = sizeof(body) - 1};
+    kl__stream *stream;
+
+    memset(body, 'x', sizeof(body) - 1);
+    hostile_on(f->server, "", STEPS(HOSTILE_ANSWER(200, "{}")));
+    stream = kl__transport_open(f->transport, &request, NULL);
+    assert_int_equal(await_head(stream).status, 200);
+    kl__stream_close(stream);
+    assert_null(strstr(hostile_request(f->server, 0), "Expect:"));
+    assert_non_null(strstr(hostile_request(f->server, 0), body));
+}
+
 static void a_connection_is_used_again(void **state)
 {
     fixture *f = *state;
@@ -317,6 +337,7 @@ int main(void)
         SPEC(a_redirect_is_an_answer_and_not_followed),
         SPEC(a_request_is_sent_as_it_was_given),
         SPEC(a_post_without_a_body_says_so),
+        SPEC(a_large_body_is_sent_without_asking_first),
         SPEC(a_connection_is_used_again),
         SPEC(a_fresh_connection_is_a_new_one),
         SPEC(a_get_is_repeated_on_a_connection_that_died),
