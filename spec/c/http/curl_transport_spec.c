@@ -7,6 +7,10 @@
 #include "hostile_server.h"
 #include "http_client.h"
 
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
@@ -214,6 +219,52 @@ static void a_large_body_is_sent_without_asking_first(void **state)
     assert_non_null(strstr(hostile_request(f->server, 0), body));
 }
 
+/* The descriptor of this process that leads to the server. */
+static int socket_to(const fixture *f)
+{
+    for (int fd = 0; fd < 1024; fd++) {
+        struct sockaddr_in peer = {0};
+        socklen_t length = sizeof(peer);
+
+        if (getpeername(fd, (struct sockaddr *)&peer, &length) == 0 &&
+            peer.sin_family == AF_INET &&
+            ntohs(peer.sin_port) == hostile_port(f->server)) {
+            return fd;
+        }
+    }
+    return -1;
+}
+
+static int option_of(int fd, int level, int name)
+{
+    int number = -1;
+    socklen_t length = sizeof(number);
+
+    getsockopt(fd, level, name, &number, &length);
+    return number;
+}
+
+/* 10 s of idleness and three probes 5 s apart: at most 30 s. */
+static void a_socket_is_private_and_notices_a_dead_peer(void **state)
+{
+    fixture *f = *state;
+    kl__stream *stream;
+    int fd;
+
+    hostile_on(f->server, "", STEPS(HOSTILE_STREAM, HOSTILE_FREEZE));
+    stream = ask(f, "/");
+    await_head(stream);
+    fd = socket_to(f);
+    assert_true((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+    assert_int_equal(option_of(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+    assert_in_range(option_of(fd, IPPROTO_TCP, TCP_KEEPIDLE) +
+                        option_of(fd, IPPROTO_TCP, TCP_KEEPINTVL) *
+                            option_of(fd, IPPROTO_TCP, TCP_KEEPCNT),
+                    1, 30);
+    assert_in_range(option_of(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 1, 30000);
+    kl__stream_close(stream);
+}
+
 static void a_connection_is_used_again(void **state)
 {
     fixture *f = *state;
@@ -338,6 +389,7 @@ int main(void)
         SPEC(a_request_is_sent_as_it_was_given),
         SPEC(a_post_without_a_body_says_so),
         SPEC(a_large_body_is_sent_without_asking_first),
+        SPEC(a_socket_is_private_and_notices_a_dead_peer),
         SPEC(a_connection_is_used_again),
         SPEC(a_fresh_connection_is_a_new_one),
         SPEC(a_get_is_repeated_on_a_connection_that_died),
