@@ -5,6 +5,7 @@
 #ifndef KL_SPEC_SIM_CLIENT_H
 #define KL_SPEC_SIM_CLIENT_H
 
+#include "base/buf.h"
 #include "http/transport.h"
 #include "kubelua/object.h"
 #include "kubelua/sim.h"
