@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -76,6 +77,26 @@ void sim_expect(kl_sim *sim, const char *method, const char *target,
         fail_msg("%s %s: %d, not %d: %s", method, target, reply.status, status,
                  reply.raw.body);
     }
+    sim_reply_clear(&reply);
+}
+
+void sim_expect_refusal(kl_sim *sim, const char *request, const char *body,
+                        int status, const char *reason, const char *message)
+{
+    char method[16] = "";
+    const char *target = strchr(request, ' ') + 1;
+    sim_reply reply;
+
+    memcpy(method, request, (size_t)(target - request) - 1);
+    reply = sim_ask(sim, method, target, body);
+    if (reply.status != status ||
+        strcmp(sim_text(reply.doc, "message"), message) != 0) {
+        fail_msg("%s: %d %s", request, reply.status, reply.raw.body);
+    }
+    assert_string_equal(sim_text(reply.doc, "kind"), "Status");
+    assert_string_equal(sim_text(reply.doc, "status"), "Failure");
+    assert_string_equal(sim_text(reply.doc, "reason"), reason);
+    assert_int_equal(atoi(sim_text(reply.doc, "code")), status);
     sim_reply_clear(&reply);
 }
 

@@ -33,6 +33,10 @@ const char *sim_text(const kl_doc *doc, const char *path);
 void sim_expect(kl_sim *sim, const char *method, const char *target,
                 const char *body, int status);
 
+/* Sends a request ("GET /path"), which must be refused with a Status. */
+void sim_expect_refusal(kl_sim *sim, const char *request, const char *body,
+                        int status, const char *reason, const char *message);
+
 /* Creates a ConfigMap in the namespace default; and replaces its data. */
 void sim_add(kl_sim *sim, const char *name);
 void sim_touch(kl_sim *sim, const char *name, const char *value);
