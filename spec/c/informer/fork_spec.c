@@ -1,0 +1,93 @@
+/*
+ * fork_spec.c - in a child of fork(), where none of the threads exist, no call
+ * on a registration or queue waits for one.
+ */
+#include "gate.h"
+#include "kubelua/handler.h"
+#include "kubelua/memory.h"
+#include "pods.h"
+#include "processor_rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static gate entered;
+static gate leave;
+
+static void hold(void *context, kl_object *object, bool initial)
+{
+    (void)context;
+    (void)object;
+    (void)initial;
+    gate_pass(&entered);
+    gate_await(&leave, 1);
+}
+
+/* What a script's collector does in the child: it gives everything back. */
+static int give_back(processor_rig *rig, kl_registration *pulled,
+                     kl_registration *threaded, kl_event *event)
+{
+    kl_event other;
+    kl_error err = {0};
+
+    if (kl_registration_next(pulled, &other) ||
+        kl_event_queue_next(rig->queue) != NULL ||
+        kl_event_queue_wait(rig->queue, -1) != KL_EFORKED ||
+        kl_registration_backlog(pulled) != 0 ||
+        kl_event_queue_new(&err) != NULL || err.code != KL_EFORKED) {
+        return 1;
+    }
+    kl_registration_done(pulled, event);
+    kl_event_queue_again(rig->queue, pulled);
+    kl_registration_remove(pulled);
+    kl_registration_remove(threaded); /* its callback runs in the parent */
+    kl_event_queue_free(rig->queue);
+    return event->object == NULL ? 0 : 1;
+}
+
+static void a_child_of_fork_waits_for_no_thread(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_handler handler = {.add = hold, .context = &rig};
+    kl_registration *threaded, *pulled;
+    kl_event event;
+    int status = -1;
+    pid_t child;
+
+    (void)state;
+    gate_init(&entered);
+    gate_init(&leave);
+    threaded = rig_handle(&rig, &handler, NULL);
+    pulled = rig_subscribe(&rig, &rig, NULL);
+    rig_replace(&rig, pod_list(1, pod("a", "1", 1)), "5");
+    assert_true(gate_await(&entered, 1));
+    assert_true(kl_registration_next(pulled, &event));
+    child = fork();
+    if (child == 0) {
+        alarm(20); /* a call that waits for ever ends the child */
+        _exit(give_back(&rig, pulled, threaded, &event));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    gate_pass(&leave);
+    kl_registration_done(pulled, &event);
+    rig_end(&rig);
+    gate_deinit(&entered);
+    gate_deinit(&leave);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_child_of_fork_waits_for_no_thread),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
