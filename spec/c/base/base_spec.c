@@ -8,8 +8,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -72,6 +74,30 @@ static void a_map_finds_what_was_put_and_not_removed(void **state)
     }
     assert_int_equal(seen, map.count);
     kl__map_deinit(&map);
+}
+
+static void a_map_is_copied_with_room_to_grow(void **state)
+{
+    static char keys[100][8];
+    kl__map map = {0}, copy;
+    const kl__map_slot *slots;
+
+    (void)state;
+    assert_true(kl__map_put(&map, "a", "one", NULL));
+    assert_false(kl__map_has_room(&map, 100));
+    assert_true(kl__map_copy(&map, 100, &copy));
+    assert_true(kl__map_has_room(&copy, 100));
+    slots = copy.slots;
+    for (size_t i = 0; i < 100; i++) {
+        snprintf(keys[i], sizeof(keys[i]), "k%zu", i);
+        assert_true(kl__map_put(&copy, keys[i], keys[i], NULL));
+    }
+    assert_ptr_equal(copy.slots, slots);
+    assert_string_equal(kl__map_get(&copy, "a"), "one");
+    assert_null(kl__map_get(&map, "k0"));
+    assert_int_equal(map.count, 1);
+    kl__map_deinit(&map);
+    kl__map_deinit(&copy);
 }
 
 static void a_map_hands_back_the_value_it_replaces(void **state)
@@ -170,16 +196,72 @@ static void a_fake_clock_wakes_who_waits_for_it(void **state)
     assert_int_equal(kl_live_count(KL_LIVE_THREAD), 0);
 }
 
+/* A pair that a writer changes, and readers that meet inside. */
+typedef struct shared {
+    kl__rwlock lock;
+    atomic_int inside;
+    int pair[2];
+} shared;
+
+static void *read_pair(void *arg)
+{
+    shared *self = arg;
+    int64_t deadline = kl__clock_now(kl__clock_real()) + 10000;
+
+    kl__rwlock_read(&self->lock);
+    atomic_fetch_add(&self->inside, 1);
+    while (atomic_load(&self->inside) < 2 &&
+           kl__clock_now(kl__clock_real()) < deadline) {
+        sched_yield();
+    }
+    kl__rwlock_unlock(&self->lock);
+    for (int i = 0; i < 2000; i++) {
+        kl__rwlock_read(&self->lock);
+        assert_int_equal(self->pair[0], self->pair[1]);
+        kl__rwlock_unlock(&self->lock);
+    }
+    return NULL;
+}
+
+static void readers_share_a_lock_that_a_writer_has_alone(void **state)
+{
+    shared self = {.pair = {0, 0}};
+    kl__thread threads[2];
+
+    (void)state;
+    kl__rwlock_init(&self.lock, KL__RANK_INDEXER);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(
+            kl__thread_start(&threads[i], "reader", read_pair, &self, NULL),
+            KL_OK);
+    }
+    while (atomic_load(&self.inside) < 2) {
+        sched_yield(); /* a writer that waits would keep the second out */
+    }
+    for (int i = 0; i < 2000; i++) {
+        kl__rwlock_write(&self.lock);
+        self.pair[0]++;
+        self.pair[1]++;
+        kl__rwlock_unlock(&self.lock);
+    }
+    kl__thread_join(&threads[0]);
+    kl__thread_join(&threads[1]);
+    kl__rwlock_deinit(&self.lock);
+    assert_int_equal(kl_live_count(KL_LIVE_THREAD), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_buf_grows_and_gives_its_bytes_away),
         cmocka_unit_test(an_empty_buf_gives_an_empty_string),
         cmocka_unit_test(a_map_finds_what_was_put_and_not_removed),
+        cmocka_unit_test(a_map_is_copied_with_room_to_grow),
         cmocka_unit_test(a_map_hands_back_the_value_it_replaces),
         cmocka_unit_test(an_error_is_prefixed_and_cut_not_overrun),
         cmocka_unit_test(a_fired_token_wakes_its_hooks_and_refuses_new_ones),
         cmocka_unit_test(a_fake_clock_wakes_who_waits_for_it),
+        cmocka_unit_test(readers_share_a_lock_that_a_writer_has_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
