@@ -180,6 +180,7 @@ void kl__reflector_healthy(kl__reflector *self)
     }
     kl__backoff_reset(&self->backoff);
     self->doubts = 0;
+    self->relisted = false;
     self->refusals = 0;
     forget_error(self);
     if (self->told.code != KL_OK) {

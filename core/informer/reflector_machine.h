@@ -31,8 +31,9 @@ struct kl__reflector {
     bool fresh;     /* the next watch goes over a connection of its own */
     int unfinished; /* streaming lists in a row without an end bookmark */
     int64_t streams_from; /* paged lists until then, on the clock */
-    int doubts;   /* watches in a row that gave reason to doubt the version */
-    int refusals; /* watches in a row that were closed at once */
+    int doubts;    /* watches in a row that gave reason to doubt the version */
+    bool relisted; /* because of a 410, and nothing has proved well since */
+    int refusals;  /* watches in a row that were closed at once */
     kl__ahead ahead;
     kl__backoff backoff;
     kl_informer_state resume; /* after KL_STATE_BACKOFF */

@@ -195,10 +195,16 @@ static bool was_healthy(const kl__reflector *self, const attempt *now)
     return now->progress || kl__reflector_now(self) - now->began >= HEALTHY_MS;
 }
 
+/* Who says that a version is too old is there: the failures of an outage before
+ * that are over, and do not delay the list that ends it. Once in a row. */
 static kl_informer_state relist_because(kl__reflector *self,
                                         const kl_error *err, bool at_once)
 {
     self->doubts = 0;
+    if (at_once && !self->relisted) {
+        self->relisted = true;
+        kl__backoff_reset(&self->backoff);
+    }
     return kl__reflector_fail(
         self, &(kl__failure){.error = err,
                              .resume = kl__reflector_relist(self),

@@ -155,6 +155,22 @@ static void gone_lists_again_at_once_the_first_time(void **state)
     assert_in_range(reflector_world_delay(world, 5), 1600, 3199);
 }
 
+static void gone_after_an_outage_lists_again_at_once(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state,
+           LISTED "+b@11 !unavailable; !unavailable; !unavailable; ok !gone; "
+                  "a@1 =20; ok !gone; a@1 =30; ok",
+           ASKED "; watch rv=11; watch rv=11; watch rv=11; "
+                 "list rv=11 match=NotOlderThan; watch rv=20; "
+                 "list rv=20 match=NotOlderThan; watch rv=30",
+           "[a@1]=10 +b@11 !unavailable !gone [a@1]=20 [a@1]=30");
+    assert_in_range(reflector_world_delay(world, 5), 3200, 6399);
+    assert_in_range(reflector_world_delay(world, 6), 0, 199);
+    assert_in_range(reflector_world_delay(world, 8), 1600, 3199);
+}
+
 static void gone_as_a_status_is_the_same_as_in_the_stream(void **state)
 {
     expect(state, LISTED "!gone:410; a@1 =20",
@@ -355,6 +371,7 @@ int main(void)
         WORLD_TEST(a_refusal_is_no_reason_to_list),
         WORLD_TEST(too_many_requests_in_the_stream_are_waited_out),
         WORLD_TEST(gone_lists_again_at_once_the_first_time),
+        WORLD_TEST(gone_after_an_outage_lists_again_at_once),
         WORLD_TEST(gone_as_a_status_is_the_same_as_in_the_stream),
         WORLD_TEST(a_resource_that_is_gone_is_resolved_and_listed_again),
         WORLD_TEST(rubbish_is_watched_from_the_last_good_version),
