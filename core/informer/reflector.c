@@ -212,6 +212,8 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
                "told before: was the cluster restored from a backup?",
                self->options.name, version, self->version);
     }
+    /* Counted first: whoever has seen what is in it finds it counted. */
+    atomic_fetch_add_explicit(&self->lists, 1, memory_order_relaxed);
     kl__stage_take(stage, &list);
     kl_error_set(&err,
                  kl__delta_fifo_replace(self->options.fifo, &list, version, -1,
@@ -224,7 +226,6 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
     }
     strcpy(self->version, version);
     self->newest = false;
-    atomic_fetch_add_explicit(&self->lists, 1, memory_order_relaxed);
     forget_error(self);
     return KL_STATE_WATCHING;
 }
