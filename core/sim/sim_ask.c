@@ -293,6 +293,9 @@ const char *kl__sim_verb(const kl__sim_ask *ask)
             return is_collection ? verbs[i].collection : verbs[i].one;
         }
     }
+    if (strcmp(ask->method, "GET") != 0) {
+        return ask->method;
+    }
     if (route->watches ||
         (is_collection && kl__sim_parameter_is(ask, "watch"))) {
         return "watch";

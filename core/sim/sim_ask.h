@@ -77,8 +77,8 @@ const char *kl__sim_parameter_get(const kl__sim_ask *ask, const char *name);
 bool kl__sim_parameter_is(const kl__sim_ask *ask, const char *name);
 
 /* What the request does in Kubernetes' words: "get", "list", "watch", "create",
- * "update", "patch", "delete", "deletecollection", or the method in small
- * letters; static. */
+ * "update", "patch", "delete", "deletecollection", or else the method; borrowed
+ * from the ask. */
 const char *kl__sim_verb(const kl__sim_ask *ask);
 
 #endif

@@ -85,13 +85,12 @@ static const kl_value *broken_by(const meta_rule *rule, const kl_value *value)
     return NULL;
 }
 
-static bool check_metadata(kl__sim_answer *answer, const kl__sim_kind *kind,
-                           const kl_value *metadata, kl_code *code,
-                           kl_error *err)
+bool kl__sim_metadata_fits(const kl__sim_kind *kind, const kl_value *root,
+                           char *why, size_t size)
 {
+    const kl_value *metadata = kl_value_get(root, "metadata");
     const char *prefix =
         kl__sim_kind_is(kind, KL__SIM_CUSTOM) ? "" : "metadata.";
-    const char *version = answer->ask.route.version;
     const meta_rule whole = {"", KL_OBJECT, KL_NULL, "v1.ObjectMeta"};
 
     for (size_t i = 0; i <= sizeof(rules) / sizeof(rules[0]); i++) {
@@ -101,12 +100,11 @@ static bool check_metadata(kl__sim_answer *answer, const kl__sim_kind *kind,
         const kl_value *bad = broken_by(rule, value);
 
         if (bad != NULL) {
-            *code = kl__sim_refuse(
-                answer, 400, "BadRequest", err,
-                "%s in version \"%s\" cannot be handled as a %s: json: cannot "
-                "unmarshal %s into Go struct field ObjectMeta.%s%s of type %s",
-                kind->kind, version, kind->kind, go_type(bad), prefix,
-                rule->name, bad == value ? rule->go : "string");
+            snprintf(why, size,
+                     "json: cannot unmarshal %s into Go struct field "
+                     "ObjectMeta.%s%s of type %s",
+                     go_type(bad), prefix, rule->name,
+                     bad == value ? rule->go : "string");
             return false;
         }
     }
@@ -177,6 +175,7 @@ bool kl__sim_check_body(kl__sim_answer *answer, const kl__sim_kind *kind,
     const kl__sim_ask *ask = &answer->ask;
     const char *dry = kl__sim_parameter_get(ask, "dryRun");
     const kl_value *root;
+    char why[256];
 
     if (!check_media(answer, code, err)) {
         return false;
@@ -204,9 +203,17 @@ bool kl__sim_check_body(kl__sim_answer *answer, const kl__sim_kind *kind,
             ask->doc == NULL ? ask->parse.message : "it is no object");
         return false;
     }
-    return check_type(answer, kind, root, code, err) &&
-           check_metadata(answer, kind, kl_value_get(root, "metadata"), code,
-                          err);
+    if (!check_type(answer, kind, root, code, err)) {
+        return false;
+    }
+    if (!kl__sim_metadata_fits(kind, root, why, sizeof(why))) {
+        *code = kl__sim_refuse(answer, 400, "BadRequest", err,
+                               "%s in version \"%s\" cannot be handled as a "
+                               "%s: %s",
+                               kind->kind, ask->route.version, kind->kind, why);
+        return false;
+    }
+    return true;
 }
 
 /* --- Names. --------------------------------------------------------------- */

@@ -119,8 +119,7 @@ static int add_name(gnutls_x509_crt_t cert, const char *address)
                      (unsigned)strlen(address), GNUTLS_FSAN_APPEND);
 }
 
-static int make_server(signer *server, const signer *ca,
-                       const char *address)
+static int make_server(signer *server, const signer *ca, const char *address)
 {
     int status = begin(server, "kubelua-sim");
 
@@ -152,8 +151,7 @@ static char *take(gnutls_datum_t *pem)
     return text;
 }
 
-static int export_all(kl__sim_tls *tls, const signer *ca,
-                      const signer *server)
+static int export_all(kl__sim_tls *tls, const signer *ca, const signer *server)
 {
     gnutls_datum_t pem;
     int status = gnutls_x509_crt_export2(ca->cert, GNUTLS_X509_FMT_PEM, &pem);

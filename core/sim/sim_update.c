@@ -288,6 +288,30 @@ static kl_code complete(object_change *change, kl_error *err)
     return code;
 }
 
+/* Whether a patch left an object of the kind. */
+static bool check_patched(const object_change *change, kl_code *code,
+                          kl_error *err)
+{
+    const kl__sim_kind *kind = change->resource->kind;
+    const char *given = kl__sim_text(change->root, "kind");
+    kl__sim_status status = {0};
+    char why[256];
+
+    if (given == NULL || strcmp(given, kind->kind) != 0) {
+        snprintf(why, sizeof(why),
+                 "converting (%.60s) to (%.60s): unknown "
+                 "conversion",
+                 given != NULL ? given : "", kind->kind);
+    } else if (kl__sim_metadata_fits(kind, change->root, why, sizeof(why))) {
+        return true;
+    }
+    kl__sim_cause_add(&status, "FieldValueInvalid", "patch",
+                      "Invalid value: \"%.200s\": %s", change->answer->ask.body,
+                      why);
+    *code = kl__sim_refuse_invalid(change->answer, &status, "", err);
+    return false;
+}
+
 /* Finds the object and its tree, and applies `root` (or, where that is NULL,
  * the merge patch in the body). */
 static kl_code begin(object_change *change, bool patches, kl_error *err)
@@ -317,7 +341,11 @@ static kl_code begin(object_change *change, bool patches, kl_error *err)
         merged = kl__sim_merged(change->old_root, true, body, err);
         change->root = merged != NULL ? kl_doc_root(merged) : NULL;
     }
-    code = !patches || merged != NULL ? complete(change, err) : KL_ENOMEM;
+    if (patches && merged == NULL) {
+        code = KL_ENOMEM;
+    } else if (!patches || check_patched(change, &code, err)) {
+        code = complete(change, err);
+    }
     kl_doc_unref(merged);
     kl__sim_state_unref(change->old);
     kl_doc_unref(old_doc);

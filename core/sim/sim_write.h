@@ -27,6 +27,9 @@ kl_code kl__sim_delete_all(kl__sim_answer *answer, kl__sim_resource *resource,
  * metadata. False: the answer says why not, or there is no memory (*code). */
 bool kl__sim_check_body(kl__sim_answer *answer, const kl__sim_kind *kind,
                         kl_code *code, kl_error *err);
+/* Whether the members of metadata have their types; else why not. */
+bool kl__sim_metadata_fits(const kl__sim_kind *kind, const kl_value *root,
+                           char *why, size_t size);
 /* Whether a kind allows that name; the same. */
 bool kl__sim_check_name(kl__sim_answer *answer, const kl__sim_kind *kind,
                         const char *name, kl_code *code, kl_error *err);

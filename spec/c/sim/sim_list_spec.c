@@ -1,0 +1,424 @@
+/*
+ * sim_list_spec.c - LIST: selectors, pages of one version, versions, and what
+ * is refused in which words.
+ */
+#include "sim_client.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
+
+static int set_up(void **state)
+{
+    kl_error err = {0};
+    kl_sim *sim = kl_sim_new(NULL, &err);
+
+    *state = sim;
+    return sim != NULL ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    kl_sim_unref(*state);
+    sim_expect_nothing_lives();
+    return 0;
+}
+
+/* The names of a list's items, separated by blanks. */
+static const char *names(kl_sim *sim, const char *target)
+{
+    static char text[4096];
+    sim_reply reply = sim_ask(sim, "GET", target, NULL);
+    const kl_value *items;
+
+    if (reply.status != 200) {
+        fail_msg("%s: %s", target, reply.raw.body);
+    }
+    items = kl_value_get(kl_doc_root(reply.doc), "items");
+    assert_int_equal(kl_value_type(items), KL_ARRAY);
+    text[0] = '\0';
+    for (size_t i = 0; i < kl_value_size(items); i++) {
+        const kl_value *metadata =
+            kl_value_get(kl_value_at(items, i), "metadata");
+
+        strcat(text, i != 0 ? " " : "");
+        strcat(text, kl_value_string(kl_value_get(metadata, "name"), NULL));
+    }
+    sim_reply_clear(&reply);
+    return text;
+}
+
+/* The version of the cluster, as a list tells it. */
+static long version(kl_sim *sim)
+{
+    sim_reply reply = sim_ask(sim, "GET", CONFIGMAPS "?limit=1", NULL);
+    long number = atol(sim_text(reply.doc, "metadata.resourceVersion"));
+
+    sim_reply_clear(&reply);
+    return number;
+}
+
+/* Gets the first page of one item and copies its continue token. */
+static void first_page(kl_sim *sim, char *token)
+{
+    sim_reply reply = sim_ask(sim, "GET", CONFIGMAPS "?limit=1", NULL);
+
+    strcpy(token, sim_text(reply.doc, "metadata.continue"));
+    assert_string_not_equal(token, "");
+    sim_reply_clear(&reply);
+}
+
+static void pod(kl_sim *sim, const char *name, const char *node,
+                const char *labels)
+{
+    char body[512];
+
+    snprintf(body, sizeof(body),
+             "{\"metadata\":{\"name\":\"%s\",\"labels\":%s},\"spec\":{"
+             "\"nodeName\":\"%s\"}}",
+             name, labels, node);
+    sim_expect(sim, "POST", "/api/v1/namespaces/default/pods", body, 201);
+}
+
+static void
+a_list_of_a_builtin_kind_has_bare_items_after_its_metadata(void **state)
+{
+    static const char begins[] =
+        "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{"
+        "\"resourceVersion\":\"4\"},\"items\":[{\"metadata\":{\"name\":\"a\"";
+    sim_reply reply;
+
+    sim_add(*state, "a");
+    reply = sim_ask(*state, "GET", "/api/v1/configmaps", NULL);
+    assert_memory_equal(reply.raw.body, begins, sizeof(begins) - 1);
+    assert_string_equal(sim_text(reply.doc, "items[1].kind"), "");
+    sim_reply_clear(&reply);
+}
+
+static void an_empty_list_has_an_empty_array(void **state)
+{
+    sim_reply reply = sim_ask(*state, "GET", CONFIGMAPS, NULL);
+
+    assert_string_equal(reply.raw.body,
+                        "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\","
+                        "\"metadata\":{\"resourceVersion\":\"3\"},\"items\":["
+                        "]}\n");
+    sim_reply_clear(&reply);
+}
+
+static void items_come_in_the_order_of_namespace_and_name(void **state)
+{
+    sim_expect(*state, "POST", "/api/v1/namespaces",
+               "{\"metadata\":{\"name\":\"default-b\"}}", 201);
+    sim_expect(*state, "POST", "/api/v1/namespaces/default-b/configmaps",
+               "{\"metadata\":{\"name\":\"z\"}}", 201);
+    sim_add(*state, "c");
+    sim_add(*state, "a");
+    sim_add(*state, "b");
+    assert_string_equal(names(*state, "/api/v1/configmaps"), "z a b c");
+    assert_string_equal(names(*state, CONFIGMAPS), "a b c");
+    assert_string_equal(names(*state, "/api/v1/namespaces/none/configmaps"),
+                        "");
+}
+
+static void labels_and_fields_select(void **state)
+{
+    static const char pods[] = "/api/v1/pods?";
+    char target[256];
+
+    pod(*state, "p1", "n1", "{\"app\":\"shop\",\"tier\":\"web\"}");
+    pod(*state, "p2", "n1", "{\"app\":\"shop\"}");
+    pod(*state, "p3", "n2", "{}");
+    static const struct {
+        const char *query;
+        const char *names;
+    } cases[] = {
+        {"labelSelector=app%3Dshop,tier!%3Ddb", "p1 p2"},
+        {"labelSelector=app+in+(shop,x),!tier", "p2"},
+        {"labelSelector=!app", "p3"},
+        {"fieldSelector=spec.nodeName%3Dn1", "p1 p2"},
+        {"fieldSelector=spec.nodeName!%3Dn1", "p3"},
+        {"fieldSelector=metadata.name%3Dp2,metadata.namespace%3Ddefault", "p2"},
+        {"fieldSelector=spec.nodeName%3Dn1&labelSelector=tier", "p1"},
+        {"fieldSelector=status.phase%3DPending,spec.hostNetwork%3Dfalse",
+         "p1 p2 p3"},
+        {"fieldSelector=status.phase%3DRunning", ""},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        snprintf(target, sizeof(target), "%s%s", pods, cases[i].query);
+        assert_string_equal(names(*state, target), cases[i].names);
+    }
+}
+
+static void pages_are_of_one_version_whatever_happens_meanwhile(void **state)
+{
+    char token[512], target[1024];
+    sim_reply reply;
+
+    sim_add(*state, "a");
+    sim_add(*state, "b");
+    sim_add(*state, "c");
+    sim_add(*state, "d");
+    reply = sim_ask(*state, "GET", CONFIGMAPS "?limit=1", NULL);
+    assert_string_equal(sim_text(reply.doc, "metadata.remainingItemCount"),
+                        "3");
+    strcpy(token, sim_text(reply.doc, "metadata.continue"));
+    sim_reply_clear(&reply);
+    sim_expect(*state, "DELETE", CONFIGMAPS "/b", NULL, 200);
+    sim_touch(*state, "c", "new");
+    sim_touch(*state, "c", "newer");
+    sim_add(*state, "bb");
+    sim_expect(*state, "DELETE", CONFIGMAPS "/d", NULL, 200);
+    sim_add(*state, "d");
+    snprintf(target, sizeof(target), CONFIGMAPS "?limit=2&continue=%s", token);
+    reply = sim_ask(*state, "GET", target, NULL);
+    assert_string_equal(sim_text(reply.doc, "items[1].metadata.name"), "b");
+    assert_string_equal(sim_text(reply.doc, "items[2].metadata.name"), "c");
+    assert_string_equal(sim_text(reply.doc, "items[2].data"), "");
+    assert_string_equal(sim_text(reply.doc, "metadata.resourceVersion"), "7");
+    assert_string_equal(sim_text(reply.doc, "metadata.remainingItemCount"),
+                        "1");
+    snprintf(target, sizeof(target), CONFIGMAPS "?limit=2&continue=%s",
+             sim_text(reply.doc, "metadata.continue"));
+    sim_reply_clear(&reply);
+    reply = sim_ask(*state, "GET", target, NULL);
+    assert_string_equal(
+        sim_text(reply.doc, "items[1].metadata.resourceVersion"), "7");
+    assert_string_equal(sim_text(reply.doc, "items[2]"), "");
+    assert_string_equal(sim_text(reply.doc, "metadata.continue"), "");
+    sim_reply_clear(&reply);
+    assert_string_equal(names(*state, CONFIGMAPS), "a bb c d");
+}
+
+static void a_page_with_a_selector_does_not_know_what_remains(void **state)
+{
+    sim_reply reply;
+
+    pod(*state, "p1", "n1", "{\"app\":\"x\"}");
+    pod(*state, "p2", "n1", "{\"app\":\"x\"}");
+    reply =
+        sim_ask(*state, "GET", "/api/v1/pods?limit=1&labelSelector=app", NULL);
+    assert_string_not_equal(sim_text(reply.doc, "metadata.continue"), "");
+    assert_string_equal(sim_text(reply.doc, "metadata.remainingItemCount"), "");
+    sim_reply_clear(&reply);
+}
+
+static void a_token_expires_with_its_version_and_offers_another(void **state)
+{
+    char token[512], target[1024];
+    sim_reply reply;
+
+    sim_add(*state, "a");
+    sim_add(*state, "b");
+    first_page(*state, token);
+    sim_add(*state, "c");
+    kl_sim_compact(*state);
+    snprintf(target, sizeof(target), CONFIGMAPS "?continue=%s", token);
+    reply = sim_ask(*state, "GET", target, NULL);
+    assert_int_equal(reply.status, 410);
+    assert_string_equal(sim_text(reply.doc, "reason"), "Expired");
+    assert_non_null(strstr(sim_text(reply.doc, "message"),
+                           "The provided continue parameter is too old"));
+    snprintf(target, sizeof(target), CONFIGMAPS "?continue=%s",
+             sim_text(reply.doc, "metadata.continue"));
+    sim_reply_clear(&reply);
+    assert_string_equal(names(*state, target), "b c");
+}
+
+static void the_limit_does_not_count_at_version_0(void **state)
+{
+    sim_add(*state, "a");
+    sim_add(*state, "b");
+    assert_string_equal(names(*state, CONFIGMAPS "?limit=1&resourceVersion=0"),
+                        "a b");
+}
+
+static void an_exact_version_is_what_was_there_then(void **state)
+{
+    char target[256];
+    long then;
+
+    sim_add(*state, "a");
+    then = version(*state);
+    sim_expect(*state, "DELETE", CONFIGMAPS "/a", NULL, 200);
+    sim_add(*state, "b");
+    snprintf(target, sizeof(target),
+             CONFIGMAPS "?resourceVersionMatch=Exact&resourceVersion=%ld",
+             then);
+    assert_string_equal(names(*state, target), "a");
+    snprintf(target, sizeof(target), CONFIGMAPS "?limit=5&resourceVersion=%ld",
+             then);
+    assert_string_equal(names(*state, target), "a");
+    snprintf(target, sizeof(target), CONFIGMAPS "?resourceVersion=%ld", then);
+    assert_string_equal(names(*state, target), "b");
+    kl_sim_compact(*state);
+    snprintf(target, sizeof(target),
+             CONFIGMAPS "?resourceVersionMatch=Exact&resourceVersion=%ld",
+             then);
+    sim_expect(*state, "GET", target, NULL, 410);
+}
+
+static void a_version_that_is_not_there_yet_is_too_large(void **state)
+{
+    sim_reply reply =
+        sim_ask(*state, "GET", CONFIGMAPS "?resourceVersion=99999", NULL);
+
+    assert_int_equal(reply.status, 504);
+    assert_string_equal(sim_text(reply.doc, "reason"), "Timeout");
+    assert_string_equal(sim_text(reply.doc, "message"),
+                        "Timeout: Too large resource version: 99999, current: "
+                        "3");
+    assert_string_equal(sim_text(reply.doc, "details.causes[1].reason"),
+                        "ResourceVersionTooLarge");
+    assert_string_equal(sim_text(reply.doc, "details.retryAfterSeconds"), "1");
+    sim_reply_clear(&reply);
+}
+
+static void combinations_that_make_no_sense_are_refused(void **state)
+{
+    static const struct {
+        const char *query;
+        int status;
+        const char *message; /* NULL: not compared */
+    } cases[] = {
+        {"resourceVersionMatch=Exact", 422,
+         "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: "
+         "Forbidden: resourceVersionMatch is forbidden unless resourceVersion "
+         "is provided"},
+        {"resourceVersionMatch=Exact&resourceVersion=0", 422,
+         "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: "
+         "Forbidden: resourceVersionMatch \"exact\" is forbidden for "
+         "resourceVersion \"0\""},
+        {"resourceVersionMatch=Foo&resourceVersion=1", 422,
+         "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: "
+         "Unsupported value: \"Foo\": supported values: \"Exact\", "
+         "\"NotOlderThan\", \"\""},
+        {"sendInitialEvents=true", 422,
+         "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: "
+         "Forbidden: sendInitialEvents is forbidden for list"},
+        {"continue=abc&resourceVersionMatch=Exact", 422,
+         "ListOptions.meta.k8s.io \"\" is invalid: [resourceVersionMatch: "
+         "Forbidden: resourceVersionMatch is forbidden unless resourceVersion "
+         "is provided, resourceVersionMatch: Forbidden: resourceVersionMatch "
+         "is forbidden when continue is provided]"},
+        {"resourceVersion=x", 400,
+         "invalid resource version: resourceVersion: Invalid value: \"x\": "
+         "strconv.ParseUint: parsing \"x\": invalid syntax"},
+        {"resourceVersion=-5", 400, NULL},
+        {"resourceVersion=99999999999999999999", 400, NULL},
+        {"limit=x", 400, "strconv.ParseInt: parsing \"x\": invalid syntax"},
+        {"limit=99999999999999999999", 400,
+         "strconv.ParseInt: parsing \"99999999999999999999\": value out of "
+         "range"},
+        {"timeoutSeconds=x", 400, NULL},
+        {"labelSelector=a+in+(", 400, NULL},
+        {"fieldSelector=x", 400, "invalid selector: 'x'; can't understand 'x'"},
+        {"fieldSelector=spec.x%3D1", 400,
+         "\"spec.x\" is not a known field selector: only \"metadata.name\", "
+         "\"metadata.namespace\""},
+        {"continue=%21%21", 400,
+         "invalid continue token: continue key is not valid: illegal base64 "
+         "data at input byte 0"},
+        {"continue=e30", 400,
+         "invalid continue token: continue key is not valid: server does not "
+         "recognize this encoded version "},
+        {"continue=abc", 400, NULL},
+    };
+    char target[512];
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        sim_reply reply;
+
+        snprintf(target, sizeof(target), CONFIGMAPS "?%s", cases[i].query);
+        reply = sim_ask(*state, "GET", target, NULL);
+        if (reply.status != cases[i].status ||
+            (cases[i].message != NULL &&
+             strcmp(sim_text(reply.doc, "message"), cases[i].message) != 0)) {
+            fail_msg("%s: %s", cases[i].query, reply.raw.body);
+        }
+        if (reply.status == 422) {
+            assert_string_equal(sim_text(reply.doc, "details.kind"),
+                                "ListOptions");
+            assert_string_equal(sim_text(reply.doc, "details.group"),
+                                "meta.k8s.io");
+        }
+        sim_reply_clear(&reply);
+    }
+}
+
+static void a_token_goes_with_no_other_version(void **state)
+{
+    char token[512], target[1024];
+
+    sim_add(*state, "a");
+    sim_add(*state, "b");
+    first_page(*state, token);
+    snprintf(target, sizeof(target),
+             CONFIGMAPS "?continue=%s&resourceVersion=5", token);
+    sim_expect(*state, "GET", target, NULL, 400);
+    snprintf(target, sizeof(target),
+             CONFIGMAPS "?continue=%s&resourceVersion=0", token);
+    assert_string_equal(names(*state, target), "b");
+}
+
+static void a_client_that_takes_no_json_is_not_answered(void **state)
+{
+    kl_call call = {
+        .method = "GET", .target = CONFIGMAPS, .accept = "text/plain"};
+    kl_reply reply;
+
+    assert_int_equal(kl_sim_call(*state, &call, &reply, NULL), KL_OK);
+    assert_int_equal(reply.status, 406);
+    kl_reply_clear(&reply);
+    call.accept = "application/json;as=Table;v=v1;g=meta.k8s.io,*/*;q=0.1";
+    assert_int_equal(kl_sim_call(*state, &call, &reply, NULL), KL_OK);
+    assert_int_equal(reply.status, 200);
+    kl_reply_clear(&reply);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            a_list_of_a_builtin_kind_has_bare_items_after_its_metadata, set_up,
+            tear_down),
+        cmocka_unit_test_setup_teardown(an_empty_list_has_an_empty_array,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            items_come_in_the_order_of_namespace_and_name, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(labels_and_fields_select, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            pages_are_of_one_version_whatever_happens_meanwhile, set_up,
+            tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_page_with_a_selector_does_not_know_what_remains, set_up,
+            tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_token_expires_with_its_version_and_offers_another, set_up,
+            tear_down),
+        cmocka_unit_test_setup_teardown(the_limit_does_not_count_at_version_0,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_exact_version_is_what_was_there_then,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_version_that_is_not_there_yet_is_too_large, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            combinations_that_make_no_sense_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_token_goes_with_no_other_version,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_client_that_takes_no_json_is_not_answered, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
