@@ -5,7 +5,6 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "kubelua/memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "http/transport.h"
 #include "kubelua/object.h"
+#include "kubelua/memory.h"
 #include "kubelua/sim.h"
 
 enum { SIM_CLIENT_PATIENCE_MS = 10000 };

@@ -1,0 +1,351 @@
+/*
+ * sim_discovery_spec.c - what is served and how it is told; definitions of
+ * custom resources, served at once and gone with their objects.
+ */
+#include "sim_client.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
+
+static int set_up(void **state)
+{
+    kl_error err = {0};
+    kl_sim *sim = kl_sim_new(NULL, &err);
+
+    *state = sim;
+    return sim != NULL ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    kl_sim_unref(*state);
+    sim_expect_nothing_lives();
+    return 0;
+}
+
+#define DEFINITIONS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+static const char definition[] =
+    "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":"
+    "\"CustomResourceDefinition\",\"metadata\":{\"name\":\"foos.example.com\"},"
+    "\"spec\":{\"group\":\"example.com\",\"names\":{\"plural\":\"foos\","
+    "\"kind\":\"Foo\",\"shortNames\":[\"fo\"],\"categories\":[\"all\"]},"
+    "\"scope\":\"Namespaced\",\"versions\":["
+    "{\"name\":\"v1beta1\",\"served\":true,\"storage\":false},"
+    "{\"name\":\"v1\",\"served\":true,\"storage\":true,\"subresources\":{"
+    "\"status\":{}},\"selectableFields\":[{\"jsonPath\":\".spec.color\"}]},"
+    "{\"name\":\"v0\",\"served\":false,\"storage\":false}]}}";
+
+static const char foos[] = "/apis/example.com/v1/namespaces/default/foos";
+
+static void define(kl_sim *sim)
+{
+    sim_expect(sim, "POST", DEFINITIONS, definition, 201);
+}
+
+static void add_foo(kl_sim *sim, const char *name, const char *spec)
+{
+    char body[512];
+
+    snprintf(body, sizeof(body),
+             "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\",\"metadata\":"
+             "{\"name\":\"%s\"},\"spec\":%s}",
+             name, spec);
+    sim_expect(sim, "POST", foos, body, 201);
+}
+
+/* The element of a document's array that has this member, as JSON. */
+static const kl_value *with(const kl_value *array, const char *member,
+                            const char *text)
+{
+    for (size_t i = 0; i < kl_value_size(array); i++) {
+        const kl_value *element = kl_value_at(array, i);
+        const char *found =
+            kl_value_string(kl_value_get(element, member), NULL);
+
+        if (found != NULL && strcmp(found, text) == 0) {
+            return element;
+        }
+    }
+    fail_msg("nothing with %s %s", member, text);
+    return NULL;
+}
+
+static void the_roots_name_versions_and_groups(void **state)
+{
+    sim_reply reply = sim_ask(*state, "GET", "/api", NULL);
+    const kl_value *group;
+
+    assert_string_equal(sim_text(reply.doc, "kind"), "APIVersions");
+    assert_string_equal(sim_text(reply.doc, "versions"), "[\"v1\"]");
+    sim_reply_clear(&reply);
+    reply = sim_ask(*state, "GET", "/apis", NULL);
+    assert_string_equal(sim_text(reply.doc, "kind"), "APIGroupList");
+    group = with(kl_value_get(kl_doc_root(reply.doc), "groups"), "name",
+                 "autoscaling");
+    assert_string_equal(
+        kl_value_string(kl_value_get(kl_value_get(group, "preferredVersion"),
+                                     "groupVersion"),
+                        NULL),
+        "autoscaling/v2");
+    sim_reply_clear(&reply);
+    sim_expect(*state, "GET", "/apis/apps", NULL, 200);
+    sim_expect(*state, "GET", "/apis/none", NULL, 404);
+    sim_expect(*state, "GET", "/apis/apps/v7", NULL, 404);
+    sim_expect(*state, "POST", "/apis/apps/v1", "{}", 405);
+}
+
+static void a_version_lists_its_resources(void **state)
+{
+    sim_reply reply = sim_ask(*state, "GET", "/apis/apps/v1", NULL);
+    const kl_value *resources =
+        kl_value_get(kl_doc_root(reply.doc), "resources");
+    const kl_value *deployments = with(resources, "name", "deployments");
+    char *json = kl_value_json(deployments, NULL, NULL);
+
+    assert_string_equal(
+        json, "{\"name\":\"deployments\",\"singularName\":\"deployment\","
+              "\"namespaced\":true,\"kind\":\"Deployment\",\"verbs\":["
+              "\"create\",\"delete\",\"deletecollection\",\"get\",\"list\","
+              "\"patch\",\"update\",\"watch\"],\"shortNames\":[\"deploy\"],"
+              "\"categories\":[\"all\"]}");
+    kl_free(json);
+    with(resources, "name", "deployments/status");
+    sim_reply_clear(&reply);
+}
+
+static void aggregated_discovery_tells_the_same(void **state)
+{
+    const kl_call call = {.method = "GET",
+                          .target = "/apis",
+                          .accept =
+                              "application/json;g=apidiscovery.k8s.io;v=v2;as="
+                              "APIGroupDiscoveryList,application/json"};
+    kl_reply raw;
+    kl_doc *doc;
+    const kl_value *group, *version, *resource;
+
+    assert_int_equal(kl_sim_call(*state, &call, &raw, NULL), KL_OK);
+    assert_string_equal(raw.content_type,
+                        "application/json;g=apidiscovery.k8s.io;v=v2;as="
+                        "APIGroupDiscoveryList");
+    doc = kl_doc_parse(raw.body, raw.body_length, NULL);
+    assert_string_equal(sim_text(doc, "kind"), "APIGroupDiscoveryList");
+    assert_string_equal(sim_text(doc, "apiVersion"), "apidiscovery.k8s.io/v2");
+    group = kl_value_at(kl_value_get(kl_doc_root(doc), "items"), 1);
+    version = with(kl_value_get(group, "versions"), "version", "v1");
+    resource =
+        with(kl_value_get(version, "resources"), "resource", "deployments");
+    assert_string_equal(kl_value_string(kl_value_get(resource, "scope"), NULL),
+                        "Namespaced");
+    assert_string_equal(
+        kl_value_string(kl_value_get(resource, "singularResource"), NULL),
+        "deployment");
+    assert_int_equal(kl_value_size(kl_value_get(resource, "subresources")), 1);
+    kl_doc_unref(doc);
+    kl_reply_clear(&raw);
+}
+
+static void health_and_version_are_told(void **state)
+{
+    sim_reply reply = sim_ask(*state, "GET", "/version", NULL);
+
+    assert_string_equal(sim_text(reply.doc, "minor"), "36");
+    sim_reply_clear(&reply);
+    sim_expect(*state, "GET", "/healthz", NULL, 200);
+    sim_expect(*state, "GET", "/livez", NULL, 200);
+    reply = sim_ask(*state, "GET", "/readyz", NULL);
+    assert_string_equal(reply.raw.body, "ok");
+    sim_reply_clear(&reply);
+    reply = sim_ask(*state, "GET", "/nothing", NULL);
+    assert_int_equal(reply.status, 404);
+    assert_string_equal(reply.raw.content_type, "text/plain; charset=utf-8");
+    sim_reply_clear(&reply);
+}
+
+static void a_definition_is_completed_and_served_at_once(void **state)
+{
+    sim_reply reply = sim_ask(*state, "POST", DEFINITIONS, definition);
+
+    assert_int_equal(reply.status, 201);
+    assert_string_equal(sim_text(reply.doc, "spec.names.listKind"), "FooList");
+    assert_string_equal(sim_text(reply.doc, "spec.names.singular"), "foo");
+    assert_string_equal(sim_text(reply.doc, "status.storedVersions"),
+                        "[\"v1\"]");
+    assert_string_equal(sim_text(reply.doc, "status.conditions[2].type"),
+                        "Established");
+    sim_reply_clear(&reply);
+    reply = sim_ask(*state, "GET", "/apis/example.com", NULL);
+    assert_string_equal(sim_text(reply.doc, "versions[*].version"), "v1");
+    assert_string_equal(sim_text(reply.doc, "versions[2].version"), "v1beta1");
+    assert_string_equal(sim_text(reply.doc, "versions[3]"), "");
+    sim_reply_clear(&reply);
+    sim_expect(*state, "GET", "/apis/example.com/v0/foos", NULL, 404);
+    sim_expect(*state, "GET", foos, NULL, 200);
+}
+
+static void custom_objects_have_sorted_members_and_types_in_lists(void **state)
+{
+    static const char begins[] =
+        "{\"apiVersion\":\"example.com/v1\",\"items\":[{\"apiVersion\":"
+        "\"example.com/v1\",\"kind\":\"Foo\",\"metadata\":{"
+        "\"creationTimestamp\":";
+    sim_reply reply;
+
+    define(*state);
+    add_foo(*state, "a", "{\"z\":1,\"b\":{\"y\":2,\"c\":3}}");
+    reply = sim_ask(*state, "GET", foos, NULL);
+    assert_memory_equal(reply.raw.body, begins, sizeof(begins) - 1);
+    assert_non_null(strstr(reply.raw.body,
+                           "\"spec\":{\"b\":{\"c\":3,\"y\":2},\"z\":1}}],"
+                           "\"kind\":\"FooList\",\"metadata\":{\"continue\":"
+                           "\"\",\"resourceVersion\":\"5\"}}"));
+    sim_reply_clear(&reply);
+}
+
+static void custom_objects_are_shown_in_every_served_version(void **state)
+{
+    sim_reply reply;
+
+    define(*state);
+    add_foo(*state, "a", "{}");
+    reply =
+        sim_ask(*state, "GET",
+                "/apis/example.com/v1beta1/namespaces/default/foos/a", NULL);
+    assert_string_equal(sim_text(reply.doc, "apiVersion"),
+                        "example.com/v1beta1");
+    sim_reply_clear(&reply);
+}
+
+static void custom_objects_follow_their_own_rules(void **state)
+{
+    sim_reply reply;
+
+    define(*state);
+    add_foo(*state, "a", "{\"color\":\"red\"}");
+    add_foo(*state, "b", "{}");
+    sim_expect_refusal(
+        *state, "PUT /apis/example.com/v1/namespaces/default/foos/a",
+        "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\",\"metadata\":{"
+        "\"name\":\"a\"}}",
+        422, "Invalid",
+        "foos.example.com \"a\" is invalid: metadata.resourceVersion: Invalid "
+        "value: 0: must be specified for an update");
+    sim_expect_refusal(
+        *state, "GET /apis/example.com/v1/namespaces/default/foos/none", NULL,
+        404, "NotFound", "foos.example.com \"none\" not found");
+    sim_expect(*state, "POST", foos, "{\"metadata\":{\"name\":\"z\"}}", 400);
+    sim_expect(*state, "POST", foos,
+               "{\"apiVersion\":\"example.com/v1beta1\",\"kind\":\"Foo\","
+               "\"metadata\":{\"name\":\"z\"}}",
+               400);
+    reply = sim_ask(*state, "GET",
+                    "/apis/example.com/v1/foos?fieldSelector=spec.color%3Dred",
+                    NULL);
+    assert_string_equal(sim_text(reply.doc, "items[*].metadata.name"), "a");
+    assert_string_equal(sim_text(reply.doc, "items[2]"), "");
+    sim_reply_clear(&reply);
+    reply = sim_ask(*state, "PATCH",
+                    "/apis/example.com/v1/namespaces/default/foos/a/status",
+                    "{\"metadata\":{\"labels\":{\"x\":\"y\"}},\"spec\":null,"
+                    "\"status\":{\"s\":1}}");
+    assert_string_equal(sim_text(reply.doc, "status.s"), "1");
+    assert_string_equal(sim_text(reply.doc, "spec.color"), "red");
+    assert_string_equal(sim_text(reply.doc, "metadata.labels"), "");
+    assert_string_equal(sim_text(reply.doc, "metadata.generation"), "1");
+    sim_reply_clear(&reply);
+}
+
+static void a_definition_goes_with_its_objects(void **state)
+{
+    kl_transport *transport = kl_sim_transport(*state, NULL);
+    sim_watch stream;
+
+    define(*state);
+    add_foo(*state, "a", "{}");
+    sim_watch_open(&stream, transport, "",
+                   "/apis/example.com/v1/foos?watch=true");
+    sim_watch_expect(&stream, "ADDED", "a");
+    sim_expect(*state, "DELETE", DEFINITIONS "/foos.example.com", NULL, 200);
+    sim_watch_expect(&stream, "DELETED", "a");
+    assert_string_equal(sim_watch_next(&stream), "");
+    sim_watch_close(&stream);
+    kl_transport_unref(transport);
+    sim_expect(*state, "GET", foos, NULL, 404);
+    sim_expect(*state, "GET", "/apis/example.com", NULL, 404);
+    define(*state);
+    sim_expect(*state, "GET", "/apis/example.com/v1/namespaces/default/foos/a",
+               NULL, 404);
+}
+
+static void a_changed_definition_is_served_as_it_is_now(void **state)
+{
+    define(*state);
+    add_foo(*state, "a", "{}");
+    sim_expect(*state, "PATCH", DEFINITIONS "/foos.example.com",
+               "{\"spec\":{\"versions\":[{\"name\":\"v1\",\"served\":true,"
+               "\"storage\":true},{\"name\":\"v2\",\"served\":true,\"storage\":"
+               "false}]}}",
+               200);
+    sim_expect(*state, "GET", "/apis/example.com/v2/foos", NULL, 200);
+    sim_expect(*state, "GET", "/apis/example.com/v1beta1/foos", NULL, 404);
+    sim_expect(*state, "GET", "/apis/example.com/v1/namespaces/default/foos/a",
+               NULL, 200);
+}
+
+static void a_definition_that_cannot_be_served_is_invalid(void **state)
+{
+    sim_expect(*state, "POST", DEFINITIONS,
+               "{\"metadata\":{\"name\":\"bad\"},\"spec\":{}}", 422);
+    sim_expect(*state, "POST", DEFINITIONS,
+               "{\"metadata\":{\"name\":\"bad\"},\"spec\":[],\"status\":7}",
+               422);
+    sim_expect(*state, "POST", DEFINITIONS,
+               "{\"metadata\":{\"name\":\"x.y.z\"},\"spec\":{\"group\":\"y.z\","
+               "\"scope\":\"Cluster\",\"names\":{\"plural\":\"x\",\"kind\":"
+               "\"X\"},\"versions\":[{\"name\":\"v1\",\"served\":true,"
+               "\"storage\":true,\"selectableFields\":[{\"jsonPath\":\".[\"}]}]"
+               "}}",
+               422);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_roots_name_versions_and_groups,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_version_lists_its_resources, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(aggregated_discovery_tells_the_same,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(health_and_version_are_told, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_definition_is_completed_and_served_at_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            custom_objects_have_sorted_members_and_types_in_lists, set_up,
+            tear_down),
+        cmocka_unit_test_setup_teardown(
+            custom_objects_are_shown_in_every_served_version, set_up,
+            tear_down),
+        cmocka_unit_test_setup_teardown(custom_objects_follow_their_own_rules,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_definition_goes_with_its_objects,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_changed_definition_is_served_as_it_is_now, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_definition_that_cannot_be_served_is_invalid, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,489 @@
+/*
+ * sim_watch_spec.c - WATCH through the in-process transport: where it begins,
+ * what it says of each change, bookmarks, and how it ends.
+ */
+#include "sim_client.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
+
+#define STREAMING "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+
+typedef struct fixture {
+    kl_sim *sim;
+    kl_transport *transport;
+} fixture;
+
+static int set_up_with(void **state, const kl_sim_options *options)
+{
+    fixture *f = calloc(1, sizeof(*f));
+    kl_error err = {0};
+
+    f->sim = kl_sim_new(options, &err);
+    f->transport = f->sim != NULL ? kl_sim_transport(f->sim, &err) : NULL;
+    *state = f;
+    return f->transport != NULL ? 0 : -1;
+}
+
+static int set_up(void **state)
+{
+    return set_up_with(state, NULL);
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+
+    kl_transport_unref(f->transport);
+    kl_sim_unref(f->sim);
+    free(f);
+    sim_expect_nothing_lives();
+    return 0;
+}
+
+/* Replaces the fixture's simulator by one with options. */
+static void restart(fixture *f, const kl_sim_options *options)
+{
+    kl_transport_unref(f->transport);
+    kl_sim_unref(f->sim);
+    f->sim = kl_sim_new(options, NULL);
+    assert_non_null(f->sim);
+    f->transport = kl_sim_transport(f->sim, NULL);
+    assert_non_null(f->transport);
+}
+
+static void watch(fixture *f, sim_watch *stream, const char *query)
+{
+    char target[1024];
+
+    snprintf(target, sizeof(target), CONFIGMAPS "?watch=true&%s", query);
+    sim_watch_open(stream, f->transport, "", target);
+}
+
+static void labels(fixture *f, const char *name, const char *value)
+{
+    char target[256], body[256];
+
+    snprintf(target, sizeof(target), CONFIGMAPS "/%s", name);
+    snprintf(body, sizeof(body), "{\"metadata\":{\"labels\":{\"x\":%s}}}",
+             value);
+    sim_expect(f->sim, "PATCH", target, body, 200);
+}
+
+static void a_watch_from_a_version_shows_what_happened_since(void **state)
+{
+    fixture *f = *state;
+    sim_watch stream;
+
+    sim_add(f->sim, "a"); /* 4 */
+    sim_add(f->sim, "b"); /* 5 */
+    watch(f, &stream, "resourceVersion=4");
+    sim_touch(f->sim, "a", "1");
+    sim_expect(f->sim, "DELETE", CONFIGMAPS "/b", NULL, 200);
+    sim_watch_expect(&stream, "ADDED", "b");
+    sim_watch_expect(&stream, "MODIFIED", "a");
+    sim_watch_expect(&stream, "DELETED", "b");
+    assert_string_equal(
+        sim_text(stream.event, "object.metadata.resourceVersion"), "7");
+    assert_string_equal(sim_text(stream.event, "object.kind"), "ConfigMap");
+    sim_watch_expect_silence(&stream);
+    sim_watch_close(&stream);
+}
+
+static void a_watch_from_nowhere_begins_with_the_state(void **state)
+{
+    fixture *f = *state;
+    static const char *const queries[] = {"", "resourceVersion=0",
+                                          "resourceVersion="};
+
+    sim_add(f->sim, "b");
+    sim_add(f->sim, "a");
+    for (size_t i = 0; i < 3; i++) {
+        sim_watch stream;
+
+        watch(f, &stream, queries[i]);
+        sim_watch_expect(&stream, "ADDED", "a");
+        sim_watch_expect(&stream, "ADDED", "b");
+        sim_watch_expect_silence(&stream);
+        sim_watch_close(&stream);
+    }
+}
+
+static void a_streaming_list_marks_its_end(void **state)
+{
+    fixture *f = *state;
+    sim_watch stream;
+
+    sim_add(f->sim, "a");
+    watch(f, &stream, "allowWatchBookmarks=true" STREAMING);
+    sim_watch_expect(&stream, "ADDED", "a");
+    assert_string_equal(sim_watch_next(&stream), "BOOKMARK");
+    assert_string_equal(
+        sim_text(stream.event,
+                 "object.metadata.annotations[\"k8s.io/initial-events-end\"]"),
+        "true");
+    assert_string_equal(
+        sim_text(stream.event, "object.metadata.resourceVersion"), "4");
+    assert_string_equal(sim_text(stream.event, "object.kind"), "ConfigMap");
+    sim_touch(f->sim, "a", "1");
+    sim_watch_expect(&stream, "MODIFIED", "a");
+    sim_watch_close(&stream);
+}
+
+static void a_streaming_list_without_bookmarks_has_no_mark(void **state)
+{
+    fixture *f = *state;
+    sim_watch stream;
+
+    watch(f, &stream, "x" STREAMING);
+    sim_add(f->sim, "a");
+    sim_watch_expect(&stream, "ADDED", "a");
+    sim_watch_close(&stream);
+    watch(f, &stream,
+          "sendInitialEvents=false&resourceVersionMatch=NotOlderThan");
+    sim_add(f->sim, "b");
+    sim_watch_expect(&stream, "ADDED", "b");
+    sim_watch_close(&stream);
+}
+
+static void a_selector_turns_changes_into_comings_and_goings(void **state)
+{
+    fixture *f = *state;
+    sim_watch stream;
+
+    sim_add(f->sim, "a");
+    watch(f, &stream, "resourceVersion=4&labelSelector=x%3Dy");
+    labels(f, "a", "\"z\"");
+    labels(f, "a", "\"y\"");
+    sim_touch(f->sim, "a", "1");
+    labels(f, "a", "null");
+    sim_touch(f->sim, "a", "2");
+    labels(f, "a", "\"y\"");
+    sim_expect(f->sim, "DELETE", CONFIGMAPS "/a", NULL, 200);
+    sim_watch_expect(&stream, "ADDED", "a");
+    sim_watch_expect(&stream, "MODIFIED", "a");
+    sim_watch_expect(&stream, "DELETED", "a");
+    /* What it was when it was last selected, at the version of its leaving. */
+    assert_string_equal(sim_text(stream.event, "object.metadata.labels.x"),
+                        "y");
+    assert_string_equal(
+        sim_text(stream.event, "object.metadata.resourceVersion"), "8");
+    sim_watch_expect(&stream, "ADDED", "a");
+    sim_watch_expect(&stream, "DELETED", "a");
+    sim_watch_expect_silence(&stream);
+    sim_watch_close(&stream);
+}
+
+static void a_watch_sees_its_namespace_and_name_only(void **state)
+{
+    fixture *f = *state;
+    sim_watch stream;
+
+    sim_expect(f->sim, "POST", "/api/v1/namespaces/kube-system/configmaps",
+               "{\"metadata\":{\"name\":\"a\"}}", 201);
+    sim_add(f->sim, "b");
+    sim_add(f->sim, "c");
+    watch(f, &stream, "resourceVersion=3&fieldSelector=metadata.name%3Dc");
+    sim_watch_expect(&stream, "ADDED", "c");
+    sim_watch_expect_silence(&stream);
+    sim_watch_close(&stream);
+    watch(f, &stream, "resourceVersion=3");
+    sim_watch_expect(&stream, "ADDED", "b");
+    sim_watch_close(&stream);
+}
+
+static void a_forgotten_version_is_an_error_event(void **state)
+{
+    fixture *f = *state;
+    sim_watch stream;
+
+    sim_add(f->sim, "a");
+    sim_touch(f->sim, "a", "1");
+    kl_sim_compact(f->sim);
+    watch(f, &stream, "resourceVersion=4");
+    assert_int_equal(stream.status, 200);
+    assert_string_equal(sim_watch_next(&stream), "ERROR");
+    assert_string_equal(sim_text(stream.event, "object.message"),
+                        "too old resource version: 4 (5)");
+    assert_string_equal(sim_text(stream.event, "object.reason"), "Expired");
+    assert_string_equal(sim_text(stream.event, "object.code"), "410");
+    assert_string_equal(sim_watch_next(&stream), "");
+    sim_watch_close(&stream);
+    watch(f, &stream, "resourceVersion=5");
+    sim_watch_expect_silence(&stream);
+    sim_watch_close(&stream);
+}
+
+static void history_is_bounded(void **state)
+{
+    const kl_sim_options options = {.history = 4};
+    fixture *f = *state;
+    sim_watch stream;
+    char value[16];
+
+    restart(f, &options);
+    sim_add(f->sim, "a"); /* 4 */
+    for (int i = 0; i < 4; i++) {
+        snprintf(value, sizeof(value), "%d", i);
+        sim_touch(f->sim, "a", value);
+    }
+    watch(f, &stream, "resourceVersion=4");
+    sim_watch_expect(&stream, "MODIFIED", "a");
+    sim_watch_close(&stream);
+    watch(f, &stream, "resourceVersion=3");
+    assert_string_equal(sim_watch_next(&stream), "ERROR");
+    sim_watch_close(&stream);
+}
+
+static void a_watcher_that_falls_behind_is_ended(void **state)
+{
+    const kl_sim_options options = {.history = 4};
+    fixture *f = *state;
+    sim_watch stream;
+    char value[16];
+
+    restart(f, &options);
+    sim_add(f->sim, "a");
+    watch(f, &stream, "resourceVersion=4");
+    for (int i = 0; i < 5; i++) {
+        snprintf(value, sizeof(value), "%d", i);
+        sim_touch(f->sim, "a", value);
+    }
+    assert_string_equal(sim_watch_next(&stream), "");
+    sim_watch_close(&stream);
+}
+
+static void compaction_does_not_break_an_open_watch(void **state)
+{
+    fixture *f = *state;
+    sim_watch stream;
+
+    sim_add(f->sim, "a");
+    watch(f, &stream, "resourceVersion=4");
+    sim_touch(f->sim, "a", "1");
+    kl_sim_compact(f->sim);
+    sim_watch_expect(&stream, "MODIFIED", "a");
+    sim_watch_close(&stream);
+}
+
+static void a_watch_from_the_future_waits(void **state)
+{
+    fixture *f = *state;
+    sim_watch stream;
+
+    watch(f, &stream, "resourceVersion=4");
+    sim_add(f->sim, "a"); /* 4 */
+    sim_watch_expect_silence(&stream);
+    sim_add(f->sim, "b");
+    sim_watch_expect(&stream, "ADDED", "b");
+    sim_watch_close(&stream);
+}
+
+static void a_streaming_list_of_the_future_is_too_large(void **state)
+{
+    fixture *f = *state;
+    sim_watch stream;
+
+    watch(f, &stream, "resourceVersion=99999" STREAMING);
+    assert_int_equal(stream.status, 200);
+    assert_string_equal(sim_watch_next(&stream), "ERROR");
+    assert_string_equal(sim_text(stream.event, "object.code"), "504");
+    assert_string_equal(sim_text(stream.event, "object.message"),
+                        "Timeout: Too large resource version: 99999, current: "
+                        "3");
+    assert_string_equal(sim_watch_next(&stream), "");
+    sim_watch_close(&stream);
+}
+
+static void a_streaming_list_waits_for_its_version(void **state)
+{
+    fixture *f = *state;
+    sim_watch stream;
+
+    watch(f, &stream, "resourceVersion=4" STREAMING);
+    sim_watch_expect_silence(&stream);
+    sim_add(f->sim, "a");
+    sim_watch_expect(&stream, "ADDED", "a");
+    sim_watch_close(&stream);
+}
+
+static void bookmarks_come_at_their_interval(void **state)
+{
+    const kl_sim_options options = {.bookmark_ms = 20};
+    fixture *f = *state;
+    sim_watch stream;
+
+    restart(f, &options);
+    watch(f, &stream, "resourceVersion=3&allowWatchBookmarks=true");
+    assert_string_equal(sim_watch_next(&stream), "BOOKMARK");
+    assert_string_equal(
+        sim_text(stream.event, "object.metadata.resourceVersion"), "3");
+    assert_string_equal(sim_text(stream.event, "object.metadata.annotations"),
+                        "");
+    /* Changes of others move it on. */
+    sim_expect(f->sim, "POST", "/api/v1/namespaces",
+               "{\"metadata\":{\"name\":\"n\"}}", 201);
+    do {
+        assert_string_equal(sim_watch_next(&stream), "BOOKMARK");
+    } while (strcmp(sim_text(stream.event, "object.metadata.resourceVersion"),
+                    "3") == 0);
+    assert_string_equal(
+        sim_text(stream.event, "object.metadata.resourceVersion"), "4");
+    sim_watch_close(&stream);
+}
+
+static void a_watch_ends_in_order_after_its_time(void **state)
+{
+    fixture *f = *state;
+    sim_watch stream;
+
+    watch(f, &stream, "resourceVersion=3&timeoutSeconds=1");
+    assert_string_equal(sim_watch_next(&stream), "");
+    sim_watch_close(&stream);
+    watch(f, &stream, "resourceVersion=3&timeoutSeconds=-1");
+    assert_string_equal(sim_watch_next(&stream), "");
+    sim_watch_close(&stream);
+}
+
+static void combinations_that_make_no_sense_are_refused(void **state)
+{
+    fixture *f = *state;
+    static const struct {
+        const char *query;
+        int status;
+    } cases[] = {
+        {"sendInitialEvents=true", 422},
+        {"sendInitialEvents=false", 422},
+        {"resourceVersionMatch=NotOlderThan", 422},
+        {"resourceVersionMatch=Exact&sendInitialEvents=true", 422},
+        {"continue=x", 422},
+        {"resourceVersion=x", 500},
+        {"labelSelector=a+in+(", 400},
+        {"timeoutSeconds=x", 400},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        sim_watch stream;
+
+        watch(f, &stream, cases[i].query);
+        if (stream.status != cases[i].status) {
+            fail_msg("%s: %d", cases[i].query, stream.status);
+        }
+        sim_watch_close(&stream);
+    }
+}
+
+static void an_old_server_knows_no_streaming_lists(void **state)
+{
+    const kl_sim_options options = {.no_streaming_list = true};
+    fixture *f = *state;
+    sim_watch stream;
+
+    restart(f, &options);
+    watch(f, &stream, "allowWatchBookmarks=true" STREAMING);
+    assert_int_equal(stream.status, 422);
+    sim_watch_close(&stream);
+    sim_add(f->sim, "a");
+    watch(f, &stream, "allowWatchBookmarks=true");
+    sim_watch_expect(&stream, "ADDED", "a");
+    sim_watch_expect_silence(&stream);
+    sim_watch_close(&stream);
+}
+
+static void the_old_path_of_watches_works_too(void **state)
+{
+    fixture *f = *state;
+    sim_watch stream;
+
+    sim_add(f->sim, "a");
+    sim_watch_open(&stream, f->transport, "",
+                   "/api/v1/watch/namespaces/default/configmaps");
+    sim_watch_expect(&stream, "ADDED", "a");
+    sim_watch_close(&stream);
+}
+
+static void a_large_state_is_streamed_whole(void **state)
+{
+    enum { COUNT = 2000 };
+    fixture *f = *state;
+    sim_watch stream;
+    char name[32];
+
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(name, sizeof(name), "c%04d", i);
+        sim_add(f->sim, name);
+    }
+    watch(f, &stream, "allowWatchBookmarks=true" STREAMING);
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(name, sizeof(name), "c%04d", i);
+        sim_watch_expect(&stream, "ADDED", name);
+    }
+    assert_string_equal(sim_watch_next(&stream), "BOOKMARK");
+    sim_watch_close(&stream);
+}
+
+static void a_call_cannot_watch(void **state)
+{
+    fixture *f = *state;
+    const kl_call call = {.method = "GET", .target = CONFIGMAPS "?watch=1"};
+    kl_reply reply;
+
+    assert_int_equal(kl_sim_call(f->sim, &call, &reply, NULL), KL_EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            a_watch_from_a_version_shows_what_happened_since, set_up,
+            tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_watch_from_nowhere_begins_with_the_state, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_streaming_list_marks_its_end, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_streaming_list_without_bookmarks_has_no_mark, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_selector_turns_changes_into_comings_and_goings, set_up,
+            tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_watch_sees_its_namespace_and_name_only, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_forgotten_version_is_an_error_event,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(history_is_bounded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_watcher_that_falls_behind_is_ended,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(compaction_does_not_break_an_open_watch,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_watch_from_the_future_waits, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_streaming_list_of_the_future_is_too_large, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_streaming_list_waits_for_its_version,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bookmarks_come_at_their_interval,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_watch_ends_in_order_after_its_time,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            combinations_that_make_no_sense_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_old_server_knows_no_streaming_lists,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_old_path_of_watches_works_too,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_large_state_is_streamed_whole, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_call_cannot_watch, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
