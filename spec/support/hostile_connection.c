@@ -171,15 +171,17 @@ static void send_pieces(hostile_connection *connection,
 static void send_framed(hostile_connection *connection,
                         const hostile_step *step)
 {
-    char head[256];
+    char head[512];
 
     if (step->kind == HOSTILE_KIND_CHUNK) {
         snprintf(head, sizeof(head), "%zx\r\n", step->length);
     } else {
         snprintf(head, sizeof(head),
-                 "HTTP/1.1 %d Scripted\r\nContent-Type: application/json\r\n"
-                 "Content-Length: %zu\r\n\r\n",
-                 step->status, step->length);
+                 "HTTP/1.1 %d Scripted\r\n%sContent-Length: %zu\r\n\r\n",
+                 step->status,
+                 step->fields != NULL ? step->fields
+                                      : "Content-Type: application/json\r\n",
+                 step->length);
     }
     send_all(connection, head, strlen(head));
     send_all(connection, step->bytes, step->length);
@@ -291,8 +293,9 @@ static const hostile_rule *find_rule(hostile_server *server,
     pthread_mutex_lock(&server->mutex);
     for (size_t i = 0; i < server->rules.count && found == NULL; i++) {
         hostile_rule *rule = server->rules.items[i];
-        bool fits = (rule->match == NULL) == (request == NULL) &&
-                    (request == NULL || strstr(request, rule->match) != NULL);
+        bool fits =
+            (rule->match == NULL) == (request == NULL) &&
+            (request == NULL || hostile_fits(server, request, rule->match));
 
         if (fits && !(rule->once && rule->used)) {
             rule->used = true;

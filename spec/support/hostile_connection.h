@@ -43,6 +43,7 @@ struct hostile_server {
     bool asks_client;
     gnutls_certificate_credentials_t credentials;
     pthread_t thread;
+    const char *(*sort)(const char *request); /* NULL: a match is a text */
 
     /* Guards all below. */
     pthread_mutex_t mutex;
@@ -75,6 +76,9 @@ typedef struct hostile_connection {
 /* The connection's thread. */
 void *hostile_serve(void *arg);
 
+/* Whether a request fits `match`. */
+bool hostile_fits(const hostile_server *server, const char *request,
+                  const char *match);
 void *hostile_row_add(hostile_row *row, void *item); /* returns the item */
 hostile_gate *hostile_gate_locked(hostile_server *server, const char *name);
 /* Has every waiter look again. */

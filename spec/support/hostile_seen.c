@@ -18,7 +18,7 @@ static size_t count_requests(hostile_server *server, const char *match)
     for (size_t i = 0; i < server->records.count; i++) {
         const hostile_record *record = server->records.items[i];
 
-        count += strstr(record->text, match) != NULL ? 1 : 0;
+        count += hostile_fits(server, record->text, match) ? 1 : 0;
     }
     return count;
 }
@@ -145,6 +145,19 @@ const char *hostile_request(hostile_server *server, size_t number)
     const hostile_record *record = record_at(server, number);
 
     return record != NULL ? record->text : NULL;
+}
+
+const char *hostile_request_of(hostile_server *server, const char *match,
+                               size_t number)
+{
+    const char *request;
+
+    for (size_t i = 0; (request = hostile_request(server, i)) != NULL; i++) {
+        if (hostile_fits(server, request, match) && number-- == 0) {
+            return request;
+        }
+    }
+    return NULL;
 }
 
 const char *hostile_client(hostile_server *server, size_t number)

@@ -264,6 +264,21 @@ void hostile_on_accept(hostile_server *server, const hostile_step *steps,
     add_rule(server, NULL, true, steps, count);
 }
 
+void hostile_sort(hostile_server *server,
+                  const char *(*sort)(const char *request))
+{
+    server->sort = sort;
+}
+
+bool hostile_fits(const hostile_server *server, const char *request,
+                  const char *match)
+{
+    if (server->sort != NULL && match[0] != '\0') {
+        return strcmp(server->sort(request), match) == 0;
+    }
+    return strstr(request, match) != NULL;
+}
+
 /* ---- control ---- */
 
 void hostile_notify_locked(hostile_server *server)

@@ -21,8 +21,8 @@
 
 typedef enum hostile_kind {
     HOSTILE_KIND_SEND,   /* `bytes`, at most `piece` in one segment */
-    HOSTILE_KIND_ANSWER, /* a whole JSON answer: `status`, and `bytes` as body
-                          */
+    HOSTILE_KIND_ANSWER, /* a whole answer: `status`, `fields`, and `bytes` as
+                            body */
     HOSTILE_KIND_CHUNK,  /* `bytes` as one chunk of a chunked body */
     HOSTILE_KIND_FLOOD,  /* `bytes` again and again, `total` bytes in all */
     HOSTILE_KIND_AWAIT,  /* until what came in since the request contains it */
@@ -40,6 +40,7 @@ typedef struct hostile_step {
     size_t piece;  /* 0: all at once */
     size_t total;
     int status;
+    const char *fields; /* of the head, each with its CR LF; NULL: JSON's */
 } hostile_step;
 
 #define HOSTILE_TEXT(text)                         \
@@ -57,6 +58,11 @@ typedef struct hostile_step {
 #define HOSTILE_ANSWER(code, text)                                     \
     {                                                                  \
         .kind = HOSTILE_KIND_ANSWER, .status = (code), .bytes = (text) \
+    }
+#define HOSTILE_ANSWER_WITH(code, head_fields, text)                    \
+    {                                                                   \
+        .kind = HOSTILE_KIND_ANSWER, .status = (code), .bytes = (text), \
+        .fields = (head_fields)                                         \
     }
 /* The head of a chunked JSON body; its chunks; and its end. */
 #define HOSTILE_STREAM                                                   \
@@ -123,6 +129,10 @@ void hostile_on(hostile_server *server, const char *match,
                 const hostile_step *steps, size_t count); /* once */
 void hostile_always(hostile_server *server, const char *match,
                     const hostile_step *steps, size_t count);
+/* Before any request: a request of which `sort` says that it is of a kind fits
+ * that name, instead of the texts in it; here and in all that follows. */
+void hostile_sort(hostile_server *server,
+                  const char *(*sort)(const char *request));
 /* What the next connection gets before it has asked anything. */
 void hostile_on_accept(hostile_server *server, const hostile_step *steps,
                        size_t count);
@@ -149,6 +159,9 @@ size_t hostile_requests(hostile_server *server, const char *match);
 /* The request of that number, head and body, and the common name of the client
  * certificate that came with it ("" if none); borrowed; NULL: no such. */
 const char *hostile_request(hostile_server *server, size_t number);
+/* The same, counting only those that fit. */
+const char *hostile_request_of(hostile_server *server, const char *match,
+                               size_t number);
 const char *hostile_client(hostile_server *server, size_t number);
 
 #endif
