@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,9 +70,12 @@ static void bind_port(hostile_server *server, int port)
     must(server->listener);
     must(setsockopt(server->listener, SOL_SOCKET, SO_REUSEADDR, &on,
                     sizeof(on)));
-    /* Inherited: a peer that does not read is noticed soon. */
+    /* Inherited: a peer that does not read is noticed soon, and each piece is
+     * a segment of its own. */
     must(setsockopt(server->listener, SOL_SOCKET, SO_SNDBUF, &size,
                     sizeof(size)));
+    must(setsockopt(server->listener, IPPROTO_TCP, TCP_NODELAY, &on,
+                    sizeof(on)));
     must(bind(server->listener, (struct sockaddr *)&address, length));
     must(listen(server->listener, 512));
     must(getsockname(server->listener, (struct sockaddr *)&address, &length));

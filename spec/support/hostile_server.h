@@ -40,7 +40,8 @@ typedef struct hostile_step {
     size_t piece;  /* 0: all at once */
     size_t total;
     int status;
-    const char *fields; /* of the head, each with its CR LF; NULL: JSON's */
+    const char *fields; /* of the head, each with its CR LF; NULL: JSON's; a
+                           literal, not copied */
 } hostile_step;
 
 #define HOSTILE_TEXT(text)                         \

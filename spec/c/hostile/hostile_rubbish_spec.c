@@ -1,0 +1,300 @@
+/*
+ * hostile_rubbish_spec.c - what is no JSON, or no object of the kind that was
+ * asked for: refused, told once, and nothing of it gets into the cache.
+ */
+#include "kube_script.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MB = 1024 * 1024, DEEP = 100000 };
+
+/* ---- in a list ---- */
+
+static void what_is_no_list_is_told_once_and_never_an_empty_cache(void **state)
+{
+    static const char *const bodies[] = {
+        "<<<<",
+        "",
+        "null",
+        "[]",
+        "{}",
+        "\"NodeList\"",
+        "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"20\"}",
+        STATUS(200, "", "no list"),
+        "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{"
+        "\"resourceVersion\":\"20\"},\"columnDefinitions\":[],\"rows\":[]}",
+        "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{"
+        "\"resourceVersion\":\"20\"},\"items\":{}}",
+        "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{"
+        "\"resourceVersion\":\"20\"},\"items\":[null]}",
+        "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{"
+        "\"resourceVersion\":\"20\"},\"items\":[\"a\"]}",
+        "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{},"
+        "\"items\":[]}",
+        LIST("20", "") "rubbish",
+        LIST("20", "") LIST("20", NODE("x", "1")),
+        LIST("20", OBJECT("Pod", "x", "2")),
+        LIST("20", "{\"metadata\":{\"resourceVersion\":\"2\"}}"),
+        LIST("20", NODE("../../x", "2")),
+        LIST("20", NODE("x\xff\xfe", "2")),
+        LIST("20", NODE("x", "1") "," NODE("x", "1") ","),
+    };
+    kube *k = *state;
+
+    for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+        print_message("    %.60s\n", bodies[i]);
+        k->leaps = true;
+        kube_on(k, "list", ANSWER(200, LIST("10", NODE("a", "1"))));
+        kube_on(k, "watch", OPEN_WATCH(ERROR_EVENT(EXPIRED)));
+        kube_on(k, "list", ANSWER(200, bodies[i]));
+        kube_on(k, "list", ANSWER(200, bodies[i]));
+        kube_on(k, "list", ANSWER(200, LIST("30", NODE("b", "29"))));
+        kube_on(k, "watch", OPEN_WATCH(ADDED("c", "31")));
+        kube_open(k);
+        kube_told(k, "*a@1 synced !gone !parse ?a@1 +b@29 +c@31");
+        kube_cache(k, "b@29 c@31", "31");
+        kube_close(k);
+        kube_requests(k, "list", 4 * (i + 1));
+        kube_requests(k, "watch", 2 * (i + 1));
+    }
+}
+
+static void a_list_without_items_is_an_empty_one(void **state)
+{
+    kube *k = *state;
+
+    /* Go's encoding of a nil slice. */
+    kube_on(k, "list",
+            ANSWER(200, "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\","
+                        "\"metadata\":{\"resourceVersion\":\"10\"},"
+                        "\"items\":null}"));
+    kube_on(k, "watch", OPEN_WATCH(ADDED("a", "11")));
+    kube_open(k);
+    kube_told(k, "synced +a@11");
+}
+
+/* ---- in a watch ---- */
+
+static void rubbish_after_good_events_ends_the_watch_and_no_more(void **state)
+{
+    static const char *const rubbish[] = {
+        "<html>",
+        "{\"type\":\"ADDED\",\"object\":}\n",
+        "{\"type\":\"ADDED\"}\n",
+        "{\"object\":" NODE("x", "12") "}\n",
+        "{\"type\":7,\"object\":" NODE("x", "12") "}\n",
+        "[]\n",
+        "null\n",
+        "{}\n",
+        "\"ADDED\"\n",
+        "}\n",
+        "{\"type\":\"ADDED\",\"object\":null}\n",
+        "{\"type\":\"ADDED\",\"object\":\"x\"}\n",
+        EVENT("RENAMED", NODE("x", "12")),
+        EVENT("added", NODE("x", "12")),
+        EVENT("", NODE("x", "12")),
+        EVENT("ADDED", OBJECT("Pod", "x", "12")),
+        EVENT("ADDED", "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\","
+                       "\"rows\":[]}"),
+        EVENT("ADDED", "{\"kind\":\"Node\",\"apiVersion\":\"v1\"}"),
+        EVENT("ADDED", NODE("x/y", "12")),
+        EVENT("ADDED", NODE("", "12")),
+        EVENT("ADDED", NODE("x\xc0\xaf", "12")),
+        EVENT("ADDED", NODE("x\\ud800", "12")),
+        EVENT("ADDED", NODE("x", "12\\u0000")),
+        EVENT("ADDED", "{\"kind\":\"Node\",\"apiVersion\":\"v1\"," METADATA(
+                           "x", "12") "," METADATA("y", "13") "}"),
+        EVENT("ADDED", "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{"
+                       "\"name\":\"x\",\"name\":\"y\",\"resourceVersion\":"
+                       "\"12\"}}"),
+        EVENT("ADDED", "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{"
+                       "\"name\":\"x\",\"resourceVersion\":12}}"),
+        EVENT("ADDED", "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":["
+                       "\"x\"]}"),
+    };
+    kube *k = *state;
+
+    for (size_t i = 0; i < sizeof(rubbish) / sizeof(rubbish[0]); i++) {
+        print_message("    %.60s\n", rubbish[i]);
+        k->leaps = true;
+        kube_on(k, "list", ANSWER(200, LIST("10", NODE("a", "1"))));
+        kube_on(k, "watch",
+                STEPS(HOSTILE_STREAM, HOSTILE_CHUNK(ADDED("b", "11")),
+                      HOSTILE_CHUNK(rubbish[i]), HOSTILE_FREEZE));
+        kube_on(k, "watch", OPEN_WATCH(ADDED("c", "12")));
+        kube_open(k);
+        kube_told(k, "*a@1 synced +b@11 !parse +c@12");
+        kube_cache(k, "a@1 b@11 c@12", "12");
+        kube_close(k);
+        kube_requests(k, "list", i + 1);
+        kube_asked(k, "watch", 2 * i + 1, "resourceVersion=11 ");
+    }
+}
+
+static void a_nul_byte_between_events_is_rubbish(void **state)
+{
+    static const char event[] = ADDED("b", "11") "\0" ADDED("x", "12");
+    kube *k = *state;
+    hostile_step chunk = HOSTILE_CHUNK(event);
+
+    chunk.length = sizeof(event) - 1;
+    k->leaps = true;
+    kube_on(k, "list", ANSWER(200, LIST("10", "")));
+    kube_on(k, "watch", STEPS(HOSTILE_STREAM, chunk, HOSTILE_FREEZE));
+    kube_on(k, "watch", OPEN_WATCH(ADDED("c", "12")));
+    kube_open(k);
+    kube_told(k, "synced +b@11 !parse +c@12");
+}
+
+static void a_nul_inside_of_a_string_is_data(void **state)
+{
+    kube *k = *state;
+    kl_object *object;
+    const kl_value *root;
+    size_t length;
+
+    kube_on(k, "list", ANSWER(200, LIST("10", "")));
+    kube_on(k, "watch",
+            OPEN_WATCH(EVENT("ADDED", "{\"kind\":\"Node\",\"apiVersion\":"
+                                      "\"v1\"," METADATA("a", "11") ",\"data\":"
+                                                                    "\"x\\"
+                                                                    "u0000y\""
+                                                                    "}")));
+    kube_open(k);
+    kube_told(k, "synced +a@11");
+    object = kl_informer_get(k->informer, "a");
+    root = kl_object_open(object, NULL);
+    kl_value_string(kl_value_get(root, "data"), &length);
+    assert_int_equal(length, 3);
+    kl_object_close(object);
+    kl_object_unref(object);
+}
+
+static void a_watch_that_is_always_rubbish_leads_to_a_list(void **state)
+{
+    kube *k = *state;
+
+    k->leaps = true;
+    kube_on(k, "list", ANSWER(200, LIST("10", NODE("a", "1"))));
+    for (int i = 0; i < 3; i++) {
+        kube_on(k, "watch", OPEN_WATCH("rubbish"));
+    }
+    kube_on(k, "list", ANSWER(200, LIST("20", NODE("a", "15"))));
+    kube_on(k, "watch", OPEN_WATCH(ADDED("b", "21")));
+    kube_open(k);
+    kube_told(k, "*a@1 synced !parse ~a@1>15 +b@21");
+    kube_reason(k, "rubbish");
+    kube_requests(k, "list", 2);
+    kube_requests(k, "watch", 4);
+    assert_true(kube_elapsed(k) >= 800 + 1600 + 3200);
+    assert_int_equal(kube_status(k).error.code, KL_OK);
+}
+
+/* ---- bombs ---- */
+
+static void a_nesting_bomb_is_refused_wherever_it_is(void **state)
+{
+    kube *k = *state;
+    const char *item = kube_repeated(
+        k, LIST("10", NODE("a", "1")) + 0, "", 0, "");
+    const char *deep_list = kube_repeated(
+        k,
+        "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{"
+        "\"resourceVersion\":\"10\"},\"items\":[{\"metadata\":{\"name\":\"x\"},"
+        "\"spec\":",
+        "[", DEEP, "1");
+    const char *deep_event = kube_repeated(
+        k,
+        "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Node\",\"apiVersion\":"
+        "\"v1\"," METADATA("x", "11") ",\"spec\":",
+        "{\"a\":", DEEP, "1");
+    const char *deep_groups = kube_repeated(
+        k, "{\"kind\":\"APIGroupDiscoveryList\",\"items\":", "[", DEEP, "");
+
+    k->leaps = true;
+    kube_on(k, "api", ANSWER(200, deep_groups));
+    kube_on(k, "list", ANSWER(200, deep_list));
+    kube_on(k, "list", ANSWER(200, item));
+    kube_on(k, "watch",
+            STEPS(HOSTILE_STREAM, HOSTILE_CHUNK(deep_event), HOSTILE_FREEZE));
+    kube_on(k, "watch", OPEN_WATCH(ADDED("b", "11")));
+    kube_open(k);
+    kube_told(k, "!parse !parse *a@1 synced !parse +b@11");
+    kube_reason(k, "512");
+    kube_requests(k, "list", 2);
+    kube_requests(k, "watch", 2);
+}
+
+static void objects_of_5_mb_are_objects(void **state)
+{
+    kube *k = *state;
+    const char *tail = "\"},\"x\":1}";
+    const char *item = kube_repeated(
+        k,
+        "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{"
+        "\"resourceVersion\":\"10\"},\"items\":[{" METADATA(
+            "a", "1") ",\"data\":{\"k\":\"",
+        "0123456789abcdef", 5 * MB / 16, "\"}}]}");
+    const char *event = kube_repeated(
+        k,
+        "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Node\",\"apiVersion\":"
+        "\"v1\"," METADATA("b", "11") ",\"data\":{\"k\":\"",
+        "0123456789abcdef", 5 * MB / 16, tail);
+    kl_object *object;
+
+    kube_on(k, "list", ANSWER(200, item));
+    kube_on(k, "watch",
+            STEPS(HOSTILE_STREAM, HOSTILE_CHUNK(event), HOSTILE_CHUNK("}\n"),
+                  HOSTILE_FREEZE));
+    kube_open(k);
+    kube_told(k, "*a@1 synced +b@11");
+    object = kl_informer_get(k->informer, "b");
+    assert_non_null(object);
+    assert_in_range(kl_object_bytes(object), 5 * MB, 6 * MB);
+    kl_object_unref(object);
+}
+
+static void an_object_without_an_end_is_refused_at_a_bound(void **state)
+{
+    static const char start[] = "{\"type\":\"ADDED\",\"object\":{\"a\":\"";
+    kube *k = *state;
+
+    k->leaps = true;
+    kube_on(k, "list", ANSWER(200, LIST("10", "")));
+    kube_on(k, "watch",
+            STEPS(HOSTILE_TEXT("HTTP/1.1 200 OK\r\nContent-Type: "
+                               "application/json\r\nConnection: close\r\n\r\n"),
+                  HOSTILE_TEXT(start),
+                  HOSTILE_FLOOD("0123456789abcdef0123456789abcdef"
+                                "0123456789abcdef0123456789abcdef",
+                                65 * MB),
+                  HOSTILE_FREEZE));
+    kube_on(k, "watch", OPEN_WATCH(ADDED("a", "11")));
+    kube_open(k);
+    kube_told(k, "synced !too_large +a@11");
+    kube_reason(k, "64 MB");
+    kube_requests(k, "list", 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        KUBE_CASE(what_is_no_list_is_told_once_and_never_an_empty_cache),
+        KUBE_CASE(a_list_without_items_is_an_empty_one),
+        KUBE_CASE(rubbish_after_good_events_ends_the_watch_and_no_more),
+        KUBE_CASE(a_nul_byte_between_events_is_rubbish),
+        KUBE_CASE(a_nul_inside_of_a_string_is_data),
+        KUBE_CASE(a_watch_that_is_always_rubbish_leads_to_a_list),
+        KUBE_CASE(a_nesting_bomb_is_refused_wherever_it_is),
+        KUBE_CASE(objects_of_5_mb_are_objects),
+        KUBE_CASE(an_object_without_an_end_is_refused_at_a_bound),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,379 @@
+/*
+ * kube_script.c - see kube_script.h.
+ */
+#include "kube_script.h"
+
+#include "api/list_watch.h"
+#include "informer/informer.h"
+#include "kubelua/config.h"
+#include "kubelua/memory.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+enum { PATIENCE_MS = 10000, CLOSE_MS = 1000, TEXTS_MAX = 1024 };
+
+static const char core_group[] =
+    "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":"
+    "\"apidiscovery.k8s.io/v2\",\"metadata\":{},\"items\":[{\"metadata\":{},"
+    "\"versions\":[{\"version\":\"v1\",\"resources\":[{\"resource\":\"nodes\","
+    "\"responseKind\":{\"group\":\"\",\"version\":\"v1\",\"kind\":\"Node\"},"
+    "\"scope\":\"Cluster\",\"singularResource\":\"node\",\"verbs\":[\"get\","
+    "\"list\",\"watch\"],\"shortNames\":[\"no\"]}]}]}]}";
+static const char no_groups[] =
+    "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":"
+    "\"apidiscovery.k8s.io/v2\",\"metadata\":{},\"items\":[]}";
+
+static int64_t real_now(void)
+{
+    return kl__clock_now(kl__clock_real());
+}
+
+/* ---- the server's side ---- */
+
+static bool is_in_line(const char *request, const char *text)
+{
+    const char *found = strstr(request, text);
+
+    return found != NULL && found < strstr(request, "\r\n");
+}
+
+static const char *sort(const char *request)
+{
+    static const struct {
+        const char *text;
+        const char *kind;
+    } kinds[] = {
+        {"sendInitialEvents=true", "stream"}, {"watch=true", "watch"},
+        {"continue=", "page"},                {"/nodes", "list"},
+        {"/api ", "api"},                     {"/apis ", "apis"},
+        {"/api", "resources"},
+    };
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (is_in_line(request, kinds[i].text)) {
+            return kinds[i].kind;
+        }
+    }
+    return "other";
+}
+
+void kube_on(kube *k, const char *kind, const hostile_step *steps, size_t count)
+{
+    hostile_on(k->server, kind, steps, count);
+}
+
+void kube_always(kube *k, const char *kind, const hostile_step *steps,
+                 size_t count)
+{
+    hostile_always(k->server, kind, steps, count);
+}
+
+void kube_requests(kube *k, const char *kind, size_t count)
+{
+    (void)hostile_await_requests(k->server, kind, count);
+    assert_int_equal(hostile_requests(k->server, kind), count);
+}
+
+static bool is_asked(kube *k, const char *kind, size_t number, const char *text)
+{
+    const char *request = hostile_request_of(k->server, kind, number);
+
+    assert_non_null(request);
+    return is_in_line(request, text);
+}
+
+void kube_asked(kube *k, const char *kind, size_t number, const char *text)
+{
+    assert_true(is_asked(k, kind, number, text));
+}
+
+void kube_not_asked(kube *k, const char *kind, size_t number, const char *text)
+{
+    assert_false(is_asked(k, kind, number, text));
+}
+
+/* ---- the user's side ---- */
+
+static void open_informer(kube *k)
+{
+    kl_error err = {0};
+
+    if (k->leaps) {
+        kl__list_watch_options options = {.resource = k->options.resource};
+        kl__list_watch *source = kl__list_watch_new(k->client, &options, &err);
+
+        assert_non_null(source);
+        k->clock = kl__clock_fake(0);
+        kl__clock_fake_leap(k->clock);
+        k->informer = kl__informer_over(source, k->clock, &k->options, &err);
+    } else {
+        k->informer = kl_informer_open(k->client, &k->options, &err);
+    }
+    assert_non_null(k->informer);
+}
+
+void kube_open(kube *k)
+{
+    kl_config_options config_options = {.server = hostile_url(k->server)};
+    kl_client_options client_options = {0};
+
+    kube_always(k, "api", ANSWER(200, core_group));
+    kube_always(k, "apis", ANSWER(200, no_groups));
+    hostile_on_accept(k->server, STEPS(HOSTILE_GATE("subscribed")));
+    client_options.config = kl_config_load(&config_options, NULL);
+    assert_non_null(client_options.config);
+    k->client = kl_client_new(&client_options, NULL);
+    kl_config_unref(client_options.config);
+    assert_non_null(k->client);
+    open_informer(k);
+    k->queue = kl_event_queue_new(NULL);
+    assert_non_null(k->queue);
+    k->registration =
+        kl_informer_subscribe(k->informer, k->queue, k, NULL, NULL);
+    assert_non_null(k->registration);
+    kl__buf_reset(&k->told);
+    hostile_open_gate(k->server, "subscribed");
+}
+
+void kube_close(kube *k)
+{
+    int64_t began = real_now();
+
+    kl_registration_remove(k->registration);
+    kl_informer_close(k->informer);
+    kl_event_queue_free(k->queue);
+    kl_client_unref(k->client);
+    assert_in_range(real_now() - began, 0, CLOSE_MS);
+    kl__clock_fake_free(k->clock);
+    k->registration = NULL;
+    k->informer = NULL;
+    k->queue = NULL;
+    k->client = NULL;
+    k->clock = NULL;
+}
+
+static void write_word(kube *k, const kl_event *event)
+{
+    const char *key =
+        event->object != NULL ? kl_object_key(event->object) : NULL;
+    const char *version =
+        event->object != NULL ? kl_object_resource_version(event->object) : "";
+
+    if (k->told.length > 0) {
+        kl__buf_puts(&k->told, " ");
+    }
+    switch (event->type) {
+    case KL_EVENT_ADD:
+        kl__buf_printf(&k->told, "%s%s@%s", event->initial ? "*" : "+", key,
+                       version);
+        break;
+    case KL_EVENT_UPDATE:
+        kl__buf_printf(&k->told, "~%s@%s>%s", key,
+                       kl_object_resource_version(event->old), version);
+        break;
+    case KL_EVENT_DELETE:
+        kl__buf_printf(&k->told, "%s%s@%s", event->unknown ? "?" : "-", key,
+                       version);
+        break;
+    case KL_EVENT_SYNCED:
+        kl__buf_puts(&k->told, "synced");
+        break;
+    case KL_EVENT_ERROR:
+        kl__buf_printf(&k->told, "!%s", kl_code_name(event->error->code));
+        k->error = *event->error;
+        break;
+    }
+}
+
+void kube_told(kube *k, const char *expected)
+{
+    int64_t deadline = real_now() + PATIENCE_MS;
+    kl_event event;
+
+    kl__buf_puts(&k->told, "");
+    while (k->told.length < strlen(expected)) {
+        int64_t left = deadline - real_now();
+
+        if (kl_registration_next(k->registration, &event)) {
+            write_word(k, &event);
+            kl_registration_done(k->registration, &event);
+        } else if (kl_event_queue_next(k->queue) == NULL &&
+                   (left <= 0 || kl_event_queue_wait(k->queue, left) != KL_OK)) {
+            break;
+        }
+    }
+    if (strcmp(k->told.bytes, expected) != 0) {
+        kl_informer_status status = kube_status(k);
+
+        print_error("%s, told \"%s\", status \"%s\"\n",
+                    kl_informer_state_name(status.state), k->error.message,
+                    status.error.message);
+    }
+    assert_string_equal(k->told.bytes, expected);
+}
+
+void kube_reason(const kube *k, const char *text)
+{
+    if (strstr(k->error.message, text) == NULL) {
+        print_error("told: %s\n", k->error.message);
+    }
+    assert_non_null(strstr(k->error.message, text));
+}
+
+void kube_cache(const kube *k, const char *expected, const char *version)
+{
+    kl_object_list list = {0};
+    kl__buf text = {0};
+    char now[64];
+
+    assert_int_equal(kl_informer_list(k->informer, NULL, NULL, &list, NULL),
+                     KL_OK);
+    kl__buf_puts(&text, "");
+    for (size_t i = 0; i < list.count; i++) {
+        kl__buf_printf(&text, "%s%s@%s", i > 0 ? " " : "",
+                       kl_object_key(list.items[i]),
+                       kl_object_resource_version(list.items[i]));
+    }
+    kl_object_list_clear(&list);
+    assert_string_equal(text.bytes, expected);
+    kl__buf_deinit(&text);
+    kl_informer_resource_version(k->informer, now, sizeof(now));
+    assert_string_equal(now, version);
+}
+
+kl_informer_status kube_status(const kube *k)
+{
+    kl_informer_status status;
+
+    kl_informer_status_get(k->informer, &status);
+    return status;
+}
+
+int64_t kube_elapsed(const kube *k)
+{
+    return kl__clock_now(k->clock);
+}
+
+/* ---- texts ---- */
+
+static kl__buf *new_text(kube *k)
+{
+    assert_true(k->text_count < TEXTS_MAX);
+    return &k->texts[k->text_count++];
+}
+
+const char *kube_chunked(kube *k, const char *text, size_t size, unsigned seed)
+{
+    kl__buf *body = new_text(k);
+    size_t length = strlen(text);
+
+    for (size_t at = 0; at < length;) {
+        size_t chunk;
+
+        seed = seed * 1103515245u + 12345u;
+        chunk = size != 0 ? size : 1 + (seed >> 16) % 64;
+        chunk = chunk < length - at ? chunk : length - at;
+        kl__buf_printf(body, "%zx\r\n", chunk);
+        kl__buf_append(body, text + at, chunk);
+        kl__buf_puts(body, "\r\n");
+        at += chunk;
+    }
+    kl__buf_puts(body, "0\r\n\r\n");
+    return body->bytes;
+}
+
+hostile_step kube_gzip(kube *k, const char *text)
+{
+    kl__buf *member = new_text(k);
+    hostile_step step = HOSTILE_CHUNK(NULL);
+    z_stream z = {0};
+    size_t bound;
+
+    assert_int_equal(
+        deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    bound = deflateBound(&z, strlen(text)) + 32;
+    z.next_in = (Bytef *)(uintptr_t)text;
+    z.avail_in = (uInt)strlen(text);
+    z.next_out = (Bytef *)kl__buf_reserve(member, bound);
+    z.avail_out = (uInt)bound;
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    step.bytes = member->bytes;
+    step.length = z.total_out;
+    deflateEnd(&z);
+    return step;
+}
+
+const char *kube_repeated(kube *k, const char *before, const char *text,
+                          size_t times, const char *after)
+{
+    kl__buf *all = new_text(k);
+
+    kl__buf_puts(all, before);
+    for (size_t i = 0; i < times; i++) {
+        kl__buf_puts(all, text);
+    }
+    kl__buf_puts(all, after);
+    assert_false(all->failed);
+    return all->bytes;
+}
+
+/* ---- life ---- */
+
+static int open_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    int count = 0;
+
+    assert_non_null(folder);
+    while (readdir(folder) != NULL) {
+        count++;
+    }
+    closedir(folder);
+    return count;
+}
+
+int kube_setup(void **state)
+{
+    kube *k = calloc(1, sizeof(*k));
+
+    assert_non_null(k);
+    k->descriptors = open_descriptors();
+    k->server = hostile_new(NULL);
+    hostile_sort(k->server, sort);
+    k->options.resource = "nodes";
+    k->options.no_streaming_list = true;
+    k->texts = calloc(TEXTS_MAX, sizeof(*k->texts));
+    assert_non_null(k->texts);
+    *state = k;
+    return 0;
+}
+
+int kube_teardown(void **state)
+{
+    kube *k = *state;
+
+    if (k->client != NULL) {
+        kube_close(k);
+    }
+    for (int kind = 0; kind < KL_LIVE_KINDS; kind++) {
+        assert_int_equal(kl_live_count((kl_live_kind)kind), 0);
+    }
+    hostile_free(k->server);
+    assert_int_equal(open_descriptors(), k->descriptors);
+    for (size_t i = 0; i < k->text_count; i++) {
+        kl__buf_deinit(&k->texts[i]);
+    }
+    kl__buf_deinit(&k->told);
+    free(k->texts);
+    free(k);
+    return 0;
+}

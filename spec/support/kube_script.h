@@ -1,0 +1,151 @@
+/*
+ * kube_script.h - a cluster of nodes that a hostile server plays, request by
+ * request; the whole stack upon it, from kl_config_load to a subscription; and
+ * what that told its user, in words.
+ *
+ *     kube_on(k, "list", ANSWER(200, LIST("10", NODE("a", "1"))));
+ *     kube_on(k, "watch", OPEN_WATCH(ADDED("b", "11")));
+ *     kube_open(k);
+ *     kube_told(k, "*a@1 synced +b@11");
+ *
+ * Requests are of the kinds "api", "apis", "resources" (discovery; answered as
+ * by a newer server unless scripted), "list", "page" (a list's later pages),
+ * "stream" (a streaming list), "watch", "other". Scripts of a kind are used in
+ * their order; a request beyond them gets a 404.
+ */
+#ifndef KL_SPEC_KUBE_SCRIPT_H
+#define KL_SPEC_KUBE_SCRIPT_H
+
+#include "hostile_server.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "kubelua/handler.h"
+
+/* ---- texts ---- */
+
+#define METADATA(name, version)                          \
+    "\"metadata\":{\"name\":\"" name "\",\"uid\":\"uid-" \
+    name "\",\"resourceVersion\":\"" version "\"}"
+#define OBJECT(kind, name, version) \
+    "{\"kind\":\"" kind "\",\"apiVersion\":\"v1\"," METADATA(name, version) "}"
+#define NODE(name, version) OBJECT("Node", name, version)
+/* Of another incarnation, whose UID is `uid`. */
+#define NODE_OF(uid, name, version)                                           \
+    "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"" name \
+    "\",\"uid\":\"" uid "\",\"resourceVersion\":\"" version "\"}}"
+
+#define EVENT(type, object) \
+    "{\"type\":\"" type "\",\"object\":" object "}\n"
+#define ADDED(name, version) EVENT("ADDED", NODE(name, version))
+#define MODIFIED(name, version) EVENT("MODIFIED", NODE(name, version))
+#define DELETED(name, version) EVENT("DELETED", NODE(name, version))
+#define MARK(kind, version, more)                                              \
+    EVENT("BOOKMARK", "{\"kind\":\"" kind                                      \
+                      "\",\"apiVersion\":\"v1\",\"metadata\":{"                \
+                      "\"resourceVersion\":\"" version "\"" more "}}")
+#define BOOKMARK(version) MARK("Node", version, "")
+#define END_MARK ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}"
+#define END_BOOKMARK(version) MARK("Node", version, END_MARK)
+#define ERROR_EVENT(status) EVENT("ERROR", status)
+
+#define PAGE(version, token, items)                                   \
+    "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{"     \
+    "\"resourceVersion\":\"" version "\",\"continue\":\"" token "\"}" \
+    ",\"items\":[" items "]}"
+#define LIST(version, items) PAGE(version, "", items)
+
+#define STATUS_WITH(metadata, code, reason, message, details)             \
+    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{" metadata  \
+    "},\"status\":\"Failure\",\"message\":\"" message "\",\"reason\":\""  \
+    reason "\",\"details\":{" details "},\"code\":" #code "}"
+#define STATUS(code, reason, message) STATUS_WITH("", code, reason, message, "")
+#define EXPIRED \
+    STATUS(410, "Expired", "too old resource version: 5 (1234)")
+
+/* ---- scripts ---- */
+
+#define ANSWER(code, text) STEPS(HOSTILE_ANSWER(code, text))
+/* A watch or streaming list that stays open and silent after `text`, one that
+ * ends cleanly, and one that is reset. */
+#define OPEN_WATCH(text) \
+    STEPS(HOSTILE_STREAM, HOSTILE_CHUNK(text), HOSTILE_FREEZE)
+#define ENDED_WATCH(text) \
+    STEPS(HOSTILE_STREAM, HOSTILE_CHUNK(text), HOSTILE_STREAM_END)
+#define RESET_WATCH(text) \
+    STEPS(HOSTILE_STREAM, HOSTILE_CHUNK(text), HOSTILE_RESET)
+#define QUIET_WATCH STEPS(HOSTILE_STREAM, HOSTILE_FREEZE)
+
+typedef struct kube {
+    hostile_server *server;
+    /* To be changed before kube_open; "nodes", paged lists. */
+    kl_informer_options options;
+    bool leaps; /* backoff takes no time, but for its own clock */
+
+    kl_client *client;
+    kl_informer *informer;
+    kl__clock *clock;
+    kl_event_queue *queue;
+    kl_registration *registration;
+    kl__buf told;
+    kl_error error; /* the last one that was told */
+    kl__buf *texts; /* of kube_chunked and the like */
+    size_t text_count;
+    int descriptors; /* that were open before */
+} kube;
+
+/* cmocka's setup and teardown: *state is a kube *. The teardown asserts that
+ * closing takes no longer than it may, and that nothing is left. */
+int kube_setup(void **state);
+int kube_teardown(void **state);
+#define KUBE_CASE(test) \
+    cmocka_unit_test_setup_teardown(test, kube_setup, kube_teardown)
+
+void kube_on(kube *k, const char *kind, const hostile_step *steps,
+             size_t count);
+void kube_always(kube *k, const char *kind, const hostile_step *steps,
+                 size_t count);
+
+/* Connects and subscribes. No request is answered before. */
+void kube_open(kube *k);
+
+/* Ends all that kube_open began; may be opened again then. */
+void kube_close(kube *k);
+
+/*
+ * Takes events until they are as many words as expected, and asserts that they
+ * are the same: "*a@1" an initial add, "+a@2", "~a@2>3", "-a@3", "?a@3" a
+ * delete that was missed, "synced", "!forbidden".
+ */
+void kube_told(kube *k, const char *expected);
+
+/* Asserts that the last error that was told contains the text. */
+void kube_reason(const kube *k, const char *text);
+
+/* Asserts that the cache is "a@1 b@2", and that its version is this. */
+void kube_cache(const kube *k, const char *expected, const char *version);
+
+/* Waits for so many requests of a kind, and asserts that there are no more. */
+void kube_requests(kube *k, const char *kind, size_t count);
+
+/* Asserts that the text is, or is not, in a request of a kind, from 0 on. */
+void kube_asked(kube *k, const char *kind, size_t number, const char *text);
+void kube_not_asked(kube *k, const char *kind, size_t number, const char *text);
+
+kl_informer_status kube_status(const kube *k);
+
+/* Milliseconds on its leaping clock since it was opened. */
+int64_t kube_elapsed(const kube *k);
+
+/* Texts that live as long as the cluster. */
+
+/* A chunked body, its end included, in chunks of `size` bytes; 0: of 1 to 64
+ * bytes, at random from `seed`. */
+const char *kube_chunked(kube *k, const char *text, size_t size, unsigned seed);
+/* Such a piece of a gzip stream: a member of its own. */
+hostile_step kube_gzip(kube *k, const char *text);
+/* `text` so many times, between two others. */
+const char *kube_repeated(kube *k, const char *before, const char *text,
+                          size_t times, const char *after);
+
+#endif
