@@ -58,12 +58,13 @@ static void set_identity(hostile_server *server, const hostile_options *options)
                                              GNUTLS_X509_FMT_PEM));
 }
 
-static void bind_port(hostile_server *server, int port)
+static void bind_port(hostile_server *server, const hostile_options *options)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)port)};
+                                  .sin_port = htons((uint16_t)options->port)};
     socklen_t length = sizeof(address);
-    int on = 1, size = SEND_BUFFER;
+    int on = 1;
+    int size = options->send_buffer != 0 ? options->send_buffer : SEND_BUFFER;
 
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     server->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -134,7 +135,7 @@ hostile_server *hostile_new(const hostile_options *options)
     if (options->identity != NULL) {
         set_identity(server, options);
     }
-    bind_port(server, options->port);
+    bind_port(server, options);
     must(-pthread_create(&server->thread, NULL, accept_all, server));
     return server;
 }

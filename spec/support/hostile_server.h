@@ -111,6 +111,8 @@ typedef struct hostile_options {
     int port;
     const certificate *identity; /* speak TLS with this one; copied */
     const char *client_ca;       /* ask for a certificate; take any or none */
+    int send_buffer; /* bytes; 0: so few that a peer that does not read is
+                        noticed soon, and that large bodies take their time */
 } hostile_options;
 
 /* Listens from here on. */

@@ -19,7 +19,12 @@
 
 #include <cmocka.h>
 
-enum { PATIENCE_MS = 10000, CLOSE_MS = 1000, TEXTS_MAX = 1024 };
+enum {
+    PATIENCE_MS = 10000,
+    CLOSE_MS = 1000,
+    TEXTS_MAX = 1024,
+    SEND_BUFFER = 1024 * 1024
+};
 
 static const char core_group[] =
     "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":"
@@ -347,7 +352,7 @@ int kube_setup(void **state)
 
     assert_non_null(k);
     k->descriptors = open_descriptors();
-    k->server = hostile_new(NULL);
+    k->server = hostile_new(&(hostile_options){.send_buffer = SEND_BUFFER});
     hostile_sort(k->server, sort);
     k->options.resource = "nodes";
     k->options.no_streaming_list = true;
