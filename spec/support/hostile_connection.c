@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <gnutls/x509.h>
@@ -246,6 +247,24 @@ static void freeze(hostile_connection *connection)
     }
 }
 
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void stall(hostile_connection *connection, size_t ms)
+{
+    int64_t until = now_ms() + (int64_t)ms;
+    int64_t left;
+
+    while (!connection->over && (left = until - now_ms()) > 0) {
+        wait_for(connection, 0, (int)left);
+    }
+}
+
 static void run_step(hostile_connection *connection, const hostile_step *step)
 {
     switch (step->kind) {
@@ -267,6 +286,9 @@ static void run_step(hostile_connection *connection, const hostile_step *step)
         break;
     case HOSTILE_KIND_FREEZE:
         freeze(connection);
+        break;
+    case HOSTILE_KIND_STALL:
+        stall(connection, step->total);
         break;
     case HOSTILE_KIND_CLOSE:
     case HOSTILE_KIND_RESET:

@@ -28,6 +28,7 @@ typedef enum hostile_kind {
     HOSTILE_KIND_AWAIT,  /* until what came in since the request contains it */
     HOSTILE_KIND_GATE,   /* until hostile_open_gate of the name in `bytes` */
     HOSTILE_KIND_FREEZE, /* nothing, until the peer goes */
+    HOSTILE_KIND_STALL,  /* nothing for `total` milliseconds */
     HOSTILE_KIND_CLOSE,  /* FIN (over TLS without a close_notify) */
     HOSTILE_KIND_RESET   /* RST */
 } hostile_kind;
@@ -89,6 +90,10 @@ typedef struct hostile_step {
 #define HOSTILE_FREEZE              \
     {                               \
         .kind = HOSTILE_KIND_FREEZE \
+    }
+#define HOSTILE_STALL(ms)                           \
+    {                                               \
+        .kind = HOSTILE_KIND_STALL, .total = (ms)   \
     }
 #define HOSTILE_CLOSE              \
     {                              \

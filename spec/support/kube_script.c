@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <zlib.h>
 
 #include <cmocka.h>
@@ -201,7 +202,7 @@ static void write_word(kube *k, const kl_event *event)
 
 void kube_told(kube *k, const char *expected)
 {
-    int64_t deadline = real_now() + PATIENCE_MS;
+    int64_t deadline = real_now() + k->patience_ms;
     kl_event event;
 
     kl__buf_puts(&k->told, "");
@@ -253,6 +254,44 @@ void kube_cache(const kube *k, const char *expected, const char *version)
     kl__buf_deinit(&text);
     kl_informer_resource_version(k->informer, now, sizeof(now));
     assert_string_equal(now, version);
+}
+
+/* Nobody tells of a status: it is looked at again and again. */
+static void await_status(const kube *k,
+                         bool (*is_so)(const kl_informer_status *status,
+                                       kl_informer_state state),
+                         kl_informer_state state)
+{
+    int64_t deadline = real_now() + k->patience_ms;
+    struct timespec pause = {0, 1000000};
+    kl_informer_status status = kube_status(k);
+
+    while (!is_so(&status, state) && real_now() < deadline) {
+        nanosleep(&pause, NULL);
+        status = kube_status(k);
+    }
+    assert_true(is_so(&status, state));
+}
+
+static bool is_in_state(const kl_informer_status *status,
+                        kl_informer_state state)
+{
+    return status->state == state;
+}
+
+static bool is_well(const kl_informer_status *status, kl_informer_state state)
+{
+    return status->state == state && status->error.code == KL_OK;
+}
+
+void kube_await_state(const kube *k, kl_informer_state state)
+{
+    await_status(k, is_in_state, state);
+}
+
+void kube_await_health(const kube *k)
+{
+    await_status(k, is_well, KL_STATE_WATCHING);
 }
 
 kl_informer_status kube_status(const kube *k)
@@ -354,6 +393,7 @@ int kube_setup(void **state)
     k->descriptors = open_descriptors();
     k->server = hostile_new(&(hostile_options){.send_buffer = SEND_BUFFER});
     hostile_sort(k->server, sort);
+    k->patience_ms = PATIENCE_MS;
     k->options.resource = "nodes";
     k->options.no_streaming_list = true;
     k->texts = calloc(TEXTS_MAX, sizeof(*k->texts));

@@ -81,6 +81,7 @@ typedef struct kube {
     /* To be changed before kube_open; "nodes", paged lists. */
     kl_informer_options options;
     bool leaps; /* backoff takes no time, but for its own clock */
+    int64_t patience_ms; /* of kube_told; 10 s */
 
     kl_client *client;
     kl_informer *informer;
@@ -131,6 +132,11 @@ void kube_requests(kube *k, const char *kind, size_t count);
 /* Asserts that the text is, or is not, in a request of a kind, from 0 on. */
 void kube_asked(kube *k, const char *kind, size_t number, const char *text);
 void kube_not_asked(kube *k, const char *kind, size_t number, const char *text);
+
+/* Waits until the informer is in that state. */
+void kube_await_state(const kube *k, kl_informer_state state);
+/* Waits until it watches, and its status tells of no error. */
+void kube_await_health(const kube *k);
 
 kl_informer_status kube_status(const kube *k);
 

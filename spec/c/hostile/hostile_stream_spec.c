@@ -1,0 +1,303 @@
+/*
+ * hostile_stream_spec.c - streaming lists of servers that cannot do them, do
+ * them half, or do them wrong.
+ */
+#include "kube_script.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define A_LIST LIST("10", NODE("a", "1"))
+
+static void stream(kube *k)
+{
+    k->options.no_streaming_list = false;
+    k->leaps = true;
+}
+
+/* ---- servers that refuse ---- */
+
+static void a_refused_streaming_list_is_a_paged_one_at_once(void **state)
+{
+    static const struct {
+        int status;
+        const char *body;
+    } refusals[] = {
+        {422, STATUS(422, "Invalid",
+                     "ListOptions.meta.k8s.io \\\"\\\" is invalid: "
+                     "sendInitialEvents: Forbidden")},
+        {400, STATUS(400, "BadRequest", "unknown parameter")},
+        {400, "no such thing here"},
+        {405, STATUS(405, "MethodNotAllowed", "watch is not supported")},
+    };
+    kube *k = *state;
+
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+        stream(k);
+        kube_on(k, "stream", ANSWER(refusals[i].status, refusals[i].body));
+        kube_on(k, "list", ANSWER(200, A_LIST));
+        kube_on(k, "watch", OPEN_WATCH(ADDED("b", "11")));
+        kube_open(k);
+        kube_told(k, "*a@1 synced +b@11");
+        assert_int_equal(kube_elapsed(k), 0);
+        kube_close(k);
+        kube_requests(k, "stream", i + 1);
+    }
+}
+
+static void a_refusal_is_remembered_by_the_next_relist(void **state)
+{
+    kube *k = *state;
+
+    stream(k);
+    kube_on(k, "stream", ANSWER(422, STATUS(422, "Invalid", "no")));
+    kube_on(k, "list", ANSWER(200, A_LIST));
+    kube_on(k, "watch", OPEN_WATCH(ERROR_EVENT(EXPIRED)));
+    kube_on(k, "list", ANSWER(200, LIST("20", NODE("a", "1"))));
+    kube_on(k, "watch", OPEN_WATCH(ADDED("b", "21")));
+    kube_open(k);
+    kube_told(k, "*a@1 synced !gone +b@21");
+    kube_requests(k, "stream", 1);
+    kube_requests(k, "list", 2);
+}
+
+static void a_storage_that_cannot_stream_says_so_in_an_event(void **state)
+{
+    kube *k = *state;
+
+    stream(k);
+    kube_on(k, "stream",
+            OPEN_WATCH(ERROR_EVENT(
+                STATUS(500, "InternalError",
+                       "sendInitialEvents is not supported by storage"))));
+    kube_on(k, "list", ANSWER(200, A_LIST));
+    kube_on(k, "watch", QUIET_WATCH);
+    kube_open(k);
+    kube_told(k, "*a@1 synced");
+    kube_requests(k, "stream", 1);
+}
+
+/* ---- servers that do not know it ---- */
+
+static void an_early_end_is_tried_once_more_and_then_paged(void **state)
+{
+    kube *k = *state;
+
+    stream(k);
+    kube_on(k, "stream", ENDED_WATCH(ADDED("a", "1") ADDED("x", "2")));
+    kube_on(k, "stream", ENDED_WATCH(ADDED("a", "1") BOOKMARK("9")));
+    kube_on(k, "list", ANSWER(200, A_LIST));
+    kube_on(k, "watch", OPEN_WATCH(ADDED("b", "11")));
+    kube_open(k);
+    /* x was never in the cache. */
+    kube_told(k, "*a@1 synced +b@11");
+    assert_true(kube_elapsed(k) >= 800);
+    kube_requests(k, "stream", 2);
+    kube_requests(k, "list", 1);
+}
+
+static void an_end_at_once_is_tried_once_more_and_then_paged(void **state)
+{
+    kube *k = *state;
+
+    stream(k);
+    kube_on(k, "stream", STEPS(HOSTILE_STREAM, HOSTILE_STREAM_END));
+    kube_on(k, "stream", STEPS(HOSTILE_STREAM, HOSTILE_STREAM_END));
+    kube_on(k, "list", ANSWER(200, A_LIST));
+    kube_on(k, "watch", QUIET_WATCH);
+    kube_open(k);
+    kube_told(k, "*a@1 synced");
+    kube_requests(k, "stream", 2);
+}
+
+/* A server, or a proxy's cache, that looks at the path alone. */
+static void a_plain_list_for_an_answer_is_paged_lists_then(void **state)
+{
+    kube *k = *state;
+
+    stream(k);
+    kube_on(k, "stream", ANSWER(200, A_LIST));
+    kube_on(k, "stream", ANSWER(200, A_LIST));
+    kube_on(k, "list", ANSWER(200, A_LIST));
+    kube_on(k, "watch", OPEN_WATCH(ADDED("b", "11")));
+    kube_open(k);
+    kube_told(k, "*a@1 synced +b@11");
+    kube_cache(k, "a@1 b@11", "11");
+    kube_requests(k, "stream", 2);
+    kube_requests(k, "list", 1);
+}
+
+/* ---- what ends it, and what does not ---- */
+
+static void only_the_end_bookmark_ends_it(void **state)
+{
+    kube *k = *state;
+
+    stream(k);
+    kube_on(
+        k, "stream",
+        STEPS(HOSTILE_STREAM,
+              HOSTILE_CHUNK(ADDED("a", "1") BOOKMARK("8") ADDED("b", "2")),
+              HOSTILE_CHUNK(MARK("Node", "9",
+                                 ",\"annotations\":{\"k8s.io/initial-events-"
+                                 "end\":\"yes\"}")),
+              HOSTILE_CHUNK(MARK("Node", "9",
+                                 ",\"annotations\":{\"k8s.io/initial-events-"
+                                 "end\":true}")),
+              HOSTILE_CHUNK(MODIFIED("a", "3") DELETED("b", "4")
+                                ADDED("c", "5")),
+              HOSTILE_GATE("end"), HOSTILE_CHUNK(END_BOOKMARK("10")),
+              HOSTILE_CHUNK(ADDED("d", "11") END_BOOKMARK("12")),
+              HOSTILE_CHUNK(ADDED("e", "13")), HOSTILE_FREEZE));
+    kube_open(k);
+    assert_true(hostile_await_gate(k->server, "end", 1));
+    assert_false(kl_informer_has_synced(k->informer));
+    assert_int_equal(kl_informer_count(k->informer), 0);
+    hostile_open_gate(k->server, "end");
+    kube_told(k, "*a@3 *c@5 synced +d@11 +e@13");
+    kube_cache(k, "a@3 c@5 d@11 e@13", "13");
+    kube_requests(k, "stream", 1);
+    kube_requests(k, "watch", 0);
+}
+
+/* client-go discards such a bookmark, and never syncs. */
+static void an_end_bookmark_of_another_kind_is_one(void **state)
+{
+    kube *k = *state;
+
+    stream(k);
+    kube_on(k, "stream",
+            OPEN_WATCH(ADDED("a", "1") MARK("Table", "10", END_MARK)
+                           ADDED("b", "11")));
+    kube_open(k);
+    kube_told(k, "*a@1 synced +b@11");
+    kube_requests(k, "stream", 1);
+}
+
+static void an_end_bookmark_without_a_version_is_none(void **state)
+{
+    kube *k = *state;
+
+    stream(k);
+    kube_on(k, "stream", ENDED_WATCH(ADDED("x", "1") END_BOOKMARK("")));
+    kube_on(k, "stream", OPEN_WATCH(ADDED("a", "1") END_BOOKMARK("10")));
+    kube_open(k);
+    kube_told(k, "*a@1 synced");
+    kube_requests(k, "stream", 2);
+    kube_requests(k, "list", 0);
+}
+
+/* ---- what breaks it ---- */
+
+static void a_relist_that_breaks_in_the_middle_truncates_nothing(void **state)
+{
+    kube *k = *state;
+
+    stream(k);
+    kube_on(k, "stream",
+            OPEN_WATCH(ADDED("a", "1") ADDED("b", "2") END_BOOKMARK("10")
+                           ERROR_EVENT(EXPIRED)));
+    kube_on(k, "stream", RESET_WATCH(ADDED("a", "1") "{\"type\":\"ADD"));
+    kube_on(k, "stream",
+            STEPS(HOSTILE_GATE("again"), HOSTILE_STREAM,
+                  HOSTILE_CHUNK(ADDED("a", "1") ADDED("b", "2")
+                                    ADDED("c", "15") END_BOOKMARK("20")
+                                        DELETED("b", "21")),
+                  HOSTILE_FREEZE));
+    kube_open(k);
+    kube_told(k, "*a@1 *b@2 synced !gone !unavailable");
+    assert_true(hostile_await_gate(k->server, "again", 1));
+    kube_cache(k, "a@1 b@2", "10");
+    hostile_open_gate(k->server, "again");
+    kube_told(k, "*a@1 *b@2 synced !gone !unavailable +c@15 -b@21");
+    kube_requests(k, "stream", 3);
+    kube_requests(k, "list", 0);
+    kube_asked(k, "stream", 0, "resourceVersionMatch=NotOlderThan");
+    kube_not_asked(k, "stream", 0, "resourceVersion=");
+    kube_asked(k, "stream", 1, "resourceVersion=10&");
+}
+
+static void a_version_too_large_is_asked_for_no_more(void **state)
+{
+    kube *k = *state;
+
+    stream(k);
+    kube_on(k, "stream",
+            OPEN_WATCH(ADDED("a", "1") END_BOOKMARK("100")
+                           ERROR_EVENT(EXPIRED)));
+    kube_on(k, "stream",
+            OPEN_WATCH(ERROR_EVENT(STATUS_WITH(
+                "", 504, "Timeout",
+                "Timeout: Too large resource version: 100, current: 50",
+                "\"causes\":[{\"reason\":\"ResourceVersionTooLarge\"}]"))));
+    kube_on(k, "stream", OPEN_WATCH(ADDED("b", "2") END_BOOKMARK("50")));
+    kube_open(k);
+    kube_told(k, "*a@1 synced !gone ?a@1 +b@2");
+    kube_cache(k, "b@2", "50");
+    kube_not_asked(k, "stream", 2, "resourceVersion=");
+    kube_requests(k, "stream", 3);
+}
+
+static void overload_is_waited_for_and_no_reason_to_fall_back(void **state)
+{
+    kube *k = *state;
+
+    stream(k);
+    kube_on(k, "stream",
+            STEPS(HOSTILE_ANSWER_WITH(429,
+                                      "Content-Type: text/plain\r\n"
+                                      "Retry-After: 7\r\n",
+                                      "Too many requests, please try again "
+                                      "later.\n")));
+    kube_on(k, "stream",
+            OPEN_WATCH(ERROR_EVENT(STATUS_WITH(
+                "", 429, "TooManyRequests", "storage is (re)initializing",
+                "\"retryAfterSeconds\":9"))));
+    kube_on(k, "stream", OPEN_WATCH(ADDED("a", "1") END_BOOKMARK("10")));
+    kube_open(k);
+    kube_told(k, "!too_many_requests !too_many_requests *a@1 synced");
+    assert_true(kube_elapsed(k) >= 7000 + 9000);
+    assert_true(kube_elapsed(k) < 7000 + 9000 + 800 + 1600 + 2);
+    kube_requests(k, "stream", 3);
+    kube_requests(k, "list", 0);
+}
+
+static void the_same_object_twice_is_one(void **state)
+{
+    kube *k = *state;
+
+    stream(k);
+    kube_on(k, "stream",
+            OPEN_WATCH(ADDED("a", "1") ADDED("a", "1") ADDED("b", "2")
+                           ADDED("a", "3") DELETED("b", "4") DELETED("b", "4")
+                               DELETED("x", "4") END_BOOKMARK("10")));
+    kube_open(k);
+    kube_told(k, "*a@3 synced");
+    kube_cache(k, "a@3", "10");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        KUBE_CASE(a_refused_streaming_list_is_a_paged_one_at_once),
+        KUBE_CASE(a_refusal_is_remembered_by_the_next_relist),
+        KUBE_CASE(a_storage_that_cannot_stream_says_so_in_an_event),
+        KUBE_CASE(an_early_end_is_tried_once_more_and_then_paged),
+        KUBE_CASE(an_end_at_once_is_tried_once_more_and_then_paged),
+        KUBE_CASE(a_plain_list_for_an_answer_is_paged_lists_then),
+        KUBE_CASE(only_the_end_bookmark_ends_it),
+        KUBE_CASE(an_end_bookmark_of_another_kind_is_one),
+        KUBE_CASE(an_end_bookmark_without_a_version_is_none),
+        KUBE_CASE(a_relist_that_breaks_in_the_middle_truncates_nothing),
+        KUBE_CASE(a_version_too_large_is_asked_for_no_more),
+        KUBE_CASE(overload_is_waited_for_and_no_reason_to_fall_back),
+        KUBE_CASE(the_same_object_twice_is_one),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
