@@ -200,23 +200,21 @@ static void write_word(kube *k, const kl_event *event)
     }
 }
 
-void kube_told(kube *k, const char *expected)
+/* Takes the next event, if one waits. */
+static bool take_event(kube *k)
 {
-    int64_t deadline = real_now() + k->patience_ms;
     kl_event event;
 
-    kl__buf_puts(&k->told, "");
-    while (k->told.length < strlen(expected)) {
-        int64_t left = deadline - real_now();
-
-        if (kl_registration_next(k->registration, &event)) {
-            write_word(k, &event);
-            kl_registration_done(k->registration, &event);
-        } else if (kl_event_queue_next(k->queue) == NULL &&
-                   (left <= 0 || kl_event_queue_wait(k->queue, left) != KL_OK)) {
-            break;
-        }
+    if (!kl_registration_next(k->registration, &event)) {
+        return false;
     }
+    write_word(k, &event);
+    kl_registration_done(k->registration, &event);
+    return true;
+}
+
+static void compare(const kube *k, const char *expected)
+{
     if (strcmp(k->told.bytes, expected) != 0) {
         kl_informer_status status = kube_status(k);
 
@@ -225,6 +223,29 @@ void kube_told(kube *k, const char *expected)
                     status.error.message);
     }
     assert_string_equal(k->told.bytes, expected);
+}
+
+void kube_told(kube *k, const char *expected)
+{
+    int64_t deadline = real_now() + k->patience_ms;
+
+    kl__buf_puts(&k->told, "");
+    while (k->told.length < strlen(expected)) {
+        int64_t left = deadline - real_now();
+
+        if (!take_event(k) && kl_event_queue_next(k->queue) == NULL &&
+            (left <= 0 || kl_event_queue_wait(k->queue, left) != KL_OK)) {
+            break;
+        }
+    }
+    compare(k, expected);
+}
+
+void kube_told_no_more(kube *k, const char *expected)
+{
+    while (take_event(k)) {
+    }
+    compare(k, expected);
 }
 
 void kube_reason(const kube *k, const char *text)

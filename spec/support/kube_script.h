@@ -120,6 +120,9 @@ void kube_close(kube *k);
  */
 void kube_told(kube *k, const char *expected);
 
+/* Asserts that this is all that was told, and that nothing more waits. */
+void kube_told_no_more(kube *k, const char *expected);
+
 /* Asserts that the last error that was told contains the text. */
 void kube_reason(const kube *k, const char *text);
 

@@ -156,7 +156,7 @@ static void a_watch_that_is_always_closed_at_once_is_no_hot_loop(void **state)
     assert_true(kube_elapsed(k) >= 800 * 63 + 30000 * 4);
     kube_requests(k, "list", 1);
     kube_cache(k, "a@1 b@2", "10");
-    kube_told(k, "*a@1 *b@2 synced !unavailable");
+    kube_told_no_more(k, "*a@1 *b@2 synced !unavailable");
 }
 
 static void a_connection_that_is_always_reset_is_no_hot_loop(void **state)
@@ -169,6 +169,7 @@ static void a_connection_that_is_always_reset_is_no_hot_loop(void **state)
     kube_told(k, "*a@1 *b@2 synced !unavailable");
     assert_true(hostile_await_requests(k->server, "watch", 12));
     assert_true(kube_elapsed(k) >= 800 * 7 + 30000);
+    kube_told_no_more(k, "*a@1 *b@2 synced !unavailable");
     kube_requests(k, "list", 1);
 }
 
@@ -272,7 +273,7 @@ static void lists_that_are_always_too_old_are_no_hot_loop(void **state)
     kube_told(k, "*a@1 synced !gone");
     assert_true(hostile_await_requests(k->server, "watch", 12));
     assert_true(kube_elapsed(k) >= 800 * 7 + 30000);
-    kube_told(k, "*a@1 synced !gone");
+    kube_told_no_more(k, "*a@1 synced !gone");
 }
 
 /* ---- errors that do not question the version ---- */
