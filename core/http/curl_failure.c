@@ -242,7 +242,10 @@ void kl__curl_explain(kl__curl_stream *stream, CURLcode status,
     if (status == CURLE_OK && stream->head.complete) {
         *failure = (kl_error){.retry_after_ms = -1};
     } else if (status == CURLE_OK) {
-        kl_error_set(failure, KL_EPARSE, "%s ended without a final answer",
+        /* A head that is cut is a clean end to curl. */
+        kl_error_set(failure, KL_EUNAVAILABLE,
+                     "%s closed the connection before the head of its answer "
+                     "was there",
                      stream->origin);
     } else if (status == CURLE_OUT_OF_MEMORY || status == CURLE_WRITE_ERROR) {
         kl_error_set(failure, KL_ENOMEM, "out of memory for the answer of %s",
