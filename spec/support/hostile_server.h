@@ -91,9 +91,9 @@ typedef struct hostile_step {
     {                               \
         .kind = HOSTILE_KIND_FREEZE \
     }
-#define HOSTILE_STALL(ms)                           \
-    {                                               \
-        .kind = HOSTILE_KIND_STALL, .total = (ms)   \
+#define HOSTILE_STALL(ms)                         \
+    {                                             \
+        .kind = HOSTILE_KIND_STALL, .total = (ms) \
     }
 #define HOSTILE_CLOSE              \
     {                              \

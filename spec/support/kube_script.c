@@ -58,9 +58,12 @@ static const char *sort(const char *request)
         const char *text;
         const char *kind;
     } kinds[] = {
-        {"sendInitialEvents=true", "stream"}, {"watch=true", "watch"},
-        {"continue=", "page"},                {"/nodes", "list"},
-        {"/api ", "api"},                     {"/apis ", "apis"},
+        {"sendInitialEvents=true", "stream"},
+        {"watch=true", "watch"},
+        {"continue=", "page"},
+        {"/nodes", "list"},
+        {"/api ", "api"},
+        {"/apis ", "apis"},
         {"/api", "resources"},
     };
 
@@ -146,7 +149,6 @@ void kube_open(kube *k)
     k->registration =
         kl_informer_subscribe(k->informer, k->queue, k, NULL, NULL);
     assert_non_null(k->registration);
-    kl__buf_reset(&k->told);
     hostile_open_gate(k->server, "subscribed");
 }
 
@@ -442,4 +444,11 @@ int kube_teardown(void **state)
     free(k->texts);
     free(k);
     return 0;
+}
+
+kube *kube_renew(void **state)
+{
+    assert_int_equal(kube_teardown(state), 0);
+    assert_int_equal(kube_setup(state), 0);
+    return *state;
 }

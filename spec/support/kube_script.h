@@ -24,9 +24,9 @@
 
 /* ---- texts ---- */
 
-#define METADATA(name, version)                          \
-    "\"metadata\":{\"name\":\"" name "\",\"uid\":\"uid-" \
-    name "\",\"resourceVersion\":\"" version "\"}"
+#define METADATA(name, version)                               \
+    "\"metadata\":{\"name\":\"" name "\",\"uid\":\"uid-" name \
+    "\",\"resourceVersion\":\"" version "\"}"
 #define OBJECT(kind, name, version) \
     "{\"kind\":\"" kind "\",\"apiVersion\":\"v1\"," METADATA(name, version) "}"
 #define NODE(name, version) OBJECT("Node", name, version)
@@ -35,15 +35,14 @@
     "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"" name \
     "\",\"uid\":\"" uid "\",\"resourceVersion\":\"" version "\"}}"
 
-#define EVENT(type, object) \
-    "{\"type\":\"" type "\",\"object\":" object "}\n"
+#define EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
 #define ADDED(name, version) EVENT("ADDED", NODE(name, version))
 #define MODIFIED(name, version) EVENT("MODIFIED", NODE(name, version))
 #define DELETED(name, version) EVENT("DELETED", NODE(name, version))
-#define MARK(kind, version, more)                                              \
-    EVENT("BOOKMARK", "{\"kind\":\"" kind                                      \
-                      "\",\"apiVersion\":\"v1\",\"metadata\":{"                \
-                      "\"resourceVersion\":\"" version "\"" more "}}")
+#define MARK(kind, version, more)                                       \
+    EVENT("BOOKMARK",                                                   \
+          "{\"kind\":\"" kind "\",\"apiVersion\":\"v1\",\"metadata\":{" \
+          "\"resourceVersion\":\"" version "\"" more "}}")
 #define BOOKMARK(version) MARK("Node", version, "")
 #define END_MARK ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}"
 #define END_BOOKMARK(version) MARK("Node", version, END_MARK)
@@ -55,13 +54,13 @@
     ",\"items\":[" items "]}"
 #define LIST(version, items) PAGE(version, "", items)
 
-#define STATUS_WITH(metadata, code, reason, message, details)             \
-    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{" metadata  \
-    "},\"status\":\"Failure\",\"message\":\"" message "\",\"reason\":\""  \
-    reason "\",\"details\":{" details "},\"code\":" #code "}"
+#define STATUS_WITH(metadata, code, reason, message, details)                \
+    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{" metadata     \
+    "},\"status\":\"Failure\",\"message\":\"" message                        \
+    "\",\"reason\":\"" reason "\",\"details\":{" details "},\"code\":" #code \
+    "}"
 #define STATUS(code, reason, message) STATUS_WITH("", code, reason, message, "")
-#define EXPIRED \
-    STATUS(410, "Expired", "too old resource version: 5 (1234)")
+#define EXPIRED STATUS(410, "Expired", "too old resource version: 5 (1234)")
 
 /* ---- scripts ---- */
 
@@ -80,7 +79,7 @@ typedef struct kube {
     hostile_server *server;
     /* To be changed before kube_open; "nodes", paged lists. */
     kl_informer_options options;
-    bool leaps; /* backoff takes no time, but for its own clock */
+    bool leaps;          /* backoff takes no time, but for its own clock */
     int64_t patience_ms; /* of kube_told; 10 s */
 
     kl_client *client;
@@ -99,6 +98,8 @@ typedef struct kube {
  * closing takes no longer than it may, and that nothing is left. */
 int kube_setup(void **state);
 int kube_teardown(void **state);
+/* Both, one after the other: a new cluster in the middle of a case. */
+kube *kube_renew(void **state);
 #define KUBE_CASE(test) \
     cmocka_unit_test_setup_teardown(test, kube_setup, kube_teardown)
 
@@ -110,7 +111,7 @@ void kube_always(kube *k, const char *kind, const hostile_step *steps,
 /* Connects and subscribes. No request is answered before. */
 void kube_open(kube *k);
 
-/* Ends all that kube_open began; may be opened again then. */
+/* Ends all that kube_open began. */
 void kube_close(kube *k);
 
 /*

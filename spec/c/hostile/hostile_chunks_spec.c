@@ -14,28 +14,28 @@
 
 /* Strings with brackets, quotes, escapes and multi-byte characters in the way
  * of whoever looks for the end of a frame. */
-#define NASTY                                                         \
-    "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{"         \
-    "\"name\":\"b\",\"uid\":\"uid-b\",\"resourceVersion\":\"2\","     \
+#define NASTY                                                        \
+    "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{"        \
+    "\"name\":\"b\",\"uid\":\"uid-b\",\"resourceVersion\":\"2\","    \
     "\"annotations\":{\"}]\":\"{[\\\\\\\"\\u00e9\xf0\x9f\x90\xb3\"," \
     "\"items\":\"[\"}},\"items\":[[{}],{\"type\":\"ADDED\"}]}"
 
 #define THE_LIST LIST("10", NODE("a", "1") "," NASTY "," NODE("c", "3"))
-#define THE_EVENTS                                                       \
-    ADDED("d", "11")                                                     \
-    MODIFIED("a", "12") BOOKMARK("13") DELETED("c", "14") MODIFIED("a",  \
-                                                                   "15") \
+#define THE_EVENTS                                        \
+    ADDED("d", "11")                                      \
+    MODIFIED("a", "12")                                   \
+    BOOKMARK("13") DELETED("c", "14") MODIFIED("a", "15") \
         EVENT("MODIFIED", NODE_OF("uid-b", "b", "16"))
-#define THE_STORY                                                      \
-    "*a@1 *b@2 *c@3 synced +d@11 ~a@1>12 -c@14 ~a@12>15 ~b@2>16"
+#define THE_STORY "*a@1 *b@2 *c@3 synced +d@11 ~a@1>12 -c@14 ~a@12>15 ~b@2>16"
 
 #define CHUNKED_HEAD                                        \
     "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" \
     "Transfer-Encoding: chunked\r\n\r\n"
 
 /* One life of an informer whose list and watch come in such chunks. */
-static void live_in_chunks(kube *k, size_t size, unsigned seed)
+static void live_in_chunks(void **state, size_t size, unsigned seed)
 {
+    kube *k = kube_renew(state);
     const char *list = kube_chunked(k, THE_LIST, size, seed);
     const char *events = kube_chunked(k, THE_EVENTS, size, seed + 1);
 
@@ -47,42 +47,37 @@ static void live_in_chunks(kube *k, size_t size, unsigned seed)
     kube_open(k);
     kube_told(k, THE_STORY);
     kube_cache(k, "a@15 b@16 d@11", "16");
-    kube_close(k);
+    kube_requests(k, "list", 1);
+    kube_requests(k, "watch", 1);
 }
 
 static void lines_may_be_cut_into_pieces_of_any_size(void **state)
 {
-    kube *k = *state;
-
     for (size_t size = 1; size <= 64; size++) {
-        live_in_chunks(k, size, 0);
+        live_in_chunks(state, size, 0);
     }
-    kube_requests(k, "list", 64);
-    kube_requests(k, "watch", 64);
 }
 
 static void lines_may_be_cut_at_random(void **state)
 {
-    kube *k = *state;
-
     for (unsigned seed = 1; seed <= 32; seed++) {
-        live_in_chunks(k, 0, seed);
+        live_in_chunks(state, 0, seed);
     }
-    kube_requests(k, "watch", 32);
 }
 
 #define API_VERSIONS "{\"kind\":\"APIVersions\",\"versions\":[\"v1\"]}"
 #define API_RESOURCES                                        \
     "{\"kind\":\"APIResourceList\",\"groupVersion\":\"v1\"," \
-    "\"resources\":[{\"name\":\"nodes\",\"kind\":\"Node\","    \
+    "\"resources\":[{\"name\":\"nodes\",\"kind\":\"Node\","  \
     "\"namespaced\":false,\"verbs\":[\"list\",\"watch\"]}]}"
 
 static void a_whole_session_may_come_byte_by_byte(void **state)
 {
     kube *k = *state;
-    const char *watch = kube_chunked(
-        k, ADDED("a", "1") ADDED("b", "2") END_BOOKMARK("10") DELETED("a", "11"),
-        1, 0);
+    const char *watch = kube_chunked(k,
+                                     ADDED("a", "1") ADDED("b", "2")
+                                         END_BOOKMARK("10") DELETED("a", "11"),
+                                     1, 0);
 
     k->options.no_streaming_list = false;
     kube_on(k, "api",
@@ -113,8 +108,9 @@ static void events_need_no_newline_and_may_be_indented(void **state)
     kube_on(k, "watch",
             OPEN_WATCH("\n\n  {\n\t\"object\" : " NODE(
                 "a", "11") " ,\n \"type\" : \"ADDED\" }"
-                           "{\"type\":\"ADDED\",\"object\":" NODE("b", "12") "}"
-                           "\r\n \r\n" ADDED("c", "13")));
+                           "{\"type\":\"ADDED\",\"object\":" NODE(
+                               "b", "12") "}"
+                                          "\r\n \r\n" ADDED("c", "13")));
     kube_open(k);
     kube_told(k, "synced +a@11 +b@12 +c@13");
 }
@@ -123,10 +119,14 @@ static void a_list_may_tell_its_version_after_its_items(void **state)
 {
     kube *k = *state;
 
-    kube_on(k, "list",
-            ANSWER(200, "{\"apiVersion\":\"v1\",\"items\":[" NODE("a", "1")
-                   "],\"kind\":\"NodeList\",\"metadata\":{\"continue\":\"\","
-                   "\"resourceVersion\":\"10\"}}"));
+    kube_on(
+        k, "list",
+        ANSWER(
+            200,
+            "{\"apiVersion\":\"v1\",\"items\":[" NODE(
+                "a",
+                "1") "],\"kind\":\"NodeList\",\"metadata\":{\"continue\":\"\","
+                     "\"resourceVersion\":\"10\"}}"));
     kube_on(k, "watch", OPEN_WATCH(ADDED("b", "11")));
     kube_open(k);
     kube_told(k, "*a@1 synced +b@11");
@@ -148,9 +148,8 @@ static void each_gzip_member_of_a_watch_is_told_as_it_comes(void **state)
                   kube_gzip(k, ""), kube_gzip(k, ADDED("b", "2")),
                   kube_gzip(k, END_BOOKMARK("10")), HOSTILE_GATE("synced"),
                   kube_gzip(k, "{\"type\":\"ADDED\",\"obj"),
-                  kube_gzip(k, "ect\":" NODE("c", "11") "}"),
-                  HOSTILE_GATE("c"), kube_gzip(k, DELETED("a", "12")),
-                  HOSTILE_FREEZE));
+                  kube_gzip(k, "ect\":" NODE("c", "11") "}"), HOSTILE_GATE("c"),
+                  kube_gzip(k, DELETED("a", "12")), HOSTILE_FREEZE));
     kube_open(k);
     kube_told(k, "*a@1 *b@2 synced");
     hostile_open_gate(k->server, "synced");
@@ -163,8 +162,7 @@ static void each_gzip_member_of_a_watch_is_told_as_it_comes(void **state)
 static void a_gzip_list_that_is_cut_in_the_middle_is_no_list(void **state)
 {
     kube *k = *state;
-    const char *list =
-        kube_repeated(k, "", "", 0, LIST("10", NODE("a", "1")));
+    const char *list = kube_repeated(k, "", "", 0, LIST("10", NODE("a", "1")));
     hostile_step whole = kube_gzip(k, list);
     hostile_step half = whole;
 

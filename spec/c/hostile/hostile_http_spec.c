@@ -17,8 +17,8 @@
 #define LIST_A LIST("10", NODE("a", "1"))
 #define OK_HEAD "HTTP/1.1 200 OK\r\n"
 #define JSON_HEAD OK_HEAD "Content-Type: application/json\r\n"
-#define PAGE_502                                               \
-    "<html>\n<head><title>502 Bad Gateway</title></head>\n"    \
+#define PAGE_502                                            \
+    "<html>\n<head><title>502 Bad Gateway</title></head>\n" \
     "<body><h1>Bad Gateway</h1><p>\x1b[31mnginx</body></html>"
 
 /* ---- Retry-After ---- */
@@ -35,10 +35,10 @@ static const char *date_in(int seconds, char *buffer, size_t size)
 }
 
 /* How long a list that is answered thus waits before it is sent again. */
-static int64_t wait_after(kube *k, int status, const char *field)
+static int64_t wait_after(void **state, int status, const char *field)
 {
+    kube *k = kube_renew(state);
     char head[256];
-    int64_t waited;
 
     snprintf(head, sizeof(head),
              "HTTP/1.1 %d Later\r\nContent-Type: text/plain\r\n%s"
@@ -51,20 +51,18 @@ static int64_t wait_after(kube *k, int status, const char *field)
     kube_open(k);
     kube_told(k, status == 429 ? "!too_many_requests *a@1 synced"
                                : "!unavailable *a@1 synced");
-    waited = kube_elapsed(k);
-    kube_close(k);
-    return waited;
+    return kube_elapsed(k);
 }
 
 static void retry_after_is_the_least_that_is_waited(void **state)
 {
-    kube *k = *state;
     char date[128];
 
-    assert_in_range(wait_after(k, 429, "Retry-After: 20\r\n"), 20000, 20800);
-    assert_in_range(wait_after(k, 503, "retry-after:30\r\n"), 30000, 30800);
+    assert_in_range(wait_after(state, 429, "Retry-After: 20\r\n"), 20000,
+                    20800);
+    assert_in_range(wait_after(state, 503, "retry-after:30\r\n"), 30000, 30800);
     date_in(40, date, sizeof(date));
-    assert_in_range(wait_after(k, 503, date), 38000, 40800);
+    assert_in_range(wait_after(state, 503, date), 38000, 40800);
 }
 
 static void a_retry_after_that_makes_no_sense_does_not_rule(void **state)
@@ -76,13 +74,13 @@ static void a_retry_after_that_makes_no_sense_does_not_rule(void **state)
         "Retry-After: -5\r\n",
         "Retry-After: Mon, 01 Jan 2001 00:00:00 GMT\r\n",
     };
-    kube *k = *state;
 
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        assert_in_range(wait_after(k, 503, fields[i]), 800, 1600);
+        assert_in_range(wait_after(state, 503, fields[i]), 800, 1600);
     }
-    assert_in_range(wait_after(k, 503, "Retry-After: 99999999999999999\r\n"),
-                    300000, 300800);
+    assert_in_range(
+        wait_after(state, 503, "Retry-After: 99999999999999999\r\n"), 300000,
+        300800);
 }
 
 static void overload_of_a_watch_is_no_reason_to_list(void **state)
@@ -97,11 +95,11 @@ static void overload_of_a_watch_is_no_reason_to_list(void **state)
                                       "Retry-After: 5\r\n",
                                       "Too many requests")));
     kube_on(k, "watch",
-            STEPS(HOSTILE_ANSWER_WITH(503,
-                                      "Content-Type: application/json\r\n"
-                                      "Retry-After: 1\r\n",
-                                      STATUS(503, "ServiceUnavailable",
-                                             "shutting down"))));
+            STEPS(HOSTILE_ANSWER_WITH(
+                503,
+                "Content-Type: application/json\r\n"
+                "Retry-After: 1\r\n",
+                STATUS(503, "ServiceUnavailable", "shutting down"))));
     kube_on(k, "watch", OPEN_WATCH(ADDED("b", "11")));
     kube_open(k);
     kube_told(k, "*a@1 synced !too_many_requests !unavailable +b@11");
@@ -157,11 +155,10 @@ static void html_with_502_is_told_by_its_title(void **state)
 {
     kube *k = *state;
 
-    is_told_and_survived(
-        k,
-        STEPS(HOSTILE_ANSWER_WITH(502, "Content-Type: text/html\r\n",
-                                  PAGE_502)),
-        "unavailable");
+    is_told_and_survived(k,
+                         STEPS(HOSTILE_ANSWER_WITH(
+                             502, "Content-Type: text/html\r\n", PAGE_502)),
+                         "unavailable");
     kube_reason(k, "502 Bad Gateway");
     assert_null(strchr(k->error.message, '\x1b'));
 }
@@ -253,9 +250,8 @@ static void a_redirect_is_told_and_not_followed(void **state)
 
     snprintf(fields, sizeof(fields), "Location: %s/login\r\n",
              hostile_url(elsewhere));
-    is_told_and_survived(*state,
-                         STEPS(HOSTILE_ANSWER_WITH(301, fields, "moved")),
-                         "parse");
+    is_told_and_survived(
+        *state, STEPS(HOSTILE_ANSWER_WITH(301, fields, "moved")), "parse");
     kube_reason(*state, "301");
     assert_int_equal(hostile_connections(elsewhere), 0);
     hostile_free(elsewhere);
@@ -286,10 +282,10 @@ static void a_connection_for_each_answer_will_do(void **state)
         "Content-Type: application/json\r\nConnection: close\r\n";
     kube *k = *state;
 
-    kube_on(k, "list",
-            STEPS(HOSTILE_ANSWER_WITH(200, fields,
-                                      PAGE("10", "2", NODE("a", "1"))),
-                  HOSTILE_CLOSE));
+    kube_on(
+        k, "list",
+        STEPS(HOSTILE_ANSWER_WITH(200, fields, PAGE("10", "2", NODE("a", "1"))),
+              HOSTILE_CLOSE));
     kube_on(k, "page",
             STEPS(HOSTILE_ANSWER_WITH(200, fields, LIST("10", NODE("b", "2"))),
                   HOSTILE_CLOSE));
@@ -313,10 +309,10 @@ static void json_may_name_its_charset(void **state)
 {
     kube *k = *state;
 
-    kube_on(k, "list",
-            STEPS(HOSTILE_ANSWER_WITH(
-                200, "content-type: application/json; charset=utf-8\r\n",
-                LIST_A)));
+    kube_on(
+        k, "list",
+        STEPS(HOSTILE_ANSWER_WITH(
+            200, "content-type: application/json; charset=utf-8\r\n", LIST_A)));
     kube_on(k, "watch", QUIET_WATCH);
     kube_open(k);
     kube_told(k, "*a@1 synced");

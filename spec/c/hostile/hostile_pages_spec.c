@@ -15,10 +15,10 @@
 #define PAGE_1 PAGE("20", "to-page-2", NODE("a", "1"))
 #define ALL LIST("30", NODE("a", "1") "," NODE("b", "2") "," NODE("c", "25"))
 
-#define TOO_OLD                                                              \
-    "The provided continue parameter is too old to display a consistent "    \
+#define TOO_OLD                                                           \
+    "The provided continue parameter is too old to display a consistent " \
     "list result."
-#define EXPIRED_TOKEN(token)                                                \
+#define EXPIRED_TOKEN(token) \
     STATUS_WITH("\"continue\":\"" token "\"", 410, "Expired", TOO_OLD, "")
 
 /* Has the cache hold a and b at version 10, and the version be lost. */
@@ -32,8 +32,8 @@ static void begin(kube *k)
 
 /* A page 2 that fails thus, a relist that succeeds, and what handlers are told
  * of the failure; NULL: nothing, as the list is asked for at once. */
-static void a_relist_survives(kube *k, const hostile_step *page_2,
-                              size_t count, const char *reason)
+static void a_relist_survives(kube *k, const hostile_step *page_2, size_t count,
+                              const char *reason)
 {
     kl__buf story = {0};
 
@@ -180,9 +180,8 @@ static void an_inconsistent_list_is_repaired_by_its_watch(void **state)
     kube_on(k, "page", ANSWER(410, EXPIRED_TOKEN("new")));
     kube_on(k, "page", ANSWER(200, LIST("20", NODE("b", "15"))));
     kube_on(k, "watch",
-            OPEN_WATCH(DELETED("a", "12") DELETED("c", "13")
-                           DELETED("b", "14") ADDED("b", "15")
-                               ADDED("e", "21")));
+            OPEN_WATCH(DELETED("a", "12") DELETED("c", "13") DELETED("b", "14")
+                           ADDED("b", "15") ADDED("e", "21")));
     kube_open(k);
     kube_told(k, "*a@1 *b@15 synced -a@12 +e@21");
     kube_cache(k, "b@15 e@21", "21");
