@@ -34,8 +34,12 @@ function(kubelua_add_lua_module abi include_dirs)
 endfunction()
 
 if(KUBELUA_LUA_INCLUDE_DIR)
-    # LuaRocks names the one Lua that it builds for.
-    kubelua_add_lua_module(${KUBELUA_LUA_ABI} ${KUBELUA_LUA_INCLUDE_DIR})
+    # LuaRocks names the one Lua that it builds for; its header tells the ABI:
+    # "#define LUA_VERSION_NUM 504".
+    file(STRINGS ${KUBELUA_LUA_INCLUDE_DIR}/lua.h line
+         REGEX "^#define[ \t]+LUA_VERSION_NUM[ \t]+[0-9]+")
+    string(REGEX REPLACE ".*[ \t]([0-9])0([0-9]).*" "\\1.\\2" abi "${line}")
+    kubelua_add_lua_module(${abi} ${KUBELUA_LUA_INCLUDE_DIR})
 else()
     kubelua_lua_module(5.4 lua5.4)
     kubelua_lua_module(5.1 luajit)

@@ -5,7 +5,7 @@
 set -eu
 root=$PWD
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'rm -rf "$work" "$root/build.luarocks"' EXIT
 prefix=$work/prefix
 
 cmake -S . -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
@@ -66,8 +66,8 @@ echo "ok: the installed command"
 cd "$root"
 
 if command -v luarocks >/dev/null 2>&1; then
-    luarocks --lua-version 5.4 --tree "$work/rocks" --deps-mode none \
-        make rockspec/kubelua-scm-1.rockspec >"$work/rock.log" 2>&1 || {
+    luarocks --lua-version 5.4 --tree "$work/rocks" make --deps-mode none \
+        rockspec/kubelua-scm-1.rockspec >"$work/rock.log" 2>&1 || {
         tail -n 30 "$work/rock.log"
         exit 1
     }
