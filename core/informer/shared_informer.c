@@ -315,10 +315,15 @@ static void not_synced(kl__shared_informer *self, int64_t timeout_ms,
 
     kl__shared_informer_status(self, &status);
     kl__status_reason(&status, &reason);
-    kl_error_set(err, KL_ETIMEOUT, "%s has not synced within %.1f s: %s",
-                 self->name, (double)timeout_ms / 1000,
+    kl_error_set(err, KL_ETIMEOUT, "%s",
                  reason.failed ? "out of memory" : reason.bytes);
     kl__buf_deinit(&reason);
+    if (timeout_ms > 0) {
+        kl_error_prefix(err, "%s has not synced within %.1f s", self->name,
+                        (double)timeout_ms / 1000);
+    } else {
+        kl_error_prefix(err, "%s has not synced yet", self->name);
+    }
 }
 
 /* KL_OK, KL_ETIMEOUT or KL_ECLOSED, without a message. */
