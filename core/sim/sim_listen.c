@@ -39,7 +39,8 @@ typedef struct kl__sim_listener {
     char *url;
 } kl__sim_listener;
 
-/* A socket bound to the listener's address; -1 and errno. */
+/* A socket bound to the listener's address; -1 and errno. With SO_REUSEADDR two
+ * may be bound to a port as long as none of them listens. */
 static int bind_socket(const kl__sim_listener *listener)
 {
     int fd = socket(listener->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -49,7 +50,6 @@ static int bind_socket(const kl__sim_listener *listener)
         return -1;
     }
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
-        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) == 0 &&
         bind(fd, (const struct sockaddr *)&listener->address,
              listener->address_length) == 0) {
         return fd;

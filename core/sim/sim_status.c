@@ -103,6 +103,7 @@ kl_code kl__sim_answer_status(kl__sim_answer *answer,
         answer->retry_after_seconds = status->retry_after_seconds;
     }
     kl__sim_status_write(status, &answer->out);
+    kl__buf_putc(&answer->out, '\n');
     return !answer->out.failed
                ? KL_OK
                : kl_error_set(err, KL_ENOMEM, "out of memory for an answer");

@@ -48,7 +48,7 @@ void sim_reply_clear(sim_reply *reply)
 
 const char *sim_text(const kl_doc *doc, const char *path)
 {
-    static char text[8192];
+    static _Thread_local char text[8192];
     kl_path *compiled = kl_path_parse(path, NULL);
     const kl_value *value =
         doc != NULL ? kl_path_first(compiled, kl_doc_root(doc)) : NULL;

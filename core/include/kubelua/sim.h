@@ -21,7 +21,7 @@ typedef struct kl_sim kl_sim;
 /* Zeroed fields are the defaults. */
 typedef struct kl_sim_options {
     int64_t bookmark_ms;    /* between bookmarks; 0: 60 s, the real one's */
-    size_t history;         /* events kept for watches; 0: 10,000 */
+    size_t history;         /* events kept of each kind; 0: 10,000 */
     bool no_streaming_list; /* 422 on sendInitialEvents, as before 1.27 */
     const char *token;      /* bearer token asked for; NULL: none */
 } kl_sim_options;
@@ -36,8 +36,11 @@ KL_API kl_sim *kl_sim_ref(kl_sim *sim);
 KL_API void kl_sim_unref(kl_sim *sim);
 
 /* Creates or replaces the objects of a text of YAML or JSON documents (lists
- * are unpacked, several documents are fine). KL_EPARSE with line, KL_EINVAL
- * naming the object, KL_ENOMEM. Thread-safe. */
+ * are unpacked, several documents are fine). CustomResourceDefinitions go in
+ * first, then namespaces, whatever the order; a namespace that is missing is
+ * made. Status, uid and creationTimestamp are taken as given; an object of
+ * another uid is deleted and created. KL_EPARSE with line, KL_EINVAL naming the
+ * object, KL_ENOMEM; what came before it stays. Thread-safe. */
 KL_API kl_code kl_sim_load(kl_sim *sim, const char *text, size_t length,
                            kl_error *err);
 
@@ -47,7 +50,8 @@ KL_API kl_transport *kl_sim_transport(kl_sim *sim, kl_error *err);
 /* One reference less; the last one frees it. NULL is fine. Thread-safe. */
 KL_API void kl_transport_unref(kl_transport *transport);
 
-/* One request as a client would send it; a watch is KL_EINVAL here. The reply
+/* One request as a client would send it, beside faults and tokens, and not in
+ * kl_sim_requests; a watch is KL_EINVAL here. KL_ETIMEOUT, KL_ENOMEM. The reply
  * is the caller's: kl_reply_clear. Thread-safe. */
 KL_API kl_code kl_sim_call(kl_sim *sim, const kl_call *call, kl_reply *reply,
                            kl_error *err);
@@ -62,7 +66,8 @@ typedef struct kl_sim_listen_options {
  * use), KL_EINVAL, KL_ETLS. Thread-safe. */
 KL_API kl_code kl_sim_listen(kl_sim *sim, const kl_sim_listen_options *options,
                              kl_error *err);
-/* "https://127.0.0.1:6443", borrowed; NULL if it does not listen. */
+/* "https://127.0.0.1:6443", borrowed until it stops listening; NULL if it does
+ * not listen. Thread-safe. */
 KL_API const char *kl_sim_url(const kl_sim *sim);
 /* A kubeconfig that leads to it, with its CA inside; the caller frees it with
  * kl_free. NULL: KL_EINVAL if it does not listen, KL_ENOMEM. */

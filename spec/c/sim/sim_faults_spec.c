@@ -1,0 +1,440 @@
+/*
+ * sim_faults_spec.c - misbehaving on command, through the in-process transport;
+ * deadlines, cancelling and closing; the record of what was asked.
+ */
+#include "sim_client.h"
+
+#include "base/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
+
+typedef struct fixture {
+    kl_sim *sim;
+    kl_transport *transport;
+} fixture;
+
+static int set_up(void **state)
+{
+    fixture *f = calloc(1, sizeof(*f));
+
+    f->sim = kl_sim_new(NULL, NULL);
+    f->transport = kl_sim_transport(f->sim, NULL);
+    *state = f;
+    return f->transport != NULL ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+
+    kl_transport_unref(f->transport);
+    kl_sim_unref(f->sim);
+    free(f);
+    sim_expect_nothing_lives();
+    return 0;
+}
+
+static int64_t in(int ms)
+{
+    return kl__clock_now(kl__clock_real()) + ms;
+}
+
+static kl__stream *open_with(fixture *f, const char *method, const char *target,
+                             const char *authorization)
+{
+    const kl__header header = {"Authorization", authorization};
+    const kl__request request = {.method = method,
+                                 .base_url = "",
+                                 .target = target,
+                                 .headers = &header,
+                                 .header_count = authorization != NULL};
+    kl__stream *stream = kl__transport_open(f->transport, &request, NULL);
+
+    assert_non_null(stream);
+    return stream;
+}
+
+/* Sends a request to its head; what came of it. */
+static kl_code head_of(fixture *f, const char *method, const char *target,
+                       kl__response *response, kl_error *err)
+{
+    kl__stream *stream = open_with(f, method, target, NULL);
+    kl_code code = kl__stream_response(stream, response,
+                                       in(SIM_CLIENT_PATIENCE_MS), NULL, err);
+
+    kl__stream_close(stream);
+    return code;
+}
+
+static int status_of(fixture *f, const char *target)
+{
+    kl__response response;
+    kl_error err;
+
+    if (head_of(f, "GET", target, &response, &err) != KL_OK) {
+        fail_msg("%s: %s", target, err.message);
+    }
+    return response.status;
+}
+
+static void watch(fixture *f, sim_watch *stream)
+{
+    sim_watch_open(stream, f->transport, "",
+                   CONFIGMAPS "?watch=true&resourceVersion=3");
+}
+
+static void a_cut_breaks_open_watches_and_no_new_ones(void **state)
+{
+    fixture *f = *state;
+    sim_watch before, after;
+    kl_error err;
+
+    watch(f, &before);
+    kl_sim_cut(f->sim);
+    assert_int_equal(sim_watch_failure(&before, &err), KL_EUNAVAILABLE);
+    sim_watch_close(&before);
+    watch(f, &after);
+    sim_add(f->sim, "a");
+    sim_watch_expect(&after, "ADDED", "a");
+    sim_watch_close(&after);
+}
+
+static void *cut_later(void *arg)
+{
+    kl_sim_cut(arg);
+    return NULL;
+}
+
+static void a_cut_wakes_who_waits_for_an_event(void **state)
+{
+    fixture *f = *state;
+    kl__thread thread;
+    sim_watch stream;
+    kl_error err;
+
+    watch(f, &stream);
+    assert_int_equal(kl__thread_start(&thread, "cut", cut_later, f->sim, NULL),
+                     KL_OK);
+    assert_int_equal(sim_watch_failure(&stream, &err), KL_EUNAVAILABLE);
+    kl__thread_join(&thread);
+    sim_watch_close(&stream);
+}
+
+static void refusing_breaks_everything_until_it_is_over(void **state)
+{
+    fixture *f = *state;
+    kl__response response;
+    sim_watch stream;
+    kl_error err;
+
+    watch(f, &stream);
+    kl_sim_refuse(f->sim, true);
+    assert_int_equal(head_of(f, "GET", CONFIGMAPS, &response, &err),
+                     KL_EUNAVAILABLE);
+    sim_add(f->sim, "a"); /* beside the network */
+    kl_sim_refuse(f->sim, false);
+    assert_int_equal(sim_watch_failure(&stream, &err), KL_EUNAVAILABLE);
+    sim_watch_close(&stream);
+    assert_int_equal(status_of(f, CONFIGMAPS "/a"), 200);
+}
+
+static void a_frozen_stream_is_silent_and_stays_open(void **state)
+{
+    fixture *f = *state;
+    kl__stream *late;
+    kl__response response;
+    sim_watch stream;
+
+    watch(f, &stream);
+    kl_sim_freeze(f->sim, true);
+    sim_add(f->sim, "a");
+    sim_watch_expect_silence(&stream);
+    late = open_with(f, "GET", CONFIGMAPS, NULL);
+    assert_int_equal(kl__stream_response(late, &response, in(60), NULL, NULL),
+                     KL_ETIMEOUT);
+    kl_sim_freeze(f->sim, false);
+    sim_watch_expect(&stream, "ADDED", "a");
+    sim_watch_close(&stream);
+    assert_int_equal(kl__stream_response(late, &response,
+                                         in(SIM_CLIENT_PATIENCE_MS), NULL,
+                                         NULL),
+                     KL_OK);
+    kl__stream_close(late);
+}
+
+static void a_freeze_can_end_in_a_cut(void **state)
+{
+    fixture *f = *state;
+    sim_watch stream;
+    kl_error err;
+
+    watch(f, &stream);
+    kl_sim_freeze(f->sim, true);
+    kl_sim_cut(f->sim);
+    assert_int_equal(sim_watch_failure(&stream, &err), KL_EUNAVAILABLE);
+    sim_watch_close(&stream);
+}
+
+static void failures_in_store_are_for_their_verb_and_count(void **state)
+{
+    fixture *f = *state;
+    kl__response response;
+
+    assert_int_equal(kl_sim_fail(f->sim, "list", 2, 429, 7, NULL, NULL), KL_OK);
+    assert_int_equal(status_of(f, CONFIGMAPS "/a"), 404);
+    assert_int_equal(status_of(f, CONFIGMAPS "?watch=1"), 200);
+    assert_int_equal(head_of(f, "GET", CONFIGMAPS, &response, NULL), KL_OK);
+    assert_int_equal(response.status, 429);
+    assert_int_equal(response.retry_after_ms, 7000);
+    assert_int_equal(status_of(f, CONFIGMAPS), 429);
+    assert_int_equal(status_of(f, CONFIGMAPS), 200);
+    assert_int_equal(kl_sim_fail(f->sim, NULL, 1, 503, -1, NULL, NULL), KL_OK);
+    sim_expect(f->sim, "GET", CONFIGMAPS, NULL, 200); /* beside the faults */
+    assert_int_equal(head_of(f, "DELETE", CONFIGMAPS "/a", &response, NULL),
+                     KL_OK);
+    assert_int_equal(response.status, 503);
+    assert_int_equal(response.retry_after_ms, -1);
+}
+
+static void a_failure_is_a_status_or_any_text(void **state)
+{
+    fixture *f = *state;
+    sim_watch stream;
+
+    kl_sim_fail(f->sim, "watch", 1, 503, -1, NULL, NULL);
+    watch(f, &stream);
+    assert_int_equal(stream.status, 503);
+    sim_watch_next(&stream);
+    sim_watch_close(&stream);
+    kl_sim_fail(f->sim, "watch", 1, 502, -1, "<html>\n", NULL);
+    watch(f, &stream);
+    assert_int_equal(stream.status, 502);
+    sim_watch_close(&stream);
+}
+
+static void a_failure_that_makes_no_sense_is_misuse(void **state)
+{
+    fixture *f = *state;
+    kl_error err;
+
+    assert_int_equal(kl_sim_fail(f->sim, NULL, 0, 500, -1, NULL, &err),
+                     KL_EINVAL);
+    assert_int_equal(kl_sim_fail(f->sim, NULL, 1, 99, -1, NULL, &err),
+                     KL_EINVAL);
+}
+
+static void a_deadline_leaves_the_stream_as_it_was(void **state)
+{
+    fixture *f = *state;
+    sim_watch stream;
+
+    watch(f, &stream);
+    sim_watch_expect_silence(&stream);
+    sim_watch_expect_silence(&stream);
+    sim_add(f->sim, "a");
+    sim_watch_expect(&stream, "ADDED", "a");
+    sim_watch_close(&stream);
+}
+
+typedef struct reader {
+    kl__stream *stream;
+    kl__cancel *cancel;
+    kl_code code;
+} reader;
+
+static void *read_in_thread(void *arg)
+{
+    reader *r = arg;
+    char buffer[64];
+    size_t length;
+
+    r->code = kl__stream_read(r->stream, buffer, sizeof(buffer), &length, -1,
+                              r->cancel, NULL);
+    return NULL;
+}
+
+static void a_reader_that_waits_can_be_cancelled(void **state)
+{
+    fixture *f = *state;
+    kl__cancel cancel;
+    sim_watch stream;
+    kl__thread thread;
+    reader r;
+    int64_t began;
+
+    watch(f, &stream);
+    kl__cancel_init(&cancel);
+    r = (reader){stream.stream, &cancel, KL_OK};
+    assert_int_equal(
+        kl__thread_start(&thread, "reader", read_in_thread, &r, NULL), KL_OK);
+    began = in(0);
+    kl__cancel_fire(&cancel);
+    kl__thread_join(&thread);
+    assert_int_equal(r.code, KL_ECANCELED);
+    assert_true(in(0) - began < 1000);
+    kl__cancel_deinit(&cancel);
+    sim_watch_close(&stream);
+}
+
+static void a_closed_transport_ends_its_streams_and_opens_none(void **state)
+{
+    fixture *f = *state;
+    const kl__request request = {
+        .method = "GET", .base_url = "", .target = CONFIGMAPS};
+    sim_watch stream;
+    kl__thread thread;
+    kl_error err;
+    reader r;
+
+    watch(f, &stream);
+    r = (reader){stream.stream, NULL, KL_OK};
+    assert_int_equal(
+        kl__thread_start(&thread, "reader", read_in_thread, &r, NULL), KL_OK);
+    kl__transport_close(f->transport);
+    kl__thread_join(&thread);
+    assert_int_equal(r.code, KL_ECLOSED);
+    sim_watch_close(&stream);
+    assert_null(kl__transport_open(f->transport, &request, &err));
+    assert_int_equal(err.code, KL_ECLOSED);
+}
+
+static void a_token_is_asked_for_where_there_is_one(void **state)
+{
+    const kl_sim_options options = {.token = "secret"};
+    fixture *f = *state;
+    kl__response response;
+    kl__stream *stream;
+
+    kl_transport_unref(f->transport);
+    kl_sim_unref(f->sim);
+    f->sim = kl_sim_new(&options, NULL);
+    f->transport = kl_sim_transport(f->sim, NULL);
+    assert_int_equal(status_of(f, CONFIGMAPS), 401);
+    assert_int_equal(status_of(f, "/healthz"), 200);
+    stream = open_with(f, "GET", CONFIGMAPS, "Bearer secre");
+    kl__stream_response(stream, &response, in(1000), NULL, NULL);
+    assert_int_equal(response.status, 401);
+    kl__stream_close(stream);
+    stream = open_with(f, "GET", CONFIGMAPS, "Bearer secret");
+    kl__stream_response(stream, &response, in(1000), NULL, NULL);
+    assert_int_equal(response.status, 200);
+    assert_string_equal(response.content_type, "application/json");
+    kl__stream_close(stream);
+    sim_expect(f->sim, "GET", CONFIGMAPS, NULL, 200);
+}
+
+static void what_was_asked_is_remembered(void **state)
+{
+    fixture *f = *state;
+    kl__response response;
+    char *asked;
+
+    head_of(f, "GET", CONFIGMAPS "?limit=5", &response, NULL);
+    head_of(f, "DELETE", CONFIGMAPS "/\"a\"", &response, NULL);
+    sim_expect(f->sim, "GET", CONFIGMAPS, NULL, 200);
+    asked = kl_sim_requests(f->sim, NULL);
+    assert_string_equal(
+        asked, "[{\"method\":\"GET\",\"target\":\"" CONFIGMAPS
+               "?limit=5\",\"status\":200},{\"method\":\"DELETE\",\"target\":"
+               "\"" CONFIGMAPS "/\\\"a\\\"\",\"status\":404}]");
+    kl_free(asked);
+    kl_sim_requests_clear(f->sim);
+    asked = kl_sim_requests(f->sim, NULL);
+    assert_string_equal(asked, "[]");
+    kl_free(asked);
+    for (int i = 0; i < 1001; i++) {
+        head_of(f, i == 0 ? "BREW" : "GET", "/healthz", &response, NULL);
+    }
+    asked = kl_sim_requests(f->sim, NULL);
+    assert_null(strstr(asked, "BREW"));
+    kl_free(asked);
+}
+
+enum { WATCHERS = 4, WRITES = 300 };
+
+static void *watch_in_thread(void *arg)
+{
+    sim_watch stream;
+    int version = 0;
+
+    sim_watch_open(&stream, arg, "",
+                   CONFIGMAPS "?watch=true&resourceVersion=4");
+    for (int i = 0; i < WRITES; i++) {
+        int next;
+
+        sim_watch_next(&stream);
+        next = atoi(sim_text(stream.event, "object.metadata.resourceVersion"));
+        assert_true(next > version);
+        version = next;
+    }
+    sim_watch_close(&stream);
+    return NULL;
+}
+
+static void watchers_on_threads_see_every_change_in_order(void **state)
+{
+    fixture *f = *state;
+    kl__thread threads[WATCHERS];
+    char value[16];
+
+    sim_add(f->sim, "a");
+    for (int i = 0; i < WATCHERS; i++) {
+        assert_int_equal(kl__thread_start(&threads[i], "watcher",
+                                          watch_in_thread, f->transport, NULL),
+                         KL_OK);
+    }
+    for (int i = 0; i < WRITES; i++) {
+        snprintf(value, sizeof(value), "%d", i);
+        sim_touch(f->sim, "a", value);
+    }
+    for (int i = 0; i < WATCHERS; i++) {
+        kl__thread_join(&threads[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            a_cut_breaks_open_watches_and_no_new_ones, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_cut_wakes_who_waits_for_an_event,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            refusing_breaks_everything_until_it_is_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_frozen_stream_is_silent_and_stays_open, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_freeze_can_end_in_a_cut, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            failures_in_store_are_for_their_verb_and_count, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_failure_is_a_status_or_any_text,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_failure_that_makes_no_sense_is_misuse,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_deadline_leaves_the_stream_as_it_was,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_reader_that_waits_can_be_cancelled,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_closed_transport_ends_its_streams_and_opens_none, set_up,
+            tear_down),
+        cmocka_unit_test_setup_teardown(a_token_is_asked_for_where_there_is_one,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_was_asked_is_remembered, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            watchers_on_threads_see_every_change_in_order, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
