@@ -9,6 +9,7 @@
 #include "kubelua/log.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -230,6 +231,15 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
     return KL_STATE_WATCHING;
 }
 
+/* Such as the CRD of an operator that is being installed. */
+static void say_that_it_waits(kl_error *err)
+{
+    size_t used = strlen(err->message);
+
+    snprintf(err->message + used, sizeof(err->message) - used,
+             " (the informer waits until it is there)");
+}
+
 static kl_informer_state resolve(kl__reflector *self)
 {
     kl_error err = {.retry_after_ms = -1};
@@ -242,6 +252,7 @@ static kl_informer_state resolve(kl__reflector *self)
     }
     if (err.code == KL_EUNKNOWN_KIND || err.code == KL_ENOT_FOUND) {
         failure.cap_ms = UNKNOWN_KIND_CAP_MS;
+        say_that_it_waits(&err);
     }
     return kl__reflector_fail(self, &failure);
 }
