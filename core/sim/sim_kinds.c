@@ -137,10 +137,13 @@ kl__sim_kind *kl__sim_kind_builtin(const kl__sim_builtin *row)
     kl__sim_kind *kind = kl__calloc(1, sizeof(*kind));
     char **fields = split(row->fields);
 
-    if (kind == NULL || fields == NULL) {
+    if (kind == NULL) {
         goto fail;
     }
     atomic_init(&kind->refs, 1);
+    if (fields == NULL) {
+        goto fail;
+    }
     kind->flags = row->flags;
     kind->group = kl__strdup(row->group);
     kind->plural = kl__strdup(row->plural);

@@ -1,0 +1,250 @@
+/*
+ * sim_load_spec.c - manifests into a cluster: order, lists, namespaces, status,
+ * identity, and what is wrong with them.
+ */
+#include "sim_client.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
+
+static int set_up(void **state)
+{
+    kl_error err = {0};
+    kl_sim *sim = kl_sim_new(NULL, &err);
+
+    *state = sim;
+    return sim != NULL ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    kl_sim_unref(*state);
+    sim_expect_nothing_lives();
+    return 0;
+}
+
+static void load(kl_sim *sim, const char *text)
+{
+    kl_error err = {0};
+
+    if (kl_sim_load(sim, text, strlen(text), &err) != KL_OK) {
+        fail_msg("%s", err.message);
+    }
+}
+
+static kl_code load_failure(kl_sim *sim, const char *text, kl_error *err)
+{
+    kl_code code = kl_sim_load(sim, text, strlen(text), err);
+
+    assert_int_not_equal(code, KL_OK);
+    assert_int_equal(err->code, code);
+    return code;
+}
+
+static void documents_and_lists_are_loaded(void **state)
+{
+    load(*state, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n"
+                 "apiVersion: v1\nkind: List\nitems:\n"
+                 "- {apiVersion: v1, kind: Secret, metadata: {name: b}}\n"
+                 "- {apiVersion: apps/v1, kind: Deployment, metadata: {name: "
+                 "c}}\n");
+    sim_expect(*state, "GET", CONFIGMAPS "/a", NULL, 200);
+    sim_expect(*state, "GET", "/api/v1/namespaces/default/secrets/b", NULL,
+               200);
+    sim_expect(*state, "GET", "/apis/apps/v1/namespaces/default/deployments/c",
+               NULL, 200);
+}
+
+static void an_empty_text_loads_nothing(void **state)
+{
+    load(*state, "");
+    load(*state, "---\n# nothing\n---\n");
+}
+
+static void json_is_loaded_too(void **state)
+{
+    load(*state, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{"
+                 "\"name\":\"a\",\"namespace\":\"default\"}}");
+    sim_expect(*state, "GET", CONFIGMAPS "/a", NULL, 200);
+}
+
+static void a_missing_namespace_is_made(void **state)
+{
+    load(*state, "apiVersion: v1\nkind: ConfigMap\n"
+                 "metadata: {name: a, namespace: web}\n");
+    sim_expect(*state, "GET", "/api/v1/namespaces/web/configmaps/a", NULL, 200);
+    sim_expect(*state, "GET", "/api/v1/namespaces/web", NULL, 200);
+}
+
+static void definitions_go_first_wherever_they_stand(void **state)
+{
+    load(*state,
+         "apiVersion: example.com/v1\nkind: Foo\nmetadata: {name: a}\n---\n"
+         "apiVersion: apiextensions.k8s.io/v1\n"
+         "kind: CustomResourceDefinition\nmetadata: {name: foos.example.com}\n"
+         "spec:\n  group: example.com\n  scope: Cluster\n"
+         "  names: {plural: foos, kind: Foo}\n"
+         "  versions: [{name: v1, served: true, storage: true}]\n");
+    sim_expect(*state, "GET", "/apis/example.com/v1/foos/a", NULL, 200);
+}
+
+static void status_and_identity_are_taken_as_given(void **state)
+{
+    static const char pod[] =
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  uid: u-1\n"
+        "  resourceVersion: \"77\"\n"
+        "  creationTimestamp: \"2020-01-01T00:00:00Z\"\n"
+        "status: {phase: Running}\n";
+    sim_reply reply;
+
+    load(*state, pod);
+    reply = sim_ask(*state, "GET", "/api/v1/namespaces/default/pods/p", NULL);
+    assert_string_equal(sim_text(reply.doc, "status.phase"), "Running");
+    assert_string_equal(sim_text(reply.doc, "metadata.uid"), "u-1");
+    assert_string_equal(sim_text(reply.doc, "metadata.creationTimestamp"),
+                        "2020-01-01T00:00:00Z");
+    assert_string_equal(sim_text(reply.doc, "metadata.resourceVersion"), "4");
+    sim_reply_clear(&reply);
+}
+
+static void what_is_there_is_replaced(void **state)
+{
+    sim_reply reply;
+
+    load(*state, "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
+                 "spec: {a: 1}\nstatus: {phase: Running}\n");
+    load(*state, "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
+                 "spec: {a: 2}\n");
+    reply = sim_ask(*state, "GET", "/api/v1/namespaces/default/pods/p", NULL);
+    assert_string_equal(sim_text(reply.doc, "spec.a"), "2");
+    assert_string_equal(sim_text(reply.doc, "status.phase"), "Running");
+    assert_string_equal(sim_text(reply.doc, "metadata.generation"), "2");
+    sim_reply_clear(&reply);
+}
+
+static void another_uid_is_another_object(void **state)
+{
+    kl_transport *transport = kl_sim_transport(*state, NULL);
+    sim_watch stream;
+
+    load(*state, "apiVersion: v1\nkind: ConfigMap\n"
+                 "metadata: {name: a, uid: u-1}\n");
+    sim_watch_open(&stream, transport, "",
+                   CONFIGMAPS "?watch=true&resourceVersion=4");
+    load(*state, "apiVersion: v1\nkind: ConfigMap\n"
+                 "metadata: {name: a, uid: u-2}\n");
+    sim_watch_expect(&stream, "DELETED", "a");
+    sim_watch_expect(&stream, "ADDED", "a");
+    assert_string_equal(sim_text(stream.event, "object.metadata.uid"), "u-2");
+    sim_watch_close(&stream);
+    kl_transport_unref(transport);
+}
+
+static void loading_the_same_again_changes_nothing(void **state)
+{
+    static const char text[] =
+        "apiVersion: v1\nkind: Namespace\nmetadata: {name: web}\n---\n"
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: "
+        "web}\n---\n"
+        "apiVersion: apiextensions.k8s.io/v1\n"
+        "kind: CustomResourceDefinition\nmetadata: {name: foos.example.com}\n"
+        "spec:\n  group: example.com\n  scope: Cluster\n"
+        "  names: {plural: foos, kind: Foo}\n"
+        "  versions: [{name: v1, served: true, storage: true}]\n";
+    sim_reply reply;
+    char version[64];
+
+    load(*state, text);
+    reply = sim_ask(*state, "GET", "/api/v1/namespaces/web/configmaps", NULL);
+    strcpy(version, sim_text(reply.doc, "metadata.resourceVersion"));
+    sim_reply_clear(&reply);
+    load(*state, text);
+    reply = sim_ask(*state, "GET", "/api/v1/namespaces/web/configmaps", NULL);
+    assert_string_equal(sim_text(reply.doc, "metadata.resourceVersion"),
+                        version);
+    sim_reply_clear(&reply);
+}
+
+static void an_unknown_kind_names_the_object_and_the_remedy(void **state)
+{
+    kl_error err;
+
+    assert_int_equal(load_failure(*state,
+                                  "apiVersion: example.com/v1\nkind: Foo\n"
+                                  "metadata: {name: a, namespace: web}\n",
+                                  &err),
+                     KL_EINVAL);
+    assert_non_null(strstr(err.message, "Foo web/a"));
+    assert_non_null(strstr(err.message, "CustomResourceDefinition"));
+}
+
+static void what_the_server_refuses_is_told_in_its_words(void **state)
+{
+    kl_error err;
+
+    assert_int_equal(load_failure(*state,
+                                  "apiVersion: v1\nkind: ConfigMap\n"
+                                  "metadata: {name: A_B}\n",
+                                  &err),
+                     KL_EINVAL);
+    assert_non_null(strstr(err.message, "ConfigMap A_B"));
+    assert_non_null(strstr(err.message, "RFC 1123"));
+    assert_int_equal(
+        load_failure(*state,
+                     "apiVersion: v1\nkind: ConfigMap\n"
+                     "metadata: {name: a, namespace: \"b\\\"c\"}\n",
+                     &err),
+        KL_EINVAL);
+    assert_int_equal(load_failure(*state, "metadata: {name: a}\n", &err),
+                     KL_EINVAL);
+    assert_int_equal(load_failure(*state, "- 1\n- 2\n", &err), KL_EINVAL);
+}
+
+static void a_text_that_does_not_parse_names_its_line(void **state)
+{
+    kl_error err;
+
+    assert_int_equal(load_failure(*state, "apiVersion: v1\nkind: [\n", &err),
+                     KL_EPARSE);
+    assert_non_null(strstr(err.message, "line"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(documents_and_lists_are_loaded, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_empty_text_loads_nothing, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(json_is_loaded_too, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_missing_namespace_is_made, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            definitions_go_first_wherever_they_stand, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(status_and_identity_are_taken_as_given,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_there_is_replaced, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(another_uid_is_another_object, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(loading_the_same_again_changes_nothing,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            an_unknown_kind_names_the_object_and_the_remedy, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            what_the_server_refuses_is_told_in_its_words, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_text_that_does_not_parse_names_its_line, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
