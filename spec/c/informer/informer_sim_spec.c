@@ -1,0 +1,376 @@
+/*
+ * informer_sim_spec.c - an informer on the simulated API server, in-process and
+ * over a connection: from a write to a handler, through every layer.
+ */
+#include "event_record.h"
+#include "kubelua/handler.h"
+#include "kubelua/log.h"
+#include "kubelua/sim.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct served {
+    kl_sim *sim;
+    kl_client *client;
+    kl_informer *informer;
+    event_record record;
+} served;
+
+static void make(served *self, kl_client_options *options)
+{
+    self->client = kl_client_new(options, NULL);
+    assert_non_null(self->client);
+    event_record_init(&self->record);
+}
+
+static int setup_inside(void **state)
+{
+    served *self = kl__calloc(1, sizeof(*self));
+    kl_transport *transport;
+
+    self->sim = kl_sim_new(&(kl_sim_options){.bookmark_ms = 50}, NULL);
+    transport = kl_sim_transport(self->sim, NULL);
+    make(self, &(kl_client_options){.transport = transport});
+    kl_transport_unref(transport);
+    *state = self;
+    return 0;
+}
+
+static int setup_outside(void **state)
+{
+    served *self = kl__calloc(1, sizeof(*self));
+    kl_config *config;
+
+    self->sim = kl_sim_new(&(kl_sim_options){.bookmark_ms = 50}, NULL);
+    assert_int_equal(
+        kl_sim_listen(self->sim, &(kl_sim_listen_options){.port = 0}, NULL),
+        KL_OK);
+    config = kl_config_load(
+        &(kl_config_options){.server = kl_sim_url(self->sim)}, NULL);
+    make(self, &(kl_client_options){.config = config});
+    kl_config_unref(config);
+    *state = self;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    served *self = *state;
+    long live = 0;
+
+    kl_informer_close(self->informer);
+    kl_client_unref(self->client);
+    kl_sim_unref(self->sim);
+    event_record_deinit(&self->record);
+    kl__free(self);
+    for (int kind = 0; kind < KL_LIVE_KINDS; kind++) {
+        live += kl_live_count((kl_live_kind)kind);
+    }
+    return live == 0 ? 0 : -1;
+}
+
+static void load(served *self, const char *yaml)
+{
+    kl_error err;
+
+    if (kl_sim_load(self->sim, yaml, strlen(yaml), &err) != KL_OK) {
+        print_error("%s\n", err.message);
+        fail();
+    }
+}
+
+static void put(served *self, const char *name, const char *value)
+{
+    char yaml[256];
+
+    snprintf(yaml, sizeof(yaml),
+             "apiVersion: v1\nkind: ConfigMap\n"
+             "metadata: {name: %s, namespace: default}\n"
+             "data: {value: %s}\n",
+             name, value);
+    load(self, yaml);
+}
+
+static void call(served *self, const char *method, const char *target,
+                 const char *body)
+{
+    kl_call request = {
+        .method = method,
+        .target = target,
+        .body = body,
+        .body_length = body != NULL ? strlen(body) : 0,
+    };
+    kl_reply reply;
+
+    assert_int_equal(kl_sim_call(self->sim, &request, &reply, NULL), KL_OK);
+    assert_in_range(reply.status, 200, 299);
+    kl_reply_clear(&reply);
+}
+
+static void removed(served *self, const char *name)
+{
+    char target[128];
+
+    snprintf(target, sizeof(target), "/api/v1/namespaces/default/configmaps/%s",
+             name);
+    call(self, "DELETE", target, NULL);
+}
+
+static void watch_configmaps(served *self, bool paged)
+{
+    kl_handler handler = event_record_handler(&self->record);
+
+    self->informer =
+        kl_informer_open(self->client,
+                         &(kl_informer_options){.resource = "cm",
+                                                .name_space = "default",
+                                                .no_streaming_list = paged},
+                         NULL);
+    assert_non_null(self->informer);
+    assert_non_null(
+        kl_informer_add_handler(self->informer, &handler, NULL, NULL));
+}
+
+/* Waits for so many words; whether all these are among them, in this order. */
+static void expect(served *self, int count, int words, const char *const *word)
+{
+    char *text;
+    const char *at;
+
+    if (!event_record_await(&self->record, count)) {
+        text = event_record_text(&self->record);
+        print_error("only: %s\n", text);
+        kl__free(text);
+        fail();
+    }
+    text = event_record_text(&self->record);
+    at = text;
+    for (int i = 0; i < words; i++) {
+        at = strstr(at, word[i]);
+        if (at == NULL) {
+            print_error("no \"%s\" in: %s\n", word[i], text);
+            fail();
+        }
+    }
+    kl__free(text);
+}
+
+#define EXPECT(self, count, ...)                                             \
+    do {                                                                     \
+        static const char *const words[] = {__VA_ARGS__};                    \
+                                                                             \
+        expect(self, count, (int)(sizeof(words) / sizeof(words[0])), words); \
+    } while (0)
+
+static void a_write_reaches_a_handler(void **state)
+{
+    served *self = *state;
+
+    put(self, "a", "one");
+    watch_configmaps(self, false);
+    EXPECT(self, 2, "+default/a", "initial", "synced");
+    put(self, "b", "one");
+    put(self, "a", "two");
+    removed(self, "b");
+    EXPECT(self, 5, "synced", "+default/b", "~default/a", "-default/b");
+    assert_int_equal(kl_informer_count(self->informer), 1);
+}
+
+static void paged_lists_reach_a_handler_too(void **state)
+{
+    served *self = *state;
+
+    put(self, "a", "one");
+    watch_configmaps(self, true);
+    EXPECT(self, 2, "+default/a", "initial", "synced");
+    put(self, "b", "one");
+    EXPECT(self, 3, "synced", "+default/b");
+}
+
+static void a_cut_connection_is_resumed_and_nothing_is_missed(void **state)
+{
+    served *self = *state;
+    kl_informer_status status;
+
+    put(self, "a", "one");
+    watch_configmaps(self, false);
+    EXPECT(self, 2, "synced");
+    kl_sim_cut(self->sim);
+    put(self, "b", "one");
+    EXPECT(self, 4, "synced", "!unavailable", "+default/b");
+    kl_informer_status_get(self->informer, &status);
+    assert_int_equal(status.lists, 1);
+}
+
+static void what_was_recreated_while_away_is_deleted_and_added(void **state)
+{
+    served *self = *state;
+
+    put(self, "a", "one");
+    watch_configmaps(self, false);
+    EXPECT(self, 2, "synced");
+    kl_sim_refuse(self->sim, true);
+    removed(self, "a");
+    put(self, "a", "again");
+    kl_sim_compact(self->sim);
+    kl_sim_refuse(self->sim, false);
+    EXPECT(self, 6, "synced", "!unavailable", "!gone", "-default/a", "unknown",
+           "+default/a");
+}
+
+static void a_refusal_is_why_it_has_not_synced(void **state)
+{
+    served *self = *state;
+    kl_error err;
+
+    assert_int_equal(kl_sim_fail(self->sim, "watch", 100, 403, -1, NULL, NULL),
+                     KL_OK);
+    watch_configmaps(self, false);
+    EXPECT(self, 1, "!forbidden");
+    assert_int_equal(kl_informer_wait_synced(self->informer, 0, &err),
+                     KL_ETIMEOUT);
+    assert_non_null(strstr(err.message, "cm in default has not synced"));
+    assert_non_null(strstr(err.message, "403"));
+}
+
+static void a_kind_that_comes_later_is_found(void **state)
+{
+    served *self = *state;
+    kl_handler handler = event_record_handler(&self->record);
+
+    self->informer = kl_informer_open(
+        self->client, &(kl_informer_options){.resource = "foos.example.com"},
+        NULL);
+    assert_non_null(
+        kl_informer_add_handler(self->informer, &handler, NULL, NULL));
+    EXPECT(self, 1, "!unknown_kind");
+    load(self, "apiVersion: apiextensions.k8s.io/v1\n"
+               "kind: CustomResourceDefinition\n"
+               "metadata: {name: foos.example.com}\n"
+               "spec:\n"
+               "  group: example.com\n"
+               "  scope: Namespaced\n"
+               "  names: {plural: foos, singular: foo, kind: Foo}\n"
+               "  versions: [{name: v1, served: true, storage: true}]\n");
+    load(self, "apiVersion: example.com/v1\nkind: Foo\n"
+               "metadata: {name: f, namespace: default}\n");
+    EXPECT(self, 3, "!unknown_kind", "+default/f", "synced");
+}
+
+static void two_spellings_share_once_the_kind_is_known(void **state)
+{
+    served *self = *state;
+    kl_informer *other;
+
+    load(self, "apiVersion: apiextensions.k8s.io/v1\n"
+               "kind: CustomResourceDefinition\n"
+               "metadata: {name: foos.example.com}\n"
+               "spec:\n"
+               "  group: example.com\n"
+               "  scope: Namespaced\n"
+               "  names: {plural: foos, singular: foo, kind: Foo}\n"
+               "  versions: [{name: v1, served: true, storage: true}]\n");
+    self->informer = kl_informer_open(
+        self->client, &(kl_informer_options){.resource = "foos"}, NULL);
+    assert_int_equal(kl_informer_wait_synced(self->informer, 10000, NULL),
+                     KL_OK);
+    other = kl_informer_open(
+        self->client, &(kl_informer_options){.resource = "example.com/v1/Foo"},
+        NULL);
+    assert_int_equal(kl_live_count(KL_LIVE_INFORMER), 1);
+    assert_true(kl_informer_has_synced(other));
+    kl_informer_close(other);
+}
+
+static atomic_bool was_remade;
+
+static void note_remade(void *context, kl_log_level level, const char *line)
+{
+    (void)context;
+    (void)level;
+    if (strstr(line, "cm in default: nothing came for") != NULL) {
+        atomic_store(&was_remade, true);
+    }
+}
+
+static void await_remade(void)
+{
+    int64_t deadline = kl__clock_now(kl__clock_real()) + 10000;
+
+    while (!atomic_load(&was_remade) &&
+           kl__clock_now(kl__clock_real()) < deadline) {
+        sched_yield();
+    }
+    assert_true(atomic_load(&was_remade));
+}
+
+static void a_frozen_server_is_left_for_a_fresh_connection(void **state)
+{
+    served *self = *state;
+    kl_handler handler = event_record_handler(&self->record);
+    kl_informer_status status;
+
+    put(self, "a", "one");
+    self->informer = kl_informer_open(
+        self->client,
+        &(kl_informer_options){
+            .resource = "cm", .name_space = "default", .idle_timeout_ms = 200},
+        NULL);
+    assert_non_null(
+        kl_informer_add_handler(self->informer, &handler, NULL, NULL));
+    EXPECT(self, 2, "synced");
+    atomic_store(&was_remade, false);
+    kl_set_log(note_remade, NULL, KL_LOG_INFO);
+    kl_sim_freeze(self->sim, true);
+    put(self, "b", "one");
+    await_remade();
+    kl_sim_freeze(self->sim, false);
+    EXPECT(self, 3, "synced", "+default/b");
+    kl_set_log(NULL, NULL, KL_LOG_OFF);
+    kl_informer_status_get(self->informer, &status);
+    assert_int_equal(status.lists, 1);
+    assert_int_equal(status.failures, 0);
+}
+
+#define INSIDE(name) \
+    cmocka_unit_test_setup_teardown(name, setup_inside, teardown)
+#define OUTSIDE(test)                                          \
+    {                                                          \
+        .name = #test "_over_http", .test_func = test,         \
+        .setup_func = setup_outside, .teardown_func = teardown \
+    }
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        INSIDE(a_write_reaches_a_handler),
+        INSIDE(paged_lists_reach_a_handler_too),
+        INSIDE(a_cut_connection_is_resumed_and_nothing_is_missed),
+        INSIDE(what_was_recreated_while_away_is_deleted_and_added),
+        INSIDE(a_refusal_is_why_it_has_not_synced),
+        INSIDE(a_kind_that_comes_later_is_found),
+        INSIDE(two_spellings_share_once_the_kind_is_known),
+        INSIDE(a_frozen_server_is_left_for_a_fresh_connection),
+        OUTSIDE(a_write_reaches_a_handler),
+        OUTSIDE(paged_lists_reach_a_handler_too),
+        OUTSIDE(a_cut_connection_is_resumed_and_nothing_is_missed),
+        OUTSIDE(what_was_recreated_while_away_is_deleted_and_added),
+        OUTSIDE(a_refusal_is_why_it_has_not_synced),
+        OUTSIDE(a_kind_that_comes_later_is_found),
+        OUTSIDE(a_frozen_server_is_left_for_a_fresh_connection),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
