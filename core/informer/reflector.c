@@ -114,6 +114,13 @@ static bool is_stopped(const kl__reflector *self)
            kl__cancel_fired(self->options.closed);
 }
 
+static void set_told(kl__reflector *self, const kl_error *error)
+{
+    kl__mutex_lock(&self->mutex);
+    self->told = *error;
+    kl__mutex_unlock(&self->mutex);
+}
+
 /* Tells handlers, once per change of reason, in line with what they see. */
 static void tell(kl__reflector *self, const kl_error *error)
 {
@@ -123,10 +130,18 @@ static void tell(kl__reflector *self, const kl_error *error)
                error->message);
         return;
     }
-    self->told = *error;
-    if (kl__delta_fifo_error(self->options.fifo, error) != KL_OK) {
-        self->told.code = KL_OK; /* out of memory: tell it the next time */
+    /* Out of memory: it is told the next time. */
+    if (kl__delta_fifo_error(self->options.fifo, error) == KL_OK) {
+        set_told(self, error);
     }
+}
+
+bool kl__reflector_told(kl__reflector *self, kl_error *error)
+{
+    kl__mutex_lock(&self->mutex);
+    *error = self->told;
+    kl__mutex_unlock(&self->mutex);
+    return error->code != KL_OK;
 }
 
 kl_informer_state kl__reflector_pause(kl__reflector *self, int64_t wait_ms,
@@ -187,7 +202,7 @@ void kl__reflector_healthy(kl__reflector *self)
     if (self->told.code != KL_OK) {
         kl_log(KL_LOG_INFO, "%s: recovered from: %s", self->options.name,
                self->told.message);
-        self->told.code = KL_OK;
+        set_told(self, &(kl_error){.code = KL_OK});
     }
 }
 

@@ -45,4 +45,8 @@ void *kl__reflector_run(void *reflector);
  * queued. Thread-safe. */
 void kl__reflector_status(kl__reflector *reflector, kl_informer_status *status);
 
+/* The reason that handlers were told, and that stands: for one that comes
+ * later. False: all is well. Thread-safe. */
+bool kl__reflector_told(kl__reflector *reflector, kl_error *error);
+
 #endif

@@ -38,14 +38,15 @@ struct kl__reflector {
     kl__backoff backoff;
     kl_informer_state resume; /* after KL_STATE_BACKOFF */
     int64_t wait_ms;          /* of KL_STATE_BACKOFF */
-    kl_error told;            /* the reason that handlers were told; KL_OK */
 
-    /* Guards the next four; `cond` wakes KL_STATE_BACKOFF. Rank REFLECTOR. */
+    /* Guards the next five, which only the thread writes; `cond` wakes
+     * KL_STATE_BACKOFF. Rank REFLECTOR. */
     kl__mutex mutex;
     kl__cond cond;
     kl_informer_state state;
     int64_t retry_at;
-    kl_error error;
+    kl_error error; /* of the last failure; KL_OK: none, or it is over */
+    kl_error told;  /* what handlers were told last; KL_OK: all is well */
 
     /* Counters for the status: written by the thread, read by anybody, of no
      * consequence to one another: relaxed. */

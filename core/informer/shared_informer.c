@@ -390,6 +390,12 @@ void kl__shared_informer_status(kl__shared_informer *self,
 
 void kl__shared_informer_joined(kl__shared_informer *self)
 {
+    kl_error reason;
+
+    /* The processor tells each listener once; out of memory, the next time. */
+    if (kl__reflector_told(self->reflector, &reason)) {
+        (void)kl__delta_fifo_error(self->fifo, &reason);
+    }
     /* Out of memory for a wake-up: the resync comes with the next event. */
     (void)kl__delta_fifo_resync(self->fifo);
 }

@@ -76,8 +76,8 @@ void kl__shared_informer_dismiss(kl__shared_informer *shared,
 void kl__shared_informer_status(kl__shared_informer *shared,
                                 kl_informer_status *status);
 
-/* After a registration was added: its resync may be due before anything else
- * happens. */
+/* After a registration was added: it is told what stands in the way, if
+ * anything does, and its resync may be due before anything else happens. */
 void kl__shared_informer_joined(kl__shared_informer *shared);
 
 #endif

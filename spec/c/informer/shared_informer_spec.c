@@ -126,6 +126,48 @@ static void a_reason_is_told_once(void **state)
     informer_world_expect(self, 3, "!forbidden; +a@1 initial; synced");
 }
 
+static void a_handler_that_comes_late_is_told_what_is_wrong(void **state)
+{
+    informer_world *self = *state;
+    event_record late;
+    kl_handler handler;
+    kl_registration *registration;
+
+    informer_world_open(self, "!forbidden:403");
+    informer_world_add_handler(self, NULL);
+    assert_true(event_record_await(&self->record, 1));
+    event_record_init(&late);
+    handler = event_record_handler(&late);
+    registration =
+        kl_informer_add_handler(self->informer, &handler, NULL, NULL);
+    assert_true(event_record_await(&late, 1));
+    informer_world_expect(self, 1, "!forbidden"); /* once */
+    kl_registration_remove(registration);
+    event_record_deinit(&late);
+}
+
+static void a_handler_that_comes_after_it_is_told_nothing(void **state)
+{
+    informer_world *self = *state;
+
+    informer_world_open(self, "!forbidden:403; a@1 =10; +b@11");
+    informer_world_pass_backoff(self);
+    assert_true(scripted_source_await_played(self->source));
+    while (kl_informer_count(self->informer) < 2) {
+        assert_true(kl__clock_await_waiters(self->clock, 1));
+    }
+    informer_world_add_handler(self, NULL);
+    assert_true(event_record_await(&self->record, 3));
+    scripted_source_feed(self->source, " -b@12");
+    assert_true(event_record_await(&self->record, 4));
+    {
+        char *text = event_record_text(&self->record);
+
+        assert_null(strchr(text, '!'));
+        kl__free(text);
+    }
+}
+
 static void resync_replays_the_cache_on_its_period(void **state)
 {
     informer_world *self = *state;
@@ -280,6 +322,8 @@ int main(void)
         WORLD_TEST(a_disruption_is_told_as_what_changed),
         WORLD_TEST(bookmarks_move_the_version_of_the_cache),
         WORLD_TEST(a_reason_is_told_once),
+        WORLD_TEST(a_handler_that_comes_late_is_told_what_is_wrong),
+        WORLD_TEST(a_handler_that_comes_after_it_is_told_nothing),
         WORLD_TEST(resync_replays_the_cache_on_its_period),
         WORLD_TEST(a_handler_that_comes_late_is_resynced_too),
         WORLD_TEST(an_informer_gives_its_handlers_a_resync_period),
