@@ -100,6 +100,12 @@ int kube_setup(void **state);
 int kube_teardown(void **state);
 /* Both, one after the other: a new cluster in the middle of a case. */
 kube *kube_renew(void **state);
+
+/* The parts of these, for several clusters at a time. */
+kube *kube_new(void);
+void kube_free(kube *k);       /* once it is closed */
+int kube_descriptors(void);    /* that this process has open */
+void kube_nothing_lives(void); /* asserts that */
 #define KUBE_CASE(test) \
     cmocka_unit_test_setup_teardown(test, kube_setup, kube_teardown)
 

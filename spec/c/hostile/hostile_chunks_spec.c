@@ -20,13 +20,13 @@
     "\"annotations\":{\"}]\":\"{[\\\\\\\"\\u00e9\xf0\x9f\x90\xb3\"," \
     "\"items\":\"[\"}},\"items\":[[{}],{\"type\":\"ADDED\"}]}"
 
-#define THE_LIST LIST("10", NODE("a", "1") "," NASTY "," NODE("c", "3"))
-#define THE_EVENTS                                        \
-    ADDED("d", "11")                                      \
-    MODIFIED("a", "12")                                   \
-    BOOKMARK("13") DELETED("c", "14") MODIFIED("a", "15") \
-        EVENT("MODIFIED", NODE_OF("uid-b", "b", "16"))
-#define THE_STORY "*a@1 *b@2 *c@3 synced +d@11 ~a@1>12 -c@14 ~a@12>15 ~b@2>16"
+static const char the_list[] =
+    LIST("10", NODE("a", "1") "," NASTY "," NODE("c", "3"));
+static const char the_events[] =
+    ADDED("d", "11") MODIFIED("a", "12") BOOKMARK("13") DELETED("c", "14")
+        MODIFIED("a", "15") EVENT("MODIFIED", NODE_OF("uid-b", "b", "16"));
+static const char the_story[] =
+    "*a@1 *b@2 *c@3 synced +d@11 ~a@1>12 -c@14 ~a@12>15 ~b@2>16";
 
 #define CHUNKED_HEAD                                        \
     "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" \
@@ -36,8 +36,8 @@
 static void live_in_chunks(void **state, size_t size, unsigned seed)
 {
     kube *k = kube_renew(state);
-    const char *list = kube_chunked(k, THE_LIST, size, seed);
-    const char *events = kube_chunked(k, THE_EVENTS, size, seed + 1);
+    const char *list = kube_chunked(k, the_list, size, seed);
+    const char *events = kube_chunked(k, the_events, size, seed + 1);
 
     kube_on(k, "list", STEPS(HOSTILE_TEXT(CHUNKED_HEAD), HOSTILE_TEXT(list)));
     /* Without the last chunk: the watch stays open. */
@@ -45,7 +45,7 @@ static void live_in_chunks(void **state, size_t size, unsigned seed)
             STEPS(HOSTILE_TEXT(CHUNKED_HEAD),
                   HOSTILE_BYTES(events, strlen(events) - 5), HOSTILE_FREEZE));
     kube_open(k);
-    kube_told(k, THE_STORY);
+    kube_told(k, the_story);
     kube_cache(k, "a@15 b@16 d@11", "16");
     kube_requests(k, "list", 1);
     kube_requests(k, "watch", 1);
