@@ -26,7 +26,7 @@ typedef struct kl__sim_failure {
     char *verb; /* NULL: any */
     int count;
     int status;
-    int retry_after_seconds; /* < 0: none */
+    int retry_after_seconds; /* <= 0: none */
     char *body;              /* NULL: the Status that fits */
 } kl__sim_failure;
 

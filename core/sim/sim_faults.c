@@ -44,31 +44,30 @@ static void free_failure(kl__sim_failure *failure)
     kl__free(failure);
 }
 
-kl_code kl_sim_fail(kl_sim *sim, const char *verb, int count, int status,
-                    int retry_after_seconds, const char *body, kl_error *err)
+kl_code kl_sim_fail(kl_sim *sim, const kl_sim_failure *wanted, kl_error *err)
 {
     kl__sim_failure *failure;
 
-    if (count <= 0 || status < 200 || status > 599) {
+    if (wanted->count <= 0 || wanted->status < 200 || wanted->status > 599) {
         return kl_error_set(err, KL_EINVAL,
                             "a count above 0 and a status of 200 to 599 are "
                             "needed, not %d and %d",
-                            count, status);
+                            wanted->count, wanted->status);
     }
     failure = kl__calloc(1, sizeof(*failure));
     if (failure == NULL) {
         return kl_error_set(err, KL_ENOMEM, "out of memory for a failure");
     }
-    failure->verb = kl__strdup(verb);
-    failure->body = kl__strdup(body);
-    if ((verb != NULL && failure->verb == NULL) ||
-        (body != NULL && failure->body == NULL)) {
+    failure->verb = kl__strdup(wanted->verb);
+    failure->body = kl__strdup(wanted->body);
+    if ((wanted->verb != NULL && failure->verb == NULL) ||
+        (wanted->body != NULL && failure->body == NULL)) {
         free_failure(failure);
         return kl_error_set(err, KL_ENOMEM, "out of memory for a failure");
     }
-    failure->count = count;
-    failure->status = status;
-    failure->retry_after_seconds = retry_after_seconds;
+    failure->count = wanted->count;
+    failure->status = wanted->status;
+    failure->retry_after_seconds = wanted->retry_after_seconds;
     kl__mutex_lock(&sim->mutex);
     kl__list_append(&sim->failures, &failure->node);
     kl__mutex_unlock(&sim->mutex);
@@ -122,7 +121,9 @@ bool kl__sim_fail_next(kl__sim_answer *answer, kl_code *code, kl_error *err)
         return false;
     }
     *code = write_failure(answer, failure, err);
-    answer->retry_after_seconds = failure->retry_after_seconds;
+    if (failure->retry_after_seconds > 0) {
+        answer->retry_after_seconds = failure->retry_after_seconds;
+    }
     if (--failure->count == 0) {
         kl__list_remove(&failure->node);
         free_failure(failure);

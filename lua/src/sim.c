@@ -209,20 +209,19 @@ static int sim_fail(lua_State *L)
     static const char *const names[] = {"verb",        "count", "status",
                                         "retry_after", "body",  NULL};
     kl_sim *sim = check_sim(L, 1);
-    int64_t retry_ms;
-    int count;
+    kl_sim_failure failure = {.count = 1};
     kl_error err;
 
     check_options(L, 2, "fail", names);
-    retry_ms = option_ms(L, 2, "retry_after", -1);
-    count = (int)option_integer(L, 2, "count");
-    return push_outcome(L,
-                        kl_sim_fail(sim, option_string(L, 2, "verb"),
-                                    count != 0 ? count : 1,
-                                    (int)option_integer(L, 2, "status"),
-                                    retry_ms < 0 ? -1 : (int)(retry_ms / 1000),
-                                    option_string(L, 2, "body"), &err),
-                        &err);
+    failure.verb = option_string(L, 2, "verb");
+    failure.status = (int)option_integer(L, 2, "status");
+    failure.body = option_string(L, 2, "body");
+    failure.retry_after_seconds =
+        (int)(option_ms(L, 2, "retry_after", 0) / 1000);
+    if (option_integer(L, 2, "count") != 0) {
+        failure.count = (int)option_integer(L, 2, "count");
+    }
+    return push_outcome(L, kl_sim_fail(sim, &failure, &err), &err);
 }
 
 void bind_sim(lua_State *L)

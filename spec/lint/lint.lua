@@ -101,6 +101,9 @@ local function count_parameters(signature)
         return 0
     end
     local inner = list:sub(2, -2):gsub("%b()", "")
+    if inner:match("struct MHD_Connection %*") then
+        return 0 -- libmicrohttpd calls it, and decides
+    end
     local _, commas = inner:gsub(",", "")
     local _, cancels = inner:gsub("kl__cancel %*", "")
     local _, errors = inner:gsub("kl_error %*", "")

@@ -34,9 +34,10 @@ const char *sim_text(const kl_doc *doc, const char *path);
 void sim_expect(kl_sim *sim, const char *method, const char *target,
                 const char *body, int status);
 
-/* Sends a request ("GET /path"), which must be refused with a Status. */
+/* Sends a request ("GET /path"), which must be refused with a Status of that
+ * reason and message: "NotFound: pods \"x\" not found". */
 void sim_expect_refusal(kl_sim *sim, const char *request, const char *body,
-                        int status, const char *reason, const char *message);
+                        int status, const char *refusal);
 
 /* Creates a ConfigMap in the namespace default; and replaces its data. */
 void sim_add(kl_sim *sim, const char *name);

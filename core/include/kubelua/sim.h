@@ -82,16 +82,24 @@ KL_API void kl_sim_cut(kl_sim *sim);
 /* With `on`, refuses every connection as if nothing listened, and breaks the
  * open ones; without, accepts again. Thread-safe. */
 KL_API void kl_sim_refuse(kl_sim *sim, bool on);
-/* With `on`, sends no byte on any open stream, and keeps it open. Thread-safe. */
+/* With `on`, sends no byte on any open stream, and keeps it open.
+ * Thread-safe. */
 KL_API void kl_sim_freeze(kl_sim *sim, bool on);
 /* Forgets the history up to now, as etcd compaction does: watches from an older
  * version, and continue tokens, get 410. Thread-safe. */
 KL_API void kl_sim_compact(kl_sim *sim);
-/* Answers the next `count` requests that are of that verb ("list", "watch",
- * "get", ...; NULL: any) with an HTTP status, Retry-After if >= 0, and a body
- * (NULL: the Status that fits). KL_ENOMEM, KL_EINVAL. Thread-safe. */
-KL_API kl_code kl_sim_fail(kl_sim *sim, const char *verb, int count, int status,
-                           int retry_after_seconds, const char *body,
+/* An answer that the next `count` requests of a verb get. */
+typedef struct kl_sim_failure {
+    const char *verb;        /* "list", "watch", "get", ...; NULL: any */
+    int count;               /* at least 1 */
+    int status;              /* 200 to 599 */
+    int retry_after_seconds; /* 0: no Retry-After */
+    const char *body;        /* NULL: the Status that fits */
+} kl_sim_failure;
+
+/* Answers requests with a failure instead of what they ask for; several queue
+ * up. KL_EINVAL, KL_ENOMEM. Thread-safe. */
+KL_API kl_code kl_sim_fail(kl_sim *sim, const kl_sim_failure *failure,
                            kl_error *err);
 
 /* What was asked so far, oldest first, as a JSON array of {method, target,

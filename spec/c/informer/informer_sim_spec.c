@@ -235,7 +235,9 @@ static void a_refusal_is_why_it_has_not_synced(void **state)
     served *self = *state;
     kl_error err;
 
-    assert_int_equal(kl_sim_fail(self->sim, "watch", 100, 403, -1, NULL, NULL),
+    assert_int_equal(kl_sim_fail(self->sim,
+                                 &(kl_sim_failure){"watch", 100, 403, 0, NULL},
+                                 NULL),
                      KL_OK);
     watch_configmaps(self, false);
     EXPECT(self, 1, "!forbidden");

@@ -237,12 +237,15 @@ static void custom_objects_follow_their_own_rules(void **state)
         *state, "PUT /apis/example.com/v1/namespaces/default/foos/a",
         "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\",\"metadata\":{"
         "\"name\":\"a\"}}",
-        422, "Invalid",
+        422,
+        "Invalid: "
         "foos.example.com \"a\" is invalid: metadata.resourceVersion: Invalid "
         "value: 0: must be specified for an update");
-    sim_expect_refusal(
-        *state, "GET /apis/example.com/v1/namespaces/default/foos/none", NULL,
-        404, "NotFound", "foos.example.com \"none\" not found");
+    sim_expect_refusal(*state,
+                       "GET /apis/example.com/v1/namespaces/default/foos/none",
+                       NULL, 404,
+                       "NotFound: "
+                       "foos.example.com \"none\" not found");
     sim_expect(*state, "POST", foos, "{\"metadata\":{\"name\":\"z\"}}", 400);
     sim_expect(*state, "POST", foos,
                "{\"apiVersion\":\"example.com/v1beta1\",\"kind\":\"Foo\","

@@ -190,7 +190,9 @@ static void failures_in_store_are_for_their_verb_and_count(void **state)
     fixture *f = *state;
     kl__response response;
 
-    assert_int_equal(kl_sim_fail(f->sim, "list", 2, 429, 7, NULL, NULL), KL_OK);
+    assert_int_equal(
+        kl_sim_fail(f->sim, &(kl_sim_failure){"list", 2, 429, 7, NULL}, NULL),
+        KL_OK);
     assert_int_equal(status_of(f, CONFIGMAPS "/a"), 404);
     assert_int_equal(status_of(f, CONFIGMAPS "?watch=1"), 200);
     assert_int_equal(head_of(f, "GET", CONFIGMAPS, &response, NULL), KL_OK);
@@ -198,7 +200,9 @@ static void failures_in_store_are_for_their_verb_and_count(void **state)
     assert_int_equal(response.retry_after_ms, 7000);
     assert_int_equal(status_of(f, CONFIGMAPS), 429);
     assert_int_equal(status_of(f, CONFIGMAPS), 200);
-    assert_int_equal(kl_sim_fail(f->sim, NULL, 1, 503, -1, NULL, NULL), KL_OK);
+    assert_int_equal(
+        kl_sim_fail(f->sim, &(kl_sim_failure){NULL, 1, 503, 0, NULL}, NULL),
+        KL_OK);
     sim_expect(f->sim, "GET", CONFIGMAPS, NULL, 200); /* beside the faults */
     assert_int_equal(head_of(f, "DELETE", CONFIGMAPS "/a", &response, NULL),
                      KL_OK);
@@ -211,12 +215,13 @@ static void a_failure_is_a_status_or_any_text(void **state)
     fixture *f = *state;
     sim_watch stream;
 
-    kl_sim_fail(f->sim, "watch", 1, 503, -1, NULL, NULL);
+    kl_sim_fail(f->sim, &(kl_sim_failure){"watch", 1, 503, 0, NULL}, NULL);
     watch(f, &stream);
     assert_int_equal(stream.status, 503);
     sim_watch_next(&stream);
     sim_watch_close(&stream);
-    kl_sim_fail(f->sim, "watch", 1, 502, -1, "<html>\n", NULL);
+    kl_sim_fail(f->sim, &(kl_sim_failure){"watch", 1, 502, 0, "<html>\n"},
+                NULL);
     watch(f, &stream);
     assert_int_equal(stream.status, 502);
     sim_watch_close(&stream);
@@ -227,10 +232,12 @@ static void a_failure_that_makes_no_sense_is_misuse(void **state)
     fixture *f = *state;
     kl_error err;
 
-    assert_int_equal(kl_sim_fail(f->sim, NULL, 0, 500, -1, NULL, &err),
-                     KL_EINVAL);
-    assert_int_equal(kl_sim_fail(f->sim, NULL, 1, 99, -1, NULL, &err),
-                     KL_EINVAL);
+    assert_int_equal(
+        kl_sim_fail(f->sim, &(kl_sim_failure){NULL, 0, 500, 0, NULL}, &err),
+        KL_EINVAL);
+    assert_int_equal(
+        kl_sim_fail(f->sim, &(kl_sim_failure){NULL, 1, 99, 0, NULL}, &err),
+        KL_EINVAL);
 }
 
 static void a_deadline_leaves_the_stream_as_it_was(void **state)

@@ -283,67 +283,69 @@ static void a_version_that_is_not_there_yet_is_too_large(void **state)
     sim_reply_clear(&reply);
 }
 
+static const struct {
+    const char *query;
+    int status;
+    const char *message; /* NULL: not compared */
+} refusals[] = {
+    {"resourceVersionMatch=Exact", 422,
+     "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: "
+     "Forbidden: resourceVersionMatch is forbidden unless resourceVersion "
+     "is provided"},
+    {"resourceVersionMatch=Exact&resourceVersion=0", 422,
+     "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: "
+     "Forbidden: resourceVersionMatch \"exact\" is forbidden for "
+     "resourceVersion \"0\""},
+    {"resourceVersionMatch=Foo&resourceVersion=1", 422,
+     "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: "
+     "Unsupported value: \"Foo\": supported values: \"Exact\", "
+     "\"NotOlderThan\", \"\""},
+    {"sendInitialEvents=true", 422,
+     "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: "
+     "Forbidden: sendInitialEvents is forbidden for list"},
+    {"continue=abc&resourceVersionMatch=Exact", 422,
+     "ListOptions.meta.k8s.io \"\" is invalid: [resourceVersionMatch: "
+     "Forbidden: resourceVersionMatch is forbidden unless resourceVersion "
+     "is provided, resourceVersionMatch: Forbidden: resourceVersionMatch "
+     "is forbidden when continue is provided]"},
+    {"resourceVersion=x", 400,
+     "invalid resource version: resourceVersion: Invalid value: \"x\": "
+     "strconv.ParseUint: parsing \"x\": invalid syntax"},
+    {"resourceVersion=-5", 400, NULL},
+    {"resourceVersion=99999999999999999999", 400, NULL},
+    {"limit=x", 400, "strconv.ParseInt: parsing \"x\": invalid syntax"},
+    {"limit=99999999999999999999", 400,
+     "strconv.ParseInt: parsing \"99999999999999999999\": value out of "
+     "range"},
+    {"timeoutSeconds=x", 400, NULL},
+    {"labelSelector=a+in+(", 400, NULL},
+    {"fieldSelector=x", 400, "invalid selector: 'x'; can't understand 'x'"},
+    {"fieldSelector=spec.x%3D1", 400,
+     "\"spec.x\" is not a known field selector: only \"metadata.name\", "
+     "\"metadata.namespace\""},
+    {"continue=%21%21", 400,
+     "invalid continue token: continue key is not valid: illegal base64 "
+     "data at input byte 0"},
+    {"continue=e30", 400,
+     "invalid continue token: continue key is not valid: server does not "
+     "recognize this encoded version "},
+    {"continue=abc", 400, NULL},
+};
+
 static void combinations_that_make_no_sense_are_refused(void **state)
 {
-    static const struct {
-        const char *query;
-        int status;
-        const char *message; /* NULL: not compared */
-    } cases[] = {
-        {"resourceVersionMatch=Exact", 422,
-         "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: "
-         "Forbidden: resourceVersionMatch is forbidden unless resourceVersion "
-         "is provided"},
-        {"resourceVersionMatch=Exact&resourceVersion=0", 422,
-         "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: "
-         "Forbidden: resourceVersionMatch \"exact\" is forbidden for "
-         "resourceVersion \"0\""},
-        {"resourceVersionMatch=Foo&resourceVersion=1", 422,
-         "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: "
-         "Unsupported value: \"Foo\": supported values: \"Exact\", "
-         "\"NotOlderThan\", \"\""},
-        {"sendInitialEvents=true", 422,
-         "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: "
-         "Forbidden: sendInitialEvents is forbidden for list"},
-        {"continue=abc&resourceVersionMatch=Exact", 422,
-         "ListOptions.meta.k8s.io \"\" is invalid: [resourceVersionMatch: "
-         "Forbidden: resourceVersionMatch is forbidden unless resourceVersion "
-         "is provided, resourceVersionMatch: Forbidden: resourceVersionMatch "
-         "is forbidden when continue is provided]"},
-        {"resourceVersion=x", 400,
-         "invalid resource version: resourceVersion: Invalid value: \"x\": "
-         "strconv.ParseUint: parsing \"x\": invalid syntax"},
-        {"resourceVersion=-5", 400, NULL},
-        {"resourceVersion=99999999999999999999", 400, NULL},
-        {"limit=x", 400, "strconv.ParseInt: parsing \"x\": invalid syntax"},
-        {"limit=99999999999999999999", 400,
-         "strconv.ParseInt: parsing \"99999999999999999999\": value out of "
-         "range"},
-        {"timeoutSeconds=x", 400, NULL},
-        {"labelSelector=a+in+(", 400, NULL},
-        {"fieldSelector=x", 400, "invalid selector: 'x'; can't understand 'x'"},
-        {"fieldSelector=spec.x%3D1", 400,
-         "\"spec.x\" is not a known field selector: only \"metadata.name\", "
-         "\"metadata.namespace\""},
-        {"continue=%21%21", 400,
-         "invalid continue token: continue key is not valid: illegal base64 "
-         "data at input byte 0"},
-        {"continue=e30", 400,
-         "invalid continue token: continue key is not valid: server does not "
-         "recognize this encoded version "},
-        {"continue=abc", 400, NULL},
-    };
     char target[512];
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
         sim_reply reply;
 
-        snprintf(target, sizeof(target), CONFIGMAPS "?%s", cases[i].query);
+        snprintf(target, sizeof(target), CONFIGMAPS "?%s", refusals[i].query);
         reply = sim_ask(*state, "GET", target, NULL);
-        if (reply.status != cases[i].status ||
-            (cases[i].message != NULL &&
-             strcmp(sim_text(reply.doc, "message"), cases[i].message) != 0)) {
-            fail_msg("%s: %s", cases[i].query, reply.raw.body);
+        if (reply.status != refusals[i].status ||
+            (refusals[i].message != NULL &&
+             strcmp(sim_text(reply.doc, "message"), refusals[i].message) !=
+                 0)) {
+            fail_msg("%s: %s", refusals[i].query, reply.raw.body);
         }
         if (reply.status == 422) {
             assert_string_equal(sim_text(reply.doc, "details.kind"),

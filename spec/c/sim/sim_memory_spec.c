@@ -247,6 +247,7 @@ static void listening_can_run_out_of_memory(void **state)
 
 static void ordering_failures_can_run_out_of_memory(void **state)
 {
+    const kl_sim_failure wanted = {"get", 1, 500, 0, "body"};
     kl_code code = KL_ENOMEM;
 
     (void)state;
@@ -256,7 +257,7 @@ static void ordering_failures_can_run_out_of_memory(void **state)
 
         failing_alloc_install();
         failing_alloc_fail_at(nth, 1);
-        code = kl_sim_fail(sim, "get", 1, 500, -1, "body", NULL);
+        code = kl_sim_fail(sim, &wanted, NULL);
         text = kl_sim_requests(sim, NULL);
         if (text == NULL) {
             code = KL_ENOMEM;
