@@ -3,6 +3,7 @@
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local scheduler = require "kubelua.scheduler"
+local trace = require "kubelua.trace"
 
 ---@class kubelua.FunctionIndex
 local FunctionIndex = {}
@@ -66,10 +67,10 @@ end
 local function remember(self, object)
     local ok, result = xpcall(function()
         return self.compute(object)
-    end, debug.traceback)
+    end, trace.handler)
     if not ok then
         log("error", "%s: index %s leaves %s out: %s", self.informer.what, self.name,
-            tostring(object), tostring(result))
+            tostring(object), result)
         return
     end
     local values = as_values(result)

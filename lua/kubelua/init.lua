@@ -4,6 +4,7 @@ local core = require "kubelua.core"
 local log = require "kubelua.log"
 local loop = require "kubelua.loop"
 local scheduler = require "kubelua.scheduler"
+local trace = require "kubelua.trace"
 
 ---@class kubelua.Object a read-only Kubernetes object; fields are read when they are asked for
 ---@field name string
@@ -70,9 +71,9 @@ function kubelua.every(seconds, f)
                 return
             end
             scheduler.count()
-            local ok, trace = xpcall(f, debug.traceback)
+            local ok, problem = xpcall(f, trace.handler)
             if not ok then
-                log("error", "kubelua.every: %s", tostring(trace))
+                log("error", "kubelua.every: %s", problem)
             end
             if ticker.stopped then
                 return

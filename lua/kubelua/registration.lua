@@ -3,6 +3,7 @@
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local scheduler = require "kubelua.scheduler"
+local trace = require "kubelua.trace"
 
 ---What informer:on returns.
 ---@class kubelua.Registration
@@ -44,13 +45,13 @@ local function handle(self, event, a, b)
     if not callback then
         return
     end
-    local ok, trace = xpcall(function()
+    local ok, problem = xpcall(function()
         return callback(a, b)
-    end, debug.traceback)
+    end, trace.handler)
     scheduler.count()
     if not ok then
         local subject = event == "update" and b or a
-        log("error", "%s failed: %s", describe(self, event, subject), tostring(trace))
+        log("error", "%s failed: %s", describe(self, event, subject), problem)
     end
 end
 

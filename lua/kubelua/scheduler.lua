@@ -3,6 +3,7 @@
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local timers = require "kubelua.timers"
+local trace = require "kubelua.trace"
 
 local scheduler = {
     running = false, -- inside of a round
@@ -30,7 +31,7 @@ local function resume(task, ...)
     local ok, message = coroutine.resume(task.co, ...)
     current = outer
     if not ok then
-        log("error", "%s failed: %s", task.what, debug.traceback(task.co, tostring(message)))
+        log("error", "%s failed: %s", task.what, trace.of(task.co, message))
     end
 end
 

@@ -1,0 +1,34 @@
+-- What a script raised, as text: any value, with the part of the traceback that is its own.
+local trace = {}
+
+local function describe(problem)
+    local kind = type(problem)
+    local meta = getmetatable(problem)
+    if kind == "string" or kind == "number" or type(meta) == "table" and meta.__tostring then
+        return tostring(problem)
+    end
+    return "the error is no text, but a " .. kind
+end
+
+-- What is above the outermost xpcall is KubeLua's.
+local function cut(text)
+    text = text:match("^(.*)\n%s+%[C%]: in function 'xpcall'") or text
+    return (text:gsub("\n%s+%(%.%.%.tail calls%.%.%.%)$", ""))
+end
+
+---The message handler of xpcall.
+---@param problem any
+---@return string
+function trace.handler(problem)
+    return cut(debug.traceback(describe(problem), 2))
+end
+
+---The same for a coroutine that ended with that error.
+---@param co thread
+---@param problem any
+---@return string
+function trace.of(co, problem)
+    return cut(debug.traceback(co, describe(problem)))
+end
+
+return trace
