@@ -4,10 +4,16 @@ local scheduler = require "kubelua.scheduler"
 
 local loop = {
     has_run = false, -- whether kubelua.run was called, for the command line
+    -- For the command line too: when run() ends at the latest, and whether that moment, or a
+    -- signal, also ends a script that waits outside of it. Such a wait then raises loop.ENDED.
+    ends_at = math.huge,
+    ends_waits = false,
+    ENDED = setmetatable({}, { __tostring = function() return "the run has ended" end }),
 }
 
 local poller = scheduler.poller
 local stopping = false
+local signalled = false -- whether a signal came while the script waited
 
 local function refuse_nesting(name)
     if scheduler.running then
@@ -38,7 +44,7 @@ end
 ---@return integer? signal the number of the signal that ended it
 function loop.run(seconds)
     refuse_nesting("kubelua.run")
-    local deadline = deadline_of(seconds, "kubelua.run") or math.huge
+    local deadline = math.min(deadline_of(seconds, "kubelua.run") or math.huge, loop.ends_at)
     stopping = false
     loop.has_run = true
     poller:catch()
@@ -61,6 +67,42 @@ function loop.stop()
     poller:wake()
 end
 
+-- Runs rounds until `condition()` is true, the time is over, or a signal that is caught has come.
+local function dispatch(deadline, interval, condition)
+    while not condition() do
+        local now = core.now()
+        if now >= deadline or poller:caught() then
+            return false
+        end
+        scheduler.round(math.min(deadline, now + interval))
+    end
+    return true
+end
+
+-- The same outside of run(), where the command line ends a script too.
+local function dispatch_outside(deadline, interval, condition)
+    if not loop.ends_waits then
+        return dispatch(deadline, interval, condition)
+    end
+    local catches = poller:catch()
+    local ok, result = pcall(dispatch, math.min(deadline, loop.ends_at), interval, condition)
+    signalled = catches and poller:release() ~= nil or signalled
+    if signalled or core.now() >= loop.ends_at then
+        error(loop.ENDED, 0)
+    elseif not ok then
+        error(result, 0)
+    end
+    return result
+end
+
+-- Has a task go on at that time; others have their turn before.
+local function park_until(task, at)
+    scheduler.at(at, function()
+        scheduler.wake(task)
+    end)
+    scheduler.park()
+end
+
 ---Waits until `condition()` is true or the time is over: in a task by yielding, elsewhere by
 ---dispatching meanwhile. Returns whether it became true.
 ---@param name string of the call, for messages
@@ -71,31 +113,36 @@ end
 function loop.wait(name, seconds, interval, condition)
     local task = scheduler.current(name)
     local deadline = deadline_of(seconds, name) or math.huge
+    if not task then
+        return dispatch_outside(deadline, interval, condition)
+    end
     while not condition() do
         local now = core.now()
-        if now >= deadline or (not task and poller:caught()) then
+        if now >= deadline then
             return false
         end
-        local till = math.min(deadline, now + interval)
-        if task then
-            scheduler.at(till, function()
-                scheduler.wake(task)
-            end)
-            scheduler.park()
-        else
-            scheduler.round(till)
-        end
+        park_until(task, math.min(deadline, now + interval))
     end
     return true
 end
 
----Waits: alone in a handler or spawned coroutine, dispatching meanwhile elsewhere.
+---Waits: alone in a handler or spawned coroutine, dispatching meanwhile elsewhere. 0 seconds let
+---the others have their turn.
 ---@param seconds number
 function loop.sleep(seconds)
     if seconds == nil then
         error("kubelua.sleep: how many seconds?", 2)
     end
-    loop.wait("kubelua.sleep", seconds, math.huge, function()
+    local task = scheduler.current("kubelua.sleep")
+    local deadline = deadline_of(seconds, "kubelua.sleep")
+    if task then
+        park_until(task, deadline)
+        return
+    end
+    if seconds == 0 then
+        scheduler.round(deadline)
+    end
+    dispatch_outside(deadline, math.huge, function()
         return false
     end)
 end

@@ -38,6 +38,7 @@ void bind_registration(lua_State *L);
 void bind_poller(lua_State *L);
 void bind_sim(lua_State *L);
 void bind_log(lua_State *L);
+void bind_stream(lua_State *L);
 
 /* push.c: results */
 

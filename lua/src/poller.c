@@ -159,8 +159,8 @@ static int poller_wake(lua_State *L)
 
 /*
  * Signals are the process's: one run at a time catches them. The handler sets a
- * flag, wakes the queue, and is gone by then (SA_RESETHAND): a second SIGINT
- * ends the process at once.
+ * flag, wakes the queue, and leaves both signals to their defaults: the second
+ * one, whichever it is, ends the process at once.
  */
 static volatile sig_atomic_t caught;
 static kl_event_queue *volatile signal_queue;
@@ -168,9 +168,13 @@ static struct sigaction before_int, before_term;
 
 static void on_signal(int number)
 {
+    struct sigaction ends = {.sa_handler = SIG_DFL};
     int saved = errno;
 
     caught = number;
+    sigemptyset(&ends.sa_mask);
+    sigaction(SIGINT, &ends, NULL);
+    sigaction(SIGTERM, &ends, NULL);
     if (signal_queue != NULL) {
         kl_event_queue_wake(signal_queue);
     }
@@ -181,8 +185,7 @@ static void on_signal(int number)
 static int poller_catch(lua_State *L)
 {
     kl_event_queue *queue = check_queue(L, 1);
-    struct sigaction action = {.sa_handler = on_signal,
-                               .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = on_signal};
 
     lua_pushboolean(L, signal_queue == NULL);
     if (signal_queue != NULL) {

@@ -24,15 +24,26 @@ expect() {
     fi
 }
 
-# signal NAME SIGNAL: a run ends within a second, with exit status 0.
-signal() {
-    bin/kubelua run --sim "$work/wait.lua" >"$work/output" 2>&1 &
-    pid=$!
+# until_true COMMAND...: tried for ten seconds.
+until_true() {
     tries=0
-    until grep -q ready "$work/output" 2>/dev/null || [ $tries = 100 ]; do
+    until "$@" || [ $tries = 100 ]; do
         tries=$((tries + 1))
         sleep 0.1
     done
+}
+
+# start SCRIPT: in the background, until it has said "ready".
+start() {
+    : >"$work/output"
+    bin/kubelua run --sim "$work/$1" >"$work/output" 2>&1 &
+    pid=$!
+    until_true grep -q ready "$work/output"
+}
+
+# signal NAME SIGNAL SCRIPT: a run ends within a second, with exit status 0.
+signal() {
+    start "$3"
     kill -"$2" $pid
     before=$(date +%s)
     wait $pid
@@ -42,6 +53,29 @@ signal() {
         bad=$((bad + 1))
         echo "FAILED: $1 (exit status $got after $took s)"
         cat "$work/output"
+    else
+        echo "ok: $1"
+    fi
+}
+
+# catches_none: neither SIGINT nor SIGTERM has a handler in $pid any more.
+catches_none() {
+    mask=$(sed -n 's/^SigCgt:.*\(....\)$/\1/p' "/proc/$pid/status")
+    [ $((0x$mask & 0x4002)) -eq 0 ]
+}
+
+# insist NAME FIRST SECOND STATUS: a handler that never returns outlives the
+# first signal and dies of the second.
+insist() {
+    start busy.lua
+    kill -"$2" $pid
+    until_true catches_none
+    kill -"$3" $pid
+    wait $pid
+    got=$?
+    if [ $got -ne "$4" ]; then
+        bad=$((bad + 1))
+        echo "FAILED: $1 (exit status $got, not $4)"
     else
         echo "ok: $1"
     fi
@@ -57,6 +91,29 @@ assert(kubelua.connect()):informer { "pods" }:on {
     synced = function() print("ready") io.stdout:flush() end,
 }
 END
+cat >"$work/busy.lua" <<'END'
+assert(kubelua.connect()):informer { "pods" }:on {
+    synced = function() print("ready") while true do end end,
+}
+END
+cat >"$work/outage.lua" <<'END'
+local pods = kubelua.connect { server = "http://127.0.0.1:1" }:informer { "pods" }
+print("ready")
+pods:wait_synced()
+print("not reached")
+END
+cat >"$work/spin.lua" <<'END'
+kubelua.spawn(function()
+    print("ready")
+    while true do kubelua.sleep(0) end
+end)
+END
+echo 'kubelua.every(0.1, print) kubelua.run() print("on its own")' >"$work/runs.lua"
+echo 'error({})' >"$work/throws.lua"
+cat >"$work/streams.lua" <<'END'
+local ok = os.execute("cd /proc/$PPID/fd && test 0 -ef /dev/null && test 1 -ef /dev/null")
+os.exit((ok == true or ok == 0) and 5 or 6)
+END
 cat >"$work/handler.lua" <<'END'
 kubelua.connect():informer { "namespaces" }:on {
     add = function(ns) error("cannot bear " .. ns.name) end,
@@ -71,11 +128,23 @@ expect "help of run names --sim" 0 '--sim' bin/kubelua run --help
 expect "no command is a usage error" 2 'Try' bin/kubelua
 expect "an unknown command is a usage error" 2 'Try' bin/kubelua dance
 expect "an unknown flag is a usage error" 2 'Try' bin/kubelua run --no-such x
+expect "--version is the version too" 0 '^kubelua [0-9]' bin/kubelua --version
+expect "help run is run --help" 0 '--sim' bin/kubelua help run
+expect "a time that is none is a usage error" 2 "'soon' is no number" \
+    bin/kubelua run --for soon "$work/wait.lua"
+expect "two servers are a usage error" 2 'choose one' \
+    bin/kubelua run --sim --server http://127.0.0.1:1 "$work/wait.lua"
+expect "a manifest in the script's place is understood" 1 'write --sim=' \
+    bin/kubelua run --sim examples/cluster.yaml "$work/wait.lua"
 expect "arguments reach the script" 0 'args.*2.*-a.*b' \
     bin/kubelua run "$work/args.lua" -- -a b
 expect "a missing script is named" 1 'nowhere.lua' bin/kubelua run nowhere.lua
 expect "a script that fails shows its traceback" 1 'my own fault' \
     bin/kubelua run "$work/fails.lua"
+expect "the traceback ends where the script does" 0 'fails.lua:1: in main' \
+    sh -c "bin/kubelua run '$work/fails.lua' 2>&1 | tail -n 1"
+expect "an error that is no text shows its traceback" 1 'throws.lua:1: in' \
+    bin/kubelua run "$work/throws.lua"
 expect "a script that does not parse shows its line" 1 'broken.lua:1' \
     bin/kubelua run "$work/broken.lua"
 expect "a failing handler is reported with its object, and the run goes on" 0 \
@@ -87,6 +156,14 @@ expect "a kubeconfig that is not there is named" 1 'no-config' \
     bin/kubelua run --kubeconfig "$work/no-config" "$work/wait.lua"
 expect "--for ends a run" 0 'ready' \
     bin/kubelua run --sim --for 1 "$work/wait.lua"
+expect "--for ends a script that dispatches by itself" 0 'on its own' \
+    bin/kubelua run --for 0.3 "$work/runs.lua"
+expect "--for ends a script that waits for a server" 0 'ready' \
+    bin/kubelua run --for 0.3 "$work/outage.lua"
+expect "what cannot be printed is an error" 1 'standard output' \
+    sh -c 'bin/kubelua version >/dev/full'
+expect "a closed stream's number goes to no socket" 5 '' \
+    sh -c "echo '' >&2; bin/kubelua run '$work/streams.lua' <&- >&-"
 expect "a port that is no port is a usage error" 2 'ADDRESS:PORT' \
     bin/kubelua sim --listen nowhere
 expect "sim serves, and writes a kubeconfig" 0 'Simulated API server on https' \
@@ -94,8 +171,13 @@ expect "sim serves, and writes a kubeconfig" 0 'Simulated API server on https' \
     --write-kubeconfig "$work/sim.kubeconfig"
 expect "the kubeconfig has the CA" 0 'certificate-authority-data' \
     cat "$work/sim.kubeconfig"
-signal "SIGINT ends a run" INT
-signal "SIGTERM ends a run" TERM
+signal "SIGINT ends a run" INT wait.lua
+signal "SIGTERM ends a run" TERM wait.lua
+signal "SIGINT ends a script that waits for a server" INT outage.lua
+signal "SIGTERM ends a script that waits for a server" TERM outage.lua
+signal "SIGINT ends a run of a task that never rests" INT spin.lua
+insist "a second SIGINT ends at once" INT INT 130
+insist "a SIGINT behind a SIGTERM ends at once" TERM INT 130
 
 [ $bad -eq 0 ] || echo "$bad failed"
 [ $bad -eq 0 ]

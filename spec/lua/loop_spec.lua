@@ -63,6 +63,32 @@ describe("the loop", function()
         assert.same({ "quick", "slept" }, order)
     end)
 
+    it("lets the others have their turn in a sleep of no time", function()
+        local done = false
+        kubelua.spawn(function()
+            while not done do
+                kubelua.sleep(0)
+            end
+        end)
+        kubelua.spawn(function() done = true end)
+        kubelua.run(0.05)
+        assert.is_true(done)
+        done = false
+        kubelua.spawn(function() done = true end)
+        kubelua.sleep(0)
+        assert.is_true(done)
+    end)
+
+    it("reports an error that is no text, with its traceback", function()
+        local trace = require "kubelua.trace"
+        local _, message = xpcall(function() error({}) end, trace.handler)
+        assert.matches("is no text, but a table", message, 1, true)
+        assert.matches("loop_spec.lua:%d+: in function", message)
+        local printable = setmetatable({}, { __tostring = function() return "by itself" end })
+        _, message = xpcall(function() error(printable) end, trace.handler)
+        assert.matches("^by itself\n", message)
+    end)
+
     it("dispatches while sleep blocks outside of it", function()
         local ran = false
         kubelua.spawn(function() ran = true end)

@@ -1,0 +1,100 @@
+-- What the command line means: the options of kubelua run | sim | version, and their help.
+local argparse = require "argparse"
+
+local usage = {}
+
+local function to_seconds(text)
+    local seconds = tonumber(text)
+    if seconds and seconds >= 0 then
+        return seconds
+    end
+    return nil, "'" .. text .. "' is no number of seconds; write one such as 10 or 0.5"
+end
+
+local function add_run(parser)
+    local run = parser:command("run", "Run a script, then dispatch its events until it is stopped.")
+    run:usage("Usage: kubelua run [OPTIONS] SCRIPT [ARGS]")
+    run:epilog("For example: kubelua run --sim=cluster.yaml watch.lua\n"
+        .. "             kubelua run --context staging watch.lua -- --its-own-flag")
+    run:argument("script", "A Lua script; \"-\" reads it from standard input.")
+    run:argument("args", "What the script gets as arg[1], arg[2], ... and as ...; "
+        .. "put -- before those that begin with a dash."):args("*")
+    run:option("--kubeconfig", "The kubeconfig to use, instead of KUBECONFIG or ~/.kube/config.")
+        :argname("FILE")
+    run:option("--context", "The context of the kubeconfig to use."):argname("NAME")
+    run:option("--server", "The API server's URL."):argname("URL")
+    run:option("-n --namespace", "What client:namespace() tells the script. Informers watch all "
+        .. "namespaces unless the script names one."):argname("NS")
+    run:flag("--sim", "Start a simulated API server in this process, and connect to it. "
+        .. "--sim=FILE loads a manifest into it; may be given several times.")
+    run:option("--sim-load"):argname("FILE"):count("*"):hidden(true)
+    run:option("--for", "End after so many seconds."):argname("SECONDS"):target("duration")
+        :convert(to_seconds)
+end
+
+local function add_sim(parser)
+    local sim = parser:command("sim", "Serve a simulated API server, for kubectl and all clients.")
+    sim:epilog("For example: kubelua sim --tls --load cluster.yaml --write-kubeconfig sim.yaml")
+    sim:option("--listen", "Where to serve; port 0 takes a free one."):argname("ADDRESS:PORT")
+        :default("127.0.0.1:0")
+    sim:option("--load", "Manifests to load."):argname("FILE"):args("+"):count("*")
+    sim:flag("--tls", "Serve HTTPS, with a certificate made for this run.")
+    sim:option("--write-kubeconfig", "Write a kubeconfig that leads to it.")
+        :argname("FILE")
+    sim:option("--for", "End after so many seconds."):argname("SECONDS"):target("duration")
+        :convert(to_seconds)
+end
+
+local function make_parser()
+    local parser = argparse("kubelua", "React to a Kubernetes cluster from a Lua script.")
+    parser:epilog("Try it without a cluster: kubelua run --sim script.lua\n"
+        .. "Log level: KUBELUA_LOG=debug|info|warn|error|off")
+    parser:help_max_width(80)
+    parser:add_help_command():command_target("command")
+    parser:flag("-v --version", "Print the version and exit.")
+    parser:require_command(true)
+    add_run(parser)
+    add_sim(parser)
+    parser:command("version", "Print the version and exit.")
+    return parser
+end
+
+-- "--sim=FILE" is "--sim" and "--sim-load FILE": argparse has no optional values that do not
+-- swallow the argument behind.
+local function expand(arguments)
+    local expanded = {}
+    for i, argument in ipairs(arguments) do
+        if argument == "--" then
+            for j = i, #arguments do
+                expanded[#expanded + 1] = arguments[j]
+            end
+            break
+        end
+        local manifest = argument:match("^%-%-sim=(.*)$")
+        if manifest then
+            expanded[#expanded + 1] = "--sim"
+            expanded[#expanded + 1] = "--sim-load"
+            expanded[#expanded + 1] = manifest
+        else
+            expanded[#expanded + 1] = argument
+        end
+    end
+    return expanded
+end
+
+---Reads the arguments; prints help and exits where that is what they ask for.
+---@param arguments string[]
+---@return table? options `command` and what belongs to it
+---@return string? problem
+function usage.parse(arguments)
+    if arguments[1] == "-v" or arguments[1] == "--version" then
+        return { command = "version" }
+    end
+    local ok, options = make_parser():pparse(expand(arguments))
+    if not ok then
+        return nil, options
+    end
+    return options
+end
+
+return usage
