@@ -334,7 +334,7 @@ kl_code kl__http_source_next(kl__list_watch *source, kl__item *item,
         return kl_error_set(err, KL_ECANCELED, "the call was cancelled");
     }
     if (timeout_ms >= 0) {
-        at.deadline_ms = kl__clock_now(kl__clock_real()) + timeout_ms;
+        at.deadline_ms = kl__clock_after(kl__clock_real(), timeout_ms);
     }
     code = advance(&at, err);
     if (code != KL_OK) {

@@ -40,6 +40,16 @@ int64_t kl__clock_now(kl__clock *clock)
     return clock->fake ? atomic_load(&clock->now_ms) : monotonic_ms();
 }
 
+int64_t kl__clock_after(kl__clock *clock, int64_t ms)
+{
+    int64_t now_ms = kl__clock_now(clock);
+
+    if (ms < 0) {
+        return -1;
+    }
+    return ms < INT64_MAX - now_ms ? now_ms + ms : INT64_MAX;
+}
+
 bool kl__clock_wait(kl__clock *clock, kl__cond *cond, kl__mutex *mutex,
                     int64_t deadline_ms)
 {

@@ -30,6 +30,9 @@ bool kl__clock_await_waiters(kl__clock *clock, int count);
 /* Milliseconds since some fixed moment; never goes back. Thread-safe. */
 int64_t kl__clock_now(kl__clock *clock);
 
+/* The deadline that is so far away, at most INT64_MAX; -1, none, of ms < 0. */
+int64_t kl__clock_after(kl__clock *clock, int64_t ms);
+
 /* As kl__cond_wait, but the deadline (< 0: none) is on this clock. */
 bool kl__clock_wait(kl__clock *clock, kl__cond *cond, kl__mutex *mutex,
                     int64_t deadline_ms);

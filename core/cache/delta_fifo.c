@@ -123,15 +123,10 @@ static void wake(void *arg)
     kl__mutex_unlock(&fifo->mutex);
 }
 
-static int64_t deadline_after(const kl__delta_fifo *fifo, int64_t timeout_ms)
-{
-    return timeout_ms < 0 ? -1 : kl__clock_now(fifo->clock) + timeout_ms;
-}
-
 static kl_code wait_room_locked(kl__delta_fifo *fifo, int64_t timeout_ms,
                                 kl__cancel *cancel)
 {
-    int64_t deadline = deadline_after(fifo, timeout_ms);
+    int64_t deadline = kl__clock_after(fifo->clock, timeout_ms);
     bool in_time = true;
 
     for (;;) {
@@ -333,7 +328,7 @@ static kl_code take_locked(kl__delta_fifo *fifo, kl__delta_batch *batch,
 kl_code kl__delta_fifo_pop(kl__delta_fifo *fifo, kl__delta_batch *batch,
                            size_t max, int64_t timeout_ms)
 {
-    int64_t deadline = deadline_after(fifo, timeout_ms);
+    int64_t deadline = kl__clock_after(fifo->clock, timeout_ms);
     bool in_time = true;
     kl_code code;
 

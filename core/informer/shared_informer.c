@@ -346,8 +346,7 @@ kl_code kl__shared_informer_wait_synced(kl__shared_informer *self,
                                         kl__sync_waiters *waiters,
                                         int64_t timeout_ms, kl_error *err)
 {
-    int64_t deadline =
-        timeout_ms < 0 ? -1 : kl__clock_now(self->clock) + timeout_ms;
+    int64_t deadline = kl__clock_after(self->clock, timeout_ms);
     kl_code code;
 
     kl__mutex_lock(&self->mutex);
