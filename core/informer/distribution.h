@@ -44,8 +44,8 @@ struct kl__processor {
 /* For registrations: one reference more, or less. */
 void kl__processor_ref(kl__processor *processor);
 void kl__processor_unref(kl__processor *processor);
-/* It is told nothing more. */
-void kl__processor_leave(kl__processor *processor,
+/* It is told nothing more. False: whoever has to end it took it out before. */
+bool kl__processor_leave(kl__processor *processor,
                          kl_registration *registration);
 /* It was full, and is not any more. */
 void kl__processor_made_room(kl__processor *processor);

@@ -10,9 +10,16 @@
 #include "informer/informer_factory.h"
 #include "kubelua/handler.h"
 
+#include <stdatomic.h>
+
 struct kl_informer {
     kl__shared_use *use;
     int64_t resync_ms; /* of its handlers that ask for none */
+    /* Its user's, and each handler's whose thread runs: when it is closed on
+     * one of those, the others may still be reading. The last one leaves. */
+    atomic_int references;
+    /* Sequentially consistent: whoever joins looks before the close takes. */
+    atomic_bool is_closed;
 
     kl__sync_waiters waiters;
 };
@@ -61,7 +68,27 @@ static kl_informer *make_handle(const kl_informer_options *options,
         return NULL;
     }
     informer->resync_ms = options->resync_ms;
+    atomic_init(&informer->references, 1);
     return informer;
+}
+
+static void keep(void *owner)
+{
+    kl_informer *informer = owner;
+
+    atomic_fetch_add_explicit(&informer->references, 1, memory_order_relaxed);
+}
+
+/* Acquire and release: whoever leaves has seen what the others did. */
+static void release(void *owner)
+{
+    kl_informer *informer = owner;
+
+    if (atomic_fetch_sub_explicit(&informer->references, 1,
+                                  memory_order_acq_rel) == 1) {
+        kl__informer_factory_leave(informer->use);
+        kl__free(informer);
+    }
 }
 
 kl_informer *kl_informer_open(kl_client *client,
@@ -125,13 +152,14 @@ void kl_informer_close(kl_informer *informer)
     if (informer == NULL || kl__check_process(NULL) != KL_OK) {
         return; /* in a forked child there is nothing that could be stopped */
     }
-    /* 1. Nobody waits in it any more. 2. No handler of its own runs any more.
-     * 3. One user less: the last one stops the threads. */
+    /* 1. Nobody joins or waits in it any more. 2. No handler of its own runs
+     * any more, but for those that only one of them could not wait for. 3. One
+     * user less: the last one stops the threads. */
+    atomic_store(&informer->is_closed, true);
     kl__shared_informer_dismiss(shared_of(informer), &informer->waiters);
     kl__processor_remove_owner(
         kl__shared_informer_processor(shared_of(informer)), informer);
-    kl__informer_factory_leave(informer->use);
-    kl__free(informer);
+    release(informer);
 }
 
 bool kl_informer_has_synced(const kl_informer *informer)
@@ -250,6 +278,9 @@ static kl_registration *join(kl_informer *informer, kl__subscriber *subscriber,
         own.resync_ms = informer->resync_ms;
     }
     subscriber->owner = informer;
+    subscriber->owner_left = &informer->is_closed;
+    subscriber->keep_owner = keep;
+    subscriber->release_owner = release;
     subscriber->options = &own;
     registration = kl__processor_add(kl__shared_informer_processor(shared),
                                      subscriber, err);

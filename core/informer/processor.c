@@ -127,11 +127,20 @@ static kl_code join_locked(kl__processor *processor,
     }
     period = period != 0 ? period : processor->default_resync_ms;
     registration->resync_ms = period > 0 ? period : 0;
-    registration->next_resync_ms = kl__clock_now(processor->clock) + period;
+    registration->next_resync_ms = kl__clock_after(processor->clock, period);
     kl__mutex_lock(&processor->listeners);
+    registration->is_member = true;
     kl__list_append(&processor->registrations, &registration->node);
     kl__mutex_unlock(&processor->listeners);
     return KL_OK;
+}
+
+/* Asked under the mutex: take_owned, which comes after it is set, finds whoever
+ * has joined before. */
+static bool has_left(const kl__subscriber *subscriber)
+{
+    return subscriber->owner_left != NULL &&
+           atomic_load(subscriber->owner_left);
 }
 
 kl_registration *kl__processor_add(kl__processor *processor,
@@ -153,7 +162,9 @@ kl_registration *kl__processor_add(kl__processor *processor,
         return NULL;
     }
     kl__mutex_lock(&processor->distribute);
-    code = join_locked(processor, registration, &snapshot, &is_complete, err);
+    code = has_left(subscriber) ? closed_error(processor, err)
+                                : join_locked(processor, registration,
+                                              &snapshot, &is_complete, err);
     kl__mutex_unlock(&processor->distribute);
     if (code == KL_OK) {
         /* What changes meanwhile is queued behind the snapshot. */
@@ -175,12 +186,19 @@ kl_registration *kl__processor_add(kl__processor *processor,
     return registration;
 }
 
-void kl__processor_leave(kl__processor *processor,
+bool kl__processor_leave(kl__processor *processor,
                          kl_registration *registration)
 {
+    bool was_in;
+
     lock_both(processor);
-    kl__list_remove(&registration->node);
+    was_in = registration->is_member;
+    if (was_in) {
+        registration->is_member = false;
+        kl__list_remove(&registration->node);
+    }
     unlock_both(processor);
+    return was_in;
 }
 
 /* Moves those of the owner (NULL: all) out of the processor. */
@@ -193,8 +211,10 @@ static void take_owned(kl__processor *processor, const void *owner,
     for (node = processor->registrations.next;
          node != &processor->registrations; node = next) {
         next = node->next;
-        if (owner == NULL ||
-            KL__CONTAINER(node, kl_registration, node)->owner == owner) {
+        kl_registration *each = KL__CONTAINER(node, kl_registration, node);
+
+        if (owner == NULL || each->owner == owner) {
+            each->is_member = false;
             kl__list_remove(node);
             kl__list_append(taken, node);
         }

@@ -11,6 +11,8 @@
 #include "cache/indexer.h"
 #include "kubelua/handler.h"
 
+#include <stdatomic.h>
+
 typedef struct kl__processor kl__processor;
 
 /* `default_resync_ms`: of handlers that ask for none. `name`: of the informer,
@@ -60,6 +62,12 @@ typedef struct kl__subscriber {
     kl_event_queue *queue;
     void *tag;
     void *owner;
+    /* May be NULL: nobody joins any more from the moment that it is true. */
+    const atomic_bool *owner_left;
+    /* May be NULL, like both: called before the handler's thread begins, and
+     * when it has run its last callback. */
+    void (*keep_owner)(void *owner);
+    void (*release_owner)(void *owner);
     const kl_handler_options *options; /* may be NULL */
 } kl__subscriber;
 kl_registration *kl__processor_add(kl__processor *processor,

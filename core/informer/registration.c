@@ -22,6 +22,8 @@ static void unref(kl_registration *registration)
     kl__listener_deinit(&registration->listener);
     kl__cond_deinit(&registration->cond);
     if (registration->queue != NULL) {
+        /* It may have been handed back after its removal. */
+        kl__event_queue_forget(registration->queue, &registration->ready);
         kl__event_queue_unref(registration->queue);
     }
     kl__processor_unref(registration->processor);
@@ -114,6 +116,8 @@ static void *run(void *arg)
 {
     kl_registration *registration = arg;
     const kl_handler *handler = &registration->handler;
+    void (*release_owner)(void *owner) = registration->release_owner;
+    void *owner = registration->owner;
     kl_event event;
 
     is_handler_thread = true;
@@ -130,18 +134,29 @@ static void *run(void *arg)
         }
     }
     unref(registration);
+    if (release_owner != NULL) {
+        release_owner(owner);
+    }
     return NULL;
 }
 
-static kl_code start_thread(kl_registration *registration, kl_error *err)
+static kl_code start_thread(kl_registration *registration,
+                            const kl__subscriber *subscriber, kl_error *err)
 {
     kl_code code;
 
     ref(registration); /* the thread's */
+    if (subscriber->keep_owner != NULL) {
+        subscriber->keep_owner(subscriber->owner);
+    }
+    registration->release_owner = subscriber->release_owner;
     code = kl__thread_start(&registration->thread, "kl-handler", run,
                             registration, err);
     if (code != KL_OK) {
         atomic_fetch_sub(&registration->references, 1);
+        if (subscriber->release_owner != NULL) {
+            subscriber->release_owner(subscriber->owner);
+        }
         return code;
     }
     registration->has_thread = true;
@@ -197,7 +212,8 @@ kl_registration *kl__registration_new(kl__processor *processor,
     registration->processor = processor;
     kl__processor_ref(processor);
     kl__live_add(KL_LIVE_REGISTRATION, 1);
-    if (subscriber->handler != NULL && start_thread(registration, err)) {
+    if (subscriber->handler != NULL &&
+        start_thread(registration, subscriber, err) != KL_OK) {
         unref(registration);
         return NULL;
     }
@@ -251,7 +267,9 @@ void kl_registration_remove(kl_registration *registration)
     if (registration == NULL || kl__check_process(NULL) != KL_OK) {
         return; /* in a child of fork() there is nobody to wait for */
     }
-    kl__processor_leave(registration->processor, registration);
+    if (!kl__processor_leave(registration->processor, registration)) {
+        return; /* its handler removes it while its informer is closed */
+    }
     kl__registration_close(registration);
     kl__registration_finish(registration);
 }

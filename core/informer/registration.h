@@ -16,14 +16,16 @@ struct kl_registration {
     kl__processor *processor; /* a reference */
     char *name;               /* in logs */
     void *owner;
-    int64_t resync_ms; /* 0: none */
+    void (*release_owner)(void *owner); /* may be NULL; its thread's */
+    int64_t resync_ms;                  /* 0: none */
     bool wants_errors;
     /* Its user, its thread, and each event that was pulled and is not done:
      * the last one frees. */
     atomic_int references;
 
     /* Guarded by the processor's mutexes; see there. */
-    kl__list node;
+    kl__list node; /* also in the list of whoever has taken it out */
+    bool is_member;
     int64_t next_resync_ms;
     uint64_t told_error; /* the number of the error that it was told last */
 

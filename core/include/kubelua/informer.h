@@ -48,8 +48,10 @@ KL_API kl_informer *kl_informer_open(kl_client *client,
 /*
  * Gives the handle back, with the registrations that were made through it; the
  * last handle stops the threads and waits for them, unless it is closed on one
- * of them (inside a handler), which marks and leaves. Takes at most 50 ms plus
- * the handler that is running. NULL is fine. Thread-safe.
+ * of them (inside a handler), which marks and leaves: handlers that run then
+ * may go on reading until they return, and the last of them stops the threads.
+ * Takes at most 50 ms plus the handler that is running. NULL is fine.
+ * Thread-safe.
  */
 KL_API void kl_informer_close(kl_informer *informer);
 

@@ -100,6 +100,22 @@ static void a_removed_registration_is_not_returned(void **state)
     rig_end(&rig);
 }
 
+static void one_handed_back_after_its_removal_is_forgotten(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
+    kl_event event;
+
+    (void)state;
+    rig_replace(&rig, (kl_object_list){0}, "5");
+    assert_true(kl_registration_next(handler, &event));
+    kl_registration_remove(handler);
+    kl_event_queue_again(rig.queue, handler); /* the event keeps it alive */
+    kl_registration_done(handler, &event);
+    assert_null(kl_event_queue_next(rig.queue));
+    rig_end(&rig);
+}
+
 static void a_queue_stays_until_its_last_registration_is_removed(void **state)
 {
     processor_rig rig = rig_begin();
@@ -183,6 +199,7 @@ int main(void)
         cmocka_unit_test(a_registration_is_returned_once_until_it_was_empty),
         cmocka_unit_test(one_that_is_handed_back_comes_after_the_others),
         cmocka_unit_test(a_removed_registration_is_not_returned),
+        cmocka_unit_test(one_handed_back_after_its_removal_is_forgotten),
         cmocka_unit_test(a_queue_stays_until_its_last_registration_is_removed),
         cmocka_unit_test(a_wait_ends_at_its_deadline_or_with_an_event),
         cmocka_unit_test(a_wake_up_is_kept_for_the_next_wait),
