@@ -10,7 +10,8 @@
 
 static kl_allocator current = {malloc, realloc, free};
 
-/* Relaxed: the counts are statistics and order nothing. */
+/* Released and acquired: whoever reads that nothing lives any more also sees
+ * all that those who lived have done. */
 static atomic_long live[KL_LIVE_KINDS];
 
 void kl_set_allocator(const kl_allocator *allocator)
@@ -58,12 +59,12 @@ void kl_free(void *block)
 
 void kl__live_add(kl_live_kind kind, int delta)
 {
-    atomic_fetch_add_explicit(&live[kind], delta, memory_order_relaxed);
+    atomic_fetch_add_explicit(&live[kind], delta, memory_order_release);
 }
 
 long kl_live_count(kl_live_kind kind)
 {
-    return atomic_load_explicit(&live[kind], memory_order_relaxed);
+    return atomic_load_explicit(&live[kind], memory_order_acquire);
 }
 
 const char *kl_live_name(kl_live_kind kind)

@@ -42,7 +42,8 @@ typedef enum kl_live_kind {
     KL_LIVE_KINDS
 } kl_live_kind;
 
-/* How many of a kind live in this process now. Thread-safe. */
+/* How many of a kind live in this process now. Whoever reads 0 also sees what
+ * they did before they went. Thread-safe. */
 KL_API long kl_live_count(kl_live_kind kind);
 
 /* The kind's name ("objects"), static, never NULL. Thread-safe. */
