@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "informer/reflector.h"
 #include "informer/status.h"
+#include "informer/sync_wakers.h"
 #include "kubelua/log.h"
 
 #include <string.h>
@@ -32,17 +33,19 @@ struct kl__shared_informer {
     kl__thread informing;
     bool starves; /* the informer thread's own: it waits for memory */
 
-    /* Guards the three below; `cond` wakes wait_synced and an informer thread
+    /* Guards the four below; `cond` wakes wait_synced and an informer thread
      * that waits for memory. Rank REFLECTOR, and never with its mutex. */
     kl__mutex mutex;
     kl__cond cond;
     bool synced;   /* the first list is applied */
     bool ended;    /* the informer thread is on its way out */
     bool orphaned; /* nobody will join the informer thread */
+    kl__sync_wakers wakers;
 };
 
 static void destroy(kl__shared_informer *self)
 {
+    kl__sync_wakers_forget(&self->wakers, NULL);
     kl__reflector_free(self->reflector);
     kl__processor_free(self->processor);
     kl__delta_fifo_free(self->fifo);
@@ -113,6 +116,7 @@ static void note_synced(kl__shared_informer *self)
         kl__mutex_lock(&self->mutex);
         self->synced = true;
         kl__cond_broadcast(&self->cond);
+        kl__sync_wakers_wake(&self->wakers);
         kl__mutex_unlock(&self->mutex);
     }
 }
@@ -192,6 +196,7 @@ static void *inform(void *arg)
     self->ended = true;
     orphaned = self->orphaned;
     kl__cond_broadcast(&self->cond);
+    kl__sync_wakers_wake(&self->wakers);
     kl__mutex_unlock(&self->mutex);
     if (orphaned) {
         kl__thread_join(&self->reflecting);
@@ -243,6 +248,7 @@ kl__shared_informer_start(const kl__shared_options *options, kl_error *err)
     kl__cancel_init(&self->stop);
     kl__mutex_init(&self->mutex, KL__RANK_REFLECTOR);
     kl__cond_init(&self->cond);
+    kl__sync_wakers_init(&self->wakers);
     self->clock = options->clock != NULL ? options->clock : kl__clock_real();
     if (options->client != NULL) {
         self->client = kl_client_ref(options->client);
@@ -365,12 +371,31 @@ kl_code kl__shared_informer_wait_synced(kl__shared_informer *self,
     return code;
 }
 
+kl_code kl__shared_informer_wake_synced(kl__shared_informer *self,
+                                        const kl__sync_waiters *waiters,
+                                        kl_event_queue *queue, kl_error *err)
+{
+    kl_code code = KL_OK;
+
+    kl__mutex_lock(&self->mutex);
+    if (self->synced || self->ended) {
+        kl_event_queue_wake(queue);
+    } else {
+        code = kl__sync_wakers_add(&self->wakers, waiters, queue);
+    }
+    kl__mutex_unlock(&self->mutex);
+    return code == KL_OK
+               ? code
+               : kl_error_set(err, code, "out of memory for a wake-up");
+}
+
 void kl__shared_informer_dismiss(kl__shared_informer *self,
                                  kl__sync_waiters *waiters)
 {
     kl__mutex_lock(&self->mutex);
     waiters->dismissed = true;
     kl__cond_broadcast(&self->cond);
+    kl__sync_wakers_forget(&self->wakers, waiters);
     while (waiters->count > 0) {
         kl__cond_wait(&self->cond, &self->mutex, -1);
     }

@@ -69,6 +69,12 @@ kl_code kl__shared_informer_wait_synced(kl__shared_informer *shared,
                                         kl__sync_waiters *waiters,
                                         int64_t timeout_ms, kl_error *err);
 
+/* Wakes the queue once, when it has synced or has ended; those of `waiters` are
+ * forgotten when they are dismissed. KL_ENOMEM. */
+kl_code kl__shared_informer_wake_synced(kl__shared_informer *shared,
+                                        const kl__sync_waiters *waiters,
+                                        kl_event_queue *queue, kl_error *err);
+
 /* Ends their waits and returns when the last one has left. */
 void kl__shared_informer_dismiss(kl__shared_informer *shared,
                                  kl__sync_waiters *waiters);

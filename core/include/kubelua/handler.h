@@ -130,6 +130,12 @@ KL_API kl_code kl_event_queue_wait(kl_event_queue *queue, int64_t timeout_ms);
  * signal handler. */
 KL_API void kl_event_queue_wake(kl_event_queue *queue);
 
+/* Wakes the queue once, as above, when the informer has synced or will never:
+ * how a loop waits for has_synced without blocking. At once if that is so
+ * already; not at all once the handle is closed. KL_ENOMEM. Thread-safe. */
+KL_API kl_code kl_informer_wake_synced(kl_informer *informer,
+                                       kl_event_queue *queue, kl_error *err);
+
 /* Returns the tag of the next registration that has events, or NULL; when none
  * is left, pending wake-ups are cleared. A registration is returned once per
  * empty-to-full edge: pull until kl_registration_next says false, or hand it
