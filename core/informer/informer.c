@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "informer/field_selector.h"
 #include "informer/informer_factory.h"
+#include "informer/registration.h"
 #include "kubelua/handler.h"
 
 #include <stdatomic.h>
@@ -15,9 +16,14 @@
 struct kl_informer {
     kl__shared_use *use;
     int64_t resync_ms; /* of its handlers that ask for none */
+
+    /* Guards the count below; rank LIFECYCLE, and never with a factory's. */
+    kl__mutex mutex;
+    kl__cond left; /* a handler's thread did */
     /* Its user's, and each handler's whose thread runs: when it is closed on
      * one of those, the others may still be reading. The last one leaves. */
-    atomic_int references;
+    int references;
+
     /* Sequentially consistent: whoever joins looks before the close takes. */
     atomic_bool is_closed;
 
@@ -68,27 +74,51 @@ static kl_informer *make_handle(const kl_informer_options *options,
         return NULL;
     }
     informer->resync_ms = options->resync_ms;
-    atomic_init(&informer->references, 1);
+    informer->references = 1;
+    kl__mutex_init(&informer->mutex, KL__RANK_LIFECYCLE);
+    kl__cond_init(&informer->left);
     return informer;
+}
+
+static void free_handle(kl_informer *informer)
+{
+    kl__cond_deinit(&informer->left);
+    kl__mutex_deinit(&informer->mutex);
+    kl__free(informer);
 }
 
 static void keep(void *owner)
 {
     kl_informer *informer = owner;
 
-    atomic_fetch_add_explicit(&informer->references, 1, memory_order_relaxed);
+    kl__mutex_lock(&informer->mutex);
+    informer->references++;
+    kl__mutex_unlock(&informer->mutex);
 }
 
-/* Acquire and release: whoever leaves has seen what the others did. */
 static void release(void *owner)
 {
     kl_informer *informer = owner;
+    bool is_last;
 
-    if (atomic_fetch_sub_explicit(&informer->references, 1,
-                                  memory_order_acq_rel) == 1) {
+    kl__mutex_lock(&informer->mutex);
+    is_last = --informer->references == 0;
+    kl__cond_signal(&informer->left);
+    kl__mutex_unlock(&informer->mutex);
+    if (is_last) {
         kl__informer_factory_leave(informer->use);
-        kl__free(informer);
+        free_handle(informer);
     }
+}
+
+/* Also for those that have removed themselves, and are on their way out. */
+static void await_handlers(kl_informer *informer)
+{
+    kl__mutex_lock(&informer->mutex);
+    while (informer->references > 1) {
+        kl__cond_wait(&informer->left, &informer->mutex, -1);
+    }
+    kl__mutex_unlock(&informer->mutex);
 }
 
 kl_informer *kl_informer_open(kl_client *client,
@@ -106,7 +136,7 @@ kl_informer *kl_informer_open(kl_client *client,
     }
     informer->use = kl__informer_factory_join(client, options, err);
     if (informer->use == NULL) {
-        kl__free(informer);
+        free_handle(informer);
         return NULL;
     }
     return informer;
@@ -134,13 +164,13 @@ kl_informer *kl__informer_over(kl__list_watch *source, kl__clock *clock,
         },
         err);
     if (shared == NULL) {
-        kl__free(informer);
+        free_handle(informer);
         return NULL;
     }
     informer->use = kl__shared_use_alone(shared);
     if (informer->use == NULL) {
         kl__shared_informer_stop(shared);
-        kl__free(informer);
+        free_handle(informer);
         kl_error_set(err, KL_ENOMEM, "out of memory for an informer");
         return NULL;
     }
@@ -159,6 +189,9 @@ void kl_informer_close(kl_informer *informer)
     kl__shared_informer_dismiss(shared_of(informer), &informer->waiters);
     kl__processor_remove_owner(
         kl__shared_informer_processor(shared_of(informer)), informer);
+    if (!kl__on_handler_thread()) {
+        await_handlers(informer);
+    }
     release(informer);
 }
 
@@ -177,6 +210,18 @@ kl_code kl_informer_wait_synced(kl_informer *informer, int64_t timeout_ms,
     }
     return kl__shared_informer_wait_synced(shared_of(informer),
                                            &informer->waiters, timeout_ms, err);
+}
+
+kl_code kl_informer_wake_synced(kl_informer *informer, kl_event_queue *queue,
+                                kl_error *err)
+{
+    kl_code code = kl__check_process(err);
+
+    if (code != KL_OK) {
+        return code;
+    }
+    return kl__shared_informer_wake_synced(shared_of(informer),
+                                           &informer->waiters, queue, err);
 }
 
 kl_object *kl_informer_get(const kl_informer *informer, const char *key)

@@ -9,9 +9,12 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* Whether this thread runs handlers: then it must not wait for another one that
- * does, as two handlers that remove each other would wait for ever. */
 static _Thread_local bool is_handler_thread;
+
+bool kl__on_handler_thread(void)
+{
+    return is_handler_thread;
+}
 
 static void unref(kl_registration *registration)
 {

@@ -58,6 +58,10 @@ void kl__registration_launch(kl_registration *registration);
 void kl__registration_close(kl_registration *registration);
 void kl__registration_finish(kl_registration *registration);
 
+/* Whether this thread runs handlers: then it must not wait for another one that
+ * does, as two handlers that end each other would wait for ever. */
+bool kl__on_handler_thread(void);
+
 /* Its place in its queue. */
 kl__ready *kl__registration_ready(kl_registration *registration);
 

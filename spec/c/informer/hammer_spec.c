@@ -200,11 +200,11 @@ static void live_once(actor *self)
                               NULL);
     }
     pull_a_little(self, &parts[HANDLERS]);
+    remove_own(&parts[0]);
     if (draw(self, 2) == 0) {
         /* From here on the handle is whose handler takes it first. */
         atomic_store(&self->wish, CLOSES);
     }
-    remove_own(&parts[0]);
     close_own(self);
     await_dropped(self);
 }

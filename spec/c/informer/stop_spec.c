@@ -44,6 +44,18 @@ static void scene_end(scene *self)
     gate_deinit(&self->entered);
 }
 
+static void await_nothing_lives(void)
+{
+    int64_t deadline = kl__clock_now(kl__clock_real()) + 10000;
+
+    while (kl_live_count(KL_LIVE_INFORMER) + kl_live_count(KL_LIVE_THREAD) +
+                   kl_live_count(KL_LIVE_REGISTRATION) >
+               0 &&
+           kl__clock_now(kl__clock_real()) < deadline) {
+        sched_yield();
+    }
+}
+
 static void pass_told(void *context)
 {
     gate_pass(&((scene *)context)->told);
@@ -74,7 +86,7 @@ static void close_around(scene *self, kl_handler handler)
     assert_true(gate_await(&self->entered, 2));
     kl_informer_close(self->world->informer);
     self->world->informer = NULL;
-    assert_true(gate_await(&self->left, 1));
+    assert_int_equal(self->left.count, 1);
 }
 
 /* Until both threads know where they are, and the close waits. */
@@ -149,18 +161,6 @@ static void read_the_informer(void *context, kl_object *object, bool initial)
     self->count = kl_informer_count(self->world->informer);
 }
 
-static void await_nothing_lives(void)
-{
-    int64_t deadline = kl__clock_now(kl__clock_real()) + 10000;
-
-    while (kl_live_count(KL_LIVE_INFORMER) + kl_live_count(KL_LIVE_THREAD) +
-                   kl_live_count(KL_LIVE_REGISTRATION) >
-               0 &&
-           kl__clock_now(kl__clock_real()) < deadline) {
-        sched_yield();
-    }
-}
-
 static void a_handler_may_read_what_another_one_closes(void **state)
 {
     informer_world *world = *state;
@@ -202,7 +202,10 @@ static void a_second_removal_inside_the_handler_is_harmless(void **state)
                                                 .drop_context = pass_left});
     assert_non_null(self.registration);
     gate_pass(&self.entered);
-    assert_true(gate_await(&self.left, 1));
+    kl_informer_close(world->informer); /* waits for it all the same */
+    world->informer = NULL;
+    assert_int_equal(self.left.count, 1);
+    await_nothing_lives(); /* its thread was nobody's to join */
     scene_end(&self);
 }
 
@@ -218,6 +221,47 @@ static void a_resync_in_the_far_future_is_none(void **state)
     informer_world_expect(self, 3, "+a@1 initial; synced; +b@11");
 }
 
+static bool is_woken(kl_event_queue *queue)
+{
+    return kl_event_queue_wait(queue, 10000) == KL_OK &&
+           kl_event_queue_next(queue) == NULL;
+}
+
+static void a_queue_is_woken_when_the_first_list_is_there(void **state)
+{
+    informer_world *self = *state;
+    kl_event_queue *queue = kl_event_queue_new(NULL);
+
+    informer_world_open(self, "");
+    for (int i = 0; i < 2; i++) { /* the second time adds nothing */
+        assert_int_equal(kl_informer_wake_synced(self->informer, queue, NULL),
+                         KL_OK);
+    }
+    assert_int_equal(kl_event_queue_wait(queue, 0), KL_ETIMEOUT);
+    scripted_source_feed(self->source, "a@1 =10; ok");
+    assert_true(is_woken(queue));
+    assert_true(kl_informer_has_synced(self->informer));
+    assert_int_equal(kl_informer_wake_synced(self->informer, queue, NULL),
+                     KL_OK);
+    assert_true(is_woken(queue)); /* at once, now */
+    kl_event_queue_free(queue);
+}
+
+static void a_closed_handle_wakes_nobody_and_keeps_no_queue(void **state)
+{
+    informer_world *self = *state;
+    kl_event_queue *queue = kl_event_queue_new(NULL);
+
+    informer_world_open(self, "");
+    assert_int_equal(kl_informer_wake_synced(self->informer, queue, NULL),
+                     KL_OK);
+    kl_informer_close(self->informer);
+    self->informer = NULL;
+    assert_int_equal(kl_event_queue_wait(queue, 0), KL_ETIMEOUT);
+    kl_event_queue_free(queue);
+    assert_int_equal(kl_live_count(KL_LIVE_QUEUE), 0);
+}
+
 #define WORLD_TEST(name)                                        \
     cmocka_unit_test_setup_teardown(name, informer_world_setup, \
                                     informer_world_teardown)
@@ -230,6 +274,8 @@ int main(void)
         WORLD_TEST(a_handler_may_read_what_another_one_closes),
         WORLD_TEST(a_second_removal_inside_the_handler_is_harmless),
         WORLD_TEST(a_resync_in_the_far_future_is_none),
+        WORLD_TEST(a_queue_is_woken_when_the_first_list_is_there),
+        WORLD_TEST(a_closed_handle_wakes_nobody_and_keeps_no_queue),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
