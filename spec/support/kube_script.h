@@ -127,6 +127,9 @@ void kube_close(kube *k);
  */
 void kube_told(kube *k, const char *expected);
 
+/* Takes events until one is this word, whatever comes before it. */
+void kube_told_at_last(kube *k, const char *word);
+
 /* Asserts that this is all that was told, and that nothing more waits. */
 void kube_told_no_more(kube *k, const char *expected);
 

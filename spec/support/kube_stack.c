@@ -154,20 +154,42 @@ static void compare(const kube *k, const char *expected)
     assert_string_equal(k->told.bytes, expected);
 }
 
+/* Takes one event, waiting until the deadline at most; false: none came. */
+static bool await_event(kube *k, int64_t deadline)
+{
+    while (!take_event(k)) {
+        int64_t left = deadline - real_now();
+
+        if (kl_event_queue_next(k->queue) == NULL &&
+            (left <= 0 || kl_event_queue_wait(k->queue, left) != KL_OK)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void kube_told(kube *k, const char *expected)
 {
     int64_t deadline = real_now() + k->patience_ms;
 
     kl__buf_puts(&k->told, "");
-    while (k->told.length < strlen(expected)) {
-        int64_t left = deadline - real_now();
-
-        if (!take_event(k) && kl_event_queue_next(k->queue) == NULL &&
-            (left <= 0 || kl_event_queue_wait(k->queue, left) != KL_OK)) {
-            break;
-        }
+    while (k->told.length < strlen(expected) && await_event(k, deadline)) {
     }
     compare(k, expected);
+}
+
+void kube_told_at_last(kube *k, const char *word)
+{
+    int64_t deadline = real_now() + k->patience_ms;
+    size_t length = strlen(word);
+
+    while (await_event(k, deadline)) {
+        if (k->told.length >= length &&
+            strcmp(k->told.bytes + k->told.length - length, word) == 0) {
+            return;
+        }
+    }
+    compare(k, word);
 }
 
 void kube_told_no_more(kube *k, const char *expected)

@@ -35,6 +35,9 @@ static void what_is_no_list_is_told_once_and_never_an_empty_cache(void **state)
         "\"resourceVersion\":\"20\"},\"items\":[\"a\"]}",
         "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{},"
         "\"items\":[]}",
+        "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{"
+        "\"resourceVersion\":\"20\"},\"items\":[]}",
+        "{\"metadata\":{\"resourceVersion\":\"20\"},\"items\":[]}",
         LIST("20", "") "rubbish",
         LIST("20", "") LIST("20", NODE("x", "1")),
         LIST("20", OBJECT("Pod", "x", "2")),
