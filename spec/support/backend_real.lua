@@ -1,0 +1,199 @@
+-- A real kube-apiserver as a cluster for conformance specs (spec/cluster/README.md), reached over
+-- HTTP/2 through a proxy that refuses and cuts; the specs' own hands go straight. One for the whole
+-- process: KUBELUA_CLUSTER names the folder of one that runs, else it is started, and ends with us.
+local core = require "kubelua.core"
+local kubelua = require "kubelua"
+
+local backend = {
+    name = "real",
+    over_network = true,
+    is_real = true,
+}
+
+local function quote(text)
+    return "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+-- What a command said; fails if it failed.
+local function shell(command)
+    local pipe = assert(io.popen(command .. " 2>&1; echo \"status=$?\""))
+    local said = pipe:read("*a")
+    pipe:close()
+    local text, status = said:match("^(.-)status=(%d+)\n$")
+    if status ~= "0" then
+        error(command .. ": " .. said, 0)
+    end
+    return text
+end
+
+---Runs a command of spec/cluster/cluster.sh on the cluster; what it said.
+function backend:control(command, ...)
+    local words = { "spec/cluster/cluster.sh", command }
+    for _, option in ipairs(self.start_options or {}) do
+        words[#words + 1] = option
+    end
+    words[#words + 1] = quote(self.folder)
+    for _, argument in ipairs { ... } do
+        words[#words + 1] = quote(argument)
+    end
+    return shell(table.concat(words, " "))
+end
+
+local function read_environment(self)
+    self.env = {}
+    for line in io.lines(self.folder .. "/env") do
+        local name, value = line:match("^([%w_]+)=(.*)$")
+        self.env[name] = value
+    end
+end
+
+local function start_cluster(self)
+    self.folder = os.getenv("KUBELUA_CLUSTER")
+    if not self.folder then
+        local pid = shell("echo $PPID"):match("%d+")
+        self.folder = (os.getenv("KUBELUA_BUILD") or "build") .. "/conformance-cluster-" .. pid
+        if not io.open(self.folder .. "/env") then -- which an earlier spec file has not started
+            self.start_options = { "--owner", pid }
+            self:control("start")
+            self.start_options = nil
+        end
+    end
+    read_environment(self)
+end
+
+-- On a fresh connection, whatever happened to the one before.
+local function join_hands(self)
+    if self.hands then
+        self.hands:close()
+    end
+    self.hands = assert(kubelua.connect { kubeconfig = self.folder .. "/kubeconfig" })
+end
+
+function backend.call(request)
+    return backend.hands:call(request)
+end
+
+function backend:start()
+    if not self.folder then
+        start_cluster(self)
+    end
+    if not self.hands then
+        join_hands(self)
+    end
+    return self
+end
+
+---The cluster itself goes on, as it was.
+function backend:stop()
+    if self.flagged then
+        self:serve("--watch-cache=true")
+        self.flagged = false
+    end
+    if self.hands then
+        self.hands:close()
+        self.hands = nil
+    end
+end
+
+function backend:connect(options)
+    local merged = { kubeconfig = self.folder .. "/kubeconfig-proxy" }
+    for name, option in pairs(options or {}) do
+        merged[name] = option
+    end
+    return kubelua.connect(merged)
+end
+
+function backend:refuse(on)
+    self.troubled = true
+    self:control("proxy", on and "refuse" or "accept")
+    if on then
+        self:cut()
+    end
+end
+
+---Nothing comes through any more, and nobody is told.
+function backend:freeze()
+    self.troubled = true
+    self:control("proxy", "freeze")
+end
+
+function backend:thaw()
+    self:control("proxy", "thaw")
+end
+
+function backend:cut()
+    self:control("proxy", "cut")
+end
+
+---Ends kube-apiserver without a word and starts it again: its watch cache begins anew.
+---@param ... string flags, if it is to get others
+function backend:crash(...)
+    self:control("kill-apiserver")
+    self:control("start-apiserver", ...)
+    join_hands(self)
+end
+
+---Has kube-apiserver end its watches and connections in order, and starts it again.
+function backend:restart()
+    self:control("restart-apiserver")
+    join_hands(self)
+end
+
+---Has kube-apiserver serve with other flags, until the end of the description.
+function backend:serve(...)
+    self:crash(...)
+    self.flagged = true
+end
+
+---Gives the admin another token; kube-apiserver restarts for that.
+function backend:rotate(token)
+    self:control("set-token", token)
+    join_hands(self)
+end
+
+---A compaction alone leaves the history that kube-apiserver has in memory: it has to have none.
+function backend:compact()
+    if self.flagged ~= "no watch cache" then
+        self:serve("--watch-cache-sizes=configmaps#0,pods#0")
+        self.flagged = "no watch cache"
+    end
+    self:control("compact")
+end
+
+function backend:requests()
+    return {}
+end
+
+function backend:forget_requests() end
+
+function backend:heal()
+    if self.troubled then
+        self:control("proxy", "accept")
+        self:control("proxy", "thaw")
+        self.troubled = false
+    end
+end
+
+function backend:crowd(count)
+    if not self.crowded then
+        self.crowded = "crowd-" .. os.time()
+        local path = "/api/v1/namespaces"
+        local function create(where, object)
+            local status, body = self.call { method = "POST", target = where,
+                body = core.encode(object) }
+            assert(status == 201, tostring(status) .. ": " .. tostring(body))
+        end
+        create(path, { apiVersion = "v1", kind = "Namespace", metadata = { name = self.crowded } })
+        for i = 1, count do
+            create(path .. "/" .. self.crowded .. "/configmaps", {
+                apiVersion = "v1",
+                kind = "ConfigMap",
+                metadata = { name = string.format("c-%04d", i) },
+                data = { v = "1" },
+            })
+        end
+    end
+    return self.crowded
+end
+
+return backend
