@@ -40,12 +40,21 @@ static kl__indexer *indexer_of(const kl_informer *informer)
     return kl__shared_informer_indexer(shared_of(informer));
 }
 
+/* In a child of fork() a lock may be held for ever by a thread that is not
+ * there: every door asks first. */
+static bool in_child(kl_error *err)
+{
+    return kl__check_process(err) != KL_OK;
+}
+
 /* What can never work is refused at once; all else is retried. */
 static kl_code check(kl_client *client, const kl_informer_options *options,
                      kl_error *err)
 {
     kl_selector *labels;
+    kl_error own;
 
+    err = err != NULL ? err : &own; /* its code is asked for below */
     if (client == NULL || options == NULL || options->resource == NULL ||
         options->resource[0] == '\0') {
         return kl_error_set(err, KL_EINVAL,
@@ -58,7 +67,7 @@ static kl_code check(kl_client *client, const kl_informer_options *options,
     }
     labels = kl_selector_parse(options->labels, err);
     if (labels == NULL) {
-        return err != NULL ? err->code : KL_EINVAL;
+        return err->code;
     }
     kl_selector_free(labels);
     return kl__field_selector_check(options->fields, err);
@@ -126,8 +135,7 @@ kl_informer *kl_informer_open(kl_client *client,
 {
     kl_informer *informer;
 
-    if (kl__check_process(err) != KL_OK ||
-        check(client, options, err) != KL_OK) {
+    if (in_child(err) || check(client, options, err) != KL_OK) {
         return NULL;
     }
     informer = make_handle(options, err);
@@ -179,7 +187,7 @@ kl_informer *kl__informer_over(kl__list_watch *source, kl__clock *clock,
 
 void kl_informer_close(kl_informer *informer)
 {
-    if (informer == NULL || kl__check_process(NULL) != KL_OK) {
+    if (informer == NULL || in_child(NULL)) {
         return; /* in a forked child there is nothing that could be stopped */
     }
     /* 1. Nobody joins or waits in it any more. 2. No handler of its own runs
@@ -197,16 +205,15 @@ void kl_informer_close(kl_informer *informer)
 
 bool kl_informer_has_synced(const kl_informer *informer)
 {
-    return kl__shared_informer_has_synced(shared_of(informer));
+    return !in_child(NULL) &&
+           kl__shared_informer_has_synced(shared_of(informer));
 }
 
 kl_code kl_informer_wait_synced(kl_informer *informer, int64_t timeout_ms,
                                 kl_error *err)
 {
-    kl_code code = kl__check_process(err);
-
-    if (code != KL_OK) {
-        return code;
+    if (in_child(err)) {
+        return KL_EFORKED;
     }
     return kl__shared_informer_wait_synced(shared_of(informer),
                                            &informer->waiters, timeout_ms, err);
@@ -226,13 +233,16 @@ kl_code kl_informer_wake_synced(kl_informer *informer, kl_event_queue *queue,
 
 kl_object *kl_informer_get(const kl_informer *informer, const char *key)
 {
-    return kl__indexer_get(indexer_of(informer), key);
+    return in_child(NULL) ? NULL : kl__indexer_get(indexer_of(informer), key);
 }
 
 kl_code kl_informer_list(const kl_informer *informer, const char *name_space,
                          const kl_selector *labels, kl_object_list *list,
                          kl_error *err)
 {
+    if (in_child(err)) {
+        return KL_EFORKED;
+    }
     return kl__indexer_list(indexer_of(informer), name_space, labels, list,
                             err);
 }
@@ -241,44 +251,67 @@ kl_code kl_informer_by_index(const kl_informer *informer, const char *index,
                              const char *value, kl_object_list *list,
                              kl_error *err)
 {
+    if (in_child(err)) {
+        return KL_EFORKED;
+    }
     return kl__indexer_by_index(indexer_of(informer), index, value, list, err);
 }
 
 kl_code kl_informer_index_values(const kl_informer *informer, const char *index,
                                  kl_string_list *list, kl_error *err)
 {
+    if (in_child(err)) {
+        return KL_EFORKED;
+    }
     return kl__indexer_index_values(indexer_of(informer), index, list, err);
 }
 
 size_t kl_informer_count(const kl_informer *informer)
 {
-    return kl__indexer_count(indexer_of(informer));
+    return in_child(NULL) ? 0 : kl__indexer_count(indexer_of(informer));
 }
 
 void kl_informer_resource_version(const kl_informer *informer, char *buffer,
                                   size_t size)
 {
-    kl__indexer_version(indexer_of(informer), buffer, size);
+    if (!in_child(NULL)) {
+        kl__indexer_version(indexer_of(informer), buffer, size);
+    } else if (size > 0) {
+        buffer[0] = '\0';
+    }
 }
 
 void kl_informer_status_get(const kl_informer *informer,
                             kl_informer_status *status)
 {
-    kl__shared_informer_status(shared_of(informer), status);
+    if (!in_child(NULL)) {
+        kl__shared_informer_status(shared_of(informer), status);
+        return;
+    }
+    *status = (kl_informer_status){
+        .state = KL_STATE_STOPPED,
+        .last_message_age_ms = -1,
+    };
+    (void)in_child(&status->error);
 }
 
 kl_code kl_informer_add_path_index(kl_informer *informer, const char *name,
                                    const char *path, kl_error *err)
 {
     kl__index_options options = {.name = name};
+    kl_error own;
     kl_code code;
 
+    err = err != NULL ? err : &own; /* its code is asked for below */
+    if (in_child(err)) {
+        return KL_EFORKED;
+    }
     if (name == NULL || path == NULL) {
         return kl_error_set(err, KL_EINVAL, "an index needs a name and a path");
     }
     options.path = kl_path_parse(path, err);
     if (options.path == NULL) {
-        return err != NULL ? err->code : KL_EINVAL;
+        return err->code;
     }
     code = kl__indexer_add_index(indexer_of(informer), &options, err);
     if (code != KL_OK) {
@@ -292,6 +325,9 @@ kl_code kl_informer_add_index(kl_informer *informer, const char *name,
                               void (*drop_context)(void *context),
                               kl_error *err)
 {
+    if (in_child(err)) {
+        return KL_EFORKED;
+    }
     if (name == NULL || fn == NULL) {
         return kl_error_set(err, KL_EINVAL,
                             "an index needs a name and a function");
@@ -313,7 +349,7 @@ static kl_registration *join(kl_informer *informer, kl__subscriber *subscriber,
     kl_handler_options own = {0};
     kl_registration *registration;
 
-    if (kl__check_process(err) != KL_OK) {
+    if (in_child(err)) {
         return NULL;
     }
     if (options != NULL) {

@@ -17,6 +17,8 @@
 extern "C" {
 #endif
 
+/* After a fork(), the child's copy is of no use: calls fail with KL_EFORKED, or
+ * say that there is nothing; kl_informer_close leaves it as it is. */
 typedef struct kl_informer kl_informer;
 
 /* Zeroed fields are the defaults. Strings are copied. */

@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -140,6 +142,52 @@ static void registrations_end_with_their_informer(void **state)
     assert_int_equal(kl_live_count(KL_LIVE_REGISTRATION), 0);
 }
 
+/* What an informer says in a child of fork(); 0: all as promised. */
+static int ask_in_child(kl_informer *informer)
+{
+    kl_object_list list = {0};
+    kl_string_list values = {0};
+    kl_informer_status status;
+    char version[8] = "x";
+    int wrong = 0;
+
+    wrong += kl_informer_has_synced(informer);
+    wrong += kl_informer_get(informer, "a") != NULL;
+    wrong += kl_informer_count(informer) != 0;
+    kl_informer_resource_version(informer, version, sizeof(version));
+    wrong += version[0] != '\0';
+    wrong += kl_informer_list(informer, NULL, NULL, &list, NULL) != KL_EFORKED;
+    wrong +=
+        kl_informer_by_index(informer, "x", "y", &list, NULL) != KL_EFORKED;
+    wrong +=
+        kl_informer_index_values(informer, "x", &values, NULL) != KL_EFORKED;
+    wrong += kl_informer_add_path_index(informer, "x", "a", NULL) != KL_EFORKED;
+    wrong += kl_informer_wait_synced(informer, -1, NULL) != KL_EFORKED;
+    kl_informer_status_get(informer, &status);
+    wrong += status.state != KL_STATE_STOPPED;
+    wrong += status.error.code != KL_EFORKED;
+    kl_informer_close(informer);
+    return wrong;
+}
+
+static void a_child_of_fork_waits_for_nothing(void **state)
+{
+    informer_world *self = *state;
+    int status = -1;
+    pid_t child;
+
+    informer_world_open(self, "a@1 =10; ok");
+    informer_world_await_synced(self);
+    child = fork();
+    if (child == 0) {
+        alarm(20); /* a call that waits for ever ends the child */
+        _exit(ask_in_child(self->informer));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* Fails what the informer thread allocates, and nothing else. */
 static atomic_bool informer_starves;
 
@@ -209,6 +257,7 @@ int main(void)
         WORLD_TEST(an_informer_may_be_closed_inside_its_handler),
         WORLD_TEST(an_informer_may_be_closed_inside_an_index_function),
         WORLD_TEST(registrations_end_with_their_informer),
+        WORLD_TEST(a_child_of_fork_waits_for_nothing),
         WORLD_TEST(out_of_memory_delays_changes_and_loses_none),
         WORLD_TEST(a_close_during_starvation_is_not_held_up),
     };
