@@ -188,6 +188,9 @@ static void a_closed_client_ends_its_informers(void **state)
     assert_int_equal(kl_informer_wait_synced(informer, -1, &err), KL_ECLOSED);
     kl_informer_status_get(informer, &status);
     assert_int_equal(status.state, KL_STATE_STOPPED);
+    assert_null(kl_informer_add_handler(
+        informer, &(kl_handler){.context = NULL}, NULL, &err));
+    assert_int_equal(err.code, KL_ECLOSED);
     assert_null(kl_informer_open(
         client, &(kl_informer_options){.resource = "pods"}, &err));
     assert_int_equal(err.code, KL_ECLOSED);
