@@ -46,9 +46,14 @@ static bool takes_json(const char *accept)
 
 static kl_code refuse_accept(kl__sim_answer *answer, kl_error *err)
 {
-    return kl__sim_refuse(answer, 406, "NotAcceptable", err,
-                          "only the following media types are accepted: "
-                          "application/json");
+    kl__sim_status status = {
+        .code = 406,
+        .reason = "NotAcceptable",
+        .has_details = true,
+        .message = "406: Not Acceptable\n\nAvailable representations: "
+                   "application/json, application/json;stream=watch"};
+
+    return kl__sim_answer_status(answer, &status, err);
 }
 
 static kl_code get(kl__sim_answer *answer, kl__sim_resource *resource,
@@ -73,7 +78,7 @@ static kl_code dispatch_one(kl__sim_answer *answer, kl__sim_resource *resource,
         (strcmp(route->subresource, "status") != 0 || !served->has_status)) {
         return kl__sim_refuse_path(answer, err);
     }
-    if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0) {
+    if (strcmp(method, "GET") == 0) {
         return get(answer, resource, err);
     }
     if (strcmp(method, "PUT") == 0) {
@@ -126,9 +131,7 @@ static kl_code dispatch_resource(kl__sim_answer *answer, kl_error *err)
                                       strlen(route->version));
     }
     if (served == NULL) {
-        return kl__sim_serves_group(answer->sim, route->group)
-                   ? kl__sim_refuse_path(answer, err)
-                   : kl__sim_refuse_page(answer, err);
+        return kl__sim_refuse_unserved(answer, err);
     }
     is_namespaced = kl__sim_kind_is(resource->kind, KL__SIM_NAMESPACED);
     if ((route->name_space != NULL && !is_namespaced) ||

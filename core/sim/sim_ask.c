@@ -179,7 +179,9 @@ static kl_code parse_body(kl__sim_ask *ask, kl_error *err)
     first_document first = {NULL};
 
     if (ask->body_length == 0) {
-        kl_error_set(&ask->parse, KL_EPARSE, "unexpected end of JSON input");
+        kl_error_set(&ask->parse, KL_EPARSE,
+                     "unexpected end of JSON input "
+                     "(<empty>)");
         return KL_OK;
     }
     if (is_yaml(ask->content_type)) {
@@ -283,8 +285,7 @@ const char *kl__sim_verb(const kl__sim_ask *ask)
     } verbs[] = {{"POST", "create", "create"},
                  {"PUT", "update", "update"},
                  {"PATCH", "patch", "patch"},
-                 {"DELETE", "delete", "deletecollection"},
-                 {"HEAD", "get", "list"}};
+                 {"DELETE", "delete", "deletecollection"}};
     const kl__sim_route *route = &ask->route;
     bool is_collection = route->plural != NULL && route->name == NULL;
 

@@ -15,13 +15,6 @@ bool kl__sim_is_dry(const kl__sim_answer *answer)
     return kl__sim_parameter_get(&answer->ask, "dryRun") != NULL;
 }
 
-/* The kind in messages about its objects: "ConfigMap", "Foo.example.com". */
-static void qualify(const kl__sim_kind *kind, char *text, size_t size)
-{
-    snprintf(text, size, "%s%s%s", kind->kind, *kind->group != '\0' ? "." : "",
-             kind->group);
-}
-
 static const char *go_type(const kl_value *value)
 {
     switch (kl_value_type(value)) {
@@ -36,6 +29,28 @@ static const char *go_type(const kl_value *value)
     default:
         return "number";
     }
+}
+
+bool kl__sim_check_dry(kl__sim_answer *answer, kl_code *code, kl_error *err)
+{
+    const char *dry = kl__sim_parameter_get(&answer->ask, "dryRun");
+    const char *verb = kl__sim_verb(&answer->ask);
+    kl__sim_status status = {.group = "meta.k8s.io"};
+    char qualified[64];
+
+    if (dry == NULL || strcmp(dry, "All") == 0) {
+        return true;
+    }
+    status.kind = strcmp(verb, "create") == 0   ? "CreateOptions"
+                  : strcmp(verb, "update") == 0 ? "UpdateOptions"
+                  : strcmp(verb, "patch") == 0  ? "PatchOptions"
+                                                : "DeleteOptions";
+    kl__sim_cause_add(&status, "FieldValueNotSupported", "dryRun",
+                      "Unsupported value: [\"%s\"]: supported values: \"All\"",
+                      dry);
+    snprintf(qualified, sizeof(qualified), "%s.meta.k8s.io", status.kind);
+    *code = kl__sim_refuse_invalid(answer, &status, qualified, err);
+    return false;
 }
 
 /* What a member of metadata has to be. */
@@ -102,8 +117,9 @@ bool kl__sim_metadata_fits(const kl__sim_kind *kind, const kl_value *root,
         if (bad != NULL) {
             snprintf(why, size,
                      "json: cannot unmarshal %s into Go struct field "
-                     "ObjectMeta.%s%s of type %s",
-                     go_type(bad), prefix, rule->name,
+                     "%s.%s%s of type %s",
+                     go_type(bad), i == 0 ? kind->kind : "ObjectMeta",
+                     i == 0 ? "metadata" : prefix, rule->name,
                      bad == value ? rule->go : "string");
             return false;
         }
@@ -111,45 +127,80 @@ bool kl__sim_metadata_fits(const kl__sim_kind *kind, const kl_value *root,
     return true;
 }
 
-/* Whether kind and apiVersion are those of the path. */
-static bool check_type(kl__sim_answer *answer, const kl__sim_kind *kind,
-                       const kl_value *root, kl_code *code, kl_error *err)
+/* A custom object says what it is. */
+static bool check_custom_type(kl__sim_answer *answer, const kl__sim_kind *kind,
+                              const kl_value *root, kl_code *code,
+                              kl_error *err)
 {
-    const char *group = *kind->group != '\0' ? kind->group : "";
     const char *given_kind = kl__sim_text(root, "kind");
     const char *given = kl__sim_text(root, "apiVersion");
-    const char *version = answer->ask.route.version;
-    bool is_custom = kl__sim_kind_is(kind, KL__SIM_CUSTOM);
-    char expected[512];
+    kl__sim_status status = {
+        .name = kl__sim_text(kl_value_get(root, "metadata"), "name"),
+        .group = kind->group,
+        .kind = given_kind};
+    char text[512];
 
-    snprintf(expected, sizeof(expected), "%s%s%s", group,
-             *group != '\0' ? "/" : "", version);
-    if (is_custom && (given_kind == NULL || given == NULL)) {
+    if (given_kind == NULL || *given_kind == '\0') {
         *code = kl__sim_refuse(
             answer, 400, "BadRequest", err,
             "the object provided is unrecognized (must be of type %s): Object "
-            "'%s' is missing in '%.200s'",
-            kind->kind, given_kind == NULL ? "Kind" : "apiVersion",
-            answer->ask.body);
+            "'Kind' is missing in '%.200s'",
+            kind->kind, answer->ask.body);
         return false;
     }
-    if (given_kind != NULL && *given_kind != '\0' &&
-        strcmp(given_kind, kind->kind) != 0) {
+    snprintf(text, sizeof(text), "%s/%s", kind->group,
+             answer->ask.route.version);
+    if (given == NULL || strcmp(given, text) != 0) {
         *code = kl__sim_refuse(answer, 400, "BadRequest", err,
-                               "%s in version \"%s\" cannot be handled as a %s",
-                               given_kind, given != NULL ? given : version,
-                               kind->kind);
+                               "the API version in the data (%s) does not "
+                               "match the expected API version (%s)",
+                               given != NULL ? given : "", text);
         return false;
     }
-    if (given != NULL && *given != '\0' && strcmp(given, expected) != 0) {
-        *code = kl__sim_refuse(
-            answer, 400, "BadRequest", err,
-            "the API version in the data (%s) does not match the expected API "
-            "version (%s)",
-            given, expected);
-        return false;
+    if (strcmp(given_kind, kind->kind) == 0) {
+        return true;
     }
-    return true;
+    kl__sim_cause_add(&status, "FieldValueInvalid", "kind",
+                      "Invalid value: \"%s\": must be %s", given_kind,
+                      kind->kind);
+    snprintf(text, sizeof(text), "%.200s.%s", given_kind, kind->group);
+    *code = kl__sim_refuse_invalid(answer, &status, text, err);
+    return false;
+}
+
+/* A built-in one may leave out what it is, but must not lie. */
+static bool check_type(kl__sim_answer *answer, const kl__sim_kind *kind,
+                       const kl_value *root, kl_code *code, kl_error *err)
+{
+    const char *given_kind = kl__sim_text(root, "kind");
+    const char *given = kl__sim_text(root, "apiVersion");
+    const char *version = answer->ask.route.version;
+    char expected[512], why[256] = "";
+
+    snprintf(expected, sizeof(expected), "%s%s%s", kind->group,
+             *kind->group != '\0' ? "/" : "", version);
+    if (given_kind == NULL || *given_kind == '\0') {
+        given_kind = kind->kind;
+    }
+    if (given == NULL || *given == '\0') {
+        given = expected;
+    }
+    if (strcmp(given, expected) != 0) {
+        snprintf(why, sizeof(why),
+                 "no kind \"%.60s\" is registered for version \"%.60s\"",
+                 given_kind, given);
+    } else if (strcmp(given_kind, kind->kind) != 0) {
+        snprintf(why, sizeof(why),
+                 "converting (%s.%.60s) to (%s.%.60s): unknown conversion",
+                 version, given_kind,
+                 *kind->group != '\0' ? kind->group : "core", kind->kind);
+    } else {
+        return true;
+    }
+    *code = kl__sim_refuse(answer, 400, "BadRequest", err,
+                           "%s in version \"%s\" cannot be handled as a %s: %s",
+                           given_kind, given, kind->kind, why);
+    return false;
 }
 
 static bool check_media(kl__sim_answer *answer, kl_code *code, kl_error *err)
@@ -173,23 +224,11 @@ bool kl__sim_check_body(kl__sim_answer *answer, const kl__sim_kind *kind,
                         kl_code *code, kl_error *err)
 {
     const kl__sim_ask *ask = &answer->ask;
-    const char *dry = kl__sim_parameter_get(ask, "dryRun");
     const kl_value *root;
     char why[256];
 
-    if (!check_media(answer, code, err)) {
-        return false;
-    }
-    if (dry != NULL && strcmp(dry, "All") != 0) {
-        kl__sim_status status = {.group = "meta.k8s.io",
-                                 .kind = "CreateOptions"};
-
-        kl__sim_cause_add(&status, "FieldValueNotSupported", "dryRun",
-                          "Unsupported value: \"%s\": supported values: "
-                          "\"All\"",
-                          dry);
-        *code = kl__sim_refuse_invalid(answer, &status,
-                                       "CreateOptions.meta.k8s.io", err);
+    if (!check_media(answer, code, err) ||
+        !kl__sim_check_dry(answer, code, err)) {
         return false;
     }
     root = ask->doc != NULL ? kl_doc_root(ask->doc) : NULL;
@@ -203,7 +242,9 @@ bool kl__sim_check_body(kl__sim_answer *answer, const kl__sim_kind *kind,
             ask->doc == NULL ? ask->parse.message : "it is no object");
         return false;
     }
-    if (!check_type(answer, kind, root, code, err)) {
+    if (kl__sim_kind_is(kind, KL__SIM_CUSTOM)
+            ? !check_custom_type(answer, kind, root, code, err)
+            : !check_type(answer, kind, root, code, err)) {
         return false;
     }
     if (!kl__sim_metadata_fits(kind, root, why, sizeof(why))) {
@@ -214,110 +255,4 @@ bool kl__sim_check_body(kl__sim_answer *answer, const kl__sim_kind *kind,
         return false;
     }
     return true;
-}
-
-/* --- Names. --------------------------------------------------------------- */
-
-static bool is_letter_or_digit(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
-/* RFC 1123: letters, digits and '-', which neither begins nor ends it. */
-static bool is_label(const char *name, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        bool inside = i > 0 && i + 1 < length;
-
-        if (!is_letter_or_digit(name[i]) && !(inside && name[i] == '-')) {
-            return false;
-        }
-    }
-    return length > 0;
-}
-
-static bool is_subdomain(const char *name)
-{
-    for (;;) {
-        size_t length = strcspn(name, ".");
-
-        if (!is_label(name, length)) {
-            return false;
-        }
-        if (name[length] == '\0') {
-            return true;
-        }
-        name += length + 1;
-    }
-}
-
-static bool is_path_segment(const char *name)
-{
-    return strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
-           strpbrk(name, "/%") == NULL;
-}
-
-static const char SUBDOMAIN[] =
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
-    "characters, '-' or '.', and must start and end with an alphanumeric "
-    "character (e.g. 'example.com', regex used for validation is "
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-static const char LABEL[] =
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric "
-    "characters or '-', and must start and end with an alphanumeric character "
-    "(e.g. 'my-name',  or '123-abc', regex used for validation is "
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
-static const char SERVICE[] =
-    "a DNS-1035 label must consist of lower case alphanumeric characters or "
-    "'-', start with an alphabetic character, and end with an alphanumeric "
-    "character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
-    "'[a-z]([-a-z0-9]*[a-z0-9])?')";
-
-/* Why a kind does not allow a name; NULL: it does. */
-static const char *name_fault(const kl__sim_kind *kind, const char *name)
-{
-    size_t length = strlen(name);
-
-    if (strcmp(kind->group, "rbac.authorization.k8s.io") == 0 ||
-        strcmp(kind->plural, "ipaddresses") == 0) {
-        return is_path_segment(name) ? NULL : "may not contain '/' or '%'";
-    }
-    if (kl__sim_is_namespace(kind)) {
-        return length > 63              ? "must be no more than 63 bytes"
-               : is_label(name, length) ? NULL
-                                        : LABEL;
-    }
-    if (*kind->group == '\0' && strcmp(kind->plural, "services") == 0) {
-        bool begins = *name >= 'a' && *name <= 'z';
-
-        return length > 63 ? "must be no more than 63 bytes"
-               : begins && is_label(name, length) ? NULL
-                                                  : SERVICE;
-    }
-    return length > 253         ? "must be no more than 253 bytes"
-           : is_subdomain(name) ? NULL
-                                : SUBDOMAIN;
-}
-
-bool kl__sim_check_name(kl__sim_answer *answer, const kl__sim_kind *kind,
-                        const char *name, kl_code *code, kl_error *err)
-{
-    kl__sim_status status = {
-        .name = name, .group = kind->group, .kind = kind->kind};
-    const char *fault = name != NULL ? name_fault(kind, name) : NULL;
-    char qualified[512];
-
-    if (name != NULL && fault == NULL) {
-        return true;
-    }
-    if (name == NULL) {
-        kl__sim_cause_add(&status, "FieldValueRequired", "metadata.name",
-                          "Required value: name or generateName is required");
-    } else {
-        kl__sim_cause_add(&status, "FieldValueInvalid", "metadata.name",
-                          "Invalid value: \"%s\": %s", name, fault);
-    }
-    qualify(kind, qualified, sizeof(qualified));
-    *code = kl__sim_refuse_invalid(answer, &status, qualified, err);
-    return false;
 }

@@ -196,6 +196,27 @@ static bool write_decided(kl_writer *writer, const kl__sim_draft *draft,
     return true;
 }
 
+/* A map of strings, in which null is "" as Go reads it. */
+static void write_strings(kl_writer *writer, const kl_value *map)
+{
+    const kl_value *name, *value;
+    kl_value_iter iter = {0};
+
+    kl_writer_begin_object(writer);
+    while ((value = kl_value_next(map, &iter, &name)) != NULL) {
+        size_t length;
+        const char *bytes = kl_value_string(name, &length);
+
+        kl_writer_name(writer, bytes, length);
+        if (kl_value_type(value) == KL_NULL) {
+            kl_writer_string(writer, "", 0);
+        } else {
+            kl_writer_value(writer, value);
+        }
+    }
+    kl_writer_end_object(writer);
+}
+
 static void write_metadata(kl_writer *writer, const kl__sim_draft *draft)
 {
     bool is_custom = kl__sim_kind_is(draft->kind, KL__SIM_CUSTOM);
@@ -208,7 +229,11 @@ static void write_metadata(kl_writer *writer, const kl__sim_draft *draft)
 
         if (!write_decided(writer, draft, *order) && kl_value_size(value) > 0) {
             write_name(writer, *order);
-            write_sorted(writer, value);
+            if (kl_value_type(value) == KL_OBJECT) {
+                write_strings(writer, value);
+            } else {
+                write_sorted(writer, value);
+            }
         }
     }
     kl_writer_end_object(writer);

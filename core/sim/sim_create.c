@@ -276,8 +276,11 @@ kl_code kl__sim_create(kl__sim_answer *answer, kl__sim_resource *resource,
             "resourceVersion should not be set on objects to be created");
     }
     name = choose_name(answer, resource, metadata, &code, err);
-    if (name != NULL && (!kl__sim_kind_is(kind, KL__SIM_NAMESPACED) ||
-                         check_namespace(answer, kind, name, &code, err))) {
+    if (name != NULL &&
+        kl__sim_check_labels(answer, kind, kl_doc_root(answer->ask.doc), &code,
+                             err) &&
+        (!kl__sim_kind_is(kind, KL__SIM_NAMESPACED) ||
+         check_namespace(answer, kind, name, &code, err))) {
         code = create(answer, resource, name, err);
     }
     kl__free(name);

@@ -212,6 +212,9 @@ static bool check_options(kl__sim_answer *answer, kl_code *code, kl_error *err)
 {
     const kl__sim_ask *ask = &answer->ask;
 
+    if (!kl__sim_check_dry(answer, code, err)) {
+        return false;
+    }
     if (ask->body_length == 0 ||
         (ask->doc != NULL &&
          kl_value_type(kl_doc_root(ask->doc)) == KL_OBJECT)) {
@@ -240,12 +243,12 @@ static kl_code answer_deleted(kl__sim_answer *answer,
                              .kind = kind->plural,
                              .uid = state->uid};
 
-    if (left != NULL || fate->marked != NULL) {
+    if ((left != NULL && !kl__sim_is_dry(answer)) || fate->marked != NULL) {
         return kl__sim_answer_object(
             answer, 200, &view, left != NULL ? left->state : fate->marked, err);
     }
     if (kl__sim_kind_is(kind, KL__SIM_RETURNED)) {
-        view.version = answer->sim->version;
+        view.version = left == NULL ? answer->sim->version : 0;
         return kl__sim_answer_object(answer, 200, &view, state, err);
     }
     return kl__sim_answer_status(answer, &status, err);

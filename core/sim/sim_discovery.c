@@ -90,9 +90,18 @@ static const kl__sim_resource *first_of(const kl_sim *sim, const char *group)
     return next_of(sim, sim->resources.next, group);
 }
 
-bool kl__sim_serves_group(kl_sim *sim, const char *group)
+/* A group of built-in kinds refuses what it does not serve with a Status, any
+ * other with a page. */
+kl_code kl__sim_refuse_unserved(kl__sim_answer *answer, kl_error *err)
 {
-    return first_of(sim, group) != NULL;
+    const kl__sim_resource *first =
+        answer->ask.route.group != NULL
+            ? first_of(answer->sim, answer->ask.route.group)
+            : NULL;
+
+    return first != NULL && !kl__sim_kind_is(first->kind, KL__SIM_CUSTOM)
+               ? kl__sim_refuse_path(answer, err)
+               : kl__sim_refuse_page(answer, err);
 }
 
 enum { MAX_VERSIONS = 32 };
@@ -395,9 +404,7 @@ static kl_code discover_api(kl__sim_answer *answer, kl_writer *writer,
     kl__sim_answer_json(answer, 200);
     if (route->version != NULL &&
         !serves_version(answer->sim, route->group, route->version)) {
-        return kl__sim_serves_group(answer->sim, route->group)
-                   ? kl__sim_refuse_path(answer, err)
-                   : kl__sim_refuse_page(answer, err);
+        return kl__sim_refuse_unserved(answer, err);
     }
     if (route->version != NULL) {
         write_resources(writer, answer->sim, route->group, route->version);
@@ -451,7 +458,7 @@ static kl_code answer_other(kl__sim_answer *answer, kl_error *err)
                            "\"/livez\",\"/readyz\",\"/version\"]}\n",
                            err);
     }
-    return kl__sim_refuse_page(answer, err);
+    return kl__sim_refuse_unserved(answer, err);
 }
 
 kl_code kl__sim_discover(kl__sim_answer *answer, kl_error *err)

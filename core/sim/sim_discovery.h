@@ -11,7 +11,7 @@
  * /version, /healthz and their like. KL_ENOMEM. */
 kl_code kl__sim_discover(kl__sim_answer *answer, kl_error *err);
 
-/* Whether anything is served under a group. */
-bool kl__sim_serves_group(kl_sim *sim, const char *group);
+/* 404 of a path under a group and version that are not served, or no path. */
+kl_code kl__sim_refuse_unserved(kl__sim_answer *answer, kl_error *err);
 
 #endif

@@ -74,11 +74,9 @@ static bool check_identity(const object_change *change, kl_code *code,
     if (name_space != NULL && *name_space != '\0' &&
         strcmp(name_space,
                route->name_space != NULL ? route->name_space : "") != 0) {
-        *code = kl__sim_refuse(
-            change->answer, 400, "BadRequest", err,
-            "the namespace of the object (%s) does not "
-            "match the namespace on the URL (%s)",
-            name_space, route->name_space != NULL ? route->name_space : "");
+        *code = kl__sim_refuse(change->answer, 400, "BadRequest", err,
+                               "the namespace of the provided object does not "
+                               "match the namespace sent on the request");
         return false;
     }
     return true;
@@ -231,6 +229,60 @@ static bool is_same(const kl__sim_state *a, const kl__sim_state *b)
            memcmp(a->text + a_tail, b->text + b_tail, a->length - a_tail) == 0;
 }
 
+/* Whether a list has that text in it. */
+static bool has_text(const kl_value *list, const char *text)
+{
+    for (size_t i = 0; i < kl_value_size(list); i++) {
+        const char *element = kl_value_string(kl_value_at(list, i), NULL);
+
+        if (element != NULL && strcmp(element, text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What nobody may change: when it was deleted, and, after that, what it waits
+ * for may only become less. */
+static bool check_immutable(const object_change *change, kl_code *code,
+                            kl_error *err)
+{
+    const kl__sim_kind *kind = change->resource->kind;
+    const kl_value *old = kl_value_get(change->old_root, "metadata");
+    const kl_value *metadata = kl_value_get(change->root, "metadata");
+    const kl_value *finalizers = kl_value_get(metadata, "finalizers");
+    const char *deleted = kl__sim_text(old, "deletionTimestamp");
+    const char *given = kl__sim_text(metadata, "deletionTimestamp");
+    kl__sim_status status = {
+        .name = change->old->name, .group = kind->group, .kind = kind->kind};
+    char qualified[512];
+
+    if (given != NULL && (deleted == NULL || strcmp(given, deleted) != 0)) {
+        kl__sim_cause_add(&status, "FieldValueInvalid",
+                          "metadata.deletionTimestamp",
+                          "Invalid value: \"%s\": field is immutable", given);
+    }
+    for (size_t i = 0; deleted != NULL && i < kl_value_size(finalizers); i++) {
+        const char *text = kl_value_string(kl_value_at(finalizers, i), NULL);
+
+        if (text != NULL && !has_text(kl_value_get(old, "finalizers"), text)) {
+            kl__sim_cause_add(&status, "FieldValueForbidden",
+                              "metadata.finalizers",
+                              "Forbidden: no new finalizers can be added if "
+                              "the object is being deleted, found new "
+                              "finalizers []string{\"%s\"}",
+                              text);
+        }
+    }
+    if (status.cause_count == 0 || change->answer->loading) {
+        return true;
+    }
+    snprintf(qualified, sizeof(qualified), "%s%s%s", kind->kind,
+             *kind->group != '\0' ? "." : "", kind->group);
+    *code = kl__sim_refuse_invalid(change->answer, &status, qualified, err);
+    return false;
+}
+
 static kl_code apply(const object_change *change, kl_error *err)
 {
     kl__sim_answer *answer = change->answer;
@@ -240,7 +292,10 @@ static kl_code apply(const object_change *change, kl_error *err)
     kl_code code = KL_OK;
 
     if (!check_identity(change, &code, err) ||
-        !check_version(change, &code, err)) {
+        !check_version(change, &code, err) ||
+        !check_immutable(change, &code, err) ||
+        !kl__sim_check_labels(answer, change->resource->kind, change->root,
+                              &code, err)) {
         return code;
     }
     state = compose(change, answer->sim->version + 1, err);

@@ -33,6 +33,9 @@ bool kl__sim_metadata_fits(const kl__sim_kind *kind, const kl_value *root,
 /* Whether a kind allows that name; the same. */
 bool kl__sim_check_name(kl__sim_answer *answer, const kl__sim_kind *kind,
                         const char *name, kl_code *code, kl_error *err);
+/* Whether the labels of an object are labels; the same. */
+bool kl__sim_check_labels(kl__sim_answer *answer, const kl__sim_kind *kind,
+                          const kl_value *root, kl_code *code, kl_error *err);
 /* The current state that the path names, or NULL: the answer is a 404. */
 kl__sim_state *kl__sim_current(kl__sim_answer *answer,
                                kl__sim_resource *resource, kl_code *code,
@@ -41,6 +44,8 @@ kl__sim_state *kl__sim_current(kl__sim_answer *answer,
  * answer says what is wrong with the object, or there is no memory (*code). */
 kl_doc *kl__sim_additions(kl__sim_answer *answer, const kl__sim_kind *kind,
                           const kl_value *root, kl_code *code, kl_error *err);
+/* Whether dryRun is one that there is; else the answer says so (*code). */
+bool kl__sim_check_dry(kl__sim_answer *answer, kl_code *code, kl_error *err);
 /* Whether the request asks to change nothing (dryRun=All). */
 bool kl__sim_is_dry(const kl__sim_answer *answer);
 

@@ -74,6 +74,8 @@ static void finalizers_keep_an_object_until_they_are_gone(void **state)
     sim_expect(*state, "DELETE", CONFIGMAPS "/a", NULL, 200);
     sim_expect(*state, "GET", CONFIGMAPS "/a", NULL, 200);
     sim_expect(*state, "PATCH", CONFIGMAPS "/a",
+               "{\"metadata\":{\"finalizers\":[\"new.y/z\"]}}", 422);
+    sim_expect(*state, "PATCH", CONFIGMAPS "/a",
                "{\"metadata\":{\"finalizers\":null}}", 200);
     sim_expect(*state, "GET", CONFIGMAPS "/a", NULL, 404);
 }
@@ -104,6 +106,7 @@ static void a_dry_run_changes_nothing(void **state)
     sim_add(*state, "b");
     sim_expect(*state, "DELETE", CONFIGMAPS "/b?dryRun=All", NULL, 200);
     sim_expect(*state, "GET", CONFIGMAPS "/b", NULL, 200);
+    sim_expect(*state, "DELETE", CONFIGMAPS "/b?dryRun=Some", NULL, 422);
     sim_expect(*state, "POST", CONFIGMAPS "?dryRun=Some",
                "{\"metadata\":{\"name\":\"a\"}}", 422);
 }

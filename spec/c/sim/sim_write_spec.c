@@ -132,6 +132,31 @@ static void a_name_must_be_one_that_its_kind_allows(void **state)
                        "value: name or generateName is required");
 }
 
+static void labels_must_be_labels(void **state)
+{
+    static const struct {
+        const char *labels;
+        int status;
+    } cases[] = {
+        {"{\"app.kubernetes.io/name\":\"a_b.c-d\",\"x\":\"\",\"X\":null}", 201},
+        {"{\"A B\":\"c\"}", 422},
+        {"{\"a\":\"b c\"}", 422},
+        {"{\"/a\":\"b\"}", 422},
+        {"{\"a/b/c\":\"d\"}", 422},
+        {"{\"A.B/c\":\"d\"}", 422},
+        {"{\"\":\"d\"}", 422},
+        {"{\"-a\":\"d\"}", 422},
+        {"{\"a\":\"d-\"}", 422}};
+    char body[256];
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        snprintf(body, sizeof(body),
+                 "{\"metadata\":{\"generateName\":\"a\",\"labels\":%s}}",
+                 cases[i].labels);
+        sim_expect(*state, "POST", CONFIGMAPS, body, cases[i].status);
+    }
+}
+
 static void a_body_must_be_an_object_of_the_kind(void **state)
 {
     sim_expect(*state, "POST", CONFIGMAPS, "{\"metadata\":", 400);
@@ -346,6 +371,8 @@ static void methods_and_paths_that_make_no_sense_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(labels_must_be_labels, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_new_object_gets_uid_version_and_time,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(versions_are_one_counter_of_all_changes,
