@@ -386,8 +386,7 @@ static void a_version_too_large_is_asked_for_once(void **state)
     kube_on(k, "watch", OPEN_WATCH(ERROR_EVENT(EXPIRED)));
     kube_on(k, "list",
             ANSWER(504, STATUS_WITH("", 504, "Timeout",
-                                    "Timeout: Too large resource version: 10, "
-                                    "current: 5",
+                                    "not yet, says a later server",
                                     "\"retryAfterSeconds\":1,\"causes\":[{"
                                     "\"reason\":\"ResourceVersionTooLarge\"}"
                                     "]")));
