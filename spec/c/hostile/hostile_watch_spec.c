@@ -212,12 +212,12 @@ static void a_watch_that_sends_anything_is_not_silent(void **state)
 {
     kube *k = *state;
 
-    k->options.idle_timeout_ms = 400;
+    k->options.idle_timeout_ms = 1500;
     kube_on(k, "list", ANSWER(200, LIST("10", "")));
     kube_on(k, "watch",
-            STEPS(HOSTILE_STREAM, HOSTILE_CHUNK("\n"), HOSTILE_STALL(200),
-                  HOSTILE_CHUNK("\n"), HOSTILE_STALL(200), HOSTILE_CHUNK("\n"),
-                  HOSTILE_STALL(200), HOSTILE_CHUNK(ADDED("a", "11")),
+            STEPS(HOSTILE_STREAM, HOSTILE_CHUNK("\n"), HOSTILE_STALL(600),
+                  HOSTILE_CHUNK("\n"), HOSTILE_STALL(600), HOSTILE_CHUNK("\n"),
+                  HOSTILE_STALL(600), HOSTILE_CHUNK(ADDED("a", "11")),
                   HOSTILE_FREEZE));
     kube_open(k);
     kube_told(k, "synced +a@11");
