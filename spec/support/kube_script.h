@@ -98,6 +98,8 @@ typedef struct kube {
  * closing takes no longer than it may, and that nothing is left. */
 int kube_setup(void **state);
 int kube_teardown(void **state);
+#define KUBE_CASE(test) \
+    cmocka_unit_test_setup_teardown(test, kube_setup, kube_teardown)
 /* Both, one after the other: a new cluster in the middle of a case. */
 kube *kube_renew(void **state);
 
@@ -106,9 +108,8 @@ kube *kube_new(void);
 void kube_free(kube *k);       /* once it is closed */
 int kube_descriptors(void);    /* that this process has open */
 void kube_nothing_lives(void); /* asserts that */
-#define KUBE_CASE(test) \
-    cmocka_unit_test_setup_teardown(test, kube_setup, kube_teardown)
 
+/* Scripts the next request of a kind, or all that are not scripted before. */
 void kube_on(kube *k, const char *kind, const hostile_step *steps,
              size_t count);
 void kube_always(kube *k, const char *kind, const hostile_step *steps,
@@ -121,8 +122,8 @@ void kube_open(kube *k);
 void kube_close(kube *k);
 
 /*
- * Takes events until they are as many words as expected, and asserts that they
- * are the same: "*a@1" an initial add, "+a@2", "~a@2>3", "-a@3", "?a@3" a
+ * Takes events until what they say is as long as expected, and asserts that it
+ * is the same: "*a@1" an initial add, "+a@2", "~a@2>3", "-a@3", "?a@3" a
  * delete that was missed, "synced", "!forbidden".
  */
 void kube_told(kube *k, const char *expected);
