@@ -5,6 +5,7 @@ files["lua/kubelua/command.lua"].globals = { "arg", "kubelua" }
 files["lua/kubelua"].read_globals = { "jit", "unpack", table = { fields = { "unpack" } } }
 files["lua/resty"].std = "ngx_lua"
 files["spec"].std = "min+busted"
+files["spec"].read_globals = { "jit" }
 files["spec"].globals = { "arg" }
 files["examples"].read_globals = { "arg", "kubelua" }
 files["spec/lint"].std = "lua54"
