@@ -307,9 +307,14 @@ kl__processor *kl__shared_informer_processor(const kl__shared_informer *self)
     return self->processor;
 }
 
+/* By what the cache reflects: true before any handler is told of the first
+ * list, so that each finds it so. */
 bool kl__shared_informer_has_synced(const kl__shared_informer *self)
 {
-    return kl__delta_fifo_has_synced(self->fifo);
+    char version[2];
+
+    kl__indexer_version(self->indexer, version, sizeof(version));
+    return version[0] != '\0';
 }
 
 /* "pods has not synced within 5.0 s: ..." and what stands in the way. */
