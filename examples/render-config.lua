@@ -21,14 +21,14 @@ local slices = assert(client:informer {
 local function upstream(service)
     local lines = { "upstream " .. service.namespace .. "-" .. service.name .. " {" }
     for _, slice in ipairs(slices:by("service", service.key)) do
-        local port = slice.ports[1] and slice.ports[1].port or 80
-        for _, endpoint in kubelua.ipairs(slice.endpoints) do
+        local port = slice:get("ports[1].port") or 80
+        for _, endpoint in kubelua.ipairs(slice.endpoints or {}) do
             if kubelua.get(endpoint, "conditions.ready") ~= false then
                 lines[#lines + 1] = "    server " .. endpoint.addresses[1] .. ":" .. port .. ";"
             end
         end
     end
-    lines[#lines + 1] = "}"
+    lines[#lines + 1] = #lines == 1 and "    server 127.0.0.1:1 down;\n}" or "}"
     return table.concat(lines, "\n")
 end
 
