@@ -20,6 +20,12 @@ local NAMES = {
     page_size = true, managed_fields = true, streaming_list = true,
 }
 
+local function expect_string(call, what, value)
+    if type(value) ~= "string" then
+        error(call .. ": " .. what .. " must be a string, not a " .. type(value), 3)
+    end
+end
+
 local function add_indexes(self, indexes)
     for name, index in pairs(indexes or {}) do
         local ok, message, code = self:index(name, index)
@@ -119,6 +125,7 @@ end
 ---@param key string "namespace/name", or "name" of a cluster-scoped one
 ---@return kubelua.Object?
 function Informer:get(key)
+    expect_string("get", "the key", key)
     return self.handle:get(key)
 end
 
@@ -134,6 +141,7 @@ end
 ---@param value string|number|boolean
 ---@return kubelua.Object[]?, string?, string?
 function Informer:by(index, value)
+    expect_string("by", "the index's name", index)
     if self.indexes[index] then
         return self.indexes[index]:by(tostring(value))
     end
@@ -144,6 +152,7 @@ end
 ---@param index string
 ---@return string[]?, string?, string?
 function Informer:values(index)
+    expect_string("values", "the index's name", index)
     if self.indexes[index] then
         return self.indexes[index]:distinct()
     end

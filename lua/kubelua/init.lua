@@ -15,6 +15,20 @@ local trace = require "kubelua.trace"
 ---@field kind string
 ---@field apiVersion string
 
+-- Over views and plain tables alike, so that `kubelua.ipairs(pod:get("a.b") or {})` is no special
+-- case; in either Lua.
+local function walk(name, over_view, over_table)
+    return function(value)
+        local kind = type(value)
+        if kind == "table" then
+            return over_table(value)
+        elseif kind ~= "userdata" then
+            error(name .. ": an object, a part of one, or a table expected, not a " .. kind, 2)
+        end
+        return over_view(value)
+    end
+end
+
 local kubelua = {
     _VERSION = core.version,
     null = core.null,
@@ -27,8 +41,8 @@ local kubelua = {
     sleep = loop.sleep,
     log = log,
     array = core.array,
-    pairs = core.pairs,
-    ipairs = core.ipairs,
+    pairs = walk("kubelua.pairs", core.pairs, pairs),
+    ipairs = walk("kubelua.ipairs", core.ipairs, ipairs),
     get = core.get,
     table = core.view_table,
     json = core.encode,

@@ -10,9 +10,9 @@ local function describe(problem)
     return "the error is no text, but a " .. kind
 end
 
--- What is above the outermost xpcall is KubeLua's.
+-- From where KubeLua calls the script on, the frames are KubeLua's.
 local function cut(text)
-    text = text:match("^(.*)\n%s+%[C%]: in function 'xpcall'") or text
+    text = text:gsub("\n%s+%[C%]: in function 'xpcall'\n%s+[^\n]*kubelua/[%w_]+%.lua:.*$", "")
     return (text:gsub("\n%s+%(%.%.%.tail calls%.%.%.%)$", ""))
 end
 

@@ -89,6 +89,20 @@ describe("the loop", function()
         assert.matches("^by itself\n", message)
     end)
 
+    it("takes up again who yields by itself", function()
+        local order = {}
+        kubelua.log("info", "the warning that follows is meant")
+        kubelua.spawn(function()
+            order[#order + 1] = "before"
+            coroutine.yield()
+            order[#order + 1] = "after"
+            kubelua.stop()
+        end)
+        kubelua.spawn(function() order[#order + 1] = "other" end)
+        kubelua.run(5)
+        assert.same({ "before", "other", "after" }, order)
+    end)
+
     it("dispatches while sleep blocks outside of it", function()
         local ran = false
         kubelua.spawn(function() ran = true end)

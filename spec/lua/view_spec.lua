@@ -141,6 +141,19 @@ describe("going through a view", function()
         end
     end)
 
+    it("visits plain tables alike, and says what it cannot visit", function()
+        local seen = {}
+        for key, value in kubelua.pairs { a = 1 } do
+            seen[key] = value
+        end
+        for i, value in kubelua.ipairs { "x", "y" } do
+            seen[i] = value
+        end
+        assert.same({ a = 1, "x", "y" }, seen)
+        assert.error_matches(function() kubelua.ipairs(nil) end, "ipairs.*not a nil")
+        assert.error_matches(function() kubelua.pairs("x") end, "pairs.*not a string")
+    end)
+
     it("survives a collection in the middle", function()
         local count = 0
         for _ in kubelua.pairs(pod().spec) do
