@@ -115,7 +115,7 @@ local function flatten(lists)
 end
 
 local function serve_sim(options)
-    local address, port = options.listen:match("^(.-):(%d+)$")
+    local address, port = options.listen:match("^%[?([^%[%]]+)%]?:(%d+)$")
     if not address then
         complain("--listen " .. options.listen .. ": write ADDRESS:PORT, such as 127.0.0.1:6443")
         return USAGE

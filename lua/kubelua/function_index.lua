@@ -23,7 +23,7 @@ function FunctionIndex.new(informer, name, compute)
     }, FunctionIndex)
     self.id = scheduler.add_source(function()
         self:update()
-    end)
+    end, true)
     local box, message, code = core.subscribe(informer.handle, scheduler.poller, self.id, {
         name = "index " .. name,
         quiet = true,

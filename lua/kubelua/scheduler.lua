@@ -16,6 +16,7 @@ local poller = assert(core.poller())
 local heap = timers.new()
 local ready = {} -- tasks to be resumed in the next round, in order
 local sources = {} -- id of a registration -> function that pulls its events
+local background = {} -- the ids among them that do not keep a run going
 local last_id = 0
 local current -- the task that runs, nil outside of the loop
 local ran = 0 -- callbacks that ran so far
@@ -24,14 +25,24 @@ local ran = 0 -- callbacks that ran so far
 ---@class kubelua.Task
 ---@field co thread
 ---@field what string for messages
+---@field is_parked boolean suspended until something wakes it
+---@field has_yielded boolean? whether it was told about yielding by itself
 
 local function resume(task, ...)
     local outer = current
     current = task
+    task.is_parked = false
     local ok, message = coroutine.resume(task.co, ...)
     current = outer
     if not ok then
         log("error", "%s failed: %s", task.what, trace.of(task.co, message))
+    elseif not task.is_parked and coroutine.status(task.co) == "suspended" then
+        if not task.has_yielded then
+            task.has_yielded = true
+            log("warn", "%s: coroutine.yield() in a handler or spawned function only lets others "
+                .. "have their turn; to wait, use kubelua.sleep", task.what)
+        end
+        scheduler.wake(task)
     end
 end
 
@@ -75,6 +86,7 @@ end
 
 ---Suspends the current task until something wakes it.
 function scheduler.park()
+    current.is_parked = true
     coroutine.yield()
 end
 
@@ -95,18 +107,22 @@ function scheduler.at(at, fire)
     return timer
 end
 
----Registers who pulls events when the poller returns the id.
+---Registers who pulls events when the poller returns the id. One in the background, such as an
+---index, does not keep a run going by itself.
 ---@param pull fun()
+---@param in_background boolean?
 ---@return integer id
-function scheduler.add_source(pull)
+function scheduler.add_source(pull, in_background)
     last_id = last_id + 1
     sources[last_id] = pull
+    background[last_id] = in_background
     return last_id
 end
 
 ---@param id integer
 function scheduler.remove_source(id)
     sources[id] = nil
+    background[id] = nil
 end
 
 ---Counts a callback that ran, for step().
@@ -138,10 +154,15 @@ local function work()
     end
 end
 
----Whether nothing is left that could ever run: no registration, timer or task.
+---Whether nothing is left for whose sake to go on: no handlers, timer or task.
 ---@return boolean
 function scheduler.is_idle()
-    return next(sources) == nil and #ready == 0 and heap:first() == nil
+    for id in pairs(sources) do
+        if not background[id] then
+            return false
+        end
+    end
+    return #ready == 0 and heap:first() == nil
 end
 
 local function round(deadline)

@@ -132,6 +132,8 @@ expect "--version is the version too" 0 '^kubelua [0-9]' bin/kubelua --version
 expect "help run is run --help" 0 '--sim' bin/kubelua help run
 expect "a time that is none is a usage error" 2 "'soon' is no number" \
     bin/kubelua run --for soon "$work/wait.lua"
+expect "a script that has its answer ends" 0 '^2 of 3 pods are ready' \
+    bin/kubelua run --sim=examples/cluster.yaml examples/index-query.lua
 expect "two servers are a usage error" 2 'choose one' \
     bin/kubelua run --sim --server http://127.0.0.1:1 "$work/wait.lua"
 expect "a manifest in the script's place is understood" 1 'write --sim=' \
@@ -166,6 +168,8 @@ expect "a closed stream's number goes to no socket" 5 '' \
     sh -c "echo '' >&2; bin/kubelua run '$work/streams.lua' <&- >&-"
 expect "a port that is no port is a usage error" 2 'ADDRESS:PORT' \
     bin/kubelua sim --listen nowhere
+expect "an address of IPv6 stands in brackets" 0 'http://\[::1\]:' \
+    bin/kubelua sim --listen '[::1]:0' --for 0.1
 expect "sim serves, and writes a kubeconfig" 0 'Simulated API server on https' \
     bin/kubelua sim --tls --for 0.2 --load examples/cluster.yaml \
     --write-kubeconfig "$work/sim.kubeconfig"
