@@ -79,7 +79,9 @@ static void resume_transfer(kl__curl_stream *stream)
     if (stream->easy == NULL) {
         return; /* it ended meanwhile */
     }
+    stream->resuming = true;
     status = curl_easy_pause(stream->easy, CURLPAUSE_CONT);
+    stream->resuming = false;
     /* "Bad argument" is curl's word for a transfer without a connection. */
     if (status != CURLE_OK && status != CURLE_BAD_FUNCTION_ARGUMENT) {
         end_transfer(stream, status);

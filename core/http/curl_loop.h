@@ -70,9 +70,10 @@ typedef struct kl__curl_stream {
     struct curl_slist *connect_to;
     char curl_message[CURL_ERROR_SIZE];
     kl__head head;
-    bool dials;   /* it makes a connection of its own */
-    bool in_tls;  /* that one has come as far as the TLS handshake */
-    int attempts; /* how often curl has sent the request */
+    bool dials;    /* it makes a connection of its own */
+    bool in_tls;   /* that one has come as far as the TLS handshake */
+    int attempts;  /* how often curl has sent the request */
+    bool resuming; /* curl hands over what it held back */
 
     /* Guards the rest of the shared fields; rank STREAM. */
     kl__mutex mutex;

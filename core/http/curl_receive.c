@@ -30,8 +30,12 @@ size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg)
     return length;
 }
 
-/* An empty stream always has room, for the 16 KB that curl brings at most; the
- * reader of one with bytes will come by and tell to resume. */
+/*
+ * An empty stream always has room, for the 16 KB that curl brings at most; the
+ * reader of one with bytes will come by and tell to resume. What curl then
+ * hands over is taken whole: over HTTP/2 that can be megabytes, which it would
+ * copy each time that it had to keep the rest.
+ */
 size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg)
 {
     kl__curl_stream *stream = arg;
@@ -40,7 +44,8 @@ size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg)
     (void)one;
     note_byte(stream);
     kl__mutex_lock(&stream->mutex);
-    if (stream->unread > 0 && stream->unread + length > stream->window) {
+    if (!stream->resuming && stream->unread > 0 &&
+        stream->unread + length > stream->window) {
         stream->paused = true;
         taken = CURL_WRITEFUNC_PAUSE;
     } else {

@@ -102,6 +102,9 @@ kl_code kl__stream_response(kl__stream *stream, kl__response *response,
  * concatenated members too). KL_OK with *length 0 is the clean end of the body;
  * a body that breaks off is KL_EUNAVAILABLE. Codes as above. A reader that does
  * not read pauses its own transfer after the request's `window`, no other.
+ * (Over HTTP/2, while other streams of the connection go on, libcurl takes in
+ * more: up to 32 MB a stream before version 8, which come in one piece on
+ * resuming.)
  */
 kl_code kl__stream_read(kl__stream *stream, char *buffer, size_t size,
                         size_t *length, int64_t deadline_ms, kl__cancel *cancel,
