@@ -10,12 +10,13 @@
 #include <poll.h>
 #include <string.h>
 
-enum { POLL_MS = 60000, PAUSE_MS = 100 };
+enum { POLL_MS = 60000, PAUSE_MS = 100, NUDGED_UNTIL = 0x080100 };
 
 /* Takes the transfer out of curl's hands, if it is there. */
 static void drop_easy(kl__curl_stream *stream)
 {
     if (stream->easy != NULL) {
+        stream->transport->must_nudge |= stream->secure;
         curl_multi_remove_handle(stream->transport->multi, stream->easy);
         curl_easy_cleanup(stream->easy);
         stream->easy = NULL;
@@ -79,6 +80,7 @@ static void resume_transfer(kl__curl_stream *stream)
     if (stream->easy == NULL) {
         return; /* it ended meanwhile */
     }
+    stream->held = false;
     stream->resuming = true;
     status = curl_easy_pause(stream->easy, CURLPAUSE_CONT);
     stream->resuming = false;
@@ -143,6 +145,45 @@ static bool obey_all(kl__curl_transport *transport, bool stop)
     }
 }
 
+/* Has curl look at a transfer again: pausing and resuming does. */
+static void nudge(kl__curl_stream *stream)
+{
+    CURLcode status;
+
+    if (stream->easy == NULL || stream->attempts == 0 || !stream->secure ||
+        stream->held) {
+        return;
+    }
+    status = curl_easy_pause(stream->easy, CURLPAUSE_RECV);
+    if (status == CURLE_OK) {
+        status = curl_easy_pause(stream->easy, CURLPAUSE_CONT);
+    }
+    if (status != CURLE_OK && status != CURLE_BAD_FUNCTION_ARGUMENT) {
+        end_transfer(stream, status);
+    }
+}
+
+/*
+ * Before libcurl 8.1, what was read from an HTTP/2 connection for one transfer
+ * can leave bytes of another behind, and nothing looks at those until more come
+ * in: with 50 transfers at a time, one in 1,700 stood still (measured with
+ * 7.88.1, whose on_data_chunk_recv pauses nghttp2 then). So whenever something
+ * came in, or a transfer ended, all are looked at once more before the loop
+ * sleeps, until that brings nothing.
+ */
+static void nudge_all(kl__curl_transport *transport)
+{
+    kl__list *streams = &transport->streams;
+
+    transport->must_nudge = false;
+    if (curl_version_info(CURLVERSION_NOW)->version_num >= NUDGED_UNTIL) {
+        return;
+    }
+    for (kl__list *node = streams->next; node != streams; node = node->next) {
+        nudge(KL__CONTAINER(node, kl__curl_stream, node));
+    }
+}
+
 static void reap(kl__curl_transport *transport)
 {
     CURLMsg *message;
@@ -180,10 +221,14 @@ void *kl__curl_loop(void *arg)
     int running;
 
     while (obey_all(transport, false)) {
+        if (transport->must_nudge) {
+            nudge_all(transport);
+        }
         curl_multi_perform(transport->multi, &running);
         reap(transport);
-        if (curl_multi_poll(transport->multi, NULL, 0, POLL_MS, NULL) !=
-            CURLM_OK) {
+        if (!transport->must_nudge &&
+            curl_multi_poll(transport->multi, NULL, 0, POLL_MS, NULL) !=
+                CURLM_OK) {
             poll(NULL, 0, PAUSE_MS); /* out of memory: do not spin */
         }
     }

@@ -31,6 +31,7 @@ typedef struct kl__curl_transport {
      * the mutex and sees that it has not stopped. */
     CURLM *multi;
     kl__list streams; /* every one that it was told of and not to forget */
+    bool must_nudge;  /* something came in or ended: see nudge_all */
 } kl__curl_transport;
 
 /* What the loop is told about a stream, as bits: they add up while it is
@@ -73,6 +74,7 @@ typedef struct kl__curl_stream {
     bool dials;    /* it makes a connection of its own */
     bool in_tls;   /* that one has come as far as the TLS handshake */
     int attempts;  /* how often curl has sent the request */
+    bool held;     /* curl was told to pause it */
     bool resuming; /* curl hands over what it held back */
 
     /* Guards the rest of the shared fields; rank STREAM. */

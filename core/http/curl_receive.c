@@ -11,6 +11,7 @@ static void note_byte(kl__curl_stream *stream)
     atomic_store_explicit(&stream->last_byte_ms,
                           kl__clock_now(kl__clock_real()),
                           memory_order_relaxed);
+    stream->transport->must_nudge |= stream->secure;
 }
 
 size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg)
@@ -47,6 +48,7 @@ size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg)
     if (!stream->resuming && stream->unread > 0 &&
         stream->unread + length > stream->window) {
         stream->paused = true;
+        stream->held = true;
         taken = CURL_WRITEFUNC_PAUSE;
     } else {
         kl__buf_append(&stream->arrived, bytes, length);

@@ -29,7 +29,7 @@
 
 #include <cmocka.h>
 
-enum { BIG = 96 * 1024 * 1024, SMALL = 100 * 1024, PARALLEL = 50 };
+enum { BIG = 48 * 1024 * 1024, SMALL = 100 * 1024, PARALLEL = 50 };
 
 /* nghttpd, on a folder with /big, /small and its certificate. */
 typedef struct server {
@@ -227,11 +227,16 @@ static size_t read_length(kl__stream *stream)
     static char bytes[64 * 1024];
     const int64_t until_ms = kl__clock_now(kl__clock_real()) + 60000;
     size_t total = 0, length;
+    kl_error err;
+    kl_code code;
 
     do {
-        assert_int_equal(kl__stream_read(stream, bytes, sizeof(bytes), &length,
-                                         until_ms, NULL, NULL),
-                         KL_OK);
+        code = kl__stream_read(stream, bytes, sizeof(bytes), &length, until_ms,
+                               NULL, &err);
+        if (code != KL_OK) {
+            print_error("after %zu bytes: %s\n", total, err.message);
+        }
+        assert_int_equal(code, KL_OK);
         total += length;
     } while (length > 0);
     kl__stream_close(stream);
@@ -273,6 +278,23 @@ static void fifty_requests_share_one_connection(void **state)
     assert_int_equal(connections(s), 1);
     for (int i = 0; i < PARALLEL; i++) {
         assert_int_equal(read_length(streams[i]), SMALL);
+    }
+}
+
+/* libcurl 7.88 forgets the last bytes of one stream in some 1,700. */
+static void no_stream_stands_still_among_many(void **state)
+{
+    server *s = *state;
+    kl__stream *streams[PARALLEL];
+
+    skip_without(s);
+    for (int round = 0; round < 40; round++) {
+        for (int i = 0; i < PARALLEL; i++) {
+            streams[i] = ask_for(s, "/small", false);
+        }
+        for (int i = 0; i < PARALLEL; i++) {
+            assert_int_equal(read_length(streams[i]), SMALL);
+        }
     }
 }
 
@@ -400,6 +422,7 @@ int main(void)
     const struct CMUnitTest specs[] = {
         SPEC(http2_is_spoken_where_the_server_does),
         SPEC(fifty_requests_share_one_connection),
+        SPEC(no_stream_stands_still_among_many),
         SPEC(a_fresh_connection_is_not_the_open_one),
         SPEC(a_paused_stream_does_not_stop_its_connection),
         SPEC(a_paused_stream_costs_no_time),
