@@ -111,6 +111,11 @@ static const char *remedy(kl_code code, const char *message)
                "kubeconfig's user, or at the mounted service account token; "
                "it may have expired, or be for another cluster";
     }
+    /* Of Go's servers and of nginx; none of kube-apiserver's own says it. */
+    if (code == KL_EBAD_REQUEST && (strstr(message, "to an HTTPS server") ||
+                                    strstr(message, "to HTTPS port"))) {
+        return "\n    The port is for TLS: write https:// in the server's URL";
+    }
     return "";
 }
 

@@ -198,6 +198,22 @@ static void a_body_that_is_no_status_is_shown_in_part(void **state)
     says(&err, "no reason");
 }
 
+static void plain_http_to_a_port_for_tls_names_the_remedy(void **state)
+{
+    kl_error err = {0};
+
+    (void)state;
+    answer(400, "Client sent an HTTP request to an HTTPS server.\n", &err);
+    says(&err, "to an HTTPS server.\n    The port is for TLS");
+    answer(400,
+           "<html><title>400 The plain HTTP request was sent to HTTPS port"
+           "</title></html>",
+           &err);
+    says(&err, "HTTPS port\n    The port is for TLS: write https://");
+    answer(400, "no", &err);
+    assert_string_equal(err.message, "HTTP 400: no");
+}
+
 static kl_code event(const char *json, kl_error *err)
 {
     kl_doc *doc = kl_doc_parse(json, strlen(json), NULL);
@@ -273,6 +289,7 @@ int main(void)
         cmocka_unit_test(a_denial_says_how_to_allow_it),
         cmocka_unit_test(a_remedy_is_not_pushed_out_by_a_long_message),
         cmocka_unit_test(a_body_that_is_no_status_is_shown_in_part),
+        cmocka_unit_test(plain_http_to_a_port_for_tls_names_the_remedy),
         cmocka_unit_test(an_error_event_is_a_status_with_a_code_of_its_own),
         cmocka_unit_test(the_token_of_an_inconsistent_continuation_is_taken),
         cmocka_unit_test(running_out_of_memory_still_gives_the_code),
