@@ -320,11 +320,20 @@ static void write_kubeconfig(const kl_sim *sim, kl__buf *out)
         kl__base64_encode(out, listener->tls.ca, strlen(listener->tls.ca));
         kl__buf_putc(out, '\n');
     }
-    /* Without any credential kubectl asks for a name and a password. */
-    token = sim->token != NULL ? sim->token : "not-asked-for";
-    kl__buf_puts(out, "users:\n- name: kubelua-sim\n  user:\n    token: ");
-    kl__quote(out, token, strlen(token));
-    kl__buf_puts(out, "\n");
+    /* Over TLS, without any credential, kubectl asks for a name and a password;
+     * over plain HTTP a token is never sent, and is warned of. */
+    token = sim->token;
+    if (token == NULL && listener->has_tls) {
+        token = "not-asked-for";
+    }
+    kl__buf_puts(out, "users:\n- name: kubelua-sim\n  user:");
+    if (token != NULL) {
+        kl__buf_puts(out, "\n    token: ");
+        kl__quote(out, token, strlen(token));
+    } else {
+        kl__buf_puts(out, " {}");
+    }
+    kl__buf_putc(out, '\n');
     kl__buf_puts(out, "contexts:\n- name: kubelua-sim\n  context:\n"
                       "    cluster: kubelua-sim\n    user: kubelua-sim\n"
                       "current-context: kubelua-sim\n");

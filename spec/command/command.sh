@@ -173,6 +173,12 @@ expect "an address of IPv6 stands in brackets" 0 'http://\[::1\]:' \
 expect "sim serves, and writes a kubeconfig" 0 'Simulated API server on https' \
     bin/kubelua sim --tls --for 0.2 --load examples/cluster.yaml \
     --write-kubeconfig "$work/sim.kubeconfig"
+expect "over plain HTTP it serves too" 0 'Simulated API server on http:' \
+    bin/kubelua sim --for 0.1 --write-kubeconfig "$work/plain.kubeconfig"
+expect "without a token that nobody asks for" 0 'user: \{\}' \
+    cat "$work/plain.kubeconfig"
+expect "a kubeconfig that cannot be written is named" 1 '/dev/full: No space' \
+    bin/kubelua sim --for 0.1 --write-kubeconfig /dev/full
 expect "the kubeconfig has the CA" 0 'certificate-authority-data' \
     cat "$work/sim.kubeconfig"
 signal "SIGINT ends a run" INT wait.lua
