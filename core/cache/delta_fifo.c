@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { DEFAULT_BOUND = 2000, FIRST_CAPACITY = 16 };
+enum { DEFAULT_BOUND = 2000, FIRST_CAPACITY = 16, GATHER_MAX = 16 };
 
 struct kl__delta_fifo {
     /* Guards everything below but clock and bound; rank FIFO. */
@@ -27,6 +27,7 @@ struct kl__delta_fifo {
     size_t bounded; /* how many of them count towards the bound */
     bool populated; /* an object or a list was queued */
     bool initial;   /* the first Replaced is not done yet */
+    bool gathers;   /* a burst comes in: the consumer may sleep */
     bool closed;
 };
 
@@ -109,8 +110,18 @@ static kl_code append_locked(kl__delta_fifo *fifo, const kl__delta *delta)
         fifo->initial |= !fifo->populated && !has_object(delta);
         fifo->populated = true;
     }
-    kl__cond_broadcast(&fifo->changed);
+    if (!fifo->gathers || !has_object(delta) || fifo->count >= GATHER_MAX) {
+        kl__cond_broadcast(&fifo->changed);
+    }
     return KL_OK;
+}
+
+void kl__delta_fifo_gather(kl__delta_fifo *fifo, bool gathers)
+{
+    kl__mutex_lock(&fifo->mutex);
+    fifo->gathers = gathers;
+    kl__cond_broadcast(&fifo->changed);
+    kl__mutex_unlock(&fifo->mutex);
 }
 
 /* On the thread that cancels. */
@@ -142,6 +153,7 @@ static kl_code wait_room_locked(kl__delta_fifo *fifo, int64_t timeout_ms,
         if (!in_time) {
             return KL_ETIMEOUT;
         }
+        kl__cond_broadcast(&fifo->changed); /* it may gather still */
         in_time =
             kl__clock_wait(fifo->clock, &fifo->changed, &fifo->mutex, deadline);
     }

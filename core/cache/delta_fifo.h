@@ -75,6 +75,14 @@ kl_code kl__delta_fifo_resync(kl__delta_fifo *fifo);
 kl_code kl__delta_fifo_bookmark(kl__delta_fifo *fifo, const char *version);
 kl_code kl__delta_fifo_error(kl__delta_fifo *fifo, const kl_error *error);
 
+/*
+ * While it gathers, objects do not wake a consumer that sleeps until there are
+ * 16 of them; anything else does, and so does the end of gathering. For the
+ * producer of a burst, which ends it before it waits for more: a wake-up for
+ * each object costs more than applying it. Thread-safe.
+ */
+void kl__delta_fifo_gather(kl__delta_fifo *fifo, bool gathers);
+
 /* Blocks until there is room (false: timed out, cancelled or closed). */
 bool kl__delta_fifo_wait_room(kl__delta_fifo *fifo, int64_t timeout_ms,
                               kl__cancel *cancel);

@@ -36,6 +36,7 @@ typedef enum outcome {
 typedef struct attempt {
     int64_t began; /* before the request: proxies hold heads back */
     bool progress; /* it brought something new */
+    bool gathers;  /* the queue: items come without waiting */
 } attempt;
 
 /* Anything else than an error: no reason to doubt the version. */
@@ -159,6 +160,35 @@ static int64_t patience(const kl__reflector *self, const attempt *now)
     return wait_ms;
 }
 
+/* Lets the queue gather what comes in one burst, or hands it over. */
+static void gather(kl__reflector *self, attempt *now, bool gathers)
+{
+    if (now->gathers != gathers) {
+        now->gathers = gathers;
+        kl__delta_fifo_gather(self->options.fifo, gathers);
+    }
+}
+
+/* The next item; in a burst at first only what is there already. */
+static kl_code next(kl__reflector *self, attempt *now, kl__item *item,
+                    kl_error *err)
+{
+    kl__list_watch *source = self->options.source;
+    kl_code code;
+
+    if (now->gathers) {
+        code = kl__list_watch_next(source, item, 0, self->options.stop, err);
+        if (code != KL_ETIMEOUT || err->http_status != 0) {
+            return code;
+        }
+        gather(self, now, false);
+    }
+    code = kl__list_watch_next(source, item, patience(self, now),
+                               self->options.stop, err);
+    gather(self, now, code == KL_OK);
+    return code;
+}
+
 static outcome follow(kl__reflector *self, attempt *now, kl_error *err)
 {
     int64_t idle = self->options.idle_timeout_ms;
@@ -166,9 +196,7 @@ static outcome follow(kl__reflector *self, attempt *now, kl_error *err)
 
     while (result == GOES_ON) {
         kl__item item = {0};
-        kl_code code =
-            kl__list_watch_next(self->options.source, &item,
-                                patience(self, now), self->options.stop, err);
+        kl_code code = next(self, now, &item, err);
 
         if (kl__reflector_now(self) - now->began >= HEALTHY_MS) {
             kl__reflector_healthy(self);
@@ -180,13 +208,15 @@ static outcome follow(kl__reflector *self, attempt *now, kl_error *err)
             }
             continue;
         }
-        if (code != KL_OK) {
+        if (code == KL_OK) {
+            result = take_item(self, now, &item, err);
+            kl__item_clear(&item);
+        } else {
             err->code = code;
-            return BROKE;
+            result = BROKE;
         }
-        result = take_item(self, now, &item, err);
-        kl__item_clear(&item);
     }
+    gather(self, now, false);
     return result;
 }
 
