@@ -366,7 +366,7 @@ kl_code kl__shared_informer_wait_synced(kl__shared_informer *self,
     kl__mutex_unlock(&self->mutex);
     if (code == KL_ECLOSED) {
         kl_error_set(err, code, "%s was closed", self->name);
-    } else if (code == KL_ETIMEOUT) {
+    } else if (code == KL_ETIMEOUT && err != NULL) {
         not_synced(self, timeout_ms, err);
     }
     kl__mutex_lock(&self->mutex);

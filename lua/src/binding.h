@@ -31,6 +31,7 @@
 /* Each adds its functions to the module table on top of the stack, and makes
  * its metatables. */
 void bind_view(lua_State *L);
+void bind_list(lua_State *L);
 void bind_convert(lua_State *L);
 void bind_client(lua_State *L);
 void bind_informer(lua_State *L);
@@ -44,12 +45,16 @@ void bind_stream(lua_State *L);
 
 /* Pushes nil, the message and the code's name; returns 3. */
 int push_error(lua_State *L, const kl_error *err);
-/* Makes a metatable of that name with those methods as its __index (which is
- * the table of methods unless they hold an __index) and leaves nothing. */
+/* Makes a metatable of that name and leaves nothing. The methods are in a table
+ * of their own (its __index, unless they hold one), and getmetatable sees the
+ * name only: no script gets hold of a __gc. */
 void push_type(lua_State *L, const char *name, const luaL_Reg *methods);
 
 /* check.c: arguments */
 
+/* Pushes a field of the options table at `index`, an absolute one; its
+ * metatable is not asked. */
+void push_option(lua_State *L, int index, const char *name);
 /* The string field of the options table at `index`; NULL if absent. Raises if
  * it is anything else. Borrowed: the table keeps it. */
 const char *option_string(lua_State *L, int index, const char *name);
@@ -57,7 +62,8 @@ bool option_bool(lua_State *L, int index, const char *name);
 /* Seconds as milliseconds; `absent` if the field is not there. Raises on a
  * negative or absurd number. */
 int64_t option_ms(lua_State *L, int index, const char *name, int64_t absent);
-lua_Integer option_integer(lua_State *L, int index, const char *name);
+/* An integer from 0; 0 if absent. Raises on anything else. */
+int option_integer(lua_State *L, int index, const char *name);
 /* Raises unless every string key of the table is in `names` (NULL-ended); the
  * error names the nearest one. */
 void check_options(lua_State *L, int index, const char *what,
@@ -67,10 +73,16 @@ int64_t check_ms(lua_State *L, int index, int64_t absent);
 
 /* view.c: objects */
 
+/* The userdata at `index` if it is of that type, else NULL. */
+void *test_type(lua_State *L, int index, const char *name);
+
 /* Pushes a read-only object; takes one reference more. */
 void push_object(lua_State *L, kl_object *object);
 /* Pushes the object of that key in the cache; false, and nothing, if none. */
 bool push_found(lua_State *L, kl_informer *informer, const char *key);
+
+/* list.c: many of them */
+
 /* Pushes an array of them; the list still belongs to the caller, who keeps it
  * in a userdata: see list_guard. */
 void push_object_list(lua_State *L, const kl_object_list *list);

@@ -4,17 +4,27 @@
  */
 #include "binding.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
 /* A hundred years: anything longer is a mistake of units. */
 static const double MAX_SECONDS = 100.0 * 365 * 86400;
 
+/* Raw: what a metatable makes up is kept by nobody, and its text would be gone
+ * before it is used. */
+void push_option(lua_State *L, int index, const char *name)
+{
+    luaL_checktype(L, index, LUA_TTABLE);
+    lua_pushstring(L, name);
+    lua_rawget(L, index);
+}
+
 const char *option_string(lua_State *L, int index, const char *name)
 {
     const char *text = NULL;
 
-    lua_getfield(L, index, name);
+    push_option(L, index, name);
     if (lua_type(L, -1) == LUA_TSTRING) {
         text = lua_tostring(L, -1);
     } else if (!lua_isnil(L, -1)) {
@@ -29,7 +39,7 @@ bool option_bool(lua_State *L, int index, const char *name)
 {
     bool value;
 
-    lua_getfield(L, index, name);
+    push_option(L, index, name);
     if (!lua_isnil(L, -1) && !lua_isboolean(L, -1)) {
         luaL_error(L, "option '%s' must be true or false, not a %s", name,
                    luaL_typename(L, -1));
@@ -51,7 +61,7 @@ int64_t option_ms(lua_State *L, int index, const char *name, int64_t absent)
 {
     int64_t ms = absent;
 
-    lua_getfield(L, index, name);
+    push_option(L, index, name);
     if (lua_type(L, -1) == LUA_TNUMBER) {
         ms = to_ms(L, lua_tonumber(L, -1), name);
     } else if (!lua_isnil(L, -1)) {
@@ -62,13 +72,19 @@ int64_t option_ms(lua_State *L, int index, const char *name, int64_t absent)
     return ms;
 }
 
-lua_Integer option_integer(lua_State *L, int index, const char *name)
+int option_integer(lua_State *L, int index, const char *name)
 {
-    lua_Integer value = 0;
+    int value = 0;
 
-    lua_getfield(L, index, name);
+    push_option(L, index, name);
     if (lua_type(L, -1) == LUA_TNUMBER) {
-        value = lua_tointeger(L, -1);
+        lua_Number number = lua_tonumber(L, -1);
+
+        if (!(number >= 0 && number <= INT_MAX && floor(number) == number)) {
+            luaL_error(L, "option '%s' must be an integer from 0 to %d", name,
+                       INT_MAX);
+        }
+        value = (int)number;
     } else if (!lua_isnil(L, -1)) {
         luaL_error(L, "option '%s' must be a number, not a %s", name,
                    luaL_typename(L, -1));

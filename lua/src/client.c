@@ -4,6 +4,8 @@
  */
 #include "binding.h"
 
+#include <limits.h>
+
 static const char *const OPTIONS[] = {
     "kubeconfig", "context",         "server",    "token",    "token_file",
     "ca_file",    "ca_data",         "cert_file", "key_file", "namespace",
@@ -77,7 +79,7 @@ static int connect(lua_State *L)
 
     check_options(L, 1, "connect", OPTIONS);
     read_options(L, 1, &options);
-    lua_getfield(L, 1, "sim");
+    push_option(L, 1, "sim");
     if (!lua_isnil(L, -1)) {
         sim = check_sim(L, -1);
     }
@@ -90,12 +92,15 @@ static int connect(lua_State *L)
     return box->client != NULL ? 1 : push_error(L, &err);
 }
 
-static int client_gc(lua_State *L)
+static void drop_client(client_box *box)
 {
-    client_box *box = lua_touserdata(L, 1);
-
     kl_client_unref(box->client);
     box->client = NULL;
+}
+
+static int client_gc(lua_State *L)
+{
+    drop_client(lua_touserdata(L, 1));
     return 0;
 }
 
@@ -107,7 +112,8 @@ static int client_close(lua_State *L)
     if (box->client != NULL) {
         kl_client_close(box->client);
     }
-    return client_gc(L);
+    drop_client(box);
+    return 0;
 }
 
 static int client_namespace(lua_State *L)
@@ -120,14 +126,17 @@ void check_call(lua_State *L, int index, kl_call *call)
 {
     static const char *const names[] = {"method", "target",  "body", "type",
                                         "accept", "timeout", NULL};
+    int64_t timeout_ms;
 
     check_options(L, index, "request", names);
+    timeout_ms = option_ms(L, index, "timeout", 0);
     *call = (kl_call){.method = option_string(L, index, "method"),
                       .target = option_string(L, index, "target"),
                       .body = option_string(L, index, "body"),
                       .content_type = option_string(L, index, "type"),
                       .accept = option_string(L, index, "accept"),
-                      .timeout_ms = (int)option_ms(L, index, "timeout", 0)};
+                      .timeout_ms =
+                          timeout_ms < INT_MAX ? (int)timeout_ms : INT_MAX};
     if (call->target == NULL) {
         luaL_error(L, "request needs a target, such as \"/version\"");
     }
@@ -135,7 +144,7 @@ void check_call(lua_State *L, int index, kl_call *call)
         call->method = "GET";
     }
     if (call->body != NULL) {
-        lua_getfield(L, index, "body");
+        push_option(L, index, "body");
         lua_tolstring(L, -1, &call->body_length);
         lua_pop(L, 1); /* the table keeps it */
     }

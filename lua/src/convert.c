@@ -355,10 +355,10 @@ static int number_tostring(lua_State *L)
 
 static int number_eq(lua_State *L)
 {
-    const char *a = luaL_checkudata(L, 1, TYPE_NUMBER);
-    const char *b = luaL_checkudata(L, 2, TYPE_NUMBER);
+    const char *a = test_type(L, 1, TYPE_NUMBER);
+    const char *b = test_type(L, 2, TYPE_NUMBER);
 
-    lua_pushboolean(L, strcmp(a, b) == 0);
+    lua_pushboolean(L, a != NULL && b != NULL && strcmp(a, b) == 0);
     return 1;
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 typedef struct informer_box {
-    informer_hold *hold; /* NULL only while being made */
+    informer_hold *hold; /* NULL only while being made, and once collected */
 } informer_box;
 
 static void hold_close(informer_hold *hold)
@@ -47,7 +47,7 @@ static bool switched_off(lua_State *L, int index, const char *name)
 {
     bool off;
 
-    lua_getfield(L, index, name);
+    push_option(L, index, name);
     off = lua_isboolean(L, -1) && !lua_toboolean(L, -1);
     lua_pop(L, 1);
     return off;
@@ -69,7 +69,7 @@ static void read_options(lua_State *L, int index, kl_informer_options *options)
         .fields = option_string(L, index, "fields"),
         .resync_ms = option_ms(L, index, "resync", 0),
         .idle_timeout_ms = option_ms(L, index, "idle_timeout", 0),
-        .page_size = (int)option_integer(L, index, "page_size"),
+        .page_size = option_integer(L, index, "page_size"),
         .keep_managed_fields = option_bool(L, index, "managed_fields"),
         .no_streaming_list = switched_off(L, index, "streaming_list")};
 }
@@ -128,6 +128,32 @@ static int informer_not_synced(lua_State *L)
 
     if (informer == NULL ||
         kl_informer_wait_synced(informer, 0, &err) != KL_OK) {
+        return push_error(L, &err);
+    }
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+/* informer:is_settled(): whether it is synced, or will never be. */
+static int informer_is_settled(lua_State *L)
+{
+    kl_informer *informer = check_informer(L, 1, NULL);
+
+    lua_pushboolean(L, informer == NULL ||
+                           kl_informer_wait_synced(informer, 0, NULL) !=
+                               KL_ETIMEOUT);
+    return 1;
+}
+
+/* informer:wake_synced(poller): wakes it once the informer is settled. */
+static int informer_wake_synced(lua_State *L)
+{
+    kl_event_queue *queue = check_queue(L, 2);
+    kl_error err;
+    kl_informer *informer = check_informer(L, 1, &err);
+
+    if (informer == NULL ||
+        kl_informer_wake_synced(informer, queue, &err) != KL_OK) {
         return push_error(L, &err);
     }
     lua_pushboolean(L, true);
@@ -351,6 +377,8 @@ void bind_informer(lua_State *L)
         {"stop", informer_stop},
         {"has_synced", informer_has_synced},
         {"not_synced", informer_not_synced},
+        {"is_settled", informer_is_settled},
+        {"wake_synced", informer_wake_synced},
         {"get", informer_get},
         {"list", informer_list},
         {"by", informer_by},

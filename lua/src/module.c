@@ -10,6 +10,7 @@ KL_API int luaopen_kubelua_core(lua_State *L)
 {
     lua_newtable(L);
     bind_view(L);
+    bind_list(L);
     bind_convert(L);
     bind_client(L);
     bind_informer(L);

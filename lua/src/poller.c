@@ -6,9 +6,11 @@
 #include "binding.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -70,10 +72,13 @@ static int poller_new(lua_State *L)
     return 1;
 }
 
+static void restore_signals(const poller *self);
+
 static int poller_gc(lua_State *L)
 {
     poller *self = lua_touserdata(L, 1);
 
+    restore_signals(self); /* a run that never returned */
     if (self->epoll >= 0) {
         close(self->epoll);
     }
@@ -124,14 +129,28 @@ static int poller_arm(lua_State *L)
     return 0;
 }
 
+/* How long to wait, for poll(): -1 is for ever. It may well be less. */
+static int wait_ms(lua_State *L, int index)
+{
+    lua_Number ms;
+
+    if (lua_isnoneornil(L, index)) {
+        return -1;
+    }
+    ms = ceil(luaL_checknumber(L, index) * 1000);
+    if (!(ms > 0)) {
+        return 0;
+    }
+    return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
 /* poller:wait(seconds or nil): true when readable, false when the time is over
  * or a signal came. */
 static int poller_wait(lua_State *L)
 {
     poller *self = check_poller(L, 1);
-    int64_t ms = check_ms(L, 2, -1);
     struct pollfd entry = {.fd = self->epoll, .events = POLLIN};
-    int ready = poll(&entry, 1, ms > INT32_MAX ? INT32_MAX : (int)ms);
+    int ready = poll(&entry, 1, wait_ms(L, 2));
 
     lua_pushboolean(L, ready > 0);
     return 1;
@@ -158,44 +177,61 @@ static int poller_wake(lua_State *L)
 }
 
 /*
- * Signals are the process's: one run at a time catches them. The handler sets a
- * flag, wakes the queue, and leaves both signals to their defaults: the second
- * one, whichever it is, ends the process at once.
+ * Signals are the process's: one run at a time catches them, whichever
+ * lua_State has it, on whichever thread. The handler sets a flag, wakes the
+ * queue, and leaves both signals to their defaults: the second one, whichever
+ * it is, ends the process at once. Lock-free atomics, as handlers need them;
+ * the run that has put its queue into `signal_queue` owns the rest.
  */
-static volatile sig_atomic_t caught;
-static kl_event_queue *volatile signal_queue;
+static atomic_int caught;
+static _Atomic(kl_event_queue *) signal_queue;
 static struct sigaction before_int, before_term;
 
 static void on_signal(int number)
 {
     struct sigaction ends = {.sa_handler = SIG_DFL};
+    kl_event_queue *queue = atomic_load(&signal_queue);
     int saved = errno;
 
-    caught = number;
+    atomic_store(&caught, number);
     sigemptyset(&ends.sa_mask);
     sigaction(SIGINT, &ends, NULL);
     sigaction(SIGTERM, &ends, NULL);
-    if (signal_queue != NULL) {
-        kl_event_queue_wake(signal_queue);
+    if (queue != NULL) {
+        kl_event_queue_wake(queue);
     }
     errno = saved;
+}
+
+static bool is_catching(const poller *self)
+{
+    return self->queue != NULL && atomic_load(&signal_queue) == self->queue;
+}
+
+static void restore_signals(const poller *self)
+{
+    if (is_catching(self)) {
+        sigaction(SIGINT, &before_int, NULL);
+        sigaction(SIGTERM, &before_term, NULL);
+        atomic_store(&signal_queue, NULL);
+    }
 }
 
 /* poller:catch(): SIGINT and SIGTERM end the run. False: another run does. */
 static int poller_catch(lua_State *L)
 {
-    kl_event_queue *queue = check_queue(L, 1);
     struct sigaction action = {.sa_handler = on_signal};
+    kl_event_queue *nobody = NULL;
+    bool is_first = atomic_compare_exchange_strong(&signal_queue, &nobody,
+                                                   check_queue(L, 1));
 
-    lua_pushboolean(L, signal_queue == NULL);
-    if (signal_queue != NULL) {
-        return 1;
+    if (is_first) {
+        atomic_store(&caught, 0);
+        sigemptyset(&action.sa_mask);
+        sigaction(SIGINT, &action, &before_int);
+        sigaction(SIGTERM, &action, &before_term);
     }
-    caught = 0;
-    signal_queue = queue;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, &before_int);
-    sigaction(SIGTERM, &action, &before_term);
+    lua_pushboolean(L, is_first);
     return 1;
 }
 
@@ -203,22 +239,22 @@ static int poller_catch(lua_State *L)
  */
 static int poller_release(lua_State *L)
 {
-    if (signal_queue == check_queue(L, 1)) {
-        sigaction(SIGINT, &before_int, NULL);
-        sigaction(SIGTERM, &before_term, NULL);
-        signal_queue = NULL;
-    }
-    if (caught == 0) {
+    poller *self = check_poller(L, 1);
+    int number = is_catching(self) ? atomic_load(&caught) : 0;
+
+    restore_signals(self);
+    if (number == 0) {
         return 0;
     }
-    lua_pushinteger(L, caught);
+    lua_pushinteger(L, number);
     return 1;
 }
 
 /* poller:caught(): whether a signal came. */
 static int poller_caught(lua_State *L)
 {
-    lua_pushboolean(L, caught != 0 && signal_queue == check_queue(L, 1));
+    lua_pushboolean(L, is_catching(check_poller(L, 1)) &&
+                           atomic_load(&caught) != 0);
     return 1;
 }
 

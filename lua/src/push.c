@@ -15,16 +15,24 @@ int push_error(lua_State *L, const kl_error *err)
 void push_type(lua_State *L, const char *name, const luaL_Reg *methods)
 {
     luaL_newmetatable(L, name);
-    /* metatable */
-    luaL_setfuncs(L, methods, 0);
-    lua_getfield(L, -1, "__index");
-    /* metatable, __index or nil */
+    lua_newtable(L);
+    for (; methods->name != NULL; methods++) {
+        bool is_event = methods->name[0] == '_';
+
+        /* metatable, table of methods */
+        lua_pushcfunction(L, methods->func);
+        lua_setfield(L, is_event ? -3 : -2, methods->name);
+    }
+    lua_getfield(L, -2, "__index");
+    /* metatable, table of methods, __index or nil */
     if (lua_isnil(L, -1)) {
         lua_pushvalue(L, -2);
-        lua_setfield(L, -3, "__index");
+        lua_setfield(L, -4, "__index");
     }
-    lua_pop(L, 1);
+    lua_pop(L, 2);
     lua_pushstring(L, name);
     lua_setfield(L, -2, "__name");
+    lua_pushstring(L, name);
+    lua_setfield(L, -2, "__metatable");
     lua_pop(L, 1);
 }

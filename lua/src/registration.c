@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 typedef struct registration_box {
-    kl_registration *registration; /* NULL once removed */
+    kl_registration *registration; /* NULL once removed; see live_in */
     informer_hold *hold;
     kl_event event; /* being handled, if `busy` */
     bool busy;
@@ -54,6 +54,14 @@ static int subscribe(lua_State *L)
     return box->registration != NULL ? 1 : push_error(L, &err);
 }
 
+/* The registration, or NULL: a stop of its informer has ended it. */
+static kl_registration *live_in(const registration_box *box)
+{
+    return box->hold != NULL && box->hold->informer != NULL ? box->registration
+                                                            : NULL;
+}
+
+/* An event that is out keeps its registration alive. */
 static void finish(registration_box *box)
 {
     if (box->busy) {
@@ -62,18 +70,25 @@ static void finish(registration_box *box)
     }
 }
 
-/* registration:remove(), and its collection. */
-static int registration_remove(lua_State *L)
+static void drop_registration(registration_box *box)
 {
-    registration_box *box = lua_touserdata(L, 1);
-
-    if (box->registration != NULL) {
-        finish(box);
-        kl_registration_remove(box->registration);
-        box->registration = NULL;
-    }
+    finish(box);
+    kl_registration_remove(live_in(box));
+    box->registration = NULL;
     hold_unref(box->hold);
     box->hold = NULL;
+}
+
+static int registration_gc(lua_State *L)
+{
+    drop_registration(lua_touserdata(L, 1));
+    return 0;
+}
+
+/* registration:remove() */
+static int registration_remove(lua_State *L)
+{
+    drop_registration(check_box(L));
     return 0;
 }
 
@@ -87,11 +102,9 @@ static int registration_next(lua_State *L)
     registration_box *box = check_box(L);
     const kl_event *event = &box->event;
 
-    if (box->registration == NULL) {
-        return 0;
-    }
     finish(box);
-    if (!kl_registration_next(box->registration, &box->event)) {
+    if (live_in(box) == NULL ||
+        !kl_registration_next(box->registration, &box->event)) {
         return 0;
     }
     box->busy = true; /* from here on, the box owns what the event holds */
@@ -127,9 +140,7 @@ static int registration_done(lua_State *L)
 {
     registration_box *box = check_box(L);
 
-    if (box->registration != NULL) {
-        finish(box);
-    }
+    finish(box);
     return 0;
 }
 
@@ -138,7 +149,7 @@ static int registration_again(lua_State *L)
 {
     registration_box *box = check_box(L);
 
-    if (box->registration != NULL) {
+    if (live_in(box) != NULL) {
         kl_event_queue_again(check_queue(L, 2), box->registration);
     }
     return 0;
@@ -148,7 +159,7 @@ static int registration_has_synced(lua_State *L)
 {
     registration_box *box = check_box(L);
 
-    lua_pushboolean(L, box->registration != NULL &&
+    lua_pushboolean(L, live_in(box) != NULL &&
                            kl_registration_has_synced(box->registration));
     return 1;
 }
@@ -158,7 +169,7 @@ static int registration_backlog(lua_State *L)
     registration_box *box = check_box(L);
 
     lua_pushinteger(
-        L, box->registration != NULL
+        L, live_in(box) != NULL
                ? (lua_Integer)kl_registration_backlog(box->registration)
                : 0);
     return 1;
@@ -166,7 +177,7 @@ static int registration_backlog(lua_State *L)
 
 void bind_registration(lua_State *L)
 {
-    static const luaL_Reg methods[] = {{"__gc", registration_remove},
+    static const luaL_Reg methods[] = {{"__gc", registration_gc},
                                        {"remove", registration_remove},
                                        {"next", registration_next},
                                        {"done", registration_done},

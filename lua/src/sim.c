@@ -52,12 +52,21 @@ static int sim_new(lua_State *L)
     return box->sim != NULL ? 1 : push_error(L, &err);
 }
 
-static int sim_close(lua_State *L)
+static void drop_sim(sim_box *box)
 {
-    sim_box *box = lua_touserdata(L, 1);
-
     kl_sim_unref(box->sim);
     box->sim = NULL;
+}
+
+static int sim_gc(lua_State *L)
+{
+    drop_sim(lua_touserdata(L, 1));
+    return 0;
+}
+
+static int sim_close(lua_State *L)
+{
+    drop_sim(luaL_checkudata(L, 1, TYPE_SIM));
     return 0;
 }
 
@@ -99,7 +108,7 @@ static int sim_listen(lua_State *L)
 
     check_options(L, 2, "listen", names);
     options = (kl_sim_listen_options){.address = option_string(L, 2, "address"),
-                                      .port = (int)option_integer(L, 2, "port"),
+                                      .port = option_integer(L, 2, "port"),
                                       .tls = option_bool(L, 2, "tls")};
     if (kl_sim_listen(sim, &options, &err) != KL_OK) {
         return push_error(L, &err);
@@ -214,12 +223,12 @@ static int sim_fail(lua_State *L)
 
     check_options(L, 2, "fail", names);
     failure.verb = option_string(L, 2, "verb");
-    failure.status = (int)option_integer(L, 2, "status");
+    failure.status = option_integer(L, 2, "status");
     failure.body = option_string(L, 2, "body");
     failure.retry_after_seconds =
         (int)(option_ms(L, 2, "retry_after", 0) / 1000);
     if (option_integer(L, 2, "count") != 0) {
-        failure.count = (int)option_integer(L, 2, "count");
+        failure.count = option_integer(L, 2, "count");
     }
     return push_outcome(L, kl_sim_fail(sim, &failure, &err), &err);
 }
@@ -227,7 +236,7 @@ static int sim_fail(lua_State *L)
 void bind_sim(lua_State *L)
 {
     static const luaL_Reg methods[] = {
-        {"__gc", sim_close},        {"close", sim_close},
+        {"__gc", sim_gc},           {"close", sim_close},
         {"load", sim_load},         {"call", sim_call},
         {"listen", sim_listen},     {"unlisten", sim_unlisten},
         {"url", sim_url},           {"kubeconfig", sim_kubeconfig},

@@ -13,7 +13,7 @@ typedef struct view {
     const kl_value *value;
 } view;
 
-static void *test_type(lua_State *L, int index, const char *name)
+void *test_type(lua_State *L, int index, const char *name)
 {
     void *box = lua_touserdata(L, index);
     bool same;
@@ -110,13 +110,18 @@ static const kl_value *member(lua_State *L, const kl_value *value, int index)
     return NULL;
 }
 
-static view *check_view(lua_State *L, int index)
+/* Either kind, or NULL. */
+static view *test_view(lua_State *L, int index)
 {
     view *self = test_type(L, index, TYPE_OBJECT);
 
-    if (self == NULL) {
-        self = test_type(L, index, TYPE_VIEW);
-    }
+    return self != NULL ? self : test_type(L, index, TYPE_VIEW);
+}
+
+static view *check_view(lua_State *L, int index)
+{
+    view *self = test_view(L, index);
+
     if (self == NULL) {
         luaL_argerror(L, index, "a KubeLua object, or a part of one, expected");
     }
@@ -125,11 +130,8 @@ static view *check_view(lua_State *L, int index)
 
 const kl_value *to_value(lua_State *L, int index)
 {
-    view *self = test_type(L, index, TYPE_OBJECT);
+    view *self = test_view(L, index);
 
-    if (self == NULL) {
-        self = test_type(L, index, TYPE_VIEW);
-    }
     return self != NULL ? opened(L, self) : NULL;
 }
 
@@ -217,12 +219,14 @@ static int view_len(lua_State *L)
     return 1;
 }
 
+/* From Lua 5.3 on also called where only one of the two is a view. */
 static int view_eq(lua_State *L)
 {
-    view *a = check_view(L, 1);
-    view *b = check_view(L, 2);
+    view *a = test_view(L, 1);
+    view *b = test_view(L, 2);
 
-    lua_pushboolean(L, a->object == b->object && opened(L, a) == opened(L, b));
+    lua_pushboolean(L, a != NULL && b != NULL && a->object == b->object &&
+                           opened(L, a) == opened(L, b));
     return 1;
 }
 
@@ -327,8 +331,10 @@ static int path_gc(lua_State *L)
     return 0;
 }
 
-/* The compiled path of the text at `index`, from the cache in upvalue 1. */
-static const kl_path *cached_path(lua_State *L, int index)
+/* The compiled path of the text at `index`, from the cache in upvalue 1, which
+ * forgets what is not in use: paths may be made of names. It stays on the
+ * stack. */
+static const kl_path *push_path(lua_State *L, int index)
 {
     kl_path **box;
     kl_error err;
@@ -336,10 +342,10 @@ static const kl_path *cached_path(lua_State *L, int index)
     lua_pushvalue(L, index);
     lua_rawget(L, lua_upvalueindex(1));
     box = lua_touserdata(L, -1);
-    lua_pop(L, 1);
     if (box != NULL) {
-        return *box; /* the cache keeps it */
+        return *box;
     }
+    lua_pop(L, 1);
     box = lua_newuserdata(L, sizeof(kl_path *));
     *box = NULL;
     luaL_getmetatable(L, "kubelua.path");
@@ -352,7 +358,6 @@ static const kl_path *cached_path(lua_State *L, int index)
     lua_pushvalue(L, index);
     lua_pushvalue(L, -2);
     lua_rawset(L, lua_upvalueindex(1));
-    lua_pop(L, 1);
     return *box;
 }
 
@@ -362,7 +367,7 @@ static int view_get(lua_State *L)
     const kl_path *path;
 
     luaL_checktype(L, 2, LUA_TSTRING);
-    path = cached_path(L, 2);
+    path = push_path(L, 2);
     push_value(L, self->object, kl_path_first(path, opened(L, self)));
     return 1;
 }
@@ -392,29 +397,11 @@ static int object_json(lua_State *L)
     return 1;
 }
 
-static int list_gc(lua_State *L)
+/* kubelua.is_view(x): whether x is an object, or a part of one. */
+static int is_view(lua_State *L)
 {
-    kl_object_list_clear(lua_touserdata(L, 1));
-    return 0;
-}
-
-kl_object_list *push_list_guard(lua_State *L)
-{
-    kl_object_list *list = lua_newuserdata(L, sizeof(*list));
-
-    *list = (kl_object_list){0};
-    luaL_getmetatable(L, "kubelua.list");
-    lua_setmetatable(L, -2);
-    return list;
-}
-
-void push_object_list(lua_State *L, const kl_object_list *list)
-{
-    lua_createtable(L, (int)list->count, 0);
-    for (size_t i = 0; i < list->count; i++) {
-        push_object(L, list->items[i]);
-        lua_rawseti(L, -2, (int)i + 1);
-    }
+    lua_pushboolean(L, test_view(L, 1) != NULL);
+    return 1;
 }
 
 /* kubelua.is_object(x): whether x is a whole object. */
@@ -455,21 +442,21 @@ void bind_view(lua_State *L)
                                               {"__tostring", object_tostring},
                                               {NULL, NULL}};
     static const luaL_Reg path_methods[] = {{"__gc", path_gc}, {NULL, NULL}};
-    static const luaL_Reg list_methods[] = {{"__gc", list_gc}, {NULL, NULL}};
-    static const luaL_Reg functions[] = {{"pairs", view_pairs},
-                                         {"ipairs", view_ipairs},
-                                         {"view_table", view_table},
-                                         {"view_json", object_json},
-                                         {"is_object", is_object},
-                                         {"object", object_parse},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"pairs", view_pairs},      {"ipairs", view_ipairs},
+        {"view_table", view_table}, {"view_json", object_json},
+        {"is_object", is_object},   {"is_view", is_view},
+        {"object", object_parse},   {NULL, NULL}};
 
     push_type(L, TYPE_VIEW, view_methods);
     push_type(L, TYPE_OBJECT, object_methods);
     push_type(L, "kubelua.path", path_methods);
-    push_type(L, "kubelua.list", list_methods);
     luaL_setfuncs(L, functions, 0);
     lua_newtable(L);
+    lua_createtable(L, 0, 1);
+    lua_pushliteral(L, "v");
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
     lua_pushcclosure(L, view_get, 1);
     /* module, get */
     lua_pushvalue(L, -1);

@@ -1,0 +1,36 @@
+/*
+ * list.c - lists of objects on their way from the core to a Lua table.
+ */
+#include "binding.h"
+
+static int list_gc(lua_State *L)
+{
+    kl_object_list_clear(lua_touserdata(L, 1));
+    return 0;
+}
+
+kl_object_list *push_list_guard(lua_State *L)
+{
+    kl_object_list *list = lua_newuserdata(L, sizeof(*list));
+
+    *list = (kl_object_list){0};
+    luaL_getmetatable(L, "kubelua.list");
+    lua_setmetatable(L, -2);
+    return list;
+}
+
+void push_object_list(lua_State *L, const kl_object_list *list)
+{
+    lua_createtable(L, (int)list->count, 0);
+    for (size_t i = 0; i < list->count; i++) {
+        push_object(L, list->items[i]);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+}
+
+void bind_list(lua_State *L)
+{
+    static const luaL_Reg methods[] = {{"__gc", list_gc}, {NULL, NULL}};
+
+    push_type(L, "kubelua.list", methods);
+}
