@@ -47,33 +47,38 @@ local function forget(self, key)
     self.values[key] = nil
 end
 
--- What the function returned, as an array of strings: one value, an array of them, or nothing.
+-- What the function returned, as an array of strings: one value, an array of them, or nothing;
+-- nulls are nothing too.
 local function as_values(result)
     local values = {}
+    local function add(value)
+        if value ~= nil and value ~= core.null then
+            values[#values + 1] = tostring(value)
+        end
+    end
     if type(result) == "table" then
         for _, value in pairs(result) do
-            values[#values + 1] = tostring(value)
+            add(value)
         end
-    elseif type(result) == "userdata" then
+    elseif core.is_view(result) then
         for _, value in core.ipairs(result) do
-            values[#values + 1] = tostring(value)
+            add(value)
         end
-    elseif result ~= nil then
-        values[1] = tostring(result)
+    else
+        add(result)
     end
     return values
 end
 
 local function remember(self, object)
-    local ok, result = xpcall(function()
-        return self.compute(object)
+    local ok, values = xpcall(function()
+        return as_values(self.compute(object))
     end, trace.handler)
     if not ok then
         log("error", "%s: index %s leaves %s out: %s", self.informer.what, self.name,
-            tostring(object), result)
+            tostring(object), values)
         return
     end
-    local values = as_values(result)
     self.values[object.key] = values
     for _, value in ipairs(values) do
         self.keys[value] = self.keys[value] or {}
@@ -81,8 +86,13 @@ local function remember(self, object)
     end
 end
 
----Takes in what has changed since the last time.
+---Takes in what has changed since the last time. Where the function itself reads the index, or
+---waits while others do, they find what is there: events are taken in one at a time, in order.
 function FunctionIndex:update()
+    if self.is_updating then
+        return
+    end
+    self.is_updating = true
     local event, a, b = self.box:next()
     while event do
         if event == "add" or event == "update" then
@@ -95,6 +105,7 @@ function FunctionIndex:update()
         self.box:done()
         event, a, b = self.box:next()
     end
+    self.is_updating = false
 end
 
 ---The objects under a value, sorted by key.

@@ -3,14 +3,12 @@ local core = require "kubelua.core"
 local FunctionIndex = require "kubelua.function_index"
 local loop = require "kubelua.loop"
 local Registration = require "kubelua.registration"
+local scheduler = require "kubelua.scheduler"
 
 ---What client:informer returns.
 ---@class kubelua.Informer
 local Informer = {}
 Informer.__index = Informer
-
--- Between two looks at a cache that fills by itself.
-local SYNC_INTERVAL = 0.005
 
 -- Informers with registrations are kept alive by this table alone, when the script forgets them.
 local kept = {} -- luacheck: ignore 241 (mutated but never accessed)
@@ -105,20 +103,14 @@ end
 ---@param seconds number? default: for ever
 ---@return true?, string?, string?
 function Informer:wait_synced(seconds)
-    local closed = false
-    local synced = loop.wait("wait_synced", seconds, SYNC_INTERVAL, function()
-        local ok, _, code = self.handle:not_synced()
-        closed = code == "closed"
-        return ok or closed
+    local ok, message, code = self.handle:wake_synced(scheduler.poller)
+    if not ok then
+        return nil, message, code
+    end
+    loop.wait("wait_synced", seconds, function()
+        return self.handle:is_settled()
     end)
-    if synced and not closed then
-        return true
-    end
-    local ok, message, code = self.handle:not_synced()
-    if ok then
-        return true
-    end
-    return nil, message, code
+    return self.handle:not_synced()
 end
 
 ---The object of that key, or nil.

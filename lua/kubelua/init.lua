@@ -78,7 +78,7 @@ function kubelua.every(seconds, f)
         end)
     end
     task = scheduler.task("kubelua.every", function()
-        while true do
+        while not ticker.stopped do
             arm()
             scheduler.park()
             if ticker.stopped then

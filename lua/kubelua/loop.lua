@@ -39,19 +39,23 @@ function loop.step(seconds)
     return scheduler.round(deadline_of(seconds, "kubelua.step") or core.now())
 end
 
----Dispatches until kubelua.stop(), SIGINT or SIGTERM, or the seconds are over.
+local function must_end()
+    return stopping or poller:caught()
+end
+
+---Dispatches until kubelua.stop(), SIGINT or SIGTERM, or the seconds are over. A stop that came
+---before, from a handler that ran while something else waited, counts.
 ---@param seconds number? default: for ever
 ---@return integer? signal the number of the signal that ended it
 function loop.run(seconds)
     refuse_nesting("kubelua.run")
     local deadline = math.min(deadline_of(seconds, "kubelua.run") or math.huge, loop.ends_at)
-    stopping = false
     loop.has_run = true
     poller:catch()
     local ok, problem = pcall(function()
         repeat
-            scheduler.round(deadline)
-        until stopping or poller:caught() or core.now() >= deadline
+            scheduler.round(deadline, must_end)
+        until must_end() or core.now() >= deadline
     end)
     local signal = poller:release()
     stopping = false
@@ -68,24 +72,26 @@ function loop.stop()
 end
 
 -- Runs rounds until `condition()` is true, the time is over, or a signal that is caught has come.
-local function dispatch(deadline, interval, condition)
+local function dispatch(deadline, condition)
+    local function is_over()
+        return condition() or poller:caught()
+    end
     while not condition() do
-        local now = core.now()
-        if now >= deadline or poller:caught() then
+        if core.now() >= deadline or poller:caught() then
             return false
         end
-        scheduler.round(math.min(deadline, now + interval))
+        scheduler.round(deadline, is_over)
     end
     return true
 end
 
 -- The same outside of run(), where the command line ends a script too.
-local function dispatch_outside(deadline, interval, condition)
+local function dispatch_outside(deadline, condition)
     if not loop.ends_waits then
-        return dispatch(deadline, interval, condition)
+        return dispatch(deadline, condition)
     end
     local catches = poller:catch()
-    local ok, result = pcall(dispatch, math.min(deadline, loop.ends_at), interval, condition)
+    local ok, result = pcall(dispatch, math.min(deadline, loop.ends_at), condition)
     signalled = catches and poller:release() ~= nil or signalled
     if signalled or core.now() >= loop.ends_at then
         error(loop.ENDED, 0)
@@ -95,35 +101,33 @@ local function dispatch_outside(deadline, interval, condition)
     return result
 end
 
--- Has a task go on at that time; others have their turn before.
-local function park_until(task, at)
-    scheduler.at(at, function()
+-- Has a task go on at that time, if nothing else wakes it before; others have their turn first.
+local function wake_at(task, at)
+    return scheduler.at(at, function()
         scheduler.wake(task)
     end)
-    scheduler.park()
 end
 
 ---Waits until `condition()` is true or the time is over: in a task by yielding, elsewhere by
 ---dispatching meanwhile. Returns whether it became true.
 ---@param name string of the call, for messages
 ---@param seconds number?
----@param interval number between two looks
----@param condition fun(): boolean
+---@param condition fun(): boolean looked at once a round; what makes it true wakes the poller
 ---@return boolean
-function loop.wait(name, seconds, interval, condition)
+function loop.wait(name, seconds, condition)
     local task = scheduler.current(name)
     local deadline = deadline_of(seconds, name) or math.huge
     if not task then
-        return dispatch_outside(deadline, interval, condition)
+        return dispatch_outside(deadline, condition)
     end
-    while not condition() do
-        local now = core.now()
-        if now >= deadline then
-            return false
-        end
-        park_until(task, math.min(deadline, now + interval))
+    local timer = deadline < math.huge and wake_at(task, deadline)
+    while not condition() and core.now() < deadline do
+        scheduler.park_for(condition)
     end
-    return true
+    if timer then
+        timer.cancelled = true
+    end
+    return condition()
 end
 
 ---Waits: alone in a handler or spawned coroutine, dispatching meanwhile elsewhere. 0 seconds let
@@ -136,13 +140,14 @@ function loop.sleep(seconds)
     local task = scheduler.current("kubelua.sleep")
     local deadline = deadline_of(seconds, "kubelua.sleep")
     if task then
-        park_until(task, deadline)
+        wake_at(task, deadline)
+        scheduler.park()
         return
     end
     if seconds == 0 then
         scheduler.round(deadline)
     end
-    dispatch_outside(deadline, math.huge, function()
+    dispatch_outside(deadline, function()
         return false
     end)
 end

@@ -15,6 +15,7 @@ local TURNS = 64
 local poller = assert(core.poller())
 local heap = timers.new()
 local ready = {} -- tasks to be resumed in the next round, in order
+local watches = {} -- conditions that parked tasks wait for
 local sources = {} -- id of a registration -> function that pulls its events
 local background = {} -- the ids among them that do not keep a run going
 local last_id = 0
@@ -25,14 +26,15 @@ local ran = 0 -- callbacks that ran so far
 ---@class kubelua.Task
 ---@field co thread
 ---@field what string for messages
----@field is_parked boolean suspended until something wakes it
+---@field is_ready boolean? it will be resumed in the next round
+---@field is_parked boolean? suspended until something wakes it
 ---@field has_yielded boolean? whether it was told about yielding by itself
 
-local function resume(task, ...)
+local function resume(task)
     local outer = current
     current = task
-    task.is_parked = false
-    local ok, message = coroutine.resume(task.co, ...)
+    task.is_ready, task.is_parked = false, false
+    local ok, message = coroutine.resume(task.co)
     current = outer
     if not ok then
         log("error", "%s failed: %s", task.what, trace.of(task.co, message))
@@ -61,9 +63,13 @@ function scheduler.task(what, f, ...)
     return task
 end
 
----Has a parked task go on in the next round.
+---Has a parked task go on in the next round; once, however often it is called before.
 ---@param task kubelua.Task
 function scheduler.wake(task)
+    if task.is_ready then
+        return
+    end
+    task.is_ready = true
     ready[#ready + 1] = task
     if not scheduler.running then
         poller:wake()
@@ -88,6 +94,16 @@ end
 function scheduler.park()
     current.is_parked = true
     coroutine.yield()
+end
+
+---Suspends the current task until a round finds that `condition()` is true, or something wakes it.
+---Whatever makes it true also wakes the poller.
+---@param condition fun(): boolean
+function scheduler.park_for(condition)
+    local watch = { task = current, condition = condition }
+    watches[#watches + 1] = watch
+    scheduler.park()
+    watch.is_over = true
 end
 
 local function arm()
@@ -130,18 +146,16 @@ function scheduler.count()
     ran = ran + 1
 end
 
-local function work()
+local function fire_timers()
     local now = core.now()
     local timer = heap:due(now)
     while timer do
         timer.fire()
         timer = heap:due(now)
     end
-    local tasks = ready
-    ready = {}
-    for _, task in ipairs(tasks) do
-        resume(task)
-    end
+end
+
+local function pull_sources()
     for _ = 1, TURNS do
         local id = poller:next()
         if not id then
@@ -154,7 +168,33 @@ local function work()
     end
 end
 
----Whether nothing is left for whose sake to go on: no handlers, timer or task.
+local function look_at_watches()
+    local left = {}
+    for _, watch in ipairs(watches) do
+        if not watch.is_over then
+            left[#left + 1] = watch
+            if watch.condition() then
+                scheduler.wake(watch.task)
+            end
+        end
+    end
+    watches = left
+end
+
+-- Taking the last source also takes back the poller's wake-ups. What they were for is looked at
+-- after that, and before anybody waits: by the watches, and by `is_over` in a round.
+local function work()
+    fire_timers()
+    pull_sources()
+    look_at_watches()
+    local tasks = ready
+    ready = {}
+    for _, task in ipairs(tasks) do
+        resume(task)
+    end
+end
+
+---Whether nothing is left for whose sake to go on: no handlers, timer, task, or wait of one.
 ---@return boolean
 function scheduler.is_idle()
     for id in pairs(sources) do
@@ -162,13 +202,13 @@ function scheduler.is_idle()
             return false
         end
     end
-    return #ready == 0 and heap:first() == nil
+    return #ready == 0 and #watches == 0 and heap:first() == nil
 end
 
-local function round(deadline)
+local function round(deadline, is_over)
     local before = ran
     work()
-    if ran == before and #ready == 0 then
+    if ran == before and #ready == 0 and not (is_over and is_over()) then
         local first = heap:first()
         local till = first and math.min(first.at, deadline) or deadline
         local seconds = till < math.huge and math.max(0, till - core.now()) or nil
@@ -182,10 +222,11 @@ end
 ---One round: what is pending, else a wait until `deadline` and what it brought. Returns how many
 ---callbacks ran.
 ---@param deadline number on the clock of kubelua.core.now; math.huge: none
+---@param is_over (fun(): boolean)? when there is nothing to wait for any more
 ---@return integer
-function scheduler.round(deadline)
+function scheduler.round(deadline, is_over)
     scheduler.running = true
-    local ok, result = pcall(round, deadline)
+    local ok, result = pcall(round, deadline, is_over)
     scheduler.running = false
     arm()
     if #ready > 0 then

@@ -5,7 +5,10 @@ local function describe(problem)
     local kind = type(problem)
     local meta = getmetatable(problem)
     if kind == "string" or kind == "number" or type(meta) == "table" and meta.__tostring then
-        return tostring(problem)
+        local ok, text = pcall(tostring, problem)
+        if ok then
+            return text
+        end
     end
     return "the error is no text, but a " .. kind
 end
