@@ -64,11 +64,17 @@ end)
 describe("step", function()
     it("runs the handlers of events that wait, in one call", function()
         local names = {}
-        maps:on { add = function(map) names[#names + 1] = map.name end }
+        local handler = maps:on { add = function(map) names[#names + 1] = map.name end }
         assert(maps:wait_synced(10))
         kubelua.step(0)
+        while not handler:has_synced() do
+            kubelua.step(1)
+        end
         add_map("new")
-        assert.equal(1, kubelua.step(10))
+        while handler:backlog() == 0 do
+            scheduler.poller:wait(10)
+        end
+        assert.equal(1, kubelua.step(0))
         assert.equal("new", names[#names])
     end)
 
