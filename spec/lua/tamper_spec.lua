@@ -7,8 +7,10 @@ local sim, client, pods, handler
 
 setup(function()
     sim = assert(Sim.new())
-    assert(sim:load [[{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "web",
-        "labels": {"app": "shop"}}}]])
+    assert(sim:apply {
+        apiVersion = "v1", kind = "Pod",
+        metadata = { name = "a", namespace = "web", labels = { app = "shop" } },
+    })
     client = assert(sim:connect())
     pods = assert(client:informer { "pods" })
     handler = assert(pods:on {})
@@ -92,9 +94,11 @@ describe("options", function()
     end)
 
     it("are whole numbers where they count something", function()
-        assert.error_matches(function() client:informer { "pods", page_size = -1 } end, "integer")
-        assert.error_matches(function() client:informer { "pods", page_size = 2 ^ 40 } end, "integer")
-        assert.error_matches(function() client:informer { "pods", page_size = 1.5 } end, "integer")
+        for _, size in ipairs { -1, 1.5, 2 ^ 40, 0 / 0 } do
+            assert.error_matches(function()
+                client:informer { "pods", page_size = size }
+            end, "integer")
+        end
     end)
 end)
 

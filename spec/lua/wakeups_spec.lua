@@ -156,8 +156,8 @@ describe("times", function()
     end)
 
     it("of two wake-ups at once resume a task once", function()
-        local parked, resumed = nil, 0
-        parked = scheduler.task("spec", function()
+        local resumed = 0
+        local parked = scheduler.task("spec", function()
             while true do
                 scheduler.park()
                 resumed = resumed + 1
