@@ -138,10 +138,13 @@ static void tell(kl__reflector *self, const kl_error *error)
 
 bool kl__reflector_told(kl__reflector *self, kl_error *error)
 {
+    bool stands;
+
     kl__mutex_lock(&self->mutex);
     *error = self->told;
+    stands = self->error.code != KL_OK && error->code != KL_OK;
     kl__mutex_unlock(&self->mutex);
-    return error->code != KL_OK;
+    return stands;
 }
 
 kl_informer_state kl__reflector_pause(kl__reflector *self, int64_t wait_ms,
@@ -181,7 +184,7 @@ kl_informer_state kl__reflector_fail(kl__reflector *self,
     return kl__reflector_pause(self, wait_ms, failure->resume);
 }
 
-static void forget_error(kl__reflector *self)
+void kl__reflector_forget_error(kl__reflector *self)
 {
     kl__mutex_lock(&self->mutex);
     self->error.code = KL_OK;
@@ -198,7 +201,7 @@ void kl__reflector_healthy(kl__reflector *self)
     self->doubts = 0;
     self->relisted = false;
     self->refusals = 0;
-    forget_error(self);
+    kl__reflector_forget_error(self);
     if (self->told.code != KL_OK) {
         kl_log(KL_LOG_INFO, "%s: recovered from: %s", self->options.name,
                self->told.message);
@@ -231,6 +234,7 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
     /* Counted first: whoever has seen what is in it finds it counted. */
     atomic_fetch_add_explicit(&self->lists, 1, memory_order_relaxed);
     kl__stage_take(stage, &list);
+    kl__reflector_forget_error(self); /* before a handler can see the list */
     kl_error_set(&err,
                  kl__delta_fifo_replace(self->options.fifo, &list, version, -1,
                                         self->options.stop),
@@ -242,7 +246,6 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
     }
     strcpy(self->version, version);
     self->newest = false;
-    forget_error(self);
     return KL_STATE_WATCHING;
 }
 

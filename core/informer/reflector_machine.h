@@ -77,6 +77,9 @@ kl_informer_state kl__reflector_fail(kl__reflector *self,
 kl_informer_state kl__reflector_pause(kl__reflector *self, int64_t wait_ms,
                                       kl_informer_state resume);
 
+/* The last failure is over, though it may not be told anew yet. */
+void kl__reflector_forget_error(kl__reflector *self);
+
 /* It works: forget failures, and say so where one was told. */
 void kl__reflector_healthy(kl__reflector *self);
 

@@ -79,6 +79,7 @@ static outcome take_event(kl__reflector *self, attempt *now, kl__item *item,
     }
     if (!kl__ahead_covers(&self->ahead, kl_object_key(item->object),
                           item->version)) {
+        kl__reflector_forget_error(self); /* before a handler can see it */
         code = push(self, item);
         if (code == KL_ETIMEOUT) {
             return SLOW;

@@ -18,6 +18,11 @@ local function pod()
     return assert(core.object(POD))
 end
 
+-- What specs before this one have left to the collector, which looks at stacks too.
+collectgarbage()
+collectgarbage()
+local before = core.live().objects
+
 describe("an object", function()
     it("has its identity as shorthands", function()
         local object = pod()
@@ -249,6 +254,6 @@ describe("at the end", function()
     it("nothing lives", function()
         collectgarbage()
         collectgarbage()
-        assert.equal(0, core.live().objects)
+        assert.is_true(core.live().objects <= before)
     end)
 end)

@@ -55,6 +55,34 @@ static void a_handler_sees_every_change_in_order(void **state)
         "+a@1 initial; +b@2 initial; synced; +c@11; ~a@1>12; -b@13; +b@14");
 }
 
+static void a_late_handler_brings_nothing_back_that_is_over(void **state)
+{
+    informer_world *self = *state;
+    event_record late;
+    kl_handler handler = event_record_handler(&late);
+    char *text;
+
+    event_record_init(&late);
+    informer_world_open(self, "!unavailable; a@1 =10; ok");
+    informer_world_add_handler(self, NULL);
+    informer_world_pass_backoff(self);
+    informer_world_expect(self, 3, "!unavailable; +a@1 initial; synced");
+    assert_non_null(
+        kl_informer_add_handler(self->informer, &handler, NULL, NULL));
+    assert_true(event_record_await(&late, 2));
+    scripted_source_feed(self->source, " +b@11");
+    informer_world_expect(self, 4, "!unavailable; +a@1 initial; synced; +b@11");
+    assert_true(event_record_await(&late, 3));
+    text = event_record_text(&late);
+    assert_string_equal(text, "+a@1 initial; synced; +b@11");
+    kl__free(text);
+    kl_registration_remove(self->registration);
+    self->registration = NULL;
+    kl_informer_close(self->informer);
+    self->informer = NULL;
+    event_record_deinit(&late);
+}
+
 static void a_late_handler_is_shown_what_there_is(void **state)
 {
     informer_world *self = *state;
@@ -319,6 +347,7 @@ int main(void)
         WORLD_TEST(the_cache_holds_the_first_list),
         WORLD_TEST(a_handler_sees_every_change_in_order),
         WORLD_TEST(a_late_handler_is_shown_what_there_is),
+        WORLD_TEST(a_late_handler_brings_nothing_back_that_is_over),
         WORLD_TEST(a_disruption_is_told_as_what_changed),
         WORLD_TEST(bookmarks_move_the_version_of_the_cache),
         WORLD_TEST(a_reason_is_told_once),
