@@ -32,7 +32,7 @@ end
 local kubelua = {
     _VERSION = core.version,
     null = core.null,
-    backlog = 10000,
+    backlog = 10000, -- of handlers that set none: what may wait before changes are merged
     connect = Client.connect,
     run = loop.run,
     step = loop.step,

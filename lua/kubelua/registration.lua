@@ -102,7 +102,7 @@ function Registration.new(informer, options)
         resync = options.resync,
         every_change = options.coalesce == false,
         quiet = options.error == nil,
-        backlog = options.backlog,
+        backlog = options.backlog or require("kubelua").backlog,
     })
     if not box then
         scheduler.remove_source(self.id)
