@@ -19,7 +19,6 @@ describe("kubelua.backlog", function()
     local function calls(options)
         local sim = assert(Sim.new())
         local client = assert(sim:connect())
-        local maps = assert(client:informer { "configmaps" })
         local count, last = 0, nil
         local function put(i)
             assert(sim:apply {
@@ -28,6 +27,7 @@ describe("kubelua.backlog", function()
             })
         end
         put(0)
+        local maps = assert(client:informer { "configmaps" }) -- with its object there already
         assert(maps:wait_synced(10))
         function options.update(_, new)
             count, last = count + 1, new.data.i
