@@ -5,6 +5,7 @@
 #include "binding.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,12 +26,20 @@ static void put_flat(FILE *file, const char *message)
     fputs(message, file);
 }
 
+/* On a terminal, unless its user wants none (no-color.org). */
+static bool has_colours(void)
+{
+    const char *unwanted = getenv("NO_COLOR");
+
+    return isatty(STDERR_FILENO) && (unwanted == NULL || unwanted[0] == '\0');
+}
+
 /* Runs on any thread, one call at a time (kl_set_log). */
 static void to_stderr(void *context, kl_log_level level, const char *message)
 {
     static const char *const colours[] = {"\033[2m", "", "\033[33m",
                                           "\033[31m"};
-    const char *colour = isatty(STDERR_FILENO) ? colours[level] : "";
+    const char *colour = has_colours() ? colours[level] : "";
     struct timespec now;
     struct tm utc;
     char stamp[32];

@@ -110,6 +110,7 @@ end)
 END
 echo 'kubelua.every(0.1, print) kubelua.run() print("on its own")' >"$work/runs.lua"
 echo 'error({})' >"$work/throws.lua"
+echo 'kubelua.log("warn", "look")' >"$work/warns.lua"
 cat >"$work/streams.lua" <<'END'
 local ok = os.execute("cd /proc/$PPID/fd && test 0 -ef /dev/null && test 1 -ef /dev/null")
 os.exit((ok == true or ok == 0) and 5 or 6)
@@ -162,6 +163,10 @@ expect "--for ends a script that dispatches by itself" 0 'on its own' \
     bin/kubelua run --for 0.3 "$work/runs.lua"
 expect "--for ends a script that waits for a server" 0 'ready' \
     bin/kubelua run --for 0.3 "$work/outage.lua"
+expect "a terminal gets colours" 0 "$(printf '^\033\\[33m.*warn')" \
+    script -qec "bin/kubelua run '$work/warns.lua'" /dev/null
+expect "NO_COLOR is heeded" 0 '^20.*warn' \
+    env NO_COLOR=1 script -qec "bin/kubelua run '$work/warns.lua'" /dev/null
 expect "what cannot be printed is an error" 1 'standard output' \
     sh -c 'bin/kubelua version >/dev/full'
 expect "a closed stream's number goes to no socket" 5 '' \
