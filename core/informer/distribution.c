@@ -183,6 +183,15 @@ void kl__processor_error(kl__processor *processor, const kl_error *error)
     }
 }
 
+void kl__processor_error_again(kl__processor *processor)
+{
+    kl__mutex_lock(&processor->distribute);
+    if (processor->has_error) {
+        (void)tell_error_locked(processor, &processor->error);
+    }
+    kl__mutex_unlock(&processor->distribute);
+}
+
 static bool is_due(const kl_registration *registration, int64_t now_ms)
 {
     return registration->resync_ms > 0 &&

@@ -40,6 +40,9 @@ kl_code kl__processor_replace(kl__processor *processor,
  * none does. Any apply or replace that succeeds is health: what fails after it
  * is told again, the same reason too. */
 void kl__processor_error(kl__processor *processor, const kl_error *error);
+/* Tells the error that stands, if one does, to who joined after it. Any
+ * thread. */
+void kl__processor_error_again(kl__processor *processor);
 /* Replays the cache, as updates with resync = true, to the listeners whose
  * period has come, and sets their next. KL_ENOMEM: not to all of them. */
 kl_code kl__processor_resync(kl__processor *processor);

@@ -421,9 +421,10 @@ void kl__shared_informer_joined(kl__shared_informer *self)
 {
     kl_error reason;
 
-    /* The processor tells each listener once; out of memory, the next time. */
+    /* The reflector knows of health that made no event, the processor of an
+     * event after the error: both have to say that it stands. */
     if (kl__reflector_told(self->reflector, &reason)) {
-        (void)kl__delta_fifo_error(self->fifo, &reason);
+        kl__processor_error_again(self->processor);
     }
     /* Out of memory for a wake-up: the resync comes with the next event. */
     (void)kl__delta_fifo_resync(self->fifo);

@@ -296,6 +296,28 @@ static void an_error_is_told_once_per_change_of_reason(void **state)
     rig_end(&rig);
 }
 
+static void an_error_that_stands_is_told_to_who_joins_later(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *early = rig_subscribe(&rig, &rig, NULL);
+    kl_registration *late, *later;
+
+    (void)state;
+    rig_log();
+    break_off(&rig, KL_EFORBIDDEN, "no");
+    late = rig_subscribe(&rig, &rig, NULL);
+    kl__processor_error_again(rig.processor);
+    kl__processor_error_again(rig.processor);
+    assert_string_equal(rig_pull(early), "error:no");
+    assert_string_equal(rig_pull(late), "error:no");
+    rig_replace(&rig, (kl_object_list){0}, "5");
+    later = rig_subscribe(&rig, &rig, NULL);
+    kl__processor_error_again(rig.processor);
+    assert_string_equal(rig_pull(early), "synced");
+    assert_string_equal(rig_pull(later), "synced");
+    rig_end(&rig);
+}
+
 static void the_log_tells_an_error_that_nobody_wants_once(void **state)
 {
     processor_rig rig = rig_begin();
@@ -488,6 +510,7 @@ int main(void)
         cmocka_unit_test(without_a_list_there_is_nothing_to_resync),
         cmocka_unit_test(the_default_resync_can_be_declined),
         cmocka_unit_test(an_error_is_told_once_per_change_of_reason),
+        cmocka_unit_test(an_error_that_stands_is_told_to_who_joins_later),
         cmocka_unit_test(the_log_tells_an_error_that_nobody_wants_once),
         cmocka_unit_test(errors_keep_their_place_among_the_events),
         cmocka_unit_test(after_close_nobody_joins_and_nothing_comes),
