@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "kubelua/value.h"
+#include "object/object.h"
 #include "object/status.h"
 
 #include <string.h>
@@ -57,8 +58,10 @@ static kl_code take_object(const reading *at, const kl__frame *frame,
                                  .api_version = self->api_version,
                                  .keep_managed_fields =
                                      self->keeps_managed_fields};
-    kl_object *object =
-        kl_object_parse(frame->text, frame->length, &options, err);
+    /* Too deep a frame is not cut at all. */
+    kl__text_shape shape = {.spaces = frame->spaces};
+    kl_object *object = kl__object_parse_measured(frame->text, frame->length,
+                                                  &shape, &options, err);
     kl_code code;
 
     if (object == NULL) {

@@ -39,6 +39,8 @@ typedef struct kl__frame {
     size_t name_length;
     const char *text;
     size_t length;
+    size_t spaces; /* of an item or event: whitespace in the text, outside of
+                      strings; counted when it was cut */
 } kl__frame;
 
 typedef struct kl__scan kl__scan;

@@ -146,6 +146,7 @@ static kl_code end_value(kl__scan *scan)
             (kl__span){scan->value_at + 1, scan->at - scan->value_at - 2};
     } else if (key_is(scan, "object")) {
         scan->object = (kl__span){scan->value_at, scan->at - scan->value_at};
+        scan->spaces = scan->skip.spaces;
     }
     return KL_OK;
 }
@@ -170,7 +171,8 @@ static kl_code end_top(kl__scan *scan, kl__frame *frame)
                              .name = bytes + scan->type.at,
                              .name_length = scan->type.length,
                              .text = bytes + scan->object.at,
-                             .length = scan->object.length};
+                             .length = scan->object.length,
+                             .spaces = scan->spaces};
         scan->state = KL__BEFORE_TOP;
     }
     scan->is_keeping = false;
@@ -260,7 +262,8 @@ static kl_code end_skip(kl__scan *scan, kl__frame *frame)
     }
     *frame = (kl__frame){.type = KL__FRAME_ITEM,
                          .text = scan->bytes.bytes + scan->kept,
-                         .length = scan->at - scan->kept};
+                         .length = scan->at - scan->kept,
+                         .spaces = scan->skip.spaces};
     scan->is_keeping = false;
     scan->state = KL__AFTER_ITEM;
     return KL_OK;

@@ -49,6 +49,7 @@ struct kl__scan {
     size_t value_at; /* its value */
     kl__span type;   /* of a watch event, without its quotes */
     kl__span object; /* of a watch event */
+    size_t spaces;   /* in it */
     kl__buf rest;    /* of a list: its members but for the items */
     bool has_items;
 

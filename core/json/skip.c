@@ -11,6 +11,7 @@
 bool kl__skip_begin(kl__skip *skip, char first)
 {
     skip->depth = 0;
+    skip->spaces = 0;
     skip->in_string = false;
     skip->is_escaped = false;
     skip->is_scalar = false;
@@ -104,6 +105,9 @@ kl__skip_result kl__skip_run(kl__skip *skip, const char **at, const char *end)
         switch (class_of(**at)) {
         case KL__BYTE_QUOTE:
             skip->in_string = true;
+            break;
+        case KL__BYTE_SPACE:
+            skip->spaces++;
             break;
         case KL__BYTE_OPEN:
             if (!opens(skip, **at)) {

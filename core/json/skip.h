@@ -19,7 +19,8 @@ typedef enum kl__skip_result {
 } kl__skip_result;
 
 typedef struct kl__skip {
-    size_t depth; /* brackets that are open */
+    size_t depth;  /* brackets that are open */
+    size_t spaces; /* bytes of whitespace outside of strings */
     bool in_string;
     bool is_escaped; /* the last byte was a backslash in a string */
     bool is_scalar;  /* a number or word: ends before what cannot be in it */

@@ -83,29 +83,6 @@ size_t kl__text_compact(char *out, const char *json, size_t length)
     return (size_t)(to - out);
 }
 
-size_t kl__text_skip(const char *json, size_t length)
-{
-    const char *end = json + length;
-    size_t depth = 0;
-
-    for (const char *at = json; at < end;) {
-        unsigned char class = class_of(at);
-
-        if (depth == 0 && (class == KL__BYTE_CLOSE || *at == ',')) {
-            return (size_t)(at - json);
-        }
-        at++;
-        if (class == KL__BYTE_QUOTE) {
-            at = string_end(at, end);
-        } else if (class == KL__BYTE_OPEN) {
-            depth++;
-        } else if (class == KL__BYTE_CLOSE) {
-            depth--;
-        }
-    }
-    return length;
-}
-
 void kl__text_excerpt(char *out, size_t size, const char *bytes, size_t length)
 {
     size_t used = 0, i = 0;

@@ -1,6 +1,6 @@
 /*
- * text.h - JSON as bytes, before or without a tree: how deep it nests, where a
- * value ends, the same without whitespace, what can be shown of it.
+ * text.h - JSON as bytes, before or without a tree: how deep it nests, the same
+ * without whitespace, what can be shown of it.
  */
 #ifndef KL_JSON_TEXT_H
 #define KL_JSON_TEXT_H
@@ -66,10 +66,6 @@ kl__text_shape kl__text_measure(const char *json, size_t length);
 /* The text without whitespace outside of strings into `out`, which has room
  * for as much; returns its length. Any bytes. `out` may be `json`. */
 size_t kl__text_compact(char *out, const char *json, size_t length);
-
-/* The length of the value that begins at json[0], which is part of valid,
- * compact JSON. */
-size_t kl__text_skip(const char *json, size_t length);
 
 /* What can be shown of some bytes, NUL terminated, at most `size`: whitespace
  * as single blanks, "?" for what is not printable ASCII, "..." where cut. */

@@ -16,6 +16,7 @@ typedef struct member {
     const char *name;
     const kl_value *key;
     const kl_value *value;
+    const kl_value *follower; /* the next member's name, or NULL */
     bool is_repeated;
 } member;
 
@@ -34,17 +35,23 @@ static void find_members(const kl_value *object, member *members, size_t count)
 {
     kl_value_iter iter = {0};
     const kl_value *key, *value;
+    member *last = NULL;
 
     while ((value = kl_value_next(object, &iter, &key)) != NULL) {
         size_t length;
         const char *name = kl_value_string(key, &length);
 
+        if (last != NULL) {
+            last->follower = key;
+            last = NULL;
+        }
         for (size_t i = 0; i < count; i++) {
             if (strlen(members[i].name) == length &&
                 memcmp(members[i].name, name, length) == 0) {
                 members[i].is_repeated = members[i].key != NULL;
                 members[i].key = key;
                 members[i].value = value;
+                last = &members[i];
                 break;
             }
         }
@@ -156,6 +163,21 @@ static kl_code read_members(reader *self)
     return code;
 }
 
+/* What comes after them says where they end: an API server puts them last in
+ * the metadata, and they are long. */
+static void cut_managed_fields(kl__identity *identity, const reader *self)
+{
+    const member *fields = &self->metadata[MANAGED_FIELDS];
+    const member *metadata = &self->top[METADATA];
+
+    identity->managed_fields = fields->key;
+    identity->follower = fields->follower;
+    if (fields->follower == NULL) {
+        identity->follower = metadata->follower;
+        identity->braces = metadata->follower != NULL ? 1 : 2;
+    }
+}
+
 kl_code kl__identity_read(kl__identity *identity, const kl_doc *doc,
                           const kl_object_options *options, kl_error *err)
 {
@@ -192,7 +214,7 @@ kl_code kl__identity_read(kl__identity *identity, const kl_doc *doc,
         return refuse(&self, "metadata.name", "is missing");
     }
     if (!options->keep_managed_fields) {
-        identity->managed_fields = metadata[MANAGED_FIELDS].key;
+        cut_managed_fields(identity, &self);
     }
     return KL_OK;
 }
@@ -205,21 +227,44 @@ static void add_member(kl__buf *out, const char *name, const kl__slice *value)
     kl__buf_putc(out, ',');
 }
 
-/* Leaves out the member whose name begins at `at`, after its quote, with the
- * comma after it, or before it if it is the last one. */
-static void cut_member(kl__object_text *text, const char *json, size_t length,
-                       size_t at)
+/* Where the text ends if whitespace before `end` does not count. */
+static size_t trim(const char *json, size_t end)
 {
-    size_t from = at - 1;
-    size_t to = from + kl__text_skip(json + from, length - from);
+    while (kl__byte_class[(unsigned char)json[end - 1]] == KL__BYTE_SPACE) {
+        end--;
+    }
+    return end;
+}
 
-    if (json[to] == ',') {
-        to++;
+/* Where the value of a last member ends: back from the name that follows it, or
+ * from the end, over whitespace, a comma and braces; the text is valid JSON. */
+static size_t last_value_end(const kl__identity *identity, const kl_doc *doc,
+                             const char *json, size_t length)
+{
+    size_t end = length;
+
+    if (identity->follower != NULL) {
+        end = trim(json, kl__doc_offset(doc, identity->follower) - 1) - 1;
+    }
+    for (int i = 0; i < identity->braces; i++) {
+        end = trim(json, end) - 1;
+    }
+    return trim(json, end);
+}
+
+/* Leaves out managedFields, with the comma after the member, or before it if it
+ * is the last one. */
+static void cut_member(kl__object_text *text, const kl__identity *identity,
+                       const kl_doc *doc, const char *json, size_t length)
+{
+    size_t from = kl__doc_offset(doc, identity->managed_fields) - 1;
+    size_t to;
+
+    if (identity->braces == 0) {
+        to = kl__doc_offset(doc, identity->follower) - 1;
     } else {
-        while (kl__byte_class[(unsigned char)json[from - 1]] ==
-               KL__BYTE_SPACE) {
-            from--;
-        }
+        to = last_value_end(identity, doc, json, length);
+        from = trim(json, from);
         from -= json[from - 1] == ',' ? 1 : 0;
     }
     text->before.length = from - (size_t)(text->before.bytes - json);
@@ -249,8 +294,7 @@ bool kl__object_text_init(kl__object_text *text, const kl__identity *identity,
     text->before.bytes = brace + 1;
     text->before.length = length - (size_t)(text->before.bytes - json);
     if (identity->managed_fields != NULL) {
-        cut_member(text, json, length,
-                   kl__doc_offset(doc, identity->managed_fields));
+        cut_member(text, identity, doc, json, length);
     }
     text->length =
         1 + text->added.length + text->before.length + text->after.length;

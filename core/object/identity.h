@@ -27,6 +27,9 @@ typedef struct kl__identity {
     bool adds_kind;                 /* the text has none: it is put in */
     bool adds_api_version;          /* likewise */
     const kl_value *managed_fields; /* the member's name, if it is cut out */
+    const kl_value *follower;       /* the name that comes after its value;
+                                       NULL: none does, to the end */
+    int braces;                     /* that close in between */
 } kl__identity;
 
 /* KL_EPARSE: not an object, no name, wrong types, a member of the identity

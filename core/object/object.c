@@ -3,7 +3,7 @@
  * identity's strings, the text. identity.c takes the identity out of a tree
  * that is dropped again; opening parses anew, shared by all who have it open.
  */
-#include "kubelua/object.h"
+#include "object/object.h"
 
 #include "base/mem.h"
 #include "base/thread.h"
@@ -109,11 +109,12 @@ static kl_object *assemble(const kl__identity *identity,
     return object;
 }
 
-kl_object *kl_object_parse(const char *json, size_t length,
-                           const kl_object_options *options, kl_error *err)
+kl_object *kl__object_parse_measured(const char *json, size_t length,
+                                     const kl__text_shape *shape,
+                                     const kl_object_options *options,
+                                     kl_error *err)
 {
     static const kl_object_options defaults = {0};
-    kl__text_shape shape;
     kl__identity identity;
     kl__object_text text = {0};
     kl_object *object = NULL;
@@ -124,9 +125,8 @@ kl_object *kl_object_parse(const char *json, size_t length,
         kl_error_set(err, KL_ETOO_LARGE, "an object of %zu bytes", length);
         return NULL;
     }
-    shape = kl__text_measure(json, length);
-    text.is_compact = shape.spaces == 0;
-    doc = kl__doc_parse_measured(json, length, &shape, err);
+    text.is_compact = shape->spaces == 0;
+    doc = kl__doc_parse_measured(json, length, shape, err);
     if (doc == NULL) {
         return NULL;
     }
@@ -145,6 +145,14 @@ done:
     kl__object_text_deinit(&text);
     kl_doc_unref(doc);
     return object;
+}
+
+kl_object *kl_object_parse(const char *json, size_t length,
+                           const kl_object_options *options, kl_error *err)
+{
+    kl__text_shape shape = kl__text_measure(json, length);
+
+    return kl__object_parse_measured(json, length, &shape, options, err);
 }
 
 kl_object *kl_object_ref(const kl_object *object)

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "failing_alloc.h"
 #include "json/scan.h"
+#include "json/text.h"
 #include "kubelua/memory.h"
 #include "kubelua/value.h"
 
@@ -27,6 +28,10 @@ static kl_code drain(kl__scan *scan, kl__buf *log, kl_error *err)
 
     while ((code = kl__scan_next(scan, &frame, err)) == KL_OK &&
            frame.type != KL__FRAME_MORE) {
+        if (frame.type != KL__FRAME_END) {
+            assert_int_equal(frame.spaces,
+                             kl__text_measure(frame.text, frame.length).spaces);
+        }
         if (frame.type == KL__FRAME_EVENT) {
             kl__buf_append(log, frame.name, frame.name_length);
             kl__buf_putc(log, ' ');

@@ -98,6 +98,13 @@ static void managed_fields_are_cut_wherever_they_stand(void **state)
             NULL,
             "{\"managedFields\":1,\"metadata\":{\"name\":\"x\",\"a\":"
             "{\"managedFields\":2}}}");
+    becomes("{\"metadata\":{\"managedFields\" : {\"a\":{}} , \"name\":\"x\"}}",
+            NULL, "{\"metadata\":{\"name\":\"x\"}}");
+    becomes("{\"metadata\":{\"name\":\"x\",\"managedFields\":{\"a\":{}} } , "
+            "\"a\":{}}",
+            NULL, "{\"metadata\":{\"name\":\"x\"},\"a\":{}}");
+    becomes("{\"a\":{},\"metadata\":{\"name\":\"x\",\"managedFields\":{} }}\n ",
+            NULL, "{\"a\":{},\"metadata\":{\"name\":\"x\"}}");
     becomes("{\"metadata\":{\"managedFields\":[ 1 ],\"name\":\"x\"}}", &keep,
             "{\"metadata\":{\"managedFields\":[1],\"name\":\"x\"}}");
 }
