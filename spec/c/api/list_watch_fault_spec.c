@@ -75,8 +75,7 @@ static void what_is_no_list_is_not_taken_for_an_empty_one(void **state)
         "{}",
         "{\"kind\":\"Status\",\"status\":\"Failure\"}",
         "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"9\"}}",
-        "{\"kind\":\"Table\",\"metadata\":{\"resourceVersion\":\"9\"},"
-        "\"rows\":[]}",
+        "{\"kind\":\"Table\",\"metadata\":{},\"rows\":[]}",
         "{\"kind\":\"Table\",\"items\":[]}",
         "{\"items\":[],\"metadata\":{\"resourceVersion\":\"9\"}}"};
     source_world *self = *state;

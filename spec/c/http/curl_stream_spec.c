@@ -168,7 +168,7 @@ static void the_last_byte_is_younger_than_the_request(void **state)
 
 /* ---- falling behind ---- */
 
-#define KILOBYTE                                                       \
+#define PATTERN                                                        \
     "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef" \
     "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef" \
     "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef" \
@@ -179,7 +179,7 @@ static void flood(fixture *f, const char *target)
     hostile_on(f->server, target,
                STEPS(HOSTILE_TEXT("HTTP/1.1 200 OK\r\nContent-Length: 67108864"
                                   "\r\n\r\n"),
-                     HOSTILE_FLOOD(KILOBYTE, FLOOD)));
+                     HOSTILE_FLOOD(PATTERN, FLOOD)));
 }
 
 static size_t read_count(kl__stream *stream, size_t wanted)
@@ -403,81 +403,6 @@ static void a_name_server_that_hangs_delays_nobody(void **state)
     await_asked(0);
 }
 
-enum { PARALLEL = 100, PER_READER = 64 * 1024 };
-
-static void *read_all(void *arg)
-{
-    reader *r = arg;
-    kl__buf body = {0};
-
-    r->code = read_to_end(r->stream, &body, NULL);
-    if (r->code == KL_OK && body.length != PER_READER) {
-        r->code = KL_EINTERNAL;
-    }
-    kl__buf_deinit(&body);
-    return NULL;
-}
-
-static void a_hundred_streams_share_a_transport(void **state)
-{
-    static reader readers[PARALLEL];
-    fixture *f = *state;
-
-    hostile_always(f->server, "",
-                   STEPS(HOSTILE_TEXT("HTTP/1.1 200 OK\r\nContent-Length: "
-                                      "65536\r\n\r\n"),
-                         HOSTILE_GATE("go"),
-                         HOSTILE_FLOOD(KILOBYTE, PER_READER)));
-    for (int i = 0; i < PARALLEL; i++) {
-        readers[i] = (reader){.stream = ask(f, "/")};
-        assert_int_equal(
-            pthread_create(&readers[i].thread, NULL, read_all, &readers[i]), 0);
-    }
-    assert_true(hostile_await_gate(f->server, "go", PARALLEL));
-    hostile_open_gate(f->server, "go");
-    for (int i = 0; i < PARALLEL; i++) {
-        pthread_join(readers[i].thread, NULL);
-        assert_int_equal(readers[i].code, KL_OK);
-    }
-}
-
-/* Opens, reads some and closes until the transport says that it is closed. */
-static void *churn(void *arg)
-{
-    fixture *f = arg;
-    kl__request request = {
-        .method = "GET", .base_url = hostile_url(f->server), .target = "/"};
-    kl__stream *stream;
-    char bytes[512];
-    size_t length;
-
-    while ((stream = kl__transport_open(f->transport, &request, NULL)) !=
-           NULL) {
-        kl__stream_read(stream, bytes, sizeof(bytes), &length, now() + 2, NULL,
-                        NULL);
-        kl__stream_close(stream);
-    }
-    return NULL;
-}
-
-static void a_transport_closes_under_threads_that_use_it(void **state)
-{
-    fixture *f = *state;
-    pthread_t threads[8];
-
-    hostile_always(
-        f->server, "",
-        STEPS(HOSTILE_STREAM, HOSTILE_CHUNK(KILOBYTE), HOSTILE_STREAM_END));
-    for (int i = 0; i < 8; i++) {
-        assert_int_equal(pthread_create(&threads[i], NULL, churn, f), 0);
-    }
-    assert_true(hostile_await_requests(f->server, "", 100));
-    kl__transport_close(f->transport);
-    for (int i = 0; i < 8; i++) {
-        pthread_join(threads[i], NULL);
-    }
-}
-
 int main(void)
 {
 #define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -495,8 +420,6 @@ int main(void)
         SPEC(a_stream_outlives_its_owners_transport_reference),
         SPEC(a_stream_can_be_closed_at_once),
         SPEC(a_name_server_that_hangs_delays_nobody),
-        SPEC(a_hundred_streams_share_a_transport),
-        SPEC(a_transport_closes_under_threads_that_use_it),
     };
 
     return cmocka_run_group_tests(specs, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
- * processor_spec.c - who is told what: early or late, one or many, changes,
- * resyncs and errors.
+ * processor_spec.c - who is told what: early or late, one or many, changes
+ * and resyncs. Errors are in processor_errors_spec.c.
  */
 #include "informer/processor.h"
 
@@ -266,89 +266,6 @@ static void the_default_resync_can_be_declined(void **state)
     assert_int_equal(kl_live_count(KL_LIVE_REGISTRATION), 0);
 }
 
-static void break_off(processor_rig *rig, kl_code code, const char *message)
-{
-    kl_error error = {0};
-
-    kl_error_set(&error, code, "%s", message);
-    kl__processor_error(rig->processor, &error);
-}
-
-static void an_error_is_told_once_per_change_of_reason(void **state)
-{
-    processor_rig rig = rig_begin();
-    kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
-    kl_registration *late;
-
-    (void)state;
-    rig_log();
-    break_off(&rig, KL_EFORBIDDEN, "no");
-    break_off(&rig, KL_EFORBIDDEN, "no");
-    late = rig_subscribe(&rig, &rig, NULL);
-    break_off(&rig, KL_EFORBIDDEN, "no");
-    break_off(&rig, KL_EUNAVAILABLE, "gone away");
-    assert_string_equal(rig_pull(handler), "error:no error:gone away");
-    assert_string_equal(rig_pull(late), "error:no error:gone away");
-    rig_replace(&rig, (kl_object_list){0}, "5");
-    break_off(&rig, KL_EUNAVAILABLE, "gone away");
-    assert_string_equal(rig_pull(handler), "synced error:gone away");
-    assert_int_equal(rig_log_lines(), 0);
-    rig_end(&rig);
-}
-
-static void an_error_that_stands_is_told_to_who_joins_later(void **state)
-{
-    processor_rig rig = rig_begin();
-    kl_registration *early = rig_subscribe(&rig, &rig, NULL);
-    kl_registration *late, *later;
-
-    (void)state;
-    rig_log();
-    break_off(&rig, KL_EFORBIDDEN, "no");
-    late = rig_subscribe(&rig, &rig, NULL);
-    kl__processor_error_again(rig.processor);
-    kl__processor_error_again(rig.processor);
-    assert_string_equal(rig_pull(early), "error:no");
-    assert_string_equal(rig_pull(late), "error:no");
-    rig_replace(&rig, (kl_object_list){0}, "5");
-    later = rig_subscribe(&rig, &rig, NULL);
-    kl__processor_error_again(rig.processor);
-    assert_string_equal(rig_pull(early), "synced");
-    assert_string_equal(rig_pull(later), "synced");
-    rig_end(&rig);
-}
-
-static void the_log_tells_an_error_that_nobody_wants_once(void **state)
-{
-    processor_rig rig = rig_begin();
-    kl_handler_options options = {.ignores_errors = true};
-    kl_registration *handler = rig_subscribe(&rig, &rig, &options);
-
-    (void)state;
-    rig_log();
-    break_off(&rig, KL_EFORBIDDEN, "no");
-    break_off(&rig, KL_EFORBIDDEN, "no");
-    assert_int_equal(rig_log_lines(), 1);
-    assert_string_equal(rig_log_line(), "informer pods: no (forbidden)");
-    break_off(&rig, KL_EGONE, "expired");
-    assert_int_equal(rig_log_lines(), 2);
-    assert_string_equal(rig_pull(handler), "");
-    rig_end(&rig);
-}
-
-static void errors_keep_their_place_among_the_events(void **state)
-{
-    processor_rig rig = rig_begin();
-    kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
-
-    (void)state;
-    rig_replace(&rig, pod_list(1, pod("a", "1", 1)), "5");
-    break_off(&rig, KL_EGONE, "expired");
-    rig_apply(&rig, KL__DELTA_DELETED, pod("a", "1", 6));
-    assert_string_equal(rig_pull(handler), "i+a@1 synced error:expired -a@6");
-    rig_end(&rig);
-}
-
 static void after_close_nobody_joins_and_nothing_comes(void **state)
 {
     processor_rig rig = rig_begin();
@@ -509,10 +426,6 @@ int main(void)
         cmocka_unit_test(a_resync_leaves_out_what_has_news_waiting),
         cmocka_unit_test(without_a_list_there_is_nothing_to_resync),
         cmocka_unit_test(the_default_resync_can_be_declined),
-        cmocka_unit_test(an_error_is_told_once_per_change_of_reason),
-        cmocka_unit_test(an_error_that_stands_is_told_to_who_joins_later),
-        cmocka_unit_test(the_log_tells_an_error_that_nobody_wants_once),
-        cmocka_unit_test(errors_keep_their_place_among_the_events),
         cmocka_unit_test(after_close_nobody_joins_and_nothing_comes),
         cmocka_unit_test(an_owner_takes_its_registrations_along),
         cmocka_unit_test(an_event_that_was_pulled_outlives_its_registration),

@@ -1,0 +1,109 @@
+/*
+ * processor_errors_spec.c - who is told that the stream broke, and how often.
+ */
+#include "informer/processor.h"
+
+#include "pods.h"
+#include "processor_rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void break_off(processor_rig *rig, kl_code code, const char *message)
+{
+    kl_error error = {0};
+
+    kl_error_set(&error, code, "%s", message);
+    kl__processor_error(rig->processor, &error);
+}
+
+static void an_error_is_told_once_per_change_of_reason(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
+    kl_registration *late;
+
+    (void)state;
+    rig_log();
+    break_off(&rig, KL_EFORBIDDEN, "no");
+    break_off(&rig, KL_EFORBIDDEN, "no");
+    late = rig_subscribe(&rig, &rig, NULL);
+    break_off(&rig, KL_EFORBIDDEN, "no");
+    break_off(&rig, KL_EUNAVAILABLE, "gone away");
+    assert_string_equal(rig_pull(handler), "error:no error:gone away");
+    assert_string_equal(rig_pull(late), "error:no error:gone away");
+    rig_replace(&rig, (kl_object_list){0}, "5");
+    break_off(&rig, KL_EUNAVAILABLE, "gone away");
+    assert_string_equal(rig_pull(handler), "synced error:gone away");
+    assert_int_equal(rig_log_lines(), 0);
+    rig_end(&rig);
+}
+
+static void an_error_that_stands_is_told_to_who_joins_later(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *early = rig_subscribe(&rig, &rig, NULL);
+    kl_registration *late, *later;
+
+    (void)state;
+    rig_log();
+    break_off(&rig, KL_EFORBIDDEN, "no");
+    late = rig_subscribe(&rig, &rig, NULL);
+    kl__processor_error_again(rig.processor);
+    kl__processor_error_again(rig.processor);
+    assert_string_equal(rig_pull(early), "error:no");
+    assert_string_equal(rig_pull(late), "error:no");
+    rig_replace(&rig, (kl_object_list){0}, "5");
+    later = rig_subscribe(&rig, &rig, NULL);
+    kl__processor_error_again(rig.processor);
+    assert_string_equal(rig_pull(early), "synced");
+    assert_string_equal(rig_pull(later), "synced");
+    rig_end(&rig);
+}
+
+static void the_log_tells_an_error_that_nobody_wants_once(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_handler_options options = {.ignores_errors = true};
+    kl_registration *handler = rig_subscribe(&rig, &rig, &options);
+
+    (void)state;
+    rig_log();
+    break_off(&rig, KL_EFORBIDDEN, "no");
+    break_off(&rig, KL_EFORBIDDEN, "no");
+    assert_int_equal(rig_log_lines(), 1);
+    assert_string_equal(rig_log_line(), "informer pods: no (forbidden)");
+    break_off(&rig, KL_EGONE, "expired");
+    assert_int_equal(rig_log_lines(), 2);
+    assert_string_equal(rig_pull(handler), "");
+    rig_end(&rig);
+}
+
+static void errors_keep_their_place_among_the_events(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
+
+    (void)state;
+    rig_replace(&rig, pod_list(1, pod("a", "1", 1)), "5");
+    break_off(&rig, KL_EGONE, "expired");
+    rig_apply(&rig, KL__DELTA_DELETED, pod("a", "1", 6));
+    assert_string_equal(rig_pull(handler), "i+a@1 synced error:expired -a@6");
+    rig_end(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_error_is_told_once_per_change_of_reason),
+        cmocka_unit_test(an_error_that_stands_is_told_to_who_joins_later),
+        cmocka_unit_test(the_log_tells_an_error_that_nobody_wants_once),
+        cmocka_unit_test(errors_keep_their_place_among_the_events),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
