@@ -1,0 +1,146 @@
+/*
+ * skip_spec.c - where a value ends does not depend on how many bytes are looked
+ * at together: what comes byte by byte is the measure.
+ */
+#include "json/skip.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { LENGTH = 400, TEXTS = 20000 };
+
+typedef struct found {
+    kl__skip_result result;
+    size_t at;
+    size_t spaces;
+} found;
+
+static found skip_in(const char *text, size_t length, size_t chunk)
+{
+    kl__skip self;
+    const char *at = text;
+    found end = {.result = KL__SKIP_MORE};
+
+    assert_true(kl__skip_begin(&self, text[0]));
+    while (end.result == KL__SKIP_MORE && at < text + length) {
+        size_t left = length - (size_t)(at - text);
+
+        end.result =
+            kl__skip_run(&self, &at, at + (chunk < left ? chunk : left));
+    }
+    end.at = (size_t)(at - text);
+    end.spaces = self.spaces;
+    return end;
+}
+
+static void is_the_same_in_any_chunks(const char *text, size_t length)
+{
+    const size_t chunks[] = {63, 64, 65, 100, 129, LENGTH};
+    found one = skip_in(text, length, 1);
+
+    for (size_t i = 0; i < sizeof(chunks) / sizeof(chunks[0]); i++) {
+        found other = skip_in(text, length, chunks[i]);
+
+        assert_int_equal(other.result, one.result);
+        assert_int_equal(other.at, one.at);
+        assert_int_equal(other.spaces, one.spaces);
+    }
+}
+
+/* Bytes of any kind: much of it is no JSON. */
+static void rubbish_ends_where_it_ends_byte_by_byte(void **state)
+{
+    static const char kinds[] = "{}[]\"\"\"\\\\ \t\n\r,:0az;\x7f\xfb\xdb";
+    char text[LENGTH];
+
+    (void)state;
+    srandom(4);
+    for (int i = 0; i < TEXTS; i++) {
+        /* The more of these are left out, the later it goes wrong. */
+        size_t first = (size_t)random() % 10;
+
+        text[0] = '{';
+        for (size_t at = 1; at < LENGTH; at++) {
+            size_t kind = (size_t)random() % (sizeof(kinds) - 1 - first);
+
+            text[at] = kinds[first + kind];
+        }
+        is_the_same_in_any_chunks(text, LENGTH);
+    }
+}
+
+/* Appends a random value; always less than a third of what is left. */
+static size_t value(char *out, size_t room)
+{
+    static const char *const atoms[] = {
+        "12",       "\"\"",       " null ", "\"a \\\" } \\\\\"",
+        "\"\\\\\"", "\"{[ \n]\"", "{ }",    "\"some text of more length\""};
+    size_t used = 0;
+    char close = random() % 2 == 0 ? '}' : ']';
+
+    if (room < 90 || random() % 4 == 0) {
+        const char *atom = atoms[(size_t)random() % 8];
+
+        memcpy(out, atom, strlen(atom));
+        return strlen(atom);
+    }
+    out[used++] = close == '}' ? '{' : '[';
+    while (random() % 6 != 0 && room - used > 60) {
+        used += value(out + used, (room - used) / 2);
+        out[used++] = ',';
+    }
+    out[used++] = close;
+    return used;
+}
+
+static void a_value_ends_behind_its_last_bracket(void **state)
+{
+    char text[LENGTH + 64];
+
+    (void)state;
+    srandom(5);
+    for (int i = 0; i < TEXTS; i++) {
+        size_t length = 1;
+
+        text[0] = '[';
+        while (length < LENGTH / 2) {
+            length += value(text + length, LENGTH - length - 70);
+            text[length++] = ',';
+        }
+        text[length++] = ']';
+        memset(text + length, ' ', 64);
+        assert_int_equal(skip_in(text, length + 64, LENGTH + 64).at, length);
+        assert_int_equal(skip_in(text, length + 64, LENGTH + 64).result,
+                         KL__SKIP_DONE);
+        is_the_same_in_any_chunks(text, length + 64);
+    }
+}
+
+static void a_string_by_itself_ends_at_its_quote(void **state)
+{
+    char text[LENGTH];
+
+    (void)state;
+    memset(text, '[', LENGTH);
+    text[0] = '"';
+    text[LENGTH - 2] = '"';
+    assert_int_equal(skip_in(text, LENGTH, LENGTH).at, LENGTH - 1);
+    is_the_same_in_any_chunks(text, LENGTH);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rubbish_ends_where_it_ends_byte_by_byte),
+        cmocka_unit_test(a_value_ends_behind_its_last_bracket),
+        cmocka_unit_test(a_string_by_itself_ends_at_its_quote),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
