@@ -90,10 +90,11 @@ int set_up(void **state)
 int tear_down(void **state)
 {
     fixture *f = *state;
+    kl_transport *transport = f->transport;
 
-    end_transport(f->transport);
     hostile_free(f->server);
     free(f);
+    end_transport(transport); /* last: it may fail */
     return 0;
 }
 

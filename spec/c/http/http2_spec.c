@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -95,6 +96,7 @@ static void run_nghttpd(const server *s)
     snprintf(folder, sizeof(folder), "%s", s->folder);
     snprintf(key, sizeof(key), "%s", path_of(s, "key"));
     snprintf(cert, sizeof(cert), "%s", path_of(s, "cert"));
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* not to outlive a spec that crashes */
     execlp("nghttpd", "nghttpd", "-a", "127.0.0.1", "-d", folder, port, key,
            cert, (char *)NULL);
     _exit(127);
@@ -151,12 +153,10 @@ static int tear_down_server(void **state)
 {
     static const char *const names[] = {"cert", "key", "big", "small"};
     server *s = *state;
+    kl_transport *transport = s->transport;
 
-    if (s->transport != NULL) {
-        end_transport(s->transport);
-    }
-    kl__tls_unref(s->tls);
     kill_server(s);
+    kl__tls_unref(s->tls);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         unlink(path_of(s, names[i]));
     }
@@ -164,6 +164,9 @@ static int tear_down_server(void **state)
     certificate_clear(&s->identity);
     certificate_clear(&s->authority);
     free(s);
+    if (transport != NULL) {
+        end_transport(transport); /* last: it may fail */
+    }
     return 0;
 }
 
