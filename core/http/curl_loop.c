@@ -15,12 +15,19 @@ enum { POLL_MS = 60000, PAUSE_MS = 100, NUDGED_UNTIL = 0x080100 };
 /* Takes the transfer out of curl's hands, if it is there. */
 static void drop_easy(kl__curl_stream *stream)
 {
-    if (stream->easy != NULL) {
-        stream->transport->must_nudge |= stream->secure;
-        curl_multi_remove_handle(stream->transport->multi, stream->easy);
-        curl_easy_cleanup(stream->easy);
-        stream->easy = NULL;
+    if (stream->easy == NULL) {
+        return;
     }
+    if (stream->held) {
+        /* libcurl 7.88 never frees what it holds back for a transfer that ends
+         * while others share its connection: have it handed over. */
+        stream->dropped = true;
+        (void)curl_easy_pause(stream->easy, CURLPAUSE_CONT);
+    }
+    stream->transport->must_nudge |= stream->secure;
+    curl_multi_remove_handle(stream->transport->multi, stream->easy);
+    curl_easy_cleanup(stream->easy);
+    stream->easy = NULL;
 }
 
 /* Whether `other` waits for the connection that `stream` makes: where both go

@@ -76,6 +76,7 @@ typedef struct kl__curl_stream {
     int attempts;  /* how often curl has sent the request */
     bool held;     /* curl was told to pause it */
     bool resuming; /* curl hands over what it held back */
+    bool dropped;  /* and this goes nowhere any more */
 
     /* Guards the rest of the shared fields; rank STREAM. */
     kl__mutex mutex;

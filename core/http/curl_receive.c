@@ -43,6 +43,9 @@ size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg)
     size_t taken = length;
 
     (void)one;
+    if (stream->dropped) {
+        return length;
+    }
     note_byte(stream);
     kl__mutex_lock(&stream->mutex);
     if (!stream->resuming && stream->unread > 0 &&

@@ -253,6 +253,20 @@ static void skip_without(const server *s)
     }
 }
 
+/* One that may hold all of /big, so that it never pauses. */
+static kl__stream *ask_unpaused(server *s)
+{
+    kl__request request = {.method = "GET",
+                           .base_url = s->url,
+                           .target = "/big",
+                           .tls = s->tls,
+                           .window = BIG};
+    kl__stream *stream = kl__transport_open(s->transport, &request, NULL);
+
+    assert_non_null(stream);
+    return stream;
+}
+
 /* ---- specs ---- */
 
 static void http2_is_spoken_where_the_server_does(void **state)
@@ -384,6 +398,8 @@ static void many_readers_of_one_connection_get_everything(void **state)
     }
 }
 
+/* Unpaused, because libcurl 7.88 leaks what it held back for those that a
+ * broken connection ends, and nobody is asked before. */
 static void a_killed_server_ends_every_stream(void **state)
 {
     server *s = *state;
@@ -392,7 +408,7 @@ static void a_killed_server_ends_every_stream(void **state)
 
     skip_without(s);
     for (int i = 0; i < 4; i++) {
-        streams[i] = ask_for(s, "/big", false);
+        streams[i] = ask_unpaused(s);
         await_head(streams[i]);
     }
     kill_server(s);
@@ -418,6 +434,24 @@ static void a_stream_closed_early_leaves_its_connection_open(void **state)
     assert_int_equal(connections(s), 1);
 }
 
+/* What curl has taken in for it goes too: the leak checker looks. */
+static void a_paused_stream_closed_beside_others_leaves_nothing(void **state)
+{
+    server *s = *state;
+    kl__stream *slow, *other;
+
+    skip_without(s);
+    slow = ask_for(s, "/big", false);
+    await_head(slow);
+    other = ask_for(s, "/big", false);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(read_length(ask_for(s, "/small", false)), SMALL);
+    }
+    kl__stream_close(slow);
+    assert_int_equal(read_length(other), BIG);
+    assert_int_equal(connections(s), 1);
+}
+
 int main(void)
 {
 #define SPEC(name) \
@@ -432,6 +466,7 @@ int main(void)
         SPEC(many_readers_of_one_connection_get_everything),
         SPEC(a_killed_server_ends_every_stream),
         SPEC(a_stream_closed_early_leaves_its_connection_open),
+        SPEC(a_paused_stream_closed_beside_others_leaves_nothing),
     };
 
     return cmocka_run_group_tests(specs, NULL, NULL);
