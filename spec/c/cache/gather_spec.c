@@ -50,7 +50,10 @@ static int set_up(void **state)
     kl__cond_init(&self.cond);
     kl__delta_fifo_gather(self.fifo, true);
     *state = &self;
-    return kl__thread_start(&self.consumer, "consumer", consume, &self, NULL);
+    return kl__thread_start(&self.consumer, "consumer", consume, &self, NULL) ==
+                   KL_OK
+               ? 0
+               : -1;
 }
 
 static int tear_down(void **state)

@@ -256,7 +256,7 @@ static void connect_to_sim(void)
 
 static void nothing_is_left_behind_whoever_closes_what_and_when(void **state)
 {
-    actor actors[THREADS] = {0};
+    static actor actors[THREADS];
     kl__thread threads[THREADS], churning;
 
     (void)state;
