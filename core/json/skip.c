@@ -103,6 +103,13 @@ static kl__skip_result take_bracket(kl__skip *skip, char bracket)
     return skip->depth == 0 ? KL__SKIP_DONE : KL__SKIP_MORE;
 }
 
+/* How many bits are set: mostly none, and counting them is a call on a machine
+ * that may lack the instruction. */
+static size_t count(uint64_t bits)
+{
+    return bits != 0 ? (size_t)__builtin_popcountll(bits) : 0;
+}
+
 /* Takes the brackets of a block up to the last one that belongs to the value;
  * `*end` is behind that, or at the one that is wrong. */
 static kl__skip_result take_block(kl__skip *skip, const kl__block *block,
@@ -115,13 +122,12 @@ static kl__skip_result take_block(kl__skip *skip, const kl__block *block,
         if (result != KL__SKIP_MORE) {
             uint64_t before = (UINT64_C(1) << i) - 1;
 
-            skip->spaces +=
-                (size_t)__builtin_popcountll(block->spaces & before);
+            skip->spaces += count(block->spaces & before);
             *end = result == KL__SKIP_DONE ? i + 1 : i;
             return result;
         }
     }
-    skip->spaces += (size_t)__builtin_popcountll(block->spaces);
+    skip->spaces += count(block->spaces);
     skip->in_string = block->ends_in_string;
     skip->is_escaped = block->ends_escaped;
     *end = KL__BLOCK_SIZE;
