@@ -25,6 +25,7 @@ type result struct {
 	syncCPU, syncWall     float64 // microseconds a pod
 	updateCPU, updateWall float64 // microseconds an update
 	restBytes             float64 // resident, a pod, over the empty process
+	lateBytes             float64 // the same after all updates
 	peak                  float64 // of resident memory, over that at rest
 	sum                   int64   // of what the handler read
 }
@@ -144,6 +145,7 @@ func (c *contender) measure(server *replay.Server, pods, updates int) (res resul
 	if err == nil && count != int64(updates) {
 		err = fmt.Errorf("saw %d updates", count)
 	}
+	res.lateBytes = (r.memory("VmRSS") - empty) / float64(pods)
 	res.updateCPU = cpu / float64(updates)
 	res.updateWall = float64(time.Since(begin).Microseconds()) / float64(updates)
 	return res, err
