@@ -1,31 +1,29 @@
---What one handler was told of each object,
-    held against what every handler may rely on
-    : an add,
-      --then updates that go on from what was told last,
-      then perhaps a delete,
-      all of one UID and with-- versions that rise;
-after the delete,
-    an add of something new.local
-        history = {} history.__index =
-        history
+-- What one handler was told of each object, held against what every handler may rely on: an add,
+-- then updates that go on from what was told last, then perhaps a delete, all of one UID and with
+-- versions that rise; after the delete, an add of something new.
+local history = {}
+history.__index = history
 
-            function history
-                .new() return setmetatable({known = {}, breaches = {}}, history)
-                    end
+function history.new()
+    return setmetatable({ known = {}, breaches = {} }, history)
+end
 
-                        local function
-                        breach(self, format, ...)
-                            self.breaches[#self.breaches + 1] =
-            string.format(format, ...) end
+local function breach(self, format, ...)
+    self.breaches[#self.breaches + 1] = string.format(format, ...)
+end
 
-            -- Decimal,
-        of any length.local function is_older(a, b) if #a
-        ~ = #b then return #a < #b end return a < b end
+-- Decimal, of any length.
+local function is_older(a, b)
+    if #a ~= #b then
+        return #a < #b
+    end
+    return a < b
+end
 
-            function history
-    : add(object) local key = object.key if self.known[key] then
-                              breach(self, "%s was added, and is there already",
-                                     key)
+function history:add(object)
+    local key = object.key
+    if self.known[key] then
+        breach(self, "%s was added, and is there already", key)
     end
     self.known[key] = { uid = object.uid, version = object.resource_version }
 end
