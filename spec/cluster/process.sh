@@ -2,13 +2,18 @@
 # DIR/NAME.pid holds "PID BIRTH": the kernel's start time of the process keeps
 # a number that was given away again from being killed for it.
 
-# birth PID: its start time; fails when it is gone or a zombie.
+# birth PID: its start time; fails when it is gone or a zombie. One whose other
+# threads are still dying is neither: its sockets are open until they are dead.
 birth() {
     { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 1
-    # What follows the name, which may hold blanks: state ppid pgrp ... (20th)
+    # What follows the name, which may hold blanks: state ppid pgrp ..., the
+    # number of threads 18th, the start time 20th.
     # shellcheck disable=SC2086 # split into fields
     set -- ${stat##*) }
-    [ "$1" != Z ] && echo "${20}"
+    if [ "$1" = Z ] && [ "${18}" -le 1 ]; then
+        return 1
+    fi
+    echo "${20}"
 }
 
 # lives PID BIRTH
