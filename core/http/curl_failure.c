@@ -211,12 +211,12 @@ static void explain_answer(const kl__curl_stream *stream, CURLcode status,
     const char *text = detail(stream, status);
 
     if (breaks_protocol(stream, status)) {
+        /* Without curl's text: newer ones word one and the same answer in two
+         * ways, and a reason is told once. */
         kl_error_set(failure, KL_EPARSE,
-                     "%s does not speak HTTP: is this its port, and %s right? "
-                     "[%s]",
+                     "%s does not speak HTTP: is this its port, and %s right?",
                      stream->origin,
-                     stream->secure ? "https://" : "http:// (not https://)",
-                     text);
+                     stream->secure ? "https://" : "http:// (not https://)");
     } else if (status == CURLE_ABORTED_BY_CALLBACK) {
         kl_error_set(failure, KL_EUNAVAILABLE,
                      "the connection to %s broke while it was asked: the "
