@@ -108,7 +108,7 @@ describe("a stop", function()
     end)
 end)
 
-describe("a signal", function()
+describe("a signal #signals", function()
     it("ends the run, and the next run is like any other", function()
         local signal
         kubelua.spawn(interrupt)
