@@ -1,0 +1,96 @@
+/*
+ * schedule.h - one run of the core on fibers and virtual time: stands in for
+ * base/thread.c, clock.c, wakeup.c and random.c at link time. A seed decides at
+ * each hand-over who runs on; the same options make the same run.
+ */
+#ifndef KL_SPEC_MODEL_SCHEDULE_H
+#define KL_SPEC_MODEL_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct schedule_options {
+    uint64_t seed;          /* of all that is drawn */
+    int preemptions;        /* how often a fiber that could run on has to give
+                               way, at most; < 0: no bound. Fewer make a failure
+                               easier to read */
+    int spurious_per_mille; /* waits that end for nothing */
+    int hurry_per_mille;    /* hand-overs at which time goes on to the nearest
+                               deadline although somebody could run: a slow
+                               machine. 0: only when nobody can */
+    uint64_t max_steps; /* hand-overs until it is a livelock; 0: 2 million */
+} schedule_options;
+
+typedef struct schedule_outcome {
+    bool failed;
+    char message[4000];   /* why; "" unless failed */
+    uint64_t hash;        /* of the whole run: who ran when, and what was noted
+                             by schedule_note */
+    uint64_t steps;       /* hand-over points */
+    uint64_t switches;    /* of them, that somebody else ran on after */
+    uint64_t preemptions; /* of them, though the former could have run on */
+    int64_t now_ms;       /* virtual time at its end; it begins at 1,000,000 */
+} schedule_outcome;
+
+/*
+ * Runs entry(arg) as the first fiber, and every kl__thread that comes to be as
+ * another, until all have ended or the run fails. Fails by schedule_fail, and
+ * by itself: a deadlock (with what each waits for), a livelock, a lock against
+ * its rank, locked twice or unlocked by another, destroyed while in use, used
+ * before init or after deinit; a thread neither joined nor detached. A failed
+ * run is abandoned where it stands, and with it all that it holds: no other run
+ * in the same process, but see schedule_run_apart. Not nested, one thread.
+ */
+void schedule_run(const schedule_options *options, void (*entry)(void *arg),
+                  void *arg, schedule_outcome *outcome);
+
+/* The same in a child process: a crash, an abort and a report of a sanitizer
+ * are a failed outcome too, and nothing of it stays. For replaying and
+ * shrinking; some 1,000 a second. What `entry` writes to memory is lost, but
+ * for what it tells by schedule_fail and schedule_note. */
+void schedule_run_apart(const schedule_options *options,
+                        void (*entry)(void *arg), void *arg,
+                        schedule_outcome *outcome);
+
+/* What is to be printed to stderr if the process crashes or aborts, such as how
+ * to replay the run at hand; copied. Installs the handlers when first called.
+ */
+void schedule_describe(const char *text);
+
+/* The rest is for use within a run, on any fiber. */
+
+/* Fails the run with a message; does not return. */
+_Noreturn void schedule_fail(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+/* Fails unless `condition`. */
+#define schedule_check(condition, ...) \
+    ((condition) ? (void)0 : schedule_fail(__VA_ARGS__))
+
+/* A draw in [0, bound), bound > 0; and whether one of `per_mille` hits. From a
+ * stream of their own: preemptions that are taken away do not change them. */
+uint64_t schedule_random(uint64_t bound);
+bool schedule_chance(int per_mille);
+
+/* A hand-over point: the next one may run. */
+void schedule_point(void);
+/* Lets any other run first that can. */
+void schedule_yield(void);
+/* Virtual milliseconds, and sleep until then. */
+int64_t schedule_now(void);
+void schedule_wait_until(int64_t ms);
+/* Sleeps until nobody else could run on or waits for a deadline at or before
+ * `limit_ms`; false: time reached `limit_ms` before that. */
+bool schedule_wait_idle(int64_t limit_ms);
+
+/* Enters something into the run's hash, and into the trace if there is one. */
+void schedule_note(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+/* Prints every switch, note and leap of time to stderr from now on. */
+void schedule_trace(bool on);
+
+/* The name of the fiber at hand, and how many have not ended. */
+const char *schedule_name(void);
+int schedule_alive(void);
+
+#endif
