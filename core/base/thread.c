@@ -232,6 +232,18 @@ bool kl__thread_is_self(const kl__thread *thread)
     return pthread_equal(thread->native, pthread_self()) != 0;
 }
 
+static _Thread_local kl__role own_role;
+
+void kl__thread_set_role(kl__role role)
+{
+    own_role = role;
+}
+
+kl__role kl__thread_role(void)
+{
+    return own_role;
+}
+
 /* Relaxed: set in a child that has one thread. */
 static atomic_bool forked;
 

@@ -79,6 +79,15 @@ void kl__thread_join(kl__thread *thread);
 void kl__thread_detach(kl__thread *thread);
 bool kl__thread_is_self(const kl__thread *thread);
 
+/* What the thread at hand does for the layers above; a word of its own. */
+typedef enum kl__role {
+    KL__ROLE_ANY,    /* until it is set: the host's threads, and all others */
+    KL__ROLE_HANDLER /* runs a handler's callbacks: it can join no handler */
+} kl__role;
+
+void kl__thread_set_role(kl__role role);
+kl__role kl__thread_role(void);
+
 /* KL_EFORKED with a message in a child of fork(), where the library's threads
  * do not exist; KL_OK elsewhere. Public doors that take a lock ask it first. */
 kl_code kl__check_process(kl_error *err);

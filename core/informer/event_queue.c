@@ -6,19 +6,13 @@
 
 #include "base/mem.h"
 #include "base/thread.h"
+#include "base/wakeup.h"
 #include "informer/registration.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <poll.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 struct kl_event_queue {
-    int fd; /* an eventfd: readable while it is not zero */
+    kl__wakeup wakeup; /* set: something is ready, or a wake-up pends */
     /* The last one frees: releasing orders what was done before it. */
     atomic_int references;
 
@@ -40,12 +34,7 @@ kl_event_queue *kl_event_queue_new(kl_error *err)
         kl_error_set(err, KL_ENOMEM, "out of memory for an event queue");
         return NULL;
     }
-    queue->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (queue->fd < 0) {
-        kl_error_set(err, KL_EIO,
-                     "no descriptor for an event queue: %s; raise the limit "
-                     "on open files (ulimit -n)",
-                     strerror(errno));
+    if (kl__wakeup_init(&queue->wakeup, err) != KL_OK) {
         kl__free(queue);
         return NULL;
     }
@@ -67,7 +56,7 @@ void kl__event_queue_unref(kl_event_queue *queue)
         1) {
         return;
     }
-    close(queue->fd);
+    kl__wakeup_deinit(&queue->wakeup);
     kl__mutex_deinit(&queue->mutex);
     kl__free(queue);
     kl__live_add(KL_LIVE_QUEUE, -1);
@@ -82,26 +71,7 @@ void kl_event_queue_free(kl_event_queue *queue)
 
 int kl_event_queue_fd(const kl_event_queue *queue)
 {
-    return queue->fd;
-}
-
-/* Async-signal-safe. A counter that is at its maximum is readable anyway. */
-static void make_readable(const kl_event_queue *queue)
-{
-    const uint64_t one = 1;
-    int saved = errno;
-    ssize_t written = write(queue->fd, &one, sizeof(one));
-
-    (void)written;
-    errno = saved;
-}
-
-static void make_unreadable(const kl_event_queue *queue)
-{
-    uint64_t count;
-    ssize_t got = read(queue->fd, &count, sizeof(count));
-
-    (void)got; /* nothing was to be read: it is unreadable */
+    return kl__wakeup_fd(&queue->wakeup);
 }
 
 void kl__event_queue_add(kl_event_queue *queue, kl__ready *ready)
@@ -111,7 +81,7 @@ void kl__event_queue_add(kl_event_queue *queue, kl__ready *ready)
         kl__list_append(&queue->ready, &ready->node);
         if (!queue->is_armed) {
             queue->is_armed = true;
-            make_readable(queue);
+            kl__wakeup_set(&queue->wakeup);
         }
     }
     kl__mutex_unlock(&queue->mutex);
@@ -122,7 +92,7 @@ static void disarm_locked(kl_event_queue *queue)
 {
     if (kl__list_empty(&queue->ready)) {
         queue->is_armed = false;
-        make_unreadable(queue);
+        kl__wakeup_clear(&queue->wakeup);
     }
 }
 
@@ -162,24 +132,13 @@ void kl_event_queue_again(kl_event_queue *queue, kl_registration *registration)
 
 kl_code kl_event_queue_wait(kl_event_queue *queue, int64_t timeout_ms)
 {
-    struct pollfd fd = {.fd = queue->fd, .events = POLLIN};
-    int timeout = -1;
-    int count;
-
     if (kl__check_process(NULL) != KL_OK) {
         return KL_EFORKED;
     }
-    if (timeout_ms >= 0) {
-        timeout = timeout_ms < INT_MAX ? (int)timeout_ms : INT_MAX;
-    }
-    count = poll(&fd, 1, timeout);
-    if (count < 0) {
-        return errno == EINTR ? KL_ECANCELED : KL_EIO;
-    }
-    return count > 0 ? KL_OK : KL_ETIMEOUT;
+    return kl__wakeup_wait(&queue->wakeup, timeout_ms);
 }
 
 void kl_event_queue_wake(kl_event_queue *queue)
 {
-    make_readable(queue);
+    kl__wakeup_set(&queue->wakeup);
 }

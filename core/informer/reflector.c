@@ -5,13 +5,13 @@
 #include "informer/reflector_machine.h"
 
 #include "base/mem.h"
+#include "base/random.h"
 #include "base/str.h"
 #include "kubelua/log.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 enum {
     DEFAULT_IDLE_MS = 90000,
@@ -25,16 +25,6 @@ enum {
     WATCH_TIMEOUT_MIN_S = 300,
     WATCH_TIMEOUT_MAX_S = 600
 };
-
-static uint64_t random_seed(const void *address)
-{
-    uint64_t seed;
-
-    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed)) {
-        seed = (uint64_t)(uintptr_t)address; /* early in boot: still differs */
-    }
-    return seed;
-}
 
 kl__reflector *kl__reflector_new(const kl__reflector_options *options)
 {
@@ -58,7 +48,7 @@ kl__reflector *kl__reflector_new(const kl__reflector_options *options)
     self->state = KL_STATE_RESOLVING;
     self->streams_from = own->no_streaming_list ? INT64_MAX : 0;
     kl__backoff_init(&self->backoff,
-                     own->seed != 0 ? own->seed : random_seed(self));
+                     own->seed != 0 ? own->seed : kl__random_seed(self));
     kl__mutex_init(&self->mutex, KL__RANK_REFLECTOR);
     kl__cond_init(&self->cond);
     atomic_init(&self->last_item_at, -1);

@@ -9,11 +9,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-static _Thread_local bool is_handler_thread;
-
 bool kl__on_handler_thread(void)
 {
-    return is_handler_thread;
+    return kl__thread_role() == KL__ROLE_HANDLER;
 }
 
 static void unref(kl_registration *registration)
@@ -123,7 +121,7 @@ static void *run(void *arg)
     void *owner = registration->owner;
     kl_event event;
 
-    is_handler_thread = true;
+    kl__thread_set_role(KL__ROLE_HANDLER);
     if (wait_for_launch(registration)) {
         while (
             kl__listener_wait(&registration->listener, &registration->cond)) {
@@ -257,7 +255,7 @@ void kl__registration_close(kl_registration *registration)
 
 void kl__registration_finish(kl_registration *registration)
 {
-    if (registration->has_thread && is_handler_thread) {
+    if (registration->has_thread && kl__on_handler_thread()) {
         kl__thread_detach(&registration->thread);
     } else if (registration->has_thread) {
         kl__thread_join(&registration->thread);
