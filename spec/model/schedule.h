@@ -79,9 +79,9 @@ void schedule_yield(void);
 /* Virtual milliseconds, and sleep until then. */
 int64_t schedule_now(void);
 void schedule_wait_until(int64_t ms);
-/* Sleeps until nobody else could run on or waits for a deadline at or before
- * `limit_ms`; false: time reached `limit_ms` before that. */
-bool schedule_wait_idle(int64_t limit_ms);
+/* Sleeps until nobody else can run, or waits for a deadline at or before
+ * `limit_ms`: nothing will happen until then by itself. */
+void schedule_wait_idle(int64_t limit_ms);
 
 /* Enters something into the run's hash, and into the trace if there is one. */
 void schedule_note(const char *format, ...)

@@ -1,0 +1,86 @@
+/*
+ * strand.c - what the strands wait for, in words: for deadlocks.
+ */
+#include "strand.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *rank_name(int rank)
+{
+    switch (rank) {
+    case KL__RANK_LIFECYCLE:
+        return "LIFECYCLE";
+    case KL__RANK_CANCEL:
+        return "CANCEL";
+    case KL__RANK_CANCEL_EITHER:
+        return "CANCEL_EITHER";
+    case KL__RANK_DISTRIBUTE:
+        return "DISTRIBUTE";
+    case KL__RANK_FIFO:
+        return "FIFO";
+    case KL__RANK_INDEXER:
+        return "INDEXER";
+    case KL__RANK_LISTENERS:
+        return "LISTENERS";
+    case KL__RANK_REFLECTOR:
+        return "REFLECTOR";
+    case KL__RANK_LISTENER:
+        return "LISTENER";
+    case KL__RANK_QUEUE:
+        return "QUEUE";
+    case KL__RANK_CLIENT:
+        return "CLIENT";
+    case KL__RANK_STREAM:
+        return "STREAM";
+    case KL__RANK_OBJECT:
+        return "OBJECT";
+    case KL__RANK_LOG:
+        return "LOG";
+    default:
+        return "another";
+    }
+}
+
+static void describe(const strand *self, char *text, size_t size)
+{
+    static const char *const waits[] = {
+        [WAIT_MUTEX] = "a mutex of rank ",
+        [WAIT_READ] = "a reader's lock of rank ",
+        [WAIT_WRITE] = "a writer's lock of rank ",
+        [WAIT_COND] = "a condition, with a mutex of rank ",
+        [WAIT_JOIN] = "the end of a thread",
+        [WAIT_WAKEUP] = "an event queue's descriptor",
+        [WAIT_TIME] = "time",
+        [WAIT_IDLE] = "nobody to have anything to do",
+    };
+    const char *rank =
+        self->wait <= WAIT_COND ? rank_name(self->wait_rank) : "";
+    int owner = self->wait_owner;
+
+    if (self->state == STRAND_READY) {
+        snprintf(text, size, "%s runs", self->name);
+        return;
+    }
+    snprintf(text, size, "%s waits for %s%s%s%s", self->name, waits[self->wait],
+             rank, owner >= 0 ? ": " : "",
+             owner >= 0 ? strand_at(owner)->name : "");
+}
+
+void strand_describe_all(char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < STRANDS_MAX && used + 1 < size; i++) {
+        const strand *each = strand_at(i);
+        char line[160];
+
+        if (each->state != STRAND_READY && each->state != STRAND_WAITING) {
+            continue;
+        }
+        describe(each, line, sizeof(line));
+        snprintf(text + used, size - used, "%s%s", used > 0 ? "; " : "", line);
+        used = strlen(text);
+    }
+}
