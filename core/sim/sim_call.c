@@ -6,12 +6,12 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "sim/sim_answer.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { DEFAULT_TIMEOUT_MS = 30 * 1000, CHUNK = 64 * 1024 };
+enum { DEFAULT_TIMEOUT_MS = 30 * 1000, CHUNK = 64 * 1024, TYPE_SIZE = 256 };
 
 /* Reads the whole body into `body`. */
 static kl_code drain(kl__sim_answer *answer, const kl__sim_wait *wait,
@@ -34,19 +34,56 @@ static kl_code drain(kl__sim_answer *answer, const kl__sim_wait *wait,
     }
 }
 
+/* What is ready as a whole is handed over as it is: after a write has been
+ * carried out, nothing may fail any more. */
+static bool take_whole(kl__sim_answer *answer, kl__buf *body)
+{
+    if (answer->state_count != 0 || answer->tail.length != 0 ||
+        answer->out.length == 0) {
+        return false;
+    }
+    *body = answer->out;
+    answer->out = (kl__buf){0};
+    return true;
+}
+
+/* Takes the type, a buffer of TYPE_SIZE bytes, also when it fails. */
 static kl_code fill_reply(kl_reply *reply, const kl__sim_answer *answer,
-                          kl__buf *body, kl_error *err)
+                          char *type, kl__buf *body, kl_error *err)
 {
     reply->status = answer->status;
-    reply->content_type = kl__strdup(answer->content_type);
+    snprintf(type, TYPE_SIZE, "%s", answer->content_type);
+    reply->content_type = type;
     reply->body = kl__buf_take(body, &reply->body_length);
-    if (reply->content_type == NULL || reply->body == NULL) {
-        kl__free(reply->content_type);
-        kl__free(reply->body);
+    if (reply->body == NULL) {
+        kl__free(type);
         memset(reply, 0, sizeof(*reply));
         return kl_error_set(err, KL_ENOMEM, "out of memory for a reply");
     }
     return KL_OK;
+}
+
+/* Carries the request out and fills the reply; takes the type. */
+static kl_code carry_out(kl__sim_answer *answer, const kl_call *call,
+                         char *type, kl_reply *reply, kl_error *err)
+{
+    const int timeout_ms =
+        call->timeout_ms > 0 ? call->timeout_ms : DEFAULT_TIMEOUT_MS;
+    const kl__sim_wait wait = {kl__clock_now(kl__clock_real()) + timeout_ms,
+                               NULL};
+    kl__buf body = {0};
+    kl_code code = kl__sim_answer_begin(answer, &wait, err);
+
+    if (code == KL_OK && !take_whole(answer, &body)) {
+        code = drain(answer, &wait, &body, err);
+    }
+    if (code == KL_OK) {
+        code = fill_reply(reply, answer, type, &body, err);
+    } else {
+        kl__free(type);
+    }
+    kl__buf_deinit(&body);
+    return code;
 }
 
 kl_code kl__sim_request_once(kl_sim *sim, const kl_call *call, bool loading,
@@ -58,12 +95,8 @@ kl_code kl__sim_request_once(kl_sim *sim, const kl_call *call, bool loading,
                                      .content_type = call->content_type,
                                      .body = call->body,
                                      .body_length = call->body_length};
-    const int timeout_ms =
-        call->timeout_ms > 0 ? call->timeout_ms : DEFAULT_TIMEOUT_MS;
-    const kl__sim_wait wait = {kl__clock_now(kl__clock_real()) + timeout_ms,
-                               NULL};
     kl__sim_answer *answer;
-    kl__buf body = {0};
+    char *type;
     kl_code code;
 
     memset(reply, 0, sizeof(*reply));
@@ -79,14 +112,10 @@ kl_code kl__sim_request_once(kl_sim *sim, const kl_call *call, bool loading,
                             "a watch does not end: watch through a transport "
                             "or a port of the simulator");
     }
-    code = kl__sim_answer_begin(answer, &wait, err);
-    if (code == KL_OK) {
-        code = drain(answer, &wait, &body, err);
-    }
-    if (code == KL_OK) {
-        code = fill_reply(reply, answer, &body, err);
-    }
-    kl__buf_deinit(&body);
+    type = kl__malloc(TYPE_SIZE);
+    code = type != NULL
+               ? carry_out(answer, call, type, reply, err)
+               : kl_error_set(err, KL_ENOMEM, "out of memory for a reply");
     kl__sim_answer_free(answer);
     return code;
 }

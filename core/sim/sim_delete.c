@@ -16,20 +16,28 @@
 kl_code kl__sim_commit(kl_sim *sim, kl__sim_resource *resource,
                        kl__sim_state *state, kl_error *err)
 {
-    kl_code code;
+    int64_t version = state->version;
+    kl_code code = KL_OK;
 
-    kl__sim_state_ref(state);
+    /* A definition that fails half-way is made again: that has to be a new one
+     * to the store, and none to what is served already. */
+    if (kl__sim_is_crd(resource->kind)) {
+        code = kl__sim_crd_apply(sim, state, err);
+    }
+    if (code != KL_OK) {
+        kl__sim_state_unref(state);
+        return code;
+    }
     code = kl__sim_resource_put(resource, state, err);
     if (code == KL_OK) {
-        sim->version = state->version;
+        sim->version = version;
         kl__cond_broadcast(&sim->wake);
-        if (kl__sim_is_crd(resource->kind)) {
-            code = kl__sim_crd_apply(sim, state, err);
-        }
     }
-    kl__sim_state_unref(state);
     return code;
 }
+
+/* What an answer adds to an object at most, or says instead of it. */
+enum { ANSWER_ROOM = 4096 };
 
 /* What lives by an object that is about to be removed. */
 static kl_code withdraw(kl_sim *sim, const kl__sim_kind *kind, const char *name,
@@ -227,7 +235,26 @@ static bool check_options(kl__sim_answer *answer, kl_code *code, kl_error *err)
     return false;
 }
 
-/* The answer: the object where its kind is returned or kept, else a Status. */
+/* The answer where nothing is left to be shown, and room for one that shows an
+ * object: once it is gone, the answer must not want for memory. */
+static kl_code prepare_answer(kl__sim_answer *answer, const kl__sim_kind *kind,
+                              const kl__sim_state *state, kl_error *err)
+{
+    kl__sim_status status = {.code = 200,
+                             .has_details = true,
+                             .name = state->name,
+                             .group = kind->group,
+                             .kind = kind->plural,
+                             .uid = state->uid};
+
+    if (kl__buf_reserve(&answer->out, state->length + ANSWER_ROOM) == NULL) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
+    }
+    return kl__sim_answer_status(answer, &status, err);
+}
+
+/* The answer: the object where its kind is returned or kept, else the Status
+ * that is there already. */
 static kl_code answer_deleted(kl__sim_answer *answer,
                               kl__sim_resource *resource,
                               const kl__sim_state *state,
@@ -236,22 +263,18 @@ static kl_code answer_deleted(kl__sim_answer *answer,
     const kl__sim_kind *kind = resource->kind;
     kl__sim_node *left = kl__sim_tree_find(&resource->items, state->key);
     kl__sim_view view = {kind, answer->ask.route.version, false, 0};
-    kl__sim_status status = {.code = 200,
-                             .has_details = true,
-                             .name = state->name,
-                             .group = kind->group,
-                             .kind = kind->plural,
-                             .uid = state->uid};
 
     if ((left != NULL && !kl__sim_is_dry(answer)) || fate->marked != NULL) {
+        kl__buf_reset(&answer->out);
         return kl__sim_answer_object(
             answer, 200, &view, left != NULL ? left->state : fate->marked, err);
     }
     if (kl__sim_kind_is(kind, KL__SIM_RETURNED)) {
+        kl__buf_reset(&answer->out);
         view.version = left == NULL ? answer->sim->version : 0;
         return kl__sim_answer_object(answer, 200, &view, state, err);
     }
-    return kl__sim_answer_status(answer, &status, err);
+    return KL_OK;
 }
 
 kl_code kl__sim_delete(kl__sim_answer *answer, kl__sim_resource *resource,
@@ -271,11 +294,15 @@ kl_code kl__sim_delete(kl__sim_answer *answer, kl__sim_resource *resource,
         return code;
     }
     kl__sim_state_ref(state);
-    if (!kl__sim_is_dry(answer)) {
+    code = prepare_answer(answer, resource->kind, state, err);
+    if (code == KL_OK && !kl__sim_is_dry(answer)) {
         code = delete_one(answer->sim, resource, state, &fate, err);
     }
     if (code == KL_OK) {
         code = answer_deleted(answer, resource, state, &fate, err);
+    }
+    if (code != KL_OK) {
+        answer->status = 0; /* what was prepared is not the answer */
     }
     kl__sim_state_unref(fate.marked);
     kl__sim_state_unref(state);
