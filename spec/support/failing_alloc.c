@@ -17,27 +17,52 @@
 #include <cmocka.h>
 
 static atomic_long live_blocks;
-static atomic_long allocations; /* since failing_alloc_fail_at */
-static atomic_long first_failure;
-static atomic_bool fails_forever;
-static atomic_bool has_failed;
+static atomic_long allocations; /* since failing_alloc_follow */
+static atomic_long failures;    /* of these */
 
-static bool must_fail(void)
+/* The plan, field by field: other threads allocate while it changes. */
+static atomic_long first;
+static atomic_bool all_after;
+static atomic_uint one_in;
+static _Atomic uint64_t seed;
+static atomic_bool only_here;
+static atomic_bool is_armed;
+
+/* Whether this thread is the one that the plan means. */
+static _Thread_local bool is_here;
+
+/* A number like any other, of the seed and a position (splitmix64). */
+static uint64_t scatter(uint64_t position)
 {
-    long number = atomic_fetch_add(&allocations, 1) + 1;
-    long first = atomic_load(&first_failure);
+    uint64_t mixed = atomic_load(&seed) + position * 0x9e3779b97f4a7c15U;
 
-    if (first == 0 || number < first ||
-        (number > first && !atomic_load(&fails_forever))) {
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9U;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebU;
+    return mixed ^ (mixed >> 31);
+}
+
+bool failing_alloc_must_fail(void)
+{
+    long number, nth = atomic_load(&first);
+    unsigned sides = atomic_load(&one_in);
+    bool fails;
+
+    if (!atomic_load(&is_armed) || (atomic_load(&only_here) && !is_here)) {
         return false;
     }
-    atomic_store(&has_failed, true);
-    return true;
+    number = atomic_fetch_add(&allocations, 1) + 1;
+    fails =
+        nth > 0 && (number == nth || (number > nth && atomic_load(&all_after)));
+    fails = fails || (sides > 0 && scatter((uint64_t)number) % sides == 0);
+    if (fails) {
+        atomic_fetch_add(&failures, 1);
+    }
+    return fails;
 }
 
 static void *counting_malloc(size_t size)
 {
-    void *block = must_fail() ? NULL : malloc(size);
+    void *block = failing_alloc_must_fail() ? NULL : malloc(size);
 
     if (block != NULL) {
         atomic_fetch_add(&live_blocks, 1);
@@ -47,7 +72,7 @@ static void *counting_malloc(size_t size)
 
 static void *counting_realloc(void *block, size_t size)
 {
-    void *moved = must_fail() ? NULL : realloc(block, size);
+    void *moved = failing_alloc_must_fail() ? NULL : realloc(block, size);
 
     if (moved != NULL && block == NULL) {
         atomic_fetch_add(&live_blocks, 1);
@@ -63,14 +88,19 @@ static void counting_free(void *block)
     }
 }
 
-void failing_alloc_install(void)
+void failing_alloc_resume(void)
 {
     static const kl_allocator counting = {counting_malloc, counting_realloc,
                                           counting_free};
 
+    kl_set_allocator(&counting);
+}
+
+void failing_alloc_install(void)
+{
     failing_alloc_fail_at(0, 0);
     atomic_store(&live_blocks, 0);
-    kl_set_allocator(&counting);
+    failing_alloc_resume();
 }
 
 void failing_alloc_uninstall(void)
@@ -78,17 +108,43 @@ void failing_alloc_uninstall(void)
     kl_set_allocator(NULL);
 }
 
+void failing_alloc_follow(failing_plan plan)
+{
+    atomic_store(&is_armed, false);
+    is_here = plan.only_here;
+    atomic_store(&first, plan.nth);
+    atomic_store(&all_after, plan.forever);
+    atomic_store(&one_in, plan.one_in);
+    atomic_store(&seed, plan.seed);
+    atomic_store(&only_here, plan.only_here);
+    atomic_store(&allocations, 0);
+    atomic_store(&failures, 0);
+    atomic_store(&is_armed, true);
+}
+
+void failing_alloc_pause(void)
+{
+    atomic_store(&is_armed, false);
+}
+
+long failing_alloc_count(void)
+{
+    return atomic_load(&allocations);
+}
+
+long failing_alloc_failures(void)
+{
+    return atomic_load(&failures);
+}
+
 void failing_alloc_fail_at(long nth, int forever)
 {
-    atomic_store(&allocations, 0);
-    atomic_store(&has_failed, false);
-    atomic_store(&fails_forever, forever != 0);
-    atomic_store(&first_failure, nth);
+    failing_alloc_follow((failing_plan){.nth = nth, .forever = forever != 0});
 }
 
 int failing_alloc_has_failed(void)
 {
-    return atomic_load(&has_failed) ? 1 : 0;
+    return failing_alloc_failures() > 0 ? 1 : 0;
 }
 
 long failing_alloc_live(void)

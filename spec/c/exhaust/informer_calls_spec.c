@@ -1,0 +1,376 @@
+/*
+ * informer_calls_spec.c - every public call on informers, registrations and
+ * event queues with each of its allocations failing, beside an informer at work
+ * that must not notice.
+ */
+#include "every_call.h"
+#include "failing_alloc.h"
+#include "live_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* An informer at work, and what a run is tried on. */
+typedef struct workshop {
+    live_world live;
+    kl_informer *spare; /* made for one run, which closes it */
+    kl_registration *registration;
+    kl_event_queue *queue;
+    kl_object_list objects;
+    kl_string_list strings;
+    int dropped; /* contexts */
+} workshop;
+
+static kl_code open_informer(void *world, kl_error *err)
+{
+    workshop *self = world;
+
+    kl_informer_close(kl_informer_open(
+        self->live.client,
+        &(kl_informer_options){.resource = "secrets", .labels = "a=b"}, err));
+    return err->code;
+}
+
+static kl_code join_informer(void *world, kl_error *err)
+{
+    workshop *self = world;
+
+    kl_informer_close(kl_informer_open(
+        self->live.client,
+        &(kl_informer_options){.resource = "cm", .name_space = "default"},
+        err));
+    return err->code;
+}
+
+static kl_code open_spare(void *world, kl_error *err)
+{
+    workshop *self = world;
+
+    self->spare = kl_informer_open(
+        self->live.client,
+        &(kl_informer_options){.resource = "cm", .name_space = "default"}, err);
+    return self->spare != NULL ? kl_informer_wait_synced(self->spare, -1, err)
+                               : err->code;
+}
+
+/* One with a cache of its own: indexes cannot be taken away again. */
+static kl_code open_own(void *world, kl_error *err)
+{
+    workshop *self = world;
+
+    self->spare = kl_informer_open(
+        self->live.client,
+        &(kl_informer_options){.resource = "cm", .labels = "!none"}, err);
+    return self->spare != NULL ? kl_informer_wait_synced(self->spare, -1, err)
+                               : err->code;
+}
+
+/* One that never syncs: nobody serves it. */
+static kl_code open_unknown(void *world, kl_error *err)
+{
+    workshop *self = world;
+
+    self->spare = kl_informer_open(
+        self->live.client, &(kl_informer_options){.resource = "unknowns"}, err);
+    return err->code;
+}
+
+static void close_spare(workshop *self)
+{
+    kl_informer_close(self->spare);
+    self->spare = NULL;
+}
+
+static kl_code close_informer(void *world, kl_error *err)
+{
+    workshop *self = world;
+
+    (void)err;
+    kl_informer_close(self->spare);
+    return KL_OK;
+}
+
+static kl_code look_at_informer(void *world, kl_error *err)
+{
+    workshop *self = world;
+    const kl_informer *informer = self->live.informer;
+    kl_object *object = kl_informer_get(informer, "default/a");
+    kl_informer_status status;
+    char version[32];
+
+    kl_informer_status_get(informer, &status);
+    kl_informer_resource_version(informer, version, sizeof(version));
+    kl_object_unref(object);
+    return kl_informer_has_synced(informer) && object != NULL &&
+                   kl_informer_state_name(status.state)[0] != '\0' &&
+                   kl_informer_count(informer) > 1 && version[0] != '\0'
+               ? kl_informer_wait_synced(self->live.informer, -1, err)
+               : KL_EINVAL;
+}
+
+static kl_code list_objects(void *world, kl_error *err)
+{
+    workshop *self = world;
+    kl_object_list list = {0};
+    kl_code code =
+        kl_informer_list(self->live.informer, "default", NULL, &list, err);
+
+    assert_true(code == KL_OK || (list.items == NULL && list.count == 0));
+    kl_object_list_clear(&list);
+    return code;
+}
+
+static kl_code ask_index(void *world, kl_error *err)
+{
+    workshop *self = world;
+    kl_object_list list = {0};
+    kl_code code =
+        kl_informer_by_index(self->live.informer, "value", "2", &list, err);
+
+    assert_true(code == KL_OK || (list.items == NULL && list.count == 0));
+    kl_object_list_clear(&list);
+    return code;
+}
+
+static kl_code list_values(void *world, kl_error *err)
+{
+    workshop *self = world;
+    kl_string_list list = {0};
+    kl_code code =
+        kl_informer_index_values(self->live.informer, "value", &list, err);
+
+    assert_true(code == KL_OK || (list.items == NULL && list.count == 0));
+    kl_string_list_clear(&list);
+    return code;
+}
+
+static kl_code fill_lists(void *world, kl_error *err)
+{
+    workshop *self = world;
+    kl_code code =
+        kl_informer_list(self->live.informer, NULL, NULL, &self->objects, err);
+
+    return code == KL_OK
+               ? kl_informer_index_values(self->live.informer, "value",
+                                          &self->strings, err)
+               : code;
+}
+
+static kl_code clear_lists(void *world, kl_error *err)
+{
+    workshop *self = world;
+
+    (void)err;
+    kl_object_list_clear(&self->objects);
+    kl_string_list_clear(&self->strings);
+    return KL_OK;
+}
+
+static void drop(void *context)
+{
+    ((workshop *)context)->dropped++;
+}
+
+/* A context is dropped by whoever owns it: not by a call that failed. */
+static kl_code dropped_once(workshop *self, kl_code code)
+{
+    assert_int_equal(self->dropped, code == KL_OK ? 1 : 0);
+    self->dropped = 0;
+    return code;
+}
+
+static kl_code index_twice(void *context, const kl_object *object,
+                           const kl_value *root, kl_index_sink *sink)
+{
+    const char *name = kl_object_name(object);
+    kl_code code = kl_index_emit(sink, name, strlen(name));
+
+    (void)context;
+    (void)root;
+    return code == KL_OK ? kl_index_emit(sink, "all", 3) : code;
+}
+
+static kl_code add_index(void *world, kl_error *err)
+{
+    workshop *self = world;
+    kl_object_list list = {0};
+    kl_code code = kl_informer_add_index(self->spare, "twice", index_twice,
+                                         self, drop, err);
+
+    failing_alloc_pause();
+    if (code == KL_OK) {
+        assert_int_equal(
+            kl_informer_by_index(self->spare, "twice", "all", &list, NULL),
+            KL_OK);
+        assert_int_equal(list.count, kl_informer_count(self->spare));
+        kl_object_list_clear(&list);
+    }
+    close_spare(self);
+    return dropped_once(self, code);
+}
+
+static kl_code add_path_index(void *world, kl_error *err)
+{
+    workshop *self = world;
+    kl_code code =
+        kl_informer_add_path_index(self->spare, "path", "metadata.name", err);
+
+    failing_alloc_pause();
+    close_spare(self);
+    return code;
+}
+
+static void on_add(void *context, kl_object *object, bool initial)
+{
+    (void)context;
+    (void)object;
+    (void)initial;
+}
+
+static kl_code add_handler(void *world, kl_error *err)
+{
+    workshop *self = world;
+    const kl_handler handler = {
+        .add = on_add, .context = self, .drop_context = drop};
+
+    kl_registration_remove(
+        kl_informer_add_handler(self->live.informer, &handler, NULL, err));
+    return dropped_once(self, err->code);
+}
+
+static kl_code subscribe(void *world, kl_error *err)
+{
+    workshop *self = world;
+
+    kl_registration_remove(kl_informer_subscribe(
+        self->live.informer, self->live.queue, NULL, NULL, err));
+    return err->code;
+}
+
+/* A queue, and a subscriber that has not pulled yet. */
+static kl_code join_spare(void *world, kl_error *err)
+{
+    workshop *self = world;
+
+    self->queue = kl_event_queue_new(err);
+    self->registration = kl_informer_subscribe(self->live.informer, self->queue,
+                                               self, NULL, err);
+    return err->code;
+}
+
+static kl_code pull_events(void *world, kl_error *err)
+{
+    workshop *self = world;
+    kl_event event;
+    size_t count = 0;
+    bool had_backlog = kl_registration_backlog(self->registration) > 1;
+
+    (void)err;
+    assert_true(kl_event_queue_fd(self->queue) >= 0);
+    assert_int_equal(kl_event_queue_wait(self->queue, -1), KL_OK);
+    assert_ptr_equal(kl_event_queue_next(self->queue), self);
+    kl_event_queue_again(self->queue, self->registration);
+    assert_ptr_equal(kl_event_queue_next(self->queue), self);
+    while (kl_registration_next(self->registration, &event)) {
+        kl_registration_done(self->registration, &event);
+        count++;
+    }
+    kl_event_queue_wake(self->queue);
+    had_backlog = had_backlog && kl_registration_has_synced(self->registration);
+    kl_registration_remove(self->registration);
+    kl_event_queue_free(self->queue);
+    return had_backlog && count > 2 ? KL_OK : KL_EINVAL;
+}
+
+static kl_code make_queue(void *world, kl_error *err)
+{
+    (void)world;
+    kl_event_queue_free(kl_event_queue_new(err));
+    return err->code;
+}
+
+static kl_code wake_when_synced(void *world, kl_error *err)
+{
+    workshop *self = world;
+    kl_code code = kl_informer_wake_synced(self->spare, self->live.queue, err);
+
+    close_spare(self);
+    return code;
+}
+
+static kl_code wake_at_once(void *world, kl_error *err)
+{
+    workshop *self = world;
+
+    return kl_informer_wake_synced(self->live.informer, self->live.queue, err);
+}
+
+static const every_call calls[] = {
+    REFUSES(kl_informer_open, open_informer),
+    REFUSES(kl_informer_open, join_informer),
+    NEVER_ALLOCATES_AFTER(kl_informer_close, close_informer, open_spare),
+    NEVER_ALLOCATES_AFTER(kl_informer_close, close_informer, open_own),
+    NEVER_ALLOCATES(kl_informer_has_synced, look_at_informer),
+    NEVER_ALLOCATES(kl_informer_wait_synced, look_at_informer),
+    NEVER_ALLOCATES(kl_informer_get, look_at_informer),
+    NEVER_ALLOCATES(kl_informer_count, look_at_informer),
+    NEVER_ALLOCATES(kl_informer_resource_version, look_at_informer),
+    NEVER_ALLOCATES(kl_informer_status_get, look_at_informer),
+    NEVER_ALLOCATES(kl_informer_state_name, look_at_informer),
+    REFUSES(kl_informer_list, list_objects),
+    REFUSES(kl_informer_by_index, ask_index),
+    REFUSES(kl_informer_index_values, list_values),
+    NEVER_ALLOCATES_AFTER(kl_object_list_clear, clear_lists, fill_lists),
+    NEVER_ALLOCATES_AFTER(kl_string_list_clear, clear_lists, fill_lists),
+    REFUSES_AFTER(kl_informer_add_index, add_index, open_own),
+    REFUSES_AFTER(kl_index_emit, add_index, open_own),
+    REFUSES_AFTER(kl_informer_add_path_index, add_path_index, open_own),
+    REFUSES(kl_informer_add_handler, add_handler),
+    REFUSES(kl_informer_subscribe, subscribe),
+    NEVER_ALLOCATES_AFTER(kl_registration_remove, pull_events, join_spare),
+    NEVER_ALLOCATES_AFTER(kl_registration_has_synced, pull_events, join_spare),
+    NEVER_ALLOCATES_AFTER(kl_registration_backlog, pull_events, join_spare),
+    NEVER_ALLOCATES_AFTER(kl_registration_next, pull_events, join_spare),
+    NEVER_ALLOCATES_AFTER(kl_registration_done, pull_events, join_spare),
+    REFUSES(kl_event_queue_new, make_queue),
+    NEVER_ALLOCATES_AFTER(kl_event_queue_free, pull_events, join_spare),
+    NEVER_ALLOCATES_AFTER(kl_event_queue_fd, pull_events, join_spare),
+    NEVER_ALLOCATES_AFTER(kl_event_queue_wait, pull_events, join_spare),
+    NEVER_ALLOCATES_AFTER(kl_event_queue_wake, pull_events, join_spare),
+    NEVER_ALLOCATES_AFTER(kl_event_queue_next, pull_events, join_spare),
+    NEVER_ALLOCATES_AFTER(kl_event_queue_again, pull_events, join_spare),
+    REFUSES_AFTER(kl_informer_wake_synced, wake_when_synced, open_unknown),
+    NEVER_ALLOCATES(kl_informer_wake_synced, wake_at_once),
+};
+
+static void each_call_on_informers_survives_each_failed_allocation(void **state)
+{
+    static workshop world;
+
+    (void)state;
+    failing_alloc_install();
+    live_world_open(&world.live, LIVE_WORLD_INSIDE);
+    every_call_try(calls, sizeof(calls) / sizeof(calls[0]),
+                   &(every_call_stage){.world = &world,
+                                       .assert_whole = live_world_assert_whole,
+                                       .is_busy = true});
+    live_world_close(&world.live);
+    assert_int_equal(failing_alloc_live(), 0);
+    failing_alloc_uninstall();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            each_call_on_informers_survives_each_failed_allocation),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
