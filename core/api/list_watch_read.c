@@ -59,7 +59,7 @@ static kl_code take_object(const reading *at, const kl__frame *frame,
                                  .keep_managed_fields =
                                      self->keeps_managed_fields};
     /* Too deep a frame is not cut at all. */
-    kl__text_shape shape = {.spaces = frame->spaces};
+    kl__text_shape shape = {.spaces = frame->spaces, .outline = frame->outline};
     kl_object *object = kl__object_parse_measured(frame->text, frame->length,
                                                   &shape, &options, err);
     kl_code code;

@@ -74,6 +74,7 @@ kl_code kl__scan_feed(kl__scan *scan, const char *bytes, size_t length,
         memcpy(scan->head + scan->head_length, bytes, head);
         scan->head_length += head;
     }
+    scan->is_hungry = false;
     /* A frame's bytes are moved at most once: afterwards it starts at 0. */
     drop_done(scan);
     kl__buf_append(&scan->bytes, bytes, length);
@@ -121,7 +122,7 @@ kl_code kl__scan_next(kl__scan *scan, kl__frame *frame, kl_error *err)
 
     *frame = (kl__frame){.type = KL__FRAME_MORE};
     while (code == KL_OK && frame->type == KL__FRAME_MORE &&
-           scan->at < scan->bytes.length) {
+           scan->at < scan->bytes.length && !scan->is_hungry) {
         code = kl__scan_step(scan, frame);
     }
     if (code == KL_OK) {

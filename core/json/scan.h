@@ -8,6 +8,7 @@
 #define KL_JSON_SCAN_H
 
 #include "base/buf.h"
+#include "json/check.h"
 #include "kubelua/error.h"
 
 #include <stdbool.h>
@@ -41,6 +42,7 @@ typedef struct kl__frame {
     size_t length;
     size_t spaces; /* of an item or event: whitespace in the text, outside of
                       strings; counted when it was cut */
+    const kl__outline *outline; /* likewise; of no other frames */
 } kl__frame;
 
 typedef struct kl__scan kl__scan;

@@ -108,6 +108,9 @@ static kl_code begin_value(kl__scan *scan, char byte)
     if (!kl__skip_begin(&scan->skip, byte)) {
         return fail_expecting(scan);
     }
+    if (is_watch && key_is(scan, "object")) {
+        kl__skip_outline(&scan->skip, &scan->outline);
+    }
     scan->value_at = scan->at;
     scan->state = KL__IN_VALUE;
     return KL_OK;
@@ -172,7 +175,8 @@ static kl_code end_top(kl__scan *scan, kl__frame *frame)
                              .name_length = scan->type.length,
                              .text = bytes + scan->object.at,
                              .length = scan->object.length,
-                             .spaces = scan->spaces};
+                             .spaces = scan->spaces,
+                             .outline = &scan->outline};
         scan->state = KL__BEFORE_TOP;
     }
     scan->is_keeping = false;
@@ -196,6 +200,7 @@ static kl_code begin_item(kl__scan *scan)
 {
     keep(scan);
     kl__skip_begin(&scan->skip, '{');
+    kl__skip_outline(&scan->skip, &scan->outline);
     scan->state = KL__IN_ITEM;
     return KL_OK;
 }
@@ -263,7 +268,8 @@ static kl_code end_skip(kl__scan *scan, kl__frame *frame)
     *frame = (kl__frame){.type = KL__FRAME_ITEM,
                          .text = scan->bytes.bytes + scan->kept,
                          .length = scan->at - scan->kept,
-                         .spaces = scan->skip.spaces};
+                         .spaces = scan->skip.spaces,
+                         .outline = &scan->outline};
     scan->is_keeping = false;
     scan->state = KL__AFTER_ITEM;
     return KL_OK;
@@ -276,6 +282,7 @@ static kl_code run_skip(kl__scan *scan, kl__frame *frame)
     kl__skip_result result = kl__skip_run(&scan->skip, &at, end);
 
     scan->at = (size_t)(at - scan->bytes.bytes);
+    scan->is_hungry = result == KL__SKIP_MORE && at < end;
     switch (result) {
     case KL__SKIP_DONE:
         return end_skip(scan, frame);

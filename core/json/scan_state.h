@@ -37,12 +37,14 @@ typedef struct kl__span {
 struct kl__scan {
     kl__scan_mode mode;
     kl__scan_state state;
-    kl__skip skip; /* of the key, value or item in progress */
+    kl__skip skip;       /* of the key, value or item in progress */
+    kl__outline outline; /* of the last item or event's object */
 
     kl__buf bytes;
     size_t kept;     /* bytes before it are no longer needed */
     size_t at;       /* the next byte to look at */
     uint64_t offset; /* of bytes[0] in the stream */
+    bool is_hungry;  /* what is left cannot be judged without more */
     bool is_keeping; /* a frame or member is in progress, from `kept` on */
 
     kl__span key;    /* of the member in progress, with its quotes */

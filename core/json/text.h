@@ -55,9 +55,12 @@ static inline const char *kl__string_stop(const char *at, const char *end)
     return at;
 }
 
+struct kl__outline;
+
 typedef struct kl__text_shape {
     size_t depth;  /* of nesting; counting stops beyond KL_MAX_DEPTH */
     size_t spaces; /* bytes of whitespace outside of strings */
+    const struct kl__outline *outline; /* NULL: not known; see check.h */
 } kl__text_shape;
 
 /* Looks at any bytes; those that are no JSON get a shape that means nothing. */

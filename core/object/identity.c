@@ -25,7 +25,8 @@ enum { NAME, NAMESPACE, UID, VERSION, MANAGED_FIELDS, METADATA_MEMBERS };
 
 typedef struct reader {
     const kl_value *root;
-    const kl_object_options *options;
+    const kl__object_source *source;
+    const kl_doc *doc;
     member top[TOP_MEMBERS];
     member metadata[METADATA_MEMBERS];
     kl_error *err;
@@ -65,7 +66,7 @@ static void describe(const reader *self, char *text, size_t size)
     const char *space = kl_value_string(self->metadata[NAMESPACE].value, NULL);
     const char *name = kl_value_string(self->metadata[NAME].value, NULL);
 
-    kind = kind != NULL ? kind : self->options->kind;
+    kind = kind != NULL ? kind : self->source->options->kind;
     snprintf(text, size, "%s %s%s%s", kind != NULL ? kind : "object",
              space != NULL ? space : "", space != NULL ? "/" : "",
              name != NULL ? name : "(unnamed)");
@@ -163,27 +164,65 @@ static kl_code read_members(reader *self)
     return code;
 }
 
+/* Where the text ends if whitespace before `end` does not count. */
+static size_t trim(const char *json, size_t end)
+{
+    while (kl__byte_class[(unsigned char)json[end - 1]] == KL__BYTE_SPACE) {
+        end--;
+    }
+    return end;
+}
+
+/* Where the metadata's last value ends: back from the name that follows the
+ * metadata, or from the end, over whitespace, a comma and braces. */
+static size_t last_value_end(const reader *self)
+{
+    const kl_value *follower = self->top[METADATA].follower;
+    const char *json = self->source->json;
+    size_t end = self->source->length;
+    int braces = follower != NULL ? 1 : 2;
+
+    if (follower != NULL) {
+        end = trim(json, kl__doc_offset(self->doc, follower) - 1) - 1;
+    }
+    for (int i = 0; i < braces; i++) {
+        end = trim(json, end) - 1;
+    }
+    return trim(json, end);
+}
+
 /* What comes after them says where they end: an API server puts them last in
- * the metadata, and they are long. */
+ * the metadata, and they are long. Their comma is the one behind them, or the
+ * one before them if they are the last member. */
 static void cut_managed_fields(kl__identity *identity, const reader *self)
 {
     const member *fields = &self->metadata[MANAGED_FIELDS];
-    const member *metadata = &self->top[METADATA];
+    const char *json = self->source->json;
+    size_t from;
 
-    identity->managed_fields = fields->key;
-    identity->follower = fields->follower;
-    if (fields->follower == NULL) {
-        identity->follower = metadata->follower;
-        identity->braces = metadata->follower != NULL ? 1 : 2;
+    if (fields->key == NULL) {
+        return;
     }
+    from = kl__doc_offset(self->doc, fields->key) - 1;
+    if (fields->follower != NULL) {
+        identity->cut_to = kl__doc_offset(self->doc, fields->follower) - 1;
+    } else {
+        identity->cut_to = last_value_end(self);
+        from = trim(json, from);
+        from -= json[from - 1] == ',' ? 1 : 0;
+    }
+    identity->cut_from = from;
 }
 
-kl_code kl__identity_read(kl__identity *identity, const kl_doc *doc,
-                          const kl_object_options *options, kl_error *err)
+kl_code kl__identity_read(kl__identity *identity,
+                          const kl__object_source *source, const kl_doc *doc,
+                          kl_error *err)
 {
+    const kl_object_options *options = source->options;
     reader self = {
         .root = kl_doc_root(doc),
-        .options = options,
+        .source = source,
+        .doc = doc,
         .top = {{.name = "kind"}, {.name = "apiVersion"}, {.name = "metadata"}},
         .metadata = {{.name = "name"},
                      {.name = "namespace"},
@@ -227,50 +266,6 @@ static void add_member(kl__buf *out, const char *name, const kl__slice *value)
     kl__buf_putc(out, ',');
 }
 
-/* Where the text ends if whitespace before `end` does not count. */
-static size_t trim(const char *json, size_t end)
-{
-    while (kl__byte_class[(unsigned char)json[end - 1]] == KL__BYTE_SPACE) {
-        end--;
-    }
-    return end;
-}
-
-/* Where the value of a last member ends: back from the name that follows it, or
- * from the end, over whitespace, a comma and braces; the text is valid JSON. */
-static size_t last_value_end(const kl__identity *identity, const kl_doc *doc,
-                             const char *json, size_t length)
-{
-    size_t end = length;
-
-    if (identity->follower != NULL) {
-        end = trim(json, kl__doc_offset(doc, identity->follower) - 1) - 1;
-    }
-    for (int i = 0; i < identity->braces; i++) {
-        end = trim(json, end) - 1;
-    }
-    return trim(json, end);
-}
-
-/* Leaves out managedFields, with the comma after the member, or before it if it
- * is the last one. */
-static void cut_member(kl__object_text *text, const kl__identity *identity,
-                       const kl_doc *doc, const char *json, size_t length)
-{
-    size_t from = kl__doc_offset(doc, identity->managed_fields) - 1;
-    size_t to;
-
-    if (identity->braces == 0) {
-        to = kl__doc_offset(doc, identity->follower) - 1;
-    } else {
-        to = last_value_end(identity, doc, json, length);
-        from = trim(json, from);
-        from -= json[from - 1] == ',' ? 1 : 0;
-    }
-    text->before.length = from - (size_t)(text->before.bytes - json);
-    text->after = (kl__slice){json + to, length - to};
-}
-
 static size_t spaces_in(const kl__slice *part)
 {
     return part->length > 0 ? kl__text_measure(part->bytes, part->length).spaces
@@ -278,7 +273,7 @@ static size_t spaces_in(const kl__slice *part)
 }
 
 bool kl__object_text_init(kl__object_text *text, const kl__identity *identity,
-                          const kl_doc *doc, const char *json, size_t length)
+                          const char *json, size_t length)
 {
     const char *brace = memchr(json, '{', length);
 
@@ -293,8 +288,11 @@ bool kl__object_text_init(kl__object_text *text, const kl__identity *identity,
     }
     text->before.bytes = brace + 1;
     text->before.length = length - (size_t)(text->before.bytes - json);
-    if (identity->managed_fields != NULL) {
-        cut_member(text, identity, doc, json, length);
+    if (identity->cut_to != 0) {
+        text->before.length =
+            identity->cut_from - (size_t)(text->before.bytes - json);
+        text->after =
+            (kl__slice){json + identity->cut_to, length - identity->cut_to};
     }
     text->length =
         1 + text->added.length + text->before.length + text->after.length;

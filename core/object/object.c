@@ -1,7 +1,8 @@
 /*
  * object.c - immutable objects in one block of memory each: the struct, the
- * identity's strings, the text. identity.c takes the identity out of a tree
- * that is dropped again; opening parses anew, shared by all who have it open.
+ * identity's strings, the text. The identity is read off an outline of the
+ * text, or out of a tree that is dropped again; opening parses anew, shared by
+ * all who have it open.
  */
 #include "object/object.h"
 
@@ -109,42 +110,63 @@ static kl_object *assemble(const kl__identity *identity,
     return object;
 }
 
+static kl_object *build(const kl__identity *identity,
+                        const kl__object_source *source, bool is_compact,
+                        kl_error *err)
+{
+    kl__object_text text = {.is_compact = is_compact};
+    kl_object *object = NULL;
+
+    if (kl__object_text_init(&text, identity, source->json, source->length)) {
+        object = assemble(identity, &text);
+    }
+    kl__object_text_deinit(&text);
+    if (object == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory for an object");
+    } else {
+        kl__live_add(KL_LIVE_OBJECT, 1);
+    }
+    return object;
+}
+
+/* With a tree, which says whether it is JSON at all, and what is wrong. */
+static kl_object *parse_tree(const kl__object_source *source,
+                             const kl__text_shape *shape, kl_error *err)
+{
+    kl_doc *doc =
+        kl__doc_parse_measured(source->json, source->length, shape, err);
+    kl__identity identity;
+    kl_object *object = NULL;
+
+    if (doc == NULL) {
+        return NULL;
+    }
+    if (kl__identity_read(&identity, source, doc, err) == KL_OK) {
+        object = build(&identity, source, shape->spaces == 0, err);
+    }
+    kl_doc_unref(doc);
+    return object;
+}
+
 kl_object *kl__object_parse_measured(const char *json, size_t length,
                                      const kl__text_shape *shape,
                                      const kl_object_options *options,
                                      kl_error *err)
 {
     static const kl_object_options defaults = {0};
+    kl__object_source source = {json, length,
+                                options != NULL ? options : &defaults};
     kl__identity identity;
-    kl__object_text text = {0};
-    kl_object *object = NULL;
-    kl_doc *doc;
 
-    options = options != NULL ? options : &defaults;
     if (length > UINT32_MAX / 2) {
         kl_error_set(err, KL_ETOO_LARGE, "an object of %zu bytes", length);
         return NULL;
     }
-    text.is_compact = shape->spaces == 0;
-    doc = kl__doc_parse_measured(json, length, shape, err);
-    if (doc == NULL) {
-        return NULL;
+    if (shape->outline != NULL && shape->outline->is_sure &&
+        kl__identity_scan(&identity, &source, shape->outline)) {
+        return build(&identity, &source, true, err);
     }
-    if (kl__identity_read(&identity, doc, options, err) != KL_OK) {
-        goto done;
-    }
-    if (kl__object_text_init(&text, &identity, doc, json, length)) {
-        object = assemble(&identity, &text);
-    }
-    if (object == NULL) {
-        kl_error_set(err, KL_ENOMEM, "out of memory for an object");
-    } else {
-        kl__live_add(KL_LIVE_OBJECT, 1);
-    }
-done:
-    kl__object_text_deinit(&text);
-    kl_doc_unref(doc);
-    return object;
+    return parse_tree(&source, shape, err);
 }
 
 kl_object *kl_object_parse(const char *json, size_t length,

@@ -1,0 +1,231 @@
+/*
+ * check.c - see check.h. JSON without whitespace is a matter of what may follow
+ * what, and each rule is one shift over all sixty-four bytes. Only numbers,
+ * words and escapes are looked at byte by byte. What it calls JSON yyjson does
+ * too; the reverse need not hold.
+ */
+#include "json/check.h"
+
+#include <string.h>
+
+void kl__check_begin(kl__check *check)
+{
+    *check = (kl__check){.brace = 1};
+}
+
+/* ---- numbers and words ---- */
+
+static bool is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+/* Behind the digits from `at` on; NULL: there is none. */
+static const char *digits(const char *at, const char *end)
+{
+    const char *first = at;
+
+    while (at < end && is_digit(*at)) {
+        at++;
+    }
+    return at != first ? at : NULL;
+}
+
+static bool is_number(const char *at, const char *end)
+{
+    at += *at == '-' ? 1 : 0;
+    if (at < end && *at == '0') {
+        at++;
+    } else {
+        at = digits(at, end);
+    }
+    if (at != NULL && at < end && *at == '.') {
+        at = digits(at + 1, end);
+    }
+    if (at != NULL && at < end && (*at == 'e' || *at == 'E')) {
+        at++;
+        at += at < end && (*at == '+' || *at == '-') ? 1 : 0;
+        at = digits(at, end);
+    }
+    return at == end;
+}
+
+static bool is_word(const char *at, const char *end, const char *word)
+{
+    size_t length = strlen(word);
+
+    return (size_t)(end - at) == length && memcmp(at, word, length) == 0;
+}
+
+static bool is_scalar(const char *at, const char *end)
+{
+    switch (*at) {
+    case 't':
+        return is_word(at, end, "true");
+    case 'f':
+        return is_word(at, end, "false");
+    case 'n':
+        return is_word(at, end, "null");
+    default:
+        return is_number(at, end);
+    }
+}
+
+/* Each number and word that ends here, also one that began before. */
+static bool check_scalars(kl__check *check, const kl__check_block *block,
+                          uint64_t scalars)
+{
+    uint64_t follows = scalars << 1 | check->scalar;
+    uint64_t starts = scalars & ~follows;
+    bool is_open = check->scalar != 0;
+
+    for (uint64_t left = follows & ~scalars & block->live; left != 0;
+         left &= left - 1) {
+        const char *end = block->bytes + __builtin_ctzll(left);
+        const char *from = block->bytes - check->scalar_length;
+
+        if (!is_open) {
+            from = block->bytes + __builtin_ctzll(starts);
+            starts &= starts - 1;
+        }
+        is_open = false;
+        if (!is_scalar(from, end)) {
+            return false;
+        }
+    }
+    check->scalar = scalars >> (KL__BLOCK_SIZE - 1);
+    if (check->scalar != 0) {
+        check->scalar_length =
+            is_open ? check->scalar_length + KL__BLOCK_SIZE
+                    : (size_t)(KL__BLOCK_SIZE - __builtin_ctzll(starts));
+    }
+    return true;
+}
+
+/* ---- escapes ---- */
+
+static bool is_hex(char byte)
+{
+    char lower = (char)(byte | 0x20);
+
+    return is_digit(byte) || (lower >= 'a' && lower <= 'f');
+}
+
+/* \uD... may be half of a character: that is for others to say. */
+static bool check_hex(const kl__check_block *block, uint64_t hex,
+                      uint64_t first)
+{
+    for (uint64_t left = hex & block->live; left != 0; left &= left - 1) {
+        int i = __builtin_ctzll(left);
+
+        if (!is_hex(block->bytes[i]) ||
+            ((first >> i & 1) != 0 && (block->bytes[i] | 0x20) == 'd')) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_escapes(kl__check *check, const kl__check_block *block)
+{
+    uint64_t hex = check->hex;
+    uint64_t first = check->first_hex;
+
+    check->hex = 0;
+    check->first_hex = 0;
+    for (uint64_t left = block->marks->escaped & block->live; left != 0;
+         left &= left - 1) {
+        int i = __builtin_ctzll(left);
+
+        switch (block->bytes[i]) {
+        case 'u':
+            hex |= UINT64_C(30) << i;
+            first |= UINT64_C(2) << i;
+            check->hex = i > 59 ? UINT64_C(15) >> (63 - i) : 0;
+            check->first_hex = i == 63 ? 1 : 0;
+            break;
+        case '"':
+        case '\\':
+        case '/':
+        case 'b':
+        case 'f':
+        case 'n':
+        case 'r':
+        case 't':
+            break;
+        default:
+            return false;
+        }
+    }
+    return check_hex(block, hex, first);
+}
+
+/* ---- what may follow what ---- */
+
+/* Shifts by one byte, over the border between two blocks. */
+static uint64_t after(uint64_t bytes, uint64_t *carry)
+{
+    uint64_t shifted = bytes << 1 | *carry;
+
+    *carry = bytes >> (KL__BLOCK_SIZE - 1);
+    return shifted;
+}
+
+/* The closing quotes of the strings that open at `keys`: adding to a run of
+ * ones carries to behind it. */
+static uint64_t ends_of(kl__check *check, const kl__block *marks, uint64_t keys)
+{
+    uint64_t sum;
+    bool over = __builtin_add_overflow(marks->strings, keys, &sum);
+
+    over |= __builtin_add_overflow(sum, check->in_key, &sum);
+    check->in_key = over ? 1 : 0;
+    return sum & marks->quotes & ~marks->strings;
+}
+
+/* The follower of each byte outside of strings; a byte that no rule allows
+ * somewhere (a second colon, a quote after a quote) is what breaks a rule. */
+static bool check_order(kl__check *check, const kl__check_block *block,
+                        uint64_t scalars, uint64_t *keys)
+{
+    const kl__block *marks = block->marks;
+    uint64_t opening = marks->quotes & marks->strings;
+    uint64_t closing = marks->quotes & ~marks->strings;
+    uint64_t values = opening | marks->opens | scalars;
+    uint64_t ends = marks->closes | marks->commas;
+    uint64_t list = after(marks->opens & ~marks->braces, &check->list);
+    uint64_t brace = after(marks->opens & marks->braces, &check->brace);
+    uint64_t member = after(marks->commas & block->objects, &check->member);
+    uint64_t value =
+        after(marks->colons | (marks->commas & ~block->objects), &check->value);
+    uint64_t key_ends, wrong;
+
+    *keys = opening & (brace | member);
+    key_ends = ends_of(check, marks, *keys);
+    wrong = brace & ~(opening | (marks->closes & marks->braces));
+    wrong |= member & ~opening;
+    wrong |= list & ~(values | (marks->closes & ~marks->braces));
+    wrong |= value & ~values;
+    wrong |= after(key_ends, &check->key) & ~marks->colons;
+    wrong |= after((closing & ~key_ends) | marks->closes, &check->done) & ~ends;
+    wrong |= (scalars << 1 | check->scalar) & ~(scalars | ends);
+    return (wrong & block->live) == 0;
+}
+
+bool kl__check_run(kl__check *check, const kl__check_block *block,
+                   uint64_t *keys)
+{
+    const kl__block *marks = block->marks;
+    uint64_t scalars = ~(marks->strings | marks->quotes | marks->opens |
+                         marks->closes | marks->colons | marks->commas);
+
+    if (((marks->spaces | marks->controls | marks->high) & block->live) != 0) {
+        return false;
+    }
+    if (((marks->escaped & block->live) | check->hex) != 0 &&
+        !check_escapes(check, block)) {
+        return false;
+    }
+    return check_order(check, block, scalars, keys) &&
+           check_scalars(check, block, scalars);
+}

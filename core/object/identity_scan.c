@@ -1,0 +1,171 @@
+/*
+ * identity_scan.c - the identity off an outline, without a tree: what came over
+ * the wire was checked while it was cut. Whatever is not as an API server
+ * writes it is left to identity.c, which also knows what to say of it.
+ */
+#include "object/identity.h"
+
+#include "json/text.h"
+
+#include <string.h>
+
+enum { KIND, API_VERSION, METADATA, TOP_MEMBERS };
+enum { NAME, NAMESPACE, UID, VERSION, MANAGED_FIELDS, METADATA_MEMBERS };
+
+static const kl__slice top_names[TOP_MEMBERS] = {
+    [KIND] = {"kind", 4},
+    [API_VERSION] = {"apiVersion", 10},
+    [METADATA] = {"metadata", 8},
+};
+static const kl__slice metadata_names[METADATA_MEMBERS] = {
+    [NAME] = {"name", 4},
+    [NAMESPACE] = {"namespace", 9},
+    [UID] = {"uid", 3},
+    [VERSION] = {"resourceVersion", 15},
+    [MANAGED_FIELDS] = {"managedFields", 13},
+};
+
+/* A member that was found: indexes into the outline are counted from 1. */
+typedef struct member {
+    size_t key;
+    const char *value; /* NULL: there is none */
+} member;
+
+typedef struct scan {
+    const kl__object_source *source;
+    const kl__outline *outline;
+    member top[TOP_MEMBERS];
+    member metadata[METADATA_MEMBERS];
+    bool in_metadata; /* what follows in an object is in the metadata */
+} scan;
+
+static bool is_name(const kl__slice *a, const kl__slice *b)
+{
+    return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
+}
+
+/* Takes the string that opens there. False: it is spelled with escapes. */
+static bool take_string(const scan *self, const char *quote, kl__slice *to)
+{
+    const char *end = self->source->json + self->source->length;
+    const char *stop = kl__string_stop(quote + 1, end);
+
+    *to = (kl__slice){quote + 1, (size_t)(stop - quote - 1)};
+    return *stop == '"';
+}
+
+/* Notes a member if it is one of `names`. False: it is there twice. */
+static bool note(member *members, const kl__slice *names, size_t count,
+                 const kl__slice *name, size_t key)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (is_name(name, &names[i])) {
+            bool is_first = members[i].value == NULL;
+
+            members[i] = (member){key, name->bytes + name->length + 2};
+            return is_first;
+        }
+    }
+    return true;
+}
+
+static bool find_members(scan *self)
+{
+    const kl__outline *outline = self->outline;
+
+    for (size_t i = 0; i < outline->count; i++) {
+        const char *quote = self->source->json + outline->keys[i].at;
+        kl__slice name;
+
+        if (!take_string(self, quote, &name)) {
+            return false;
+        }
+        if (!outline->keys[i].is_in) {
+            self->in_metadata = is_name(&name, &top_names[METADATA]);
+            if (!note(self->top, top_names, TOP_MEMBERS, &name, i + 1)) {
+                return false;
+            }
+        } else if (self->in_metadata && !note(self->metadata, metadata_names,
+                                              METADATA_MEMBERS, &name, i + 1)) {
+            return false;
+        }
+    }
+    return self->top[METADATA].value != NULL &&
+           *self->top[METADATA].value == '{';
+}
+
+/* A string as it is spelled, or nothing: absent or null. */
+static bool take_text(const scan *self, const member *from, kl__slice *to)
+{
+    *to = (kl__slice){NULL, 0};
+    if (from->value == NULL || *from->value == 'n') {
+        return true;
+    }
+    return *from->value == '"' && take_string(self, from->value, to);
+}
+
+static bool take_key_part(const scan *self, const member *from, kl__slice *to)
+{
+    return take_text(self, from, to) &&
+           (to->length == 0 || memchr(to->bytes, '/', to->length) == NULL);
+}
+
+static bool take_type(const scan *self, const member *from,
+                      const char *otherwise, kl__slice *to, bool *adds)
+{
+    *adds = from->value == NULL && otherwise != NULL && otherwise[0] != '\0';
+    if (*adds) {
+        *to = (kl__slice){otherwise, strlen(otherwise)};
+        return true;
+    }
+    return take_text(self, from, to);
+}
+
+/* With the comma behind it, or before it if it is the last member. */
+static void cut_managed_fields(kl__identity *identity, const scan *self)
+{
+    const kl__outline *outline = self->outline;
+    size_t next = self->metadata[MANAGED_FIELDS].key;
+    size_t from;
+
+    if (next == 0) {
+        return;
+    }
+    from = outline->keys[next - 1].at;
+    if (next == outline->count) {
+        identity->cut_to = self->source->length - strlen("}}");
+    } else if (outline->keys[next].is_in) {
+        identity->cut_from = from;
+        identity->cut_to = outline->keys[next].at;
+        return;
+    } else {
+        identity->cut_to = outline->keys[next].at - strlen("},");
+    }
+    identity->cut_from = from - (self->source->json[from - 1] == ',' ? 1 : 0);
+}
+
+bool kl__identity_scan(kl__identity *identity, const kl__object_source *source,
+                       const kl__outline *outline)
+{
+    const kl_object_options *options = source->options;
+    scan self = {.source = source, .outline = outline};
+
+    *identity = (kl__identity){0};
+    if (!find_members(&self) ||
+        !take_type(&self, &self.top[KIND], options->kind, &identity->kind,
+                   &identity->adds_kind) ||
+        !take_type(&self, &self.top[API_VERSION], options->api_version,
+                   &identity->api_version, &identity->adds_api_version) ||
+        !take_key_part(&self, &self.metadata[NAME], &identity->name) ||
+        !take_key_part(&self, &self.metadata[NAMESPACE],
+                       &identity->name_space) ||
+        !take_text(&self, &self.metadata[UID], &identity->uid) ||
+        !take_text(&self, &self.metadata[VERSION], &identity->version) ||
+        identity->name.length == 0) {
+        return false;
+    }
+    if (!options->keep_managed_fields) {
+        cut_managed_fields(identity, &self);
+    }
+    return true;
+}
