@@ -60,16 +60,30 @@ void kl__cancel_remove(kl__cancel *cancel, kl__cancel_hook *hook)
     kl__mutex_unlock(&cancel->mutex);
 }
 
-/* Runs with the mutex of a source (rank CANCEL) held. */
+/* Runs with the mutex of a source held, which ranks lower. */
 static void fire_token(void *arg)
 {
     kl__cancel_fire(arg);
 }
 
+/* They may be stacked: each is above those that fire it. */
+static kl__rank rank_above(const kl__cancel *a, const kl__cancel *b)
+{
+    kl__rank rank = KL__RANK_CANCEL;
+
+    if (a != NULL && a->mutex.rank > rank) {
+        rank = a->mutex.rank;
+    }
+    if (b != NULL && b->mutex.rank > rank) {
+        rank = b->mutex.rank;
+    }
+    return rank + 1;
+}
+
 void kl__cancel_either_init(kl__cancel_either *either, kl__cancel *a,
                             kl__cancel *b)
 {
-    kl__mutex_init(&either->token.mutex, KL__RANK_CANCEL_EITHER);
+    kl__mutex_init(&either->token.mutex, rank_above(a, b));
     kl__list_init(&either->token.hooks);
     atomic_init(&either->token.fired, false);
     either->from[0] = a;

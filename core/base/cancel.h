@@ -43,9 +43,10 @@ bool kl__cancel_add(kl__cancel *cancel, kl__cancel_hook *hook);
 void kl__cancel_remove(kl__cancel *cancel, kl__cancel_hook *hook);
 
 /* A token that fires when one of two others does: for a call that both its
- * caller and the closing of what it works on may end. */
+ * caller and the closing of what it works on may end. It may be fired itself,
+ * which the others do not see, and be one of two for another. */
 typedef struct kl__cancel_either {
-    kl__cancel token; /* of rank CANCEL_EITHER; wait with this one */
+    kl__cancel token; /* one rank above its sources; wait with this one */
     kl__cancel *from[2];
     kl__cancel_hook hooks[2];
 } kl__cancel_either;

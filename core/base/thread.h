@@ -14,8 +14,8 @@
 /* A thread takes mutexes in rising rank only; equal ranks never nest. */
 typedef enum kl__rank {
     KL__RANK_LIFECYCLE = 10,
-    KL__RANK_CANCEL = 15,        /* wakes waiters: their mutexes rank higher */
-    KL__RANK_CANCEL_EITHER = 16, /* a token that one of two others fires */
+    KL__RANK_CANCEL = 15, /* wakes waiters: their mutexes rank higher */
+    /* Up to 19: tokens that others fire, and those that they fire. */
     KL__RANK_DISTRIBUTE = 20,
     KL__RANK_FIFO = 30,
     KL__RANK_INDEXER = 40,

@@ -98,6 +98,33 @@ static void the_others_know_nothing_of_it_afterwards(void **state)
     assert_false(kl__cancel_fired(&self->sources[1]));
 }
 
+static void one_may_be_the_source_of_another(void **state)
+{
+    world *self = *state;
+    kl__cancel_either above;
+
+    kl__cancel_either_init(&self->either, &self->sources[0], NULL);
+    kl__cancel_either_init(&above, &self->sources[1], &self->either.token);
+    assert_true(kl__cancel_add(&above.token, &self->hook));
+    kl__cancel_fire(&self->sources[0]);
+    assert_true(kl__cancel_fired(&above.token));
+    assert_int_equal(self->woken, 1);
+    kl__cancel_remove(&above.token, &self->hook);
+    kl__cancel_either_deinit(&above);
+    kl__cancel_either_deinit(&self->either);
+}
+
+static void one_that_is_fired_itself_leaves_the_others_alone(void **state)
+{
+    world *self = *state;
+
+    kl__cancel_either_init(&self->either, &self->sources[0], NULL);
+    kl__cancel_fire(&self->either.token);
+    assert_true(kl__cancel_fired(&self->either.token));
+    assert_false(kl__cancel_fired(&self->sources[0]));
+    kl__cancel_either_deinit(&self->either);
+}
+
 int main(void)
 {
 #define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -106,6 +133,8 @@ int main(void)
         SPEC(one_that_has_fired_before_fires_it_at_once),
         SPEC(none_may_be_there),
         SPEC(the_others_know_nothing_of_it_afterwards),
+        SPEC(one_may_be_the_source_of_another),
+        SPEC(one_that_is_fired_itself_leaves_the_others_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
