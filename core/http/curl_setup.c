@@ -199,10 +199,14 @@ static void set_tls(kl__curl_stream *stream, CURLcode *status)
     SET(easy, status, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     SET(easy, status, CURLOPT_SSL_VERIFYPEER, tls->insecure ? 0L : 1L);
     SET(easy, status, CURLOPT_SSL_VERIFYHOST, tls->insecure ? 0L : 2L);
-    if (tls->ca != NULL) {
-        /* Both defaults go: a folder of CAs would be trusted beside it. */
+    if (tls->ca != NULL || tls->insecure) {
+        /* Both defaults go: a folder of CAs would be trusted beside it; and
+         * reading the system's, where nothing is verified, would hold up the
+         * loop for some 40 ms. */
         SET(easy, status, CURLOPT_CAINFO, (char *)NULL);
         SET(easy, status, CURLOPT_CAPATH, (char *)NULL);
+    }
+    if (tls->ca != NULL) {
         set_blob(easy, status, CURLOPT_CAINFO_BLOB, tls->ca);
     }
     /* Only for better messages: libcurl over GnuTLS does not have it. */
