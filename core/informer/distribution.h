@@ -15,7 +15,8 @@ struct kl__processor {
     kl__clock *clock;
     char *name;
     int64_t default_resync_ms;
-    atomic_int references; /* its owner's and each registration's */
+    atomic_int references;  /* its owner's and each registration's */
+    atomic_bool has_ceased; /* events that wait are dropped */
 
     /*
      * Rank DISTRIBUTE. Held while the indexer changes and that is told, and

@@ -238,6 +238,12 @@ void kl__processor_remove_owner(kl__processor *processor, void *owner)
     }
 }
 
+void kl__processor_cease(kl__processor *processor)
+{
+    atomic_store(&processor->has_ceased, true);
+    kl__processor_made_room(processor);
+}
+
 void kl__processor_close(kl__processor *processor)
 {
     lock_both(processor);
@@ -308,7 +314,8 @@ static kl_code wait_room_locked(kl__processor *processor, kl__cancel *cancel)
     int64_t since_ms = kl__clock_now(processor->clock);
     kl_registration *full;
 
-    while (!processor->is_closed && !kl__cancel_fired(cancel)) {
+    while (!processor->is_closed && !atomic_load(&processor->has_ceased) &&
+           !kl__cancel_fired(cancel)) {
         full = find_full_locked(processor);
         if (full == NULL) {
             return KL_OK;
@@ -320,7 +327,7 @@ static kl_code wait_room_locked(kl__processor *processor, kl__cancel *cancel)
             warn_locked(processor, full);
         }
     }
-    return processor->is_closed ? KL_ECLOSED : KL_ECANCELED;
+    return kl__cancel_fired(cancel) ? KL_ECANCELED : KL_ECLOSED;
 }
 
 kl_code kl__processor_wait_room(kl__processor *processor, kl__cancel *cancel)

@@ -81,6 +81,10 @@ kl_registration *kl__processor_add(kl__processor *processor,
  * kl_registration_remove does each. */
 void kl__processor_remove_owner(kl__processor *processor, void *owner);
 
+/* From here on no event is handed out, and waiters for room do not wait any
+ * more; close follows. With any mutex of rank CANCEL held; any thread. */
+void kl__processor_cease(kl__processor *processor);
+
 /* No new registrations, no further events, waiters wake; pull registrations
  * that are left stay valid, and empty, until they are removed. */
 void kl__processor_close(kl__processor *processor);

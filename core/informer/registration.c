@@ -61,6 +61,10 @@ static bool take_event(kl_registration *registration, kl_event *event)
     if (made_room && registration->listener.options.every_change) {
         kl__processor_made_room(registration->processor);
     }
+    if (found && atomic_load(&registration->processor->has_ceased)) {
+        kl__listener_done(&registration->listener, event);
+        found = false;
+    }
     return found;
 }
 

@@ -28,7 +28,8 @@ struct kl__shared_informer {
     kl__delta_fifo *fifo;
     kl__processor *processor;
     kl__reflector *reflector;
-    kl__cancel stop;
+    kl__cancel_either stop; /* fired by the last user, or by its client */
+    kl__cancel_hook cease;  /* in it */
     kl__thread reflecting;
     kl__thread informing;
     bool starves; /* the informer thread's own: it waits for memory */
@@ -52,7 +53,8 @@ static void destroy(kl__shared_informer *self)
     kl__indexer_free(self->indexer);
     kl__cond_deinit(&self->cond);
     kl__mutex_deinit(&self->mutex);
-    kl__cancel_deinit(&self->stop);
+    kl__cancel_remove(&self->stop.token, &self->cease);
+    kl__cancel_either_deinit(&self->stop);
     kl_client_unref(self->client);
     kl__free(self->name);
     kl__free(self);
@@ -80,15 +82,15 @@ static bool wait_for_memory(kl__shared_informer *self)
                "%s: out of memory; changes wait until there is some",
                self->name);
     }
-    kl__cancel_add(&self->stop, &hook);
+    kl__cancel_add(&self->stop.token, &hook);
     kl__mutex_lock(&self->mutex);
-    while (!kl__cancel_fired(&self->stop) &&
+    while (!kl__cancel_fired(&self->stop.token) &&
            kl__clock_now(self->clock) < deadline) {
         kl__clock_wait(self->clock, &self->cond, &self->mutex, deadline);
     }
     kl__mutex_unlock(&self->mutex);
-    kl__cancel_remove(&self->stop, &hook);
-    return !kl__cancel_fired(&self->stop);
+    kl__cancel_remove(&self->stop.token, &hook);
+    return !kl__cancel_fired(&self->stop.token);
 }
 
 /* One step of the cache and of every listener, or none of them: KL_ENOMEM. */
@@ -161,7 +163,7 @@ static bool turn(kl__shared_informer *self)
     if (wait_ms == 0 && kl__processor_resync(self->processor) != KL_OK) {
         return wait_for_memory(self);
     }
-    if (kl__processor_wait_room(self->processor, &self->stop) != KL_OK) {
+    if (kl__processor_wait_room(self->processor, &self->stop.token) != KL_OK) {
         return false;
     }
     code = kl__delta_fifo_pop(self->fifo, &batch, BATCH_MAX, wait_ms);
@@ -182,14 +184,14 @@ static bool turn(kl__shared_informer *self)
 /*
  * The informer thread: the only writer of the indexer. Touches the queue, the
  * indexer and the processor, and ends once the queue is closed and drained, or
- * at once when it is stopped.
+ * at once when it is stopped or its client closed.
  */
 static void *inform(void *arg)
 {
     kl__shared_informer *self = arg;
     bool orphaned;
 
-    while (!kl__cancel_fired(&self->stop) && turn(self)) {
+    while (!kl__cancel_fired(&self->stop.token) && turn(self)) {
     }
     kl__processor_close(self->processor);
     kl__mutex_lock(&self->mutex);
@@ -203,6 +205,14 @@ static void *inform(void *arg)
         destroy(self);
     }
     return NULL;
+}
+
+/* Runs on the thread that closes the client. */
+static void cease(void *arg)
+{
+    kl__shared_informer *self = arg;
+
+    kl__processor_cease(self->processor);
 }
 
 static bool make_parts(kl__shared_informer *self,
@@ -219,12 +229,14 @@ static bool make_parts(kl__shared_informer *self,
     if (self->processor == NULL) {
         return false;
     }
+    if (!kl__cancel_add(&self->stop.token, &self->cease)) {
+        cease(self); /* the client was closed meanwhile */
+    }
     self->reflector = kl__reflector_new(&(kl__reflector_options){
         .source = options->source,
         .fifo = self->fifo,
         .known = self->indexer,
-        .stop = &self->stop,
-        .closed = self->client != NULL ? kl__client_closed(self->client) : NULL,
+        .stop = &self->stop.token,
         .clock = self->clock,
         .name = self->name,
         .idle_timeout_ms = options->idle_timeout_ms,
@@ -245,7 +257,6 @@ kl__shared_informer_start(const kl__shared_options *options, kl_error *err)
         return NULL;
     }
     kl__live_add(KL_LIVE_INFORMER, 1);
-    kl__cancel_init(&self->stop);
     kl__mutex_init(&self->mutex, KL__RANK_REFLECTOR);
     kl__cond_init(&self->cond);
     kl__sync_wakers_init(&self->wakers);
@@ -253,6 +264,11 @@ kl__shared_informer_start(const kl__shared_options *options, kl_error *err)
     if (options->client != NULL) {
         self->client = kl_client_ref(options->client);
     }
+    kl__cancel_either_init(
+        &self->stop,
+        self->client != NULL ? kl__client_closed(self->client) : NULL, NULL);
+    self->cease = (kl__cancel_hook){.wake = cease, .arg = self};
+    kl__list_init(&self->cease.node);
     if (!make_parts(self, options)) {
         kl__list_watch_free(options->source);
         kl_error_set(err, KL_ENOMEM, "out of memory for an informer");
@@ -264,7 +280,7 @@ kl__shared_informer_start(const kl__shared_options *options, kl_error *err)
     }
     if (kl__thread_start(&self->reflecting, "kl-reflector", kl__reflector_run,
                          self->reflector, err) != KL_OK) {
-        kl__cancel_fire(&self->stop);
+        kl__cancel_fire(&self->stop.token);
         kl__delta_fifo_close(self->fifo);
         kl__thread_join(&self->informing);
         goto fail;
@@ -283,10 +299,10 @@ void kl__shared_informer_stop(kl__shared_informer *self)
         self->orphaned = true;
         kl__mutex_unlock(&self->mutex);
         kl__thread_detach(&self->informing);
-        kl__cancel_fire(&self->stop);
+        kl__cancel_fire(&self->stop.token);
         return;
     }
-    kl__cancel_fire(&self->stop);
+    kl__cancel_fire(&self->stop.token);
     kl__thread_join(&self->reflecting);
     kl__thread_join(&self->informing);
     destroy(self);

@@ -75,8 +75,10 @@ KL_API kl_code kl_client_call(kl_client *client, const kl_call *call,
 KL_API void kl_reply_clear(kl_reply *reply);
 
 /* Makes every blocked and later call of this client fail with KL_ECLOSED; at
- * most 50 ms until the blocked ones return. Its references stay valid. May be
- * called again. Thread-safe. */
+ * most 50 ms until the blocked ones return. Its informers end: what they have
+ * is still there to be read, but events that wait are dropped, and no callback
+ * begins, but for one that was about to on another thread. References stay
+ * valid. May be called again. Thread-safe. */
 KL_API void kl_client_close(kl_client *client);
 
 #ifdef __cplusplus
