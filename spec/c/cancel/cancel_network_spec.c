@@ -1,0 +1,386 @@
+/*
+ * cancel_network_spec.c - every call that waits for a server, against each kind
+ * of one, cancelled at random moments. The lint of blocking calls reads the
+ * names of the calls here.
+ */
+#include "network_scene.h"
+
+#include "api/discovery.h"
+#include "kubelua/memory.h"
+
+#include <dlfcn.h>
+#include <netdb.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A name server that does not answer before the end: libcurl finds this one
+ * first. */
+static pthread_mutex_t name_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t name_cond = PTHREAD_COND_INITIALIZER;
+static bool name_answers;
+
+__attribute__((visibility("default"))) int
+getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+            struct addrinfo **result)
+{
+    typedef int (*lookup)(const char *, const char *, const struct addrinfo *,
+                          struct addrinfo **);
+    lookup real;
+
+    if (node == NULL || strcmp(node, PEER_NAME) != 0) {
+        *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
+        return real(node, service, hints, result);
+    }
+    pthread_mutex_lock(&name_mutex);
+    while (!name_answers) {
+        pthread_cond_wait(&name_cond, &name_mutex);
+    }
+    pthread_mutex_unlock(&name_mutex);
+    return EAI_FAIL;
+}
+
+typedef network_scene scene;
+
+/* ---- what ends them ---- */
+
+static void fire(void *scene_)
+{
+    kl__cancel_fire(&((scene *)scene_)->cancel);
+}
+
+static void close_client(void *scene_)
+{
+    kl_client_close(((scene *)scene_)->client);
+}
+
+static void close_transport(void *scene_)
+{
+    kl__transport_close(((scene *)scene_)->transport);
+}
+
+/* ---- the calls ---- */
+
+static void block_response(void *scene_)
+{
+    scene *self = scene_;
+    kl__response response;
+
+    (void)kl__stream_response(self->stream, &response, -1, &self->cancel, NULL);
+}
+
+static void block_read(void *scene_)
+{
+    scene *self = scene_;
+    char bytes[256];
+    size_t length = 1;
+
+    while (length > 0 &&
+           kl__stream_read(self->stream, bytes, sizeof(bytes), &length, -1,
+                           &self->cancel, NULL) == KL_OK) {
+    }
+}
+
+static void block_client_open(void *scene_)
+{
+    scene *self = scene_;
+    kl__request request = {.method = "GET", .target = "/api/v1/nodes"};
+    kl__response response;
+
+    (void)kl__client_open(self->client, &request, -1, &self->cancel,
+                          &self->stream, &response, NULL);
+}
+
+static void block_read_all(void *scene_)
+{
+    scene *self = scene_;
+    kl__buf body = {0};
+
+    block_client_open(self);
+    if (self->stream != NULL) {
+        (void)kl__client_read_all(self->stream, 1 << 20, -1, &self->cancel,
+                                  &body, NULL);
+    }
+    kl__buf_deinit(&body);
+}
+
+static void block_call(void *scene_)
+{
+    scene *self = scene_;
+    kl_call call = {.method = "GET", .target = "/api/v1/nodes"};
+    kl_reply reply;
+
+    (void)kl_client_call(self->client, &call, &reply, NULL);
+    kl_reply_clear(&reply);
+}
+
+static void block_discovery(void *scene_)
+{
+    scene *self = scene_;
+    kl__resource resource;
+
+    kl__discovery_expire(self->client);
+    (void)kl__discovery_resolve(self->client, "nobody", &resource,
+                                &self->cancel, NULL);
+    kl__resource_clear(&resource);
+}
+
+static void block_resolve(void *scene_)
+{
+    scene *self = scene_;
+    kl__list_watch *source = kl__list_watch_new(
+        self->client, &(kl__list_watch_options){.resource = "nobody"}, NULL);
+
+    (void)kl__list_watch_resolve(source, &self->cancel, NULL);
+    kl__list_watch_free(source);
+}
+
+static void block_list(void *scene_)
+{
+    scene *self = scene_;
+    kl__list_params params = {0};
+
+    (void)kl__list_watch_list(self->source, &params, &self->cancel, NULL);
+}
+
+static void block_watch(void *scene_)
+{
+    scene *self = scene_;
+    kl__watch_params params = {.resource_version = "10"};
+
+    (void)kl__list_watch_watch(self->source, &params, &self->cancel, NULL);
+}
+
+static void block_next(void *scene_)
+{
+    scene *self = scene_;
+    kl_code code = KL_OK;
+
+    block_list(self);
+    while (code == KL_OK) {
+        kl__item item = {0};
+
+        code =
+            kl__list_watch_next(self->source, &item, -1, &self->cancel, NULL);
+        kl__item_clear(&item);
+    }
+    block_watch(self);
+    for (code = KL_OK; code == KL_OK;) {
+        kl__item item = {0};
+
+        code =
+            kl__list_watch_next(self->source, &item, -1, &self->cancel, NULL);
+        kl__item_clear(&item);
+    }
+}
+
+static void block_wait_synced(void *scene_)
+{
+    scene *self = scene_;
+
+    (void)kl_informer_wait_synced(self->informer, -1, NULL);
+}
+
+static void block_close_client(void *scene_)
+{
+    close_client(scene_);
+}
+
+static void block_unref(void *scene_)
+{
+    scene *self = scene_;
+
+    kl_client_unref(self->client);
+    self->client = NULL;
+}
+
+static void block_informer_close(void *scene_)
+{
+    scene *self = scene_;
+
+    kl_informer_close(self->informer);
+    self->informer = NULL;
+}
+
+static void block_last_reference(void *scene_)
+{
+    scene *self = scene_;
+
+    kl_client_unref(self->client); /* the informer's is the last one */
+    self->client = NULL;
+    block_informer_close(self);
+}
+
+/* ---- the table: each call by its name, and against whom ---- */
+
+typedef enum against { EVERYBODY, SERVERS } against;
+
+typedef struct row {
+    trial trial;
+    against against;
+} row;
+
+#define BY_TOKEN(name, set_up_, begin_, block_)                 \
+    {                                                           \
+        .call = (name), .set_up = (set_up_), .begin = (begin_), \
+        .block = (block_), .cancel = fire, .end = network_end,  \
+        .tear_down = network_tear_down                          \
+    }
+#define BY_CLOSE(name, begin_, block_, cancel_)                      \
+    {                                                                \
+        .call = (name), .set_up = network_set_up, .begin = (begin_), \
+        .block = (block_), .cancel = (cancel_), .end = network_end,  \
+        .tear_down = network_tear_down, .divisor = 2                 \
+    }
+
+static const row rows[] = {
+    {BY_TOKEN("kl__stream_response", network_set_up_stream,
+              network_begin_stream, block_response),
+     EVERYBODY},
+    {BY_TOKEN("kl__stream_read", network_set_up_stream, network_begin_stream,
+              block_read),
+     EVERYBODY},
+    {BY_TOKEN("kl__client_open", network_set_up_client, network_begin,
+              block_client_open),
+     EVERYBODY},
+    {BY_TOKEN("kl__client_read_all", network_set_up_client, network_begin,
+              block_read_all),
+     SERVERS},
+    {BY_TOKEN("kl__discovery_resolve", network_set_up_client, network_begin,
+              block_discovery),
+     EVERYBODY},
+    {BY_TOKEN("kl__list_watch_resolve", network_set_up_client, network_begin,
+              block_resolve),
+     EVERYBODY},
+    {BY_TOKEN("kl__list_watch_list", network_set_up_source,
+              network_begin_source, block_list),
+     SERVERS},
+    {BY_TOKEN("kl__list_watch_watch", network_set_up_source,
+              network_begin_source, block_watch),
+     SERVERS},
+    {BY_TOKEN("kl__list_watch_next", network_set_up_source,
+              network_begin_source, block_next),
+     SERVERS},
+    {BY_CLOSE("kl__stream_read", network_begin_transport, block_read,
+              close_transport),
+     EVERYBODY},
+    {BY_CLOSE("kl_client_call", network_begin, block_call, close_client),
+     EVERYBODY},
+    {BY_CLOSE("kl__discovery_resolve", network_begin, block_discovery,
+              close_client),
+     SERVERS},
+    {BY_CLOSE("kl_informer_wait_synced", network_begin_informer,
+              block_wait_synced, close_client),
+     EVERYBODY},
+    {BY_CLOSE("kl_informer_close", network_begin_informer, block_informer_close,
+              NULL),
+     EVERYBODY},
+    {BY_CLOSE("kl_client_close", network_begin_informer, block_close_client,
+              NULL),
+     EVERYBODY},
+    {BY_CLOSE("kl_client_unref", network_begin, block_unref, NULL), EVERYBODY},
+    {BY_CLOSE("kl_informer_close", network_begin_informer, block_last_reference,
+              NULL),
+     EVERYBODY},
+};
+
+static void run_against(peer_kind kind)
+{
+    enum { COUNT = sizeof(rows) / sizeof(rows[0]) };
+    trial trials[COUNT];
+    size_t count = 0;
+
+    for (size_t i = 0; i < COUNT; i++) {
+        if (rows[i].against == EVERYBODY || kind < PEER_BLACKHOLE) {
+            trials[count] = rows[i].trial;
+            trials[count].against = peer_describe(kind);
+            trials[count].detail = &kind;
+            count++;
+        }
+    }
+    trials_run(trials, count);
+}
+
+static void calls_return_that_wait_for_a_healthy_server(void **state)
+{
+    (void)state;
+    run_against(PEER_HEALTHY);
+}
+
+static void calls_return_that_wait_for_a_slow_server(void **state)
+{
+    (void)state;
+    run_against(PEER_SLOW);
+}
+
+static void calls_return_that_wait_for_a_frozen_server(void **state)
+{
+    (void)state;
+    run_against(PEER_FROZEN);
+}
+
+static void calls_return_that_wait_for_half_an_answer(void **state)
+{
+    (void)state;
+    run_against(PEER_HALFWAY);
+}
+
+static void calls_return_that_wait_for_a_server_that_has_gone(void **state)
+{
+    (void)state;
+    run_against(PEER_CLOSED);
+}
+
+static void calls_return_that_wait_for_a_connection(void **state)
+{
+    (void)state;
+    run_against(PEER_BLACKHOLE);
+}
+
+static void calls_return_that_wait_for_a_name(void **state)
+{
+    (void)state;
+    run_against(PEER_NAMELESS);
+}
+
+static void calls_return_that_wait_for_a_handshake(void **state)
+{
+    (void)state;
+    run_against(PEER_NO_TLS);
+}
+
+/* The threads that curl has left to name servers end once those answer. */
+static int release_names(void **state)
+{
+    (void)state;
+    pthread_mutex_lock(&name_mutex);
+    name_answers = true;
+    pthread_cond_broadcast(&name_cond);
+    pthread_mutex_unlock(&name_mutex);
+    for (int i = 0; i < KL_LIVE_KINDS; i++) {
+        assert_int_equal(kl_live_count((kl_live_kind)i), 0);
+    }
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest specs[] = {
+        cmocka_unit_test(calls_return_that_wait_for_a_healthy_server),
+        cmocka_unit_test(calls_return_that_wait_for_a_slow_server),
+        cmocka_unit_test(calls_return_that_wait_for_a_frozen_server),
+        cmocka_unit_test(calls_return_that_wait_for_half_an_answer),
+        cmocka_unit_test(calls_return_that_wait_for_a_server_that_has_gone),
+        cmocka_unit_test(calls_return_that_wait_for_a_connection),
+        cmocka_unit_test(calls_return_that_wait_for_a_name),
+        cmocka_unit_test(calls_return_that_wait_for_a_handshake),
+    };
+
+    return cmocka_run_group_tests(specs, NULL, release_names);
+}

@@ -1,0 +1,440 @@
+/*
+ * cancel_wait_spec.c - every call that waits for another thread or a program,
+ * ended at random moments. The lint of blocking calls reads the names of the
+ * calls here.
+ */
+#include "plugins.h"
+#include "pods.h"
+#include "processor_rig.h"
+#include "temp_files.h"
+#include "trial.h"
+
+#include "cache/delta_fifo.h"
+#include "cache/lists.h"
+#include "config/credentials.h"
+#include "config/process.h"
+#include "kubelua/handler.h"
+#include "kubelua/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+typedef struct scene {
+    kl__cancel cancel;
+    kl__delta_fifo *fifo;
+    kl_config *config;
+    const char *script;
+    kl_event_queue *queue;
+    kl_object_list list;
+} scene;
+
+static void *set_up(const trial *what)
+{
+    scene *self = calloc(1, sizeof(*self));
+
+    assert_non_null(self);
+    self->script = what->detail;
+    return self;
+}
+
+static void begin(void *scene_)
+{
+    kl__cancel_init(&((scene *)scene_)->cancel);
+}
+
+static void end(void *scene_)
+{
+    kl__cancel_deinit(&((scene *)scene_)->cancel);
+}
+
+static void fire(void *scene_)
+{
+    kl__cancel_fire(&((scene *)scene_)->cancel);
+}
+
+/* ---- the queue between reflector and informer ---- */
+
+static void begin_full(void *scene_)
+{
+    scene *self = scene_;
+
+    begin(self);
+    self->fifo = kl__delta_fifo_new(1, NULL);
+    assert_int_equal(kl__delta_fifo_add(self->fifo, pod("a", "u", 1), -1, NULL),
+                     KL_OK);
+    self->list = pod_list(1, pod("c", "u", 3));
+}
+
+static void begin_empty(void *scene_)
+{
+    scene *self = scene_;
+
+    begin(self);
+    self->fifo = kl__delta_fifo_new(1, NULL);
+}
+
+static void end_fifo(void *scene_)
+{
+    scene *self = scene_;
+
+    kl__delta_fifo_free(self->fifo);
+    self->fifo = NULL;
+    kl_object_list_clear(&self->list);
+    end(self);
+}
+
+static void close_fifo(void *scene_)
+{
+    kl__delta_fifo_close(((scene *)scene_)->fifo);
+}
+
+static void block_add(void *scene_)
+{
+    scene *self = scene_;
+
+    (void)kl__delta_fifo_add(self->fifo, pod("b", "u", 2), -1, &self->cancel);
+}
+
+static void block_update(void *scene_)
+{
+    scene *self = scene_;
+
+    (void)kl__delta_fifo_update(self->fifo, pod("b", "u", 2), -1,
+                                &self->cancel);
+}
+
+static void block_delete(void *scene_)
+{
+    scene *self = scene_;
+
+    (void)kl__delta_fifo_delete(self->fifo, pod("b", "u", 2), -1,
+                                &self->cancel);
+}
+
+static void block_replace(void *scene_)
+{
+    scene *self = scene_;
+
+    (void)kl__delta_fifo_replace(self->fifo, &self->list, "9", -1,
+                                 &self->cancel);
+}
+
+static void block_room(void *scene_)
+{
+    scene *self = scene_;
+
+    (void)kl__delta_fifo_wait_room(self->fifo, -1, &self->cancel);
+}
+
+static void block_pop(void *scene_)
+{
+    scene *self = scene_;
+    kl__delta_batch batch = {0};
+
+    (void)kl__delta_fifo_pop(self->fifo, &batch, 10, -1);
+    kl__delta_batch_clear(&batch);
+}
+
+#define FIFO(name, block_, cancel_)                                  \
+    {                                                                \
+        .call = (name), .against = "a full queue", .set_up = set_up, \
+        .begin = begin_full, .block = (block_), .cancel = (cancel_), \
+        .end = end_fifo, .tear_down = free                           \
+    }
+
+static void the_queue_of_deltas(void **state)
+{
+    static const trial trials[] = {
+        FIFO("kl__delta_fifo_add", block_add, fire),
+        FIFO("kl__delta_fifo_update", block_update, fire),
+        FIFO("kl__delta_fifo_delete", block_delete, fire),
+        FIFO("kl__delta_fifo_replace", block_replace, fire),
+        FIFO("kl__delta_fifo_wait_room", block_room, fire),
+        FIFO("kl__delta_fifo_add", block_add, close_fifo),
+        FIFO("kl__delta_fifo_wait_room", block_room, close_fifo),
+        {.call = "kl__delta_fifo_pop",
+         .against = "an empty queue",
+         .set_up = set_up,
+         .begin = begin_empty,
+         .block = block_pop,
+         .cancel = close_fifo,
+         .end = end_fifo,
+         .tear_down = free},
+    };
+
+    (void)state;
+    trials_run(trials, sizeof(trials) / sizeof(trials[0]));
+}
+
+/* ---- programs ---- */
+
+static void begin_plugin(void *scene_)
+{
+    scene *self = scene_;
+
+    begin(self);
+    self->config = plugin_config(self->script, "");
+}
+
+static void end_plugin(void *scene_)
+{
+    scene *self = scene_;
+
+    kl_config_unref(self->config);
+    self->config = NULL;
+    end(self);
+}
+
+static void block_credentials(void *scene_)
+{
+    scene *self = scene_;
+    kl__credentials credentials;
+
+    (void)kl__config_credentials(self->config, &credentials, &self->cancel,
+                                 NULL);
+    kl__credentials_clear(&credentials);
+}
+
+static void *fly_for_ever(void *scene_)
+{
+    scene *self = scene_;
+    kl__credentials credentials;
+
+    (void)kl__config_credentials(self->config, &credentials, NULL, NULL);
+    kl__credentials_clear(&credentials);
+    return NULL;
+}
+
+static void block_process(void *scene_)
+{
+    scene *self = scene_;
+    char *args[] = {"/bin/sh", "-c", (char *)(uintptr_t)self->script, NULL};
+    kl__process process = {.args = args,
+                           .env = environ,
+                           .max_output = 1 << 20,
+                           .timeout_ms = 9000};
+    kl__process_result result;
+
+    (void)kl__process_run(&process, &result, &self->cancel, NULL);
+    kl__process_result_deinit(&result);
+}
+
+#define PLUGIN(how, text)                                                     \
+    {                                                                         \
+        .call = "kl__config_credentials", .against = (how), .set_up = set_up, \
+        .begin = begin_plugin, .cancel = fire, .block = block_credentials,    \
+        .end = end_plugin, .tear_down = free, .detail = (text), .divisor = 2  \
+    }
+#define PROCESS(how, text)                                                  \
+    {                                                                       \
+        .call = "kl__process_run", .against = (how), .set_up = set_up,      \
+        .begin = begin, .block = block_process, .cancel = fire, .end = end, \
+        .tear_down = free, .detail = (text), .divisor = 2                   \
+    }
+#define STUBBORN "trap '' INT TERM HUP PIPE; sleep 9"
+
+/* kl__exec_run is the body of kl__config_credentials. */
+static void programs(void **state)
+{
+    static const trial trials[] = {
+        PLUGIN("a plugin that sleeps", "exec sleep 9"),
+        PLUGIN("a plugin that ignores signals", STUBBORN),
+        PLUGIN("a plugin that talks",
+               "while :; do echo talk >&2; sleep 0.01; done"),
+        PLUGIN("a plugin that has children", "sleep 9 & sleep 9 & wait"),
+        PLUGIN("a plugin that answers", "echo no json"),
+        PROCESS("a program that sleeps", "exec sleep 9"),
+        PROCESS("a program that ignores signals", STUBBORN),
+        PROCESS("a program that ends", "exit 3"),
+    };
+
+    (void)state;
+    trials_run(trials, sizeof(trials) / sizeof(trials[0]));
+}
+
+/* ---- somebody else runs the plugin ---- */
+
+static kl__thread flyer;
+
+static void begin_behind(void *scene_)
+{
+    scene *self = scene_;
+
+    unlink(temp_path("runs"));
+    begin_plugin(self);
+    assert_int_equal(
+        kl__thread_start(&flyer, "flyer", fly_for_ever, self, NULL), KL_OK);
+    while (temp_count_lines("runs") == 0) { /* it ends: the plugin writes it */
+        usleep(200);
+    }
+}
+
+static void end_behind(void *scene_)
+{
+    temp_write("gate", "");
+    kl__thread_join(&flyer);
+    unlink(temp_path("gate"));
+    end_plugin(scene_);
+}
+
+static void a_plugin_that_another_thread_runs(void **state)
+{
+    static const trial trials[] = {
+        {.call = "kl__config_credentials",
+         .against = "a plugin of another thread",
+         .set_up = set_up,
+         .begin = begin_behind,
+         .block = block_credentials,
+         .cancel = fire,
+         .end = end_behind,
+         .tear_down = free,
+         .detail = "while [ ! -e gate ]; do sleep 0.002; done; echo {}",
+         .divisor = 4},
+    };
+
+    (void)state;
+    assert_int_equal(chdir(temp_path("")), 0);
+    trials_run(trials, 1);
+    assert_int_equal(chdir("/"), 0);
+}
+
+/* ---- queues of events ---- */
+
+static void begin_queue(void *scene_)
+{
+    scene *self = scene_;
+
+    self->queue = kl_event_queue_new(NULL);
+    assert_non_null(self->queue);
+}
+
+static void end_queue(void *scene_)
+{
+    scene *self = scene_;
+
+    kl_event_queue_free(self->queue);
+    self->queue = NULL;
+}
+
+static void block_queue(void *scene_)
+{
+    (void)kl_event_queue_wait(((scene *)scene_)->queue, -1);
+}
+
+static void wake_queue(void *scene_)
+{
+    kl_event_queue_wake(((scene *)scene_)->queue);
+}
+
+/* ---- a handler that does not make room ---- */
+
+typedef struct crowd {
+    processor_rig rig;
+    kl__cancel cancel;
+} crowd;
+
+static void *set_up_crowd(const trial *what)
+{
+    (void)what;
+    return calloc(1, sizeof(crowd));
+}
+
+static void begin_crowd(void *scene_)
+{
+    crowd *self = scene_;
+    kl_handler_options options = {.backlog = 1, .every_change = true};
+
+    self->rig = rig_begin();
+    kl__cancel_init(&self->cancel);
+    rig_replace(&self->rig, pod_list(1, pod("a", "u", 1)), "1");
+    assert_non_null(rig_subscribe(&self->rig, self, &options));
+}
+
+static void end_crowd(void *scene_)
+{
+    crowd *self = scene_;
+
+    rig_end(&self->rig);
+    kl__cancel_deinit(&self->cancel);
+}
+
+static void block_crowd(void *scene_)
+{
+    crowd *self = scene_;
+
+    (void)kl__processor_wait_room(self->rig.processor, &self->cancel);
+}
+
+static void fire_crowd(void *scene_)
+{
+    kl__cancel_fire(&((crowd *)scene_)->cancel);
+}
+
+static void close_crowd(void *scene_)
+{
+    kl__processor_close(((crowd *)scene_)->rig.processor);
+}
+
+static void queues_of_events(void **state)
+{
+    static const trial trials[] = {
+        {.call = "kl_event_queue_wait",
+         .against = "an empty queue",
+         .set_up = set_up,
+         .begin = begin_queue,
+         .block = block_queue,
+         .cancel = wake_queue,
+         .end = end_queue,
+         .tear_down = free},
+        {.call = "kl__processor_wait_room",
+         .against = "a full handler",
+         .set_up = set_up_crowd,
+         .begin = begin_crowd,
+         .block = block_crowd,
+         .cancel = fire_crowd,
+         .end = end_crowd,
+         .tear_down = free},
+        {.call = "kl__processor_wait_room",
+         .against = "a full handler, closed",
+         .set_up = set_up_crowd,
+         .begin = begin_crowd,
+         .block = block_crowd,
+         .cancel = close_crowd,
+         .end = end_crowd,
+         .tear_down = free},
+    };
+
+    (void)state;
+    trials_run(trials, sizeof(trials) / sizeof(trials[0]));
+}
+
+static int nothing_lives(void **state)
+{
+    (void)state;
+    for (int i = 0; i < KL_LIVE_KINDS; i++) {
+        assert_int_equal(kl_live_count((kl_live_kind)i), 0);
+    }
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest specs[] = {
+        cmocka_unit_test(the_queue_of_deltas),
+        cmocka_unit_test_setup_teardown(programs, temp_files_setup,
+                                        temp_files_teardown),
+        cmocka_unit_test_setup_teardown(a_plugin_that_another_thread_runs,
+                                        temp_files_setup, temp_files_teardown),
+        cmocka_unit_test(queues_of_events),
+    };
+
+    return cmocka_run_group_tests(specs, NULL, nothing_lives);
+}
