@@ -1,0 +1,201 @@
+/*
+ * server_answer.c - the head and the body of what is no watch: discovery, a
+ * list or a page of it, a refusal.
+ */
+#include "server_core.h"
+
+#include "schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void server_refuse(stream *self, int status, const char *message)
+{
+    self->status = status;
+    self->end = ENDS;
+    if (status != 410 && schedule_chance(200)) {
+        /* By something in between, or by a server that has no words. */
+        self->type = "text/plain";
+        kl__buf_puts(&self->body, "upstream connect error\n");
+        return;
+    }
+    server_put_status(&self->body, status, message, NULL, self->retry_after_s);
+}
+
+/* A page: of which version, from behind which key on. */
+typedef struct page {
+    int64_t version;
+    const char *behind; /* NULL: the first one */
+    size_t limit;       /* 0: all */
+} page;
+
+static void put_head(kl__buf *out, server_kind kind)
+{
+    kl__buf_puts(out, "\"kind\":\"");
+    kl__buf_puts(out, server_kind_name(kind));
+    kl__buf_puts(out, "List\",\"apiVersion\":\"v1\"");
+}
+
+static void put_list_metadata(kl__buf *out, int64_t version, const char *last)
+{
+    kl__buf_puts(out, ",\"metadata\":{\"resourceVersion\":\"");
+    server_put_number(out, version);
+    kl__buf_puts(out, "\"");
+    if (last != NULL) {
+        kl__buf_puts(out, ",\"continue\":\"");
+        server_put_token(out, version, last);
+        kl__buf_puts(out, "\",\"remainingItemCount\":1");
+    }
+    kl__buf_putc(out, '}');
+}
+
+/* The items; the last one's key if there are more behind it. */
+static const char *put_items(const stream *self, const page *what, kl__buf *out)
+{
+    const things *all = &self->server->things[self->asked.kind];
+    const char *last = NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; i < all->count; i++) {
+        const thing *each = all->at[i];
+        const server_change *object =
+            server_change_at(self->server, each, what->version);
+
+        if (!server_selects(&self->asked, object) ||
+            (what->behind != NULL && strcmp(each->key, what->behind) <= 0)) {
+            continue;
+        }
+        if (what->limit > 0 && count == what->limit) {
+            return last;
+        }
+        if (count++ > 0) {
+            kl__buf_putc(out, ',');
+        }
+        server_put_object(out, object, false);
+        last = each->key;
+    }
+    return NULL;
+}
+
+static void put_page(stream *self, const page *what)
+{
+    bool after = self->server->options.rv_after_items;
+    kl__buf *out = &self->body;
+    kl__buf items = {0};
+    const char *last = put_items(self, what, &items);
+
+    kl__buf_putc(out, '{');
+    if (!after) {
+        put_head(out, self->asked.kind);
+        put_list_metadata(out, what->version, last);
+        kl__buf_puts(out, ",\"items\":[");
+    } else {
+        kl__buf_puts(out, "\"items\":[");
+    }
+    kl__buf_append(out, items.bytes != NULL ? items.bytes : "", items.length);
+    kl__buf_putc(out, ']');
+    if (after) {
+        kl__buf_putc(out, ',');
+        put_head(out, self->asked.kind);
+        put_list_metadata(out, what->version, last);
+    }
+    kl__buf_puts(out, "}\n");
+    kl__buf_deinit(&items);
+    self->end = ENDS;
+}
+
+/* "v<version>.<key>"; version -1 is the newest, without consistency. */
+static bool read_token(const char *token, page *out)
+{
+    char *end;
+
+    if (token[0] != 'v') {
+        return false;
+    }
+    out->version = strtoll(token + 1, &end, 10);
+    out->behind = end + 1;
+    return *end == '.';
+}
+
+static void answer_expired(stream *self, const page *asked_page)
+{
+    kl__buf token = {0};
+
+    server_put_token(&token, EVER, asked_page->behind);
+    self->status = 410;
+    self->end = ENDS;
+    server_put_status(&self->body, 410,
+                      "The provided continue parameter is too old to display "
+                      "a consistent list result.",
+                      schedule_chance(800) ? token.bytes : NULL, 0);
+    kl__buf_deinit(&token);
+}
+
+static void answer_next_page(stream *self, page *next)
+{
+    server *from = self->server;
+
+    if (!read_token(self->asked.token, next)) {
+        server_refuse(self, 400, "continue key is not valid");
+    } else if (next->version == EVER) {
+        next->version = from->version;
+        put_page(self, next);
+    } else if (next->version < from->compacted ||
+               next->version > from->version) {
+        answer_expired(self, next);
+    } else {
+        put_page(self, next);
+    }
+}
+
+static void answer_list(stream *self)
+{
+    const server_options *options = &self->server->options;
+    const asked *what = &self->asked;
+    int64_t newest = self->server->version;
+    page first = {.version = newest, .limit = (size_t)what->limit};
+
+    if (what->token[0] != '\0') {
+        answer_next_page(self, &first);
+        return;
+    }
+    if (what->version > newest && options->future != SERVER_FUTURE_TELLS) {
+        server_refuse(self, 504, "Too large resource version");
+        return;
+    }
+    if (what->is_exact && what->version < self->server->compacted) {
+        server_refuse(self, 410,
+                      "The resourceVersion for the provided list "
+                      "is too old.");
+        return;
+    }
+    if (what->is_exact) {
+        first.version = what->version;
+    } else if (what->version >= 0 && options->cached_lists) {
+        first.version = what->version > newest
+                            ? newest
+                            : server_draw_lag(self->server, what->version);
+        first.limit = what->version == 0 ? 0 : first.limit;
+    }
+    put_page(self, &first);
+}
+
+void server_answer(stream *self)
+{
+    const asked *what = &self->asked;
+
+    self->status = 200;
+    self->type = "application/json";
+    if (!what->is_known) {
+        server_refuse(self, 404,
+                      "the server could not find the requested "
+                      "resource");
+    } else if (what->target == SERVER_DISCOVERY) {
+        server_put_discovery(&self->body, strcmp(what->token, "/api") == 0);
+        self->end = ENDS;
+    } else if (what->target == SERVER_WATCH) {
+        server_watch_begin(self);
+    } else {
+        answer_list(self);
+    }
+}
