@@ -14,7 +14,8 @@ target_include_directories(kubelua_model_core PUBLIC
     ${PROJECT_SOURCE_DIR}/core ${PROJECT_SOURCE_DIR}/core/include
     ${PROJECT_BINARY_DIR}/include ${PROJECT_SOURCE_DIR}/spec/model)
 target_link_libraries(kubelua_model_core PUBLIC ${KUBELUA_CORE_LIBRARIES} m)
-target_compile_options(kubelua_model_core PUBLIC -O2 -g -UNDEBUG)
+target_compile_options(kubelua_model_core PUBLIC -O2 -g -UNDEBUG PRIVATE
+    -include ${PROJECT_SOURCE_DIR}/spec/model/atomic_points.h)
 
 file(GLOB model_sources CONFIGURE_DEPENDS spec/model/*.c)
 set(model_specs ${model_sources})

@@ -200,10 +200,11 @@ static void compact(server *at)
     server_compact(at, 2);
 }
 
-/* With time for whoever watched to come back, before versions that were undone
- * have come again: nobody could tell then. */
+/* Whoever watched knows what is undone, and comes back before those versions
+ * have come again: nobody could tell otherwise. */
 static void restore(server *at)
 {
+    schedule_wait_until(schedule_now() + MINUTE_MS);
     server_restore(at, 5);
     schedule_wait_until(schedule_now() + MINUTE_MS);
 }

@@ -6,42 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *rank_name(int rank)
-{
-    switch (rank) {
-    case KL__RANK_LIFECYCLE:
-        return "LIFECYCLE";
-    case KL__RANK_CANCEL:
-        return "CANCEL";
-    case KL__RANK_CANCEL_EITHER:
-        return "CANCEL_EITHER";
-    case KL__RANK_DISTRIBUTE:
-        return "DISTRIBUTE";
-    case KL__RANK_FIFO:
-        return "FIFO";
-    case KL__RANK_INDEXER:
-        return "INDEXER";
-    case KL__RANK_LISTENERS:
-        return "LISTENERS";
-    case KL__RANK_REFLECTOR:
-        return "REFLECTOR";
-    case KL__RANK_LISTENER:
-        return "LISTENER";
-    case KL__RANK_QUEUE:
-        return "QUEUE";
-    case KL__RANK_CLIENT:
-        return "CLIENT";
-    case KL__RANK_STREAM:
-        return "STREAM";
-    case KL__RANK_OBJECT:
-        return "OBJECT";
-    case KL__RANK_LOG:
-        return "LOG";
-    default:
-        return "another";
-    }
-}
-
 static void describe(const strand *self, char *text, size_t size)
 {
     static const char *const waits[] = {
@@ -54,13 +18,15 @@ static void describe(const strand *self, char *text, size_t size)
         [WAIT_TIME] = "time",
         [WAIT_IDLE] = "nobody to have anything to do",
     };
-    const char *rank =
-        self->wait <= WAIT_COND ? rank_name(self->wait_rank) : "";
+    char rank[16] = "";
     int owner = self->wait_owner;
 
     if (self->state == STRAND_READY) {
         snprintf(text, size, "%s runs", self->name);
         return;
+    }
+    if (self->wait <= WAIT_COND) {
+        snprintf(rank, sizeof(rank), "%d", self->wait_rank);
     }
     snprintf(text, size, "%s waits for %s%s%s%s", self->name, waits[self->wait],
              rank, owner >= 0 ? ": " : "",
