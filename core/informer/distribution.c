@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+/* What lacked memory is tried again after so long. */
+enum { RETRY_MS = 500 };
+
 /* The registration after `node`, or NULL: how the list is gone through. */
 static kl_registration *after(const kl__processor *processor,
                               const kl__list *node)
@@ -93,6 +96,7 @@ static kl_code step(kl__processor *processor, kl__transaction *transaction,
         push_locked(processor, changes, initial, &merging);
         processor->has_list = processor->has_list || is_list;
         processor->has_error = false;
+        processor->error_due_ms = -1;
         *is_done = true;
     }
     settle_locked(processor);
@@ -145,21 +149,26 @@ static void note_error_locked(kl__processor *processor, const kl_error *error)
     processor->error_number++;
 }
 
-/* Whether anybody wants errors; one that could not be told is told when the
- * error comes again. */
+/* Whether anybody wants errors; one that could not be told is due again. */
 static bool tell_error_locked(kl__processor *processor, const kl_error *error)
 {
     bool is_wanted = false;
 
+    processor->error_due_ms = -1;
     for (kl_registration *each = first_locked(processor); each != NULL;
          each = next_locked(processor, each)) {
         if (!each->wants_errors) {
             continue;
         }
         is_wanted = true;
-        if (each->told_error != processor->error_number &&
-            kl__listener_error(&each->listener, error) == KL_OK) {
+        if (each->told_error == processor->error_number) {
+            continue;
+        }
+        if (kl__listener_error(&each->listener, error) == KL_OK) {
             each->told_error = processor->error_number;
+        } else {
+            processor->error_due_ms =
+                kl__clock_now(processor->clock) + RETRY_MS;
         }
     }
     return is_wanted;
@@ -211,7 +220,7 @@ static kl_code resync_locked(kl__processor *processor)
 {
     int64_t now_ms = kl__clock_now(processor->clock);
     kl_object_list objects = {0};
-    bool has_objects = false;
+    kl_code snapshot = KL_EINVAL; /* none was taken yet */
     kl_code code = KL_OK;
 
     for (kl_registration *each = first_locked(processor); each != NULL;
@@ -219,19 +228,27 @@ static kl_code resync_locked(kl__processor *processor)
         if (!is_due(each, now_ms)) {
             continue;
         }
-        schedule(each, now_ms);
-        if (!has_objects && processor->has_list) {
-            has_objects =
-                kl__indexer_snapshot(processor->indexer, &objects) == KL_OK;
+        if (snapshot != KL_OK) {
+            snapshot = processor->has_list
+                           ? kl__indexer_snapshot(processor->indexer, &objects)
+                           : KL_OK;
         }
-        if (processor->has_list && !has_objects) {
-            code = KL_ENOMEM;
-        } else if (kl__listener_resync(&each->listener, &objects) != KL_OK) {
+        if (snapshot == KL_OK &&
+            kl__listener_resync(&each->listener, &objects) == KL_OK) {
+            schedule(each, now_ms);
+        } else {
+            each->next_resync_ms = now_ms + RETRY_MS;
             code = KL_ENOMEM;
         }
     }
     kl_object_list_clear(&objects);
     return code;
+}
+
+static bool error_is_due_locked(const kl__processor *processor)
+{
+    return processor->error_due_ms >= 0 &&
+           processor->error_due_ms <= kl__clock_now(processor->clock);
 }
 
 kl_code kl__processor_resync(kl__processor *processor)
@@ -240,15 +257,20 @@ kl_code kl__processor_resync(kl__processor *processor)
 
     kl__mutex_lock(&processor->distribute);
     code = processor->is_closed ? KL_ECLOSED : resync_locked(processor);
+    if (code != KL_ECLOSED && error_is_due_locked(processor)) {
+        (void)tell_error_locked(processor, &processor->error);
+        code = processor->error_due_ms >= 0 ? KL_ENOMEM : code;
+    }
     kl__mutex_unlock(&processor->distribute);
     return code;
 }
 
 int64_t kl__processor_next_resync(kl__processor *processor)
 {
-    int64_t next = -1;
+    int64_t next;
 
     kl__mutex_lock(&processor->distribute);
+    next = processor->error_due_ms;
     for (kl_registration *each = first_locked(processor); each != NULL;
          each = next_locked(processor, each)) {
         if (each->resync_ms > 0 && (next < 0 || each->next_resync_ms < next)) {

@@ -30,6 +30,7 @@ struct kl__processor {
     kl_error error;
     uint64_t error_number; /* counts the changes of reason, from 1 */
     uint64_t logged_error;
+    int64_t error_due_ms; /* to be told to who lacked memory; -1: to nobody */
 
     /*
      * Rank LISTENERS. The list and is_closed are changed under both mutexes,

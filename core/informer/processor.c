@@ -34,6 +34,7 @@ kl__processor *kl__processor_new(kl__indexer *indexer, kl__clock *clock,
     processor->clock = clock;
     processor->default_resync_ms = default_resync_ms;
     processor->warned_ms = -1;
+    processor->error_due_ms = -1;
     atomic_init(&processor->references, 1);
     kl__mutex_init(&processor->distribute, KL__RANK_DISTRIBUTE);
     kl__mutex_init(&processor->listeners, KL__RANK_LISTENERS);

@@ -37,18 +37,20 @@ kl_code kl__processor_apply(kl__processor *processor,
 kl_code kl__processor_replace(kl__processor *processor,
                               const kl_object_list *list, const char *version);
 /* Tells each listener that wants errors, once per change of reason; the log if
- * none does. Any apply or replace that succeeds is health: what fails after it
- * is told again, the same reason too. */
+ * none does. Who lacks memory is told by kl__processor_resync. Any apply or
+ * replace that succeeds is health: what fails after it is told again, the same
+ * reason too. */
 void kl__processor_error(kl__processor *processor, const kl_error *error);
 /* Tells the error that stands, if one does, to who joined after it. Any
  * thread. */
 void kl__processor_error_again(kl__processor *processor);
 /* Replays the cache, as updates with resync = true, to the listeners whose
- * period has come, and sets their next. KL_ENOMEM: not to all of them. */
+ * period has come, and sets their next. KL_ENOMEM: not to all of them; it is
+ * due again for the others in half a second, and so is an error. */
 kl_code kl__processor_resync(kl__processor *processor);
 
-/* When the next listener's resync is due, on the clock; -1: never. After a
- * registration was added that may be sooner: whoever adds one wakes the
+/* When kl__processor_resync has something to do, on the clock; -1: never. After
+ * a registration was added that may be sooner: whoever adds one wakes the
  * informer thread (kl__delta_fifo_resync). */
 int64_t kl__processor_next_resync(kl__processor *processor);
 

@@ -70,18 +70,23 @@ static void wake(void *arg)
     kl__mutex_unlock(&self->mutex);
 }
 
-/* Waits a little for memory; false: stopped. */
-static bool wait_for_memory(kl__shared_informer *self)
+static void say_starving(kl__shared_informer *self)
 {
-    kl__cancel_hook hook = {.wake = wake, .arg = self};
-    int64_t deadline = kl__clock_now(self->clock) + RETRY_MS;
-
     if (!self->starves) {
         self->starves = true;
         kl_log(KL_LOG_ERROR,
                "%s: out of memory; changes wait until there is some",
                self->name);
     }
+}
+
+/* Waits a little for memory; false: stopped. */
+static bool wait_for_memory(kl__shared_informer *self)
+{
+    kl__cancel_hook hook = {.wake = wake, .arg = self};
+    int64_t deadline = kl__clock_now(self->clock) + RETRY_MS;
+
+    say_starving(self);
     kl__cancel_add(&self->stop.token, &hook);
     kl__mutex_lock(&self->mutex);
     while (!kl__cancel_fired(&self->stop.token) &&
@@ -160,8 +165,10 @@ static bool turn(kl__shared_informer *self)
     kl_code code;
     bool goes_on;
 
-    if (wait_ms == 0 && kl__processor_resync(self->processor) != KL_OK) {
-        return wait_for_memory(self);
+    /* What is not replayed for want of memory is due again a little later; what
+     * waits in the queue may need less. */
+    if (wait_ms == 0 && kl__processor_resync(self->processor) == KL_ENOMEM) {
+        say_starving(self);
     }
     if (kl__processor_wait_room(self->processor, &self->stop.token) != KL_OK) {
         return false;
