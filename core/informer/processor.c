@@ -144,24 +144,15 @@ static bool has_left(const kl__subscriber *subscriber)
            atomic_load(subscriber->owner_left);
 }
 
-kl_registration *kl__processor_add(kl__processor *processor,
-                                   const kl__subscriber *subscriber,
-                                   kl_error *err)
+/* Joins, or gives the registration back. */
+static kl_code join(kl__processor *processor, const kl__subscriber *subscriber,
+                    kl_registration *registration, kl_error *err)
 {
-    kl_registration *registration;
     kl_object_list snapshot = {0};
-    char name[NAME_SIZE];
     bool is_complete = false;
+    bool was_taken = false;
     kl_code code;
 
-    if (kl__check_process(err) != KL_OK ||
-        choose_name(processor, subscriber, name, err) != KL_OK) {
-        return NULL;
-    }
-    registration = kl__registration_new(processor, subscriber, name, err);
-    if (registration == NULL) {
-        return NULL;
-    }
     kl__mutex_lock(&processor->distribute);
     code = has_left(subscriber) ? closed_error(processor, err)
                                 : join_locked(processor, registration,
@@ -175,16 +166,41 @@ kl_registration *kl__processor_add(kl__processor *processor,
         if (code != KL_OK) {
             kl_error_set(err, code, "out of memory for %zu initial objects",
                          snapshot.count);
-            kl__processor_leave(processor, registration);
+            was_taken = !kl__processor_leave(processor, registration);
         }
     }
     kl_object_list_clear(&snapshot);
-    if (code != KL_OK) {
+    if (was_taken) {
+        kl__registration_decline(registration);
+    } else if (code != KL_OK) {
         kl__registration_refuse(registration);
+    }
+    return code;
+}
+
+kl_registration *kl__processor_add(kl__processor *processor,
+                                   const kl__subscriber *subscriber,
+                                   kl_error *err)
+{
+    kl_registration *registration;
+    char name[NAME_SIZE];
+    kl_code code;
+
+    if (kl__check_process(err) != KL_OK ||
+        choose_name(processor, subscriber, name, err) != KL_OK) {
         return NULL;
     }
-    kl__registration_launch(registration);
-    return registration;
+    registration = kl__registration_new(processor, subscriber, name, err);
+    if (registration == NULL) {
+        return NULL;
+    }
+    kl__registration_ref(registration); /* its owner may close meanwhile */
+    code = join(processor, subscriber, registration, err);
+    if (code == KL_OK) {
+        kl__registration_launch(registration);
+    }
+    kl__registration_unref(registration);
+    return code == KL_OK ? registration : NULL;
 }
 
 bool kl__processor_leave(kl__processor *processor,

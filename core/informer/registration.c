@@ -14,7 +14,7 @@ bool kl__on_handler_thread(void)
     return kl__thread_role() == KL__ROLE_HANDLER;
 }
 
-static void unref(kl_registration *registration)
+void kl__registration_unref(kl_registration *registration)
 {
     if (atomic_fetch_sub_explicit(&registration->references, 1,
                                   memory_order_acq_rel) > 1) {
@@ -33,7 +33,7 @@ static void unref(kl_registration *registration)
     kl__live_add(KL_LIVE_REGISTRATION, -1);
 }
 
-static void ref(kl_registration *registration)
+void kl__registration_ref(kl_registration *registration)
 {
     atomic_fetch_add_explicit(&registration->references, 1,
                               memory_order_relaxed);
@@ -138,7 +138,7 @@ static void *run(void *arg)
             handler->drop_context(handler->context);
         }
     }
-    unref(registration);
+    kl__registration_unref(registration);
     if (release_owner != NULL) {
         release_owner(owner);
     }
@@ -150,7 +150,7 @@ static kl_code start_thread(kl_registration *registration,
 {
     kl_code code;
 
-    ref(registration); /* the thread's */
+    kl__registration_ref(registration); /* the thread's */
     if (subscriber->keep_owner != NULL) {
         subscriber->keep_owner(subscriber->owner);
     }
@@ -219,7 +219,7 @@ kl_registration *kl__registration_new(kl__processor *processor,
     kl__live_add(KL_LIVE_REGISTRATION, 1);
     if (subscriber->handler != NULL &&
         start_thread(registration, subscriber, err) != KL_OK) {
-        unref(registration);
+        kl__registration_unref(registration);
         return NULL;
     }
     return registration;
@@ -234,13 +234,18 @@ static void decide(kl_registration *registration, bool *decision)
     kl__mutex_unlock(&registration->listener.mutex);
 }
 
-void kl__registration_refuse(kl_registration *registration)
+void kl__registration_decline(kl_registration *registration)
 {
     decide(registration, &registration->is_refused);
+}
+
+void kl__registration_refuse(kl_registration *registration)
+{
+    kl__registration_decline(registration);
     if (registration->has_thread) {
         kl__thread_join(&registration->thread);
     }
-    unref(registration);
+    kl__registration_unref(registration);
 }
 
 void kl__registration_launch(kl_registration *registration)
@@ -264,7 +269,7 @@ void kl__registration_finish(kl_registration *registration)
     } else if (registration->has_thread) {
         kl__thread_join(&registration->thread);
     }
-    unref(registration);
+    kl__registration_unref(registration);
 }
 
 void kl_registration_remove(kl_registration *registration)
@@ -299,7 +304,7 @@ bool kl_registration_next(kl_registration *registration, kl_event *event)
     if (kl__check_process(NULL) != KL_OK || !take_event(registration, event)) {
         return false;
     }
-    ref(registration); /* the event's */
+    kl__registration_ref(registration); /* the event's */
     return true;
 }
 
@@ -313,7 +318,7 @@ void kl_registration_done(kl_registration *registration, kl_event *event)
         return;
     }
     kl__listener_done(&registration->listener, event);
-    unref(registration);
+    kl__registration_unref(registration);
 }
 
 kl__ready *kl__registration_ready(kl_registration *registration)

@@ -47,8 +47,15 @@ struct kl_registration {
 kl_registration *kl__registration_new(kl__processor *processor,
                                       const kl__subscriber *subscriber,
                                       const char *name, kl_error *err);
+/* One reference more, or less; the last one frees it. */
+void kl__registration_ref(kl_registration *registration);
+void kl__registration_unref(kl_registration *registration);
+
 /* For one that could not join: as if it had never been. */
 void kl__registration_refuse(kl_registration *registration);
+/* The same where somebody else has taken it out meanwhile, and will finish it:
+ * its thread does not begin. */
+void kl__registration_decline(kl_registration *registration);
 /* For one that has joined: its thread may begin. */
 void kl__registration_launch(kl_registration *registration);
 

@@ -28,6 +28,10 @@ static _Atomic uint64_t seed;
 static atomic_bool only_here;
 static atomic_bool is_armed;
 
+/* Changed while nothing fails. */
+static void (*failure_hook)(void *arg);
+static void *failure_arg;
+
 /* Whether this thread is the one that the plan means. */
 static _Thread_local bool is_here;
 
@@ -56,6 +60,9 @@ bool failing_alloc_must_fail(void)
     fails = fails || (sides > 0 && scatter((uint64_t)number) % sides == 0);
     if (fails) {
         atomic_fetch_add(&failures, 1);
+        if (failure_hook != NULL) {
+            failure_hook(failure_arg);
+        }
     }
     return fails;
 }
@@ -125,6 +132,12 @@ void failing_alloc_follow(failing_plan plan)
 void failing_alloc_pause(void)
 {
     atomic_store(&is_armed, false);
+}
+
+void failing_alloc_on_failure(void (*hook)(void *arg), void *arg)
+{
+    failure_hook = hook;
+    failure_arg = arg;
 }
 
 long failing_alloc_count(void)

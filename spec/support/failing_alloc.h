@@ -34,6 +34,9 @@ void failing_alloc_follow(failing_plan plan);
 /* From now on none fails, and none is counted: what was counted can be read. */
 void failing_alloc_pause(void);
 
+/* Runs on the thread whose allocation fails, before it is told; NULL: none. */
+void failing_alloc_on_failure(void (*hook)(void *arg), void *arg);
+
 /* How many allocations the plan has looked at; and how many of them failed. */
 long failing_alloc_count(void);
 long failing_alloc_failures(void);

@@ -1,8 +1,8 @@
 /*
- * processor_memory_spec.c - what handlers could not be told for want of memory
- * they are told later.
+ * processor_memory_spec.c - what handlers are told without memory they are told
+ * later, and one that leaves while it fails to join leaves once.
  */
-#include "informer/processor.h"
+#include "informer/distribution.h"
 
 #include "base/clock.h"
 #include "failing_alloc.h"
@@ -10,8 +10,10 @@
 #include "pods.h"
 #include "processor_rig.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -92,12 +94,98 @@ static void an_error_that_is_over_is_not_told_later(void **state)
     rig_end(&rig);
 }
 
+/* Somebody who takes out what joins, before it has got its first events. */
+typedef struct remover {
+    processor_rig *rig;
+    kl__thread thread;
+    atomic_bool has_begun;
+} remover;
+
+static void *remove_all(void *arg)
+{
+    remover *self = arg;
+
+    kl__processor_remove_owner(self->rig->processor, self->rig);
+    return NULL;
+}
+
+static bool has_members(kl__processor *processor)
+{
+    bool has_any;
+
+    kl__mutex_lock(&processor->listeners);
+    has_any = !kl__list_empty(&processor->registrations);
+    kl__mutex_unlock(&processor->listeners);
+    return has_any;
+}
+
+/* Runs on the joining thread, once it is a member and lacks memory. */
+static void remove_meanwhile(void *arg)
+{
+    remover *self = arg;
+
+    if (atomic_exchange(&self->has_begun, true)) {
+        return;
+    }
+    failing_alloc_pause();
+    assert_int_equal(
+        kl__thread_start(&self->thread, "remover", remove_all, self, NULL),
+        KL_OK);
+    while (has_members(self->rig->processor)) {
+        sched_yield();
+    }
+}
+
+static void count_drop(void *context)
+{
+    (void)context;
+    fail();
+}
+
+static void try_to_join(processor_rig *rig, const kl__subscriber *subscriber,
+                        long nth)
+{
+    remover removing = {.rig = rig};
+    kl_error err = {0};
+
+    failing_alloc_install();
+    failing_alloc_on_failure(remove_meanwhile, &removing);
+    failing_alloc_follow(
+        (failing_plan){.nth = nth, .forever = true, .only_here = true});
+    assert_null(kl__processor_add(rig->processor, subscriber, &err));
+    assert_int_equal(err.code, KL_ENOMEM);
+    end_failing();
+    failing_alloc_on_failure(NULL, NULL);
+    kl__thread_join(&removing.thread);
+}
+
+/* Allocations of a registration, its name and, with a handler, its thread; the
+ * one after them is of its first events. */
+enum { TO_SUBSCRIBE = 2, TO_HANDLE = 3 };
+
+static void who_leaves_while_it_fails_to_join_leaves_once(void **state)
+{
+    processor_rig rig = rig_begin();
+    const kl_handler handler = {.drop_context = count_drop};
+    const kl__subscriber subscriber = {.queue = rig.queue, .owner = &rig};
+    const kl__subscriber handling = {.handler = &handler, .owner = &rig};
+
+    (void)state;
+    rig_replace(&rig, (kl_object_list){0}, "5");
+    rig_apply(&rig, KL__DELTA_ADDED, pod("a", "1", 6));
+    try_to_join(&rig, &subscriber, TO_SUBSCRIBE + 2);
+    try_to_join(&rig, &handling, TO_HANDLE + 2);
+    assert_int_equal(kl_live_count(KL_LIVE_REGISTRATION), 0);
+    rig_end(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_resync_without_memory_stays_due),
         cmocka_unit_test(an_error_without_memory_is_told_later),
         cmocka_unit_test(an_error_that_is_over_is_not_told_later),
+        cmocka_unit_test(who_leaves_while_it_fails_to_join_leaves_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
