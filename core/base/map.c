@@ -111,7 +111,12 @@ bool kl__map_reserve(kl__map *map, size_t extra)
 
 bool kl__map_put(kl__map *map, const char *key, void *value, void **old)
 {
-    size_t length = strlen(key);
+    return kl__map_put_n(map, key, strlen(key), value, old);
+}
+
+bool kl__map_put_n(kl__map *map, const char *key, size_t length, void *value,
+                   void **old)
+{
     uint32_t hash = hash_of(key, length);
     kl__map_slot *slot;
 

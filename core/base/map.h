@@ -45,6 +45,9 @@ bool kl__map_copy(const kl__map *from, size_t extra, kl__map *to);
 /* Sets a key's value (not NULL), replacing the key pointer too. `old` (may be
  * NULL) gets the former value or NULL. False: out of memory, map unchanged. */
 bool kl__map_put(kl__map *map, const char *key, void *value, void **old);
+/* The same for a key of `length` bytes, which may be NUL bytes. */
+bool kl__map_put_n(kl__map *map, const char *key, size_t length, void *value,
+                   void **old);
 
 /* Removes a key and returns its value, or NULL. Never allocates. */
 void *kl__map_remove(kl__map *map, const char *key);

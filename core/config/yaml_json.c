@@ -150,7 +150,8 @@ static kl_code add_member(emitter *self, members *all, const kl__buf *name,
     *added = (member){
         .value = value, .is_merged = is_merged, .length = name->length};
     memcpy(added->name, name->bytes, name->length + 1);
-    if (!kl__map_put(&all->by_name, added->name, added, NULL)) {
+    if (!kl__map_put_n(&all->by_name, added->name, added->length, added,
+                       NULL)) {
         kl__free(added);
         return out_of_memory(self);
     }

@@ -6,6 +6,7 @@
 #include "config/yaml_scalar.h"
 
 #include "config/base64.h"
+#include "json/quote.h"
 #include "kubelua/value.h"
 
 #include <ctype.h>
@@ -244,6 +245,11 @@ static kl_code read_binary(const kl__yaml_node *node, kl__scalar *scalar,
         scalar->text = scalar->scratch.bytes;
         scalar->length = scalar->scratch.length;
     }
+    if (!kl__utf8_is_valid(scalar->text, scalar->length)) {
+        return kl__yaml_error(err, KL_EPARSE, node,
+                              "!!binary holds what is no UTF-8; JSON has text "
+                              "only");
+    }
     return KL_OK;
 }
 
@@ -306,6 +312,10 @@ static void append_float(kl__buf *name, double value)
     char *exponent_text, *digit = text;
     int precision = 0, exponent;
 
+    if (isinf((float)value)) { /* as a float; kubectl names it so as well */
+        kl__buf_puts(name, value < 0 ? "-.inf" : ".inf");
+        return;
+    }
     do {
         snprintf(text, sizeof(text), "%.*e", precision, (double)(float)value);
     } while (strtof(text, NULL) != (float)value && ++precision < 9);

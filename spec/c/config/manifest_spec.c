@@ -160,6 +160,8 @@ static void tags_decide_what_a_scalar_is(void **state)
     assert_fails("a: !!int x", "parse", "line 1, column 4: \"x\" is no !!int");
     assert_fails("a: !!null x", "parse", "is no !!null");
     assert_fails("a: !!binary '*'", "parse", "not base64");
+    assert_fails("a:\n- !!binary /w==", "parse",
+                 "line 2, column 3: !!binary holds what is no UTF-8");
 }
 
 static void keys_become_texts(void **state)
@@ -168,6 +170,7 @@ static void keys_become_texts(void **state)
     assert_means("1: a\n1.10: b\ntrue: c\n1e6: d\n1234567.5: e\n2001-01-01: f",
                  "{\"1\":\"a\",\"1.1\":\"b\",\"true\":\"c\",\"1e+06\":\"d\","
                  "\"1.2345675e+06\":\"e\",\"2001-01-01\":\"f\"}");
+    assert_means("1e40: a\n-1e40: b", "{\".inf\":\"a\",\"-.inf\":\"b\"}");
     assert_means("on: push", "{\"true\":\"push\"}");
     assert_means("&k a: 1\nb: {*k : 2}", "{\"a\":1,\"b\":{\"a\":2}}");
     assert_fails("~: 1", "parse", "a key is null");
@@ -180,6 +183,8 @@ static void a_key_that_is_there_twice_is_an_error(void **state)
     assert_fails("a: 1\nb: 2\na: 3\n", "parse",
                  "line 3, column 1: key \"a\" is there twice");
     assert_fails("1: a\n'1': b", "parse", "key \"1\" is there twice");
+    assert_fails("{\"a\\0b\": 1, \"a\\0b\": 2}", "parse", "is there twice");
+    assert_means("{\"a\\0b\": 1, \"a\": 2}", "{\"a\\u0000b\":1,\"a\":2}");
 }
 
 static void aliases_stand_for_their_anchor(void **state)
