@@ -6,9 +6,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config/base64.h"
+#include "config/exec_answer.h"
 #include "config/process.h"
-#include "config/timestamp.h"
-#include "kubelua/manifest.h"
 #include "kubelua/value.h"
 #include "kubelua/writer.h"
 
@@ -222,159 +221,6 @@ static kl_code run_plugin(const kl__settings *settings, const char *ca,
                : explain(exec, result, err);
 }
 
-/* The one document that a plugin answers with, in JSON or YAML. */
-static kl_code take_answer(void *context, const char *json, size_t length,
-                           kl_error *err)
-{
-    kl_doc **doc = context;
-
-    if (*doc != NULL) {
-        return kl_error_set(err, KL_EPARSE, "more than one document");
-    }
-    *doc = kl_doc_parse(json, length, err);
-    return *doc != NULL ? KL_OK : err->code;
-}
-
-static kl_code bad_answer(const kl__exec *exec, kl_error *err,
-                          const char *complaint)
-{
-    return kl_error_set(err, KL_ECONFIG, "exec plugin %s: its answer %s",
-                        exec->args[0], complaint);
-}
-
-static kl_code check_type(const kl__exec *exec, const kl_value *root,
-                          kl_error *err)
-{
-    const char *kind = kl_value_string(kl_value_get(root, "kind"), NULL);
-    const char *version =
-        kl_value_string(kl_value_get(root, "apiVersion"), NULL);
-
-    if (!kl__streq(kind, "ExecCredential")) {
-        return bad_answer(exec, err, "is no ExecCredential");
-    }
-    if (!kl__streq(version, exec->api_version)) {
-        return kl_error_set(err, KL_ECONFIG,
-                            "exec plugin %s: answers with apiVersion %.80s, "
-                            "the kubeconfig says %s; make them the same",
-                            exec->args[0], version != NULL ? version : "(none)",
-                            exec->api_version);
-    }
-    return KL_OK;
-}
-
-/* A text of the status that is not empty; the caller's. */
-static kl_code read_text(const kl_value *status, const char *name, char **out,
-                         kl_error *err)
-{
-    size_t length;
-    const kl_value *value = kl_value_get(status, name);
-    const char *text = kl_value_type(value) == KL_STRING
-                           ? kl_value_string(value, &length)
-                           : NULL;
-
-    if (text == NULL || *text == '\0') {
-        return KL_OK;
-    }
-    *out = kl__strndup(text, length);
-    return *out != NULL ? KL_OK : out_of_memory(err);
-}
-
-static kl_code read_expiry(const kl__exec *exec, const kl_value *status,
-                           kl__exec_credential *out, kl_error *err)
-{
-    const kl_value *value = kl_value_get(status, "expirationTimestamp");
-    const char *text = kl_value_string(value, NULL);
-    int64_t expires_ms;
-
-    out->refresh_at_ms = INT64_MAX;
-    if (kl_value_type(value) == KL_NULL) {
-        return KL_OK;
-    }
-    if (text == NULL || !kl__timestamp_parse(text, &expires_ms)) {
-        return bad_answer(exec, err,
-                          "has an expirationTimestamp that is no RFC 3339 "
-                          "time");
-    }
-    out->refresh_at_ms = kl__exec_refresh_at(kl__timestamp_now(), expires_ms);
-    return KL_OK;
-}
-
-/* Whether it can stand in a header. */
-static bool is_token(const char *text)
-{
-    for (; *text != '\0'; text++) {
-        if ((unsigned char)*text <= 0x20 || *text == 0x7f) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static kl_code check_credential(const kl__exec *exec,
-                                const kl__exec_credential *credential,
-                                kl_error *err)
-{
-    if ((credential->cert == NULL) != (credential->key == NULL)) {
-        return bad_answer(exec, err,
-                          "has a certificate without a key, or the other way "
-                          "round");
-    }
-    if (credential->token == NULL && credential->cert == NULL) {
-        return bad_answer(exec, err,
-                          "has neither a token nor a certificate in its "
-                          "status");
-    }
-    if (credential->token != NULL && !is_token(credential->token)) {
-        return bad_answer(exec, err, "has a token with a space in it");
-    }
-    if (credential->cert != NULL &&
-        (strstr(credential->cert, "-----BEGIN") == NULL ||
-         strstr(credential->key, "-----BEGIN") == NULL)) {
-        return bad_answer(exec, err, "has a certificate or key that is no PEM");
-    }
-    return KL_OK;
-}
-
-static kl_code read_answer(const kl__exec *exec, const kl__buf *output,
-                           kl__exec_credential *out, kl_error *err)
-{
-    kl_doc *doc = NULL;
-    const kl_value *status;
-    kl_error why;
-    kl_code code = kl_manifest_each(output->bytes, output->length, take_answer,
-                                    &doc, &why);
-
-    if (code == KL_ENOMEM) {
-        kl_doc_unref(doc);
-        return out_of_memory(err);
-    }
-    if (code != KL_OK || doc == NULL) {
-        kl_doc_unref(doc);
-        return kl_error_set(
-            err, KL_ECONFIG, "exec plugin %s: its answer is no JSON: %s",
-            exec->args[0], code != KL_OK ? why.message : "it is empty");
-    }
-    status = kl_value_get(kl_doc_root(doc), "status");
-    code = check_type(exec, kl_doc_root(doc), err);
-    if (code == KL_OK) {
-        code = read_text(status, "token", &out->token, err);
-    }
-    if (code == KL_OK) {
-        code = read_text(status, "clientCertificateData", &out->cert, err);
-    }
-    if (code == KL_OK) {
-        code = read_text(status, "clientKeyData", &out->key, err);
-    }
-    if (code == KL_OK) {
-        code = check_credential(exec, out, err);
-    }
-    if (code == KL_OK) {
-        code = read_expiry(exec, status, out, err);
-    }
-    kl_doc_unref(doc);
-    return code;
-}
-
 kl_code kl__exec_run(const kl__settings *settings, const char *ca,
                      int timeout_ms, kl__exec_credential *out,
                      kl__cancel *cancel, kl_error *err)
@@ -384,7 +230,7 @@ kl_code kl__exec_run(const kl__settings *settings, const char *ca,
 
     *out = (kl__exec_credential){.token = NULL};
     if (code == KL_OK) {
-        code = read_answer(settings->exec, &result.output, out, err);
+        code = kl__exec_answer_read(settings->exec, &result.output, out, err);
     }
     if (code != KL_OK) {
         kl__exec_credential_clear(out);

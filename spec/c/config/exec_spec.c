@@ -318,6 +318,8 @@ static void a_wrong_answer_is_refused_with_what_is_wrong(void **state)
         {"echo '" PLUGIN_ANSWER("") "'", "neither a token nor a certificate"},
         {"echo '" PLUGIN_ANSWER("\"token\":\"\"") "'", "neither a token"},
         {"echo '" PLUGIN_ANSWER("\"token\":\"a b\"") "'", "a space in it"},
+        {"printf %s '" PLUGIN_ANSWER("\"token\":\"a\\u0000b\"") "'",
+         "a NUL character in status.token"},
         {"echo '" PLUGIN_ANSWER("\"clientKeyData\":\"-----BEGIN K\"") "'",
          "a certificate without a key"},
         {"echo '" PLUGIN_ANSWER(
