@@ -141,7 +141,8 @@ bool kl__head_line(kl__head *head, const char *line, size_t length)
     if (head->complete) {
         return false;
     }
-    while (length > 0 && strchr("\r\n", line[length - 1]) != NULL) {
+    while (length > 0 &&
+           (line[length - 1] == '\r' || line[length - 1] == '\n')) {
         length--;
     }
     if (length == 0) {

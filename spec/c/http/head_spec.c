@@ -148,6 +148,17 @@ static void rubbish_is_survived(void **state)
     assert_false(head.complete); /* there was no status */
 }
 
+static void a_nul_byte_is_no_line_end(void **state)
+{
+    kl__head head = {0};
+
+    (void)state;
+    assert_false(kl__head_line(&head, "HTTP/1.1 200 OK\r\n", 17));
+    assert_false(kl__head_line(&head, "\0\0", 2));
+    assert_false(head.complete);
+    assert_true(kl__head_line(&head, "\r\n", 2));
+}
+
 int main(void)
 {
     const struct CMUnitTest specs[] = {
@@ -160,6 +171,7 @@ int main(void)
         cmocka_unit_test(long_values_are_cut),
         cmocka_unit_test(encodings_are_told_apart),
         cmocka_unit_test(rubbish_is_survived),
+        cmocka_unit_test(a_nul_byte_is_no_line_end),
     };
 
     return cmocka_run_group_tests(specs, NULL, NULL);
