@@ -310,12 +310,13 @@ void kl__object_text_deinit(kl__object_text *text)
 static char *write_part(const kl__object_text *text, const kl__slice *part,
                         char *out)
 {
+    if (part->length == 0) {
+        return out;
+    }
     if (!text->is_compact) {
         return out + kl__text_compact(out, part->bytes, part->length);
     }
-    if (part->length > 0) {
-        memcpy(out, part->bytes, part->length);
-    }
+    memcpy(out, part->bytes, part->length);
     return out + part->length;
 }
 
