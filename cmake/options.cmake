@@ -6,6 +6,7 @@ endif()
 option(KUBELUA_TESTS "Build the C tests" ON)
 option(KUBELUA_LUA "Build the Lua modules" ON)
 option(KUBELUA_EXAMPLES "Build the C examples" ON)
+option(KUBELUA_FUZZ "Build the fuzz targets: clang, for spec/fuzz/run" OFF)
 option(KUBELUA_ASSERTS "Keep assertions and lock ranks in every build" OFF)
 set(KUBELUA_SANITIZE "" CACHE STRING
     "Sanitizers to build with: address,undefined or thread")

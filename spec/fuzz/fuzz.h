@@ -1,0 +1,64 @@
+/*
+ * fuzz.h - what all fuzz targets share: claims about what was read, inputs cut
+ * into parts that stay readable text, and documents compared.
+ */
+#ifndef KL_FUZZ_FUZZ_H
+#define KL_FUZZ_FUZZ_H
+
+#include "kubelua/value.h"
+#include "targets.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A property that every input must have; tells which one has not, and aborts:
+ * libFuzzer keeps the input. */
+#define FUZZ_EXPECT(claim) \
+    ((claim) ? (void)0 : fuzz_broken(__FILE__, __LINE__, #claim))
+
+_Noreturn void fuzz_broken(const char *file, int line, const char *claim);
+
+/* Runs one input and claims that nothing of the library lives afterwards. */
+void fuzz_run(void (*target)(const char *bytes, size_t length),
+              const char *bytes, size_t length);
+
+/* Some bytes; borrowed. */
+typedef struct fuzz_text {
+    const char *bytes;
+    size_t length;
+} fuzz_text;
+
+/* Takes the first line off `rest`, without its newline; all of it if there is
+ * none. */
+fuzz_text fuzz_line(fuzz_text *rest);
+
+/* Takes what comes before the next line that is `separator`, and that line. */
+fuzz_text fuzz_part(fuzz_text *rest, const char *separator);
+
+/* The bytes in a block of their own and size, so that who reads beyond them is
+ * caught; and the same up to a NUL, as a string. The caller frees them. */
+char *fuzz_block(fuzz_text text);
+char *fuzz_string(fuzz_text text);
+
+bool fuzz_is(fuzz_text text, const char *word);
+
+/* Sizes of chunks out of a line of text, again and again: one more than the
+ * distance of each byte from a blank; without any, whole texts. */
+typedef struct fuzz_chunks {
+    fuzz_text pattern;
+    size_t at;
+} fuzz_chunks;
+
+/* The next chunk's size, 1 to `left`; `left` is not 0. */
+size_t fuzz_chunk(fuzz_chunks *chunks, size_t left);
+
+/* Whether two values are the same, the order and the repetition of members
+ * too; a number's type counts. */
+bool fuzz_same(const kl_value *a, const kl_value *b);
+
+/* Whether the text holds a byte that is not printable ASCII, a tab or a line's
+ * end. */
+bool fuzz_is_plain(const char *text, size_t length);
+
+#endif

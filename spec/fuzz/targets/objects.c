@@ -1,0 +1,233 @@
+/*
+ * objects.c - the object reader: options on the first line ("k" a kind and "a"
+ * an apiVersion to put in, "m" keeps managedFields), the object's text on the
+ * others. What it reads is what yyjson's tree says; its text is that tree.
+ */
+#include "fuzz.h"
+
+#include "json/text.h"
+#include "kubelua/object.h"
+#include "object/object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How often a name is in an object; *first is the first of them. */
+static size_t count_of(const kl_value *object, const char *name,
+                       const kl_value **first)
+{
+    kl_value_iter iter = {0};
+    const kl_value *key, *value;
+    size_t count = 0;
+
+    *first = NULL;
+    if (kl_value_type(object) != KL_OBJECT) {
+        return 0;
+    }
+    while ((value = kl_value_next(object, &iter, &key)) != NULL) {
+        size_t length;
+        const char *text = kl_value_string(key, &length);
+
+        if (fuzz_is((fuzz_text){text, length}, name)) {
+            *first = count++ == 0 ? value : *first;
+        }
+    }
+    return count;
+}
+
+/* Whether a member can be a part of the identity, and what it is: "" where it
+ * is absent or null. */
+static bool text_of(const kl_value *object, const char *name, const char **text)
+{
+    const kl_value *value;
+    size_t length = 0;
+
+    *text = "";
+    if (count_of(object, name, &value) > 1) {
+        return false;
+    }
+    if (kl_value_type(value) == KL_NULL) {
+        return true;
+    }
+    if (kl_value_type(value) != KL_STRING) {
+        return false;
+    }
+    *text = kl_value_string(value, &length);
+    return strlen(*text) == length;
+}
+
+/* What the object should be, by its tree. */
+typedef struct expected {
+    const char *kind, *api_version, *name, *name_space, *uid, *version;
+    bool adds_kind, adds_api_version;
+} expected;
+
+static bool type_of(const kl_value *root, const char *name,
+                    const char *otherwise, const char **text, bool *adds)
+{
+    const kl_value *value;
+    bool sound = text_of(root, name, text);
+
+    *adds = count_of(root, name, &value) == 0 && otherwise != NULL;
+    *text = *adds ? otherwise : *text;
+    return sound;
+}
+
+/* False: it is no object that can be kept. */
+static bool expect_of(const kl_value *root, const kl_object_options *options,
+                      expected *out)
+{
+    const kl_value *metadata, *ignored;
+
+    return kl_value_type(root) == KL_OBJECT &&
+           count_of(root, "metadata", &metadata) == 1 &&
+           kl_value_type(metadata) == KL_OBJECT &&
+           type_of(root, "kind", options->kind, &out->kind, &out->adds_kind) &&
+           type_of(root, "apiVersion", options->api_version, &out->api_version,
+                   &out->adds_api_version) &&
+           text_of(metadata, "name", &out->name) && *out->name != '\0' &&
+           strchr(out->name, '/') == NULL &&
+           text_of(metadata, "namespace", &out->name_space) &&
+           strchr(out->name_space, '/') == NULL &&
+           text_of(metadata, "uid", &out->uid) &&
+           text_of(metadata, "resourceVersion", &out->version) &&
+           count_of(metadata, "managedFields", &ignored) <= 1;
+}
+
+/* Whether two objects have the same members, but for one name of the first;
+ * `inner` for the one that is called "metadata". */
+static bool same_without(const kl_value *a, const kl_value *b,
+                         kl_value_iter at_b, const char *without, bool inner)
+{
+    kl_value_iter at_a = {0};
+    const kl_value *a_key, *b_key, *value, *other;
+
+    while ((value = kl_value_next(a, &at_a, &a_key)) != NULL) {
+        const char *name = kl_value_string(a_key, NULL);
+
+        if (without != NULL && !inner && strcmp(name, without) == 0) {
+            continue;
+        }
+        other = kl_value_next(b, &at_b, &b_key);
+        if (other == NULL || !fuzz_same(a_key, b_key)) {
+            return false;
+        }
+        if (inner && strcmp(name, "metadata") == 0) {
+            kl_value_iter start = {0};
+
+            if (!same_without(value, other, start, without, false)) {
+                return false;
+            }
+        } else if (!fuzz_same(value, other)) {
+            return false;
+        }
+    }
+    return kl_value_next(b, &at_b, NULL) == NULL;
+}
+
+/* Goes over a member that was put in, which must be there. */
+static void skip_added(const kl_value *root, kl_value_iter *iter, bool adds,
+                       const char *name, const char *text)
+{
+    const kl_value *key, *value;
+
+    if (!adds) {
+        return;
+    }
+    value = kl_value_next(root, iter, &key);
+    FUZZ_EXPECT(value != NULL && kl_value_type(value) == KL_STRING);
+    FUZZ_EXPECT(strcmp(kl_value_string(key, NULL), name) == 0);
+    FUZZ_EXPECT(strcmp(kl_value_string(value, NULL), text) == 0);
+}
+
+static void expect_identity(const kl_object *object, const expected *want)
+{
+    size_t space = strlen(want->name_space);
+    const char *key = kl_object_key(object);
+
+    FUZZ_EXPECT(strcmp(kl_object_name(object), want->name) == 0);
+    FUZZ_EXPECT(strcmp(kl_object_namespace(object), want->name_space) == 0);
+    FUZZ_EXPECT(strcmp(kl_object_uid(object), want->uid) == 0);
+    FUZZ_EXPECT(strcmp(kl_object_resource_version(object), want->version) == 0);
+    FUZZ_EXPECT(strcmp(kl_object_kind(object), want->kind) == 0);
+    FUZZ_EXPECT(strcmp(kl_object_api_version(object), want->api_version) == 0);
+    if (space > 0) {
+        FUZZ_EXPECT(strncmp(key, want->name_space, space) == 0);
+        FUZZ_EXPECT(key[space] == '/');
+        key += space + 1;
+    }
+    FUZZ_EXPECT(strcmp(key, want->name) == 0);
+}
+
+static void expect_text(kl_object *object, const kl_value *root,
+                        const kl_object_options *options, const expected *want)
+{
+    kl_value_iter iter = {0};
+    size_t length;
+    const char *json = kl_object_json(object, &length, NULL);
+    const kl_value *tree = kl_object_open(object, NULL);
+    kl_object *again;
+
+    FUZZ_EXPECT(strlen(json) == length);
+    FUZZ_EXPECT(kl__text_measure(json, length).spaces == 0);
+    FUZZ_EXPECT(kl_object_bytes(object) > length);
+    FUZZ_EXPECT(tree != NULL && kl_object_open(object, NULL) == tree);
+    kl_object_close(object);
+    skip_added(tree, &iter, want->adds_api_version, "apiVersion",
+               want->api_version);
+    skip_added(tree, &iter, want->adds_kind, "kind", want->kind);
+    FUZZ_EXPECT(same_without(
+        root, tree, iter, options->keep_managed_fields ? NULL : "managedFields",
+        true));
+    kl_object_close(object);
+    again = kl_object_parse(json, length, options, NULL);
+    FUZZ_EXPECT(again != NULL);
+    FUZZ_EXPECT(strcmp(kl_object_json(again, NULL, NULL), json) == 0);
+    kl_object_unref(again);
+}
+
+static void expect_object(fuzz_text text, const kl_doc *doc,
+                          const kl_object_options *options)
+{
+    kl__text_shape shape = kl__text_measure(text.bytes, text.length);
+    kl_error err = {.code = KL_OK};
+    expected want;
+    kl_object *object = kl_object_parse(text.bytes, text.length, options, &err);
+    bool sound = doc != NULL && expect_of(kl_doc_root(doc), options, &want);
+
+    FUZZ_EXPECT(sound == (object != NULL));
+    if (object != NULL) {
+        kl_object *measured = kl__object_parse_measured(text.bytes, text.length,
+                                                        &shape, options, &err);
+
+        FUZZ_EXPECT(strcmp(kl_object_json(object, NULL, NULL),
+                           kl_object_json(measured, NULL, NULL)) == 0);
+        kl_object_unref(measured);
+        expect_identity(object, &want);
+        expect_text(object, kl_doc_root(doc), options, &want);
+    } else {
+        FUZZ_EXPECT(err.code == KL_EPARSE && err.message[0] != '\0');
+    }
+    kl_object_unref(object);
+}
+
+void fuzz_objects(const char *bytes, size_t length)
+{
+    fuzz_text text = {bytes, length};
+    fuzz_text line = fuzz_line(&text);
+    kl_object_options options = {0};
+    char *block;
+    kl_doc *doc;
+
+    for (size_t i = 0; i < line.length; i++) {
+        options.kind = line.bytes[i] == 'k' ? "Pod\"s" : options.kind;
+        options.api_version = line.bytes[i] == 'a' ? "v1" : options.api_version;
+        options.keep_managed_fields |= line.bytes[i] == 'm';
+    }
+    block = fuzz_block(text);
+    text.bytes = block;
+    doc = kl_doc_parse(text.bytes, text.length, NULL);
+    expect_object(text, doc, &options);
+    kl_doc_unref(doc);
+    free(block);
+}
