@@ -55,8 +55,7 @@ static void put_metadata(kl__buf *out, const server_change *object)
     /* What a break in the middle, or a careless reader, would spoil. */
     static const char *const notes[] = {
         "plain",
-        "gr\xc3\xbc\xc3\x9f"
-        "e",
+        "gr\xc3\xbcn",
         "\xe6\x97\xa5\xe6\x9c\xac",
         "\\u00fc\\n\\\"\\\\",
         "\\ud83d\\ude00",
