@@ -33,12 +33,22 @@ _Static_assert(sizeof(shared_latch) <= sizeof(pthread_rwlock_t),
 _Static_assert(sizeof(condition) <= sizeof(pthread_cond_t),
                "a condition's place");
 
+/* Whether it is a variable of the program's, which may be initialised by being
+ * zeroed; what is in memory that was allocated may not. */
+static bool is_static(const void *address)
+{
+    extern char __data_start, _end; /* the linker's */
+
+    return (const char *)address >= &__data_start &&
+           (const char *)address < &_end;
+}
+
 static latch *latch_of(kl__mutex *mutex)
 {
     latch *self = (latch *)&mutex->native;
-    bool is_static = self->state == 0 && mutex->rank == KL__RANK_LOG;
 
-    schedule_check(self->state == ALIVE || is_static,
+    schedule_check(self->state == ALIVE ||
+                       (self->state == 0 && is_static(mutex)),
                    "a mutex is used %s, its rank is %d",
                    self->state == DEAD ? "after its deinit" : "before its init",
                    (int)mutex->rank);
