@@ -323,6 +323,13 @@ static kl_informer_state after_stall(kl__reflector *self)
 static kl_informer_state after(kl__reflector *self, outcome result,
                                const attempt *now, const kl_error *err)
 {
+    /* Whoever ended it, perhaps a proxy that has its own time, or silence: what
+     * failed before it was over. That it will last is not proved (HEALTHY_MS).
+     */
+    if ((result == ENDED || result == SILENT) &&
+        kl__reflector_now(self) - now->began >= SHORT_MS) {
+        kl__reflector_forget_error(self);
+    }
     switch (result) {
     case ENDED:
         return after_end(self, now);

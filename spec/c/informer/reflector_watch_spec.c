@@ -330,6 +330,27 @@ static void health_clears_the_error_of_the_status(void **state)
     assert_int_equal(world->status.failures, 1);
 }
 
+/* A proxy that ends each watch after some seconds fails in nothing. */
+static void a_watch_that_was_ended_clears_the_error_of_the_status(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state, LISTED "!forbidden:403; %3000 $; ok",
+           ASKED "; watch rv=10; watch rv=10", "[a@1]=10 !forbidden");
+    assert_int_equal(world->status.error.code, KL_OK);
+}
+
+static void
+a_watch_that_fell_silent_clears_the_error_of_the_status(void **state)
+{
+    reflector_world *world = *state;
+
+    world->options.idle_timeout_ms = 5000;
+    expect(state, LISTED "!forbidden:403; ok; ok",
+           ASKED "; watch rv=10; watch rv=10 fresh", "[a@1]=10 !forbidden");
+    assert_int_equal(world->status.error.code, KL_OK);
+}
+
 static void a_client_that_is_closed_ends_it(void **state)
 {
     reflector_world *world = *state;
@@ -390,6 +411,8 @@ int main(void)
         WORLD_TEST(a_watch_that_does_not_live_keeps_backing_off),
         WORLD_TEST(the_status_tells_what_happened),
         WORLD_TEST(health_clears_the_error_of_the_status),
+        WORLD_TEST(a_watch_that_was_ended_clears_the_error_of_the_status),
+        WORLD_TEST(a_watch_that_fell_silent_clears_the_error_of_the_status),
         WORLD_TEST(a_client_that_is_closed_ends_it),
         WORLD_TEST(a_client_that_was_closed_is_not_asked),
     };
