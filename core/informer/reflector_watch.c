@@ -226,8 +226,12 @@ static bool was_healthy(const kl__reflector *self, const attempt *now)
     return now->progress || kl__reflector_now(self) - now->began >= HEALTHY_MS;
 }
 
-/* Who says that a version is too old is there: the failures of an outage before
- * that are over, and do not delay the list that ends it. Once in a row. */
+/*
+ * Who says that a version is too old is there: the failures of an outage before
+ * that are over, and do not delay the list that ends it. Once in a row: then it
+ * was the list itself that is too old, out of a cache that lags behind what was
+ * compacted, and the next one asks for the newest state.
+ */
 static kl_informer_state relist_because(kl__reflector *self,
                                         const kl_error *err, bool at_once)
 {
@@ -235,6 +239,8 @@ static kl_informer_state relist_because(kl__reflector *self,
     if (at_once && !self->relisted) {
         self->relisted = true;
         kl__backoff_reset(&self->backoff);
+    } else if (at_once) {
+        self->newest = true;
     }
     return kl__reflector_fail(
         self, &(kl__failure){.error = err,

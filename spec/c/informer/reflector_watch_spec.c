@@ -143,13 +143,16 @@ static void too_many_requests_in_the_stream_are_waited_out(void **state)
     assert_in_range(reflector_world_delay(world, 3), 7000, 8599);
 }
 
-static void gone_lists_again_at_once_the_first_time(void **state)
+/* A list that is too old to be watched from came out of a cache that lags: it
+ * may lag for long. */
+static void
+gone_lists_again_at_once_the_first_time_then_the_newest(void **state)
 {
     reflector_world *world = *state;
 
     expect(state, LISTED "ok !gone; a@1 =20; ok !gone; a@1 =30; ok",
            ASKED "; list rv=10 match=NotOlderThan; watch rv=20; "
-                 "list rv=20 match=NotOlderThan; watch rv=30",
+                 "list limit=500; watch rv=30",
            "[a@1]=10 !gone [a@1]=20 [a@1]=30");
     assert_in_range(reflector_world_delay(world, 3), 0, 199);
     assert_in_range(reflector_world_delay(world, 5), 1600, 3199);
@@ -164,7 +167,7 @@ static void gone_after_an_outage_lists_again_at_once(void **state)
                   "a@1 =20; ok !gone; a@1 =30; ok",
            ASKED "; watch rv=11; watch rv=11; watch rv=11; "
                  "list rv=11 match=NotOlderThan; watch rv=20; "
-                 "list rv=20 match=NotOlderThan; watch rv=30",
+                 "list limit=500; watch rv=30",
            "[a@1]=10 +b@11 !unavailable !gone [a@1]=20 [a@1]=30");
     assert_in_range(reflector_world_delay(world, 5), 3200, 6399);
     assert_in_range(reflector_world_delay(world, 6), 0, 199);
@@ -391,7 +394,7 @@ int main(void)
         WORLD_TEST(a_server_that_is_away_is_asked_with_backoff),
         WORLD_TEST(a_refusal_is_no_reason_to_list),
         WORLD_TEST(too_many_requests_in_the_stream_are_waited_out),
-        WORLD_TEST(gone_lists_again_at_once_the_first_time),
+        WORLD_TEST(gone_lists_again_at_once_the_first_time_then_the_newest),
         WORLD_TEST(gone_after_an_outage_lists_again_at_once),
         WORLD_TEST(gone_as_a_status_is_the_same_as_in_the_stream),
         WORLD_TEST(a_resource_that_is_gone_is_resolved_and_listed_again),
