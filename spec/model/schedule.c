@@ -257,6 +257,11 @@ void schedule_yield(void)
     }
 }
 
+void schedule_calm(void)
+{
+    run.chooser.hurry_mean = 0;
+}
+
 bool strand_sleep(int64_t deadline)
 {
     strand *self = run.current;

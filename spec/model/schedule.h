@@ -76,6 +76,9 @@ bool schedule_chance(int per_mille);
 void schedule_point(void);
 /* Lets any other run first that can. */
 void schedule_yield(void);
+/* From now on time goes on only when nobody can run: for what is bounded in
+ * time. */
+void schedule_calm(void);
 /* Virtual milliseconds, and sleep until then. */
 int64_t schedule_now(void);
 void schedule_wait_until(int64_t ms);

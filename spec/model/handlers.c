@@ -1,0 +1,395 @@
+/*
+ * handlers.c - registrations come and go, are held, and do things within their
+ * callbacks; each shows what it is told to the oracle.
+ */
+#include "oracle.h"
+
+#include "coverage.h"
+#include "schedule.h"
+
+#include <stdlib.h>
+
+/* A handler's thread that has been told to end may be about to call already;
+ * so may be one callback more, where it was a handler that ended it. */
+static void check_may_begin(handler *self)
+{
+    schedule_check(!self->is_dropped,
+                   "stop: handler %d is called after its context was dropped",
+                   self->number);
+    if (self->state == HANDLER_ENDED) {
+        schedule_check(self->is_ended_inside,
+                       "stop: handler %d is called after it has ended",
+                       self->number);
+        self->is_ended_inside = false;
+    }
+}
+
+void handlers_enter(handler *self, bool is_removed_fine)
+{
+    if (!is_removed_fine) {
+        check_may_begin(self);
+    }
+    schedule_check(self->inside == 0,
+                   "one-at-a-time: handler %d is called "
+                   "while it is",
+                   self->number);
+    self->inside++;
+}
+
+void handlers_exit(handler *self)
+{
+    self->inside--;
+    world_changed(self->world);
+}
+
+/* What happens within a callback, behind the oracle's look at it. */
+static void work(handler *self)
+{
+    coverage_add(COVER_HELD, self->is_held ? 1 : 0);
+    WORLD_WAIT(self->world, !self->is_held);
+    if (self->slow_ms > 0) {
+        schedule_wait_until(schedule_now() + (int64_t)schedule_random(
+                                                 (uint64_t)self->slow_ms + 1));
+    }
+    if (self->armed.a != ARMED_NOTHING) {
+        handlers_act(self);
+    }
+}
+
+static void called(handler *self, const told *event)
+{
+    handlers_enter(self, false);
+    witness_see(self, event);
+    work(self);
+    witness_seen(self, event);
+    handlers_exit(self);
+}
+
+static void on_add(void *context, kl_object *object, bool initial)
+{
+    called(context, &(told){.type = KL_EVENT_ADD,
+                            .initial = initial,
+                            .resync = -1,
+                            .object = object});
+}
+
+static void on_update(void *context, kl_object *old, kl_object *object)
+{
+    called(context, &(told){.type = KL_EVENT_UPDATE,
+                            .resync = -1,
+                            .old = old,
+                            .object = object});
+}
+
+static void on_remove(void *context, kl_object *object, bool unknown)
+{
+    called(context, &(told){.type = KL_EVENT_DELETE,
+                            .unknown = unknown,
+                            .resync = -1,
+                            .object = object});
+}
+
+static void on_synced(void *context)
+{
+    called(context, &(told){.type = KL_EVENT_SYNCED, .resync = -1});
+}
+
+static void on_error(void *context, const kl_error *error)
+{
+    called(context,
+           &(told){.type = KL_EVENT_ERROR, .resync = -1, .error = error});
+}
+
+static void on_drop(void *context)
+{
+    handler *self = context;
+
+    schedule_check(!self->is_dropped, "stop: a context is dropped twice");
+    schedule_check(self->inside == 0,
+                   "stop: the context of handler %d is dropped while it runs",
+                   self->number);
+    self->is_dropped = true;
+    world_changed(self->world);
+}
+
+static bool is_pulled(handler_kind kind)
+{
+    return kind == HANDLER_PULLED || kind == HANDLER_PULLED_COALESCING ||
+           kind == HANDLER_PULLED_EVERY;
+}
+
+/* What it asks for; a crowd is shown again to nobody, it would take too long.
+ */
+static int64_t period_of(const handler *self, const op *what)
+{
+    static const int64_t periods[] = {0, 0, 0, 0, -1, 500, 3000, 40000};
+
+    return self->world->has_crowd ? -1 : periods[what->c & 7];
+}
+
+/* The rest of its nature is in the bits of `c`. */
+static void choose(handler *self, const op *what)
+{
+    int bits = what->c;
+    int64_t period = period_of(self, what);
+
+    self->kind = (handler_kind)what->b;
+    self->resync_ms = period != 0 ? period : self->informer->resync_ms;
+    self->resync_ms = self->resync_ms > 0 ? self->resync_ms : 0;
+    if (self->kind != HANDLER_PLAIN && self->kind != HANDLER_SLOW &&
+        self->kind != HANDLER_QUIET && self->kind != HANDLER_PULLED) {
+        self->backlog = 1 + (size_t)((bits >> 3) & 3);
+    }
+    if (self->kind == HANDLER_SLOW) {
+        self->slow_ms = 1 << ((bits >> 5) & 15) % 12;
+    }
+    if ((bits & 0x600) == 0x600 && self->kind == HANDLER_COALESCING) {
+        self->slow_ms = 40;
+    }
+}
+
+static handler *make(world *in, user_informer *informer, const op *what)
+{
+    size_t keys = (size_t)in->keys;
+    handler *made = calloc(1, sizeof(*made));
+
+    schedule_check(made != NULL, "the model is out of memory");
+    made->world = in;
+    made->number = (int)in->handler_count;
+    made->informer = informer;
+    made->feed = informer->feed;
+    made->known = calloc(keys, sizeof(*made->known));
+    made->newest = calloc(keys, sizeof(*made->newest));
+    made->resynced = calloc(keys, sizeof(*made->resynced));
+    made->joined_ms = schedule_now();
+    schedule_check(made->known != NULL && made->newest != NULL &&
+                       made->resynced != NULL,
+                   "the model is out of memory");
+    choose(made, what);
+    in->all_handlers[in->handler_count++] = made;
+    return made;
+}
+
+static kl_registration *join(handler *self, const op *what, kl_error *err)
+{
+    const kl_handler_options options = {
+        .resync_ms = period_of(self, what),
+        .backlog = self->backlog,
+        .every_change =
+            self->kind == HANDLER_EVERY || self->kind == HANDLER_PULLED_EVERY,
+        .ignores_errors = self->kind == HANDLER_QUIET,
+    };
+    const kl_handler callbacks = {.add = on_add,
+                                  .update = on_update,
+                                  .remove = on_remove,
+                                  .synced = on_synced,
+                                  .error = on_error,
+                                  .context = self,
+                                  .drop_context = on_drop};
+
+    if (is_pulled(self->kind)) {
+        return kl_informer_subscribe(self->informer->handle, self->world->queue,
+                                     self, &options, err);
+    }
+    return kl_informer_add_handler(self->informer->handle, &callbacks, &options,
+                                   err);
+}
+
+/* `inside`: a callback adds it to its own informer, which may be closed
+ * meanwhile. */
+static void add(world *self, int slot, user_informer *informer, const op *what,
+                bool inside)
+{
+    kl_error err = {.code = KL_OK};
+    handler *made = make(self, informer, what);
+    kl_registration *registration;
+
+    self->handlers[slot] = made;
+    made->is_late = kl_informer_has_synced(informer->handle);
+    registration = join(made, what, &err);
+    made->due_from = made->feed->due_count;
+    if (registration == NULL) {
+        schedule_check(err.code == KL_ECLOSED,
+                       "errors: a handler cannot join: %s", err.message);
+        schedule_check(self->is_client_closed || inside,
+                       "errors: the informer was not closed: %s", err.message);
+        made->state = HANDLER_ENDED;
+        made->is_dropped = true; /* it is not called, says handler.h */
+        self->handlers[slot] = NULL;
+    } else if (informer->is_closing) {
+        made->state = informer->is_closed ? HANDLER_ENDED : HANDLER_LEAVING;
+        made->is_ended_inside = informer->is_closed;
+        self->handlers[slot] = NULL;
+    } else {
+        made->registration = registration;
+        made->state = HANDLER_LIVE;
+    }
+    coverage_add(COVER_HANDLERS, 1);
+    world_changed(self);
+}
+
+void handlers_add(world *self, const op *what, bool inside)
+{
+    user_informer *informer = self->slots[what->a];
+
+    if (self->handlers[what->slot] != NULL ||
+        self->handler_count == HANDLERS_EVER || informer == NULL) {
+        return;
+    }
+    if (users_enter(informer)) {
+        add(self, what->slot, informer, what, inside);
+        users_leave(self, informer);
+    }
+}
+
+/* From here on nobody else calls anything on its registration. False: somebody
+ * does that already. */
+static bool begin_leave(handler *self)
+{
+    world *in = self->world;
+
+    if (self->state != HANDLER_LIVE) {
+        return false;
+    }
+    self->state = HANDLER_LEAVING;
+    self->is_held = false;
+    for (int i = 0; i < HISTORY_HANDLERS; i++) {
+        if (in->handlers[i] == self) {
+            in->handlers[i] = NULL;
+        }
+    }
+    world_changed(in);
+    return true;
+}
+
+/* Nobody is in a call on its registration, but for its own callback. */
+static void await_alone(handler *self)
+{
+    if (is_pulled(self->kind)) {
+        WORLD_WAIT(self->world, !self->world->loop_is_pulling);
+    }
+    WORLD_WAIT(self->world, self->users == 0);
+}
+
+static void end(handler *self, bool inside)
+{
+    self->state = HANDLER_ENDED;
+    self->is_ended_inside = inside;
+    if (!inside) {
+        schedule_check(is_pulled(self->kind) || self->inside == 0,
+                       "stop: handler %d runs after it was ended",
+                       self->number);
+        schedule_check(is_pulled(self->kind) || self->is_dropped,
+                       "stop: the context of handler %d was not dropped",
+                       self->number);
+    }
+}
+
+static void remove_handler(handler *self, bool inside)
+{
+    if (!begin_leave(self)) {
+        return;
+    }
+    await_alone(self);
+    kl_registration_remove(self->registration);
+    end(self, inside);
+    coverage_add(inside ? COVER_REMOVED_INSIDE : COVER_REMOVED, 1);
+}
+
+void handlers_remove(world *self, int slot, bool inside)
+{
+    if (self->handlers[slot] != NULL) {
+        remove_handler(self->handlers[slot], inside);
+    }
+}
+
+void handlers_begin_close(world *self, const user_informer *informer)
+{
+    for (size_t i = 0; i < self->handler_count; i++) {
+        handler *each = self->all_handlers[i];
+
+        if (each->informer == informer && begin_leave(each)) {
+            await_alone(each);
+        }
+    }
+}
+
+void handlers_end_close(world *self, const user_informer *informer, bool inside)
+{
+    for (size_t i = 0; i < self->handler_count; i++) {
+        handler *each = self->all_handlers[i];
+
+        if (each->informer == informer && each->state == HANDLER_LEAVING) {
+            end(each, inside);
+        }
+    }
+}
+
+void handlers_hold(world *self, int slot, bool is_held)
+{
+    handler *held = self->handlers[slot];
+
+    if (held != NULL && held->state == HANDLER_LIVE) {
+        held->is_held = is_held;
+        world_changed(self);
+    }
+}
+
+void handlers_arm(world *self, const op *what)
+{
+    if (self->handlers[what->slot] != NULL) {
+        self->handlers[what->slot]->armed = *what;
+    }
+}
+
+/* Also while its informer is being closed: handler.h allows that. */
+static void remove_self(handler *self)
+{
+    WORLD_WAIT(self->world, self->state != HANDLER_JOINING);
+    if (self->state == HANDLER_LIVE) {
+        remove_handler(self, !is_pulled(self->kind));
+    } else if (!is_pulled(self->kind) && self->state == HANDLER_LEAVING &&
+               self->registration != NULL && self->informer->is_closing &&
+               !self->informer->is_closed) {
+        kl_registration_remove(self->registration);
+    }
+}
+
+void handlers_act(handler *self)
+{
+    world *in = self->world;
+    const op what = self->armed;
+    /* The loop is no handler's thread. */
+    bool inside = !is_pulled(self->kind);
+    const op added = {
+        .slot = what.b, .a = 0, .b = what.c % HANDLER_KINDS, .c = what.c};
+
+    self->armed.a = ARMED_NOTHING;
+    switch ((armed_action)what.a) {
+    case ARMED_REMOVE_SELF:
+        remove_self(self);
+        break;
+    case ARMED_REMOVE_OTHER:
+        handlers_remove(in, what.b, inside);
+        break;
+    case ARMED_ADD_HANDLER:
+        handlers_add(in, &added, inside);
+        break;
+    case ARMED_CLOSE_OWN:
+        users_close(in, self->informer, inside);
+        break;
+    case ARMED_CLOSE_OTHER:
+        if (in->slots[what.b % HISTORY_INFORMERS] != NULL) {
+            users_close(in, in->slots[what.b % HISTORY_INFORMERS], inside);
+        }
+        break;
+    case ARMED_QUERY:
+        users_query(in, self->informer, what.c % 6, what.b % 4);
+        break;
+    case ARMED_CLOSE_CLIENT:
+        users_close_client(in);
+        break;
+    default:
+        break;
+    }
+}

@@ -1,0 +1,369 @@
+/*
+ * history.c - draws histories. Each one leaves some kinds of operation out and
+ * has more of others ("swarm testing"): what never happens together in a
+ * uniform mixture happens in some of them.
+ */
+#include "history.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* splitmix64 (Steele, Lea, Flood). */
+static uint64_t next(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static int below(uint64_t *state, int bound)
+{
+    return (int)(next(state) % (uint64_t)bound);
+}
+
+static bool chance(uint64_t *state, int percent)
+{
+    return below(state, 100) < percent;
+}
+
+static int pick(uint64_t *state, const int *choices, size_t count)
+{
+    return choices[below(state, (int)count)];
+}
+
+#define PICK(state, ...)                    \
+    pick(state, (const int[]){__VA_ARGS__}, \
+         sizeof((const int[]){__VA_ARGS__}) / sizeof(int))
+
+/* How often each kind of operation is drawn, in a uniform mixture. */
+static const int weights[OP_TYPES] = {
+    [OP_CREATE] = 10,     [OP_UPDATE] = 12,
+    [OP_DELETE] = 6,      [OP_RECREATE] = 5,
+    [OP_BURST] = 5,       [OP_BREAK] = 6,
+    [OP_END] = 2,         [OP_FREEZE] = 2,
+    [OP_RUBBISH] = 2,     [OP_ERROR_EVENT] = 4,
+    [OP_STATUS] = 4,      [OP_REFUSE] = 3,
+    [OP_DELAY] = 2,       [OP_COMPACT] = 5,
+    [OP_RESTORE] = 1,     [OP_UPGRADE] = 1,
+    [OP_STORM] = 1,       [OP_PASS] = 16,
+    [OP_OPEN] = 3,        [OP_CLOSE] = 2,
+    [OP_ADD_HANDLER] = 6, [OP_REMOVE_HANDLER] = 3,
+    [OP_ADD_INDEX] = 3,   [OP_QUERY] = 8,
+    [OP_WAIT] = 2,        [OP_WAKE] = 1,
+    [OP_HOLD] = 3,        [OP_RELEASE] = 3,
+    [OP_PAUSE_LOOP] = 2,  [OP_RESUME_LOOP] = 2,
+    [OP_ARM] = 4,         [OP_CLOSE_CLIENT] = 1};
+
+typedef struct drawing {
+    uint64_t state;
+    int weights[OP_TYPES];
+    int total;
+} drawing;
+
+static void draw_weights(drawing *self)
+{
+    for (int i = 0; i < OP_TYPES; i++) {
+        int factor = PICK(&self->state, 0, 1, 1, 1, 5);
+
+        /* Nothing happens without these. */
+        factor = factor == 0 && (i == OP_PASS || i == OP_UPDATE) ? 1 : factor;
+        self->weights[i] = weights[i] * factor;
+        self->total += self->weights[i];
+    }
+}
+
+static op_type draw_type(drawing *self)
+{
+    int left = below(&self->state, self->total);
+    int type = 0;
+
+    while (left >= self->weights[type]) {
+        left -= self->weights[type++];
+    }
+    return (op_type)type;
+}
+
+static int draw_ms(uint64_t *state)
+{
+    switch (below(state, 8)) {
+    case 0:
+        return 0;
+    case 1:
+    case 2:
+        return below(state, 20);
+    case 3:
+    case 4:
+        return below(state, 1000);
+    case 5:
+    case 6:
+        return below(state, 15000);
+    default:
+        return below(state, 200000);
+    }
+}
+
+/* Calls that a user makes on any thread. */
+static bool is_for_hands(op_type type)
+{
+    switch (type) {
+    case OP_OPEN:
+    case OP_CLOSE:
+    case OP_ADD_HANDLER:
+    case OP_REMOVE_HANDLER:
+    case OP_ADD_INDEX:
+    case OP_QUERY:
+    case OP_WAIT:
+    case OP_CLOSE_CLIENT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The arguments of a fault: `a` bytes or a target, `b` a status or ms, `c` how
+ * often or how long. */
+static void draw_fault(uint64_t *state, op *what)
+{
+    switch (what->type) {
+    case OP_ERROR_EVENT:
+        what->b = PICK(state, 410, 410, 410, 500, 429, 503, 504);
+        break;
+    case OP_STATUS:
+        what->a = PICK(state, SERVER_ANY, SERVER_LIST, SERVER_WATCH,
+                       SERVER_WATCH, SERVER_DISCOVERY);
+        what->b = PICK(state, 401, 403, 404, 410, 410, 429, 500, 503, 504);
+        what->c = 1 + below(state, 4);
+        break;
+    case OP_STORM:
+        what->b = PICK(state, 0, 401, 403, 429, 500, 503);
+        break;
+    case OP_DELAY:
+        what->a = SERVER_ANY;
+        what->b = PICK(state, 10, 500, 5000, 45000);
+        what->c = 1 + below(state, 3);
+        break;
+    case OP_REFUSE:
+        what->c = 1 + below(state, 4);
+        break;
+    default:
+        what->a = PICK(state, 0, 0, 1, 30, 200, 700);
+        what->a += what->a > 1 ? below(state, what->a) : 0;
+        what->c = PICK(state, 1, 1, 0); /* on open streams, or the next */
+        break;
+    }
+}
+
+/* Of the user's calls. */
+static void draw_call(uint64_t *state, op *what)
+{
+    switch (what->type) {
+    case OP_OPEN:
+        what->slot = below(state, HISTORY_INFORMERS);
+        what->a = below(state, HISTORY_SCOPES);
+        break;
+    case OP_ADD_HANDLER:
+        what->slot = below(state, HISTORY_HANDLERS);
+        what->a = below(state, HISTORY_INFORMERS);
+        what->b = below(state, HANDLER_KINDS);
+        what->c = (int)(next(state) & 0xffff);
+        break;
+    case OP_ARM:
+        what->slot = below(state, HISTORY_HANDLERS);
+        what->a = 1 + below(state, ARMED_ACTIONS - 1);
+        what->b = below(state, HISTORY_HANDLERS);
+        what->c = (int)(next(state) & 0xffff);
+        break;
+    case OP_REMOVE_HANDLER:
+    case OP_HOLD:
+    case OP_RELEASE:
+        what->slot = below(state, HISTORY_HANDLERS);
+        break;
+    default:
+        what->slot = below(state, HISTORY_INFORMERS);
+        what->a = PICK(state, 0, 100, 5000, 100000); /* of a wait */
+        what->b = below(state, 6);
+        what->c = below(state, 4);
+        break;
+    }
+}
+
+static void draw_arguments(drawing *self, op *what)
+{
+    uint64_t *state = &self->state;
+
+    what->key = below(state, HISTORY_KEYS);
+    switch (what->type) {
+    case OP_PASS:
+        what->a = draw_ms(state);
+        break;
+    case OP_BURST:
+        what->a = 2 + below(state, 12);
+        what->b = 1 + below(state, 3);
+        break;
+    case OP_COMPACT:
+        what->a = PICK(state, 0, 0, 0, 1, 3);
+        break;
+    case OP_RESTORE:
+        what->a = 1 + below(state, 6);
+        break;
+    case OP_UPGRADE:
+        what->a = below(state, 4);
+        break;
+    case OP_CREATE:
+    case OP_UPDATE:
+    case OP_RECREATE:
+        what->a = below(state, 4); /* the node, or none */
+        what->b = below(state, 3); /* the app, or none */
+        break;
+    default:
+        if (what->type < OP_PASS) {
+            draw_fault(state, what);
+        } else {
+            draw_call(state, what);
+        }
+        break;
+    }
+}
+
+static void append(history *self, const op *what)
+{
+    if (self->count < HISTORY_OPS_MAX) {
+        self->ops[self->count++] = *what;
+    }
+}
+
+/* Some objects, an informer, a handler: without them there is nothing to
+ * check. Sometimes a crowd of objects, for what is done aside. */
+static void draw_beginning(drawing *self, history *out)
+{
+    uint64_t *state = &self->state;
+    int objects = below(state, 6);
+
+    for (int i = 0; i < objects; i++) {
+        op create = {.type = OP_CREATE};
+
+        draw_arguments(self, &create);
+        append(out, &create);
+    }
+    if (below(state, 400) == 0) {
+        out->switches.server.chunk_max = 0;
+        out->switches.server.delay_max_ms = 0;
+        append(out, &(op){.type = OP_CROWD, .a = 1040 + below(state, 160)});
+    }
+    append(out,
+           &(op){.type = OP_OPEN,
+                 .a = chance(state, 70) ? 0 : below(state, HISTORY_SCOPES)});
+    append(out, &(op){.type = OP_ADD_HANDLER,
+                      .b = below(state, HANDLER_KINDS),
+                      .c = (int)(next(state) & 0xffff)});
+}
+
+static void draw_server(uint64_t *state, server_options *out)
+{
+    *out = (server_options){
+        .streaming = chance(state, 65) ? SERVER_STREAMS
+                                       : (server_streaming)below(state, 4),
+        .future = (server_future)below(state, 3),
+        .no_bookmarks = chance(state, 30),
+        .rv_after_items = chance(state, 25),
+        .cached_lists = chance(state, 25),
+        .bookmark_ms = PICK(state, 0, 0, 200, 5000),
+        .watch_ms = PICK(state, 0, 0, 0, 300, 3000, 20000),
+        .chunk_max = (size_t)PICK(state, 0, 0, 0, 700, 64, 1),
+        .delay_max_ms = PICK(state, 0, 0, 5, 50),
+        .fault_per_mille = PICK(state, 0, 0, 0, 20, 150),
+    };
+    if (out->chunk_max == 1) {
+        out->bookmark_ms = 0; /* byte by byte there is enough to read */
+    }
+}
+
+static void draw_switches(uint64_t *state, switches *out)
+{
+    *out = (switches){
+        .preemptions = PICK(state, 0, 3, 20, 200, -1, -1),
+        .spurious_per_mille = PICK(state, 0, 0, 10),
+        .hurry_per_mille = PICK(state, 0, 0, 0, 2, 10),
+        .no_streaming_list = chance(state, 30),
+        .page_size = PICK(state, 0, 0, 1, 2, 3),
+        .idle_ms = PICK(state, 0, 0, 5000, 20000),
+        .resync_ms = PICK(state, 0, 0, 0, 700, 5000, 30000),
+        .ending = (ending)below(state, ENDINGS),
+    };
+    draw_server(state, &out->server);
+}
+
+void history_draw(history *self, uint64_t seed)
+{
+    drawing draw = {.state = seed};
+    size_t count;
+
+    *self = (history){.seed = seed};
+    draw_switches(&draw.state, &self->switches);
+    draw_weights(&draw);
+    draw_beginning(&draw, self);
+    count = self->count + 4 + (size_t)below(&draw.state, 28);
+    while (self->count < count && self->count < HISTORY_OPS_MAX) {
+        op what = {.type = draw_type(&draw)};
+
+        draw_arguments(&draw, &what);
+        if (is_for_hands(what.type) && chance(&draw.state, 50)) {
+            what.hand = 1 + below(&draw.state, HISTORY_HANDS);
+        }
+        append(self, &what);
+    }
+}
+
+static void simplify(switches *what, unsigned simpler)
+{
+    server_options *served = &what->server;
+
+    if (simpler & SIMPLER_SPURIOUS) {
+        what->spurious_per_mille = 0;
+    }
+    if (simpler & SIMPLER_HURRY) {
+        what->hurry_per_mille = 0;
+    }
+    if (simpler & SIMPLER_CHUNKS) {
+        served->chunk_max = 0;
+    }
+    if (simpler & SIMPLER_DELAYS) {
+        served->delay_max_ms = 0;
+    }
+    if (simpler & SIMPLER_DRAWN_FAULTS) {
+        served->fault_per_mille = 0;
+    }
+    if (simpler & SIMPLER_PAGES) {
+        what->page_size = 0;
+    }
+    if (simpler & SIMPLER_RESYNC) {
+        what->resync_ms = 0;
+    }
+    if (simpler & SIMPLER_WATCH_END) {
+        served->watch_ms = 0;
+    }
+    if (simpler & SIMPLER_STREAMING) {
+        what->no_streaming_list = true;
+    }
+}
+
+void history_apply(history *self, const history_cut *cut)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < self->count; i++) {
+        if (cut->mask & (UINT64_C(1) << i)) {
+            self->ops[kept] = self->ops[i];
+            self->ops[kept].hand =
+                cut->simpler & SIMPLER_HANDS ? 0 : self->ops[i].hand;
+            kept++;
+        }
+    }
+    self->count = kept;
+    simplify(&self->switches, cut->simpler);
+    if (cut->preemptions >= 0) {
+        self->switches.preemptions = cut->preemptions;
+    }
+}

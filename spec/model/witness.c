@@ -1,0 +1,378 @@
+/*
+ * witness.c - what one handler is told has to be a history: add, update*,
+ * delete, and so on, each with what was seen last as its `old`, no uid mixed,
+ * nothing invented, nothing backwards, nothing lost.
+ */
+#include "oracle.h"
+
+#include "coverage.h"
+#include "schedule.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int64_t witness_version(const kl_object *object)
+{
+    return strtoll(kl_object_resource_version(object), NULL, 10);
+}
+
+/* "handler 3 (every-change), UPDATE n1/a 7 -> 9" for messages. */
+static const char *text_of(const handler *self, const told *event)
+{
+    static char text[300];
+    static const char *const types[] = {"ADD", "UPDATE", "DELETE", "SYNCED",
+                                        "ERROR"};
+
+    snprintf(text, sizeof(text), "handler %d (kind %d), %s%s %s %s -> %s (%s)",
+             self->number, (int)self->kind, event->initial ? "initial " : "",
+             types[event->type],
+             event->object != NULL ? kl_object_key(event->object) : "",
+             event->old != NULL ? kl_object_resource_version(event->old) : "",
+             event->object != NULL ? kl_object_resource_version(event->object)
+                                   : "",
+             event->object != NULL ? kl_object_uid(event->object) : "");
+    return text;
+}
+
+static bool is_every_change(const handler *self)
+{
+    return self->kind == HANDLER_EVERY || self->kind == HANDLER_PULLED_EVERY;
+}
+
+/* Whether it may be shown fewer events than there were. */
+static bool may_merge(const handler *self)
+{
+    return self->backlog != 0 && !is_every_change(self);
+}
+
+static bool is_same(const kl_object *a, const kl_object *b)
+{
+    return strcmp(kl_object_uid(a), kl_object_uid(b)) == 0;
+}
+
+/* Each object must have been the server's, and of those that were asked for. */
+static void check_is_real(const handler *self, const told *event)
+{
+    int64_t version = witness_version(event->object);
+    size_t count, position = feeds_position(self->world->server, version);
+    const server_change *changes = server_history(self->world->server, &count);
+    const server_change *change;
+    char text[40];
+
+    if (self->world->has_restored) {
+        return; /* versions come twice */
+    }
+    schedule_check(position > 0, "invented: a version that never was: %s",
+                   text_of(self, event));
+    change = &changes[position - 1];
+    schedule_check(strcmp(change->key, kl_object_key(event->object)) == 0 &&
+                       strcmp(change->uid, kl_object_uid(event->object)) == 0,
+                   "mixed: that version was %s (%s): %s", change->key,
+                   change->uid, text_of(self, event));
+    if (event->type == KL_EVENT_DELETE) {
+        return;
+    }
+    schedule_check(change->type != SERVER_DELETED,
+                   "revived: that version was a delete: %s",
+                   text_of(self, event));
+    schedule_check(history_in_scope(history_scope(self->feed->scope), change),
+                   "scope: it was not asked for: %s", text_of(self, event));
+    snprintf(text, sizeof(text), "\"value\":%d", change->spec.value);
+    schedule_check(
+        strstr(kl_object_json(event->object, NULL, NULL), text) != NULL,
+        "content: it is not what the server said: %s", text_of(self, event));
+}
+
+static void check_add(const handler *self, const told *event, int key)
+{
+    schedule_check(self->known[key] == NULL, "possible-history: known: %s",
+                   text_of(self, event));
+    schedule_check(event->initial == !self->has_synced,
+                   "initial: before synced it is, after that not: %s",
+                   text_of(self, event));
+    schedule_check(self->world->has_restored ||
+                       witness_version(event->object) > self->newest[key],
+                   "backwards: %lld was seen: %s", (long long)self->newest[key],
+                   text_of(self, event));
+}
+
+static void check_update(const handler *self, const told *event, int key)
+{
+    const kl_object *known = self->known[key];
+    bool is_resync = event->old == event->object;
+
+    schedule_check(known != NULL, "possible-history: unknown: %s",
+                   text_of(self, event));
+    schedule_check(event->old == known,
+                   "old: it is not what was seen last (%s): %s",
+                   kl_object_resource_version(known), text_of(self, event));
+    schedule_check(is_same(event->object, known), "mixed: another uid: %s",
+                   text_of(self, event));
+    schedule_check(event->resync < 0 || is_resync == (event->resync != 0),
+                   "resync: the flag is wrong: %s", text_of(self, event));
+    schedule_check(!is_resync || self->resync_ms > 0,
+                   "resync: none was asked for: %s", text_of(self, event));
+    schedule_check(is_resync || self->world->has_restored ||
+                       witness_version(event->object) >
+                           witness_version(event->old),
+                   "backwards: %s", text_of(self, event));
+}
+
+static void check_delete(const handler *self, const told *event, int key)
+{
+    const kl_object *known = self->known[key];
+
+    schedule_check(known != NULL, "possible-history: unknown: %s",
+                   text_of(self, event));
+    schedule_check(is_same(event->object, known), "mixed: another uid: %s",
+                   text_of(self, event));
+    if (event->unknown && !may_merge(self)) {
+        schedule_check(event->object == known,
+                       "unknown: it is not the last known state: %s",
+                       text_of(self, event));
+    }
+    schedule_check(self->world->has_restored || event->unknown ||
+                       witness_version(event->object) > witness_version(known),
+                   "backwards: %s", text_of(self, event));
+}
+
+/* Changes of that key that were carried between two versions, and are not
+ * shown: they were merged. */
+static bool has_skipped(const handler *self, int key, int64_t from, int64_t to)
+{
+    for (size_t i = self->feed->due_count; i > self->due_from; i--) {
+        const due *each = &self->feed->due[i - 1];
+
+        if (each->version <= from) {
+            return false;
+        }
+        if (each->key == key && each->version < to) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void note_version(handler *self, int64_t version)
+{
+    if (self->seen_count == self->seen_capacity) {
+        self->seen_capacity = self->seen_capacity * 2 + 32;
+        self->seen =
+            realloc(self->seen, self->seen_capacity * sizeof(*self->seen));
+        schedule_check(self->seen != NULL, "the model is out of memory");
+    }
+    self->seen[self->seen_count++] = version;
+}
+
+static void remember(handler *self, const told *event, int key)
+{
+    int64_t version = witness_version(event->object);
+    int64_t before =
+        self->known[key] != NULL ? witness_version(self->known[key]) : version;
+
+    if (event->old == event->object && event->type == KL_EVENT_UPDATE) {
+        self->resynced[key]++;
+    } else {
+        note_version(self, version);
+        if (may_merge(self) && event->type != KL_EVENT_ADD &&
+            has_skipped(self, key, before, version)) {
+            self->has_merged = true;
+            coverage_add(COVER_MERGES, 1);
+        }
+    }
+    if (version > self->newest[key]) {
+        self->newest[key] = version;
+    }
+    kl_object_unref(self->known[key]);
+    self->known[key] =
+        event->type != KL_EVENT_DELETE ? kl_object_ref(event->object) : NULL;
+}
+
+static void count(const handler *self, const told *event)
+{
+    switch (event->type) {
+    case KL_EVENT_ADD:
+        coverage_add(COVER_ADDS, 1);
+        coverage_add(COVER_ADDS_INITIAL, event->initial ? 1 : 0);
+        break;
+    case KL_EVENT_UPDATE:
+        coverage_add(
+            event->old == event->object ? COVER_RESYNCS : COVER_UPDATES, 1);
+        break;
+    case KL_EVENT_DELETE:
+        coverage_add(COVER_DELETES, 1);
+        coverage_add(COVER_DELETES_UNKNOWN, event->unknown ? 1 : 0);
+        break;
+    case KL_EVENT_SYNCED:
+        coverage_add(COVER_SYNCED, 1);
+        coverage_add(COVER_HANDLERS_LATE, self->is_late ? 1 : 0);
+        break;
+    case KL_EVENT_ERROR:
+        coverage_add(COVER_ERRORS, 1);
+        break;
+    }
+}
+
+static void see_synced(handler *self, const told *event)
+{
+    schedule_check(!self->has_synced, "synced: twice: %s",
+                   text_of(self, event));
+    self->has_synced = true;
+    schedule_check(self->registration == NULL || self->state != HANDLER_LIVE ||
+                       kl_registration_has_synced(self->registration),
+                   "synced: told before it is so: %s", text_of(self, event));
+    if (!may_merge(self)) {
+        cache_check_handler(self);
+    }
+}
+
+static void see_object(handler *self, const told *event)
+{
+    int key = history_key_index(kl_object_key(event->object));
+
+    schedule_check(key >= 0 && key < self->world->keys,
+                   "invented: a key that never was: %s", text_of(self, event));
+    if (event->type == KL_EVENT_ADD) {
+        check_add(self, event, key);
+    } else if (event->type == KL_EVENT_UPDATE) {
+        check_update(self, event, key);
+    } else {
+        check_delete(self, event, key);
+    }
+    check_is_real(self, event);
+    remember(self, event, key);
+    if (!event->unknown) {
+        cache_reflects(self->feed, self->world->server,
+                       witness_version(event->object));
+    }
+}
+
+void witness_see(handler *self, const told *event)
+{
+    schedule_note("%s", text_of(self, event));
+    count(self, event);
+    self->stretch++;
+    if (event->type == KL_EVENT_ERROR) {
+        schedule_check(self->kind != HANDLER_QUIET,
+                       "errors: none were wanted: %s", text_of(self, event));
+        schedule_check(event->error->code != KL_OK &&
+                           event->error->message[0] != '\0',
+                       "errors: it says nothing: %s", text_of(self, event));
+        self->errors++;
+        self->last_error = *event->error;
+    } else if (event->type == KL_EVENT_SYNCED) {
+        see_synced(self, event);
+    } else {
+        see_object(self, event);
+    }
+}
+
+/* Objects that came and went: they may have left the backlog unseen, so that it
+ * was shorter than what had filled it. */
+static size_t count_unseen(const handler *self)
+{
+    size_t unseen = 0;
+
+    for (size_t i = self->due_from; i < self->feed->due_count; i++) {
+        unseen += self->feed->due[i].type == SERVER_DELETED ? 1 : 0;
+    }
+    return unseen;
+}
+
+/* Nothing waits any more: where something was merged, as many as the backlog
+ * must have waited, and all of them have been seen by now. */
+static void check_stretch(handler *self)
+{
+    schedule_check(!self->has_merged || self->world->has_restored ||
+                       self->stretch + count_unseen(self) >= self->backlog,
+                   "merged: handler %d merged, though not more than %zu events "
+                   "of its backlog of %zu had waited",
+                   self->number, self->stretch, self->backlog);
+    self->stretch = 0;
+    self->has_merged = false;
+}
+
+void witness_seen(handler *self, const told *event)
+{
+    if (self->state != HANDLER_LIVE) {
+        return;
+    }
+    schedule_check(
+        !event->initial || !kl_registration_has_synced(self->registration),
+        "synced: early, within an initial add: %s", text_of(self, event));
+    if (may_merge(self) && self->pulled == 0 && self->state == HANDLER_LIVE &&
+        kl_registration_backlog(self->registration) == 0) {
+        check_stretch(self);
+    }
+}
+
+const char *witness_missing(const handler *self, char *text, size_t size)
+{
+    size_t at = self->due_from;
+
+    if (may_merge(self) || self->feed->is_murky || self->world->has_restored) {
+        return NULL;
+    }
+    for (size_t i = 0; i < self->seen_count && at < self->feed->due_count;
+         i++) {
+        at += self->feed->due[at].version == self->seen[i] ? 1 : 0;
+    }
+    if (at == self->feed->due_count) {
+        coverage_add(COVER_CARRIED, at - self->due_from);
+        return NULL;
+    }
+    snprintf(text, size,
+             "lost: handler %d (kind %d) did not see version %lld of key %d "
+             "(in order), which the watch had carried",
+             self->number, (int)self->kind,
+             (long long)self->feed->due[at].version, self->feed->due[at].key);
+    return text;
+}
+
+typedef struct comparison {
+    const handler *handler;
+    size_t found;
+    bool is_different;
+} comparison;
+
+static void compare(const server_change *object, void *context)
+{
+    comparison *self = context;
+    const handler *whose = self->handler;
+    int key = history_key_index(object->key);
+    const kl_object *known;
+
+    if (!history_in_scope(history_scope(whose->feed->scope), object)) {
+        return;
+    }
+    known = whose->known[key];
+    self->found++;
+    self->is_different |= known == NULL ||
+                          witness_version(known) != object->version ||
+                          strcmp(kl_object_uid(known), object->uid) != 0;
+}
+
+bool witness_is_current(const handler *self)
+{
+    comparison all = {.handler = self};
+    size_t known = 0;
+
+    server_each(self->world->server, history_scope(self->feed->scope)->kind,
+                compare, &all);
+    for (int i = 0; i < self->world->keys; i++) {
+        known += self->known[i] != NULL ? 1 : 0;
+    }
+    return !all.is_different && known == all.found;
+}
+
+void witness_clear(handler *self)
+{
+    for (int i = 0; i < self->world->keys; i++) {
+        kl_object_unref(self->known[i]);
+    }
+    free(self->known);
+    free(self->newest);
+    free(self->resynced);
+    free(self->seen);
+}

@@ -1,0 +1,165 @@
+/*
+ * world.h - one run of a history: the server, the client under test, and what
+ * its user has of it. Within a run of schedule.h; all fibers share it.
+ */
+#ifndef KL_SPEC_MODEL_WORLD_H
+#define KL_SPEC_MODEL_WORLD_H
+
+#include "base/thread.h"
+#include "feed.h"
+#include "history.h"
+#include "kubelua/handler.h"
+
+enum { HANDLERS_EVER = 48, INFORMERS_EVER = 32, MAILS = HISTORY_OPS_MAX };
+
+typedef struct world world;
+
+/* A handle of the user's. */
+typedef struct user_informer {
+    kl_informer *handle; /* until it is closed */
+    feed *feed;
+    int64_t resync_ms;
+    bool is_closing; /* nobody begins a call on it any more */
+    bool is_closed;
+    int users;        /* calls that go on */
+    unsigned indexes; /* bits: those that were added */
+} user_informer;
+
+typedef enum handler_state {
+    HANDLER_JOINING,
+    HANDLER_LIVE,
+    HANDLER_LEAVING, /* somebody ends it: nobody else touches it */
+    HANDLER_ENDED    /* nothing may come any more */
+} handler_state;
+
+/* A registration, and what its handler has seen. */
+typedef struct handler {
+    world *world;
+    int number;
+    handler_kind kind;
+    user_informer *informer;
+    feed *feed;
+    kl_registration *registration; /* while it is live */
+    handler_state state;
+    int users;    /* calls on the registration that go on */
+    bool is_late; /* the cache was filled when it came */
+
+    size_t backlog;    /* 0: the default */
+    int64_t resync_ms; /* as it works out; 0: none */
+    int slow_ms;
+    bool is_held; /* its callbacks wait */
+    op armed;     /* OP_ARM: for the next callback */
+
+    int inside;           /* callbacks that run */
+    bool is_ended_inside; /* by a handler: one more callback may begin */
+    bool is_dropped;      /* drop_context was called */
+
+    /* What it was told. */
+    kl_object **known; /* by key; a reference each */
+    int64_t *newest;   /* by key: the greatest version that was seen */
+    int64_t *resynced; /* by key: how often */
+    int64_t *seen;     /* versions, in order, resyncs left out */
+    size_t seen_count;
+    size_t seen_capacity;
+    size_t due_from; /* what its feed carried before is not due to it */
+    bool has_synced;
+    size_t errors;
+    size_t errors_before; /* when an outage began */
+    kl_error last_error;
+    int pulled;      /* events out of its backlog that are not shown yet */
+    size_t stretch;  /* events since nothing waited for it */
+    bool has_merged; /* in this stretch */
+    int64_t joined_ms;
+} handler;
+
+/* A fiber of the user's, with the operations that it is to do. */
+typedef struct hand {
+    world *world;
+    kl__thread thread;
+    const op *mails[MAILS];
+    size_t sent;
+    size_t done;
+} hand;
+
+struct world {
+    const history *history;
+    server *server;
+    feeds feeds;
+    kl_client *client;
+    bool is_client_closed;
+    user_informer *slots[HISTORY_INFORMERS]; /* NULL: none */
+    user_informer informers[INFORMERS_EVER];
+    size_t informer_count;
+    handler *handlers[HISTORY_HANDLERS]; /* NULL: none */
+    handler *all_handlers[HANDLERS_EVER];
+    size_t handler_count;
+    int indexes_alive; /* contexts of index functions */
+    kl_event_queue *queue;
+
+    /* All waits of the model's own are for `changed`, which says that anything
+     * of it may have. Rank LOG: held for no call. */
+    kl__mutex mutex;
+    kl__cond changed;
+
+    hand hands[HISTORY_HANDS];
+    kl__thread loop;
+    bool loop_is_paused;
+    bool loop_is_over;
+    bool loop_is_pulling; /* registrations must stay */
+    bool is_over;         /* hands: no more mails come */
+
+    int keys;  /* how many there may be */
+    int value; /* of the last write */
+    bool has_restored;
+    bool has_compacted;
+    bool is_blind; /* and nobody can know that by the protocol */
+    bool has_crowd;
+    bool is_down; /* the last thing that happened to the watch was a fault */
+};
+
+/* Says that something of it has changed, after it has. */
+void world_changed(world *self);
+/* Waits until the condition, of the model's own fields, is true. */
+#define WORLD_WAIT(self, condition)                              \
+    do {                                                         \
+        kl__mutex_lock(&(self)->mutex);                          \
+        while (!(condition)) {                                   \
+            kl__cond_wait(&(self)->changed, &(self)->mutex, -1); \
+        }                                                        \
+        kl__mutex_unlock(&(self)->mutex);                        \
+    } while (0)
+
+/* Runs the history at hand (`arg`), from the first operation until nothing is
+ * left. An entry for schedule_run. */
+void world_run(void *arg);
+
+/* Operations of the user's; `inside`: on a handler's thread. */
+void users_open(world *self, const op *what);
+void users_close(world *self, user_informer *informer, bool inside);
+void users_add_index(world *self, const op *what);
+void users_query(world *self, user_informer *informer, int what, int value);
+void users_wait(world *self, const op *what);
+void users_wake(world *self, const op *what);
+void users_close_client(world *self);
+/* The handle is not closed before the matching leave; false: there is none. */
+bool users_enter(user_informer *informer);
+void users_leave(world *self, user_informer *informer);
+
+/* Adds a handler; on any fiber. `what` is an OP_ADD_HANDLER. */
+void handlers_add(world *self, const op *what, bool inside);
+void handlers_remove(world *self, int slot, bool inside);
+/* Those of an informer leave with it: before, and after. */
+void handlers_begin_close(world *self, const user_informer *informer);
+void handlers_end_close(world *self, const user_informer *informer,
+                        bool inside);
+void handlers_hold(world *self, int slot, bool is_held);
+void handlers_arm(world *self, const op *what);
+/* The armed action of one, within its callback. */
+void handlers_act(handler *self);
+/* The thread that drains the queue; `world` is a world *. */
+void *loop_run(void *world);
+/* What a callback begins and ends with. */
+void handlers_enter(handler *self, bool is_removed_fine);
+void handlers_exit(handler *self);
+
+#endif
