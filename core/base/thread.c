@@ -4,6 +4,7 @@
 #include "base/thread.h"
 
 #include "base/mem.h"
+#include "base/remedy.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -209,10 +210,8 @@ kl_code kl__thread_start(kl__thread *thread, const char *name,
     if (status != 0) {
         kl__live_add(KL_LIVE_THREAD, -1);
         kl__free(start);
-        return kl_error_set(err, KL_EIO,
-                            "cannot start thread %s: %s; raise the limit on "
-                            "processes (ulimit -u, pids.max)",
-                            name, strerror(status));
+        return kl_error_set(err, KL_EIO, "cannot start thread %s: %s%s", name,
+                            strerror(status), kl__process_remedy(status));
     }
     return KL_OK;
 }

@@ -3,6 +3,8 @@
  */
 #include "base/wakeup.h"
 
+#include "base/remedy.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -16,10 +18,8 @@ kl_code kl__wakeup_init(kl__wakeup *wakeup, kl_error *err)
     if (wakeup->fd >= 0) {
         return KL_OK;
     }
-    return kl_error_set(err, KL_EIO,
-                        "no descriptor for an event queue: %s; raise the limit "
-                        "on open files (ulimit -n)",
-                        strerror(errno));
+    return kl_error_set(err, KL_EIO, "no descriptor for an event queue: %s%s",
+                        strerror(errno), kl__remedy(errno));
 }
 
 void kl__wakeup_deinit(kl__wakeup *wakeup)

@@ -4,6 +4,7 @@
 #include "config/file.h"
 
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "base/str.h"
 #include "kubelua/log.h"
 
@@ -20,7 +21,7 @@ static const int64_t SETTLE_NS = 3000000000;
 
 static kl_code cannot_read(const char *path, int number, kl_error *err)
 {
-    const char *remedy = "";
+    const char *remedy = kl__remedy(number);
 
     if (number == EACCES || number == EPERM) {
         remedy = "; let this user read it, or name another file";

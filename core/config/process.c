@@ -4,6 +4,7 @@
  */
 #include "config/process.h"
 
+#include "base/remedy.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -161,8 +162,8 @@ static kl_code start(const kl__process *process, run *self, kl_error *err)
     close_fd(&errors);
     if (number != 0) {
         return kl_error_set(err, number == ENOENT ? KL_ENOT_FOUND : KL_EIO,
-                            "cannot run %s: %s", process->args[0],
-                            strerror(number));
+                            "cannot run %s: %s%s", process->args[0],
+                            strerror(number), kl__process_remedy(number));
     }
     self->ended = (int)syscall(SYS_pidfd_open, self->pid, 0);
     return KL_OK;
@@ -319,8 +320,9 @@ kl_code kl__process_run(const kl__process *process, kl__process_result *result,
 
     *result = (kl__process_result){.status = 0};
     if (self.wake < 0) {
-        return kl_error_set(err, KL_EIO, "cannot run %s: %s", process->args[0],
-                            strerror(errno));
+        return kl_error_set(err, KL_EIO, "cannot run %s: %s%s",
+                            process->args[0], strerror(errno),
+                            kl__remedy(errno));
     }
     if (!kl__cancel_add(cancel, &hook)) {
         close_fd(&self.wake);

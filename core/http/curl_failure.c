@@ -4,6 +4,8 @@
  */
 #include "http/curl_loop.h"
 
+#include "base/remedy.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,9 +27,11 @@ static bool says(const kl__curl_stream *stream, const char *word)
 static void explain_refusal(const kl__curl_stream *stream, const char *peer,
                             kl_error *failure)
 {
-    long number = 0;
+    long number = stream->socket_errno; /* unknown to curl */
 
-    curl_easy_getinfo(stream->easy, CURLINFO_OS_ERRNO, &number);
+    if (number == 0) {
+        curl_easy_getinfo(stream->easy, CURLINFO_OS_ERRNO, &number);
+    }
     switch (number) {
     case ECONNREFUSED:
         kl_error_set(failure, KL_EUNAVAILABLE,
@@ -41,17 +45,12 @@ static void explain_refusal(const kl__curl_stream *stream, const char *peer,
                      "%s cannot be reached: check the address, routes and VPN",
                      peer);
         return;
-    case EMFILE:
-    case ENFILE:
-        kl_error_set(failure, KL_EUNAVAILABLE,
-                     "cannot connect to %s: too many open files; raise the "
-                     "limit (ulimit -n)",
-                     peer);
-        return;
     default:
-        kl_error_set(failure, KL_EUNAVAILABLE, "cannot connect to %s: %s", peer,
+        kl_error_set(failure, KL_EUNAVAILABLE, "cannot connect to %s: %s%s",
+                     peer,
                      number != 0 ? strerror((int)number)
-                                 : detail(stream, CURLE_COULDNT_CONNECT));
+                                 : detail(stream, CURLE_COULDNT_CONNECT),
+                     kl__remedy((int)number));
         return;
     }
 }

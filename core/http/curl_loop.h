@@ -71,12 +71,13 @@ typedef struct kl__curl_stream {
     struct curl_slist *connect_to;
     char curl_message[CURL_ERROR_SIZE];
     kl__head head;
-    bool dials;    /* it makes a connection of its own */
-    bool in_tls;   /* that one has come as far as the TLS handshake */
-    int attempts;  /* how often curl has sent the request */
-    bool held;     /* curl was told to pause it */
-    bool resuming; /* curl hands over what it held back */
-    bool dropped;  /* and this goes nowhere any more */
+    bool dials;       /* it makes a connection of its own */
+    int socket_errno; /* why there was no socket for that; 0: there was */
+    bool in_tls;      /* that one has come as far as the TLS handshake */
+    int attempts;     /* how often curl has sent the request */
+    bool held;        /* curl was told to pause it */
+    bool resuming;    /* curl hands over what it held back */
+    bool dropped;     /* and this goes nowhere any more */
 
     /* Guards the rest of the shared fields; rank STREAM. */
     kl__mutex mutex;

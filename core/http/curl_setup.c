@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -48,6 +49,7 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose,
 
     (void)purpose;
     stream->dials = true;
+    stream->socket_errno = fd < 0 ? errno : 0;
     if (fd < 0) {
         return CURL_SOCKET_BAD;
     }

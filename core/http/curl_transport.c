@@ -41,7 +41,10 @@ kl_transport *kl__curl_transport_new(kl_error *err)
     kl__list_init(&transport->inbox);
     kl__list_init(&transport->streams);
     transport->multi = curl_multi_init();
-    if (transport->multi == NULL) {
+    /* Without descriptors for wake-ups curl makes one all the same, whose loop
+     * would hear of no request before its next turn. */
+    if (transport->multi == NULL ||
+        curl_multi_wakeup(transport->multi) != CURLM_OK) {
         kl_error_set(err, KL_EIO,
                      "cannot create a curl multi handle: out of memory, or of "
                      "descriptors (ulimit -n)");

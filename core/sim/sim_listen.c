@@ -6,6 +6,7 @@
 #include "sim/sim_listen.h"
 
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "base/str.h"
 #include "config/base64.h"
 #include "json/quote.h"
@@ -99,8 +100,8 @@ static kl_code accept_connections(kl__sim_listener *listener, kl_error *err)
     int fd = bind_socket(listener);
 
     if (fd < 0 || listen(fd, BACKLOG) != 0) {
-        kl_error_set(err, KL_EIO, "simulator: cannot listen: %s",
-                     strerror(errno));
+        kl_error_set(err, KL_EIO, "simulator: cannot listen: %s%s",
+                     strerror(errno), kl__remedy(errno));
         if (fd >= 0) {
             close(fd);
         }
@@ -111,7 +112,8 @@ static kl_code accept_connections(kl__sim_listener *listener, kl_error *err)
         close(fd);
         return kl_error_set(err, KL_EIO,
                             "simulator: the HTTP server does not start: no "
-                            "thread or no memory for it");
+                            "thread (ulimit -u), descriptor (ulimit -n) or "
+                            "memory for it");
     }
     return KL_OK;
 }
@@ -173,10 +175,13 @@ static kl_code hold_port(kl__sim_listener *listener, const char *address,
 
     listener->holder = bind_socket(listener);
     if (listener->holder < 0) {
-        return kl_error_set(err, KL_EIO,
-                            "simulator: cannot listen on %s port %d: %s; "
-                            "choose another port, or 0 for a free one",
-                            address, port, strerror(errno));
+        const char *remedy = kl__remedy(errno);
+
+        return kl_error_set(
+            err, KL_EIO, "simulator: cannot listen on %s port %d: %s%s",
+            address, port, strerror(errno),
+            *remedy != '\0' ? remedy
+                            : "; choose another port, or 0 for a free one");
     }
     if (getsockname(listener->holder, bound, &listener->address_length) != 0 ||
         getnameinfo(bound, listener->address_length, NULL, 0, service,

@@ -27,11 +27,13 @@ typedef struct live_world {
     kl_registration *subscription;
     kl_event_queue *queue;
     unsigned touches;
-    bool told; /* the handler was told of an error; under the mutex */
 
-    kl__mutex mutex; /* guards told and heard; rank LOG - 5, nothing within */
-    witness heard;   /* what the handler was told */
-    witness pulled;  /* what the subscriber was */
+    /* Guards the three below; rank LOG - 5, nothing within. */
+    kl__mutex mutex;
+    bool told;      /* the handler was told of an error */
+    size_t resyncs; /* updates that it was resynced with */
+    witness heard;  /* what the handler was told */
+    witness pulled; /* what the subscriber was */
 } live_world;
 
 /* Opens and waits until both have synced; the cluster holds "a" and "b". */
@@ -41,8 +43,7 @@ void live_world_open(live_world *self, live_world_way way);
 kl_client *live_world_connect(live_world *self, live_world_way way,
                               kl_error *err);
 
-/* Creates or changes an object, on the server; and deletes it. The server is
- * asked until it has the memory for it. */
+/* Creates or changes an object, on the server; and deletes it. */
 void live_world_touch(live_world *self, char name);
 void live_world_delete(live_world *self, char name);
 
@@ -53,6 +54,9 @@ void live_world_pull(live_world *self);
  * both witnesses, and that all of them hold what the server does. `world` is a
  * live_world. */
 void live_world_assert_whole(void *world);
+
+/* The same, and that the handler is resynced. */
+void live_world_assert_resynced(live_world *self);
 
 /* Closes all of it, and asserts that nothing lives. */
 void live_world_close(live_world *self);

@@ -80,7 +80,8 @@ KL_API void kl_sim_unlisten(kl_sim *sim);
  * Thread-safe. */
 KL_API void kl_sim_cut(kl_sim *sim);
 /* With `on`, refuses every connection as if nothing listened, and breaks the
- * open ones; without, accepts again. Thread-safe. */
+ * open ones; without, accepts again (where the log says that it cannot, for
+ * want of descriptors or threads: call it again). Thread-safe. */
 KL_API void kl_sim_refuse(kl_sim *sim, bool on);
 /* With `on`, sends no byte on any open stream, and keeps it open.
  * Thread-safe. */

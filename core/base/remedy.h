@@ -1,0 +1,15 @@
+/*
+ * remedy.h - what to do about an errno of the system, for the end of a message:
+ * every place where a resource of the process can run out says the same.
+ */
+#ifndef KL_BASE_REMEDY_H
+#define KL_BASE_REMEDY_H
+
+/* "; raise the limit on open files (ulimit -n)" for EMFILE, and so on; "" where
+ * there is nothing to say. Static. */
+const char *kl__remedy(int number);
+
+/* The same where a thread or a process was to be started. */
+const char *kl__process_remedy(int number);
+
+#endif

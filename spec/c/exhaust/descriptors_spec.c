@@ -1,0 +1,277 @@
+/*
+ * descriptors_spec.c - no descriptor is left: each call that needs one says
+ * which limit to raise, and an informer that lost its connection says so,
+ * waits without spinning, and goes on when there are some again.
+ */
+#include "kubeconfigs.h"
+#include "live_world.h"
+#include "plugins.h"
+#include "scarce.h"
+#include "temp_files.h"
+
+#include "base/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { WAIT_MS = 10, PATIENCE_MS = 10000, CALM_MS = 400, CALM_CPU_MS = 200 };
+
+static void expect_remedy(const kl_error *err, kl_code code)
+{
+    if (err->code != code || strstr(err->message, "ulimit -n") == NULL) {
+        fail_msg("%s: %s", kl_code_name(err->code), err->message);
+    }
+}
+
+static void a_queue_names_the_limit(void **state)
+{
+    kl_error err = {0};
+
+    (void)state;
+    scarce_descriptors(0);
+    assert_null(kl_event_queue_new(&err));
+    scarce_descriptors_end();
+    expect_remedy(&err, KL_EIO);
+}
+
+static void a_kubeconfig_names_the_limit(void **state)
+{
+    const kl_config_options options = {
+        .kubeconfig = kubeconfig_write("{server: \"http://s\"}", "{token: t}")};
+    kl_error err = {0};
+
+    (void)state;
+    scarce_descriptors(0);
+    assert_null(kl_config_load(&options, &err));
+    scarce_descriptors_end();
+    expect_remedy(&err, KL_ECONFIG);
+}
+
+/* The answer to one call of a client with such a config, which it takes, while
+ * `left` descriptors are left. */
+static kl_error call_with(kl_config *config, int left)
+{
+    const kl_call call = {.method = "GET", .target = "/version"};
+    kl_client *client =
+        kl_client_new(&(kl_client_options){.config = config}, NULL);
+    kl_error err = {0};
+    kl_reply reply;
+
+    assert_non_null(client);
+    scarce_descriptors(left);
+    assert_int_not_equal(kl_client_call(client, &call, &reply, &err), KL_OK);
+    scarce_descriptors_end();
+    kl_client_unref(client);
+    kl_config_unref(config);
+    return err;
+}
+
+static void a_certificate_authority_names_the_limit(void **state)
+{
+    const char *ca = temp_write("ca", "-----BEGIN CERTIFICATE-----\n");
+    kl_error err =
+        call_with(config_load(&(kl_config_options){
+                      .server = "https://127.0.0.1:1", .ca_file = ca}),
+                  0);
+
+    (void)state;
+    expect_remedy(&err, KL_ECONFIG);
+}
+
+static void a_connection_names_the_limit(void **state)
+{
+    kl_error err = call_with(
+        config_load(&(kl_config_options){.server = "http://127.0.0.1:1"}), 0);
+
+    (void)state;
+    expect_remedy(&err, KL_EUNAVAILABLE);
+}
+
+/* However far it comes before there are none: pipes, files of the child, the
+ * descriptor that tells of its end. */
+static void a_plugin_names_the_limit(void **state)
+{
+    int left;
+
+    (void)state;
+    for (left = 0; left < 16; left++) {
+        kl_error err = call_with(plugin_answering("\"token\":\"t\""), left);
+
+        if (strstr(err.message, "127.0.0.1") != NULL ||
+            strstr(err.message, "s:6443") != NULL) {
+            break; /* it ran, and the connection comes next */
+        }
+        expect_remedy(&err, err.code);
+    }
+    assert_in_range(left, 4, 15);
+}
+
+static void a_port_names_the_limit(void **state)
+{
+    kl_sim *sim = kl_sim_new(NULL, NULL);
+    kl_code code = KL_EIO;
+    int left;
+
+    (void)state;
+    for (left = 0; code != KL_OK; left++) {
+        kl_error err = {0};
+
+        assert_true(left < 16);
+        scarce_descriptors(left);
+        code = kl_sim_listen(sim, NULL, &err);
+        scarce_descriptors_end();
+        if (code != KL_OK) {
+            expect_remedy(&err, KL_EIO);
+        }
+    }
+    kl_sim_unref(sim);
+}
+
+/* One that is made while there are none says so, or works. */
+static void a_client_names_the_limit_or_works(void **state)
+{
+    const kl_call call = {.method = "GET", .target = "/version"};
+    kl_sim *sim = kl_sim_new(NULL, NULL);
+    kl_config *config;
+    int opened = 0;
+
+    (void)state;
+    assert_int_equal(kl_sim_listen(sim, NULL, NULL), KL_OK);
+    config = config_load(&(kl_config_options){.server = kl_sim_url(sim)});
+    for (int left = 0; left < 8; left++) {
+        kl_error err = {0};
+        kl_reply reply;
+        kl_client *client;
+
+        scarce_descriptors(left);
+        client = kl_client_new(&(kl_client_options){.config = config}, &err);
+        scarce_descriptors_end();
+        if (client == NULL) {
+            expect_remedy(&err, KL_EIO);
+            continue;
+        }
+        opened++;
+        assert_int_equal(kl_client_call(client, &call, &reply, &err), KL_OK);
+        kl_reply_clear(&reply);
+        kl_client_unref(client);
+    }
+    assert_true(opened > 0);
+    kl_config_unref(config);
+    kl_sim_unref(sim);
+}
+
+/* Waits until its handler was told of an error, and its status says that. */
+static void await_complaint(live_world *live, const char *part)
+{
+    int64_t deadline = kl__clock_now(kl__clock_real()) + PATIENCE_MS;
+    kl_informer_status status;
+    bool told;
+
+    do {
+        if (kl__clock_now(kl__clock_real()) >= deadline) {
+            fail_msg("%s, %s", kl_informer_state_name(status.state),
+                     status.error.message);
+        }
+        (void)kl_event_queue_wait(live->queue, WAIT_MS);
+        live_world_pull(live);
+        kl_informer_status_get(live->informer, &status);
+        kl__mutex_lock(&live->mutex);
+        told = live->told;
+        kl__mutex_unlock(&live->mutex);
+    } while (!told || strstr(status.error.message, part) == NULL);
+}
+
+static void expect_calm(live_world *live)
+{
+    int64_t deadline = kl__clock_now(kl__clock_real()) + CALM_MS;
+    int64_t spent = scarce_cpu_ms();
+
+    while (kl__clock_now(kl__clock_real()) < deadline) {
+        (void)kl_event_queue_wait(live->queue, WAIT_MS);
+        live_world_pull(live);
+    }
+    assert_in_range(scarce_cpu_ms() - spent, 0, CALM_CPU_MS);
+}
+
+/* Once its connection is broken: that sets descriptors free, its own and, in
+ * one process, the server's. */
+static void suffer(live_world_way way)
+{
+    static live_world live;
+    int before;
+
+    live_world_open(&live, way);
+    before = scarce_count_descriptors();
+    kl_sim_refuse(live.sim, true);
+    await_complaint(&live, "");
+    scarce_descriptors(0);
+    live_world_touch(&live, 'c');
+    live_world_delete(&live, 'b');
+    await_complaint(&live, "ulimit -n");
+    expect_calm(&live);
+    scarce_descriptors_end();
+    kl_sim_refuse(live.sim, false);
+    live_world_assert_whole(&live);
+    assert_in_range(scarce_count_descriptors(), 0, before + 2);
+    live_world_close(&live);
+}
+
+static void an_informer_over_http_waits_for_descriptors(void **state)
+{
+    (void)state;
+    suffer(LIVE_WORLD_HTTP);
+}
+
+static void an_informer_over_tls_waits_for_descriptors(void **state)
+{
+    (void)state;
+    suffer(LIVE_WORLD_TLS);
+}
+
+/* The client has one to connect with, and the server none to accept with. */
+static void a_simulator_without_descriptors_does_not_spin(void **state)
+{
+    const kl_call call = {
+        .method = "GET", .target = "/version", .timeout_ms = CALM_MS};
+    static live_world live;
+    int64_t spent;
+    kl_client *client;
+    kl_reply reply;
+
+    (void)state;
+    live_world_open(&live, LIVE_WORLD_HTTP);
+    client = live_world_connect(&live, LIVE_WORLD_HTTP, NULL);
+    scarce_descriptors(1);
+    spent = scarce_cpu_ms();
+    assert_int_not_equal(kl_client_call(client, &call, &reply, NULL), KL_OK);
+    assert_in_range(scarce_cpu_ms() - spent, 0, CALM_CPU_MS);
+    scarce_descriptors_end();
+    assert_int_equal(kl_client_call(client, &call, &reply, NULL), KL_OK);
+    kl_reply_clear(&reply);
+    kl_client_unref(client);
+    live_world_assert_whole(&live);
+    live_world_close(&live);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_queue_names_the_limit),
+        SPEC(a_kubeconfig_names_the_limit),
+        SPEC(a_certificate_authority_names_the_limit),
+        cmocka_unit_test(a_connection_names_the_limit),
+        SPEC(a_plugin_names_the_limit),
+        cmocka_unit_test(a_port_names_the_limit),
+        cmocka_unit_test(a_client_names_the_limit_or_works),
+        cmocka_unit_test(an_informer_over_http_waits_for_descriptors),
+        cmocka_unit_test(an_informer_over_tls_waits_for_descriptors),
+        cmocka_unit_test(a_simulator_without_descriptors_does_not_spin),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

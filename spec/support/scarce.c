@@ -1,0 +1,75 @@
+/*
+ * scarce.c - see scarce.h.
+ */
+#include "scarce.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { FILLERS = 1024 };
+
+static struct rlimit before;
+static int fillers[FILLERS];
+static int filler_count;
+
+/* Holes below the limit are filled, so that not one is left; then some are made
+ * again. */
+void scarce_descriptors(int left)
+{
+    struct rlimit limit;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    limit = before;
+    limit.rlim_cur = FILLERS;
+    filler_count = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    while (filler_count < FILLERS) {
+        int fd = fcntl(0, F_DUPFD_CLOEXEC, 0);
+
+        if (fd < 0) {
+            break;
+        }
+        fillers[filler_count++] = fd;
+    }
+    while (left-- > 0) {
+        close(fillers[--filler_count]);
+    }
+}
+
+void scarce_descriptors_end(void)
+{
+    while (filler_count > 0) {
+        close(fillers[--filler_count]);
+    }
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+int scarce_count_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    int count = 0;
+
+    assert_non_null(folder);
+    while (readdir(folder) != NULL) {
+        count++;
+    }
+    closedir(folder);
+    return count;
+}
+
+int64_t scarce_cpu_ms(void)
+{
+    struct timespec spent;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+    return (int64_t)spent.tv_sec * 1000 + spent.tv_nsec / 1000000;
+}
