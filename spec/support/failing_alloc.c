@@ -26,6 +26,7 @@ static atomic_bool all_after;
 static atomic_uint one_in;
 static _Atomic uint64_t seed;
 static atomic_bool only_here;
+static atomic_bool not_here;
 static atomic_bool is_armed;
 
 /* Changed while nothing fails. */
@@ -51,7 +52,8 @@ bool failing_alloc_must_fail(void)
     unsigned sides = atomic_load(&one_in);
     bool fails;
 
-    if (!atomic_load(&is_armed) || (atomic_load(&only_here) && !is_here)) {
+    if (!atomic_load(&is_armed) || (atomic_load(&only_here) && !is_here) ||
+        (atomic_load(&not_here) && is_here)) {
         return false;
     }
     number = atomic_fetch_add(&allocations, 1) + 1;
@@ -118,12 +120,13 @@ void failing_alloc_uninstall(void)
 void failing_alloc_follow(failing_plan plan)
 {
     atomic_store(&is_armed, false);
-    is_here = plan.only_here;
+    is_here = plan.only_here || plan.not_here;
     atomic_store(&first, plan.nth);
     atomic_store(&all_after, plan.forever);
     atomic_store(&one_in, plan.one_in);
     atomic_store(&seed, plan.seed);
     atomic_store(&only_here, plan.only_here);
+    atomic_store(&not_here, plan.not_here);
     atomic_store(&allocations, 0);
     atomic_store(&failures, 0);
     atomic_store(&is_armed, true);

@@ -17,6 +17,7 @@ typedef struct failing_plan {
     unsigned one_in; /* by chance, one of so many; 0: none by chance */
     uint64_t seed;   /* of that chance */
     bool only_here;  /* those of the thread that asks for it, no others */
+    bool not_here;   /* those of all threads but this one */
 } failing_plan;
 
 /* Makes it the library's allocator, failing nothing; and the C library's

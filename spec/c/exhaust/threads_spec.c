@@ -1,0 +1,189 @@
+/*
+ * threads_spec.c - no thread can be started: each call that needs one says
+ * which limit to raise and leaves nothing behind, and an informer at work goes
+ * on. pthread_create is this program's own, for the libraries too.
+ */
+#include "live_world.h"
+#include "sim_client.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *),
+                      void *);
+
+/* How many threads may still start; < 0: any number. */
+static atomic_int allowed = -1;
+
+/* In the way of the C library's, or of a sanitizer's. */
+KL_API int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*entry)(void *), void *arg)
+{
+    static _Atomic(uintptr_t) found;
+    uintptr_t next = atomic_load(&found);
+
+    if (next == 0) {
+        next = (uintptr_t)dlsym(RTLD_NEXT, "pthread_create");
+        atomic_store(&found, next);
+    }
+    if (atomic_load(&allowed) >= 0 && atomic_fetch_sub(&allowed, 1) <= 0) {
+        atomic_store(&allowed, 0);
+        return EAGAIN;
+    }
+    return ((create_fn *)next)(thread, attributes, entry, arg);
+}
+
+static void allow(int threads)
+{
+    atomic_store(&allowed, threads);
+}
+
+static void expect_remedy(const kl_error *err)
+{
+    if (err->code != KL_EIO || strstr(err->message, "ulimit -u") == NULL) {
+        fail_msg("%s: %s", kl_code_name(err->code), err->message);
+    }
+}
+
+static void a_client_names_the_limit(void **state)
+{
+    const kl_config_options options = {.server = "http://127.0.0.1:1"};
+    kl_config *config = kl_config_load(&options, NULL);
+    kl_error err = {0};
+
+    (void)state;
+    allow(0);
+    assert_null(kl_client_new(&(kl_client_options){.config = config}, &err));
+    allow(-1);
+    expect_remedy(&err);
+    kl_config_unref(config);
+    sim_expect_nothing_lives();
+}
+
+static void a_port_names_the_limit(void **state)
+{
+    kl_sim *sim = kl_sim_new(NULL, NULL);
+    kl_error err = {0};
+
+    (void)state;
+    allow(0);
+    assert_int_equal(kl_sim_listen(sim, NULL, &err), KL_EIO);
+    allow(-1);
+    expect_remedy(&err);
+    assert_null(kl_sim_url(sim));
+    assert_int_equal(kl_sim_listen(sim, NULL, &err), KL_OK);
+    kl_sim_unref(sim);
+    sim_expect_nothing_lives();
+}
+
+static void count_drop(void *context)
+{
+    (*(int *)context)++;
+}
+
+static void on_add(void *context, kl_object *object, bool initial)
+{
+    (void)context;
+    (void)object;
+    (void)initial;
+    fail();
+}
+
+/* Neither called back nor dropped: the context is still the caller's. */
+static void a_handler_names_the_limit(void **state)
+{
+    static live_world live;
+    int drops = 0;
+    const kl_handler handler = {
+        .add = on_add, .context = &drops, .drop_context = count_drop};
+    kl_error err = {0};
+
+    (void)state;
+    live_world_open(&live, LIVE_WORLD_INSIDE);
+    allow(0);
+    assert_null(kl_informer_add_handler(live.informer, &handler, NULL, &err));
+    allow(-1);
+    expect_remedy(&err);
+    live_world_assert_whole(&live);
+    live_world_close(&live);
+    assert_int_equal(drops, 0);
+}
+
+/* It needs two; the first is ended again where the second does not start. */
+static void an_informer_names_the_limit(void **state)
+{
+    const kl_informer_options options = {.resource = "secrets"};
+    static live_world live;
+    kl_informer *informer = NULL;
+    int threads;
+
+    (void)state;
+    live_world_open(&live, LIVE_WORLD_INSIDE);
+    for (threads = 0; informer == NULL; threads++) {
+        long before = kl_live_count(KL_LIVE_THREAD);
+        kl_error err = {0};
+
+        assert_true(threads < 4);
+        allow(threads);
+        informer = kl_informer_open(live.client, &options, &err);
+        allow(-1);
+        if (informer == NULL) {
+            expect_remedy(&err);
+            assert_int_equal(kl_live_count(KL_LIVE_THREAD), before);
+            assert_int_equal(kl_live_count(KL_LIVE_INFORMER), 1);
+        }
+    }
+    assert_int_equal(threads, 3);
+    assert_int_equal(kl_informer_wait_synced(informer, -1, NULL), KL_OK);
+    kl_informer_close(informer);
+    live_world_assert_whole(&live);
+    live_world_close(&live);
+}
+
+/* Its server cannot serve it: a connection is a thread there. */
+static void an_informer_outlives_a_server_without_threads(void **state)
+{
+    static live_world live;
+    kl_informer_status status;
+    uint64_t failures;
+
+    (void)state;
+    live_world_open(&live, LIVE_WORLD_HTTP);
+    kl_informer_status_get(live.informer, &status);
+    failures = status.failures;
+    allow(0);
+    kl_sim_refuse(live.sim, true);
+    kl_sim_refuse(live.sim, false);
+    while (status.failures < failures + 2) {
+        (void)kl_event_queue_wait(live.queue, 10);
+        live_world_pull(&live);
+        kl_informer_status_get(live.informer, &status);
+    }
+    assert_int_not_equal(status.error.message[0], '\0');
+    allow(-1);
+    kl_sim_refuse(live.sim, false);
+    live_world_assert_whole(&live);
+    live_world_close(&live);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_client_names_the_limit),
+        cmocka_unit_test(a_port_names_the_limit),
+        cmocka_unit_test(a_handler_names_the_limit),
+        cmocka_unit_test(an_informer_names_the_limit),
+        cmocka_unit_test(an_informer_outlives_a_server_without_threads),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
