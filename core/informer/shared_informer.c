@@ -46,6 +46,10 @@ struct kl__shared_informer {
 
 static void destroy(kl__shared_informer *self)
 {
+    /* First, and this waits: whoever closes the client at this moment is about
+     * to have the processor cease. */
+    kl__cancel_remove(&self->stop.token, &self->cease);
+    kl__cancel_either_deinit(&self->stop);
     kl__sync_wakers_forget(&self->wakers, NULL);
     kl__reflector_free(self->reflector);
     kl__processor_free(self->processor);
@@ -53,8 +57,6 @@ static void destroy(kl__shared_informer *self)
     kl__indexer_free(self->indexer);
     kl__cond_deinit(&self->cond);
     kl__mutex_deinit(&self->mutex);
-    kl__cancel_remove(&self->stop.token, &self->cease);
-    kl__cancel_either_deinit(&self->stop);
     kl_client_unref(self->client);
     kl__free(self->name);
     kl__free(self);
