@@ -239,7 +239,11 @@ static kl_code merge_map(emitter *self, members *all, kl__yaml_node *node)
                               node->text);
     }
     self->alias_depth += is_alias;
-    code = collect(self, all, map, true);
+    /* Counted itself: a map may have no members, and stand there often. */
+    code = count_node(self, node);
+    if (code == KL_OK) {
+        code = collect(self, all, map, true);
+    }
     self->alias_depth -= is_alias;
     return code;
 }

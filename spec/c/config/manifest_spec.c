@@ -255,6 +255,24 @@ static void broken_text_is_reported_with_line_and_column(void **state)
     assert_fails("a: .inf", "parse", "JSON has no .inf");
 }
 
+static void merges_of_empty_maps_count_as_well(void **state)
+{
+    enum { MAPS = 500, MERGES = 900 };
+    static char text[32 * 1024];
+    size_t at = (size_t)snprintf(text, sizeof(text), "a: &a {}\nb: &b {<<: [");
+
+    (void)state;
+    for (int i = 0; i < MAPS; i++) {
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "*a,");
+    }
+    at += (size_t)snprintf(text + at, sizeof(text) - at, "]}\n");
+    for (int i = 0; i < MERGES; i++) {
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "c%d: {<<: *b}\n",
+                               i);
+    }
+    assert_fails(text, "too_large", "aliases multiply this document");
+}
+
 static void nesting_has_a_bound(void **state)
 {
     static char text[4 * KL_MAX_DEPTH];
@@ -376,6 +394,7 @@ int main(void)
         cmocka_unit_test(documents_come_in_order_without_the_empty_ones),
         cmocka_unit_test(json_is_taken_as_it_is_one_value_after_the_other),
         cmocka_unit_test(broken_text_is_reported_with_line_and_column),
+        cmocka_unit_test(merges_of_empty_maps_count_as_well),
         cmocka_unit_test(nesting_has_a_bound),
         cmocka_unit_test(aliases_that_multiply_have_a_bound),
         cmocka_unit_test(a_huge_text_that_is_repeated_has_a_bound_too),
