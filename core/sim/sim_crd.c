@@ -30,11 +30,11 @@ static void require(kl__sim_status *status, const char *text, const char *field)
 
 static void check_versions(kl__sim_status *status, const kl_value *versions)
 {
+    kl_value_iter iter = {0};
+    const kl_value *version;
     size_t stored = 0;
 
-    for (size_t i = 0; i < kl_value_size(versions); i++) {
-        const kl_value *version = kl_value_at(versions, i);
-
+    while ((version = kl_value_next(versions, &iter, NULL)) != NULL) {
         stored += kl_value_bool(kl_value_get(version, "storage"));
         require(status, text_of(version, "name"), "spec.versions.name");
     }
@@ -48,12 +48,15 @@ static void check_versions(kl__sim_status *status, const kl_value *versions)
 /* The fields that a kind can be selected by must be paths. */
 static void check_fields(kl__sim_status *status, const kl_value *versions)
 {
-    for (size_t i = 0; i < kl_value_size(versions); i++) {
-        const kl_value *fields =
-            kl_value_get(kl_value_at(versions, i), "selectableFields");
+    kl_value_iter outer = {0};
+    const kl_value *version, *field;
 
-        for (size_t j = 0; j < kl_value_size(fields); j++) {
-            const char *text = text_of(kl_value_at(fields, j), "jsonPath");
+    while ((version = kl_value_next(versions, &outer, NULL)) != NULL) {
+        const kl_value *fields = kl_value_get(version, "selectableFields");
+        kl_value_iter inner = {0};
+
+        while ((field = kl_value_next(fields, &inner, NULL)) != NULL) {
+            const char *text = text_of(field, "jsonPath");
             kl_path *path = *text == '.' && strpbrk(text, "@:,") == NULL
                                 ? kl_path_parse(text + 1, NULL)
                                 : NULL;
@@ -166,7 +169,8 @@ static void put_accepted(kl_writer *writer, const kl_value *names)
 
 static void put_status(kl_writer *writer, const kl_value *spec)
 {
-    const kl_value *versions = kl_value_get(spec, "versions");
+    const kl_value *versions = kl_value_get(spec, "versions"), *version;
+    kl_value_iter iter = {0};
 
     open_object(writer, "status");
     kl_writer_name(writer, "conditions", 10);
@@ -178,9 +182,7 @@ static void put_status(kl_writer *writer, const kl_value *spec)
     put_accepted(writer, kl_value_get(spec, "names"));
     kl_writer_name(writer, "storedVersions", 14);
     kl_writer_begin_array(writer);
-    for (size_t i = 0; i < kl_value_size(versions); i++) {
-        const kl_value *version = kl_value_at(versions, i);
-
+    while ((version = kl_value_next(versions, &iter, NULL)) != NULL) {
         if (kl_value_bool(kl_value_get(version, "storage"))) {
             kl_writer_value(writer, kl_value_get(version, "name"));
         }

@@ -188,9 +188,11 @@ static char **copy_strings(const kl_value *array, const char *member,
 {
     size_t size = kl_value_size(array), count = 0;
     char **strings = kl__calloc(size + 1, sizeof(*strings));
+    kl_value_iter iter = {0};
+    const kl_value *element;
 
-    for (size_t i = 0; strings != NULL && i < size; i++) {
-        const kl_value *element = kl_value_at(array, i);
+    while (strings != NULL &&
+           (element = kl_value_next(array, &iter, NULL)) != NULL) {
         const char *text = kl_value_string(
             member != NULL ? kl_value_get(element, member) : element, NULL);
 
@@ -256,14 +258,15 @@ static int compare_versions(const void *a, const void *b)
 /* Takes over the versions that are served, and which one is stored. */
 static bool add_versions(kl__sim_kind *kind, const kl_value *versions)
 {
-    size_t size = kl_value_size(versions);
+    kl_value_iter iter = {0};
+    const kl_value *version;
 
-    kind->versions = kl__calloc(size + 1, sizeof(*kind->versions));
+    kind->versions =
+        kl__calloc(kl_value_size(versions) + 1, sizeof(*kind->versions));
     if (kind->versions == NULL) {
         return false;
     }
-    for (size_t i = 0; i < size; i++) {
-        const kl_value *version = kl_value_at(versions, i);
+    while ((version = kl_value_next(versions, &iter, NULL)) != NULL) {
         kl__sim_version *served = &kind->versions[kind->version_count];
 
         if (kl_value_bool(kl_value_get(version, "storage"))) {
@@ -290,12 +293,14 @@ static bool add_versions(kl__sim_kind *kind, const kl_value *versions)
 /* spec.versions[*].selectableFields of the first version that has any. */
 static bool add_custom_fields(kl__sim_kind *kind, const kl_value *versions)
 {
-    const kl_value *found = NULL;
+    const kl_value *found = NULL, *version;
+    kl_value_iter iter = {0};
     char **texts;
     bool done;
 
-    for (size_t i = 0; i < kl_value_size(versions) && found == NULL; i++) {
-        found = kl_value_get(kl_value_at(versions, i), "selectableFields");
+    while (found == NULL &&
+           (version = kl_value_next(versions, &iter, NULL)) != NULL) {
+        found = kl_value_get(version, "selectableFields");
     }
     texts = copy_strings(found, "jsonPath", ".");
     done = texts != NULL && add_fields(kind, texts);

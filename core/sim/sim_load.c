@@ -77,7 +77,8 @@ static kl_code take_document(void *context, const char *json, size_t length,
 {
     manifest_load *load = context;
     kl_doc *doc = kl_doc_parse(json, length, err);
-    const kl_value *root, *items;
+    const kl_value *root, *items, *item;
+    kl_value_iter iter = {0};
     kl_code code = KL_OK;
 
     if (doc == NULL) {
@@ -88,10 +89,9 @@ static kl_code take_document(void *context, const char *json, size_t length,
     if (!is_list(root)) {
         code = add_item(load, doc, root, err);
     }
-    for (size_t i = 0; is_list(root) && i < kl_value_size(items); i++) {
-        if (code == KL_OK) {
-            code = add_item(load, doc, kl_value_at(items, i), err);
-        }
+    while (code == KL_OK && is_list(root) &&
+           (item = kl_value_next(items, &iter, NULL)) != NULL) {
+        code = add_item(load, doc, item, err);
     }
     kl_doc_unref(doc);
     return code;

@@ -3,19 +3,63 @@
  */
 #include "sim/sim_compose.h"
 
+#include "base/map.h"
+
 #include <string.h>
+
+enum { FEW_NAMES = 16 };
+
+/*
+ * The members of an object, to be looked up by name. Where there are more than
+ * a few, a map knows them: a patch of a megabyte would take minutes else.
+ * Without memory for it they are gone through.
+ */
+typedef struct names {
+    const kl_value *object;
+    kl__map by_name; /* empty: there is no map */
+} names;
 
 const char *kl__sim_text(const kl_value *object, const char *name)
 {
     return kl_value_string(kl_value_get(object, name), NULL);
 }
 
-static const kl_value *member(const kl_value *object, const kl_value *name)
+static void names_init(names *self, const kl_value *object)
+{
+    size_t count = kl_value_size(object);
+    const kl_value *name, *value;
+    kl_value_iter iter = {0};
+
+    *self = (names){.object = object};
+    if (kl_value_type(object) != KL_OBJECT || count <= FEW_NAMES ||
+        !kl__map_reserve(&self->by_name, count)) {
+        return;
+    }
+    while ((value = kl_value_next(object, &iter, &name)) != NULL) {
+        size_t length;
+        const char *bytes = kl_value_string(name, &length);
+
+        /* Of several of a name the first one counts. */
+        if (kl__map_get_n(&self->by_name, bytes, length) == NULL) {
+            kl__map_put_n(&self->by_name, bytes, length,
+                          (void *)(uintptr_t)value, NULL);
+        }
+    }
+}
+
+static void names_deinit(names *self)
+{
+    kl__map_deinit(&self->by_name);
+}
+
+static const kl_value *member(const names *self, const kl_value *name)
 {
     size_t length;
     const char *bytes = kl_value_string(name, &length);
 
-    return kl_value_get_n(object, bytes, length);
+    return self->by_name.count != 0
+               ? kl__map_get_n(&self->by_name, bytes, length)
+               : kl_value_get_n(self->object, bytes, length);
 }
 
 static void write_name(kl_writer *writer, const kl_value *name)
@@ -31,6 +75,7 @@ void kl__sim_merge(kl_writer *writer, const kl_value *target,
 {
     const kl_value *name, *value;
     kl_value_iter iter = {0};
+    names old, new;
 
     if (kl_value_type(patch) != KL_OBJECT) {
         kl_writer_value(writer, patch);
@@ -39,9 +84,11 @@ void kl__sim_merge(kl_writer *writer, const kl_value *target,
     if (kl_value_type(target) != KL_OBJECT) {
         target = NULL;
     }
+    names_init(&old, target);
+    names_init(&new, patch);
     kl_writer_begin_object(writer);
     while ((value = kl_value_next(target, &iter, &name)) != NULL) {
-        const kl_value *change = member(patch, name);
+        const kl_value *change = member(&new, name);
 
         if (change == NULL) {
             write_name(writer, name);
@@ -53,12 +100,14 @@ void kl__sim_merge(kl_writer *writer, const kl_value *target,
     }
     iter = (kl_value_iter){0};
     while ((value = kl_value_next(patch, &iter, &name)) != NULL) {
-        if (member(target, name) == NULL && kl_value_type(value) != KL_NULL) {
+        if (member(&old, name) == NULL && kl_value_type(value) != KL_NULL) {
             write_name(writer, name);
             kl__sim_merge(writer, NULL, value);
         }
     }
     kl_writer_end_object(writer);
+    names_deinit(&old);
+    names_deinit(&new);
 }
 
 static kl_doc *finish(kl_writer *writer, kl_error *err)
@@ -122,11 +171,26 @@ static bool equal_members(const kl_value *a, const kl_value *b)
 {
     const kl_value *name, *value;
     kl_value_iter iter = {0};
+    bool equal = true;
+    names others;
 
-    while ((value = kl_value_next(a, &iter, &name)) != NULL) {
-        const kl_value *other = member(b, name);
+    names_init(&others, b);
+    while (equal && (value = kl_value_next(a, &iter, &name)) != NULL) {
+        const kl_value *other = member(&others, name);
 
-        if (other == NULL || !kl__sim_equal(value, other)) {
+        equal = other != NULL && kl__sim_equal(value, other);
+    }
+    names_deinit(&others);
+    return equal;
+}
+
+static bool equal_elements(const kl_value *a, const kl_value *b)
+{
+    kl_value_iter at_a = {0}, at_b = {0};
+    const kl_value *element;
+
+    while ((element = kl_value_next(a, &at_a, NULL)) != NULL) {
+        if (!kl__sim_equal(element, kl_value_next(b, &at_b, NULL))) {
             return false;
         }
     }
@@ -164,12 +228,7 @@ bool kl__sim_equal(const kl_value *a, const kl_value *b)
     case KL_STRING:
         return equal_text(a, b);
     case KL_ARRAY:
-        for (size_t i = 0; i < kl_value_size(a); i++) {
-            if (!kl__sim_equal(kl_value_at(a, i), kl_value_at(b, i))) {
-                return false;
-            }
-        }
-        return true;
+        return equal_elements(a, b);
     case KL_OBJECT:
         return equal_members(a, b);
     }

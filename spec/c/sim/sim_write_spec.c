@@ -368,6 +368,42 @@ static void methods_and_paths_that_make_no_sense_are_refused(void **state)
                        "the server could not find the requested resource");
 }
 
+/* A ConfigMap "a" whose data are k0, k1, ... of one value, or null. */
+static const char *many_names(char *text, size_t size, int count,
+                              const char *value)
+{
+    size_t at = (size_t)snprintf(text, size,
+                                 "{\"metadata\":{\"name\":\"a\"},\"data\":{");
+
+    for (int i = 0; i < count; i++) {
+        at += (size_t)snprintf(text + at, size - at, "%s\"k%d\":%s",
+                               i > 0 ? "," : "", i, value);
+    }
+    snprintf(text + at, size - at, "}}");
+    return text;
+}
+
+static void a_merge_patch_may_have_many_members(void **state)
+{
+    char text[2048];
+    sim_reply reply;
+
+    sim_expect(*state, "POST", CONFIGMAPS,
+               many_names(text, sizeof(text), 40, "\"v\""), 201);
+    sim_expect(*state, "PATCH", CONFIGMAPS "/a",
+               many_names(text, sizeof(text), 38, "null"), 200);
+    reply = sim_ask(*state, "GET", CONFIGMAPS "/a", NULL);
+    assert_string_equal(sim_text(reply.doc, "data"),
+                        "{\"k38\":\"v\",\"k39\":\"v\"}");
+    sim_reply_clear(&reply);
+    sim_expect(*state, "PATCH", CONFIGMAPS "/a",
+               many_names(text, sizeof(text), 40, "\"w\""), 200);
+    reply = sim_ask(*state, "GET", CONFIGMAPS "/a", NULL);
+    assert_string_equal(sim_text(reply.doc, "data.k0"), "w");
+    assert_string_equal(sim_text(reply.doc, "data.k39"), "w");
+    sim_reply_clear(&reply);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,6 +436,8 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             a_merge_patch_changes_and_removes_members, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_merge_patch_may_have_many_members,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_unknown_kind_of_patch_is_unsupported,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_body_may_be_yaml, set_up, tear_down),
