@@ -18,7 +18,7 @@ enum { MOST_PAGES = 20 };
     "/api 200\n{\"kind\":\"APIGroupDiscoveryList\",\"items\":[{\"metadata\":" \
     "{},\"versions\":[{\"version\":\"v1\",\"resources\":[{\"resource\":"      \
     "\"pods\",\"responseKind\":{\"kind\":\"Pod\"},\"scope\":\"Namespaced\","  \
-    "\"verbs\":[\"list\",\"watch\"]}]}]}]}\n--\n"
+    "\"verbs\":[\"list\",\"watch\"]}]}]}]}\n--\n/apis 404\n--\n"
 
 /* All that came of it. */
 typedef struct outcome {
