@@ -40,7 +40,7 @@ static unsigned char class_of(char byte)
     return kl__byte_class[(unsigned char)byte];
 }
 
-static bool opens(kl__skip *skip, char bracket)
+static bool opens(kl__skip *skip, bool is_brace)
 {
     uint64_t bit;
     uint64_t *word;
@@ -50,20 +50,25 @@ static bool opens(kl__skip *skip, char bracket)
     }
     word = &skip->braces[skip->depth / 64];
     bit = UINT64_C(1) << (skip->depth % 64);
-    *word = bracket == '{' ? *word | bit : *word & ~bit;
+    *word = is_brace ? *word | bit : *word & ~bit;
     skip->depth++;
     return true;
 }
 
-static bool closes(kl__skip *skip, char bracket)
+/* Whether the innermost bracket is a brace. */
+static bool in_brace(const kl__skip *skip)
 {
     size_t last = skip->depth - 1;
-    bool is_brace = ((skip->braces[last / 64] >> (last % 64)) & 1) != 0;
 
-    if (is_brace != (bracket == '}')) {
+    return (skip->braces[last / 64] >> (last % 64) & 1) != 0;
+}
+
+static bool closes(kl__skip *skip, bool is_brace)
+{
+    if (is_brace != in_brace(skip)) {
         return false;
     }
-    skip->depth = last;
+    skip->depth--;
     return true;
 }
 
@@ -104,12 +109,12 @@ static kl__skip_result run_scalar(const char **at, const char *end)
 }
 
 /* A bracket outside of strings; KL__SKIP_DONE is for it to be taken. */
-static kl__skip_result take_bracket(kl__skip *skip, char bracket)
+static kl__skip_result take_bracket(kl__skip *skip, bool is_open, bool is_brace)
 {
-    if (class_of(bracket) == KL__BYTE_OPEN) {
-        return opens(skip, bracket) ? KL__SKIP_MORE : KL__SKIP_TOO_DEEP;
+    if (is_open) {
+        return opens(skip, is_brace) ? KL__SKIP_MORE : KL__SKIP_TOO_DEEP;
     }
-    if (!closes(skip, bracket)) {
+    if (!closes(skip, is_brace)) {
         return KL__SKIP_MISMATCH;
     }
     return skip->depth == 0 ? KL__SKIP_DONE : KL__SKIP_MORE;
@@ -142,13 +147,6 @@ static uint64_t up_to(int bit)
     return bit < KL__BLOCK_SIZE ? ~from_bit(bit) : ~UINT64_C(0);
 }
 
-static bool in_brace(const kl__skip *skip)
-{
-    size_t last = skip->depth - 1;
-
-    return (skip->braces[last / 64] >> (last % 64) & 1) != 0;
-}
-
 /* Whether the bracket at `at` is the value of a member with that name; or of
  * one whose name ends so: who reads the outline sees the name itself. */
 static bool is_metadata(const kl__skip *skip, const char *at, int bit)
@@ -160,19 +158,23 @@ static bool is_metadata(const kl__skip *skip, const char *at, int bit)
            memcmp(at - length, before, length) == 0;
 }
 
+static uint64_t set_behind(uint64_t bits, uint64_t behind, bool to)
+{
+    return (bits & ~behind) | (to ? behind : 0);
+}
+
 /* What lies behind bracket `bit` is in another array or object than what lies
  * before it. */
 static void note_context(const kl__skip *skip, walk *found, int bit)
 {
     uint64_t behind = from_bit(bit);
-    bool is_inner = skip->depth == 2 && skip->in_metadata;
 
-    found->objects &= ~behind;
-    found->objects |= in_brace(skip) ? behind : 0;
-    found->outer &= ~behind;
-    found->outer |= skip->depth == 1 ? behind : 0;
-    found->inner &= ~behind;
-    found->inner |= is_inner ? behind : 0;
+    found->objects = set_behind(found->objects, behind, in_brace(skip));
+    if (skip->depth <= 3) { /* a deeper one lies between brackets of these */
+        found->outer = set_behind(found->outer, behind, skip->depth == 1);
+        found->inner = set_behind(found->inner, behind,
+                                  skip->depth == 2 && skip->in_metadata);
+    }
 }
 
 /* Empty ones, as in managedFields, need no walk, as long as there is room for
@@ -203,7 +205,8 @@ static void walk_brackets(kl__skip *skip, const kl__block *block,
         if (skip->depth == 1 && skip->outline != NULL) {
             skip->in_metadata = is_metadata(skip, bytes + i, i);
         }
-        found->result = take_bracket(skip, bytes[i]);
+        found->result = take_bracket(skip, (block->opens >> i & 1) != 0,
+                                     (block->braces >> i & 1) != 0);
         if (found->result != KL__SKIP_MORE) {
             found->end = found->result == KL__SKIP_DONE ? i + 1 : i;
             return;
@@ -327,7 +330,8 @@ static kl__skip_result run_bytes(kl__skip *skip, const char **at,
             break;
         case KL__BYTE_OPEN:
         case KL__BYTE_CLOSE:
-            result = take_bracket(skip, **at);
+            result = take_bracket(skip, class_of(**at) == KL__BYTE_OPEN,
+                                  **at == '{' || **at == '}');
             break;
         default:
             break;
