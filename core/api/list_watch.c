@@ -150,7 +150,6 @@ static void free_source(kl__list_watch *source)
     kl__resource_clear(&self->resource);
     kl__free(self->api_version);
     kl__free(self->offered_continue);
-    kl__free(self->chunk);
     kl__free(self->name);
     kl__free(self->name_space);
     kl__free(self->labels);
@@ -190,8 +189,7 @@ kl__list_watch *kl__list_watch_new(kl_client *client,
     self->client = kl_client_ref(client);
     self->keeps_managed_fields = options->keep_managed_fields;
     kl__mutex_init(&self->mutex, KL__RANK_CLIENT);
-    self->chunk = kl__malloc(KL__CHUNK_SIZE);
-    if (self->chunk == NULL || !copy(&self->name, options->resource) ||
+    if (!copy(&self->name, options->resource) ||
         !copy(&self->name_space, options->name_space) ||
         !copy(&self->labels, options->labels) ||
         !copy(&self->fields, options->fields)) {

@@ -11,8 +11,6 @@
 #include "json/scan.h"
 #include "object/resource.h"
 
-enum { KL__CHUNK_SIZE = 32 * 1024 }; /* of one read */
-
 /* All but `stream` belongs to the one thread that works with the source. */
 typedef struct kl__http_source {
     kl__list_watch base;
@@ -31,8 +29,7 @@ typedef struct kl__http_source {
     kl__stream *stream; /* the transfer at hand; changed under the mutex, so
                            that silence_ms may look at it from any thread */
     bool is_watch;
-    kl__scan *scan; /* of the transfer at hand */
-    char *chunk;
+    kl__scan *scan;         /* of the transfer at hand */
     char *offered_continue; /* by the last 410; NULL: none */
 } kl__http_source;
 

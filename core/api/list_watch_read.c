@@ -16,7 +16,8 @@
 
 enum {
     DRAIN_MS = 1000, /* for the end of a body behind a list's last brace */
-    EXCERPT = 80
+    EXCERPT = 80,
+    CHUNK_SIZE = 32 * 1024 /* of one read */
 };
 
 /* What a call of next works with. */
@@ -211,15 +212,21 @@ static kl_code take_page(const reading *at, const kl__frame *frame,
 static kl_code fill(const reading *at, bool *is_over, kl_error *err)
 {
     kl__http_source *self = at->self;
+    char *room = kl__scan_room(self->scan, CHUNK_SIZE, err);
     size_t length;
-    kl_code code = kl__stream_read(self->stream, self->chunk, KL__CHUNK_SIZE,
-                                   &length, at->deadline_ms, at->cancel, err);
+    kl_code code;
 
-    *is_over = code == KL_OK && length == 0;
-    if (code != KL_OK || length == 0) {
-        return code;
+    *is_over = false;
+    if (room == NULL) {
+        return err->code;
     }
-    return kl__scan_feed(self->scan, self->chunk, length, err);
+    code = kl__stream_read(self->stream, room, CHUNK_SIZE, &length,
+                           at->deadline_ms, at->cancel, err);
+    *is_over = code == KL_OK && length == 0;
+    if (code == KL_OK) {
+        kl__scan_fed(self->scan, length);
+    }
+    return code;
 }
 
 /*

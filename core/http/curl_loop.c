@@ -101,6 +101,7 @@ static void obey(kl__curl_stream *stream, unsigned commands)
 {
     if ((commands & KL__CURL_FORGET) != 0) {
         drop_easy(stream);
+        kl__list_remove(&stream->news_node);
         kl__list_remove(&stream->node);
         kl__curl_stream_free(stream);
         return;
@@ -208,6 +209,18 @@ static void reap(kl__curl_transport *transport)
     }
 }
 
+/* Wakes the readers of what came in: they look under the stream's mutex, under
+ * which it was put there, so none misses it. */
+static void tell_news(kl__curl_transport *transport)
+{
+    kl__list *node;
+
+    while ((node = kl__list_shift(&transport->news)) != NULL) {
+        kl__cond_broadcast(
+            &KL__CONTAINER(node, kl__curl_stream, news_node)->cond);
+    }
+}
+
 static void end_all(kl__curl_transport *transport)
 {
     kl_error closed;
@@ -233,6 +246,7 @@ void *kl__curl_loop(void *arg)
         }
         curl_multi_perform(transport->multi, &running);
         reap(transport);
+        tell_news(transport);
         if (!transport->must_nudge &&
             curl_multi_poll(transport->multi, NULL, 0, POLL_MS, NULL) !=
                 CURLM_OK) {

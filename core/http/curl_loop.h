@@ -31,6 +31,7 @@ typedef struct kl__curl_transport {
      * the mutex and sees that it has not stopped. */
     CURLM *multi;
     kl__list streams; /* every one that it was told of and not to forget */
+    kl__list news;    /* streams whose readers are to be told of bytes */
     bool must_nudge;  /* something came in or ended: see nudge_all */
 } kl__curl_transport;
 
@@ -66,6 +67,7 @@ typedef struct kl__curl_stream {
 
     /* The loop's, once it was added. */
     kl__list node;
+    kl__list news_node;
     CURL *easy; /* NULL: over, or it could not be begun */
     struct curl_slist *headers;
     struct curl_slist *connect_to;

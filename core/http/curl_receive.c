@@ -35,12 +35,14 @@ size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg)
  * An empty stream always has room, for the 16 KB that curl brings at most; the
  * reader of one with bytes will come by and tell to resume. What curl then
  * hands over is taken whole: over HTTP/2 that can be megabytes, which it would
- * copy each time that it had to keep the rest.
+ * copy each time that it had to keep the rest. The reader is told by tell_news,
+ * once for all that came in together: curl brings 16 KB at a time.
  */
 size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg)
 {
     kl__curl_stream *stream = arg;
     size_t taken = length;
+    bool has_news = false;
 
     (void)one;
     if (stream->dropped) {
@@ -60,10 +62,13 @@ size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg)
             taken = 0; /* ends the transfer: CURLE_WRITE_ERROR */
         } else {
             stream->unread += length;
-            kl__cond_broadcast(&stream->cond);
+            has_news = true;
         }
     }
     kl__mutex_unlock(&stream->mutex);
+    if (has_news && kl__list_empty(&stream->news_node)) {
+        kl__list_append(&stream->transport->news, &stream->news_node);
+    }
     return taken;
 }
 

@@ -21,7 +21,10 @@ enum {
     KEEPALIVE_IDLE_S = 10,
     KEEPALIVE_INTERVAL_S = 5,
     KEEPALIVE_PROBES = 3,
-    USER_TIMEOUT_MS = 25000
+    USER_TIMEOUT_MS = 25000,
+    /* What one read from the socket takes at most. With curl's 16 KB each two
+     * events cost a read, a poll and an acknowledgement. */
+    BUFFER_SIZE = 64 * 1024
 };
 
 /* Remembers the first failure of a row of curl_easy_setopt. */
@@ -243,6 +246,7 @@ static void set_connection(kl__curl_stream *stream, const kl__request *request,
     bool fresh = request->fresh_connection;
 
     SET(easy, status, CURLOPT_NOSIGNAL, 1L);
+    SET(easy, status, CURLOPT_BUFFERSIZE, (long)BUFFER_SIZE);
     SET(easy, status, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
     SET(easy, status, CURLOPT_FRESH_CONNECT, fresh ? 1L : 0L);
     if (stream->secure) {

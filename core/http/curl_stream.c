@@ -13,7 +13,8 @@
 
 enum {
     DEFAULT_WINDOW = 256 * 1024,
-    SPARE_MEMORY = 64 * 1024 /* what an idle buffer may keep */
+    SPARE_MEMORY = 64 * 1024, /* what an idle buffer may keep */
+    IDLE_MS = 100             /* after so long without a byte it is idle */
 };
 
 static const kl__stream_ops ops;
@@ -34,6 +35,7 @@ kl__curl_stream *kl__curl_stream_new(kl__curl_transport *transport,
     stream->window = request->window != 0 ? request->window : DEFAULT_WINDOW;
     kl__list_init(&stream->inbox_node);
     kl__list_init(&stream->node);
+    kl__list_init(&stream->news_node);
     kl__mutex_init(&stream->mutex, KL__RANK_STREAM);
     kl__cond_init(&stream->cond);
     atomic_init(&stream->last_byte_ms, kl__clock_now(kl__clock_real()));
@@ -197,12 +199,46 @@ static kl_code stream_response(kl__stream *base, kl__response *response,
 
 /* ---- reading ---- */
 
-/* An idle watch must not hold on to what a list once needed. */
 static void trim(kl__buf *buf)
 {
     if (buf->length == 0 && buf->capacity > SPARE_MEMORY) {
         kl__buf_deinit(buf);
     }
+}
+
+static bool has_much_memory(kl__curl_stream *stream)
+{
+    bool has_much;
+
+    kl__mutex_lock(&stream->mutex);
+    has_much = stream->taken.capacity > SPARE_MEMORY ||
+               stream->arrived.capacity > SPARE_MEMORY;
+    kl__mutex_unlock(&stream->mutex);
+    return has_much;
+}
+
+/* Waits for bytes, as await. An idle watch must not hold on to what a list once
+ * needed; but in the middle of a list, buffers run dry all the time. */
+static kl_code await_bytes(kl__curl_stream *stream, const wait_limits *limits,
+                           kl_error *err)
+{
+    int64_t idle_at = kl__clock_now(kl__clock_real()) + IDLE_MS;
+    wait_limits brief = {idle_at, limits->cancel};
+    kl_code code;
+
+    if (!has_much_memory(stream) ||
+        (limits->deadline_ms >= 0 && limits->deadline_ms <= idle_at)) {
+        return await(stream, has_bytes, limits, err);
+    }
+    code = await(stream, has_bytes, &brief, err);
+    if (code != KL_ETIMEOUT) {
+        return code;
+    }
+    kl__mutex_lock(&stream->mutex);
+    trim(&stream->taken);
+    trim(&stream->arrived);
+    kl__mutex_unlock(&stream->mutex);
+    return await(stream, has_bytes, limits, err);
 }
 
 /* Sees to it that `taken` has unread bytes. *ended: it never will again. */
@@ -217,13 +253,7 @@ static kl_code take(kl__curl_stream *stream, const wait_limits *limits,
     }
     kl__buf_reset(&stream->taken);
     stream->taken_used = 0;
-    kl__mutex_lock(&stream->mutex);
-    if (!has_bytes(stream)) {
-        trim(&stream->taken);
-        trim(&stream->arrived);
-    }
-    kl__mutex_unlock(&stream->mutex);
-    code = await(stream, has_bytes, limits, err);
+    code = await_bytes(stream, limits, err);
     if (code != KL_OK) {
         return code;
     }

@@ -40,6 +40,7 @@ kl_transport *kl__curl_transport_new(kl_error *err)
     kl__mutex_init(&transport->mutex, KL__RANK_TRANSPORT);
     kl__list_init(&transport->inbox);
     kl__list_init(&transport->streams);
+    kl__list_init(&transport->news);
     transport->multi = curl_multi_init();
     /* Without descriptors for wake-ups curl makes one all the same, whose loop
      * would hear of no request before its next turn. */

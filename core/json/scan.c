@@ -61,27 +61,51 @@ static void drop_done(kl__scan *scan)
     scan->kept = 0;
 }
 
-kl_code kl__scan_feed(kl__scan *scan, const char *bytes, size_t length,
-                      kl_error *err)
+char *kl__scan_room(kl__scan *scan, size_t size, kl_error *err)
+{
+    char *room = NULL;
+
+    if (scan->error.code == KL_OK) {
+        /* A frame's bytes are moved at most once: afterwards it starts at 0. */
+        drop_done(scan);
+        room = kl__buf_reserve(&scan->bytes, size);
+        if (room == NULL) {
+            kl_error_set(&scan->error, KL_ENOMEM, "out of memory for a frame");
+        }
+    }
+    if (room == NULL) {
+        broken(scan, err);
+    }
+    return room;
+}
+
+void kl__scan_fed(kl__scan *scan, size_t length)
 {
     size_t head = sizeof(scan->head) - scan->head_length;
 
-    if (scan->error.code != KL_OK) {
-        return broken(scan, err);
-    }
     head = head < length ? head : length;
     if (head > 0) {
-        memcpy(scan->head + scan->head_length, bytes, head);
+        memcpy(scan->head + scan->head_length,
+               scan->bytes.bytes + scan->bytes.length, head);
         scan->head_length += head;
     }
+    scan->bytes.length += length;
+    scan->bytes.bytes[scan->bytes.length] = '\0';
     scan->is_hungry = false;
-    /* A frame's bytes are moved at most once: afterwards it starts at 0. */
-    drop_done(scan);
-    kl__buf_append(&scan->bytes, bytes, length);
-    if (scan->bytes.failed) {
-        kl_error_set(&scan->error, KL_ENOMEM, "out of memory for a frame");
-        return broken(scan, err);
+}
+
+kl_code kl__scan_feed(kl__scan *scan, const char *bytes, size_t length,
+                      kl_error *err)
+{
+    char *room = kl__scan_room(scan, length, err);
+
+    if (room == NULL) {
+        return scan->error.code;
     }
+    if (length > 0) {
+        memcpy(room, bytes, length);
+    }
+    kl__scan_fed(scan, length);
     return KL_OK;
 }
 

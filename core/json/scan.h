@@ -51,9 +51,14 @@ typedef struct kl__scan kl__scan;
 kl__scan *kl__scan_new(kl__scan_mode mode);
 void kl__scan_free(kl__scan *scan); /* NULL is fine */
 
-/* Gives it the next bytes; they are copied as far as frames need them, so call
- * kl__scan_next until it wants more before feeding again. KL_ENOMEM,
- * KL_ETOO_LARGE. */
+/*
+ * Gives it the next bytes: room is where `size` of them may be written (NULL:
+ * KL_ENOMEM, or what broke it before), and fed says how many have been; or
+ * feed copies them. Call kl__scan_next until it wants more before the next
+ * ones.
+ */
+char *kl__scan_room(kl__scan *scan, size_t size, kl_error *err);
+void kl__scan_fed(kl__scan *scan, size_t length);
 kl_code kl__scan_feed(kl__scan *scan, const char *bytes, size_t length,
                       kl_error *err);
 
