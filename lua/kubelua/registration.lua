@@ -40,14 +40,22 @@ local function describe(self, event, subject)
     return what
 end
 
+-- xpcall with arguments: all but Lua 5.1 itself have that, and need no closure for each event.
+local protected = xpcall
+if not select(2, xpcall(function(given) return given end, trace.handler, true)) then
+    function protected(callback, handler, a, b)
+        return xpcall(function()
+            return callback(a, b)
+        end, handler)
+    end
+end
+
 local function handle(self, event, a, b)
     local callback = self.callbacks[event]
     if not callback then
         return
     end
-    local ok, problem = xpcall(function()
-        return callback(a, b)
-    end, trace.handler)
+    local ok, problem = protected(callback, trace.handler, a, b)
     scheduler.count()
     if not ok then
         local subject = event == "update" and b or a
@@ -55,14 +63,13 @@ local function handle(self, event, a, b)
     end
 end
 
--- Handles one event; false if none waits.
+-- Handles one event; false if none waits. The next one gives it back.
 local function handle_next(self)
     local event, a, b = self.box:next()
     if not event then
         return false
     end
     handle(self, event, a, b)
-    self.box:done()
     return true
 end
 
@@ -73,6 +80,7 @@ local function serve(self)
         while handled < BATCH and not self.removed and handle_next(self) do
             handled = handled + 1
         end
+        self.box:done()
         if handled == BATCH and not self.removed then
             self.box:again(scheduler.poller)
         end

@@ -1,17 +1,11 @@
 /*
  * view.c - objects and what is inside them, as read-only userdata: a field is
- * looked up when it is read, and no table is built. Each view keeps its object
- * referenced and open on its own, so they may be collected in any order.
+ * looked up when it is read, and no table is built. See view.h for who holds
+ * what.
  */
-#include "binding.h"
+#include "view.h"
 
 #include <string.h>
-
-/* `value` is NULL in an object that nobody has looked into yet. */
-typedef struct view {
-    kl_object *object; /* one reference; NULL only while being made */
-    const kl_value *value;
-} view;
 
 void *test_type(lua_State *L, int index, const char *name)
 {
@@ -27,40 +21,79 @@ void *test_type(lua_State *L, int index, const char *name)
     return same ? box : NULL;
 }
 
-/* Looks into it: parses the object, or shares the tree that is open. */
-static const kl_value *opened(lua_State *L, view *self)
+view *test_view(lua_State *L, int index)
 {
+    view *self = test_type(L, index, TYPE_OBJECT);
+
+    return self != NULL ? self : test_type(L, index, TYPE_VIEW);
+}
+
+view *check_view(lua_State *L, int index)
+{
+    view *self = test_view(L, index);
+
+    if (self == NULL) {
+        luaL_argerror(L, index, "a KubeLua object, or a part of one, expected");
+    }
+    return self;
+}
+
+/* The userdata at 1, for a function whose upvalue 1 is its metatable. */
+static view *check_own(lua_State *L, const char *type)
+{
+    view *self = lua_touserdata(L, 1);
+
+    if (self == NULL || !lua_getmetatable(L, 1) ||
+        !lua_rawequal(L, -1, lua_upvalueindex(1))) {
+        return luaL_checkudata(L, 1, type); /* words the error */
+    }
+    lua_pop(L, 1);
+    return self;
+}
+
+kl_object *object_of(lua_State *L, const view *self)
+{
+    if (self->whole->object == NULL) {
+        luaL_error(L, "this object was collected before the finalizer that "
+                      "reads it");
+    }
+    return self->whole->object;
+}
+
+const kl_value *opened(lua_State *L, view *self)
+{
+    kl_object *object = object_of(L, self);
     kl_error err;
 
     if (self->value == NULL) {
-        self->value = kl_object_open(self->object, &err);
+        self->value = kl_object_open(object, &err);
         if (self->value == NULL) {
-            luaL_error(L, "%s: %s", kl_object_key(self->object), err.message);
+            luaL_error(L, "%s: %s", kl_object_key(object), err.message);
         }
     }
     return self->value;
 }
 
-static view *new_view(lua_State *L, const char *type)
+static whole *new_whole(lua_State *L)
 {
-    view *self = lua_newuserdata(L, sizeof(*self));
+    whole *self = compat_newuserdata(L, sizeof(*self), 0);
 
-    *self = (view){0};
-    luaL_getmetatable(L, type);
+    *self = (whole){.view.whole = self};
+    luaL_getmetatable(L, TYPE_OBJECT);
     lua_setmetatable(L, -2);
     return self;
 }
 
 void push_object(lua_State *L, kl_object *object)
 {
-    view *self = new_view(L, TYPE_OBJECT);
+    whole *self = new_whole(L);
 
     self->object = kl_object_ref(object);
 }
 
 bool push_found(lua_State *L, kl_informer *informer, const char *key)
 {
-    view *self = new_view(L, TYPE_OBJECT);
+    whole *self = new_whole(L);
 
     self->object = kl_informer_get(informer, key);
     if (self->object == NULL) {
@@ -70,10 +103,34 @@ bool push_found(lua_State *L, kl_informer *informer, const char *key)
     return true;
 }
 
-/* Pushes what a field holds: a scalar, nil for null, or a view into it. */
-static void push_value(lua_State *L, kl_object *object, const kl_value *value)
+/*
+ * Pushes what keeps the whole of the view at `index` alive: itself; or, where a
+ * user value must be a table, a table that holds it.
+ */
+static void push_anchor(lua_State *L, int index, const view *self)
 {
-    view *self;
+#if LUA_VERSION_NUM >= 503
+    if (&self->whole->view == self) {
+        lua_pushvalue(L, index);
+        return;
+    }
+#else
+    if (!self->whole->is_anchored) { /* so this is the whole */
+        lua_createtable(L, 1, 0);
+        lua_pushvalue(L, index);
+        lua_rawseti(L, -2, 1);
+        lua_pushvalue(L, -1);
+        compat_setuservalue(L, index);
+        self->whole->is_anchored = true;
+        return;
+    }
+#endif
+    compat_getuservalue(L, index);
+}
+
+void push_value(lua_State *L, int index, view *self, const kl_value *value)
+{
+    view *part;
 
     if (value == NULL || kl_value_type(value) == KL_NULL) {
         lua_pushnil(L);
@@ -82,13 +139,13 @@ static void push_value(lua_State *L, kl_object *object, const kl_value *value)
     if (push_scalar(L, value)) {
         return;
     }
-    self = new_view(L, TYPE_VIEW);
-    self->object = kl_object_ref(object);
-    /* It is open already, so this shares the tree that `value` is in. */
-    if (kl_object_open(object, NULL) == NULL) {
-        luaL_error(L, "out of memory");
-    }
-    self->value = value;
+    part = compat_newuserdata(L, sizeof(*part), 1);
+    *part = (view){self->whole, value};
+    push_anchor(L, index, self);
+    compat_setuservalue(L, -2);
+    /* Only now it is what others take it for. */
+    luaL_getmetatable(L, TYPE_VIEW);
+    lua_setmetatable(L, -2);
 }
 
 static const kl_value *member(lua_State *L, const kl_value *value, int index)
@@ -110,24 +167,6 @@ static const kl_value *member(lua_State *L, const kl_value *value, int index)
     return NULL;
 }
 
-/* Either kind, or NULL. */
-static view *test_view(lua_State *L, int index)
-{
-    view *self = test_type(L, index, TYPE_OBJECT);
-
-    return self != NULL ? self : test_type(L, index, TYPE_VIEW);
-}
-
-static view *check_view(lua_State *L, int index)
-{
-    view *self = test_view(L, index);
-
-    if (self == NULL) {
-        luaL_argerror(L, index, "a KubeLua object, or a part of one, expected");
-    }
-    return self;
-}
-
 const kl_value *to_value(lua_State *L, int index)
 {
     view *self = test_view(L, index);
@@ -135,11 +174,12 @@ const kl_value *to_value(lua_State *L, int index)
     return self != NULL ? opened(L, self) : NULL;
 }
 
-static int view_index(lua_State *L)
+/* Upvalue 1: the metatable. */
+static int part_index(lua_State *L)
 {
-    view *self = luaL_checkudata(L, 1, TYPE_VIEW);
+    view *self = check_own(L, TYPE_VIEW);
 
-    push_value(L, self->object, member(L, self->value, 2));
+    push_value(L, 1, self, member(L, opened(L, self), 2));
     return 1;
 }
 
@@ -170,13 +210,13 @@ static const char *shorthand(const kl_object *object, const char *name)
     return NULL;
 }
 
-/* Upvalue 1: the table of methods (get, table, json). */
-static int object_index(lua_State *L)
+/* Upvalue 1: the metatable; 2: the table of methods (get, table, json). */
+static int whole_index(lua_State *L)
 {
-    view *self = luaL_checkudata(L, 1, TYPE_OBJECT);
+    view *self = check_own(L, TYPE_OBJECT);
 
     if (lua_type(L, 2) == LUA_TSTRING) {
-        const char *text = shorthand(self->object, lua_tostring(L, 2));
+        const char *text = shorthand(object_of(L, self), lua_tostring(L, 2));
 
         if (text != NULL) {
             if (text[0] == '\0') {
@@ -187,25 +227,24 @@ static int object_index(lua_State *L)
             return 1;
         }
         lua_pushvalue(L, 2);
-        lua_rawget(L, lua_upvalueindex(1));
+        lua_rawget(L, lua_upvalueindex(2));
         if (!lua_isnil(L, -1)) {
             return 1;
         }
         lua_pop(L, 1);
     }
-    push_value(L, self->object, member(L, opened(L, self), 2));
+    push_value(L, 1, self, member(L, opened(L, self), 2));
     return 1;
 }
 
 static int view_newindex(lua_State *L)
 {
-    view *self = check_view(L, 1);
+    const kl_object *object = object_of(L, check_view(L, 1));
 
     return luaL_error(L,
                       "%s %s is read-only, as everybody shares it; change a "
                       "copy: object:table() or kubelua.table(part)",
-                      kl_object_kind(self->object),
-                      kl_object_key(self->object));
+                      kl_object_kind(object), kl_object_key(object));
 }
 
 static int view_len(lua_State *L)
@@ -219,181 +258,39 @@ static int view_len(lua_State *L)
     return 1;
 }
 
-/* From Lua 5.3 on also called where only one of the two is a view. */
+/* From Lua 5.3 on also called where only one of the two is a view. Wholes of
+ * one object share its tree, so their parts are the same values. */
 static int view_eq(lua_State *L)
 {
     view *a = test_view(L, 1);
     view *b = test_view(L, 2);
 
-    lua_pushboolean(L, a != NULL && b != NULL && a->object == b->object &&
+    lua_pushboolean(L, a != NULL && b != NULL &&
+                           object_of(L, a) == object_of(L, b) &&
                            opened(L, a) == opened(L, b));
     return 1;
 }
 
-static int view_gc(lua_State *L)
+static int whole_gc(lua_State *L)
 {
-    view *self = lua_touserdata(L, 1);
+    whole *self = lua_touserdata(L, 1);
+    kl_object *object = self->object;
 
-    if (self->value != NULL) {
-        kl_object_close(self->object);
-        self->value = NULL;
-    }
-    kl_object_unref(self->object);
     self->object = NULL;
+    if (object != NULL && self->view.value != NULL) {
+        kl_object_close(object);
+    }
+    kl_object_unref(object);
     return 0;
-}
-
-static int object_tostring(lua_State *L)
-{
-    view *self = luaL_checkudata(L, 1, TYPE_OBJECT);
-
-    lua_pushfstring(L, "%s %s", kl_object_kind(self->object),
-                    kl_object_key(self->object));
-    return 1;
 }
 
 static int view_tostring(lua_State *L)
 {
-    view *self = luaL_checkudata(L, 1, TYPE_VIEW);
+    const view *self = check_view(L, 1);
+    const kl_object *object = object_of(L, self);
 
-    lua_pushfstring(L, "part of %s %s", kl_object_kind(self->object),
-                    kl_object_key(self->object));
-    return 1;
-}
-
-/* One step of kubelua.pairs: the iterator's state is its upvalue 1, a
- * kl_value_iter; upvalue 2 is the view. */
-static int view_next(lua_State *L)
-{
-    kl_value_iter *iter = lua_touserdata(L, lua_upvalueindex(1));
-    view *self = lua_touserdata(L, lua_upvalueindex(2));
-    const kl_value *key, *value;
-
-    do {
-        value = kl_value_next(self->value, iter, &key);
-    } while (value != NULL && kl_value_type(value) == KL_NULL);
-    if (value == NULL) {
-        lua_pushnil(L);
-        return 1;
-    }
-    if (key == NULL) {
-        lua_pushinteger(L, (lua_Integer)iter->index);
-    } else {
-        push_scalar(L, key);
-    }
-    push_value(L, self->object, value);
-    return 2;
-}
-
-static int view_pairs(lua_State *L)
-{
-    view *self = check_view(L, 1);
-    kl_value_iter *iter;
-
-    opened(L, self);
-    iter = lua_newuserdata(L, sizeof(*iter));
-    *iter = (kl_value_iter){0};
-    lua_pushvalue(L, 1);
-    lua_pushcclosure(L, view_next, 2);
-    return 1;
-}
-
-static int view_inext(lua_State *L)
-{
-    view *self = check_view(L, 1);
-    lua_Integer index = luaL_checkinteger(L, 2) + 1;
-    const kl_value *value = kl_value_at(opened(L, self), (size_t)index - 1);
-
-    if (value == NULL || kl_value_type(value) == KL_NULL) {
-        lua_pushnil(L);
-        return 1;
-    }
-    lua_pushinteger(L, index);
-    push_value(L, self->object, value);
-    return 2;
-}
-
-static int view_ipairs(lua_State *L)
-{
-    check_view(L, 1);
-    lua_pushcfunction(L, view_inext);
-    lua_pushvalue(L, 1);
-    lua_pushinteger(L, 0);
-    return 3;
-}
-
-static int path_gc(lua_State *L)
-{
-    kl_path **path = lua_touserdata(L, 1);
-
-    kl_path_free(*path);
-    *path = NULL;
-    return 0;
-}
-
-/* The compiled path of the text at `index`, from the cache in upvalue 1, which
- * forgets what is not in use: paths may be made of names. It stays on the
- * stack. */
-static const kl_path *push_path(lua_State *L, int index)
-{
-    kl_path **box;
-    kl_error err;
-
-    lua_pushvalue(L, index);
-    lua_rawget(L, lua_upvalueindex(1));
-    box = lua_touserdata(L, -1);
-    if (box != NULL) {
-        return *box;
-    }
-    lua_pop(L, 1);
-    box = lua_newuserdata(L, sizeof(kl_path *));
-    *box = NULL;
-    luaL_getmetatable(L, "kubelua.path");
-    lua_setmetatable(L, -2);
-    /* path */
-    *box = kl_path_parse(luaL_checkstring(L, index), &err);
-    if (*box == NULL) {
-        luaL_error(L, "%s", err.message);
-    }
-    lua_pushvalue(L, index);
-    lua_pushvalue(L, -2);
-    lua_rawset(L, lua_upvalueindex(1));
-    return *box;
-}
-
-static int view_get(lua_State *L)
-{
-    view *self = check_view(L, 1);
-    const kl_path *path;
-
-    luaL_checktype(L, 2, LUA_TSTRING);
-    path = push_path(L, 2);
-    push_value(L, self->object, kl_path_first(path, opened(L, self)));
-    return 1;
-}
-
-static int view_table(lua_State *L)
-{
-    push_copy(L, opened(L, check_view(L, 1)));
-    return 1;
-}
-
-static int object_json(lua_State *L)
-{
-    view *self = check_view(L, 1);
-    const char *text;
-    kl_error err;
-    size_t length;
-
-    if (test_type(L, 1, TYPE_OBJECT) == NULL) {
-        push_json(L, 1, NULL);
-        return 1;
-    }
-    text = kl_object_json(self->object, &length, &err);
-    if (text == NULL) {
-        return luaL_error(L, "%s", err.message);
-    }
-    lua_pushlstring(L, text, length);
+    lua_pushfstring(L, "%s%s %s", &self->whole->view == self ? "" : "part of ",
+                    kl_object_kind(object), kl_object_key(object));
     return 1;
 }
 
@@ -407,7 +304,9 @@ static int is_view(lua_State *L)
 /* kubelua.is_object(x): whether x is a whole object. */
 static int is_object(lua_State *L)
 {
-    lua_pushboolean(L, test_type(L, 1, TYPE_OBJECT) != NULL);
+    const view *self = test_view(L, 1);
+
+    lua_pushboolean(L, self != NULL && &self->whole->view == self);
     return 1;
 }
 
@@ -417,60 +316,52 @@ static int object_parse(lua_State *L)
 {
     size_t length;
     const char *text = luaL_checklstring(L, 1, &length);
-    view *self = new_view(L, TYPE_OBJECT);
+    whole *self = new_whole(L);
     kl_error err;
 
     self->object = kl_object_parse(text, length, NULL, &err);
     return self->object != NULL ? 1 : push_error(L, &err);
 }
 
+/* Makes a metatable whose views are read by `index`, of which it is upvalue 1,
+ * and the table of methods on top of the stack upvalue 2. */
+static void push_view_type(lua_State *L, const char *name,
+                           const luaL_Reg *methods, lua_CFunction index)
+{
+    push_type(L, name, methods);
+    luaL_getmetatable(L, name);
+    lua_getfield(L, -3, "pairs");
+    lua_setfield(L, -2, "__pairs");
+    /* module, methods, metatable */
+    lua_pushvalue(L, -1);
+    lua_pushvalue(L, -3);
+    lua_pushcclosure(L, index, 2);
+    lua_setfield(L, -2, "__index");
+    lua_pop(L, 1);
+}
+
 void bind_view(lua_State *L)
 {
-    static const luaL_Reg view_methods[] = {{"__index", view_index},
-                                            {"__newindex", view_newindex},
+    static const luaL_Reg part_methods[] = {{"__newindex", view_newindex},
                                             {"__len", view_len},
                                             {"__eq", view_eq},
-                                            {"__gc", view_gc},
-                                            {"__pairs", view_pairs},
                                             {"__tostring", view_tostring},
                                             {NULL, NULL}};
-    static const luaL_Reg object_methods[] = {{"__newindex", view_newindex},
-                                              {"__len", view_len},
-                                              {"__eq", view_eq},
-                                              {"__gc", view_gc},
-                                              {"__pairs", view_pairs},
-                                              {"__tostring", object_tostring},
-                                              {NULL, NULL}};
-    static const luaL_Reg path_methods[] = {{"__gc", path_gc}, {NULL, NULL}};
-    static const luaL_Reg functions[] = {
-        {"pairs", view_pairs},      {"ipairs", view_ipairs},
-        {"view_table", view_table}, {"view_json", object_json},
-        {"is_object", is_object},   {"is_view", is_view},
-        {"object", object_parse},   {NULL, NULL}};
+    static const luaL_Reg whole_methods[] = {{"__newindex", view_newindex},
+                                             {"__len", view_len},
+                                             {"__eq", view_eq},
+                                             {"__gc", whole_gc},
+                                             {"__tostring", view_tostring},
+                                             {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"is_object", is_object},
+                                         {"is_view", is_view},
+                                         {"object", object_parse},
+                                         {NULL, NULL}};
 
-    push_type(L, TYPE_VIEW, view_methods);
-    push_type(L, TYPE_OBJECT, object_methods);
-    push_type(L, "kubelua.path", path_methods);
     luaL_setfuncs(L, functions, 0);
-    lua_newtable(L);
-    lua_createtable(L, 0, 1);
-    lua_pushliteral(L, "v");
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
-    lua_pushcclosure(L, view_get, 1);
-    /* module, get */
-    lua_pushvalue(L, -1);
-    lua_setfield(L, -3, "get");
-    luaL_getmetatable(L, TYPE_OBJECT);
-    lua_newtable(L);
-    /* module, get, metatable, methods */
-    lua_pushvalue(L, -3);
-    lua_setfield(L, -2, "get");
-    lua_pushcfunction(L, view_table);
-    lua_setfield(L, -2, "table");
-    lua_pushcfunction(L, object_json);
-    lua_setfield(L, -2, "json");
-    lua_pushcclosure(L, object_index, 1);
-    lua_setfield(L, -2, "__index");
-    lua_pop(L, 2);
+    bind_view_walk(L);
+    /* module, methods */
+    push_view_type(L, TYPE_VIEW, part_methods, part_index);
+    push_view_type(L, TYPE_OBJECT, whole_methods, whole_index);
+    lua_pop(L, 1);
 }

@@ -100,13 +100,6 @@ describe("an object", function()
         assert.is_false(object.metadata.labels == object.metadata)
     end)
 
-    it("keeps its parts alive when it is forgotten", function()
-        local labels = pod().metadata.labels
-        collectgarbage()
-        collectgarbage()
-        assert.equal("shop", labels.app)
-    end)
-
     it("never rounds an integer silently", function()
         local object = pod()
         assert.equal("9007199254740993", tostring(object.spec.big))

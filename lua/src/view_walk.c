@@ -1,0 +1,171 @@
+/*
+ * view_walk.c - going through objects and their parts: pairs, ipairs, paths,
+ * and copies of the whole.
+ */
+#include "view.h"
+
+/* One step of kubelua.pairs: the iterator's state is its upvalue 1, a
+ * kl_value_iter; upvalue 2 is the view. */
+static int view_next(lua_State *L)
+{
+    kl_value_iter *iter = lua_touserdata(L, lua_upvalueindex(1));
+    view *self = lua_touserdata(L, lua_upvalueindex(2));
+    const kl_value *key, *value;
+
+    do {
+        value = kl_value_next(opened(L, self), iter, &key);
+    } while (value != NULL && kl_value_type(value) == KL_NULL);
+    if (value == NULL) {
+        lua_pushnil(L);
+        return 1;
+    }
+    if (key == NULL) {
+        lua_pushinteger(L, (lua_Integer)iter->index);
+    } else {
+        push_scalar(L, key);
+    }
+    push_value(L, lua_upvalueindex(2), self, value);
+    return 2;
+}
+
+static int view_pairs(lua_State *L)
+{
+    view *self = check_view(L, 1);
+    kl_value_iter *iter;
+
+    opened(L, self);
+    iter = lua_newuserdata(L, sizeof(*iter));
+    *iter = (kl_value_iter){0};
+    lua_pushvalue(L, 1);
+    lua_pushcclosure(L, view_next, 2);
+    return 1;
+}
+
+static int view_inext(lua_State *L)
+{
+    view *self = check_view(L, 1);
+    lua_Integer index = luaL_checkinteger(L, 2) + 1;
+    const kl_value *value = kl_value_at(opened(L, self), (size_t)index - 1);
+
+    if (value == NULL || kl_value_type(value) == KL_NULL) {
+        lua_pushnil(L);
+        return 1;
+    }
+    lua_pushinteger(L, index);
+    push_value(L, 1, self, value);
+    return 2;
+}
+
+static int view_ipairs(lua_State *L)
+{
+    check_view(L, 1);
+    lua_pushcfunction(L, view_inext);
+    lua_pushvalue(L, 1);
+    lua_pushinteger(L, 0);
+    return 3;
+}
+
+static int path_gc(lua_State *L)
+{
+    kl_path **path = lua_touserdata(L, 1);
+
+    kl_path_free(*path);
+    *path = NULL;
+    return 0;
+}
+
+/* The compiled path of the text at `index`, from the cache in upvalue 1, which
+ * forgets what is not in use: paths may be made of names. It stays on the
+ * stack. */
+static const kl_path *push_path(lua_State *L, int index)
+{
+    kl_path **box;
+    kl_error err;
+
+    lua_pushvalue(L, index);
+    lua_rawget(L, lua_upvalueindex(1));
+    box = lua_touserdata(L, -1);
+    if (box != NULL) {
+        return *box;
+    }
+    lua_pop(L, 1);
+    box = lua_newuserdata(L, sizeof(kl_path *));
+    *box = NULL;
+    luaL_getmetatable(L, "kubelua.path");
+    lua_setmetatable(L, -2);
+    /* path */
+    *box = kl_path_parse(luaL_checkstring(L, index), &err);
+    if (*box == NULL) {
+        luaL_error(L, "%s", err.message);
+    }
+    lua_pushvalue(L, index);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, lua_upvalueindex(1));
+    return *box;
+}
+
+static int view_get(lua_State *L)
+{
+    view *self = check_view(L, 1);
+    const kl_path *path;
+
+    luaL_checktype(L, 2, LUA_TSTRING);
+    path = push_path(L, 2);
+    push_value(L, 1, self, kl_path_first(path, opened(L, self)));
+    return 1;
+}
+
+static int view_table(lua_State *L)
+{
+    push_copy(L, opened(L, check_view(L, 1)));
+    return 1;
+}
+
+static int object_json(lua_State *L)
+{
+    view *self = check_view(L, 1);
+    const char *text;
+    kl_error err;
+    size_t length;
+
+    if (&self->whole->view != self) {
+        push_json(L, 1, NULL);
+        return 1;
+    }
+    text = kl_object_json(object_of(L, self), &length, &err);
+    if (text == NULL) {
+        return luaL_error(L, "%s", err.message);
+    }
+    lua_pushlstring(L, text, length);
+    return 1;
+}
+
+void bind_view_walk(lua_State *L)
+{
+    static const luaL_Reg path_methods[] = {{"__gc", path_gc}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"pairs", view_pairs},
+                                         {"ipairs", view_ipairs},
+                                         {"view_table", view_table},
+                                         {"view_json", object_json},
+                                         {NULL, NULL}};
+
+    push_type(L, "kubelua.path", path_methods);
+    luaL_setfuncs(L, functions, 0);
+    lua_newtable(L);
+    lua_createtable(L, 0, 1);
+    lua_pushliteral(L, "v");
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+    lua_pushcclosure(L, view_get, 1);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, "get");
+    /* module, get */
+    lua_newtable(L);
+    lua_insert(L, -2);
+    /* module, methods, get */
+    lua_setfield(L, -2, "get");
+    lua_pushcfunction(L, view_table);
+    lua_setfield(L, -2, "table");
+    lua_pushcfunction(L, object_json);
+    lua_setfield(L, -2, "json");
+}

@@ -1,0 +1,59 @@
+-- How long objects and their parts live: as long as a script can get at one of them.
+local core = require "kubelua.core"
+
+local function pod()
+    return assert(core.object([[{"metadata": {"name": "shop-1", "labels": {"app": "shop"}},
+        "spec": {"nodeName": "n1", "containers": [{"name": "a"}, {"name": "b"}]}}]]))
+end
+
+-- Has `run` called when nothing refers to its guard any more, which is from the start.
+local function at_collection(run)
+    local newproxy = rawget(_G, "newproxy") -- before 5.2 tables have no __gc
+    if newproxy then
+        getmetatable(newproxy(true)).__gc = run
+    else
+        setmetatable({}, { __gc = run })
+    end
+end
+
+local function collect()
+    collectgarbage()
+    collectgarbage()
+end
+
+describe("an object", function()
+    it("keeps its parts alive when it is forgotten", function()
+        local labels = pod().metadata.labels
+        collect()
+        assert.equal("shop", labels.app)
+    end)
+
+    it("keeps the parts of its parts alive, too", function()
+        local container = pod().spec.containers[2]
+        collect()
+        assert.equal("b", container.name)
+    end)
+
+    it("is alive while one of its iterators is", function()
+        local step = pod().spec.containers
+        step = require("kubelua").pairs(step)
+        collect()
+        local _, first = step()
+        assert.equal("a", first.name)
+    end)
+
+    it("is an error to a finalizer that reads it after its own end", function()
+        local ok, message
+        local function make()
+            local held = {} -- by the finalizer alone
+            at_collection(function()
+                ok, message = pcall(function() return held.part.nodeName end)
+            end)
+            held.part = pod().spec -- finalizers run from the youngest to the oldest
+        end
+        make()
+        collect()
+        assert.is_false(ok)
+        assert.matches("was collected before", message)
+    end)
+end)
