@@ -34,14 +34,19 @@ function Client.connect(options)
     if not box then
         return nil, message, code
     end
-    return setmetatable({ box = box }, Client)
+    return setmetatable({ box = box, informers = setmetatable({}, { __mode = "k" }) }, Client)
 end
 
 ---Joins, or starts, the shared informer of a resource, scope and selectors.
 ---@param options table|string
 ---@return kubelua.Informer?, string?, string?
 function Client:informer(options)
-    return Informer.new(self.box, options)
+    local informer, message, code = Informer.new(self.box, options)
+    if not informer then
+        return nil, message, code
+    end
+    self.informers[informer] = true
+    return informer
 end
 
 ---One raw request: status, body, content type; blocks the whole script until it is answered.
@@ -57,8 +62,13 @@ function Client:namespace()
     return self.box:namespace()
 end
 
----Ends every informer and call of it.
+---Ends every informer and call of it: no handler of theirs runs any more. What they have can
+---still be read.
 function Client:close()
+    for informer in pairs(self.informers) do
+        informer:retire()
+    end
+    self.informers = {}
     self.box:close()
 end
 

@@ -136,6 +136,12 @@ function FunctionIndex:distinct()
     return values
 end
 
+---Takes in what is there, for the last time; it can still be read.
+function FunctionIndex:retire()
+    self:update()
+    scheduler.remove_source(self.id)
+end
+
 function FunctionIndex:remove()
     scheduler.remove_source(self.id)
     self.box:remove()

@@ -197,16 +197,28 @@ function Informer:status()
     return self.handle:status()
 end
 
----Ends this handle and its registrations; the last handle of a shared informer stops it.
-function Informer:stop()
+local function remove_registrations(self)
     for registration in pairs(self.registrations) do
         registration:remove()
     end
+    kept[self] = nil
+end
+
+---Called before its client is closed: nothing comes any more, but what is there can be read.
+function Informer:retire()
+    remove_registrations(self)
+    for _, index in pairs(self.indexes) do
+        index:retire()
+    end
+end
+
+---Ends this handle and its registrations; the last handle of a shared informer stops it.
+function Informer:stop()
+    remove_registrations(self)
     for name, index in pairs(self.indexes) do
         index:remove()
         self.indexes[name] = nil
     end
-    kept[self] = nil
     self.handle:stop()
 end
 

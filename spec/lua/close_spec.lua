@@ -1,0 +1,91 @@
+-- A client that is closed: its handlers do not run any more, and nothing of it is kept.
+local core = require "kubelua.core"
+local kubelua = require "kubelua"
+local Sim = require "kubelua.sim"
+
+local OBJECTS = 30
+
+local function new_sim()
+    local sim = assert(Sim.new())
+    for i = 1, OBJECTS do
+        assert(sim:apply {
+            apiVersion = "v1", kind = "ConfigMap",
+            metadata = { name = "c" .. i, namespace = "default" },
+            data = { node = "n" .. i % 3 },
+        })
+    end
+    return sim
+end
+
+local function alive()
+    collectgarbage()
+    collectgarbage()
+    local live = core.live()
+    return { live.informers, live.registrations, live.clients }
+end
+
+-- In a frame of its own: a collector also looks at what a frame held before.
+local function use_and_close(sim)
+    local client = assert(sim:connect())
+    local informer = assert(client:informer { "configmaps" })
+    informer:on { add = function() end }
+    assert(informer:index("node", function(object) return object.data.node end))
+    assert(informer:wait_synced(10))
+    client:close()
+end
+
+describe("a client that is closed", function()
+    local sim
+
+    before_each(function()
+        sim = new_sim()
+    end)
+    after_each(function()
+        sim:close()
+    end)
+
+    it("has no handler run after the one that closes it", function()
+        local client = assert(sim:connect())
+        local informer = assert(client:informer { "configmaps" })
+        local calls = 0
+        informer:on { add = function()
+            calls = calls + 1
+            client:close()
+        end }
+        assert(informer:wait_synced(10))
+        while kubelua.step(0.05) > 0 do
+            assert.is_true(calls <= 1)
+        end
+        assert.equal(1, calls)
+    end)
+
+    it("is not kept alive by handlers and indexes", function()
+        local before = alive()
+        use_and_close(sim)
+        kubelua.step()
+        assert.same(before, alive())
+    end)
+
+    it("keeps no run going", function()
+        local client = assert(sim:connect())
+        local informer = assert(client:informer { "configmaps" })
+        informer:on { add = function() end }
+        client:close()
+        kubelua.step()
+        assert.is_true(require("kubelua.scheduler").is_idle())
+    end)
+
+    it("leaves what it has to be read, by indexes too", function()
+        local client = assert(sim:connect())
+        local informer = assert(client:informer { "configmaps", indexes = {
+            path = "data.node",
+            call = function(object) return object.data.node end,
+        } })
+        assert(informer:wait_synced(10))
+        client:close()
+        kubelua.step()
+        assert.equal(OBJECTS, informer:count())
+        assert.equal(OBJECTS / 3, #informer:by("path", "n1"))
+        assert.equal(OBJECTS / 3, #informer:by("call", "n1"))
+    end)
+end)
