@@ -31,3 +31,10 @@ foreach(spec ${KUBELUA_C_SPECS})
     set_tests_properties(${name} PROPERTIES TIMEOUT 120
         ENVIRONMENT "CMOCKA_MESSAGE_OUTPUT=STDOUT")
 endforeach()
+
+# The soak (spec/soak): a program like any user's, against the shared library.
+file(GLOB KUBELUA_SOAK_SOURCES CONFIGURE_DEPENDS spec/soak/*.c)
+add_executable(soak ${KUBELUA_SOAK_SOURCES})
+target_link_libraries(soak PRIVATE kubelua)
+set_target_properties(soak PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/spec)

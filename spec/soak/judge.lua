@@ -1,0 +1,116 @@
+-- Reads what a soak printed, from standard input, and judges it: after the first third, which is
+-- for warming up, nothing may grow; and at the end nothing may be left. Exit status 1 on a breach.
+--
+-- Resident memory is noisy: allocators keep what they were given, threads come and go. So what is
+-- judged is the slope that is in the middle of those between any two samples (Theil and Sen), over
+-- the time after the first third: it may rise by what the column allows, or by a share of what was
+-- there. Where nothing trims the allocator (a script cannot), what is resident is noisier still.
+-- What is allocated (the heap of C, or of Lua) is much quieter; and of objects that live beside the
+-- cache's, there may never be one.
+local UNTRIMMED_KB = 4096
+local ALLOWED = {
+    resident = { amount = 512, share = 0.02, unit = " KB" },
+    heap = { amount = 256, share = 0.002, unit = " KB" },
+    maps = { amount = 8 }, descriptors = { amount = 2 }, threads = { amount = 2 },
+}
+local COLUMNS = {
+    "changes", "seconds", "resident", "heap", "maps", "descriptors", "threads", "extra",
+}
+
+local samples, breaches, fields = {}, {}, {}
+
+local function breach(message, ...)
+    breaches[#breaches + 1] = string.format(message, ...)
+end
+
+local function read_line(line)
+    local kind, rest = line:match("^(%w+)\t(.*)$")
+    if kind == "sample" then
+        local sample, i = {}, 0
+        for number in rest:gmatch("[^\t]+") do
+            i = i + 1
+            sample[COLUMNS[i]] = tonumber(number)
+        end
+        samples[#samples + 1] = sample
+    elseif kind == "fault" then
+        breach("%s", rest)
+    elseif kind == "alive" then
+        local name, count = rest:match("^(.-)\t(.*)$")
+        breach("at the end %s %s were alive", count, name)
+    elseif kind then
+        fields[kind] = rest
+    end
+end
+
+-- The rise over all samples, by the slope in the middle.
+local function rise(values)
+    local slopes = {}
+    for a = 1, #values do
+        for b = a + 1, #values do
+            slopes[#slopes + 1] = (values[b] - values[a]) / (b - a)
+        end
+    end
+    table.sort(slopes)
+    return slopes[math.floor((#slopes + 1) / 2)] * (#values - 1)
+end
+
+local function column(name)
+    local values = {}
+    for i = math.floor(#samples / 3) + 1, #samples do
+        values[#values + 1] = samples[i][name]
+    end
+    return values
+end
+
+local function judge_growth(name)
+    local allowed, grown = ALLOWED[name], rise(column(name))
+    local amount = math.max(allowed.amount, (allowed.share or 0) * samples[#samples][name])
+    local unit = allowed.unit or ""
+    if name == "resident" and not fields.trims then
+        amount = math.max(amount, UNTRIMMED_KB)
+    end
+    print(string.format("%-12s %+8.1f%s after the first third; allowed: %.0f", name, grown, unit,
+        amount))
+    if grown > amount then
+        breach("%s grew by %.0f%s after the first third", name, grown, unit)
+    end
+end
+
+local function print_table()
+    print(string.format("%-5s %9s %9s %10s %9s %6s %12s %8s %6s", "", "events", "seconds",
+        "VmRSS, KB", "heap, KB", "maps", "descriptors", "threads", "extra"))
+    for _, point in ipairs { { "1/3", 3 }, { "2/3", 1.5 }, { "end", 1 } } do
+        local sample = samples[math.max(1, math.floor(#samples / point[2]))]
+        print(string.format("%-5s %9d %9.1f %10d %9d %6d %12d %8d %6d", point[1], sample.changes,
+            sample.seconds, sample.resident, sample.heap, sample.maps, sample.descriptors,
+            sample.threads, sample.extra))
+    end
+end
+
+for line in io.lines() do
+    read_line(line)
+end
+if #samples < 12 then
+    breach("only %d samples: it did not come to its end", #samples)
+else
+    print_table()
+    for _, name in ipairs { "resident", "heap", "maps", "descriptors", "threads" } do
+        judge_growth(name)
+    end
+    for _, sample in ipairs(samples) do
+        if sample.extra ~= 0 then
+            breach("after %d events, %d objects lived beside the cache's", sample.changes,
+                sample.extra)
+            break
+        end
+    end
+end
+if fields["end"] ~= fields.begin then
+    breach("descriptors and threads: %s at first, %s at the end", fields.begin or "?",
+        fields["end"] or "?")
+end
+print(fields.done or "it did not end by itself")
+for _, message in ipairs(breaches) do
+    print("BREACH  " .. message)
+end
+os.exit(#breaches == 0 and fields.done ~= nil)
