@@ -437,6 +437,11 @@ void kl__shared_informer_status(kl__shared_informer *self,
 {
     memset(status, 0, sizeof(*status));
     kl__reflector_status(self->reflector, status);
+    if (kl__cancel_fired(&self->stop.token)) {
+        /* The reflector is about to see it, whatever it waits for. */
+        status->state = KL_STATE_STOPPED;
+        status->retry_in_ms = 0;
+    }
     status->has_synced = kl__shared_informer_has_synced(self);
     status->objects = kl__indexer_count(self->indexer);
     status->queued = kl__delta_fifo_length(self->fifo);
