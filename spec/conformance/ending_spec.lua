@@ -72,7 +72,7 @@ conformance.describe("Stop", function(it, cluster)
 
     it("twice is harmless, and what comes after says that it is closed", function(scene)
         local informer = scene:informer()
-        informer:wait_synced(20)
+        informer:wait_synced(60)
         informer:stop()
         informer:stop()
         local ok, message, code = informer:wait_synced(1)
@@ -99,7 +99,7 @@ conformance.describe("Stop", function(it, cluster)
             informers[i] = scene:informer { client = client, labels = "n=" .. i }
         end
         for i = 1, 10 do
-            assert.is_true(informers[i]:wait_synced(20))
+            assert.is_true(informers[i]:wait_synced(60))
         end
         assert.is_true(scene.seconds(client.close, client) < AT_ONCE)
         for i = 1, 10 do

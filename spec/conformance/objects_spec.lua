@@ -16,7 +16,7 @@ conformance.describe("An object", function(it)
             local informer = scene:informer {
                 streaming_list = streaming, labels = "!x" .. #scene.informers,
             }
-            assert.is_true(informer:wait_synced(20))
+            assert.is_true(informer:wait_synced(60))
             local object = informer:get(scene.namespace .. "/a")
             assert.equal("ConfigMap", object.kind)
             assert.equal("v1", object.apiVersion)
@@ -28,8 +28,8 @@ conformance.describe("An object", function(it)
         scene:create("a", "1", { app = "shop" })
         local listed = scene:informer { streaming_list = false, labels = "!nothing" }
         local streamed = scene:informer()
-        assert.is_true(listed:wait_synced(20))
-        assert.is_true(streamed:wait_synced(20))
+        assert.is_true(listed:wait_synced(60))
+        assert.is_true(streamed:wait_synced(60))
         local watched = scene:record(streamed)
         watched:starts_with { "add a=1 initial" }
         scene:create("b", "2", { app = "shop" })
@@ -63,14 +63,14 @@ conformance.describe("An object", function(it)
         watched:sees { "update a 1>2" }
         assert.is_nil(watched.last.metadata.managedFields)
         local keeping = scene:informer { managed_fields = true, labels = "!nothing" }
-        assert.is_true(keeping:wait_synced(20))
+        assert.is_true(keeping:wait_synced(60))
         assert.truthy(keeping:get(key).metadata.managedFields)
     end)
 
     it("cannot be assigned to", function(scene)
         scene:create("a")
         local informer = scene:informer()
-        assert.is_true(informer:wait_synced(20))
+        assert.is_true(informer:wait_synced(60))
         local object = informer:get(scene.namespace .. "/a")
         for _, assign in ipairs {
             function() object.data = {} end,
@@ -138,7 +138,7 @@ conformance.describe("An object", function(it)
     it("that is absent, or a field that is, reads as nil", function(scene)
         scene:create("a")
         local informer = scene:informer()
-        assert.is_true(informer:wait_synced(20))
+        assert.is_true(informer:wait_synced(60))
         assert.is_nil(informer:get(scene.namespace .. "/b"))
         local object = informer:get(scene.namespace .. "/a")
         assert.is_nil(object.spec)

@@ -33,7 +33,7 @@ local function create_shop(scene, options)
         merged[name] = option
     end
     local informer = scene:informer(merged)
-    assert.is_true(informer:wait_synced(20))
+    assert.is_true(informer:wait_synced(60))
     return informer
 end
 
@@ -80,7 +80,7 @@ conformance.describe("A query", function(it)
         scene:create("a", "1", labels)
         scene.admin:create("configmaps", elsewhere, { metadata = { name = "b", labels = labels } })
         local informer = scene:informer { namespace = "*", labels = "spec=" .. scene.name }
-        assert.is_true(informer:wait_synced(20))
+        assert.is_true(informer:wait_synced(60))
         assert.same({ "a" }, names(informer:list { namespace = scene.namespace }))
         assert.same({ "b" }, names(informer:list { namespace = elsewhere }))
         assert.equal(2, #informer:list { namespace = "*" })

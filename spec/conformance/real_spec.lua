@@ -64,7 +64,7 @@ local function until_it_knows_the_truth(scene, watched)
         return "the handler knows what the server has; it believes\n"
             .. table.concat(watched.history:believes(), "\n") .. "\nthe server has\n"
             .. table.concat(expected, "\n")
-    end, 40)
+    end)
     assert.same(expected, cache_of(watched.informer))
     assert.same({}, watched.history.breaches)
 end
@@ -116,7 +116,7 @@ conformance.describe("A real API server", function(it, cluster)
             cluster:crash()
             local after = scene:recreate("a", "2")
             assert.not_equal(before.metadata.uid, after.metadata.uid)
-            eventually(function() return #watched.seen == 2 end, "a delete and an add", 40)
+            eventually(function() return #watched.seen == 2 end, "a delete and an add")
             assert.truthy(watched.seen[1]:find("^delete a=1"))
             assert.equal("add a=2", watched.seen[2])
             watched:forget()

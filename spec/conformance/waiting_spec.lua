@@ -47,7 +47,7 @@ conformance.describe("Waiting", function(it, cluster)
         assert.equal("unknown_kind", problem.code)
         assert.truthy(problem.message:find("widgets." .. group, 1, true), problem.message)
         scene.admin:define("widgets", "Widget", group)
-        eventually(function() return watched.informer:has_synced() end, "the informer starts", 30)
+        eventually(function() return watched.informer:has_synced() end, "the informer starts")
         watched:sees { "synced" }
         scene.admin:create("widgets", scene.namespace, { metadata = { name = "w" } })
         watched:sees { "add w" }

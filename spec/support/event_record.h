@@ -24,7 +24,7 @@ void event_record_deinit(event_record *record);
  * update), "-a@2", "-a@2 unknown", "synced", "!forbidden"; joined by "; ". */
 kl_handler event_record_handler(event_record *record);
 
-/* Waits for so many words, or for drop_context; at most 10 s: false then. */
+/* Waits for so many words, or for drop_context; at most 60 s: false then. */
 bool event_record_await(event_record *record, int count);
 bool event_record_await_dropped(event_record *record);
 

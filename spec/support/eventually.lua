@@ -5,12 +5,12 @@ local kubelua = require "kubelua"
 
 -- Between two looks at what makes no event of this lua_State, such as a cache.
 local LOOK = 0.01
-local SECONDS = 20
+local SECONDS = 60
 
 ---Returns what `condition` returned when it became true.
 ---@param condition fun(): any
 ---@param what string|fun(): string what is waited for, for the failure
----@param seconds number? default: 20
+---@param seconds number? default: 60
 ---@return any
 local function eventually(condition, what, seconds)
     seconds = seconds or SECONDS

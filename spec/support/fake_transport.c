@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ANSWERS = 256, MAX_REQUESTS = 1024, PATIENCE_MS = 10000 };
+enum { MAX_ANSWERS = 256, MAX_REQUESTS = 1024, PATIENCE_MS = 60000 };
 
 typedef struct script {
     fake_answer answer; /* its strings are owned */

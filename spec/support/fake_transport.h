@@ -66,11 +66,11 @@ fake_request fake_transport_request(fake_transport *fake, size_t index);
 /* How many requests began with that target. */
 size_t fake_transport_asked(fake_transport *fake, const char *target);
 
-/* Blocks until there were `count` requests; false: not within 10 s. */
+/* Blocks until there were `count` requests; false: not within 60 s. */
 bool fake_transport_await(fake_transport *fake, size_t count);
 
 /* Blocks until that request's stream has a reader that waits; false: not
- * within 10 s. */
+ * within 60 s. */
 bool fake_transport_await_reader(fake_transport *fake, size_t index);
 
 /* Gives its head to a request that was held; more bytes, or its end, to one

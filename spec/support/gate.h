@@ -19,7 +19,7 @@ void gate_deinit(gate *self);
 /* Adds one. */
 void gate_pass(gate *self);
 
-/* Waits until `count` were added in all; false after 10 s. */
+/* Waits until `count` were added in all; false after 60 s. */
 bool gate_await(gate *self, int count);
 
 #endif

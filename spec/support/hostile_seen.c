@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PATIENCE_S = 10 };
+enum { PATIENCE_S = 60 };
 
 typedef size_t (*counter)(hostile_server *server, const char *name);
 

@@ -17,7 +17,7 @@
 
 int64_t soon(void)
 {
-    return kl__clock_now(kl__clock_real()) + 10000;
+    return kl__clock_now(kl__clock_real()) + 60000;
 }
 
 kl_transport *new_transport(void)

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-enum { PATIENCE_MS = 10000, TEXTS_MAX = 1024, SEND_BUFFER = 1024 * 1024 };
+enum { PATIENCE_MS = 60000, TEXTS_MAX = 1024, SEND_BUFFER = 1024 * 1024 };
 
 static bool is_in_line(const char *request, const char *text)
 {

@@ -80,7 +80,7 @@ typedef struct kube {
     /* To be changed before kube_open; "nodes", paged lists. */
     kl_informer_options options;
     bool leaps;          /* backoff takes no time, but for its own clock */
-    int64_t patience_ms; /* of kube_told; 10 s */
+    int64_t patience_ms; /* of kube_told; 60 s */
 
     kl_client *client;
     kl_informer *informer;

@@ -34,7 +34,7 @@ processor_rig rig_begin(void)
 /* Detached threads end by themselves, but soon. */
 static void await_threads(void)
 {
-    int64_t deadline = kl__clock_now(kl__clock_real()) + 10000;
+    int64_t deadline = kl__clock_now(kl__clock_real()) + 60000;
 
     while (kl_live_count(KL_LIVE_THREAD) > 0 &&
            kl__clock_now(kl__clock_real()) < deadline) {

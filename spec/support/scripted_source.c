@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_REQUESTS = 256, PATIENCE_MS = 10000 };
+enum { MAX_REQUESTS = 256, PATIENCE_MS = 60000 };
 
 struct scripted_source {
     kl__list_watch list_watch; /* first: it is cast */

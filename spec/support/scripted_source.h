@@ -38,7 +38,7 @@ kl__list_watch *scripted_source_list_watch(scripted_source *source);
 /* Appends to the script; ';' begins a new answer. Thread-safe. */
 void scripted_source_feed(scripted_source *source, const char *script);
 
-/* Waits, at most 10 s (then false): until so many requests were made, resolves
+/* Waits, at most 60 s (then false): until so many requests were made, resolves
  * included; until the script's words are all played; until the transfer at hand
  * was ended. Thread-safe. */
 bool scripted_source_await(scripted_source *source, int requests);

@@ -11,7 +11,7 @@
 #include "kubelua/memory.h"
 #include "kubelua/sim.h"
 
-enum { SIM_CLIENT_PATIENCE_MS = 10000 };
+enum { SIM_CLIENT_PATIENCE_MS = 60000 };
 
 /* An answer with its body as a document (NULL: it is no JSON). */
 typedef struct sim_reply {

@@ -85,7 +85,7 @@ kl_code source_world_next_within(source_world *self, int64_t timeout_ms)
 
 kl_code source_world_next(source_world *self)
 {
-    return source_world_next_within(self, 10000);
+    return source_world_next_within(self, 60000);
 }
 
 void source_world_expect(source_world *self, kl__item_type type,

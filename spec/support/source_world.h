@@ -51,7 +51,7 @@ fake_request source_world_asked(source_world *self);
 kl_code source_world_list(source_world *self);
 kl_code source_world_watch(source_world *self);
 
-/* The next item, into `item`: within that time, or 10 s. */
+/* The next item, into `item`: within that time, or 60 s. */
 kl_code source_world_next_within(source_world *self, int64_t timeout_ms);
 kl_code source_world_next(source_world *self);
 

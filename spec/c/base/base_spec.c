@@ -206,7 +206,7 @@ typedef struct shared {
 static void *read_pair(void *arg)
 {
     shared *self = arg;
-    int64_t deadline = kl__clock_now(kl__clock_real()) + 10000;
+    int64_t deadline = kl__clock_now(kl__clock_real()) + 60000;
 
     kl__rwlock_read(&self->lock);
     atomic_fetch_add(&self->inside, 1);

@@ -151,7 +151,7 @@ static void pull_a_little(actor *self, part *puller)
 /* Handlers' threads end a moment after they have dropped their contexts. */
 static void await_nothing_lives(void)
 {
-    int64_t deadline = kl__clock_now(kl__clock_real()) + 10000;
+    int64_t deadline = kl__clock_now(kl__clock_real()) + 60000;
     long live;
 
     do {
@@ -166,7 +166,7 @@ static void await_nothing_lives(void)
 
 static void await_dropped(actor *self)
 {
-    int64_t deadline = kl__clock_now(kl__clock_real()) + 10000;
+    int64_t deadline = kl__clock_now(kl__clock_real()) + 60000;
 
     while (atomic_load(&self->dropped) < HANDLERS) {
         assert_true(kl__clock_now(kl__clock_real()) < deadline);

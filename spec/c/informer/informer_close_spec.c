@@ -69,7 +69,7 @@ static bool await_drop(informer_world *self)
 
 static void await_nothing_lives(void)
 {
-    int64_t deadline = kl__clock_now(kl__clock_real()) + 10000;
+    int64_t deadline = kl__clock_now(kl__clock_real()) + 60000;
 
     while (kl_live_count(KL_LIVE_INFORMER) + kl_live_count(KL_LIVE_THREAD) +
                    kl_live_count(KL_LIVE_REGISTRATION) >

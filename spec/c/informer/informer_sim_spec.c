@@ -286,7 +286,7 @@ static void two_spellings_share_once_the_kind_is_known(void **state)
                "  versions: [{name: v1, served: true, storage: true}]\n");
     self->informer = kl_informer_open(
         self->client, &(kl_informer_options){.resource = "foos"}, NULL);
-    assert_int_equal(kl_informer_wait_synced(self->informer, 10000, NULL),
+    assert_int_equal(kl_informer_wait_synced(self->informer, 60000, NULL),
                      KL_OK);
     other = kl_informer_open(
         self->client, &(kl_informer_options){.resource = "example.com/v1/Foo"},
@@ -309,7 +309,7 @@ static void note_remade(void *context, kl_log_level level, const char *line)
 
 static void await_remade(void)
 {
-    int64_t deadline = kl__clock_now(kl__clock_real()) + 10000;
+    int64_t deadline = kl__clock_now(kl__clock_real()) + 60000;
 
     while (!atomic_load(&was_remade) &&
            kl__clock_now(kl__clock_real()) < deadline) {
