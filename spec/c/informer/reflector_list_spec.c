@@ -143,11 +143,12 @@ static void a_relist_that_is_gone_asks_at_once_for_the_newest(void **state)
 static void the_newest_is_asked_for_until_a_list_succeeds(void **state)
 {
     expect(state,
-           "a@1 =10; !gone; !gone:410; !unavailable; a@1 =20; !gone; a@1 =30",
+           "a@1 =10; !gone; !gone:410; !unavailable; a@1 =20; ok +b@21 !gone; "
+           "a@1 =30",
            "resolve; list limit=500; watch rv=10; "
            "list rv=10 match=NotOlderThan; list limit=500; list limit=500; "
-           "watch rv=20; list rv=20 match=NotOlderThan; watch rv=30",
-           "[a@1]=10 !gone !unavailable [a@1]=20 !gone [a@1]=30");
+           "watch rv=20; list rv=21 match=NotOlderThan; watch rv=30",
+           "[a@1]=10 !gone !unavailable [a@1]=20 +b@21 !gone [a@1]=30");
 }
 
 static void a_version_ahead_waits_for_retry_after(void **state)
