@@ -13,6 +13,9 @@
 #include <string.h>
 #include <yaml.h>
 
+/* libyaml compares each %TAG directive with all before it. */
+enum { MOST_TAG_DIRECTIVES = 100 };
+
 struct kl__yaml {
     yaml_parser_t parser;
     const char *text;
@@ -22,7 +25,28 @@ struct kl__yaml {
     kl__map anchors;      /* of it: name to node */
     kl__yaml_node *open[KL_MAX_DEPTH];
     size_t depth;
+    size_t crowded_line; /* of one %TAG directive too many; 0: there is none */
 };
+
+/* The line of the directive that is beyond the bound, or 0. */
+static size_t find_crowded_line(const char *text, size_t length)
+{
+    size_t count = 0, number = 1;
+
+    for (size_t at = 0; at + 4 < length; number++) {
+        const char *end = memchr(text + at, '\n', length - at);
+
+        count += memcmp(text + at, "%TAG", 4) == 0;
+        if (count > MOST_TAG_DIRECTIVES) {
+            return number;
+        }
+        if (end == NULL) {
+            break;
+        }
+        at = (size_t)(end - text) + 1;
+    }
+    return 0;
+}
 
 kl__yaml *kl__yaml_new(const char *text, size_t length)
 {
@@ -37,6 +61,7 @@ kl__yaml *kl__yaml_new(const char *text, size_t length)
     }
     yaml->text = text;
     yaml->length = length;
+    yaml->crowded_line = find_crowded_line(text, length);
     yaml_parser_set_input_string(&yaml->parser, (const unsigned char *)text,
                                  length);
     return yaml;
@@ -271,6 +296,11 @@ kl_code kl__yaml_next(kl__yaml *yaml, kl__yaml_node **root, kl_error *err)
 
     *root = NULL;
     drop_document(yaml);
+    if (yaml->crowded_line != 0) {
+        return kl_error_set(err, KL_ETOO_LARGE,
+                            "line %zu: more than %d %%TAG directives",
+                            yaml->crowded_line, MOST_TAG_DIRECTIVES);
+    }
     while (!at_end) {
         yaml_event_t event;
         kl_code code;

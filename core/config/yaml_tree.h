@@ -43,7 +43,7 @@ void kl__yaml_free(kl__yaml *yaml); /* NULL is fine */
 
 /* Reads the next document; `*root` is borrowed until the next call, and NULL
  * at the end of the text. KL_EPARSE with line and column; KL_ETOO_LARGE
- * (nesting over KL_MAX_DEPTH); KL_ENOMEM. */
+ * (nesting over KL_MAX_DEPTH, %TAG directives by the hundred); KL_ENOMEM. */
 kl_code kl__yaml_next(kl__yaml *yaml, kl__yaml_node **root, kl_error *err);
 
 /* The code with "line L, column C: " before the message. */

@@ -273,6 +273,21 @@ static void merges_of_empty_maps_count_as_well(void **state)
     assert_fails(text, "too_large", "aliases multiply this document");
 }
 
+static void directives_have_a_bound(void **state)
+{
+    static char text[4096];
+    size_t at = 0;
+
+    (void)state;
+    for (int i = 0; i < 101; i++) {
+        at += (size_t)snprintf(text + at, sizeof(text) - at,
+                               "%%TAG !t%d! tag:x,2000:\n", i);
+    }
+    snprintf(text + at, sizeof(text) - at, "--- x\n");
+    assert_fails(text, "too_large", "line 101: more than 100 %TAG");
+    assert_means(strchr(text, '\n') + 1, "\"x\"");
+}
+
 static void nesting_has_a_bound(void **state)
 {
     static char text[4 * KL_MAX_DEPTH];
@@ -395,6 +410,7 @@ int main(void)
         cmocka_unit_test(json_is_taken_as_it_is_one_value_after_the_other),
         cmocka_unit_test(broken_text_is_reported_with_line_and_column),
         cmocka_unit_test(merges_of_empty_maps_count_as_well),
+        cmocka_unit_test(directives_have_a_bound),
         cmocka_unit_test(nesting_has_a_bound),
         cmocka_unit_test(aliases_that_multiply_have_a_bound),
         cmocka_unit_test(a_huge_text_that_is_repeated_has_a_bound_too),
