@@ -21,7 +21,8 @@
     X(status)           \
     X(http)             \
     X(gzip)             \
-    X(sim)
+    X(sim)              \
+    X(listen)
 
 /* Runs one input through a target; a broken property aborts. */
 #define FUZZ_PROTOTYPE(name) void fuzz_##name(const char *bytes, size_t length);
