@@ -230,7 +230,7 @@ static kl_code finish_server(kl__settings *settings, kl_error *err)
     if ((strncasecmp(server, "https://", 8) != 0 &&
          strncasecmp(server, "http://", 7) != 0) ||
         *host == '\0' || *host == '/' || *host == ':' || *host == '?' ||
-        strpbrk(server, " \t\r\n") != NULL) {
+        *host == '#' || strpbrk(server, " \t\r\n") != NULL) {
         return kl_error_set(err, KL_ECONFIG,
                             "%s: server \"%s\" is no URL of the form "
                             "https://host:port",

@@ -70,6 +70,8 @@ static void what_cannot_work_is_refused_with_a_remedy(void **state)
     assert_entry_error("[]", "{}", "clusters[\"c\"].cluster: must be a map");
     assert_entry_error("{server: \"ftp://s\"}", "{}", "is no URL of the form");
     assert_entry_error("{server: \"https://\"}", "{}", "is no URL of the form");
+    assert_entry_error("{server: \"https://#x\"}", "{}",
+                       "is no URL of the form");
     assert_entry_error(
         "{server: \"https://s\", insecure-skip-tls-verify: true, "
         "certificate-authority-data: " KUBECONFIG_PEM "}",
