@@ -31,6 +31,22 @@ function(kubelua_add_lua_module abi include_dirs)
     set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME core
         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lua/${abi}/kubelua)
     set_property(GLOBAL APPEND PROPERTY KUBELUA_LUA_ABIS ${abi})
+    if(KUBELUA_TESTS)
+        kubelua_add_failing_module(${abi} "${include_dirs}")
+    endif()
+endfunction()
+
+# For the specs of the binding: allocations that fail.
+function(kubelua_add_failing_module abi include_dirs)
+    string(REPLACE "." "" id ${abi})
+    set(target failing_lua${id})
+    add_library(${target} MODULE spec/exhaust/failing.c spec/support/failing_plan.c)
+    target_include_directories(${target} PRIVATE
+        ${PROJECT_SOURCE_DIR}/core/include ${PROJECT_SOURCE_DIR}/spec/support)
+    target_include_directories(${target} SYSTEM PRIVATE ${include_dirs})
+    target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})
+    set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME failing
+        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lua/${abi})
 endfunction()
 
 if(KUBELUA_LUA_INCLUDE_DIR)

@@ -12,6 +12,7 @@ typedef struct registration_box {
     informer_hold *hold;
     kl_event event; /* being handled, if `busy` */
     bool busy;
+    bool told; /* Lua has it: what it consists of could be pushed */
 } registration_box;
 
 static registration_box *check_box(lua_State *L)
@@ -92,22 +93,23 @@ static int registration_remove(lua_State *L)
     return 0;
 }
 
-/*
- * registration:next(): gives back the event before, if it still is out, and
- * returns the next one: its name and what its handler gets; nothing if none
- * waits.
- */
-static int registration_next(lua_State *L)
+/* Takes the next event, unless there is one that could not be told for want of
+ * memory. From there on the box owns what the event holds. */
+static bool take(registration_box *box)
 {
-    registration_box *box = check_box(L);
-    const kl_event *event = &box->event;
-
-    finish(box);
-    if (live_in(box) == NULL ||
-        !kl_registration_next(box->registration, &box->event)) {
-        return 0;
+    if (box->told) {
+        finish(box);
     }
-    box->busy = true; /* from here on, the box owns what the event holds */
+    if (!box->busy && live_in(box) != NULL) {
+        box->busy = kl_registration_next(box->registration, &box->event);
+        box->told = false;
+    }
+    return box->busy;
+}
+
+/* Pushes the event's name and what its handler gets; returns how many. */
+static int push_event(lua_State *L, const kl_event *event)
+{
     switch (event->type) {
     case KL_EVENT_ADD:
         lua_pushliteral(L, "add");
@@ -135,12 +137,32 @@ static int registration_next(lua_State *L)
     }
 }
 
+/*
+ * registration:next(): gives back the event before, if it still is out, and
+ * returns the next one: its name and what its handler gets; nothing if none
+ * waits. Where that raises for want of memory, the same event is the next one.
+ */
+static int registration_next(lua_State *L)
+{
+    registration_box *box = check_box(L);
+    int count;
+
+    if (!take(box)) {
+        return 0;
+    }
+    count = push_event(L, &box->event);
+    box->told = true;
+    return count;
+}
+
 /* registration:done(): the handler of the last event has returned. */
 static int registration_done(lua_State *L)
 {
     registration_box *box = check_box(L);
 
-    finish(box);
+    if (box->told) {
+        finish(box);
+    }
     return 0;
 }
 

@@ -41,16 +41,16 @@ static kl_code run_once(const attempt *a, failing_plan plan, kl_error *err)
     if (a->call->prepare != NULL) {
         assert_int_equal(a->call->prepare(world, err), KL_OK);
     }
-    failing_alloc_follow(plan);
+    failing_plan_follow(plan);
     code = a->call->run(world, err);
-    failing_alloc_pause();
+    failing_plan_pause();
     return code;
 }
 
 static void check_answer(attempt *a, const failing_plan *plan, kl_code code,
                          const kl_error *err)
 {
-    bool failed = failing_alloc_failures() > 0;
+    bool failed = failing_plan_failures() > 0;
 
     if (code == KL_OK) {
         return;
@@ -76,7 +76,7 @@ static bool try_once(attempt *a, failing_plan plan)
 
     plan.only_here = a->stage->is_busy;
     code = run_once(a, plan, &err);
-    failed = failing_alloc_failures() > 0;
+    failed = failing_plan_failures() > 0;
     check_answer(a, &plan, code, &err);
     if (!a->stage->is_busy && failing_alloc_live() != before) {
         describe(a, &plan);
@@ -121,9 +121,9 @@ static void try_frugal(attempt *a)
     kl_code code = run_once(
         a, (failing_plan){.nth = 1, .forever = true, .only_here = true}, &err);
 
-    if (code != KL_OK || failing_alloc_count() > 0) {
+    if (code != KL_OK || failing_plan_count() > 0) {
         print_error("%s allocated %ld times: %s\n", a->call->name,
-                    failing_alloc_count(), kl_code_name(code));
+                    failing_plan_count(), kl_code_name(code));
         fail();
     }
     if (a->stage->assert_whole != NULL) {

@@ -206,7 +206,7 @@ static kl_code write_once(cluster *self, const char *method, const char *target,
     kl_reply reply;
     kl_code code = kl_sim_call(self->spare, &call, &reply, err);
 
-    failing_alloc_pause();
+    failing_plan_pause();
     if (code != KL_OK) {
         assert_int_equal(kl_sim_call(self->spare, &call, &reply, NULL), KL_OK);
     }

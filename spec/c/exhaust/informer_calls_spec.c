@@ -203,7 +203,7 @@ static kl_code add_index(void *world, kl_error *err)
     kl_code code = kl_informer_add_index(self->spare, "twice", index_twice,
                                          self, drop, err);
 
-    failing_alloc_pause();
+    failing_plan_pause();
     if (code == KL_OK) {
         assert_int_equal(
             kl_informer_by_index(self->spare, "twice", "all", &list, NULL),
@@ -221,7 +221,7 @@ static kl_code add_path_index(void *world, kl_error *err)
     kl_code code =
         kl_informer_add_path_index(self->spare, "path", "metadata.name", err);
 
-    failing_alloc_pause();
+    failing_plan_pause();
     close_spare(self);
     return code;
 }

@@ -188,19 +188,19 @@ static void blow(live_world *live, unsigned one_in, uint64_t seed)
     assert_non_null(visitor.queue);
     assert_int_equal(kl__thread_start(&thread, "guest", visit, &visitor, NULL),
                      KL_OK);
-    failing_alloc_follow(
+    failing_plan_follow(
         (failing_plan){.one_in = one_in, .seed = seed, .not_here = true});
     for (int i = 0; i < CHANGES && now_ms() < end; i++) {
         change(live, &random);
         (void)kl_event_queue_wait(live->queue, 1);
         live_world_pull(live);
     }
-    failing_alloc_pause();
+    failing_plan_pause();
     atomic_store(&visitor.is_over, true);
     kl__thread_join(&thread);
     kl_event_queue_free(visitor.queue);
     assert_true(visitor.served + visitor.refused > 0);
-    assert_true(one_in > 100 || failing_alloc_failures() > 0);
+    assert_true(one_in > 100 || failing_plan_failures() > 0);
     live_world_assert_resynced(live);
 }
 

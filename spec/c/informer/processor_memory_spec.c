@@ -22,12 +22,12 @@
 static void begin_to_fail(void)
 {
     failing_alloc_install();
-    failing_alloc_follow((failing_plan){.nth = 1, .forever = true});
+    failing_plan_follow((failing_plan){.nth = 1, .forever = true});
 }
 
 static void end_failing(void)
 {
-    failing_alloc_pause();
+    failing_plan_pause();
     failing_alloc_uninstall();
 }
 
@@ -127,7 +127,7 @@ static void remove_meanwhile(void *arg)
     if (atomic_exchange(&self->has_begun, true)) {
         return;
     }
-    failing_alloc_pause();
+    failing_plan_pause();
     assert_int_equal(
         kl__thread_start(&self->thread, "remover", remove_all, self, NULL),
         KL_OK);
@@ -149,14 +149,14 @@ static void try_to_join(processor_rig *rig, const kl__subscriber *subscriber,
     kl_error err = {0};
 
     failing_alloc_install();
-    failing_alloc_on_failure(remove_meanwhile, &removing);
-    failing_alloc_follow(
+    failing_plan_on_failure(remove_meanwhile, &removing);
+    failing_plan_follow(
         (failing_plan){.nth = nth, .forever = true, .only_here = true});
     assert_null(kl__processor_add(rig->processor, subscriber, &err));
     assert_int_equal(err.code, KL_ENOMEM);
-    end_failing();
-    failing_alloc_on_failure(NULL, NULL);
     kl__thread_join(&removing.thread);
+    failing_plan_on_failure(NULL, NULL);
+    end_failing();
 }
 
 /* Allocations of a registration, its name and, with a handler, its thread; the

@@ -1,0 +1,128 @@
+-- Every call of the binding with each of its allocations failing, of the core and of Lua itself: a
+-- clean error, nothing leaked, and an informer that is at work meanwhile loses nothing.
+local core = require "kubelua.core"
+local failing = require "failing"
+local world = require "memory_world"
+
+-- Lua's own errors, kubelua's of Lua, and kubelua's codes.
+local function is_of_memory(message)
+    return tostring(message):find("memory", 1, true) ~= nil
+end
+
+local function sorted_names()
+    local names = {}
+    for name in pairs(world.calls) do
+        names[#names + 1] = name
+    end
+    table.sort(names)
+    return names
+end
+
+-- The functions of kubelua.core, and the methods of its types, that the world does not call.
+local function left_out()
+    local names = {}
+    local function look_at(what, functions)
+        for name, value in pairs(functions) do
+            if type(value) == "function" and not world.calls[what .. "." .. name] then
+                names[#names + 1] = what .. "." .. name
+            end
+        end
+    end
+    look_at("core", core)
+    for name, type_of in pairs(debug.getregistry()) do
+        local what = type(name) == "string" and name:match("^kubelua%.(%w+)$")
+        if what and type(type_of.__index) == "table" then
+            look_at(what, type_of.__index)
+        end
+    end
+    return names
+end
+
+-- Where spec/run.lua has the module from.
+local function path_of_core()
+    local abi = rawget(_G, "jit") and "5.1" or _VERSION:match("%d%.%d")
+    return (os.getenv("KUBELUA_BUILD") or "build") .. "/lua/" .. abi .. "/kubelua/core.so"
+end
+
+local function objects()
+    collectgarbage()
+    collectgarbage()
+    return core.live()
+end
+
+-- One call with its nth allocation of the core failing; whether any failed.
+local function try_core(name, nth, forever)
+    world.prepare(name)
+    failing.follow(nth, forever)
+    local ok, message = pcall(world.calls[name])
+    local failed = failing.pause() > 0
+    assert.is_true(ok or is_of_memory(message), name .. ", " .. nth .. ": " .. tostring(message))
+    if failed then
+        world.check()
+    end
+    return failed
+end
+
+local function try_state(state, name, nth)
+    assert(not state:call("prepare_" .. name, 0))
+    local message, is_memory, failures = state:call(name, nth, true)
+    assert.is_true(message == nil or is_memory or is_of_memory(message), name .. ", " .. nth
+        .. ": " .. tostring(message))
+    local problem = state:call("check", 0)
+    assert.is_nil(problem, name .. ", " .. nth)
+    return failures > 0
+end
+
+-- Globals of the state: the world's functions by their names.
+local IN_STATE = [[
+    package.path, package.cpath = %q, %q
+    local world = require "memory_world"
+    world.open()
+    for name, call in pairs(world.calls) do
+        _G[name] = call
+        _G["prepare_" .. name] = function()
+            world.prepare(name)
+        end
+    end
+    check, close = world.check, world.close
+]]
+
+describe("a call of the binding without memory", function()
+    it("is tried, whichever it is", function()
+        assert.same({}, left_out())
+    end)
+
+    it("of the core's fails cleanly and loses nothing", function()
+        assert.equal(0, objects().objects)
+        failing.install(path_of_core())
+        world.open()
+        for _, name in ipairs(sorted_names()) do
+            local nth = 1
+            while try_core(name, nth, false) do
+                try_core(name, nth, true)
+                nth = nth + (nth < 100 and 1 or 17)
+            end
+        end
+        world.close()
+        assert.equal(0, objects().objects)
+        assert.equal(0, failing.live())
+    end)
+
+    it("of Lua's fails cleanly and loses nothing", function()
+        local state = failing.state(IN_STATE:format(package.path, package.cpath))
+        if not state then
+            pending("this Lua takes no allocator")
+            return
+        end
+        for _, name in ipairs(sorted_names()) do
+            local nth = 1
+            while try_state(state, name, nth) do
+                nth = nth + 1
+            end
+        end
+        assert.is_nil((state:call("close", 0)))
+        assert.equal(0, state:close())
+        assert.equal(0, objects().objects)
+        assert.equal(0, objects().threads)
+    end)
+end)

@@ -1,0 +1,191 @@
+-- What specs of failing allocations call: every function of kubelua.core and every method of its
+-- types, each on a small world that is at work meanwhile. For any lua_State.
+local core = require "kubelua.core"
+
+local world = { calls = {} }
+
+local CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+local POD = '{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","labels":{"a":"b"}},'
+    .. '"spec":{"list":[1,2,{"x":12345678901234567890}],"text":"t"}}'
+
+local sim, client, informer, poller, registration, object
+local touches = 0
+local seen = 0 -- the last touch that the registration told of
+local last = { false, false, false } -- what a call took and nobody has looked at yet
+
+local function touch()
+    touches = touches + 1
+    assert(sim:load('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a",'
+        .. '"namespace":"default"},"data":{"touch":"' .. touches .. '"}}'))
+end
+
+-- One event, which must be the next in order; false if none waits.
+local function take(event, before, after)
+    if event == "update" then
+        assert(tonumber(before.data.touch) == seen)
+        assert(tonumber(after.data.touch) == seen + 1, "an event was lost")
+        seen = seen + 1
+    elseif event == "add" and before.name == "a" then
+        seen = tonumber(before.data.touch)
+    end
+    return event ~= nil
+end
+
+---Changes an object, and waits until the registration has told of it: nothing was lost.
+function world.check()
+    collectgarbage()
+    if last[1] then
+        take(last[1], last[2], last[3])
+        last[1], last[2], last[3] = false, false, false
+        registration:done()
+    end
+    touch()
+    local deadline = core.now() + 20
+    while seen < touches do
+        assert(core.now() < deadline, "the change did not come")
+        poller:wait(0.01)
+        while poller:next() do -- luacheck: ignore
+        end
+        while take(registration:next()) do
+            registration:done()
+        end
+    end
+end
+
+function world.open()
+    sim = assert(core.sim { bookmark = 60 })
+    touch()
+    client = assert(core.connect { sim = sim })
+    informer = assert(core.informer(client, { resource = "cm", namespace = "default" }))
+    poller = assert(core.poller())
+    registration = assert(core.subscribe(informer, poller, 1, {}))
+    assert(informer:index("touch", "data.touch"))
+    object = assert(core.object(POD))
+    world.check()
+end
+
+function world.close()
+    registration:remove()
+    informer:stop()
+    client:close()
+    sim:close()
+    sim, client, informer, poller, registration, object = nil, nil, nil, nil, nil, nil
+    collectgarbage()
+    collectgarbage()
+end
+
+-- Raises what a call returned instead of a value, so that both look the same.
+local function must(value, message, code)
+    if value == nil and code then
+        error(code .. ": " .. message, 0)
+    end
+    return value
+end
+
+-- What a call that fails in the middle has made is left to the collector.
+world.calls = {
+    ["core.sim"] = function() must(core.sim { token = "t" }):close() end,
+    ["core.connect"] = function() must(core.connect { sim = sim }):close() end,
+    ["core.informer"] = function()
+        must(core.informer(client, { resource = "secrets", labels = "a=b" })):stop()
+    end,
+    ["core.poller"] = function() must(core.poller()) end,
+    ["core.subscribe"] = function()
+        must(core.subscribe(informer, poller, 2, { name = "other", backlog = 5 })):remove()
+    end,
+    ["core.object"] = function() must(core.object(POD)) end,
+    ["core.encode"] = function()
+        core.encode { list = core.array { 1, 2.5 }, text = "x", view = object }
+    end,
+    ["core.decode"] = function() must(core.decode(POD)) end,
+    ["core.array"] = function() core.array() end,
+    ["core.get"] = function() core.get(object, "spec.list[*].x") end,
+    ["core.pairs"] = function() for _ in core.pairs(object.spec) do end end, -- luacheck: ignore
+    ["core.ipairs"] = function()
+        for _ in core.ipairs(object.spec.list) do -- luacheck: ignore
+        end
+    end,
+    ["core.view_table"] = function() core.view_table(object) end,
+    ["core.view_json"] = function() core.view_json(object.spec) end,
+    ["core.is_object"] = function() core.is_object(object) end,
+    ["core.is_view"] = function() core.is_view(object) end,
+    ["core.now"] = function() core.now() end,
+    ["core.live"] = function() core.live() end,
+    ["core.log"] = function() core.log("debug", "nobody reads it") end,
+    ["core.set_log_level"] = function() core.set_log_level("off") end,
+    ["core.flush_output"] = function() core.flush_output() end,
+    ["core.open_streams"] = function() core.open_streams() end,
+    ["object.get"] = function() object:get("metadata.labels.a") end,
+    ["object.table"] = function() object:table() end,
+    ["object.json"] = function() object:json() end,
+    ["object.__index"] = function() return object.spec.list[3].x, object.name end,
+    ["object.__len"] = function() return #object.spec.list end,
+    ["object.__eq"] = function() return object.spec == object.spec end,
+    ["object.__tostring"] = function() return tostring(object), tostring(object.spec) end,
+    ["number.__tostring"] = function() return tostring(object.spec.list[3].x) end,
+    ["sim.load"] = function() must(sim:load(POD)) end,
+    ["sim.call"] = function() must(sim:call { target = CONFIGMAPS }) end,
+    ["sim.listen"] = function()
+        sim:unlisten()
+        must(sim:listen { tls = true })
+    end,
+    ["sim.kubeconfig"] = function() sim:kubeconfig() end,
+    ["sim.url"] = function() sim:url() end,
+    ["sim.unlisten"] = function() sim:unlisten() end,
+    ["sim.requests"] = function() must(sim:requests()) end,
+    ["sim.requests_clear"] = function() sim:requests_clear() end,
+    ["sim.fail"] = function() must(sim:fail { verb = "patch", status = 500 }) end,
+    ["sim.cut"] = function() sim:cut() end,
+    ["sim.refuse"] = function() sim:refuse(false) end,
+    ["sim.freeze"] = function() sim:freeze(false) end,
+    ["sim.compact"] = function() sim:compact() end,
+    ["client.namespace"] = function() client:namespace() end,
+    ["client.call"] = function() must(client:call { target = CONFIGMAPS }) end,
+    ["informer.has_synced"] = function() informer:has_synced() end,
+    ["informer.not_synced"] = function() must(informer:not_synced()) end,
+    ["informer.is_settled"] = function() informer:is_settled() end,
+    ["informer.wake_synced"] = function() must(informer:wake_synced(poller)) end,
+    ["informer.get"] = function() must(informer:get("default/a")) end,
+    ["informer.list"] = function() must(informer:list { labels = "!none" }) end,
+    ["informer.by"] = function() must(informer:by("touch", "1")) end,
+    ["informer.values"] = function() must(informer:values("touch")) end,
+    ["informer.index"] = function() must(informer:index("kind", "kind")) end,
+    ["informer.count"] = function() informer:count() end,
+    ["informer.resource_version"] = function() informer:resource_version() end,
+    ["informer.status"] = function() informer:status() end,
+    ["poller.fd"] = function() poller:fd() end,
+    ["poller.arm"] = function() poller:arm(core.now()) end,
+    ["poller.wait"] = function() poller:wait(0) end,
+    ["poller.next"] = function() poller:next() end,
+    ["poller.wake"] = function() poller:wake() end,
+    ["poller.catch"] = function() poller:catch() end,
+    ["poller.caught"] = function() poller:caught() end,
+    ["poller.release"] = function() poller:release() end,
+    ["registration.next"] = function() last[1], last[2], last[3] = registration:next() end,
+    ["registration.done"] = function() registration:done() end,
+    ["registration.again"] = function() registration:again(poller) end,
+    ["registration.has_synced"] = function() registration:has_synced() end,
+    ["registration.backlog"] = function() registration:backlog() end,
+}
+
+-- These are called by those that make what they end.
+world.calls["sim.close"] = world.calls["core.sim"]
+world.calls["client.close"] = world.calls["core.connect"]
+world.calls["informer.stop"] = world.calls["core.informer"]
+world.calls["registration.remove"] = world.calls["core.subscribe"]
+
+---Before each call: an event waits, so that there is something to pull.
+function world.prepare(name)
+    if name == "registration.next" then
+        touch()
+        local deadline = core.now() + 20
+        while registration:backlog() == 0 do
+            assert(core.now() < deadline, "the change did not come")
+            poller:wait(0.001)
+        end
+    elseif name == "sim.kubeconfig" and not sim:url() then
+        assert(sim:listen {})
+    end
+end
+
+return world
