@@ -234,6 +234,9 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
             self, &(kl__failure){.error = &err,
                                  .resume = kl__reflector_relist(self)});
     }
+    /* Handlers see by it that what they were told is over: if it comes again,
+     * they are told again, though the backoff goes on. */
+    set_told(self, &(kl_error){.code = KL_OK});
     strcpy(self->version, version);
     self->newest = false;
     return KL_STATE_WATCHING;

@@ -153,7 +153,7 @@ gone_lists_again_at_once_the_first_time_then_the_newest(void **state)
     expect(state, LISTED "ok !gone; a@1 =20; ok !gone; a@1 =30; ok",
            ASKED "; list rv=10 match=NotOlderThan; watch rv=20; "
                  "list limit=500; watch rv=30",
-           "[a@1]=10 !gone [a@1]=20 [a@1]=30");
+           "[a@1]=10 !gone [a@1]=20 !gone [a@1]=30");
     assert_in_range(reflector_world_delay(world, 3), 0, 199);
     assert_in_range(reflector_world_delay(world, 5), 1600, 3199);
 }
@@ -168,7 +168,7 @@ static void gone_after_an_outage_lists_again_at_once(void **state)
            ASKED "; watch rv=11; watch rv=11; watch rv=11; "
                  "list rv=11 match=NotOlderThan; watch rv=20; "
                  "list limit=500; watch rv=30",
-           "[a@1]=10 +b@11 !unavailable !gone [a@1]=20 [a@1]=30");
+           "[a@1]=10 +b@11 !unavailable !gone [a@1]=20 !gone [a@1]=30");
     assert_in_range(reflector_world_delay(world, 5), 3200, 6399);
     assert_in_range(reflector_world_delay(world, 6), 0, 199);
     assert_in_range(reflector_world_delay(world, 8), 1600, 3199);
@@ -204,6 +204,17 @@ static void rubbish_three_times_in_a_row_lists_again(void **state)
            ASKED "; watch rv=10; watch rv=10; list rv=10 match=NotOlderThan; "
                  "watch rv=13",
            "[a@1]=10 !parse [a@1 c@12]=13");
+}
+
+/* Who has seen a list since then believes that all is well. */
+static void what_fails_again_after_a_list_is_told_again(void **state)
+{
+    expect(state,
+           LISTED "!internal:500; !internal:500; !internal:500; a@1 =13; "
+                  "!internal:500; ok",
+           ASKED "; watch rv=10; watch rv=10; list rv=10 match=NotOlderThan; "
+                 "watch rv=13; watch rv=13",
+           "[a@1]=10 !internal [a@1]=13 !internal");
 }
 
 static void rubbish_with_news_between_is_not_in_a_row(void **state)
@@ -400,6 +411,7 @@ int main(void)
         WORLD_TEST(a_resource_that_is_gone_is_resolved_and_listed_again),
         WORLD_TEST(rubbish_is_watched_from_the_last_good_version),
         WORLD_TEST(rubbish_three_times_in_a_row_lists_again),
+        WORLD_TEST(what_fails_again_after_a_list_is_told_again),
         WORLD_TEST(rubbish_with_news_between_is_not_in_a_row),
         WORLD_TEST(an_object_deleted_unsafely_is_found_out_by_a_list),
         WORLD_TEST(an_event_without_a_version_does_not_lose_the_place),
