@@ -20,6 +20,7 @@ const char *kl__remedy(int number)
 const char *kl__process_remedy(int number)
 {
     return number == EAGAIN
-               ? "; raise the limit on processes (ulimit -u, pids.max)"
+               ? "; raise the limit on processes (ulimit -u, pids.max), or on "
+                 "memory (ulimit -v)"
                : kl__remedy(number);
 }

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -51,6 +52,27 @@ void scarce_descriptors_end(void)
         close(fillers[--filler_count]);
     }
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+void scarce_address_space(int left_mb)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+    struct rlimit limit;
+
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lu", &pages), 1);
+    fclose(file);
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    limit = before;
+    limit.rlim_cur =
+        pages * (rlim_t)sysconf(_SC_PAGESIZE) + ((rlim_t)left_mb << 20);
+    assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+void scarce_address_space_end(void)
+{
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 }
 
 int scarce_count_descriptors(void)

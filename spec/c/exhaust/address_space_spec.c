@@ -1,0 +1,99 @@
+/*
+ * address_space_spec.c - the system maps no more memory: big objects, lists and
+ * threads are refused with the limit to raise, what is there goes on, and all
+ * works again when the limit is gone. Sanitizers map too much for such a limit.
+ */
+#include "live_world.h"
+#include "scarce.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED true
+#else
+#define IS_SANITIZED false
+#endif
+
+/* What is left is enough for small things, not for these: half of a big object,
+ * or the stack of a thread. */
+enum { LEFT_MB = 2, BIG_MB = 32 };
+
+static char *big_manifest(size_t *length)
+{
+    static const char head[] =
+        "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\","
+        "\"metadata\":{\"name\":\"z\"},\"data\":{\"x\":\"";
+    static const char tail[] = "\"}}";
+    size_t size = (size_t)BIG_MB << 20;
+    char *text = malloc(sizeof(head) + size + sizeof(tail));
+
+    assert_non_null(text);
+    memcpy(text, head, sizeof(head));
+    memset(text + sizeof(head) - 1, 'x', size);
+    memcpy(text + sizeof(head) - 1 + size, tail, sizeof(tail));
+    *length = sizeof(head) - 1 + size + sizeof(tail) - 1;
+    return text;
+}
+
+static void on_add(void *context, kl_object *object, bool initial)
+{
+    (void)context;
+    (void)object;
+    (void)initial;
+}
+
+static void what_the_system_refuses_to_map_is_an_error(void **state)
+{
+    const kl_handler handler = {.add = on_add};
+    static live_world live;
+    kl_error big = {0}, thread = {0};
+    kl_registration *registration;
+    kl_object *object;
+    size_t length;
+    char *text;
+
+    (void)state;
+    if (IS_SANITIZED) {
+        skip();
+    }
+    text = big_manifest(&length);
+    live_world_open(&live, LIVE_WORLD_INSIDE);
+    scarce_address_space(LEFT_MB);
+    object = kl_object_parse(text, length, NULL, &big);
+    registration =
+        kl_informer_add_handler(live.informer, &handler, NULL, &thread);
+    live_world_touch(&live, 'c');
+    live_world_assert_whole(&live);
+    scarce_address_space_end();
+    assert_null(object);
+    assert_int_equal(big.code, KL_ENOMEM);
+    assert_null(registration);
+    assert_int_equal(thread.code, KL_EIO);
+    assert_non_null(strstr(thread.message, "ulimit -v"));
+    object = kl_object_parse(text, length, NULL, &big);
+    registration =
+        kl_informer_add_handler(live.informer, &handler, NULL, &thread);
+    assert_non_null(object);
+    assert_non_null(registration);
+    kl_object_unref(object);
+    kl_registration_remove(registration);
+    live_world_assert_whole(&live);
+    live_world_close(&live);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_system_refuses_to_map_is_an_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
