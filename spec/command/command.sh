@@ -182,6 +182,17 @@ expect "over plain HTTP it serves too" 0 'Simulated API server on http:' \
     bin/kubelua sim --for 0.1 --write-kubeconfig "$work/plain.kubeconfig"
 expect "without a token that nobody asks for" 0 'user: \{\}' \
     cat "$work/plain.kubeconfig"
+
+# One descriptor more each time, until there are enough: before that it fails,
+# and says at least once (Lua's own words count for less) which limit to raise.
+# shellcheck disable=SC2016 # for the inner shell
+expect "what to do about too few descriptors" 0 'ulimit -n' sh -c '
+    for limit in $(seq 12 40); do
+        (ulimit -n "$limit" && exec bin/kubelua sim --for 0.1 3<&0 4<&0 5<&0 \
+            6<&0 7<&0 8<&0 9<&0) && exit 0
+        [ $? -le 2 ] || exit 9
+    done
+    exit 8'
 expect "a kubeconfig that cannot be written is named" 1 '/dev/full: No space' \
     bin/kubelua sim --for 0.1 --write-kubeconfig /dev/full
 expect "the kubeconfig has the CA" 0 'certificate-authority-data' \
