@@ -20,7 +20,10 @@ enum {
     /* Watches in a row that a relist may cure, until there is one. */
     DOUBTS_MAX = 3,
     /* The least spread between short watches that did bring something. */
-    SPREAD_MS = 200
+    SPREAD_MS = 200,
+    /* Watches that fell silent in one moment are made again over a tenth of
+     * their idle timeout: each makes a connection of its own. */
+    IDLE_SPREAD = 10
 };
 
 /* How a watch came to its end. */
@@ -34,9 +37,10 @@ typedef enum outcome {
 } outcome;
 
 typedef struct attempt {
-    int64_t began; /* before the request: proxies hold heads back */
-    bool progress; /* it brought something new */
-    bool gathers;  /* the queue: items come without waiting */
+    int64_t began;   /* before the request: proxies hold heads back */
+    int64_t idle_ms; /* how long it may be silent; < 0: for ever */
+    bool progress;   /* it brought something new */
+    bool gathers;    /* the queue: items come without waiting */
 } attempt;
 
 /* Anything else than an error: no reason to doubt the version. */
@@ -143,11 +147,11 @@ static outcome take_item(kl__reflector *self, attempt *now, kl__item *item,
 /* How long to wait for an item: until the watch has to be looked at again. */
 static int64_t patience(const kl__reflector *self, const attempt *now)
 {
-    int64_t idle = self->options.idle_timeout_ms;
     int64_t wait_ms = -1;
 
-    if (idle > 0) {
-        wait_ms = idle - kl__list_watch_silence_ms(self->options.source);
+    if (now->idle_ms > 0) {
+        wait_ms =
+            now->idle_ms - kl__list_watch_silence_ms(self->options.source);
         wait_ms = wait_ms > 0 ? wait_ms : 0;
     }
     if (!kl__backoff_at_rest(&self->backoff)) {
@@ -192,7 +196,6 @@ static kl_code next(kl__reflector *self, attempt *now, kl__item *item,
 
 static outcome follow(kl__reflector *self, attempt *now, kl_error *err)
 {
-    int64_t idle = self->options.idle_timeout_ms;
     outcome result = GOES_ON;
 
     while (result == GOES_ON) {
@@ -203,8 +206,8 @@ static outcome follow(kl__reflector *self, attempt *now, kl_error *err)
             kl__reflector_healthy(self);
         }
         if (code == KL_ETIMEOUT && err->http_status == 0) {
-            if (idle > 0 &&
-                kl__list_watch_silence_ms(self->options.source) >= idle) {
+            if (now->idle_ms > 0 && kl__list_watch_silence_ms(
+                                        self->options.source) >= now->idle_ms) {
                 result = SILENT;
             }
             continue;
@@ -342,8 +345,8 @@ static kl_informer_state after(kl__reflector *self, outcome result,
     case SILENT:
         kl_log(KL_LOG_INFO,
                "%s: nothing came for %lld s; the watch is made again from %s",
-               self->options.name,
-               (long long)self->options.idle_timeout_ms / 1000, self->version);
+               self->options.name, (long long)now->idle_ms / 1000,
+               self->version);
         kl__list_watch_end(self->options.source);
         self->fresh = true;
         return KL_STATE_WATCHING;
@@ -357,9 +360,19 @@ static kl_informer_state after(kl__reflector *self, outcome result,
     }
 }
 
+static int64_t spread_idle(kl__reflector *self)
+{
+    int64_t idle = self->options.idle_timeout_ms;
+
+    return idle +
+           (idle > 0 ? kl__backoff_jitter(&self->backoff, 0, idle / IDLE_SPREAD)
+                     : 0);
+}
+
 kl_informer_state kl__reflector_watch(kl__reflector *self)
 {
-    attempt now = {.began = kl__reflector_now(self)};
+    attempt now = {.began = kl__reflector_now(self),
+                   .idle_ms = spread_idle(self)};
     kl__watch_params params = {
         .resource_version = self->version,
         .timeout_seconds = 0,

@@ -29,7 +29,8 @@ typedef struct kl_informer_options {
     const char *fields;      /* field selector, applied by the server */
     int64_t resync_ms;       /* default of its handlers; 0: none */
     int64_t idle_timeout_ms; /* the watch is made again after so long without
-                                a byte; 0: 90 s; < 0: never */
+                                a byte, or up to a tenth longer; 0: 90 s;
+                                < 0: never */
     int page_size; /* of a paged list; 0: 500 (client-go's), and none for a
                       relist, which servers then answer from their cache */
     bool keep_managed_fields;

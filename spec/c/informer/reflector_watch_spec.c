@@ -274,8 +274,10 @@ static void a_silent_watch_is_made_again_on_a_fresh_connection(void **state)
     expect(state, LISTED "+b@11; ok; +c@12",
            ASKED "; watch rv=11 fresh; watch rv=11 fresh",
            "[a@1]=10 +b@11 +c@12");
-    assert_int_equal(reflector_world_delay(world, 3), 90000);
-    assert_int_equal(reflector_world_delay(world, 4), 90000);
+    assert_in_range(reflector_world_delay(world, 3), 90000, 99000);
+    assert_in_range(reflector_world_delay(world, 4), 90000, 99000);
+    assert_int_not_equal(reflector_world_delay(world, 3),
+                         reflector_world_delay(world, 4));
     assert_int_equal(world->status.failures, 0);
 }
 
@@ -286,7 +288,7 @@ static void each_byte_puts_the_idle_watchdog_off(void **state)
     world->options.idle_timeout_ms = 20000;
     expect(state, LISTED "%15000 ^11 %15000 ^12; ok",
            ASKED "; watch rv=12 fresh", "[a@1]=10 ^12");
-    assert_int_equal(reflector_world_delay(world, 3), 50000);
+    assert_in_range(reflector_world_delay(world, 3), 50000, 52000);
 }
 
 static void a_remake_that_fails_is_an_error(void **state)
