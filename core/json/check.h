@@ -6,9 +6,9 @@
 #ifndef KL_JSON_CHECK_H
 #define KL_JSON_CHECK_H
 
-#include "json/block.h"
-
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A Pod has five members and 10 to 15 in its metadata; more than fit make it
  * unsure. */
@@ -40,21 +40,5 @@ typedef struct kl__check {
     uint64_t hex;       /* bits at which \u wants its digits */
     uint64_t first_hex; /* the first of four */
 } kl__check;
-
-/* After an object's opening brace. */
-void kl__check_begin(kl__check *check);
-
-/* What skip.c knows of a block. */
-typedef struct kl__check_block {
-    const kl__block *marks;
-    const char *bytes; /* those before them are there, too */
-    uint64_t objects;  /* where the innermost bracket is a brace */
-    uint64_t live;     /* what belongs to the value */
-} kl__check_block;
-
-/* Whether the value may still be JSON; `keys` gets the opening quotes of names
- * in it. After a false it must not be called again. */
-bool kl__check_run(kl__check *check, const kl__check_block *block,
-                   uint64_t *keys);
 
 #endif

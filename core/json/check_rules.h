@@ -1,79 +1,88 @@
 /*
- * check.c - see check.h. JSON without whitespace is a matter of what may follow
- * what, and each rule is one shift over all sixty-four bytes. Only numbers,
- * words and escapes are looked at byte by byte. What it calls JSON yyjson does
- * too; the reverse need not hold.
+ * check_rules.h - JSON without whitespace is a matter of what may follow what,
+ * and each rule is one shift over all sixty-four bytes. Only numbers, words and
+ * escapes are looked at one by one. What it calls JSON yyjson does too; the
+ * reverse need not hold.
  */
+#ifndef KL_JSON_CHECK_RULES_H
+#define KL_JSON_CHECK_RULES_H
+
+#include "json/block.h"
 #include "json/check.h"
 
 #include <string.h>
 
-void kl__check_begin(kl__check *check)
-{
-    *check = (kl__check){.brace = 1};
-}
+/* What skip.c knows of a block. */
+typedef struct kl__check_block {
+    const kl__block *marks;
+    const char *bytes; /* those before them are there, too */
+    uint64_t objects;  /* where the innermost bracket is a brace */
+    uint64_t live;     /* what belongs to the value */
+} kl__check_block;
 
 /* ---- numbers and words ---- */
 
-static bool is_digit(char byte)
+static inline bool kl__is_digit(char byte)
 {
     return byte >= '0' && byte <= '9';
 }
 
 /* Behind the digits from `at` on; NULL: there is none. */
-static const char *digits(const char *at, const char *end)
+static inline const char *kl__digits(const char *at, const char *end)
 {
     const char *first = at;
 
-    while (at < end && is_digit(*at)) {
+    while (at < end && kl__is_digit(*at)) {
         at++;
     }
     return at != first ? at : NULL;
 }
 
-static bool is_number(const char *at, const char *end)
+static inline bool kl__is_number(const char *at, const char *end)
 {
     at += *at == '-' ? 1 : 0;
     if (at < end && *at == '0') {
         at++;
     } else {
-        at = digits(at, end);
+        at = kl__digits(at, end);
     }
     if (at != NULL && at < end && *at == '.') {
-        at = digits(at + 1, end);
+        at = kl__digits(at + 1, end);
     }
     if (at != NULL && at < end && (*at == 'e' || *at == 'E')) {
         at++;
         at += at < end && (*at == '+' || *at == '-') ? 1 : 0;
-        at = digits(at, end);
+        at = kl__digits(at, end);
     }
     return at == end;
 }
 
-static bool is_word(const char *at, const char *end, const char *word)
+static inline bool kl__is_word(const char *at, const char *end,
+                               const char *word)
 {
     size_t length = strlen(word);
 
     return (size_t)(end - at) == length && memcmp(at, word, length) == 0;
 }
 
-static bool is_scalar(const char *at, const char *end)
+static inline bool kl__is_scalar(const char *at, const char *end)
 {
     switch (*at) {
     case 't':
-        return is_word(at, end, "true");
+        return kl__is_word(at, end, "true");
     case 'f':
-        return is_word(at, end, "false");
+        return kl__is_word(at, end, "false");
     case 'n':
-        return is_word(at, end, "null");
+        return kl__is_word(at, end, "null");
     default:
-        return is_number(at, end);
+        return kl__is_number(at, end);
     }
 }
 
 /* Each number and word that ends here, also one that began before. */
-static bool check_scalars(kl__check *check, const kl__check_block *block,
-                          uint64_t scalars)
+static inline bool kl__check_scalars(kl__check *check,
+                                     const kl__check_block *block,
+                                     uint64_t scalars)
 {
     uint64_t follows = scalars << 1 | check->scalar;
     uint64_t starts = scalars & ~follows;
@@ -89,7 +98,7 @@ static bool check_scalars(kl__check *check, const kl__check_block *block,
             starts &= starts - 1;
         }
         is_open = false;
-        if (!is_scalar(from, end)) {
+        if (!kl__is_scalar(from, end)) {
             return false;
         }
     }
@@ -104,21 +113,21 @@ static bool check_scalars(kl__check *check, const kl__check_block *block,
 
 /* ---- escapes ---- */
 
-static bool is_hex(char byte)
+static inline bool kl__is_hex(char byte)
 {
     char lower = (char)(byte | 0x20);
 
-    return is_digit(byte) || (lower >= 'a' && lower <= 'f');
+    return kl__is_digit(byte) || (lower >= 'a' && lower <= 'f');
 }
 
 /* \uD... may be half of a character: that is for others to say. */
-static bool check_hex(const kl__check_block *block, uint64_t hex,
-                      uint64_t first)
+static inline bool kl__check_hex(const kl__check_block *block, uint64_t hex,
+                                 uint64_t first)
 {
     for (uint64_t left = hex & block->live; left != 0; left &= left - 1) {
         int i = __builtin_ctzll(left);
 
-        if (!is_hex(block->bytes[i]) ||
+        if (!kl__is_hex(block->bytes[i]) ||
             ((first >> i & 1) != 0 && (block->bytes[i] | 0x20) == 'd')) {
             return false;
         }
@@ -126,7 +135,8 @@ static bool check_hex(const kl__check_block *block, uint64_t hex,
     return true;
 }
 
-static bool check_escapes(kl__check *check, const kl__check_block *block)
+static inline bool kl__check_escapes(kl__check *check,
+                                     const kl__check_block *block)
 {
     uint64_t hex = check->hex;
     uint64_t first = check->first_hex;
@@ -157,13 +167,13 @@ static bool check_escapes(kl__check *check, const kl__check_block *block)
             return false;
         }
     }
-    return check_hex(block, hex, first);
+    return kl__check_hex(block, hex, first);
 }
 
 /* ---- what may follow what ---- */
 
 /* Shifts by one byte, over the border between two blocks. */
-static uint64_t after(uint64_t bytes, uint64_t *carry)
+static inline uint64_t kl__after(uint64_t bytes, uint64_t *carry)
 {
     uint64_t shifted = bytes << 1 | *carry;
 
@@ -173,7 +183,8 @@ static uint64_t after(uint64_t bytes, uint64_t *carry)
 
 /* The closing quotes of the strings that open at `keys`: adding to a run of
  * ones carries to behind it. */
-static uint64_t ends_of(kl__check *check, const kl__block *marks, uint64_t keys)
+static inline uint64_t kl__ends_of(kl__check *check, const kl__block *marks,
+                                   uint64_t keys)
 {
     uint64_t sum;
     bool over = __builtin_add_overflow(marks->strings, keys, &sum);
@@ -185,35 +196,39 @@ static uint64_t ends_of(kl__check *check, const kl__block *marks, uint64_t keys)
 
 /* The follower of each byte outside of strings; a byte that no rule allows
  * somewhere (a second colon, a quote after a quote) is what breaks a rule. */
-static bool check_order(kl__check *check, const kl__check_block *block,
-                        uint64_t scalars, uint64_t *keys)
+static inline bool kl__check_order(kl__check *check,
+                                   const kl__check_block *block,
+                                   uint64_t scalars, uint64_t *keys)
 {
     const kl__block *marks = block->marks;
     uint64_t opening = marks->quotes & marks->strings;
     uint64_t closing = marks->quotes & ~marks->strings;
     uint64_t values = opening | marks->opens | scalars;
     uint64_t ends = marks->closes | marks->commas;
-    uint64_t list = after(marks->opens & ~marks->braces, &check->list);
-    uint64_t brace = after(marks->opens & marks->braces, &check->brace);
-    uint64_t member = after(marks->commas & block->objects, &check->member);
-    uint64_t value =
-        after(marks->colons | (marks->commas & ~block->objects), &check->value);
+    uint64_t list = kl__after(marks->opens & ~marks->braces, &check->list);
+    uint64_t brace = kl__after(marks->opens & marks->braces, &check->brace);
+    uint64_t member = kl__after(marks->commas & block->objects, &check->member);
+    uint64_t value = kl__after(
+        marks->colons | (marks->commas & ~block->objects), &check->value);
     uint64_t key_ends, wrong;
 
     *keys = opening & (brace | member);
-    key_ends = ends_of(check, marks, *keys);
+    key_ends = kl__ends_of(check, marks, *keys);
     wrong = brace & ~(opening | (marks->closes & marks->braces));
     wrong |= member & ~opening;
     wrong |= list & ~(values | (marks->closes & ~marks->braces));
     wrong |= value & ~values;
-    wrong |= after(key_ends, &check->key) & ~marks->colons;
-    wrong |= after((closing & ~key_ends) | marks->closes, &check->done) & ~ends;
+    wrong |= kl__after(key_ends, &check->key) & ~marks->colons;
+    wrong |=
+        kl__after((closing & ~key_ends) | marks->closes, &check->done) & ~ends;
     wrong |= (scalars << 1 | check->scalar) & ~(scalars | ends);
     return (wrong & block->live) == 0;
 }
 
-bool kl__check_run(kl__check *check, const kl__check_block *block,
-                   uint64_t *keys)
+/* Whether the value may still be JSON; `keys` gets the opening quotes of names
+ * in it. After a false it must not be called again. */
+static inline bool kl__check_run(kl__check *check, const kl__check_block *block,
+                                 uint64_t *keys)
 {
     const kl__block *marks = block->marks;
     uint64_t scalars = ~(marks->strings | marks->quotes | marks->opens |
@@ -223,9 +238,11 @@ bool kl__check_run(kl__check *check, const kl__check_block *block,
         return false;
     }
     if (((marks->escaped & block->live) | check->hex) != 0 &&
-        !check_escapes(check, block)) {
+        !kl__check_escapes(check, block)) {
         return false;
     }
-    return check_order(check, block, scalars, keys) &&
-           check_scalars(check, block, scalars);
+    return kl__check_order(check, block, scalars, keys) &&
+           kl__check_scalars(check, block, scalars);
 }
+
+#endif

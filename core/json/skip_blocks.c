@@ -1,0 +1,251 @@
+/*
+ * skip_blocks.c - see skip_blocks.h. The marks of a block say where strings and
+ * brackets are; walking over the brackets says in what each byte is; with both,
+ * the rules of check_rules.h say whether it is JSON.
+ */
+#include "json/skip_blocks.h"
+
+#include "json/block.h"
+#include "json/check_rules.h"
+
+#include <string.h>
+
+#ifdef __SSE2__
+
+/* How many bits are set: mostly none, and counting them is a call on a machine
+ * that may lack the instruction. */
+static size_t count(uint64_t bits)
+{
+    return bits != 0 ? (size_t)__builtin_popcountll(bits) : 0;
+}
+
+/* What a walk over the brackets of a block finds. */
+typedef struct walk {
+    kl__skip_result result;
+    int end;          /* behind the value's last byte, or at what is wrong */
+    uint64_t objects; /* where the innermost bracket is a brace */
+    uint64_t outer;   /* where that is the value's own brace */
+    uint64_t inner;   /* where it is the one of its metadata */
+} walk;
+
+static uint64_t from_bit(int bit)
+{
+    return ~UINT64_C(0) << bit;
+}
+
+/* The bits before that one; 64: all. */
+static uint64_t up_to(int bit)
+{
+    return bit < KL__BLOCK_SIZE ? ~from_bit(bit) : ~UINT64_C(0);
+}
+
+/* Whether the bracket at `at` is the value of a member with that name; or of
+ * one whose name ends so: who reads the outline sees the name itself. */
+static bool is_metadata(const kl__skip *skip, const char *at, int bit)
+{
+    static const char before[] = "\"metadata\":";
+    size_t length = sizeof(before) - 1;
+
+    return skip->taken + (size_t)bit >= length &&
+           memcmp(at - length, before, length) == 0;
+}
+
+static uint64_t set_behind(uint64_t bits, uint64_t behind, bool to)
+{
+    return (bits & ~behind) | (to ? behind : 0);
+}
+
+/* What lies behind bracket `bit` is in another array or object than what lies
+ * before it. */
+static void note_context(const kl__skip *skip, walk *found, int bit)
+{
+    uint64_t behind = from_bit(bit);
+
+    found->objects =
+        set_behind(found->objects, behind, kl__skip_in_brace(skip));
+    if (skip->depth <= 3) { /* a deeper one lies between brackets of these */
+        found->outer = set_behind(found->outer, behind, skip->depth == 1);
+        found->inner = set_behind(found->inner, behind,
+                                  skip->depth == 2 && skip->in_metadata);
+    }
+}
+
+/* Empty ones, as in managedFields, need no walk, as long as there is room for
+ * them. */
+static uint64_t brackets_of(const kl__skip *skip, const kl__block *block)
+{
+    uint64_t both = block->opens | block->closes;
+    uint64_t empty = block->opens & block->closes >> 1 &
+                     ~(block->braces ^ block->braces >> 1);
+
+    if (skip->depth + KL__BLOCK_SIZE > KL_MAX_DEPTH) {
+        return both;
+    }
+    return both & ~(empty | empty << 1);
+}
+
+/* Takes the brackets of a block up to the last one that belongs to the value.
+ */
+static void walk_brackets(kl__skip *skip, const kl__block *block,
+                          const char *bytes, walk *found)
+{
+    *found = (walk){.result = KL__SKIP_MORE, .end = KL__BLOCK_SIZE};
+    note_context(skip, found, 0);
+    for (uint64_t left = brackets_of(skip, block); left != 0;
+         left &= left - 1) {
+        int i = __builtin_ctzll(left);
+
+        if (skip->depth == 1 && skip->outline != NULL) {
+            skip->in_metadata = is_metadata(skip, bytes + i, i);
+        }
+        found->result = kl__skip_bracket(skip, (block->opens >> i & 1) != 0,
+                                         (block->braces >> i & 1) != 0);
+        if (found->result != KL__SKIP_MORE) {
+            found->end = found->result == KL__SKIP_DONE ? i + 1 : i;
+            return;
+        }
+        note_context(skip, found, i);
+    }
+}
+
+/* Notes the names of members whose places are asked for. */
+static bool note_keys(kl__skip *skip, const walk *found, uint64_t keys)
+{
+    kl__outline *outline = skip->outline;
+
+    for (uint64_t left = keys & (found->outer | found->inner); left != 0;
+         left &= left - 1) {
+        int i = __builtin_ctzll(left);
+
+        if (outline->count == KL__OUTLINE_KEYS) {
+            return false;
+        }
+        outline->keys[outline->count].at = skip->taken + (size_t)i;
+        outline->keys[outline->count].is_in = (found->inner >> i & 1) != 0;
+        outline->count++;
+    }
+    return true;
+}
+
+/* The outline follows; it is over at the first doubt, and with the value. */
+static void outline_block(kl__skip *skip, const kl__block *block,
+                          const char *bytes, const walk *found)
+{
+    uint64_t live = up_to(found->end);
+    kl__check_block checked = {block, bytes, found->objects, live};
+    uint64_t keys;
+
+    if (!kl__check_run(&skip->check, &checked, &keys) ||
+        !note_keys(skip, found, keys & live)) {
+        skip->outline = NULL;
+    } else if (found->result == KL__SKIP_DONE) {
+        skip->outline->is_sure = true;
+        skip->outline = NULL;
+    }
+}
+
+/* Takes what was walked over; returns how many bytes that is. */
+static int take_block(kl__skip *skip, const kl__block *block, const char *bytes,
+                      const walk *found)
+{
+    if (skip->outline != NULL) {
+        outline_block(skip, block, bytes, found);
+    }
+    skip->spaces += count(block->spaces & up_to(found->end));
+    skip->in_string = block->ends_in_string;
+    skip->is_escaped = block->ends_escaped;
+    skip->taken += (size_t)found->end;
+    return found->end;
+}
+
+typedef void (*look_fn)(kl__marks *all, const char *bytes);
+
+/* Whole blocks, as long as they hold nothing out of the ordinary. */
+static inline kl__skip_result run_with(look_fn look, kl__skip *skip,
+                                       const char **at, const char *end)
+{
+    walk found = {.result = KL__SKIP_MORE};
+
+    while (found.result == KL__SKIP_MORE && end - *at >= KL__BLOCK_SIZE) {
+        kl__block block;
+        kl__marks all;
+
+        look(&all, *at);
+        if (!kl__block_read(&block, &all, *at, skip->in_string,
+                            skip->is_escaped)) {
+            skip->outline = NULL;
+            break;
+        }
+        walk_brackets(skip, &block, *at, &found);
+        *at += take_block(skip, &block, *at, &found);
+    }
+    return found.result;
+}
+
+/* Everything above as one loop, without a call: flatten. Each of both is made
+ * for its kind of machine. */
+static __attribute__((flatten)) KL__WIDE kl__skip_result
+run_wide(kl__skip *skip, const char **at, const char *end)
+{
+    return run_with(kl__look_wide, skip, at, end);
+}
+
+static __attribute__((flatten)) kl__skip_result
+run_narrow(kl__skip *skip, const char **at, const char *end)
+{
+    return run_with(kl__look, skip, at, end);
+}
+
+/* Less than a block: it is taken if the value ends in it, and else left as if
+ * nobody had looked. */
+static kl__skip_result run_tail(kl__skip *skip, const char **at,
+                                const char *end)
+{
+    const kl__skip before = *skip;
+    char padded[KL__BLOCK_SIZE];
+    kl__block block;
+    kl__marks all;
+    walk found;
+
+    memset(padded, ' ', sizeof(padded));
+    memcpy(padded, *at, (size_t)(end - *at));
+    kl__look(&all, padded);
+    if (!kl__block_read(&block, &all, padded, skip->in_string,
+                        skip->is_escaped)) {
+        skip->outline = NULL;
+        return KL__SKIP_MORE;
+    }
+    walk_brackets(skip, &block, *at, &found);
+    if (found.result == KL__SKIP_MORE) {
+        *skip = before;
+    } else {
+        *at += take_block(skip, &block, *at, &found);
+    }
+    return found.result;
+}
+
+kl__skip_result kl__skip_blocks(kl__skip *skip, const char **at,
+                                const char *end)
+{
+    kl__skip_result result = __builtin_cpu_supports("avx2")
+                                 ? run_wide(skip, at, end)
+                                 : run_narrow(skip, at, end);
+
+    return result == KL__SKIP_MORE && skip->outline != NULL && *at < end
+               ? run_tail(skip, at, end)
+               : result;
+}
+
+#else
+
+/* This machine has no means: everything is taken byte by byte. */
+kl__skip_result kl__skip_blocks(kl__skip *skip, const char **at,
+                                const char *end)
+{
+    (void)at;
+    (void)end;
+    skip->outline = NULL;
+    return KL__SKIP_MORE;
+}
+
+#endif
