@@ -52,6 +52,11 @@ void kl__free(void *block)
     }
 }
 
+void kl__mem_ahead(size_t size)
+{
+    kl__free(kl__malloc(size));
+}
+
 void kl_free(void *block)
 {
     kl__free(block);

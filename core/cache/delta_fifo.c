@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { DEFAULT_BOUND = 2000, FIRST_CAPACITY = 16, GATHER_MAX = 16 };
+enum { DEFAULT_BOUND = 2000, FIRST_CAPACITY = 16, GATHER_MAX = 64 };
 
 struct kl__delta_fifo {
     /* Guards everything below but clock and bound; rank FIFO. */

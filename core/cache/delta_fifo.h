@@ -77,7 +77,7 @@ kl_code kl__delta_fifo_error(kl__delta_fifo *fifo, const kl_error *error);
 
 /*
  * While it gathers, objects do not wake a consumer that sleeps until there are
- * 16 of them; anything else does, and so does the end of gathering. For the
+ * 64 of them; anything else does, and so does the end of gathering. For the
  * producer of a burst, which ends it before it waits for more: a wake-up for
  * each object costs more than applying it. Thread-safe.
  */

@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 64 };
+enum { FIRST_CAPACITY = 64, AHEAD = 64 * 1024 };
 
 static bool same_version(const kl_object *a, const kl_object *b)
 {
@@ -51,11 +51,22 @@ static bool grow(kl__stage *stage)
     return true;
 }
 
+/* A list is thousands of objects that stay. */
+static void look_ahead(kl__stage *stage, const kl_object *object)
+{
+    stage->bytes += kl_object_bytes(object);
+    if (stage->bytes >= AHEAD) {
+        stage->bytes = 0;
+        kl__mem_ahead(AHEAD);
+    }
+}
+
 bool kl__stage_put(kl__stage *stage, kl_object *object)
 {
     uintptr_t place;
 
     object = share(stage->known, object);
+    look_ahead(stage, object);
     place = (uintptr_t)kl__map_get(&stage->places, kl_object_key(object));
     if (!grow(stage) || !kl__map_reserve(&stage->places, 1)) {
         kl_object_unref(object);

@@ -13,6 +13,7 @@ typedef struct kl__stage {
     kl_object **items; /* NULL where one was removed; references */
     size_t count;
     size_t capacity;
+    size_t bytes;       /* of objects, since memory was asked for ahead */
     kl__map places;     /* key -> index + 1, as a pointer; keys of the items */
     kl__indexer *known; /* borrowed, may be NULL: see put */
 } kl__stage;

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { MAX = 1000, PATIENCE_MS = 10000, BURSTS = 300, ENOUGH = 16 };
+enum { MAX = 1000, PATIENCE_MS = 10000, BURSTS = 300, ENOUGH = 64 };
 
 typedef struct world {
     kl__delta_fifo *fifo;
@@ -113,8 +113,8 @@ static void a_bookmark_hands_a_burst_over(void **state)
     }
 }
 
-/* Sixteen are enough to wake the consumer, which may leave up to fifteen: the
- * queue, which holds no more than sixteen, goes on taking objects. */
+/* Sixty-four are enough to wake the consumer, which may leave up to 63: the
+ * queue, which holds no more than 64, goes on taking objects. */
 static void a_burst_without_end_goes_on(void **state)
 {
     add(*state, BURSTS * ENOUGH);
