@@ -190,20 +190,6 @@ static bool turn(kl__shared_informer *self)
     }
 }
 
-/* Until the reflector has ended, and has closed the queue: whoever is told that
- * the informer has ended finds its status so. Out of memory: not that long. */
-static void await_reflector(kl__shared_informer *self)
-{
-    kl_code code;
-
-    do {
-        kl__delta_batch batch = {0};
-
-        code = kl__delta_fifo_pop(self->fifo, &batch, BATCH_MAX, -1);
-        kl__delta_batch_clear(&batch);
-    } while (code == KL_OK);
-}
-
 /*
  * The informer thread: the only writer of the indexer. Touches the queue, the
  * indexer and the processor, and ends once the queue is closed and drained, or
@@ -217,7 +203,6 @@ static void *inform(void *arg)
     while (!kl__cancel_fired(&self->stop.token) && turn(self)) {
     }
     kl__processor_close(self->processor);
-    await_reflector(self);
     kl__mutex_lock(&self->mutex);
     self->ended = true;
     orphaned = self->orphaned;

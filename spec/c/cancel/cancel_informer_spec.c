@@ -237,17 +237,21 @@ static void remove_handler(void *scene_)
     self->registration = NULL;
 }
 
-/* Until the informer of a closed client has ended. */
+/* Until the threads of a closed client's informer have ended: nobody can join
+ * it any more. */
 static void block_end(void *scene_)
 {
     scene *self = scene_;
-    kl_informer_status status;
+    kl_event_queue *queue = kl_event_queue_new(NULL);
+    kl_registration *other;
 
     kl_client_close(self->client);
-    do {
+    while ((other = kl_informer_subscribe(self->informer, queue, self, NULL,
+                                          NULL)) != NULL) {
+        kl_registration_remove(other);
         usleep(200);
-        kl_informer_status_get(self->informer, &status);
-    } while (status.state != KL_STATE_STOPPED);
+    }
+    kl_event_queue_free(queue);
 }
 
 #define INFORMER(name, how, begin_, block_, cancel_)               \
