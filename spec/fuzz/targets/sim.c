@@ -239,6 +239,32 @@ static void expect_created(cluster *self, const char *target,
     kl_doc_unref(doc);
 }
 
+/* The data of a merge patch (RFC 7396) are in the object, its nulls are not. */
+static void expect_merged(const kl_reply *reply, fuzz_text patch)
+{
+    kl_doc *doc = kl_doc_parse(reply->body, reply->body_length, NULL);
+    kl_doc *asked = kl_doc_parse(patch.bytes, patch.length, NULL);
+    const kl_value *is = kl_value_get(kl_doc_root(doc), "data");
+    const kl_value *was = kl_value_get(kl_doc_root(asked), "data");
+    const kl_value *key, *value;
+    kl_value_iter iter = {0};
+
+    while (kl_value_type(was) == KL_OBJECT &&
+           (value = kl_value_next(was, &iter, &key)) != NULL) {
+        size_t length;
+        const char *name = kl_value_string(key, &length);
+        const kl_value *now = kl_value_get_n(is, name, length);
+
+        if (kl_value_get_n(was, name, length) == value) {
+            FUZZ_EXPECT(kl_value_type(value) == KL_NULL
+                            ? now == NULL
+                            : fuzz_same(value, now));
+        }
+    }
+    kl_doc_unref(doc);
+    kl_doc_unref(asked);
+}
+
 static bool is_collection(const char *target)
 {
     size_t length = strlen(target);
@@ -283,6 +309,11 @@ static void send(cluster *self, fuzz_text part)
     }
     if (code == KL_OK && reply.status == 201 && is_collection(call.target)) {
         expect_created(self, call.target, &reply);
+    }
+    if (code == KL_OK && reply.status == 200 && call.content_type != NULL &&
+        strcmp(line, "PATCH") == 0 && strstr(call.target, "/configmaps/") &&
+        begins(call.content_type, "application/merge-patch+json")) {
+        expect_merged(&reply, (fuzz_text){body, part.length});
     }
     kl_reply_clear(&reply);
     free(body);
