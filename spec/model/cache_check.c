@@ -163,7 +163,8 @@ void cache_check_one(const reading *self, world *in, int key,
     int64_t version = object != NULL ? witness_version(object) : 0;
     int64_t now = 0;
 
-    if (!is_still_checked(self, in) || (!self->was_synced && object == NULL)) {
+    if (!is_still_checked(self, in) ||
+        (object == NULL && (!self->was_synced || self->floor == 0))) {
         return;
     }
     start(self->feed, ANSWER_ALL, 0);
@@ -176,10 +177,9 @@ void cache_check_one(const reading *self, world *in, int key,
             return;
         }
     }
-    schedule_check(version == 0 && self->floor == 0,
-                   "torn: key %d at version %lld is none that the server had "
-                   "after its change %zu",
-                   key, (long long)version, self->floor);
+    schedule_fail("torn: key %d at version %lld is none that the server had "
+                  "after its change %zu",
+                  key, (long long)version, self->floor);
 }
 
 void cache_check_handler(const handler *self)

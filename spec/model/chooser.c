@@ -4,6 +4,9 @@
 #include "chooser.h"
 
 enum {
+    /* A machine that is slow for ever gets nothing done that comes again and
+     * again, such as a resync. */
+    HURRIES_MAX = 100,
     GAPS = 10,       /* a walk gives way each 2^0 to 2^9 steps, on average */
     CALM = 400,      /* steps between bursts, */
     BURST_MAX = 60,  /* and in one */
@@ -172,5 +175,8 @@ bool chooser_hurries(chooser *self)
         return false;
     }
     self->hurry = gap(self, self->hurry_mean);
+    if (++self->hurries == HURRIES_MAX) {
+        self->hurry_mean = 0;
+    }
     return true;
 }

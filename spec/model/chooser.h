@@ -25,6 +25,7 @@ typedef struct chooser {
     uint64_t lowest;     /* priority; new ones come above */
     int preemptions;     /* that may come yet; < 0: any */
     uint64_t hurry_mean; /* 0: time never hurries */
+    int hurries;         /* so far */
     uint64_t hurry;      /* steps until it does */
 } chooser;
 

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SILENCE_MS = 5000 }; /* the shortest idle timeout */
+
 /* What a stream asks for. */
 typedef enum asked {
     ASKED_LIST,
@@ -117,11 +119,13 @@ static void list_is_complete(tap *self, int64_t version)
     }
 }
 
-/* Behind the JSON object that begins there; NULL: it is not complete. */
+/* Behind the JSON object that begins there; NULL: it is not complete, and never
+ * will be where a bracket closes another one's. */
 static char *end_of(char *text)
 {
+    char open[32];
     bool is_string = false;
-    int depth = 0;
+    size_t depth = 0;
 
     for (; *text != '\0'; text++) {
         if (is_string && *text == '\\' && text[1] != '\0') {
@@ -129,10 +133,14 @@ static char *end_of(char *text)
         } else if (*text == '"') {
             is_string = !is_string;
         } else if (!is_string && (*text == '{' || *text == '[')) {
-            depth++;
-        } else if (!is_string && (*text == '}' || *text == ']') &&
-                   --depth == 0) {
-            return text + 1;
+            open[depth++ % sizeof(open)] = *text == '{' ? '}' : ']';
+        } else if (!is_string && (*text == '}' || *text == ']')) {
+            if (*text != open[--depth % sizeof(open)]) {
+                return NULL;
+            }
+            if (depth == 0) {
+                return text + 1;
+            }
         }
     }
     return NULL;
@@ -294,6 +302,10 @@ static void tap_close(kl__stream *stream)
     }
     if (self->asked == ASKED_STREAM && !self->is_dead) {
         coverage_add(COVER_STREAM_UNFINISHED, 1);
+    }
+    if (self->asked == ASKED_WATCH && !self->is_over && !self->is_dead &&
+        schedule_now() - kl__stream_last_byte_ms(self->inner) >= SILENCE_MS) {
+        coverage_add(COVER_SILENT, 1);
     }
     self->feed->open--;
     for (tap **link = &self->all->taps; *link != NULL; link = &(*link)->next) {

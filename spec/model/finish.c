@@ -21,6 +21,7 @@ enum {
     SETTLE_LOOKS = SETTLE_MS / LOOK_MS,
     RESYNC_LOOKS = 30,
     STORM_LOOKS = 200,
+    AFTERMATH_MS = 5000,
     STORM_MS = 100000,
     QUICK_RESYNC_MS = 5000,
     LEFT_MS = 60000
@@ -319,6 +320,9 @@ void finish_settle(world *self)
     for (size_t i = 0; i < self->informer_count; i++) {
         coverage_add(COVER_SETTLED, self->informers[i].is_closing ? 0 : 1);
     }
+    /* What was on its way when it all ended has arrived by then. */
+    schedule_wait_until(schedule_now() + AFTERMATH_MS);
+    finish_await_settled(self);
     check_quiet(self);
 }
 

@@ -118,13 +118,18 @@ static bool is_pulled(handler_kind kind)
            kind == HANDLER_PULLED_EVERY;
 }
 
-/* What it asks for; a crowd is shown again to nobody, it would take too long.
- */
+/* What it asks for. A crowd is shown again to nobody, it would take too long;
+ * and a slow machine does nothing else if it has to do it often. */
 static int64_t period_of(const handler *self, const op *what)
 {
-    static const int64_t periods[] = {0, 0, 0, 0, -1, 500, 3000, 40000};
+    static const int64_t periods[] = {0, 0, 0, 0, -1, 800, 4000, 40000};
+    int64_t period = periods[what->c & 7];
+    bool is_slow = self->world->history->switches.hurry_per_mille > 0;
 
-    return self->world->has_crowd ? -1 : periods[what->c & 7];
+    if (self->world->has_crowd) {
+        return -1;
+    }
+    return is_slow && period > 0 ? 40000 : period;
 }
 
 /* The rest of its nature is in the bits of `c`. */
@@ -140,7 +145,7 @@ static void choose(handler *self, const op *what)
         self->kind != HANDLER_QUIET && self->kind != HANDLER_PULLED) {
         self->backlog = 1 + (size_t)((bits >> 3) & 3);
     }
-    if (self->kind == HANDLER_SLOW) {
+    if (self->kind == HANDLER_SLOW && !self->world->has_crowd) {
         self->slow_ms = 1 << ((bits >> 5) & 15) % 12;
     }
     if ((bits & 0x600) == 0x600 && self->kind == HANDLER_COALESCING) {
@@ -287,11 +292,15 @@ static void end(handler *self, bool inside)
 
 static void remove_handler(handler *self, bool inside)
 {
-    if (!begin_leave(self)) {
-        return;
+    if (self->informer->is_closing || self->state != HANDLER_LIVE) {
+        return; /* who closes the informer gives its registrations back */
     }
+    self->informer->removals++;
+    begin_leave(self);
     await_alone(self);
     kl_registration_remove(self->registration);
+    self->informer->removals--;
+    world_changed(self->world);
     end(self, inside);
     coverage_add(inside ? COVER_REMOVED_INSIDE : COVER_REMOVED, 1);
 }

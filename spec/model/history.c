@@ -50,7 +50,7 @@ static const int weights[OP_TYPES] = {
     [OP_STORM] = 1,       [OP_PASS] = 16,
     [OP_OPEN] = 3,        [OP_CLOSE] = 2,
     [OP_ADD_HANDLER] = 6, [OP_REMOVE_HANDLER] = 3,
-    [OP_ADD_INDEX] = 3,   [OP_QUERY] = 8,
+    [OP_ADD_INDEX] = 3,   [OP_QUERY] = 14,
     [OP_WAIT] = 2,        [OP_WAKE] = 1,
     [OP_HOLD] = 3,        [OP_RELEASE] = 3,
     [OP_PAUSE_LOOP] = 2,  [OP_RESUME_LOOP] = 2,
@@ -98,9 +98,9 @@ static int draw_ms(uint64_t *state)
         return below(state, 1000);
     case 5:
     case 6:
-        return below(state, 15000);
+        return below(state, 6000);
     default:
-        return below(state, 200000);
+        return below(state, chance(state, 20) ? 200000 : 30000);
     }
 }
 
@@ -155,6 +155,12 @@ static void draw_fault(uint64_t *state, op *what)
     }
 }
 
+/* Mostly the first one, so that much happens to one. */
+static int draw_informer(uint64_t *state)
+{
+    return chance(state, 65) ? 0 : below(state, HISTORY_INFORMERS);
+}
+
 /* Of the user's calls. */
 static void draw_call(uint64_t *state, op *what)
 {
@@ -165,7 +171,7 @@ static void draw_call(uint64_t *state, op *what)
         break;
     case OP_ADD_HANDLER:
         what->slot = below(state, HISTORY_HANDLERS);
-        what->a = below(state, HISTORY_INFORMERS);
+        what->a = draw_informer(state);
         what->b = below(state, HANDLER_KINDS);
         what->c = (int)(next(state) & 0xffff);
         break;
@@ -181,7 +187,7 @@ static void draw_call(uint64_t *state, op *what)
         what->slot = below(state, HISTORY_HANDLERS);
         break;
     default:
-        what->slot = below(state, HISTORY_INFORMERS);
+        what->slot = draw_informer(state);
         what->a = PICK(state, 0, 100, 5000, 100000); /* of a wait */
         what->b = below(state, 6);
         what->c = below(state, 4);
@@ -193,7 +199,7 @@ static void draw_arguments(drawing *self, op *what)
 {
     uint64_t *state = &self->state;
 
-    what->key = below(state, HISTORY_KEYS);
+    what->key = below(state, chance(state, 60) ? 3 : HISTORY_KEYS);
     switch (what->type) {
     case OP_PASS:
         what->a = draw_ms(state);
@@ -258,6 +264,12 @@ static void draw_beginning(drawing *self, history *out)
     append(out, &(op){.type = OP_ADD_HANDLER,
                       .b = below(state, HANDLER_KINDS),
                       .c = (int)(next(state) & 0xffff)});
+    if (chance(state, 60)) {
+        append(out, &(op){.type = OP_PASS, .a = 200 + below(state, 4000)});
+    }
+    if (chance(state, 40)) {
+        append(out, &(op){.type = OP_ADD_INDEX, .b = below(state, 3)});
+    }
 }
 
 static void draw_server(uint64_t *state, server_options *out)
@@ -292,6 +304,9 @@ static void draw_switches(uint64_t *state, switches *out)
         .resync_ms = PICK(state, 0, 0, 0, 700, 5000, 30000),
         .ending = (ending)below(state, ENDINGS),
     };
+    if (out->hurry_per_mille > 0 && out->resync_ms > 0) {
+        out->resync_ms = 30000;
+    }
     draw_server(state, &out->server);
 }
 
@@ -304,7 +319,7 @@ void history_draw(history *self, uint64_t seed)
     draw_switches(&draw.state, &self->switches);
     draw_weights(&draw);
     draw_beginning(&draw, self);
-    count = self->count + 4 + (size_t)below(&draw.state, 28);
+    count = self->count + 6 + (size_t)below(&draw.state, 32);
     while (self->count < count && self->count < HISTORY_OPS_MAX) {
         op what = {.type = draw_type(&draw)};
 

@@ -4,6 +4,7 @@
  * how to see it again.
  */
 #include "coverage.h"
+#include "kubelua/log.h"
 #include "kubelua/memory.h"
 #include "schedule.h"
 #include "shrink.h"
@@ -234,6 +235,13 @@ static int run_all(const arguments *how)
     return 0;
 }
 
+static void on_log(void *context, kl_log_level level, const char *message)
+{
+    (void)context;
+    (void)level;
+    fprintf(stderr, "%28s| %s\n", "", message);
+}
+
 static int replay(const char *text)
 {
     static schedule_outcome outcome;
@@ -253,6 +261,7 @@ static int replay(const char *text)
     shrink_make(&made, seed, &cut);
     options = shrink_options(&made);
     schedule_trace(true);
+    kl_set_log(on_log, NULL, KL_LOG_DEBUG);
     schedule_run(&options, world_run, &made, &outcome);
     printf("%s%s\n", outcome.failed ? "FAILED  " : "it holds", outcome.message);
     return outcome.failed ? 1 : 0;

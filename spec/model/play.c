@@ -41,11 +41,27 @@ static void put(world *self, int number, const server_spec *spec)
     }
 }
 
+/* The first key from there on that exists, or does not; any if there is none.
+ */
+static const char *find_key(world *self, const op *what, server_kind *kind)
+{
+    bool exists = what->type != OP_CREATE;
+
+    for (int i = 0; i < HISTORY_KEYS; i++) {
+        const char *key = history_key((what->key + i) % HISTORY_KEYS, kind);
+
+        if ((server_find(self->server, *kind, key) != NULL) == exists) {
+            return key;
+        }
+    }
+    return history_key(what->key, kind);
+}
+
 static void write_one(world *self, const op *what)
 {
     server_spec spec = next_spec(self, what->a - 1, what->b - 1);
     server_kind kind;
-    const char *key = history_key(what->key, &kind);
+    const char *key = find_key(self, what, &kind);
 
     switch (what->type) {
     case OP_CREATE:

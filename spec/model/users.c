@@ -69,7 +69,8 @@ void users_open(world *self, const op *what)
 
 void users_close(world *self, user_informer *informer, bool inside)
 {
-    if (informer->is_closing) {
+    /* One that is being removed may be the one that waits here. */
+    if (informer->is_closing || (inside && informer->removals > 0)) {
         return;
     }
     informer->is_closing = true;
@@ -78,7 +79,7 @@ void users_close(world *self, user_informer *informer, bool inside)
             self->slots[i] = NULL;
         }
     }
-    WORLD_WAIT(self, informer->users == 0);
+    WORLD_WAIT(self, informer->users == 0 && informer->removals == 0);
     handlers_begin_close(self, informer);
     feeds_leave(&self->feeds, informer->feed);
     kl_informer_close(informer->handle);

@@ -181,6 +181,9 @@ static void remember(handler *self, const told *event, int key)
             coverage_add(COVER_MERGES, 1);
         }
     }
+    coverage_add(COVER_REPLACED_UID,
+                 event->type == KL_EVENT_ADD && self->gone == key + 1 ? 1 : 0);
+    self->gone = event->type == KL_EVENT_DELETE && event->unknown ? key + 1 : 0;
     if (version > self->newest[key]) {
         self->newest[key] = version;
     }

@@ -22,6 +22,7 @@ typedef struct user_informer {
     bool is_closing; /* nobody begins a call on it any more */
     bool is_closed;
     int users;        /* calls that go on */
+    int removals;     /* of its registrations, that go on */
     unsigned indexes; /* bits: those that were added */
 } user_informer;
 
@@ -62,6 +63,7 @@ typedef struct handler {
     size_t seen_count;
     size_t seen_capacity;
     size_t due_from; /* what its feed carried before is not due to it */
+    int gone; /* the key, and one, of a missed delete that it was told last */
     bool has_synced;
     size_t errors;
     size_t errors_before; /* when an outage began */
