@@ -199,6 +199,16 @@ kl_informer_state kl__reflector_list_failed(kl__reflector *self,
     }
 }
 
+/* The cache holds later pages, which are newer than the version: a list that is
+ * only no older than that could take their objects back in time. */
+void kl__reflector_forget_ahead(kl__reflector *self)
+{
+    if (self->ahead.until[0] != '\0') {
+        self->newest = true;
+    }
+    kl__ahead_clear(&self->ahead);
+}
+
 kl_informer_state kl__reflector_list(kl__reflector *self)
 {
     listing list = {.stage.known = self->options.known};
@@ -206,7 +216,7 @@ kl_informer_state kl__reflector_list(kl__reflector *self)
     kl_informer_state next;
     kl_error err = {.retry_after_ms = -1};
 
-    kl__ahead_clear(&self->ahead);
+    kl__reflector_forget_ahead(self);
     err.code = read_pages(self, &list, &err);
     if (err.code == KL_OK) {
         int64_t took = kl__reflector_now(self) - began;

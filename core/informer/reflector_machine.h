@@ -83,6 +83,10 @@ void kl__reflector_forget_error(kl__reflector *self);
 /* It works: forget failures, and say so where one was told. */
 void kl__reflector_healthy(kl__reflector *self);
 
+/* Before a list: what the last one knew better than its version is forgotten,
+ * and so the next one has to be the newest. */
+void kl__reflector_forget_ahead(kl__reflector *self);
+
 /* The state that lists: streamed or paged. */
 kl_informer_state kl__reflector_relist(const kl__reflector *self);
 

@@ -178,7 +178,6 @@ static kl_informer_state not_complete(kl__reflector *self, verdict result,
 kl_informer_state kl__reflector_stream(kl__reflector *self)
 {
     kl__watch_params params = {
-        .resource_version = self->newest ? "" : self->version,
         .send_initial_events = true,
         .timeout_seconds = kl__reflector_timeout_seconds(self),
         .fresh_connection = self->fresh,
@@ -189,7 +188,8 @@ kl_informer_state kl__reflector_stream(kl__reflector *self)
     verdict result;
     kl_error err = {.retry_after_ms = -1};
 
-    kl__ahead_clear(&self->ahead);
+    kl__reflector_forget_ahead(self);
+    params.resource_version = self->newest ? "" : self->version;
     err.code = kl__list_watch_watch(self->options.source, &params,
                                     self->options.stop, &err);
     self->fresh = false;
