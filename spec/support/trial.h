@@ -6,9 +6,11 @@
  * clock is taken what a witness needed, a thread that is woken at the same
  * moment by a plain condition; or, if that is more, how long threads of this
  * process stood in a run queue meanwhile (schedstat). On a machine at rest both
- * are next to nothing, so there it is the time by the clock. A breach is tried
- * again, the same call at the same moment; the second one is a failure, and so
- * is the first if it takes a second: that is a wake-up which was lost.
+ * are next to nothing, so there it is the time by the clock. Threads that end
+ * take their share of that with them, and so do programs; but noise only adds.
+ * So a breach is tried again, the same call at the same moment, and fails where
+ * none of six tries is in time. What takes a second is a failure at once: a
+ * wake-up that was lost need not be lost again.
  *
  * KUBELUA_TRIALS: how many of each; KUBELUA_SEED: of the moments;
  * KUBELUA_SLOWNESS: a factor for the 50 ms, under an emulator.
