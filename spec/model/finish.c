@@ -305,6 +305,8 @@ void finish_make_well(world *self)
     schedule_calm();
     server_change_options(self->server, &well);
     server_settle(self->server);
+    /* What was read before has its effect. */
+    schedule_wait_idle(schedule_now());
 }
 
 void finish_settle(world *self)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EPOCH_MS = 1000000, STEPS_MAX = 2000000 };
+enum { EPOCH_MS = 1000000, STEPS_MAX = 20000000 };
 
 static struct {
     const schedule_options *options;

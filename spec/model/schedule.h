@@ -19,7 +19,7 @@ typedef struct schedule_options {
     int hurry_per_mille;    /* hand-overs at which time goes on to the nearest
                                deadline although somebody could run: a slow
                                machine. 0: only when nobody can */
-    uint64_t max_steps; /* hand-overs until it is a livelock; 0: 2 million */
+    uint64_t max_steps; /* hand-overs until it is a livelock; 0: 20 million */
 } schedule_options;
 
 typedef struct schedule_outcome {

@@ -124,7 +124,8 @@ typedef struct server_fault {
 
 void server_arm(server *self, const server_fault *fault);
 /* From now on nothing goes wrong: armed faults are dropped, none are drawn,
- * streams that are frozen or doomed break now. */
+ * streams that are frozen, doomed or spoiled break now. What was read of them
+ * may still be in the reader's hands: wait until it is idle. */
 void server_settle(server *self);
 
 /* For the oracle. */

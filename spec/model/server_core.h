@@ -109,6 +109,7 @@ struct stream {
     bool is_doomed;
     server_fault doom;
     size_t doom_at;
+    bool is_spoiled; /* what a fault has put in is on its way */
 
     /* A watch. */
     bool is_watching;

@@ -134,10 +134,12 @@ void server_fulfil(stream *self)
         /* Between two events, wherever it was to be. */
         server_put_error(&self->body, self->doom.status, "by command");
         self->end = ENDS;
+        self->is_spoiled = true;
         return;
     default:
         self->body.length = self->taken;
         put_rubbish(self);
+        self->is_spoiled = true;
         return;
     }
     self->body.length = self->taken;
@@ -191,7 +193,7 @@ void server_settle(server *self)
          node = node->next) {
         stream *each = KL__CONTAINER(node, stream, node);
 
-        if (each->is_doomed || each->end == FREEZES) {
+        if (each->is_doomed || each->is_spoiled || each->end == FREEZES) {
             break_now(each);
         }
     }
