@@ -18,6 +18,7 @@ static void drop_easy(kl__curl_stream *stream)
     if (stream->easy == NULL) {
         return;
     }
+    kl__list_remove(&stream->waiting_node);
     if (stream->held) {
         /* libcurl 7.88 never frees what it holds back for a transfer that ends
          * while others share its connection: have it handed over. */
@@ -30,14 +31,20 @@ static void drop_easy(kl__curl_stream *stream)
     stream->easy = NULL;
 }
 
-/* Whether `other` waits for the connection that `stream` makes: where both go
- * to the same place, curl makes one at a time (PIPEWAIT). */
+/* Whether two may share a connection. */
+static bool go_together(const kl__curl_stream *one, const kl__curl_stream *two)
+{
+    return one->secure && !one->fresh && two->secure && !two->fresh &&
+           strcmp(one->origin, two->origin) == 0 &&
+           kl__streq(one->proxy, two->proxy);
+}
+
+/* Whether `other` waits for the connection that `stream` makes. */
 static bool waits_for(const kl__curl_stream *other,
                       const kl__curl_stream *stream)
 {
     return other->easy != NULL && other->attempts == 0 && !other->dials &&
-           other->secure && strcmp(other->origin, stream->origin) == 0 &&
-           kl__streq(other->proxy, stream->proxy);
+           go_together(other, stream);
 }
 
 /* Those who wait fail with it, rather than one by one, each a connect timeout
@@ -72,11 +79,63 @@ static void end_transfer(kl__curl_stream *stream, CURLcode status)
 static void begin_transfer(kl__curl_stream *stream)
 {
     kl__list_append(&stream->transport->streams, &stream->node);
-    if (stream->easy != NULL &&
-        curl_multi_add_handle(stream->transport->multi, stream->easy) !=
-            CURLM_OK) {
-        end_transfer(stream, CURLE_OUT_OF_MEMORY);
+    if (stream->easy != NULL) {
+        kl__list_append(&stream->transport->waiting, &stream->waiting_node);
     }
+}
+
+/* Whether curl has none that might still make a connection which this one could
+ * share. A server that answers in HTTP/1 shares none. */
+static bool is_next(const kl__curl_stream *stream)
+{
+    const kl__list *streams = &stream->transport->streams;
+    bool is_free = true;
+
+    for (kl__list *node = streams->next; node != streams; node = node->next) {
+        kl__curl_stream *other = KL__CONTAINER(node, kl__curl_stream, node);
+
+        if (other->easy == NULL || !kl__list_empty(&other->waiting_node) ||
+            !go_together(other, stream)) {
+            continue;
+        }
+        if (other->has_head && !other->response.http2) {
+            return true;
+        }
+        is_free = is_free && other->attempts > 0;
+    }
+    return is_free;
+}
+
+/*
+ * Hands a transfer to curl: the first that need not wait; false: there is none.
+ * To the same place they go one by one, each as soon as the one before it has a
+ * connection. That is the turn after, where it joined one that was there.
+ * libcurl (7.88) has all wait for the first connection, but once that is full
+ * each makes its own: of 250 informers opened at once, 130 did.
+ */
+static bool admit(kl__curl_transport *transport)
+{
+    kl__list *waiting = &transport->waiting;
+    const kl__curl_stream *waits = NULL;
+
+    for (kl__list *node = waiting->next; node != waiting; node = node->next) {
+        kl__curl_stream *stream =
+            KL__CONTAINER(node, kl__curl_stream, waiting_node);
+
+        if (waits != NULL && go_together(stream, waits)) {
+            continue;
+        }
+        if (is_next(stream)) {
+            kl__list_remove(&stream->waiting_node);
+            if (curl_multi_add_handle(transport->multi, stream->easy) !=
+                CURLM_OK) {
+                end_transfer(stream, CURLE_OUT_OF_MEMORY);
+            }
+            return true;
+        }
+        waits = stream;
+    }
+    return false;
 }
 
 /* May bring bytes at once, and pause again. */
@@ -238,6 +297,7 @@ static void end_all(kl__curl_transport *transport)
 void *kl__curl_loop(void *arg)
 {
     kl__curl_transport *transport = arg;
+    bool admitted;
     int running;
 
     while (obey_all(transport, false)) {
@@ -247,7 +307,8 @@ void *kl__curl_loop(void *arg)
         curl_multi_perform(transport->multi, &running);
         reap(transport);
         tell_news(transport);
-        if (!transport->must_nudge &&
+        admitted = admit(transport);
+        if (!transport->must_nudge && !admitted &&
             curl_multi_poll(transport->multi, NULL, 0, POLL_MS, NULL) !=
                 CURLM_OK) {
             poll(NULL, 0, PAUSE_MS); /* out of memory: do not spin */

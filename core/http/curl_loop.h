@@ -32,6 +32,7 @@ typedef struct kl__curl_transport {
     CURLM *multi;
     kl__list streams; /* every one that it was told of and not to forget */
     kl__list news;    /* streams whose readers are to be told of bytes */
+    kl__list waiting; /* streams that curl does not have yet: see admit */
     bool must_nudge;  /* something came in or ended: see nudge_all */
 } kl__curl_transport;
 
@@ -58,6 +59,7 @@ typedef struct kl__curl_stream {
     char *proxy;                   /* the same of the proxy; NULL: none */
     char *body;                    /* curl reads it too */
     bool secure;                   /* https */
+    bool fresh;                    /* has a connection of its own */
     bool repeatable;               /* sending it twice does no harm */
     size_t window;
 
@@ -68,6 +70,7 @@ typedef struct kl__curl_stream {
     /* The loop's, once it was added. */
     kl__list node;
     kl__list news_node;
+    kl__list waiting_node;
     CURL *easy; /* NULL: over, or it could not be begun */
     struct curl_slist *headers;
     struct curl_slist *connect_to;

@@ -243,17 +243,16 @@ static void set_connection(kl__curl_stream *stream, const kl__request *request,
                            CURLcode *status)
 {
     CURL *easy = stream->easy;
-    bool fresh = request->fresh_connection;
 
     SET(easy, status, CURLOPT_NOSIGNAL, 1L);
     SET(easy, status, CURLOPT_BUFFERSIZE, (long)BUFFER_SIZE);
     SET(easy, status, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
-    SET(easy, status, CURLOPT_FRESH_CONNECT, fresh ? 1L : 0L);
+    SET(easy, status, CURLOPT_FRESH_CONNECT, stream->fresh ? 1L : 0L);
     if (stream->secure) {
         SET(easy, status, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
         /* Rather wait for a connection that is being made, to share it, than
          * make fifty. When it fails, so do those who wait: see the loop. */
-        SET(easy, status, CURLOPT_PIPEWAIT, fresh ? 0L : 1L);
+        SET(easy, status, CURLOPT_PIPEWAIT, stream->fresh ? 0L : 1L);
     } else {
         SET(easy, status, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     }

@@ -32,10 +32,12 @@ kl__curl_stream *kl__curl_stream_new(kl__curl_transport *transport,
     stream->base.ops = &ops;
     stream->transport = transport;
     stream->tls = request->tls != NULL ? kl__tls_ref(request->tls) : NULL;
+    stream->fresh = request->fresh_connection;
     stream->window = request->window != 0 ? request->window : DEFAULT_WINDOW;
     kl__list_init(&stream->inbox_node);
     kl__list_init(&stream->node);
     kl__list_init(&stream->news_node);
+    kl__list_init(&stream->waiting_node);
     kl__mutex_init(&stream->mutex, KL__RANK_STREAM);
     kl__cond_init(&stream->cond);
     atomic_init(&stream->last_byte_ms, kl__clock_now(kl__clock_real()));

@@ -41,6 +41,7 @@ kl_transport *kl__curl_transport_new(kl_error *err)
     kl__list_init(&transport->inbox);
     kl__list_init(&transport->streams);
     kl__list_init(&transport->news);
+    kl__list_init(&transport->waiting);
     transport->multi = curl_multi_init();
     /* Without descriptors for wake-ups curl makes one all the same, whose loop
      * would hear of no request before its next turn. */

@@ -30,7 +30,7 @@
 
 #include <cmocka.h>
 
-enum { BIG = 48 * 1024 * 1024, SMALL = 36 * 1024, PARALLEL = 50 };
+enum { BIG = 48 * 1024 * 1024, SMALL = 36 * 1024, PARALLEL = 50, BURST = 250 };
 
 /* nghttpd, on a folder with /big, /small and its certificate. */
 typedef struct server {
@@ -253,14 +253,13 @@ static void skip_without(const server *s)
     }
 }
 
-/* One that may hold all of /big, so that it never pauses. */
-static kl__stream *ask_unpaused(server *s)
+static kl__stream *ask_with_window(server *s, const char *target, size_t window)
 {
     kl__request request = {.method = "GET",
                            .base_url = s->url,
-                           .target = "/big",
+                           .target = target,
                            .tls = s->tls,
-                           .window = BIG};
+                           .window = window};
     kl__stream *stream = kl__transport_open(s->transport, &request, NULL);
 
     assert_non_null(stream);
@@ -295,6 +294,43 @@ static void fifty_requests_share_one_connection(void **state)
     assert_int_equal(connections(s), 1);
     for (int i = 0; i < PARALLEL; i++) {
         assert_int_equal(read_length(streams[i]), SMALL);
+    }
+}
+
+/* More than a connection takes: each further one is made once, and waited for.
+ * Left alone, libcurl 7.88 makes one for each stream that finds no room. */
+static void a_burst_makes_no_more_connections_than_it_needs(void **state)
+{
+    static kl__stream *streams[BURST];
+    server *s = *state;
+
+    skip_without(s);
+    for (int i = 0; i < BURST; i++) {
+        streams[i] = ask_with_window(s, "/small", 1024);
+    }
+    for (int i = 0; i < BURST; i++) { /* unread, they stay open */
+        assert_int_equal(await_head(streams[i]).status, 200);
+    }
+    assert_in_range(connections(s), BURST / 100, BURST / 100 + 1);
+    for (int i = 0; i < BURST; i++) {
+        assert_int_equal(read_length(streams[i]), SMALL);
+    }
+}
+
+static void a_burst_at_a_server_that_is_away_fails_at_once(void **state)
+{
+    static kl__stream *streams[BURST];
+    server *s = *state;
+    kl_error err;
+
+    skip_without(s);
+    kill_server(s);
+    for (int i = 0; i < BURST; i++) {
+        streams[i] = ask_for(s, "/small", false);
+    }
+    for (int i = 0; i < BURST; i++) {
+        assert_int_equal(read_to_end(streams[i], NULL, &err), KL_EUNAVAILABLE);
+        assert_non_null(strstr(err.message, "refused"));
     }
 }
 
@@ -408,7 +444,7 @@ static void a_killed_server_ends_every_stream(void **state)
 
     skip_without(s);
     for (int i = 0; i < 4; i++) {
-        streams[i] = ask_unpaused(s);
+        streams[i] = ask_with_window(s, "/big", BIG);
         await_head(streams[i]);
     }
     kill_server(s);
@@ -459,6 +495,8 @@ int main(void)
     const struct CMUnitTest specs[] = {
         SPEC(http2_is_spoken_where_the_server_does),
         SPEC(fifty_requests_share_one_connection),
+        SPEC(a_burst_makes_no_more_connections_than_it_needs),
+        SPEC(a_burst_at_a_server_that_is_away_fails_at_once),
         SPEC(no_stream_stands_still_among_many),
         SPEC(a_fresh_connection_is_not_the_open_one),
         SPEC(a_paused_stream_does_not_stop_its_connection),
