@@ -317,23 +317,6 @@ static void a_burst_makes_no_more_connections_than_it_needs(void **state)
     }
 }
 
-static void a_burst_at_a_server_that_is_away_fails_at_once(void **state)
-{
-    static kl__stream *streams[BURST];
-    server *s = *state;
-    kl_error err;
-
-    skip_without(s);
-    kill_server(s);
-    for (int i = 0; i < BURST; i++) {
-        streams[i] = ask_for(s, "/small", false);
-    }
-    for (int i = 0; i < BURST; i++) {
-        assert_int_equal(read_to_end(streams[i], NULL, &err), KL_EUNAVAILABLE);
-        assert_non_null(strstr(err.message, "refused"));
-    }
-}
-
 /* Without help libcurl 7.88 forgets the end of one such stream in 300. */
 static void no_stream_stands_still_among_many(void **state)
 {
@@ -496,7 +479,6 @@ int main(void)
         SPEC(http2_is_spoken_where_the_server_does),
         SPEC(fifty_requests_share_one_connection),
         SPEC(a_burst_makes_no_more_connections_than_it_needs),
-        SPEC(a_burst_at_a_server_that_is_away_fails_at_once),
         SPEC(no_stream_stands_still_among_many),
         SPEC(a_fresh_connection_is_not_the_open_one),
         SPEC(a_paused_stream_does_not_stop_its_connection),
