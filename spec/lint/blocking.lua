@@ -24,7 +24,8 @@ local EXEMPT = {
     kl__sim_answer_read = "within the simulator's streams",
     kl__sim_answer_await = "notes what the streams wait for",
     kl__wakeup_wait = "within kl_event_queue_wait",
-    kl__block_read = "a block of bytes",
+    kl__mem_ahead = "a block of memory",
+    kl__skip_blocks = "a block of bytes",
 }
 
 -- What a comment says of a call that blocks, and of one that does not.
