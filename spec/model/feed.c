@@ -87,10 +87,12 @@ static void note_due(tap *self, int64_t version)
     feed *to = self->feed;
     size_t count, position = feeds_position(self->all->server, version);
     const server_change *changes = server_history(self->all->server, &count);
+    const server_change *change;
 
     if (position == 0) {
         return; /* undone meanwhile */
     }
+    change = &changes[position - 1];
     if (to->due_count == to->due_capacity) {
         to->due_capacity = to->due_capacity * 2 + 16;
         to->due = realloc(to->due, to->due_capacity * sizeof(due));
@@ -98,8 +100,10 @@ static void note_due(tap *self, int64_t version)
     }
     to->due[to->due_count++] =
         (due){.version = version,
-              .key = history_key_index(changes[position - 1].key),
-              .type = changes[position - 1].type};
+              .key = history_key_index(change->key),
+              .type = history_in_scope(history_scope(to->scope), change)
+                          ? change->type
+                          : SERVER_DELETED};
 }
 
 static void take_error(tap *self, const char *line)

@@ -14,7 +14,7 @@
 typedef struct due {
     int64_t version;
     int key;
-    server_change_type type; /* in the server's history */
+    server_change_type type; /* DELETED too where it has left the scope */
 } due;
 
 /* One shared informer's life: from the first handle to the last. */
