@@ -68,8 +68,9 @@ KL_API kl_registration *kl_informer_subscribe(kl_informer *informer,
  * one that runs on another thread has returned. On the thread of any handler it
  * marks and leaves instead, as two handlers that remove each other would wait
  * for ever: a callback that runs then ends by itself; drop_context comes after
- * it. Undelivered events are dropped. NULL is fine. Thread-safe; a handler may
- * remove itself also while its informer is being closed.
+ * it. Undelivered events are dropped. NULL is fine. Thread-safe; but who closes
+ * the informer gives its registrations back, and while that goes on only a
+ * handler may remove itself.
  */
 KL_API void kl_registration_remove(kl_registration *registration);
 
