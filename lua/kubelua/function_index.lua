@@ -20,6 +20,7 @@ function FunctionIndex.new(informer, name, compute)
         compute = compute,
         keys = {}, -- value -> set of keys
         values = {}, -- key -> array of values
+        event = false, a = false, b = false, -- what is being taken in
     }, FunctionIndex)
     self.id = scheduler.add_source(function()
         self:update()
@@ -39,9 +40,11 @@ end
 local function forget(self, key)
     for _, value in ipairs(self.values[key] or {}) do
         local keys = self.keys[value]
-        keys[key] = nil
-        if next(keys) == nil then
-            self.keys[value] = nil
+        if keys then
+            keys[key] = nil
+            if next(keys) == nil then
+                self.keys[value] = nil
+            end
         end
     end
     self.values[key] = nil
@@ -86,6 +89,31 @@ local function remember(self, object)
     end
 end
 
+local function take_in(self, event, a, b)
+    if event == "add" or event == "update" then
+        local object = event == "update" and b or a
+        forget(self, object.key)
+        remember(self, object)
+    elseif event == "delete" then
+        forget(self, a.key)
+    end
+end
+
+-- An event is kept until it is taken in: what raises for want of memory is done again.
+local function take_in_all(self)
+    while true do
+        if not self.event then
+            self.event, self.a, self.b = self.box:next()
+        end
+        if not self.event then
+            return
+        end
+        take_in(self, self.event, self.a, self.b)
+        self.event, self.a, self.b = false, false, false
+        self.box:done()
+    end
+end
+
 ---Takes in what has changed since the last time. Where the function itself reads the index, or
 ---waits while others do, they find what is there: events are taken in one at a time, in order.
 function FunctionIndex:update()
@@ -93,19 +121,11 @@ function FunctionIndex:update()
         return
     end
     self.is_updating = true
-    local event, a, b = self.box:next()
-    while event do
-        if event == "add" or event == "update" then
-            local object = event == "update" and b or a
-            forget(self, object.key)
-            remember(self, object)
-        elseif event == "delete" then
-            forget(self, a.key)
-        end
-        self.box:done()
-        event, a, b = self.box:next()
-    end
+    local ok, problem = pcall(take_in_all, self)
     self.is_updating = false
+    if not ok then
+        error(problem, 0)
+    end
 end
 
 ---The objects under a value, sorted by key.

@@ -13,6 +13,9 @@ Registration.__index = Registration
 -- Events that one registration handles before the others get their turn.
 local BATCH = 256
 
+-- Seconds until what lacked memory is tried again.
+local RETRY = 0.1
+
 local EVENTS = { add = true, update = true, delete = true, synced = true, error = true }
 local OPTIONS = { resync = true, coalesce = true, name = true, backlog = true }
 
@@ -73,18 +76,34 @@ local function handle_next(self)
     return true
 end
 
+local function handle_some(self)
+    local handled = 0
+    while handled < BATCH and not self.removed and handle_next(self) do
+        handled = handled + 1
+    end
+    if handled == BATCH and not self.removed then
+        self.box:again(scheduler.poller)
+    end
+end
+
+-- An event could not even be told, for want of memory: it still waits, and is told a little later.
+local function try_later(self, problem)
+    pcall(log, "error", "%s: %s; tried again", self.informer.what, problem)
+    local is_set = pcall(scheduler.at, core.now() + RETRY, self.wake)
+    if not is_set then
+        self.box:again(scheduler.poller)
+    end
+    self.idle = not is_set
+end
+
 -- The body of the registration's coroutine. It parks when nothing waits; `idle` says so.
 local function serve(self)
     while not self.removed do
-        local handled = 0
-        while handled < BATCH and not self.removed and handle_next(self) do
-            handled = handled + 1
-        end
-        self.box:done()
-        if handled == BATCH and not self.removed then
-            self.box:again(scheduler.poller)
-        end
+        local ok, problem = pcall(handle_some, self)
         self.idle = true
+        if not ok and not self.removed then
+            try_later(self, problem)
+        end
         scheduler.park()
     end
 end
@@ -98,6 +117,9 @@ function Registration.new(informer, options)
     local self = setmetatable({ informer = informer, callbacks = {}, idle = false }, Registration)
     for event in pairs(EVENTS) do
         self.callbacks[event] = options[event]
+    end
+    self.wake = function()
+        scheduler.wake(self.task)
     end
     self.id = scheduler.add_source(function()
         if self.idle then

@@ -4,6 +4,7 @@ local core = require "kubelua.core"
 local log = require "kubelua.log"
 local timers = require "kubelua.timers"
 local trace = require "kubelua.trace"
+local turns = require "kubelua.turns"
 
 local scheduler = {
     running = false, -- inside of a round
@@ -14,7 +15,7 @@ local TURNS = 64
 
 local poller = assert(core.poller())
 local heap = timers.new()
-local ready = {} -- tasks to be resumed in the next round, in order
+local ready = turns.new() -- tasks to be resumed in the next round
 local watches = {} -- conditions that parked tasks wait for
 local sources = {} -- id of a registration -> function that pulls its events
 local background = {} -- the ids among them that do not keep a run going
@@ -27,6 +28,7 @@ local ran = 0 -- callbacks that ran so far
 ---@field co thread
 ---@field what string for messages
 ---@field is_ready boolean? it will be resumed in the next round
+---@field next_turn kubelua.Task|false the one that is resumed after it
 ---@field is_parked boolean? suspended until something wakes it
 ---@field has_yielded boolean? whether it was told about yielding by itself
 
@@ -39,12 +41,13 @@ local function resume(task)
     if not ok then
         log("error", "%s failed: %s", task.what, trace.of(task.co, message))
     elseif not task.is_parked and coroutine.status(task.co) == "suspended" then
-        if not task.has_yielded then
-            task.has_yielded = true
+        local is_new = not task.has_yielded
+        task.has_yielded = true
+        scheduler.wake(task)
+        if is_new then
             log("warn", "%s: coroutine.yield() in a handler or spawned function only lets others "
                 .. "have their turn; to wait, use kubelua.sleep", task.what)
         end
-        scheduler.wake(task)
     end
 end
 
@@ -55,7 +58,8 @@ end
 ---@return kubelua.Task
 function scheduler.task(what, f, ...)
     local arguments = { n = select("#", ...), ... }
-    local task = { what = what }
+    local task = { what = what, co = false, is_ready = false, is_parked = false,
+        has_yielded = false, next_turn = false }
     task.co = coroutine.create(function()
         return f((table.unpack or unpack)(arguments, 1, arguments.n))
     end)
@@ -63,14 +67,15 @@ function scheduler.task(what, f, ...)
     return task
 end
 
----Has a parked task go on in the next round; once, however often it is called before.
+---Has a parked task go on in the next round; once, however often it is called before. It makes
+---nothing: whoever wakes a task must not fail for want of memory.
 ---@param task kubelua.Task
 function scheduler.wake(task)
     if task.is_ready then
         return
     end
     task.is_ready = true
-    ready[#ready + 1] = task
+    ready:add(task)
     if not scheduler.running then
         poller:wake()
     end
@@ -187,11 +192,7 @@ local function work()
     fire_timers()
     pull_sources()
     look_at_watches()
-    local tasks = ready
-    ready = {}
-    for _, task in ipairs(tasks) do
-        resume(task)
-    end
+    ready:take(resume)
 end
 
 ---Whether nothing is left for whose sake to go on: no handlers, timer, task, or wait of one.
@@ -202,13 +203,13 @@ function scheduler.is_idle()
             return false
         end
     end
-    return #ready == 0 and #watches == 0 and heap:first() == nil
+    return ready:is_empty() and #watches == 0 and heap:first() == nil
 end
 
 local function round(deadline, is_over)
     local before = ran
     work()
-    if ran == before and #ready == 0 and not (is_over and is_over()) then
+    if ran == before and ready:is_empty() and not (is_over and is_over()) then
         local first = heap:first()
         local till = first and math.min(first.at, deadline) or deadline
         local seconds = till < math.huge and math.max(0, till - core.now()) or nil
@@ -229,7 +230,7 @@ function scheduler.round(deadline, is_over)
     local ok, result = pcall(round, deadline, is_over)
     scheduler.running = false
     arm()
-    if #ready > 0 then
+    if not ready:is_empty() then
         poller:wake()
     end
     if not ok then

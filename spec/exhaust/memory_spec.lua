@@ -87,6 +87,34 @@ local IN_STATE = [[
     check, close = world.check, world.close
 ]]
 
+local LOOP_IN_STATE = [[
+    package.path, package.cpath = %q, %q
+    local world = require "loop_world"
+    world.open()
+    prepare, round, check = world.prepare, world.round, world.check
+]]
+
+describe("a round of the loop without memory", function()
+    it("loses no event, no handler and no task", function()
+        local state = failing.state(LOOP_IN_STATE:format(package.path, package.cpath))
+        if not state then
+            pending("this Lua takes no allocator")
+            return
+        end
+        local nth, failures = 0, 1
+        while failures > 0 do
+            nth = nth + 1
+            assert.is_nil((state:call("prepare", 0)))
+            local message, is_memory
+            message, is_memory, failures = state:call("round", nth, true)
+            assert.is_true(message == nil or is_memory or is_of_memory(message), message)
+            assert.is_nil((state:call("check", 0)), nth)
+        end
+        assert.is_true(nth > 3)
+        state:close()
+    end)
+end)
+
 describe("a call of the binding without memory", function()
     it("is tried, whichever it is", function()
         assert.same({}, left_out())

@@ -1,0 +1,79 @@
+-- A script at work, for specs of failing allocations: a handler that counts what it is told, tasks
+-- that sleep, and one round of the loop as what is tried.
+local core = require "kubelua.core"
+local kubelua = require "kubelua"
+local scheduler = require "kubelua.scheduler"
+
+local world = {}
+
+local sim, client, informer, registration
+local touches, seen, slept = 0, 0, 0
+
+local function touch()
+    touches = touches + 1
+    assert(sim:load('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a",'
+        .. '"namespace":"default"},"data":{"touch":"' .. touches .. '"}}'))
+end
+
+local function await(condition, what)
+    local deadline = core.now() + 20
+    while not condition() do
+        assert(core.now() < deadline, what)
+        kubelua.step(0.01)
+    end
+end
+
+---Something to handle, and a task that is about to wake.
+function world.prepare()
+    local deadline = core.now() + 20
+    touch()
+    while registration:backlog() == 0 do
+        assert(core.now() < deadline, "no event")
+        scheduler.poller:wait(0.002)
+    end
+end
+
+---One round, within which an allocation fails.
+function world.round()
+    kubelua.step(0)
+end
+
+---All that was to be handled is handled, once and in order, and the task goes on.
+function world.check()
+    local before = slept
+    touch()
+    await(function() return seen == touches end, "an event was lost, or its handler")
+    await(function() return slept > before end, "a task that sleeps did not wake")
+end
+
+function world.open()
+    sim = assert(require("kubelua.sim").new())
+    touch()
+    client = assert(kubelua.connect { sim = sim })
+    informer = assert(client:informer("cm", { namespace = "default" }))
+    registration = assert(informer:on {
+        coalesce = false,
+        add = function(object)
+            if object.name == "a" then
+                seen = tonumber(object.data.touch)
+            end
+        end,
+        update = function(_, object)
+            -- Nothing is allocated before it counts: what raises before that is not told.
+            seen = seen + 1
+            assert(tonumber(object.data.touch) == seen)
+        end,
+    })
+    kubelua.spawn(function()
+        while true do
+            if pcall(kubelua.sleep, 0.001) then
+                slept = slept + 1
+            else -- a timer is the script's own memory: it goes on in the next round
+                coroutine.yield()
+            end
+        end
+    end)
+    world.check()
+end
+
+return world
