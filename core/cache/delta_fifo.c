@@ -2,34 +2,14 @@
  * delta_fifo.c - a growing ring of deltas under one mutex. The reflector waits
  * for room in it, the informer for something to do; both can be woken.
  */
-#include "cache/delta_fifo.h"
+#include "cache/delta_fifo_ring.h"
 
-#include "cache/lists.h"
-#include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
 
 #include <string.h>
 
 enum { DEFAULT_BOUND = 2000, FIRST_CAPACITY = 16, GATHER_MAX = 64 };
-
-struct kl__delta_fifo {
-    /* Guards everything below but clock and bound; rank FIFO. */
-    kl__mutex mutex;
-    kl__cond changed; /* something came, something went, closed, cancelled */
-    kl__clock *clock;
-    size_t bound;
-
-    kl__delta *ring;
-    size_t capacity; /* 0 or a power of two */
-    size_t head;
-    size_t count;
-    size_t bounded; /* how many of them count towards the bound */
-    bool populated; /* an object or a list was queued */
-    bool initial;   /* the first Replaced is not done yet */
-    bool gathers;   /* a burst comes in: the consumer may sleep */
-    bool closed;
-};
 
 kl__delta_fifo *kl__delta_fifo_new(size_t bound, kl__clock *clock)
 {
@@ -45,29 +25,18 @@ kl__delta_fifo *kl__delta_fifo_new(size_t bound, kl__clock *clock)
     return fifo;
 }
 
-/* The delta at `index`, 0 being the one that is popped next. */
-static kl__delta *at(const kl__delta_fifo *fifo, size_t index)
-{
-    return &fifo->ring[(fifo->head + index) & (fifo->capacity - 1)];
-}
-
 void kl__delta_fifo_free(kl__delta_fifo *fifo)
 {
     if (fifo == NULL) {
         return;
     }
     for (size_t i = 0; i < fifo->count; i++) {
-        kl__delta_clear(at(fifo, i));
+        kl__delta_clear(kl__delta_at(fifo, i));
     }
     kl__free(fifo->ring);
     kl__cond_deinit(&fifo->changed);
     kl__mutex_deinit(&fifo->mutex);
     kl__free(fifo);
-}
-
-static bool has_object(const kl__delta *delta)
-{
-    return delta->type <= KL__DELTA_DELETED;
 }
 
 /* Objects and lists: what back-pressure is about. */
@@ -89,7 +58,7 @@ static bool grow_locked(kl__delta_fifo *fifo)
         return false;
     }
     for (size_t i = 0; i < fifo->count; i++) {
-        ring[i] = *at(fifo, i);
+        ring[i] = *kl__delta_at(fifo, i);
     }
     kl__free(fifo->ring);
     fifo->ring = ring;
@@ -104,13 +73,14 @@ static kl_code append_locked(kl__delta_fifo *fifo, const kl__delta *delta)
     if (!grow_locked(fifo)) {
         return KL_ENOMEM;
     }
-    *at(fifo, fifo->count++) = *delta;
+    *kl__delta_at(fifo, fifo->count++) = *delta;
     if (is_bounded(delta)) {
         fifo->bounded++;
-        fifo->initial |= !fifo->populated && !has_object(delta);
+        fifo->initial |= !fifo->populated && !kl__delta_has_object(delta);
         fifo->populated = true;
     }
-    if (!fifo->gathers || !has_object(delta) || fifo->count >= GATHER_MAX) {
+    if (!fifo->gathers || !kl__delta_has_object(delta) ||
+        fifo->count >= GATHER_MAX) {
         kl__cond_broadcast(&fifo->changed);
     }
     return KL_OK;
@@ -249,10 +219,11 @@ static kl_code push_aside(kl__delta_fifo *fifo, kl__delta *delta)
     kl__mutex_lock(&fifo->mutex);
     if (fifo->closed) {
         code = KL_ECLOSED;
-    } else if (fifo->count > 0 && replaces(delta, at(fifo, fifo->count - 1))) {
-        kl__delta former = *at(fifo, fifo->count - 1);
+    } else if (fifo->count > 0 &&
+               replaces(delta, kl__delta_at(fifo, fifo->count - 1))) {
+        kl__delta former = *kl__delta_at(fifo, fifo->count - 1);
 
-        *at(fifo, fifo->count - 1) = *delta;
+        *kl__delta_at(fifo, fifo->count - 1) = *delta;
         *delta = former;
         code = KL_OK;
     } else {
@@ -310,7 +281,8 @@ static size_t batch_size_locked(const kl__delta_fifo *fifo, size_t max)
 {
     size_t size = 0;
 
-    while (size < fifo->count && size < max && !is_alone(at(fifo, size))) {
+    while (size < fifo->count && size < max &&
+           !is_alone(kl__delta_at(fifo, size))) {
         size++;
     }
     return size != 0 ? size : 1;
@@ -328,7 +300,7 @@ static kl_code take_locked(kl__delta_fifo *fifo, kl__delta_batch *batch,
     batch->capacity = size;
     batch->count = size;
     for (size_t i = 0; i < size; i++) {
-        batch->items[i] = *at(fifo, i);
+        batch->items[i] = *kl__delta_at(fifo, i);
         fifo->bounded -= is_bounded(&batch->items[i]) ? 1 : 0;
     }
     fifo->head = (fifo->head + size) & (fifo->capacity - 1);
@@ -394,106 +366,4 @@ void kl__delta_fifo_close(kl__delta_fifo *fifo)
     fifo->closed = true;
     kl__cond_broadcast(&fifo->changed);
     kl__mutex_unlock(&fifo->mutex);
-}
-
-/* Goes through the queued objects from the newest to the oldest. */
-typedef struct backwards {
-    size_t delta; /* how many deltas are left */
-    size_t item;  /* how many of the list at hand are left */
-} backwards;
-
-static kl_object *older_locked(const kl__delta_fifo *fifo, backwards *walk)
-{
-    while (walk->item == 0 && walk->delta > 0) {
-        const kl__delta *delta = at(fifo, --walk->delta);
-
-        if (has_object(delta)) {
-            return delta->object;
-        }
-        walk->item = delta->list.count; /* none but of a Replaced */
-    }
-    if (walk->item == 0) {
-        return NULL;
-    }
-    return at(fifo, walk->delta)->list.items[--walk->item];
-}
-
-kl_object *kl__delta_fifo_get(kl__delta_fifo *fifo, const char *key)
-{
-    backwards walk = {0};
-    kl_object *object;
-
-    kl__mutex_lock(&fifo->mutex);
-    walk.delta = fifo->count;
-    do {
-        object = older_locked(fifo, &walk);
-    } while (object != NULL && strcmp(kl_object_key(object), key) != 0);
-    if (object != NULL) {
-        kl_object_ref(object);
-    }
-    kl__mutex_unlock(&fifo->mutex);
-    return object;
-}
-
-/* The newest object of each key, into `newest`, without a reference. */
-static bool collect_locked(const kl__delta_fifo *fifo, kl__map *newest)
-{
-    backwards walk = {.delta = fifo->count};
-    kl_object *object;
-
-    while ((object = older_locked(fifo, &walk)) != NULL) {
-        const char *key = kl_object_key(object);
-
-        if (kl__map_get(newest, key) == NULL &&
-            !kl__map_put(newest, key, object, NULL)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-kl_code kl__delta_fifo_list(kl__delta_fifo *fifo, kl_object_list *list)
-{
-    kl__map newest = {0};
-    size_t cursor = 0;
-    const kl__map_slot *slot;
-    kl_code code = KL_ENOMEM;
-
-    kl__mutex_lock(&fifo->mutex);
-    if (collect_locked(fifo, &newest)) {
-        list->items = kl__malloc(newest.count * sizeof(kl_object *));
-    }
-    if (list->items != NULL) {
-        while ((slot = kl__map_next(&newest, &cursor)) != NULL) {
-            list->items[list->count++] = kl_object_ref(slot->value);
-        }
-        code = KL_OK;
-    }
-    kl__mutex_unlock(&fifo->mutex);
-    kl__map_deinit(&newest);
-    if (code == KL_OK) {
-        kl__object_list_sort(list);
-    }
-    return code;
-}
-
-kl_code kl__delta_fifo_list_keys(kl__delta_fifo *fifo, kl_string_list *list)
-{
-    kl_object_list objects = {0};
-    kl_code code = kl__delta_fifo_list(fifo, &objects);
-
-    if (code == KL_OK) {
-        list->items = kl__calloc(objects.count, sizeof(char *));
-        code = list->items != NULL ? KL_OK : KL_ENOMEM;
-    }
-    for (size_t i = 0; code == KL_OK && i < objects.count; i++) {
-        list->items[i] = kl__strdup(kl_object_key(objects.items[i]));
-        list->count++;
-        code = list->items[i] != NULL ? KL_OK : KL_ENOMEM;
-    }
-    kl_object_list_clear(&objects);
-    if (code != KL_OK) {
-        kl_string_list_clear(list);
-    }
-    return code;
 }
