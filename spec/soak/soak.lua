@@ -22,7 +22,7 @@ end
 
 -- Without pipes: this one may have both its ends here, for a moment.
 local function descriptors()
-    local pipe = io.popen("ls -l /proc/$PPID/fd | grep -v pipe: | grep -c -e '->'")
+    local pipe = io.popen("ls -l /proc/$PPID/fd 2>&1 | grep -v pipe: | grep -c -e '->'")
     local count = pipe:read("*n")
     pipe:close()
     return count
