@@ -100,19 +100,22 @@ void server_meet_faults(stream *self)
     }
 }
 
+/* Within a frame only what cannot make another frame of it: nobody but a JSON
+ * parser could say whether it did. */
 static void put_rubbish(stream *self)
 {
     static const char *const texts[] = {
         "<html><body>502 Bad Gateway</body></html>",
-        "\xff\xfe\0\x01",
+        "\xff\xfe\x01",
         "{\"type\":\"ADDED\",\"object\":[]}\n",
         "{\"type\":\"WHAT\",\"object\":{}}\n",
         "}}]",
         "null\n",
     };
+    bool is_between =
+        self->taken == 0 || self->body.bytes[self->taken - 1] == '\n';
 
-    kl__buf_puts(&self->body,
-                 texts[schedule_random(sizeof(texts) / sizeof(texts[0]))]);
+    kl__buf_puts(&self->body, texts[schedule_random(is_between ? 6 : 2)]);
     self->end = ENDS;
 }
 
