@@ -15,7 +15,7 @@
 #include <string.h>
 #include <yyjson.h>
 
-enum { MOST_FRAMES = 4096 };
+enum { MOST_FRAMES = 128 };
 
 /* All that a scan came to. */
 typedef struct outcome {
@@ -224,7 +224,8 @@ static void expect_events(const outcome *out, fuzz_text text)
     }
     /* The cutter stopped where yyjson would have, or later. */
     FUZZ_EXPECT(!sound || count == out->count);
-    if (sound && out->code != KL_OK && text.length > 0) {
+    if (sound && out->code != KL_OK && text.length > 0 && count < MOST_FRAMES &&
+        !is_deep(text)) {
         yyjson_doc *doc = read_next(&text);
         yyjson_val *root = yyjson_doc_get_root(doc);
         size_t types, objects;
