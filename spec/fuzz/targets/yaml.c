@@ -80,14 +80,15 @@ static bool is_yaml_too(const kl_value *value)
 }
 
 /* Whether YAML means the same number: it makes 1.0 an integer, and text of what
- * is very long. */
+ * is very long or beyond a double. */
 static bool is_exact(const kl_value *value)
 {
     size_t length;
+    const char *text = kl_value_string(value, &length);
 
-    kl_value_string(value, &length);
     return kl_value_type(value) != KL_REAL &&
-           (kl_value_type(value) != KL_NUMBER || length < LONGEST_NUMBER);
+           (kl_value_type(value) != KL_NUMBER ||
+            (length < LONGEST_NUMBER && strpbrk(text, ".eE") == NULL));
 }
 
 /* Whether all that is in a JSON value means the same in YAML. */
