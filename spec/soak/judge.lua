@@ -4,8 +4,8 @@
 -- Resident memory is noisy: allocators keep what they were given, threads come and go. So what is
 -- judged is the slope that is in the middle of those between any two samples (Theil and Sen), over
 -- the time after the first third: it may rise by what the column allows, or by a share of what was
--- there. Where nothing trims the allocator (a script cannot), what is resident grows in steps, of up
--- to 6 MB at a time: there it is the objects alive and the heap that find a leak.
+-- there. Where nothing trims the allocator (a script cannot), what is resident grows in steps, of
+-- up to 6 MB at a time: there it is the objects alive and the heap that find a leak.
 -- What is allocated (the heap of C, or of Lua) is much quieter; and of objects that live beside the
 -- cache's, there may never be one.
 local UNTRIMMED_KB = 12288
