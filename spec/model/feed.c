@@ -5,6 +5,7 @@
 #include "feed.h"
 
 #include "coverage.h"
+#include "feed_text.h"
 #include "kubelua/sim.h"
 #include "schedule.h"
 
@@ -53,23 +54,6 @@ static void append(tap *self, const char *bytes, size_t length)
     self->text[self->length] = '\0';
 }
 
-/* The number in the next "resourceVersion" from there on, or -1. */
-static int64_t find_version(const char *text, const char **after)
-{
-    static const char name[] = "\"resourceVersion\"";
-    const char *found = strstr(text, name);
-
-    if (found == NULL) {
-        return -1;
-    }
-    found += sizeof(name) - 1;
-    found += strspn(found, " \t\r\n:\"");
-    if (after != NULL) {
-        *after = found;
-    }
-    return strtoll(found, NULL, 10);
-}
-
 size_t feeds_position(const server *from, int64_t version)
 {
     size_t count;
@@ -114,46 +98,19 @@ static void take_error(tap *self, const char *line)
                  1);
 }
 
-static void list_is_complete(tap *self, int64_t version)
+static void list_is_complete(tap *self, int64_t version, bool is_last)
 {
     self->feed->lists++;
     self->feed->last = version;
-    if (self->feed->listed_ms == 0) {
+    if (self->feed->listed_ms == 0 && is_last) {
         self->feed->listed_ms = schedule_now();
     }
-}
-
-/* Behind the JSON object that begins there; NULL: it is not complete, and never
- * will be where a bracket closes another one's. */
-static char *end_of(char *text)
-{
-    char open[32];
-    bool is_string = false;
-    size_t depth = 0;
-
-    for (; *text != '\0'; text++) {
-        if (is_string && *text == '\\' && text[1] != '\0') {
-            text++;
-        } else if (*text == '"') {
-            is_string = !is_string;
-        } else if (!is_string && (*text == '{' || *text == '[')) {
-            open[depth++ % sizeof(open)] = *text == '{' ? '}' : ']';
-        } else if (!is_string && (*text == '}' || *text == ']')) {
-            if (*text != open[--depth % sizeof(open)]) {
-                return NULL;
-            }
-            if (depth == 0) {
-                return text + 1;
-            }
-        }
-    }
-    return NULL;
 }
 
 /* One event of a watch, whole. */
 static void take_event(tap *self, const char *line)
 {
-    int64_t version = find_version(line, NULL);
+    int64_t version = feed_text_version(line, NULL);
     bool is_bookmark = strstr(line, "\"BOOKMARK\"") != NULL;
     bool is_change = strstr(line, "\"ADDED\"") != NULL ||
                      strstr(line, "\"MODIFIED\"") != NULL ||
@@ -171,7 +128,7 @@ static void take_event(tap *self, const char *line)
         coverage_add(COVER_BOOKMARKS, 1);
         if (strstr(line, "k8s.io/initial-events-end") != NULL) {
             self->asked = ASKED_WATCH;
-            list_is_complete(self, version);
+            list_is_complete(self, version, true);
             coverage_add(COVER_LIST_STREAMED, 1);
         }
     } else if (self->asked == ASKED_WATCH) {
@@ -194,7 +151,7 @@ static void take_events(tap *self)
     char *at = self->text + strspn(self->text, " \r\n");
     char *end;
 
-    while (!self->is_dead && *at == '{' && (end = end_of(at)) != NULL) {
+    while (!self->is_dead && *at == '{' && (end = feed_text_end(at)) != NULL) {
         char after = *end;
 
         *end = '\0';
@@ -207,21 +164,29 @@ static void take_events(tap *self)
     memmove(self->text, at, self->length + 1);
 }
 
+static bool has_more(const tap *self)
+{
+    static const char name[] = "\"continue\":\"";
+    const char *found = self->text != NULL ? strstr(self->text, name) : NULL;
+
+    return found != NULL && found[sizeof(name) - 1] != '"';
+}
+
 /* All that a list brought, complete or not. */
 static void take_list(tap *self)
 {
     const char *text = self->text != NULL ? self->text : "";
     int64_t version;
 
-    while ((version = find_version(text, &text)) >= 0) {
+    while ((version = feed_text_version(text, &text)) >= 0) {
         if (version > self->feed->high) {
             self->feed->high = version;
         }
     }
     if (self->is_over) {
-        /* Of which version it is, and whether more is to come, is not read off
-         * it: it is known again with the next event. */
-        list_is_complete(self, 0);
+        /* Of which version it is, is not read off it: it is known again with
+         * the next event. */
+        list_is_complete(self, 0, !has_more(self));
         coverage_add(
             self->asked == ASKED_PAGE ? COVER_LIST_PAGES : COVER_LIST_PAGED, 1);
     }

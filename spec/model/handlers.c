@@ -331,6 +331,11 @@ void handlers_end_close(world *self, const user_informer *informer, bool inside)
         if (each->informer == informer && each->state == HANDLER_LEAVING) {
             end(each, inside);
         }
+        /* Those that had removed themselves are waited for as well. */
+        schedule_check(
+            inside || each->informer != informer || is_pulled(each->kind) ||
+                (each->is_dropped && each->inside == 0),
+            "stop: handler %d is there after the close", each->number);
     }
 }
 

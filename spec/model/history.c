@@ -240,6 +240,70 @@ static void append(history *self, const op *what)
     }
 }
 
+/* A list in small pages that takes long, while all changes: its token expires,
+ * and what it brings is of several versions. */
+static void draw_long_list(drawing *self, history *out)
+{
+    uint64_t *state = &self->state;
+
+    out->switches.no_streaming_list = true;
+    out->switches.page_size = 1 + below(state, 2);
+    append(out, &(op){.type = OP_CREATE});
+    append(out, &(op){.type = OP_CREATE, .key = 4});
+    append(out, &(op){.type = OP_DELAY, .b = 400, .c = 9});
+    append(out, &(op){.type = OP_OPEN});
+    append(out, &(op){.type = OP_ADD_HANDLER,
+                      .b = below(state, HANDLER_KINDS),
+                      .c = (int)(next(state) & 0xffff)});
+    append(out, &(op){.type = OP_PASS, .a = 1000});
+    for (int i = 0; i < 5; i++) {
+        op what = {.type = (op_type)PICK(state, OP_UPDATE, OP_UPDATE,
+                                         OP_RECREATE, OP_CREATE)};
+
+        draw_arguments(self, &what);
+        append(out, &(op){.type = OP_PASS, .a = 300 + below(state, 150)});
+        append(out, &what);
+        append(out, &(op){.type = OP_COMPACT});
+    }
+}
+
+/* Everybody does something at once. */
+static void draw_rush(drawing *self, history *out)
+{
+    static const op_type calls[] = {OP_ADD_HANDLER, OP_ADD_INDEX, OP_QUERY,
+                                    OP_QUERY, OP_REMOVE_HANDLER};
+
+    for (int i = 0; i < 3; i++) {
+        op burst = {.type = OP_BURST};
+
+        draw_arguments(self, &burst);
+        append(out, &burst);
+        for (int hand = 1; hand <= HISTORY_HANDS; hand++) {
+            op what = {.type = calls[below(&self->state, 5)], .hand = hand};
+
+            draw_arguments(self, &what);
+            append(out, &what);
+        }
+        append(out, &(op){.type = OP_PASS, .a = below(&self->state, 3)});
+    }
+}
+
+/* A loop that comes late: resyncs wait, and then changes of the same. */
+static void draw_late_loop(drawing *self, history *out)
+{
+    int kind = PICK(&self->state, HANDLER_PULLED_COALESCING,
+                    HANDLER_PULLED_COALESCING, HANDLER_PULLED);
+
+    append(out, &(op){.type = OP_ADD_HANDLER, .slot = 1, .b = kind, .c = 5});
+    append(out, &(op){.type = OP_PASS, .a = 400});
+    append(out, &(op){.type = OP_PAUSE_LOOP});
+    append(out, &(op){.type = OP_PASS, .a = 1000});
+    append(out, &(op){.type = OP_BURST, .a = 6, .b = 2});
+    append(out, &(op){.type = OP_PASS, .a = 30});
+    append(out, &(op){.type = OP_RESUME_LOOP});
+    append(out, &(op){.type = OP_PASS, .a = 30});
+}
+
 /* Some objects, an informer, a handler: without them there is nothing to
  * check. Sometimes a crowd of objects, for what is done aside. */
 static void draw_beginning(drawing *self, history *out)
@@ -258,17 +322,29 @@ static void draw_beginning(drawing *self, history *out)
         out->switches.server.delay_max_ms = 0;
         append(out, &(op){.type = OP_CROWD, .a = 1040 + below(state, 160)});
     }
+    if (chance(state, 6)) {
+        draw_long_list(self, out);
+        return;
+    }
     append(out,
            &(op){.type = OP_OPEN,
                  .a = chance(state, 70) ? 0 : below(state, HISTORY_SCOPES)});
     append(out, &(op){.type = OP_ADD_HANDLER,
                       .b = below(state, HANDLER_KINDS),
                       .c = (int)(next(state) & 0xffff)});
+    if (chance(state, 20)) {
+        append(out, &(op){.type = OP_WAIT, .hand = 1, .a = 5000});
+    }
     if (chance(state, 60)) {
         append(out, &(op){.type = OP_PASS, .a = 200 + below(state, 4000)});
     }
     if (chance(state, 40)) {
         append(out, &(op){.type = OP_ADD_INDEX, .b = below(state, 3)});
+    }
+    if (chance(state, 12)) {
+        draw_rush(self, out);
+    } else if (chance(state, 6)) {
+        draw_late_loop(self, out);
     }
 }
 
@@ -310,15 +386,45 @@ static void draw_switches(uint64_t *state, switches *out)
     draw_server(state, &out->server);
 }
 
+/* All of the crowd changes while the watch is down, and some others do not: a
+ * relist that is done aside, and what indexes make of it. */
+static void draw_crowd_again(history *out)
+{
+    static const op tail[] = {
+        {.type = OP_ADD_INDEX},      {.type = OP_PASS, .a = 3000},
+        {.type = OP_REFUSE, .c = 1}, {.type = OP_CROWD, .a = 1080},
+        {.type = OP_COMPACT},        {.type = OP_PASS, .a = 9000}};
+    size_t length = sizeof(tail) / sizeof(tail[0]);
+
+    if (out->count + length > HISTORY_OPS_MAX) {
+        out->count = HISTORY_OPS_MAX - length;
+    }
+    for (size_t i = 0; i < length; i++) {
+        append(out, &tail[i]);
+    }
+}
+
+static bool is_crowded_already(const history *what)
+{
+    for (size_t i = 0; i < what->count; i++) {
+        if (what->ops[i].type == OP_CROWD) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void history_draw(history *self, uint64_t seed)
 {
     drawing draw = {.state = seed};
+    bool is_crowded;
     size_t count;
 
     *self = (history){.seed = seed};
     draw_switches(&draw.state, &self->switches);
     draw_weights(&draw);
     draw_beginning(&draw, self);
+    is_crowded = is_crowded_already(self);
     count = self->count + 6 + (size_t)below(&draw.state, 32);
     while (self->count < count && self->count < HISTORY_OPS_MAX) {
         op what = {.type = draw_type(&draw)};
@@ -328,6 +434,9 @@ void history_draw(history *self, uint64_t seed)
             what.hand = 1 + below(&draw.state, HISTORY_HANDS);
         }
         append(self, &what);
+    }
+    if (is_crowded) {
+        draw_crowd_again(self);
     }
 }
 

@@ -97,6 +97,9 @@ void *loop_run(void *arg)
         while ((next = kl_event_queue_next(self->queue)) != NULL) {
             WORLD_WAIT(self, next->state != HANDLER_JOINING);
             drain(self, next);
+            if (schedule_chance(200)) {
+                break; /* it is readable still if there are others */
+            }
         }
     }
     return NULL;

@@ -66,6 +66,14 @@ void cache_reflects(feed *of, const server *from, int64_t version);
 void finish_make_well(world *self);
 /* Changes something in each scope. */
 void finish_write_everywhere(world *self);
+enum { FINISH_LOOK_MS = 500 }; /* between two looks at how it is */
+
+/* Whether all caches and handlers are as the server is; else why not. */
+bool finish_is_settled(world *self, char *why, size_t size);
+/* A server that ends each watch at once is in trouble for good. */
+bool finish_is_restless(const world *self);
+/* Nothing of the user's is in the way any more. */
+void finish_let_go(world *self);
 /* Waits until all is well, with nobody in the way; not for ever. */
 void finish_await_settled(world *self);
 /* Lets everything settle, and checks that it does, how, and that it is quiet

@@ -205,7 +205,8 @@ int64_t server_watch_pump(stream *self)
         put_bookmark(self, now);
         return now;
     }
-    if (self->next < self->server->count) {
+    /* Of other objects there is nothing to say: that is not to end it. */
+    while (self->next < self->server->count && self->body.length == before) {
         put_changes(self);
     }
     if (self->body.length == before && now >= self->bookmark_at) {

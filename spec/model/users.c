@@ -282,6 +282,7 @@ void users_query(world *self, user_informer *informer, int what, int value)
         break;
     case 2:
     case 3:
+        query_list(self, informer, 0); /* no index may be behind it */
         query_index(self, informer, value % 3, what + value);
         break;
     case 4:
@@ -307,9 +308,19 @@ static void check_missed(const world *self, const user_informer *informer,
                       self->all_handlers[i]->kind == HANDLER_PULLED_EVERY;
     }
     schedule_check(is_held_up || informer->feed->is_murky || listed == 0 ||
-                       deadline - listed < 60000 ||
+                       deadline - listed < 2000 ||
                        !kl_informer_has_synced(informer->handle),
                    "wait: it times out, though it has long synced");
+}
+
+void users_query_all(world *self, user_informer *informer)
+{
+    query_list(self, informer, 0);
+    for (int which = 0; which < 3; which++) {
+        for (int value = 0; value < 3; value++) {
+            query_index(self, informer, which, value);
+        }
+    }
 }
 
 void users_wait(world *self, const op *what)

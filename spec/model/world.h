@@ -140,6 +140,8 @@ void users_open(world *self, const op *what);
 void users_close(world *self, user_informer *informer, bool inside);
 void users_add_index(world *self, const op *what);
 void users_query(world *self, user_informer *informer, int what, int value);
+/* All that it can be asked for. */
+void users_query_all(world *self, user_informer *informer);
 void users_wait(world *self, const op *what);
 void users_wake(world *self, const op *what);
 void users_close_client(world *self);

@@ -1,0 +1,227 @@
+/*
+ * settle.c - whether all is in sync: caches, handlers, the status; and how to
+ * get there.
+ */
+#include "oracle.h"
+
+#include "schedule.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    /* More than an idle timeout and the longest backoff after it, with what
+     * slow handlers take. */
+    SETTLE_MS = 600000,
+    /* Time may leap, but not so often as it is looked at. */
+    SETTLE_LOOKS = SETTLE_MS / FINISH_LOOK_MS,
+};
+
+typedef struct comparison {
+    const scope *scope;
+    const kl_object_list *list;
+    size_t found;
+    char *why;
+    size_t size;
+    bool is_different;
+} comparison;
+
+static const kl_object *find(const kl_object_list *list, const char *key)
+{
+    for (size_t low = 0, high = list->count; low < high;) {
+        size_t middle = (low + high) / 2;
+        int order = strcmp(kl_object_key(list->items[middle]), key);
+
+        if (order == 0) {
+            return list->items[middle];
+        }
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
+    }
+    return NULL;
+}
+
+static void compare(const server_change *object, void *context)
+{
+    comparison *self = context;
+    const kl_object *cached;
+
+    if (!history_in_scope(self->scope, object)) {
+        return;
+    }
+    self->found++;
+    cached = find(self->list, object->key);
+    if (cached == NULL || strcmp(kl_object_uid(cached), object->uid) != 0 ||
+        witness_version(cached) != object->version) {
+        self->is_different = true;
+        snprintf(self->why, self->size,
+                 "%s is %s in the cache, %lld (%s) on "
+                 "the server",
+                 object->key,
+                 cached != NULL ? kl_object_resource_version(cached) : "not",
+                 (long long)object->version, object->uid);
+    }
+}
+
+static bool cache_is_current(world *self, user_informer *informer, char *why,
+                             size_t size)
+{
+    kl_object_list list = {0};
+    comparison all = {.scope = history_scope(informer->feed->scope),
+                      .list = &list,
+                      .why = why,
+                      .size = size};
+
+    if (!kl_informer_has_synced(informer->handle)) {
+        snprintf(why, size, "it has not synced");
+        return false;
+    }
+    if (kl_informer_list(informer->handle, NULL, NULL, &list, NULL) != KL_OK) {
+        snprintf(why, size, "no list");
+        return false;
+    }
+    server_each(self->server, all.scope->kind, compare, &all);
+    if (!all.is_different && all.found != list.count) {
+        snprintf(why, size, "%zu objects in the cache, %zu on the server",
+                 list.count, all.found);
+    }
+    all.is_different |= all.found != list.count;
+    kl_object_list_clear(&list);
+    return !all.is_different;
+}
+
+bool finish_is_restless(const world *self)
+{
+    int watch_ms = self->history->switches.server.watch_ms;
+
+    return watch_ms > 0 && watch_ms <= 1000;
+}
+
+static bool is_healthy(world *self, user_informer *informer, char *why,
+                       size_t size)
+{
+    kl_informer_status status;
+
+    kl_informer_status_get(informer->handle, &status);
+    if (finish_is_restless(self) || status.error.code == KL_OK) {
+        return true;
+    }
+    snprintf(why, size, "its status still says: %.200s (%s)",
+             status.error.message, kl_informer_state_name(status.state));
+    return false;
+}
+
+static bool handler_has_synced(handler *self)
+{
+    bool has_synced;
+
+    self->users++;
+    has_synced = kl_registration_has_synced(self->registration);
+    self->users--;
+    world_changed(self->world);
+    return has_synced && self->has_synced;
+}
+
+static bool handler_is_current(handler *self, char *why, size_t size)
+{
+    if (self->state != HANDLER_LIVE) {
+        return true;
+    }
+    if (!handler_has_synced(self)) {
+        snprintf(why, size, "handler %d (kind %d) has not synced", self->number,
+                 (int)self->kind);
+        return false;
+    }
+    if (!witness_is_current(self)) {
+        snprintf(why, size, "handler %d (kind %d) has not seen the final state",
+                 self->number, (int)self->kind);
+        return false;
+    }
+    return witness_missing(self, why, size) == NULL;
+}
+
+/* Handlers that are armed may still close it. */
+static bool informer_is_settled(world *self, user_informer *informer, char *why,
+                                size_t size)
+{
+    bool is_fine;
+
+    if (!users_enter(informer)) {
+        return true;
+    }
+    is_fine = cache_is_current(self, informer, why, size) &&
+              is_healthy(self, informer, why, size);
+    if (is_fine) {
+        users_query_all(self, informer);
+    }
+    users_leave(self, informer);
+    return is_fine;
+}
+
+bool finish_is_settled(world *self, char *why, size_t size)
+{
+    for (size_t i = 0; i < self->informer_count; i++) {
+        if (!informer_is_settled(self, &self->informers[i], why, size)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < self->handler_count; i++) {
+        if (!handler_is_current(self->all_handlers[i], why, size)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void finish_write_everywhere(world *self)
+{
+    static const int keys[] = {0, 4, 9};
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        server_spec spec = {.value = ++self->value, .node = 0, .app = 1};
+        server_kind kind;
+        const char *key = history_key(keys[i], &kind);
+
+        if (server_update(self->server, kind, key, &spec) == 0) {
+            server_create(self->server, kind, key, &spec);
+        }
+    }
+}
+
+void finish_let_go(world *self)
+{
+    for (int i = 0; i < HISTORY_HANDLERS; i++) {
+        handlers_hold(self, i, false);
+    }
+    self->loop_is_paused = false;
+    world_changed(self);
+}
+
+void finish_await_settled(world *self)
+{
+    char why[400] = "";
+    int looks = 0;
+
+    finish_let_go(self);
+    while (!self->is_client_closed &&
+           !finish_is_settled(self, why, sizeof(why))) {
+        schedule_check(looks++ < SETTLE_LOOKS,
+                       "in-sync: %d s after the last fault: %s",
+                       SETTLE_MS / 1000, why);
+        schedule_wait_until(schedule_now() + FINISH_LOOK_MS);
+    }
+}
+
+void finish_make_well(world *self)
+{
+    server_options well = self->history->switches.server;
+
+    well.chunk_max = 0;
+    well.delay_max_ms = 0;
+    well.fault_per_mille = 0;
+    schedule_calm();
+    server_change_options(self->server, &well);
+    server_settle(self->server);
+    /* What was read before has its effect. */
+    schedule_wait_idle(schedule_now());
+}
