@@ -382,6 +382,7 @@ void handlers_act(handler *self)
     switch ((armed_action)what.a) {
     case ARMED_REMOVE_SELF:
         remove_self(self);
+        schedule_wait_until(schedule_now() + what.b * 20); /* it still runs */
         break;
     case ARMED_REMOVE_OTHER:
         handlers_remove(in, what.b, inside);

@@ -161,6 +161,11 @@ static int draw_informer(uint64_t *state)
     return chance(state, 65) ? 0 : below(state, HISTORY_INFORMERS);
 }
 
+static int draw_handler(uint64_t *state)
+{
+    return chance(state, 50) ? 0 : below(state, HISTORY_HANDLERS);
+}
+
 /* Of the user's calls. */
 static void draw_call(uint64_t *state, op *what)
 {
@@ -176,7 +181,7 @@ static void draw_call(uint64_t *state, op *what)
         what->c = (int)(next(state) & 0xffff);
         break;
     case OP_ARM:
-        what->slot = below(state, HISTORY_HANDLERS);
+        what->slot = draw_handler(state);
         what->a = 1 + below(state, ARMED_ACTIONS - 1);
         what->b = below(state, HISTORY_HANDLERS);
         what->c = (int)(next(state) & 0xffff);
@@ -184,7 +189,7 @@ static void draw_call(uint64_t *state, op *what)
     case OP_REMOVE_HANDLER:
     case OP_HOLD:
     case OP_RELEASE:
-        what->slot = below(state, HISTORY_HANDLERS);
+        what->slot = draw_handler(state);
         break;
     default:
         what->slot = draw_informer(state);
