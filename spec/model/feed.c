@@ -183,8 +183,9 @@ static void take_list(tap *self)
             self->feed->high = version;
         }
     }
-    if (self->is_over) {
-        /* Of which version it is, is not read off it: it is known again with
+    if (self->text != NULL && feed_text_end(self->text) != NULL) {
+        /* Complete with its last brace, whether or not the end came as well. Of
+         * which version it is, is not read off it: it is known again with
          * the next event. */
         list_is_complete(self, 0, !has_more(self));
         coverage_add(

@@ -3,39 +3,10 @@
  * has more of others ("swarm testing"): what never happens together in a
  * uniform mixture happens in some of them.
  */
-#include "history.h"
+#include "history_draw.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* splitmix64 (Steele, Lea, Flood). */
-static uint64_t next(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-static int below(uint64_t *state, int bound)
-{
-    return (int)(next(state) % (uint64_t)bound);
-}
-
-static bool chance(uint64_t *state, int percent)
-{
-    return below(state, 100) < percent;
-}
-
-static int pick(uint64_t *state, const int *choices, size_t count)
-{
-    return choices[below(state, (int)count)];
-}
-
-#define PICK(state, ...)                    \
-    pick(state, (const int[]){__VA_ARGS__}, \
-         sizeof((const int[]){__VA_ARGS__}) / sizeof(int))
 
 /* How often each kind of operation is drawn, in a uniform mixture. */
 static const int weights[OP_TYPES] = {
@@ -56,12 +27,6 @@ static const int weights[OP_TYPES] = {
     [OP_PAUSE_LOOP] = 2,  [OP_RESUME_LOOP] = 2,
     [OP_ARM] = 4,         [OP_CLOSE_CLIENT] = 1};
 
-typedef struct drawing {
-    uint64_t state;
-    int weights[OP_TYPES];
-    int total;
-} drawing;
-
 static void draw_weights(drawing *self)
 {
     for (int i = 0; i < OP_TYPES; i++) {
@@ -76,7 +41,7 @@ static void draw_weights(drawing *self)
 
 static op_type draw_type(drawing *self)
 {
-    int left = below(&self->state, self->total);
+    int left = draw_below(&self->state, self->total);
     int type = 0;
 
     while (left >= self->weights[type]) {
@@ -87,20 +52,20 @@ static op_type draw_type(drawing *self)
 
 static int draw_ms(uint64_t *state)
 {
-    switch (below(state, 8)) {
+    switch (draw_below(state, 8)) {
     case 0:
         return 0;
     case 1:
     case 2:
-        return below(state, 20);
+        return draw_below(state, 20);
     case 3:
     case 4:
-        return below(state, 1000);
+        return draw_below(state, 1000);
     case 5:
     case 6:
-        return below(state, 6000);
+        return draw_below(state, 6000);
     default:
-        return below(state, chance(state, 20) ? 200000 : 30000);
+        return draw_below(state, draw_chance(state, 20) ? 200000 : 30000);
     }
 }
 
@@ -134,7 +99,7 @@ static void draw_fault(uint64_t *state, op *what)
         what->a = PICK(state, SERVER_ANY, SERVER_LIST, SERVER_WATCH,
                        SERVER_WATCH, SERVER_DISCOVERY);
         what->b = PICK(state, 401, 403, 404, 410, 410, 429, 500, 503, 504);
-        what->c = 1 + below(state, 4);
+        what->c = 1 + draw_below(state, 4);
         break;
     case OP_STORM:
         what->b = PICK(state, 0, 401, 403, 429, 500, 503);
@@ -142,14 +107,14 @@ static void draw_fault(uint64_t *state, op *what)
     case OP_DELAY:
         what->a = SERVER_ANY;
         what->b = PICK(state, 10, 500, 5000, 45000);
-        what->c = 1 + below(state, 3);
+        what->c = 1 + draw_below(state, 3);
         break;
     case OP_REFUSE:
-        what->c = 1 + below(state, 4);
+        what->c = 1 + draw_below(state, 4);
         break;
     default:
         what->a = PICK(state, 0, 0, 1, 30, 200, 700);
-        what->a += what->a > 1 ? below(state, what->a) : 0;
+        what->a += what->a > 1 ? draw_below(state, what->a) : 0;
         what->c = PICK(state, 1, 1, 0); /* on open streams, or the next */
         break;
     }
@@ -158,12 +123,12 @@ static void draw_fault(uint64_t *state, op *what)
 /* Mostly the first one, so that much happens to one. */
 static int draw_informer(uint64_t *state)
 {
-    return chance(state, 65) ? 0 : below(state, HISTORY_INFORMERS);
+    return draw_chance(state, 65) ? 0 : draw_below(state, HISTORY_INFORMERS);
 }
 
 static int draw_handler(uint64_t *state)
 {
-    return chance(state, 50) ? 0 : below(state, HISTORY_HANDLERS);
+    return draw_chance(state, 50) ? 0 : draw_below(state, HISTORY_HANDLERS);
 }
 
 /* Of the user's calls. */
@@ -171,20 +136,20 @@ static void draw_call(uint64_t *state, op *what)
 {
     switch (what->type) {
     case OP_OPEN:
-        what->slot = below(state, HISTORY_INFORMERS);
-        what->a = below(state, HISTORY_SCOPES);
+        what->slot = draw_below(state, HISTORY_INFORMERS);
+        what->a = draw_below(state, HISTORY_SCOPES);
         break;
     case OP_ADD_HANDLER:
-        what->slot = below(state, HISTORY_HANDLERS);
+        what->slot = draw_below(state, HISTORY_HANDLERS);
         what->a = draw_informer(state);
-        what->b = below(state, HANDLER_KINDS);
-        what->c = (int)(next(state) & 0xffff);
+        what->b = draw_below(state, HANDLER_KINDS);
+        what->c = (int)(draw_next(state) & 0xffff);
         break;
     case OP_ARM:
         what->slot = draw_handler(state);
-        what->a = 1 + below(state, ARMED_ACTIONS - 1);
-        what->b = below(state, HISTORY_HANDLERS);
-        what->c = (int)(next(state) & 0xffff);
+        what->a = 1 + draw_below(state, ARMED_ACTIONS - 1);
+        what->b = draw_below(state, HISTORY_HANDLERS);
+        what->c = (int)(draw_next(state) & 0xffff);
         break;
     case OP_REMOVE_HANDLER:
     case OP_HOLD:
@@ -194,39 +159,39 @@ static void draw_call(uint64_t *state, op *what)
     default:
         what->slot = draw_informer(state);
         what->a = PICK(state, 0, 100, 5000, 100000); /* of a wait */
-        what->b = below(state, 6);
-        what->c = below(state, 4);
+        what->b = draw_below(state, 6);
+        what->c = draw_below(state, 4);
         break;
     }
 }
 
-static void draw_arguments(drawing *self, op *what)
+void draw_arguments(drawing *self, op *what)
 {
     uint64_t *state = &self->state;
 
-    what->key = below(state, chance(state, 60) ? 3 : HISTORY_KEYS);
+    what->key = draw_below(state, draw_chance(state, 60) ? 3 : HISTORY_KEYS);
     switch (what->type) {
     case OP_PASS:
         what->a = draw_ms(state);
         break;
     case OP_BURST:
-        what->a = 2 + below(state, 12);
-        what->b = 1 + below(state, 3);
+        what->a = 2 + draw_below(state, 12);
+        what->b = 1 + draw_below(state, 3);
         break;
     case OP_COMPACT:
         what->a = PICK(state, 0, 0, 0, 1, 3);
         break;
     case OP_RESTORE:
-        what->a = 1 + below(state, 6);
+        what->a = 1 + draw_below(state, 6);
         break;
     case OP_UPGRADE:
-        what->a = below(state, 4);
+        what->a = draw_below(state, 4);
         break;
     case OP_CREATE:
     case OP_UPDATE:
     case OP_RECREATE:
-        what->a = below(state, 4); /* the node, or none */
-        what->b = below(state, 3); /* the app, or none */
+        what->a = draw_below(state, 4); /* the node, or none */
+        what->b = draw_below(state, 3); /* the app, or none */
         break;
     default:
         if (what->type < OP_PASS) {
@@ -238,130 +203,66 @@ static void draw_arguments(drawing *self, op *what)
     }
 }
 
-static void append(history *self, const op *what)
-{
-    if (self->count < HISTORY_OPS_MAX) {
-        self->ops[self->count++] = *what;
-    }
-}
-
-/* A list in small pages that takes long, while all changes: its token expires,
- * and what it brings is of several versions. */
-static void draw_long_list(drawing *self, history *out)
-{
-    uint64_t *state = &self->state;
-
-    out->switches.no_streaming_list = true;
-    out->switches.page_size = 1 + below(state, 2);
-    append(out, &(op){.type = OP_CREATE});
-    append(out, &(op){.type = OP_CREATE, .key = 4});
-    append(out, &(op){.type = OP_DELAY, .b = 400, .c = 9});
-    append(out, &(op){.type = OP_OPEN});
-    append(out, &(op){.type = OP_ADD_HANDLER,
-                      .b = below(state, HANDLER_KINDS),
-                      .c = (int)(next(state) & 0xffff)});
-    append(out, &(op){.type = OP_PASS, .a = 1000});
-    for (int i = 0; i < 5; i++) {
-        op what = {.type = (op_type)PICK(state, OP_UPDATE, OP_UPDATE,
-                                         OP_RECREATE, OP_CREATE)};
-
-        draw_arguments(self, &what);
-        append(out, &(op){.type = OP_PASS, .a = 300 + below(state, 150)});
-        append(out, &what);
-        append(out, &(op){.type = OP_COMPACT});
-    }
-}
-
-/* Everybody does something at once. */
-static void draw_rush(drawing *self, history *out)
-{
-    static const op_type calls[] = {OP_ADD_HANDLER, OP_ADD_INDEX, OP_QUERY,
-                                    OP_QUERY, OP_REMOVE_HANDLER};
-
-    for (int i = 0; i < 3; i++) {
-        op burst = {.type = OP_BURST};
-
-        draw_arguments(self, &burst);
-        append(out, &burst);
-        for (int hand = 1; hand <= HISTORY_HANDS; hand++) {
-            op what = {.type = calls[below(&self->state, 5)], .hand = hand};
-
-            draw_arguments(self, &what);
-            append(out, &what);
-        }
-        append(out, &(op){.type = OP_PASS, .a = below(&self->state, 3)});
-    }
-}
-
-/* A loop that comes late: resyncs wait, and then changes of the same. */
-static void draw_late_loop(drawing *self, history *out)
-{
-    int kind = PICK(&self->state, HANDLER_PULLED_COALESCING,
-                    HANDLER_PULLED_COALESCING, HANDLER_PULLED);
-
-    append(out, &(op){.type = OP_ADD_HANDLER, .slot = 1, .b = kind, .c = 5});
-    append(out, &(op){.type = OP_PASS, .a = 400});
-    append(out, &(op){.type = OP_PAUSE_LOOP});
-    append(out, &(op){.type = OP_PASS, .a = 1000});
-    append(out, &(op){.type = OP_BURST, .a = 6, .b = 2});
-    append(out, &(op){.type = OP_PASS, .a = 30});
-    append(out, &(op){.type = OP_RESUME_LOOP});
-    append(out, &(op){.type = OP_PASS, .a = 30});
-}
-
 /* Some objects, an informer, a handler: without them there is nothing to
  * check. Sometimes a crowd of objects, for what is done aside. */
 static void draw_beginning(drawing *self, history *out)
 {
     uint64_t *state = &self->state;
-    int objects = below(state, 6);
+    int objects = draw_below(state, 6);
 
     for (int i = 0; i < objects; i++) {
         op create = {.type = OP_CREATE};
 
         draw_arguments(self, &create);
-        append(out, &create);
+        draw_append(out, &create);
     }
-    if (below(state, 400) == 0) {
+    if (draw_below(state, 400) == 0) {
         out->switches.server.chunk_max = 0;
         out->switches.server.delay_max_ms = 0;
-        append(out, &(op){.type = OP_CROWD, .a = 1040 + below(state, 160)});
+        draw_append(
+            out, &(op){.type = OP_CROWD, .a = 1040 + draw_below(state, 160)});
     }
-    if (chance(state, 6)) {
+    if (draw_chance(state, 6)) {
         draw_long_list(self, out);
         return;
     }
-    append(out,
-           &(op){.type = OP_OPEN,
-                 .a = chance(state, 70) ? 0 : below(state, HISTORY_SCOPES)});
-    append(out, &(op){.type = OP_ADD_HANDLER,
-                      .b = below(state, HANDLER_KINDS),
-                      .c = (int)(next(state) & 0xffff)});
-    if (chance(state, 20)) {
-        append(out, &(op){.type = OP_WAIT, .hand = 1, .a = 5000});
+    draw_append(out, &(op){.type = OP_OPEN,
+                           .a = draw_chance(state, 70)
+                                    ? 0
+                                    : draw_below(state, HISTORY_SCOPES)});
+    draw_append(out, &(op){.type = OP_ADD_HANDLER,
+                           .b = draw_below(state, HANDLER_KINDS),
+                           .c = (int)(draw_next(state) & 0xffff)});
+    if (draw_chance(state, 20)) {
+        draw_append(out, &(op){.type = OP_WAIT, .hand = 1, .a = 5000});
     }
-    if (chance(state, 60)) {
-        append(out, &(op){.type = OP_PASS, .a = 200 + below(state, 4000)});
+    if (draw_chance(state, 60)) {
+        draw_append(out,
+                    &(op){.type = OP_PASS, .a = 200 + draw_below(state, 4000)});
     }
-    if (chance(state, 40)) {
-        append(out, &(op){.type = OP_ADD_INDEX, .b = below(state, 3)});
+    if (draw_chance(state, 40)) {
+        draw_append(out,
+                    &(op){.type = OP_ADD_INDEX, .b = draw_below(state, 3)});
     }
-    if (chance(state, 12)) {
+    if (draw_chance(state, 12)) {
         draw_rush(self, out);
-    } else if (chance(state, 6)) {
+    } else if (draw_chance(state, 6)) {
         draw_late_loop(self, out);
+    } else if (draw_chance(state, 4)) {
+        draw_leaving(self, out);
     }
 }
 
 static void draw_server(uint64_t *state, server_options *out)
 {
     *out = (server_options){
-        .streaming = chance(state, 65) ? SERVER_STREAMS
-                                       : (server_streaming)below(state, 4),
-        .future = (server_future)below(state, 3),
-        .no_bookmarks = chance(state, 30),
-        .rv_after_items = chance(state, 25),
-        .cached_lists = chance(state, 25),
+        .streaming = draw_chance(state, 65)
+                         ? SERVER_STREAMS
+                         : (server_streaming)draw_below(state, 4),
+        .future = (server_future)draw_below(state, 3),
+        .no_bookmarks = draw_chance(state, 30),
+        .rv_after_items = draw_chance(state, 25),
+        .cached_lists = draw_chance(state, 25),
         .bookmark_ms = PICK(state, 0, 0, 200, 5000),
         .watch_ms = PICK(state, 0, 0, 0, 300, 3000, 20000),
         .chunk_max = (size_t)PICK(state, 0, 0, 0, 700, 64, 1),
@@ -379,34 +280,16 @@ static void draw_switches(uint64_t *state, switches *out)
         .preemptions = PICK(state, 0, 3, 20, 200, -1, -1),
         .spurious_per_mille = PICK(state, 0, 0, 10),
         .hurry_per_mille = PICK(state, 0, 0, 0, 2, 10),
-        .no_streaming_list = chance(state, 30),
+        .no_streaming_list = draw_chance(state, 30),
         .page_size = PICK(state, 0, 0, 1, 2, 3),
         .idle_ms = PICK(state, 0, 0, 5000, 20000),
         .resync_ms = PICK(state, 0, 0, 0, 700, 5000, 30000),
-        .ending = (ending)below(state, ENDINGS),
+        .ending = (ending)draw_below(state, ENDINGS),
     };
     if (out->hurry_per_mille > 0 && out->resync_ms > 0) {
         out->resync_ms = 30000;
     }
     draw_server(state, &out->server);
-}
-
-/* All of the crowd changes while the watch is down, and some others do not: a
- * relist that is done aside, and what indexes make of it. */
-static void draw_crowd_again(history *out)
-{
-    static const op tail[] = {
-        {.type = OP_ADD_INDEX},      {.type = OP_PASS, .a = 3000},
-        {.type = OP_REFUSE, .c = 1}, {.type = OP_CROWD, .a = 1080},
-        {.type = OP_COMPACT},        {.type = OP_PASS, .a = 9000}};
-    size_t length = sizeof(tail) / sizeof(tail[0]);
-
-    if (out->count + length > HISTORY_OPS_MAX) {
-        out->count = HISTORY_OPS_MAX - length;
-    }
-    for (size_t i = 0; i < length; i++) {
-        append(out, &tail[i]);
-    }
 }
 
 static bool is_crowded_already(const history *what)
@@ -430,15 +313,15 @@ void history_draw(history *self, uint64_t seed)
     draw_weights(&draw);
     draw_beginning(&draw, self);
     is_crowded = is_crowded_already(self);
-    count = self->count + 6 + (size_t)below(&draw.state, 32);
+    count = self->count + 6 + (size_t)draw_below(&draw.state, 32);
     while (self->count < count && self->count < HISTORY_OPS_MAX) {
         op what = {.type = draw_type(&draw)};
 
         draw_arguments(&draw, &what);
-        if (is_for_hands(what.type) && chance(&draw.state, 50)) {
-            what.hand = 1 + below(&draw.state, HISTORY_HANDS);
+        if (is_for_hands(what.type) && draw_chance(&draw.state, 50)) {
+            what.hand = 1 + draw_below(&draw.state, HISTORY_HANDS);
         }
-        append(self, &what);
+        draw_append(self, &what);
     }
     if (is_crowded) {
         draw_crowd_again(self);

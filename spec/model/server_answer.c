@@ -131,6 +131,15 @@ static void answer_expired(stream *self, const page *asked_page)
     kl__buf_deinit(&token);
 }
 
+/* Also where a watch from that version would still do: what watches are told
+ * from is a cache, which may remember more than what lists are made of. */
+static bool has_expired(const server *from, int64_t version)
+{
+    return version < from->compacted || version > from->version ||
+           (version < from->version && !from->is_settled &&
+            schedule_chance(150));
+}
+
 static void answer_next_page(stream *self, page *next)
 {
     server *from = self->server;
@@ -140,8 +149,7 @@ static void answer_next_page(stream *self, page *next)
     } else if (next->version == EVER) {
         next->version = from->version;
         put_page(self, next);
-    } else if (next->version < from->compacted ||
-               next->version > from->version) {
+    } else if (has_expired(from, next->version)) {
         answer_expired(self, next);
     } else {
         put_page(self, next);

@@ -298,6 +298,18 @@ static void check_stretch(handler *self)
     self->has_merged = false;
 }
 
+/* Beyond its bound, no more waits than there are keys. */
+static void check_bound(const handler *self)
+{
+    size_t keys = (size_t)self->world->keys;
+    size_t waits = kl_registration_backlog(self->registration);
+
+    schedule_check(!may_merge(self) || waits <= self->backlog + 3 * keys,
+                   "bounded: %zu events wait for handler %d, whose backlog is "
+                   "%zu, of %zu keys",
+                   waits, self->number, self->backlog, keys);
+}
+
 void witness_seen(handler *self, const told *event)
 {
     if (self->state != HANDLER_LIVE) {
@@ -306,6 +318,7 @@ void witness_seen(handler *self, const told *event)
     schedule_check(
         !event->initial || !kl_registration_has_synced(self->registration),
         "synced: early, within an initial add: %s", text_of(self, event));
+    check_bound(self);
     if (may_merge(self) && self->pulled == 0 && self->state == HANDLER_LIVE &&
         kl_registration_backlog(self->registration) == 0) {
         check_stretch(self);
