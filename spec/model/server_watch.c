@@ -142,8 +142,8 @@ void server_watch_begin(stream *self)
 }
 
 /* What a change is to a watch with a selector: objects come and go. One that
- * goes is told as it was while it was there. */
-static void put_change(stream *self, size_t index)
+ * goes is told as it was while it was there. False: it is nothing. */
+static bool put_change(stream *self, size_t index)
 {
     const server_change *now = &self->server->history[index];
     const server_change *before = server_change_before(self->server, index);
@@ -158,6 +158,7 @@ static void put_change(stream *self, size_t index)
         gone.version = now->version;
         server_put_event(&self->body, "DELETED", &gone);
     }
+    return is || was;
 }
 
 /* The changes that are due, or some of them. */
@@ -173,8 +174,7 @@ static void put_changes(stream *self)
             continue;
         }
         if (each->kind == self->asked.kind) {
-            put_change(self, self->next);
-            most--;
+            most -= put_change(self, self->next) ? 1 : 0;
         }
         self->told = each->version;
     }
