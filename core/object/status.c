@@ -97,6 +97,10 @@ static bool is_version_ahead(const kl_value *status, const char *message)
            strstr(message, "Too large resource version") != NULL;
 }
 
+static const char no_body[] = "an answer without a body";
+static const char html_page[] =
+    "an HTML page, as of a proxy in front of the API server: ";
+
 /* What the user can do about it; "" where there is nothing to say. */
 static const char *remedy(kl_code code, const char *message)
 {
@@ -115,6 +119,14 @@ static const char *remedy(kl_code code, const char *message)
     if (code == KL_EBAD_REQUEST && (strstr(message, "to an HTTPS server") ||
                                     strstr(message, "to HTTPS port"))) {
         return "\n    The port is for TLS: write https:// in the server's URL";
+    }
+    /* kube-apiserver says "404 page not found", or sends a Status. */
+    if (code == KL_ENOT_FOUND &&
+        (strcmp(message, no_body) == 0 ||
+         strncmp(message, html_page, sizeof(html_page) - 1) == 0)) {
+        return "\n    No API server answers so: look at the server's URL in "
+               "the kubeconfig, its host, its port, and its path, which a "
+               "gateway may want (as https://host/k8s/clusters/c-1)";
     }
     return "";
 }
@@ -218,7 +230,7 @@ static kl_code text_error(int http_status, const char *body, size_t length,
         length--;
     }
     if (length == 0) {
-        return fill(err, code, http_status, "an answer without a body");
+        return fill(err, code, http_status, no_body);
     }
     if (*shown == '<') {
         const char *found = title_of(shown, length, &title);
@@ -226,9 +238,7 @@ static kl_code text_error(int http_status, const char *body, size_t length,
         kl__text_excerpt(excerpt, sizeof(excerpt),
                          found != NULL ? found : shown,
                          found != NULL ? title : length);
-        snprintf(message, sizeof(message),
-                 "an HTML page, as of a proxy in front of the API server: %s",
-                 excerpt);
+        snprintf(message, sizeof(message), "%s%s", html_page, excerpt);
         return fill(err, code, http_status, message);
     }
     newline = memchr(shown, '\n', length);

@@ -214,6 +214,23 @@ static void plain_http_to_a_port_for_tls_names_the_remedy(void **state)
     assert_string_equal(err.message, "HTTP 400: no");
 }
 
+/* The API server's own 404 has a body, and no page. */
+static void a_404_of_somebody_else_names_the_remedy(void **state)
+{
+    kl_error err = {0};
+
+    (void)state;
+    answer(404, "", &err);
+    says(&err, "without a body\n    No API server answers so: look at the");
+    answer(404, "<html><title>404 Not Found</title></html>", &err);
+    says(&err, ": 404 Not Found\n    No API server answers so");
+    says(&err, "its path");
+    answer(404, "404 page not found\n", &err);
+    assert_string_equal(err.message, "HTTP 404: 404 page not found");
+    answer(503, "<html><title>busy</title></html>", &err);
+    assert_null(strstr(err.message, "answers so"));
+}
+
 static kl_code event(const char *json, kl_error *err)
 {
     kl_doc *doc = kl_doc_parse(json, strlen(json), NULL);
@@ -290,6 +307,7 @@ int main(void)
         cmocka_unit_test(a_remedy_is_not_pushed_out_by_a_long_message),
         cmocka_unit_test(a_body_that_is_no_status_is_shown_in_part),
         cmocka_unit_test(plain_http_to_a_port_for_tls_names_the_remedy),
+        cmocka_unit_test(a_404_of_somebody_else_names_the_remedy),
         cmocka_unit_test(an_error_event_is_a_status_with_a_code_of_its_own),
         cmocka_unit_test(the_token_of_an_inconsistent_continuation_is_taken),
         cmocka_unit_test(running_out_of_memory_still_gives_the_code),
