@@ -246,9 +246,21 @@ kl__role kl__thread_role(void)
 /* Relaxed: set in a child that has one thread. */
 static atomic_bool forked;
 
+/* What needs a thread, is one, or has a descriptor that both sides would read.
+ * Where there was none of these, the child begins like any process: a server
+ * that loads its modules before it forks its workers. */
 static void in_child(void)
 {
-    atomic_store_explicit(&forked, true, memory_order_relaxed);
+    static const kl_live_kind shared[] = {
+        KL_LIVE_THREAD, KL_LIVE_STREAM,       KL_LIVE_CLIENT, KL_LIVE_INFORMER,
+        KL_LIVE_SIM,    KL_LIVE_REGISTRATION, KL_LIVE_QUEUE,
+    };
+
+    for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++) {
+        if (kl_live_count(shared[i]) > 0) {
+            atomic_store_explicit(&forked, true, memory_order_relaxed);
+        }
+    }
 }
 
 static void watch_fork(void)
@@ -266,5 +278,6 @@ kl_code kl__check_process(kl_error *err)
     }
     return kl_error_set(err, KL_EFORKED,
                         "kubelua was in use before fork(); its threads do not "
-                        "exist in the child: connect after the fork");
+                        "exist in the child: connect after the fork, and close "
+                        "what was opened before it");
 }

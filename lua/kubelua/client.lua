@@ -1,5 +1,6 @@
 -- A connection to one API server.
 local core = require "kubelua.core"
+local scheduler = require "kubelua.scheduler"
 local Informer = require "kubelua.informer"
 
 ---What kubelua.connect returns.
@@ -29,6 +30,11 @@ function Client.connect(options)
     end
     if type(merged.sim) == "table" then
         merged.sim = merged.sim.box
+    end
+    -- What events wait in: a lack of descriptors is told here, not by the first handler.
+    local open, problem, problem_code = scheduler.poller:open()
+    if not open then
+        return nil, problem, problem_code
     end
     local box, message, code = core.connect(merged)
     if not box then

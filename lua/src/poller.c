@@ -19,24 +19,15 @@
 #include <unistd.h>
 
 typedef struct poller {
-    kl_event_queue *queue;
-    int timer; /* fires when the next Lua timer is due; -1: none yet */
-    int epoll; /* both of them; what kubelua.fd() returns */
+    kl_event_queue *queue; /* NULL: not open yet */
+    int timer;   /* fires when the next Lua timer is due; -1: none yet */
+    int epoll;   /* both of them; what kubelua.fd() returns */
+    bool closed; /* for good: its lua_State ends */
 } poller;
 
 static poller *check_poller(lua_State *L, int index)
 {
     return luaL_checkudata(L, index, TYPE_POLLER);
-}
-
-kl_event_queue *check_queue(lua_State *L, int index)
-{
-    poller *self = check_poller(L, index);
-
-    if (self->queue == NULL) {
-        luaL_argerror(L, index, "the poller is closed");
-    }
-    return self->queue;
 }
 
 static bool watch_fd(int epoll, int fd)
@@ -46,29 +37,86 @@ static bool watch_fd(int epoll, int fd)
     return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-static int poller_new(lua_State *L)
+static void shut(poller *self)
 {
-    poller *self = lua_newuserdata(L, sizeof(*self));
-    kl_error err;
+    if (self->epoll >= 0) {
+        close(self->epoll);
+    }
+    if (self->timer >= 0) {
+        close(self->timer);
+    }
+    if (self->queue != NULL) {
+        kl_event_queue_free(self->queue);
+    }
+    *self = (poller){.timer = -1, .epoll = -1};
+}
 
-    *self = (poller){NULL, -1, -1};
-    luaL_getmetatable(L, TYPE_POLLER);
-    lua_setmetatable(L, -2);
-    self->queue = kl_event_queue_new(&err);
+/* With the first need of it: who loads the module, and forks then, shares no
+ * descriptor with the child. */
+static bool ensure_open(poller *self, kl_error *err)
+{
+    if (self->queue != NULL) {
+        return true;
+    }
+    if (self->closed) {
+        kl_error_set(err, KL_ECLOSED, "the poller is closed");
+        return false;
+    }
+    self->queue = kl_event_queue_new(err);
     if (self->queue == NULL) {
-        return push_error(L, &err);
+        return false;
     }
     self->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     self->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (self->timer < 0 || self->epoll < 0 ||
         !watch_fd(self->epoll, self->timer) ||
         !watch_fd(self->epoll, kl_event_queue_fd(self->queue))) {
-        kl_error_set(&err, KL_EIO,
+        kl_error_set(err, KL_EIO,
                      "no descriptor to wait on: %s; raise the "
                      "limit (ulimit -n)",
                      strerror(errno));
+        shut(self);
+        return false;
+    }
+    return true;
+}
+
+static poller *check_open(lua_State *L, int index)
+{
+    poller *self = check_poller(L, index);
+    kl_error err;
+
+    if (!ensure_open(self, &err)) {
+        luaL_error(L, "%s", err.message);
+    }
+    return self;
+}
+
+kl_event_queue *check_queue(lua_State *L, int index)
+{
+    return check_open(L, index)->queue;
+}
+
+static int poller_new(lua_State *L)
+{
+    poller *self = lua_newuserdata(L, sizeof(*self));
+
+    *self = (poller){.timer = -1, .epoll = -1};
+    luaL_getmetatable(L, TYPE_POLLER);
+    lua_setmetatable(L, -2);
+    return 1;
+}
+
+/* poller:open(): true, or nil, message, code. What needs it opens it too, and
+ * can only raise an error. */
+static int poller_open(lua_State *L)
+{
+    kl_error err;
+
+    if (!ensure_open(check_poller(L, 1), &err)) {
         return push_error(L, &err);
     }
+    lua_pushboolean(L, true);
     return 1;
 }
 
@@ -79,22 +127,14 @@ static int poller_gc(lua_State *L)
     poller *self = lua_touserdata(L, 1);
 
     restore_signals(self); /* a run that never returned */
-    if (self->epoll >= 0) {
-        close(self->epoll);
-    }
-    if (self->timer >= 0) {
-        close(self->timer);
-    }
-    if (self->queue != NULL) {
-        kl_event_queue_free(self->queue);
-    }
-    *self = (poller){NULL, -1, -1};
+    shut(self);
+    self->closed = true;
     return 0;
 }
 
 static int poller_fd(lua_State *L)
 {
-    lua_pushinteger(L, check_poller(L, 1)->epoll);
+    lua_pushinteger(L, check_open(L, 1)->epoll);
     return 1;
 }
 
@@ -111,7 +151,7 @@ static int now(lua_State *L)
 /* poller:arm(time or nil): readable from that moment (of core.now) on. */
 static int poller_arm(lua_State *L)
 {
-    poller *self = check_poller(L, 1);
+    poller *self = check_open(L, 1);
     struct itimerspec when = {0};
 
     if (!lua_isnoneornil(L, 2)) {
@@ -148,7 +188,7 @@ static int wait_ms(lua_State *L, int index)
  * or a signal came. */
 static int poller_wait(lua_State *L)
 {
-    poller *self = check_poller(L, 1);
+    poller *self = check_open(L, 1);
     struct pollfd entry = {.fd = self->epoll, .events = POLLIN};
     int ready = poll(&entry, 1, wait_ms(L, 2));
 
@@ -260,12 +300,17 @@ static int poller_caught(lua_State *L)
 
 void bind_poller(lua_State *L)
 {
-    static const luaL_Reg methods[] = {
-        {"__gc", poller_gc},       {"fd", poller_fd},
-        {"arm", poller_arm},       {"wait", poller_wait},
-        {"next", poller_next},     {"wake", poller_wake},
-        {"catch", poller_catch},   {"release", poller_release},
-        {"caught", poller_caught}, {NULL, NULL}};
+    static const luaL_Reg methods[] = {{"__gc", poller_gc},
+                                       {"open", poller_open},
+                                       {"fd", poller_fd},
+                                       {"arm", poller_arm},
+                                       {"wait", poller_wait},
+                                       {"next", poller_next},
+                                       {"wake", poller_wake},
+                                       {"catch", poller_catch},
+                                       {"release", poller_release},
+                                       {"caught", poller_caught},
+                                       {NULL, NULL}};
     static const luaL_Reg functions[] = {
         {"poller", poller_new}, {"now", now}, {NULL, NULL}};
 

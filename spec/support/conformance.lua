@@ -19,6 +19,7 @@ local BACKENDS = {
 }
 
 -- The scheduler's own. Busted loads modules anew for each file; older ones are collected some time.
+assert(require("kubelua.scheduler").poller:open())
 local at_rest = core.live()
 
 local function chosen()
