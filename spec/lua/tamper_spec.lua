@@ -123,7 +123,9 @@ describe("views", function()
         end
         collectgarbage()
         collectgarbage()
-        assert.is_true(collectgarbage("count") - before < 500)
+        -- The table itself keeps its size, which depends on when the collector came by: 200 to 800
+        -- KB. All the paths are 3 MB.
+        assert.is_true(collectgarbage("count") - before < 1500)
         assert.equal("shop", pod:get("metadata.labels.app"))
         assert.equal("shop", kubelua.get(pod.metadata, "labels.app"))
     end)
