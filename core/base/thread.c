@@ -246,14 +246,15 @@ kl__role kl__thread_role(void)
 /* Relaxed: set in a child that has one thread. */
 static atomic_bool forked;
 
-/* What needs a thread, is one, or has a descriptor that both sides would read.
+/* What needs a thread, is one, is locked by threads, or has a descriptor that
+ * both sides would read. (A configuration alone is none of these.)
  * Where there was none of these, the child begins like any process: a server
  * that loads its modules before it forks its workers. */
 static void in_child(void)
 {
     static const kl_live_kind shared[] = {
         KL_LIVE_THREAD, KL_LIVE_STREAM,       KL_LIVE_CLIENT, KL_LIVE_INFORMER,
-        KL_LIVE_SIM,    KL_LIVE_REGISTRATION, KL_LIVE_QUEUE,
+        KL_LIVE_SIM,    KL_LIVE_REGISTRATION, KL_LIVE_QUEUE,  KL_LIVE_OBJECT,
     };
 
     for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++) {

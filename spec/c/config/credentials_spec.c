@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "failing_alloc.h"
+#include "kubelua/handler.h"
 #include "kubelua/log.h"
 #include "kubeconfigs.h"
 #include "plugins.h"
@@ -307,10 +308,12 @@ static void a_proxy_resolves_names_behind_socks5(void **state)
 static void in_a_forked_child_it_says_so(void **state)
 {
     kl_config *config = load_user("{token: t}");
+    kl_event_queue *open = kl_event_queue_new(NULL);
     int status;
     pid_t child;
 
     (void)state;
+    assert_non_null(open);
     assert_authorization(config, "Bearer t");
     child = fork();
     if (child == 0) {
@@ -323,6 +326,7 @@ static void in_a_forked_child_it_says_so(void **state)
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
+    kl_event_queue_free(open);
     kl_config_unref(config);
 }
 
