@@ -111,6 +111,9 @@ static kl_code read_page(kl__reflector *self, listing *list, kl_error *err)
         }
         kl__reflector_heard(self);
         if (item.type == KL__ITEM_PAGE) {
+            if (list->fuzzy) {
+                kl__ahead_reach(&self->ahead, item.version);
+            }
             code = end_page(list, &item, err);
             kl__item_clear(&item);
             return code;

@@ -146,10 +146,16 @@ bool kl__ahead_note(kl__ahead *ahead, kl_object *object, const char *version)
     }
     kl_object_ref(object);
     kl_object_unref(former);
-    if (ahead->until[0] == '\0' || is_newer(own, ahead->until)) {
-        strcpy(ahead->until, own);
-    }
+    kl__ahead_reach(ahead, own);
     return true;
+}
+
+void kl__ahead_reach(kl__ahead *ahead, const char *version)
+{
+    if (version[0] != '\0' && strlen(version) < sizeof(ahead->until) &&
+        (ahead->until[0] == '\0' || is_newer(version, ahead->until))) {
+        strcpy(ahead->until, version);
+    }
 }
 
 bool kl__ahead_covers(kl__ahead *ahead, const char *key, const char *version)

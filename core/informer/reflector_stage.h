@@ -44,12 +44,15 @@ void kl__stage_clear(kl__stage *stage);
  */
 typedef struct kl__ahead {
     kl__map objects; /* key -> object (a reference) of a later page */
-    char until[64];  /* the greatest version among them */
+    char until[64];  /* the greatest version among them, and of the pages */
 } kl__ahead;
 
 /* Notes an object of a later page, if it is newer than `version`. False: out of
  * memory. */
 bool kl__ahead_note(kl__ahead *ahead, kl_object *object, const char *version);
+
+/* Notes that the snapshot reaches as far as `version`, by what it lacks too. */
+void kl__ahead_reach(kl__ahead *ahead, const char *version);
 
 /* Whether an event about `key` at `version` is history that the snapshot
  * already contains. Forgets everything once the watch is past `until`. */

@@ -124,6 +124,16 @@ static void a_fuzzy_snapshot_is_followed_by_no_older_list(void **state)
            "[a@1 b@40]=10 !gone [b@40]=95");
 }
 
+/* What was deleted meanwhile is not in them: that is newer as well. */
+static void nor_where_later_pages_only_lack_something(void **state)
+{
+    expect(state, "a@1 =10>C1; !gone:410>R1; =90; !gone; a@1 =95; ok",
+           "resolve; list limit=500; list continue=C1 limit=500; "
+           "list continue=R1 limit=500; watch rv=10; list limit=500; "
+           "watch rv=95",
+           "[a@1]=10 !gone [a@1]=95");
+}
+
 static void an_expired_token_without_a_new_one_starts_over(void **state)
 {
     expect(state, "a@1 =10>C1; !gone:410; a@1 =20",
@@ -334,6 +344,7 @@ int main(void)
         WORLD_TEST(history_that_a_fuzzy_snapshot_contains_is_not_replayed),
         WORLD_TEST(a_restored_cluster_forgets_a_fuzzy_snapshot),
         WORLD_TEST(a_fuzzy_snapshot_is_followed_by_no_older_list),
+        WORLD_TEST(nor_where_later_pages_only_lack_something),
         WORLD_TEST(an_expired_token_without_a_new_one_starts_over),
         WORLD_TEST(a_renewed_token_that_is_refused_starts_over),
         WORLD_TEST(a_relist_that_is_gone_asks_at_once_for_the_newest),
