@@ -109,9 +109,12 @@ static void check_update(const handler *self, const told *event, int key)
                    kl_object_resource_version(known), text_of(self, event));
     schedule_check(is_same(event->object, known), "mixed: another uid: %s",
                    text_of(self, event));
-    schedule_check(event->resync < 0 || is_resync == (event->resync != 0),
+    /* What was undone between may be merged into nothing. */
+    schedule_check(event->resync < 0 || self->world->has_restored ||
+                       is_resync == (event->resync != 0),
                    "resync: the flag is wrong: %s", text_of(self, event));
-    schedule_check(!is_resync || self->resync_ms > 0,
+    schedule_check(!is_resync || self->resync_ms > 0 ||
+                       self->world->has_restored,
                    "resync: none was asked for: %s", text_of(self, event));
     schedule_check(is_resync || self->world->has_restored ||
                        witness_version(event->object) >
