@@ -177,6 +177,9 @@ static void restore(world *self, const op *what)
     self->feeds.has_restored = true;
     server_restore(self->server, (size_t)what->a);
     for (size_t i = 0; i < self->informer_count; i++) {
+        /* A list of several versions may hold what was undone, though the
+         * version that it is watched from was not. */
+        self->is_blind |= self->informers[i].feed->fuzzy_until != 0;
         self->is_blind |=
             future != SERVER_FUTURE_GONE &&
             !can_tell(self, &self->informers[i], server_version(self->server));
