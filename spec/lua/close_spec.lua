@@ -17,7 +17,11 @@ local function new_sim()
     return sim
 end
 
+-- A trace of LuaJIT keeps alive what it has seen to be constant.
 local function alive()
+    if rawget(_G, "jit") then
+        require("jit").flush()
+    end
     collectgarbage()
     collectgarbage()
     local live = core.live()

@@ -10,7 +10,7 @@
 -- cache's, there may never be one.
 local UNTRIMMED_KB = 12288
 local ALLOWED = {
-    resident = { amount = 512, share = 0.02, unit = " KB" },
+    resident = { amount = 1024, share = 0.02, unit = " KB" },
     heap = { amount = 256, share = 0.002, unit = " KB" },
     maps = { amount = 8 }, descriptors = { amount = 2 }, threads = { amount = 2 },
 }

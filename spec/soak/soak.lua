@@ -71,6 +71,7 @@ local function run()
     end
 end
 
+assert(require("kubelua.scheduler").poller:open()) -- the loop keeps its queue until the end
 local alive = core.live()
 print("begin", descriptors() .. "\t" .. threads())
 kubelua.spawn(function()
@@ -87,6 +88,9 @@ end)
 kubelua.run()
 guests.leave()
 world.finish()
+if rawget(_G, "jit") then
+    require("jit").flush() -- a trace keeps alive what it has seen to be constant
+end
 for _ = 1, 3 do
     collectgarbage()
 end

@@ -153,6 +153,7 @@ world.calls = {
     ["informer.count"] = function() informer:count() end,
     ["informer.resource_version"] = function() informer:resource_version() end,
     ["informer.status"] = function() informer:status() end,
+    ["poller.open"] = function() must(must(core.poller()):open()) end,
     ["poller.fd"] = function() poller:fd() end,
     ["poller.arm"] = function() poller:arm(core.now()) end,
     ["poller.wait"] = function() poller:wait(0) end,
