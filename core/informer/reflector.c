@@ -100,8 +100,7 @@ kl_informer_state kl__reflector_relist(const kl__reflector *self)
 
 static bool is_stopped(const kl__reflector *self)
 {
-    return kl__cancel_fired(self->options.stop) ||
-           kl__cancel_fired(self->options.closed);
+    return kl__cancel_fired(self->options.stop);
 }
 
 static void set_told(kl__reflector *self, const kl_error *error)
@@ -280,18 +279,15 @@ static void wake(void *arg)
 static kl_informer_state back_off(kl__reflector *self)
 {
     kl__cancel_hook stop = {.wake = wake, .arg = self};
-    kl__cancel_hook closed = {.wake = wake, .arg = self};
     int64_t deadline = kl__reflector_now(self) + self->wait_ms;
 
     kl__cancel_add(self->options.stop, &stop);
-    kl__cancel_add(self->options.closed, &closed);
     kl__mutex_lock(&self->mutex);
     while (!is_stopped(self) && kl__reflector_now(self) < deadline) {
         kl__clock_wait(self->options.clock, &self->cond, &self->mutex,
                        deadline);
     }
     kl__mutex_unlock(&self->mutex);
-    kl__cancel_remove(self->options.closed, &closed);
     kl__cancel_remove(self->options.stop, &stop);
     return self->resume;
 }

@@ -19,8 +19,8 @@ typedef struct kl__reflector_options {
     kl__list_watch *source; /* taken by a successful new; required */
     kl__delta_fifo *fifo;   /* borrowed; required */
     kl__indexer *known;     /* borrowed: unchanged objects are shared with it */
-    kl__cancel *stop;       /* borrowed; ends everything; required */
-    kl__cancel *closed;     /* borrowed: the client's; ends a wait too */
+    kl__cancel *stop;       /* borrowed; ends everything; required; a client
+                               that is closed has to fire it too */
     kl__clock *clock;       /* borrowed; NULL: the real one */
     const char *name;       /* for logs; copied; required */
     int64_t idle_timeout_ms; /* 0: 90 s; < 0: never */

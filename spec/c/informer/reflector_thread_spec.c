@@ -17,7 +17,6 @@
 typedef struct threaded {
     kl__clock *clock; /* stands still until told */
     kl__cancel stop;
-    kl__cancel closed;
     kl__delta_fifo *fifo;
     scripted_source *source;
     kl__reflector *reflector;
@@ -32,7 +31,6 @@ static int setup(void **state)
     assert_non_null(self);
     self->clock = kl__clock_fake(1000);
     kl__cancel_init(&self->stop);
-    kl__cancel_init(&self->closed);
     *state = self;
     return 0;
 }
@@ -45,7 +43,6 @@ static void start(threaded *self, const char *script, size_t bound)
         .source = scripted_source_list_watch(self->source),
         .fifo = self->fifo,
         .stop = &self->stop,
-        .closed = &self->closed,
         .clock = self->clock,
         .name = "pods",
         .no_streaming_list = true,
@@ -74,7 +71,6 @@ static int teardown(void **state)
     kl__reflector_free(self->reflector);
     scripted_source_free(self->source);
     kl__delta_fifo_free(self->fifo);
-    kl__cancel_deinit(&self->closed);
     kl__cancel_deinit(&self->stop);
     kl__clock_fake_free(self->clock);
     kl__free(self);
@@ -131,17 +127,6 @@ static void a_stop_ends_a_backoff(void **state)
     assert_in_range(status.retry_in_ms, 800, 1599);
     assert_int_equal(status.error.code, KL_EFORBIDDEN);
     kl__cancel_fire(&self->stop);
-    join(self);
-}
-
-static void a_client_that_is_closed_ends_a_backoff(void **state)
-{
-    threaded *self = *state;
-
-    start(self, "!unavailable", 0);
-    assert_true(scripted_source_await(self->source, 2));
-    assert_true(kl__clock_await_waiters(self->clock, 1));
-    kl__cancel_fire(&self->closed);
     join(self);
     assert_int_equal(status_of(self).state, KL_STATE_STOPPED);
 }
@@ -214,7 +199,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         THREADED(a_stop_ends_a_silent_watch),
         THREADED(a_stop_ends_a_backoff),
-        THREADED(a_client_that_is_closed_ends_a_backoff),
         THREADED(a_stop_ends_a_wait_for_room),
         THREADED(the_time_that_is_left_counts_down),
         THREADED(the_age_of_the_last_message_grows),

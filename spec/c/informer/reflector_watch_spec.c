@@ -376,17 +376,12 @@ static void a_client_that_is_closed_ends_it(void **state)
     assert_int_equal(world->status.failures, 0);
 }
 
-static void a_client_that_was_closed_is_not_asked(void **state)
+static void a_source_is_not_asked_after_a_stop(void **state)
 {
     reflector_world *world = *state;
-    kl__cancel closed;
 
-    kl__cancel_init(&closed);
-    kl__cancel_fire(&closed);
-    world->options.closed = &closed;
+    kl__cancel_fire(&world->stop);
     expect(state, LISTED, "", "");
-    kl__cancel_deinit(&closed);
-    world->options.closed = NULL;
 }
 
 #define WORLD_TEST(name)                                         \
@@ -431,7 +426,7 @@ int main(void)
         WORLD_TEST(a_watch_that_was_ended_clears_the_error_of_the_status),
         WORLD_TEST(a_watch_that_fell_silent_clears_the_error_of_the_status),
         WORLD_TEST(a_client_that_is_closed_ends_it),
-        WORLD_TEST(a_client_that_was_closed_is_not_asked),
+        WORLD_TEST(a_source_is_not_asked_after_a_stop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
