@@ -216,7 +216,7 @@ static void *inform(void *arg)
     return NULL;
 }
 
-/* Runs on the thread that closes the client. */
+/* Runs on the thread that closes the client, or stops the informer. */
 static void cease(void *arg)
 {
     kl__shared_informer *self = arg;
