@@ -159,6 +159,13 @@ kl__cancel *kl__client_closed(kl_client *client)
     return &client->closed;
 }
 
+int64_t kl__client_plugin_ms(kl_client *client, const char **command)
+{
+    return client->config != NULL
+               ? kl__config_plugin_ms(client->config, command)
+               : -1;
+}
+
 kl__discovery *kl__client_discovery(kl_client *client)
 {
     return client->discovery;

@@ -44,6 +44,9 @@ kl_code kl__client_read_all(kl__stream *stream, size_t limit,
 void *kl__client_slot(kl_client *client, void *(*make)(void),
                       void (*drop)(void *content));
 
+/* The exec plugin that its requests wait for: see kl__config_plugin_ms. */
+int64_t kl__client_plugin_ms(kl_client *client, const char **command);
+
 /* Fires when the client is closed: hang hooks into it. Borrowed. */
 kl__cancel *kl__client_closed(kl_client *client);
 

@@ -79,6 +79,7 @@ kl_config *kl__config_load(const kl_config_options *options,
     seams = seams != NULL ? seams : &no_seams;
     atomic_init(&config->refs, 1);
     config->stale = true;
+    config->plugin_since = -1;
     kl__mutex_init(&config->mutex, KL__RANK_CLIENT);
     kl__cond_init(&config->landed);
     config->plugin_timeout_ms = seams->plugin_timeout_ms != 0

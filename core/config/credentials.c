@@ -5,6 +5,7 @@
  */
 #include "config/credentials.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "config/base64.h"
@@ -157,6 +158,13 @@ static kl_code refresh_files(kl_config *config, bool *changed, kl_error *err)
     return code == KL_OK ? refresh_token(config, changed, err) : code;
 }
 
+static void note_plugin(kl_config *config, int64_t since)
+{
+    kl__mutex_lock(&config->mutex);
+    config->plugin_since = since;
+    kl__mutex_unlock(&config->mutex);
+}
+
 /* Runs the plugin unless what it said last is still good. */
 static kl_code refresh_plugin(kl_config *config, bool rejected,
                               kl__cancel *cancel, bool *changed, kl_error *err)
@@ -170,8 +178,10 @@ static kl_code refresh_plugin(kl_config *config, bool rejected,
          kl__timestamp_now() < config->plugin.refresh_at_ms)) {
         return KL_OK;
     }
+    note_plugin(config, kl__clock_now(kl__clock_real()));
     code = kl__exec_run(&config->settings, ca, config->plugin_timeout_ms,
                         &fresh, cancel, err);
+    note_plugin(config, -1);
     if (code != KL_OK) {
         /* What was rejected stays so; what has merely expired is asked for
          * again by the next call all the same. */
@@ -396,4 +406,18 @@ bool kl__config_rejected(kl_config *config, uint64_t generation)
     may_differ = config->rejected || generation != config->generation;
     kl__mutex_unlock(&config->mutex);
     return may_differ;
+}
+
+int64_t kl__config_plugin_ms(kl_config *config, const char **command)
+{
+    int64_t since;
+
+    kl__mutex_lock(&config->mutex);
+    since = config->plugin_since;
+    kl__mutex_unlock(&config->mutex);
+    if (since < 0) {
+        return -1;
+    }
+    *command = config->settings.exec->args[0];
+    return kl__clock_now(kl__clock_real()) - since;
 }

@@ -36,6 +36,14 @@ typedef struct kl__credentials {
 kl_code kl__config_credentials(kl_config *config, kl__credentials *out,
                                kl__cancel *cancel, kl_error *err);
 
+/*
+ * For how many milliseconds the exec plugin has been running, on whose answer
+ * whoever needs credentials now waits; -1: it does not run. `command` is its
+ * name then, as configured; borrowed from the config. Does not wait.
+ * Thread-safe.
+ */
+int64_t kl__config_plugin_ms(kl_config *config, const char **command);
+
 /* Wipes and frees; a zeroed or cleared one is fine. */
 void kl__credentials_clear(kl__credentials *credentials);
 

@@ -21,11 +21,13 @@ struct kl_config {
     /* Guards all down to the next comment; rank CLIENT. */
     kl__mutex mutex;
     kl__cond landed;
-    bool flying;         /* a thread looks after the credentials */
-    uint64_t flight;     /* its number, or that of the last one */
-    kl_error failure;    /* of the last one that landed; code KL_OK: none */
-    bool rejected;       /* the plugin's credential is to be replaced */
-    uint64_t generation; /* of the two below; 0: nothing yet */
+    bool flying;          /* a thread looks after the credentials */
+    uint64_t flight;      /* its number, or that of the last one */
+    kl_error failure;     /* of the last one that landed; code KL_OK: none */
+    bool rejected;        /* the plugin's credential is to be replaced */
+    int64_t plugin_since; /* when it was started, on the real clock; -1: it does
+                             not run */
+    uint64_t generation;  /* of the two below; 0: nothing yet */
     kl__tls *tls;
     char *authorization; /* NULL: no such header */
 

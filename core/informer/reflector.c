@@ -347,3 +347,8 @@ void kl__reflector_status(kl__reflector *self, kl_informer_status *status)
     status->failures =
         atomic_load_explicit(&self->failures, memory_order_relaxed);
 }
+
+bool kl__reflector_has_answer(kl__reflector *self)
+{
+    return kl__list_watch_silence_ms(self->options.source) >= 0;
+}

@@ -445,6 +445,9 @@ void kl__shared_informer_status(kl__shared_informer *self,
     status->has_synced = kl__shared_informer_has_synced(self);
     status->objects = kl__indexer_count(self->indexer);
     status->queued = kl__delta_fifo_length(self->fifo);
+    if (self->client != NULL && !kl__reflector_has_answer(self->reflector)) {
+        kl__status_plugin(status, self->client);
+    }
 }
 
 void kl__shared_informer_joined(kl__shared_informer *self)

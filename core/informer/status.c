@@ -3,6 +3,10 @@
  */
 #include "informer/status.h"
 
+#include "api/client.h"
+
+#include <stdio.h>
+
 const char *kl_informer_state_name(kl_informer_state state)
 {
     static const char *const names[] = {
@@ -38,6 +42,11 @@ void kl__status_reason(const kl_informer_status *status, kl__buf *out)
     if (status->state == KL_STATE_BACKOFF) {
         kl__buf_printf(out, "the next try is in %.1f s",
                        (double)status->retry_in_ms / 1000);
+    } else if (status->plugin[0] != '\0') {
+        kl__buf_printf(out,
+                       "it waits for the exec credential plugin %s, which has "
+                       "been running for %.1f s",
+                       status->plugin, (double)status->plugin_ms / 1000);
     } else {
         kl__buf_puts(out, waits_for(status->state));
     }
@@ -47,5 +56,20 @@ void kl__status_reason(const kl_informer_status *status, kl__buf *out)
     }
     if (status->error.code != KL_OK) {
         kl__buf_printf(out, "; the last error: %s", status->error.message);
+    }
+}
+
+void kl__status_plugin(kl_informer_status *status, kl_client *client)
+{
+    const char *command = NULL;
+    int64_t ms = -1;
+
+    if (status->state != KL_STATE_BACKOFF &&
+        status->state != KL_STATE_STOPPED) {
+        ms = kl__client_plugin_ms(client, &command);
+    }
+    if (ms >= 0) {
+        snprintf(status->plugin, sizeof(status->plugin), "%s", command);
+        status->plugin_ms = ms;
     }
 }

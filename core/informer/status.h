@@ -11,4 +11,8 @@
  * error, which names its remedy. */
 void kl__status_reason(const kl_informer_status *status, kl__buf *out);
 
+/* Notes the exec plugin of the client, if it runs now, in the status of an
+ * informer that is at something and has no answer: it waits for that. */
+void kl__status_plugin(kl_informer_status *status, kl_client *client);
+
 #endif

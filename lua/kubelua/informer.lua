@@ -191,7 +191,8 @@ function Informer:resource_version()
     return self.handle:resource_version()
 end
 
----How it is: state, age of the last message, counters, the last error.
+---How it is: state, age of the last message, counters, the last error; `plugin` and
+---`plugin_running` (seconds) while it waits for an exec credential plugin.
 ---@return table
 function Informer:status()
     return self.handle:status()

@@ -367,6 +367,11 @@ static int informer_status(lua_State *L)
         lua_pushstring(L, kl_code_name(status.error.code));
         lua_setfield(L, -2, "code");
     }
+    if (status.plugin[0] != '\0') {
+        lua_pushstring(L, status.plugin);
+        lua_setfield(L, -2, "plugin");
+        set_seconds(L, "plugin_running", status.plugin_ms);
+    }
     return 1;
 }
 

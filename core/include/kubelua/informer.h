@@ -164,8 +164,11 @@ typedef struct kl_informer_status {
     uint64_t events;             /* watch events, bookmarks included */
     uint64_t failures;           /* attempts that failed */
     size_t objects;
-    size_t queued;  /* deltas that wait for the informer thread */
-    kl_error error; /* of the last failure, cleared by health */
+    size_t queued;     /* deltas that wait for the informer thread */
+    kl_error error;    /* of the last failure, cleared by health */
+    char plugin[256];  /* the exec credential plugin that it waits for (its
+                          command, cut to fit); "": none */
+    int64_t plugin_ms; /* for how long that has been running; else 0 */
 } kl_informer_status;
 
 /* A snapshot of how the informer is. Thread-safe. */
