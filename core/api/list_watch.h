@@ -20,6 +20,7 @@ typedef struct kl__list_params {
     const char *resource_version_match; /* "NotOlderThan", "Exact" or NULL */
     const char *continue_token;         /* NULL or "": the first page */
     int limit;                          /* 0: no paging */
+    bool fresh_connection;
 } kl__list_params;
 
 typedef struct kl__watch_params {

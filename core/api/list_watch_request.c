@@ -194,7 +194,7 @@ kl_code kl__http_source_list(kl__list_watch *source,
     put_text(&target, "continue", params->continue_token);
     put_text(&target, "resourceVersion", params->resource_version);
     put_text(&target, "resourceVersionMatch", params->resource_version_match);
-    return ask(self, &target, false, cancel, err);
+    return ask(self, &target, params->fresh_connection, cancel, err);
 }
 
 kl_code kl__http_source_watch(kl__list_watch *source,

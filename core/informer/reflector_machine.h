@@ -29,7 +29,9 @@ struct kl__reflector {
                        that is not older than `version` */
     bool streaming; /* the watch at hand is the end of a streaming list */
     bool fresh;     /* the next watch goes over a connection of its own */
-    int unfinished; /* streaming lists in a row without an end bookmark */
+    bool unheard; /* nothing was told for an idle timeout: `version` may be one
+                     that the server has yet to reach */
+    int unfinished;       /* streaming lists in a row without an end bookmark */
     int64_t streams_from; /* paged lists until then, on the clock */
     int doubts;    /* watches in a row that gave reason to doubt the version */
     bool relisted; /* because of a 410, and nothing has proved well since */
@@ -86,6 +88,13 @@ void kl__reflector_healthy(kl__reflector *self);
 /* Before a list: what the last one knew better than its version is forgotten,
  * and so the next one has to be the newest. */
 void kl__reflector_forget_ahead(kl__reflector *self);
+
+/*
+ * Asks whether the server has reached the version to watch from; where it has
+ * not, a watch is silent and misses what happens until then. KL_OK: it has, or
+ * does not say; KL_EVERSION_AHEAD; or why it could not be asked.
+ */
+kl_code kl__reflector_probe(kl__reflector *self, kl_error *err);
 
 /* The state that lists: streamed or paged. */
 kl_informer_state kl__reflector_relist(const kl__reflector *self);

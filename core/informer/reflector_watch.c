@@ -126,7 +126,9 @@ static outcome take_bookmark(kl__reflector *self, attempt *now,
 static outcome take_item(kl__reflector *self, attempt *now, kl__item *item,
                          kl_error *err)
 {
-    kl__reflector_heard(self);
+    if (item->type != KL__ITEM_END) {
+        kl__reflector_heard(self);
+    }
     switch (item->type) {
     case KL__ITEM_ADDED:
     case KL__ITEM_MODIFIED:
@@ -264,6 +266,9 @@ static kl_informer_state after_error(kl__reflector *self, const kl_error *err,
     switch (err->code) {
     case KL_EGONE:
         return relist_because(self, err, true);
+    case KL_EVERSION_AHEAD: /* a restored backup: no list can have it either */
+        self->newest = true;
+        return relist_because(self, err, true);
     case KL_ENOT_FOUND: /* no such resource: its CRD was deleted */
         self->newest = true;
         failure.resume = KL_STATE_RESOLVING;
@@ -339,6 +344,10 @@ static kl_informer_state after(kl__reflector *self, outcome result,
         kl__reflector_now(self) - now->began >= SHORT_MS) {
         kl__reflector_forget_error(self);
     }
+    /* Of whatever length the watches were: a proxy may end each early. */
+    self->unheard =
+        now->idle_ms > 0 && kl__reflector_now(self) - self->last_item_at >=
+                                self->options.idle_timeout_ms;
     switch (result) {
     case ENDED:
         return after_end(self, now);
@@ -369,22 +378,32 @@ static int64_t spread_idle(kl__reflector *self)
                      : 0);
 }
 
+/* Begins a watch, unless its version is one of the future. */
+static kl_code begin(kl__reflector *self, attempt *now, kl_error *err)
+{
+    kl__watch_params params = {
+        .resource_version = self->version,
+        .timeout_seconds = kl__reflector_timeout_seconds(self),
+        .fresh_connection = self->fresh,
+    };
+    kl_code code = self->unheard ? kl__reflector_probe(self, err) : KL_OK;
+
+    self->unheard = false;
+    self->fresh = false;
+    now->began = kl__reflector_now(self);
+    return code == KL_OK ? kl__list_watch_watch(self->options.source, &params,
+                                                self->options.stop, err)
+                         : code;
+}
+
 kl_informer_state kl__reflector_watch(kl__reflector *self)
 {
     attempt now = {.began = kl__reflector_now(self),
                    .idle_ms = spread_idle(self)};
-    kl__watch_params params = {
-        .resource_version = self->version,
-        .timeout_seconds = 0,
-        .fresh_connection = self->fresh,
-    };
     kl_error err = {.retry_after_ms = -1};
 
     if (!self->streaming) {
-        params.timeout_seconds = kl__reflector_timeout_seconds(self);
-        err.code = kl__list_watch_watch(self->options.source, &params,
-                                        self->options.stop, &err);
-        self->fresh = false;
+        err.code = begin(self, &now, &err);
         if (err.code != KL_OK) {
             return after_error(self, &err, &now);
         }

@@ -233,11 +233,10 @@ static void idle(kl__sim_answer *answer, int64_t *wake_ms)
         return;
     }
     if (watch->bookmarks && now >= watch->bookmark_ms) {
-        int64_t version = answer->sim->version;
-
-        /* A watch from the future must not be told of a version before. */
-        write_bookmark(answer, version > watch->after ? version : watch->after,
-                       false);
+        /* A watch from the future is silent until that is there. */
+        if (answer->sim->version >= watch->after) {
+            write_bookmark(answer, answer->sim->version, false);
+        }
         schedule_bookmark(answer, now);
     }
     *wake_ms = watch->bookmarks ? earlier(watch->bookmark_ms, watch->end_ms)

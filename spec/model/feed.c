@@ -326,6 +326,13 @@ static int scope_of(const char *target)
     return -1;
 }
 
+/* Whether it seems to ask only if the server has reached a version. */
+static bool seems_a_probe(const char *target)
+{
+    return has(target, "limit=1&") &&
+           has(target, "resourceVersionMatch=NotOlderThan");
+}
+
 /* A watch goes on from where the last one was: not from before, where all would
  * come again, and not from later. */
 static void check_resume(const feeds *all, const feed *of, const char *target)
@@ -352,7 +359,7 @@ void feeds_check_silence(const feeds *self, int64_t limit_ms)
     }
 }
 
-static void count_request(feeds *all, feed *of, asked kind)
+static void count_request(feeds *all, feed *of, asked kind, bool is_probe)
 {
     if (of->fuzzy_until == INT64_MAX && kind != ASKED_PAGE) {
         of->fuzzy_until = server_version(all->server);
@@ -360,7 +367,7 @@ static void count_request(feeds *all, feed *of, asked kind)
     if (kind == ASKED_WATCH) {
         coverage_add(COVER_WATCHES, 1);
     } else if (kind != ASKED_PAGE) {
-        of->list_requests++;
+        of->list_requests += is_probe ? 0 : 1;
         coverage_add(COVER_RELISTS, of->lists > 0 ? 1 : 0);
     }
 }
@@ -375,7 +382,8 @@ static kl__stream *open_between(kl_transport *transport,
     int number = scope_of(request->target);
     tap *made;
 
-    if (inner == NULL || number < 0 || self->all->latest[number] == NULL) {
+    if (inner == NULL || number < 0 || self->all->latest[number] == NULL ||
+        (!self->all->pages_of_one && seems_a_probe(request->target))) {
         return inner;
     }
     made = calloc(1, sizeof(*made));
@@ -391,7 +399,8 @@ static kl__stream *open_between(kl_transport *transport,
     if (made->asked == ASKED_WATCH) {
         check_resume(self->all, made->feed, request->target);
     }
-    count_request(self->all, made->feed, made->asked);
+    count_request(self->all, made->feed, made->asked,
+                  seems_a_probe(request->target));
     return &made->base;
 }
 

@@ -158,17 +158,18 @@ static bool can_tell(world *self, user_informer *informer, int64_t restored)
     return version != 0 && (version <= restored || version > restored + SOON);
 }
 
-/* Clients have to come back while versions are still behind: nobody could know
- * otherwise, for versions that were come again. */
+/* Clients have to come back, and to find silence suspicious, while versions are
+ * still behind: nobody could know otherwise, for versions that were come again.
+ */
 static void restore(world *self, const op *what)
 {
     enum { ABSENCE_S = 200 }; /* in steps, as time may leap */
     server_future future = self->history->switches.server.future;
 
     /* What is told between two watches is told to nobody. */
-    self->is_blind |= future == SERVER_FUTURE_WAITS || self->has_restored ||
-                      (future == SERVER_FUTURE_TELLS &&
-                       self->history->switches.server.watch_ms > 0);
+    self->is_blind |=
+        self->has_restored || (future == SERVER_FUTURE_TELLS &&
+                               self->history->switches.server.watch_ms > 0);
     finish_make_well(self);
     if (future == SERVER_FUTURE_TELLS && !self->is_blind) {
         finish_await_settled(self);
@@ -340,6 +341,7 @@ static void start(world *self)
 
     self->server = server_new(&self->history->switches.server);
     self->feeds.server = self->server;
+    self->feeds.pages_of_one = self->history->switches.page_size == 1;
     transport = feeds_transport(&self->feeds);
     self->client =
         kl_client_new(&(kl_client_options){.transport = transport}, &err);

@@ -187,7 +187,7 @@ static void put_bookmark(stream *self, int64_t now)
 
     self->bookmark_at =
         now + (options->bookmark_ms > 0 ? options->bookmark_ms : BOOKMARK_MS);
-    if (self->asked.wants_bookmarks &&
+    if (self->asked.wants_bookmarks && self->told <= self->server->version &&
         (self->owes_end || !options->no_bookmarks)) {
         server_put_bookmark(&self->body, self->asked.kind, self->told,
                             self->owes_end);

@@ -230,7 +230,11 @@ static kl_code list(kl__list_watch *list_watch, const kl__list_params *params,
                               params->continue_token);
     }
     if (params->limit != 0) {
-        snprintf(text + n, sizeof(text) - n, " limit=%d", params->limit);
+        n += (size_t)snprintf(text + n, sizeof(text) - n, " limit=%d",
+                              params->limit);
+    }
+    if (params->fresh_connection) {
+        snprintf(text + n, sizeof(text) - n, " fresh");
     }
     enter(self, cancel, &hook);
     record(self, text, 0);

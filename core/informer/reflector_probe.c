@@ -1,0 +1,73 @@
+/*
+ * reflector_probe.c - watches told nothing for long: has the server reached the
+ * version at all? One that was restored from a backup is silent until it has,
+ * and never tells what happened meanwhile. See reflector_machine.h.
+ */
+#include "informer/reflector_machine.h"
+
+#include <string.h>
+
+/* Reads the page up to its end, or to where it is clear that the limit is not
+ * heeded: a whole collection is not worth its version. */
+static kl_code read_version(kl__reflector *self, char *version, kl_error *err)
+{
+    for (int items = 0; items <= 1; items++) {
+        kl__item item = {0};
+        kl_code code =
+            kl__list_watch_next(self->options.source, &item,
+                                KL__LIST_SILENCE_MS, self->options.stop, err);
+        bool more = code == KL_OK && item.type == KL__ITEM_OBJECT;
+
+        if (code == KL_OK && item.type == KL__ITEM_PAGE) {
+            strcpy(version, item.version);
+        }
+        kl__item_clear(&item);
+        if (!more) {
+            return code;
+        }
+    }
+    return KL_OK;
+}
+
+/*
+ * One object is asked for, of a state that is no older: from the future, that
+ * is refused (504, after the server has waited for 3 s; reference 5.3). Servers
+ * that do not know the parameter answer with an older version, or take it for
+ * an exact one. Any other answer says nothing of the version (no right to list,
+ * overload), and the watch goes on: its own failures are to be told.
+ */
+kl_code kl__reflector_probe(kl__reflector *self, kl_error *err)
+{
+    kl__list_watch *source = self->options.source;
+    kl__list_params params = {
+        .resource_version = self->version,
+        .resource_version_match = "NotOlderThan",
+        .limit = 1,
+        .fresh_connection = self->fresh,
+    };
+    char version[KL__VERSION_SIZE] = "";
+    kl_error why = {.retry_after_ms = -1};
+    kl_code code =
+        kl__list_watch_list(source, &params, self->options.stop, &why);
+
+    if (code == KL_OK) {
+        code = read_version(self, version, &why);
+    }
+    kl__list_watch_end(source);
+    if (code == KL_OK || why.http_status != 0) {
+        kl__reflector_heard(self); /* once in an idle timeout is enough */
+    }
+    if (code == KL_OK && kl__version_is_older(version, self->version)) {
+        return kl_error_set(err, KL_EVERSION_AHEAD,
+                            "the server's version %s is older than %s, which "
+                            "it told before: was the cluster restored from a "
+                            "backup?",
+                            version, self->version);
+    }
+    if (code != KL_EVERSION_AHEAD &&
+        (why.http_status != 0 || code == KL_EPARSE)) {
+        return KL_OK;
+    }
+    *err = why;
+    return code;
+}

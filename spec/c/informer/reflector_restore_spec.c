@@ -1,0 +1,168 @@
+/*
+ * reflector_restore_spec.c - a server that was restored from a backup, and has
+ * not reached the version that the watch is to go on from.
+ */
+#include "reflector_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* The script begins after a list at version 10 that holds a@1. */
+#define LISTED "a@1 =10; "
+#define ASKED "resolve; list limit=500; watch rv=10"
+#define PROBE "list rv=10 match=NotOlderThan limit=1"
+
+static void expect(void **state, const char *script, const char *requests,
+                   const char *deltas)
+{
+    reflector_world *world = *state;
+
+    world->options.no_streaming_list = true;
+    reflector_world_play(world, script);
+    assert_string_equal(reflector_world_requests(world), requests);
+    assert_string_equal(reflector_world_deltas(world), deltas);
+}
+
+static void a_watch_that_is_refused_as_too_large_lists_at_once(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state, LISTED "!version_ahead:504; b@3 =4; ok",
+           ASKED "; list limit=500; watch rv=4",
+           "[a@1]=10 !version_ahead [b@3]=4");
+    assert_in_range(reflector_world_delay(world, 3), 0, 199);
+    assert_int_equal(world->status.failures, 1);
+}
+
+static void an_event_that_says_so_lists_at_once(void **state)
+{
+    expect(state, LISTED "ok !version_ahead:504; b@3 =4; ok",
+           ASKED "; list limit=500; watch rv=4",
+           "[a@1]=10 !version_ahead [b@3]=4");
+}
+
+static void it_waits_for_as_long_as_the_server_asks(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state, LISTED "!version_ahead:504/7000; b@3 =4; ok",
+           ASKED "; list limit=500; watch rv=4",
+           "[a@1]=10 !version_ahead [b@3]=4");
+    assert_in_range(reflector_world_delay(world, 3), 7000, 14000);
+}
+
+static void a_list_that_is_refused_too_is_told_once(void **state)
+{
+    expect(state, LISTED "!version_ahead:504; !version_ahead:504; b@3 =4; ok",
+           ASKED "; list limit=500; list limit=500; watch rv=4",
+           "[a@1]=10 !version_ahead [b@3]=4");
+}
+
+static void a_silent_watch_is_followed_by_a_question(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state, LISTED "ok; a@1 =10; ok",
+           ASKED "; " PROBE " fresh; watch rv=10 fresh", "[a@1]=10");
+    assert_in_range(reflector_world_delay(world, 3), 90000, 99000);
+    assert_int_equal(reflector_world_delay(world, 4), 0);
+    assert_int_equal(world->status.failures, 0);
+    assert_int_equal(world->status.lists, 1);
+}
+
+static void a_version_of_the_future_is_found_out_by_it(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state, LISTED "ok; !version_ahead:504; b@3 =4; ok",
+           ASKED "; " PROBE " fresh; list limit=500; watch rv=4",
+           "[a@1]=10 !version_ahead [b@3]=4");
+    assert_in_range(reflector_world_delay(world, 4), 0, 199);
+}
+
+static void an_answer_of_an_older_version_says_the_same(void **state)
+{
+    expect(state, LISTED "ok; =4; b@3 =4; ok",
+           ASKED "; " PROBE " fresh; list limit=500; watch rv=4",
+           "[a@1]=10 !version_ahead [b@3]=4");
+}
+
+static void a_question_that_is_not_answered_changes_nothing(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state,
+           LISTED "ok; !forbidden:403; ok; !bad_request:400; ok; "
+                  "!gone:410; ok; !unavailable:503; ok; !parse; +b@11",
+           ASKED "; " PROBE " fresh; watch rv=10 fresh; " PROBE
+                 " fresh; watch rv=10 fresh; " PROBE
+                 " fresh; watch rv=10 fresh; " PROBE
+                 " fresh; watch rv=10 fresh; " PROBE
+                 " fresh; watch rv=10 fresh",
+           "[a@1]=10 +b@11");
+    assert_int_equal(world->status.failures, 0);
+}
+
+static void a_server_that_ignores_the_limit_is_not_read_through(void **state)
+{
+    expect(state, LISTED "ok; a@1 b@2 c@3 =4; +d@11",
+           ASKED "; " PROBE " fresh; watch rv=10 fresh", "[a@1]=10 +d@11");
+}
+
+static void a_server_that_is_away_is_told_of_by_the_question(void **state)
+{
+    expect(state, LISTED "ok; !unavailable; +b@11",
+           ASKED "; " PROBE " fresh; watch rv=10",
+           "[a@1]=10 !unavailable +b@11");
+}
+
+static void short_silent_watches_are_as_suspicious_as_a_long_one(void **state)
+{
+    expect(state, LISTED "%60000 $; %60000 $; =10; %60000 $; ok",
+           ASKED "; watch rv=10; " PROBE "; watch rv=10; watch rv=10",
+           "[a@1]=10");
+}
+
+static void a_bookmark_dispels_the_suspicion(void **state)
+{
+    expect(state, LISTED "%60000 ^10 $; %60000 $; ok",
+           ASKED "; watch rv=10; watch rv=10", "[a@1]=10 ^10");
+}
+
+static void without_an_idle_timeout_nothing_is_asked(void **state)
+{
+    reflector_world *world = *state;
+
+    world->options.idle_timeout_ms = -1;
+    expect(state, LISTED "%400000 $; ok", ASKED "; watch rv=10", "[a@1]=10");
+}
+
+#define WORLD_TEST(name)                                         \
+    cmocka_unit_test_setup_teardown(name, reflector_world_setup, \
+                                    reflector_world_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(a_watch_that_is_refused_as_too_large_lists_at_once),
+        WORLD_TEST(an_event_that_says_so_lists_at_once),
+        WORLD_TEST(it_waits_for_as_long_as_the_server_asks),
+        WORLD_TEST(a_list_that_is_refused_too_is_told_once),
+        WORLD_TEST(a_silent_watch_is_followed_by_a_question),
+        WORLD_TEST(a_version_of_the_future_is_found_out_by_it),
+        WORLD_TEST(an_answer_of_an_older_version_says_the_same),
+        WORLD_TEST(a_question_that_is_not_answered_changes_nothing),
+        WORLD_TEST(a_server_that_ignores_the_limit_is_not_read_through),
+        WORLD_TEST(a_server_that_is_away_is_told_of_by_the_question),
+        WORLD_TEST(short_silent_watches_are_as_suspicious_as_a_long_one),
+        WORLD_TEST(a_bookmark_dispels_the_suspicion),
+        WORLD_TEST(without_an_idle_timeout_nothing_is_asked),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,97 @@
+/*
+ * restored_server_spec.c - another simulator comes up where one was, with less
+ * in it and lower versions: as a cluster that was restored from a backup.
+ */
+#include "sim_client.h"
+
+#include "base/clock.h"
+#include "kubelua/informer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { LOST = 20, IDLE_MS = 300, PATIENCE_MS = 60000 };
+
+/* A simulator with so many ConfigMaps; port 0: a free one. */
+static kl_sim *serve(int maps, int port)
+{
+    kl_sim *sim = kl_sim_new(&(kl_sim_options){.bookmark_ms = 50}, NULL);
+    kl_sim_listen_options options = {.port = port};
+    kl_error err;
+
+    assert_non_null(sim);
+    for (int i = 0; i < maps; i++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "m%d", i);
+        sim_add(sim, name);
+    }
+    if (kl_sim_listen(sim, &options, &err) != KL_OK) {
+        fail_msg("%s", err.message);
+    }
+    return sim;
+}
+
+static kl_client *connect_to(const kl_sim *sim)
+{
+    kl_config *config =
+        kl_config_load(&(kl_config_options){.server = kl_sim_url(sim)}, NULL);
+    kl_client *client =
+        kl_client_new(&(kl_client_options){.config = config}, NULL);
+
+    assert_non_null(client);
+    kl_config_unref(config);
+    return client;
+}
+
+static void await_count(const kl_informer *informer, size_t count)
+{
+    int64_t deadline = kl__clock_now(kl__clock_real()) + PATIENCE_MS;
+
+    while (kl_informer_count(informer) != count) {
+        assert_true(kl__clock_now(kl__clock_real()) < deadline);
+        usleep(1000);
+    }
+}
+
+static void what_it_has_lost_is_found_out(void **state)
+{
+    kl_sim *sim = serve(LOST + 1, 0);
+    int port = atoi(strrchr(kl_sim_url(sim), ':') + 1);
+    kl_client *client = connect_to(sim);
+    kl_informer_options options = {.resource = "configmaps",
+                                   .name_space = "default",
+                                   .idle_timeout_ms = IDLE_MS};
+    kl_informer *informer = kl_informer_open(client, &options, NULL);
+
+    (void)state;
+    assert_non_null(informer);
+    await_count(informer, LOST + 1);
+    kl_sim_unlisten(sim);
+    kl_sim_unref(sim);
+    sim = serve(1, port);
+    await_count(informer, 1);
+    sim_add(sim, "later"); /* far below the version that was known */
+    await_count(informer, 2);
+    kl_informer_close(informer);
+    kl_client_unref(client);
+    kl_sim_unref(sim);
+    sim_expect_nothing_lives();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_it_has_lost_is_found_out),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
