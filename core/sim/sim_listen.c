@@ -15,8 +15,11 @@
 #include "sim/sim_tls.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -26,6 +29,7 @@ enum {
     BACKLOG = 512,
     MAX_CONNECTIONS = 4096,
     IDLE_SECONDS = 120,      /* of a connection without a watch */
+    REST_MS = 50,            /* until accepting is tried again */
     STACK_SIZE = 1024 * 1024 /* of a connection's thread; touched as needed */
 };
 
@@ -34,7 +38,8 @@ typedef struct kl__sim_listener {
     struct MHD_Daemon *daemon; /* NULL: connections are refused */
     struct sockaddr_storage address;
     socklen_t address_length;
-    int holder; /* keeps the port; -1: none */
+    int holder;             /* keeps the port; -1: none */
+    atomic_bool is_starved; /* relaxed: so that it is said once */
     bool has_tls;
     kl__sim_tls tls;
     char *url;
@@ -61,11 +66,37 @@ static int bind_socket(const kl__sim_listener *listener)
     return -1;
 }
 
+/* Called with what the daemon complains of, on any thread of its own. While
+ * there is no descriptor for a connection that waits, the daemon tries again
+ * and again without a pause: this is the place to take one. */
+static void rest_if_starved(void *context, const char *format,
+                            va_list arguments)
+{
+    kl__sim_listener *listener = context;
+    int fd = fcntl(listener->holder, F_DUPFD_CLOEXEC, 0);
+
+    (void)format;
+    (void)arguments;
+    if (fd >= 0) {
+        close(fd);
+        atomic_store_explicit(&listener->is_starved, false,
+                              memory_order_relaxed);
+        return;
+    }
+    if (!atomic_exchange_explicit(&listener->is_starved, true,
+                                  memory_order_relaxed)) {
+        kl_log(KL_LOG_WARN, "simulator: a connection has to wait: %s%s",
+               strerror(EMFILE), kl__remedy(EMFILE));
+    }
+    poll(NULL, 0, REST_MS);
+}
+
 /* Starts the daemon with the signals of the host kept off its threads. */
 static struct MHD_Daemon *start_daemon(kl__sim_listener *listener, int fd)
 {
     unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD |
-                     MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL;
+                     MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL |
+                     MHD_USE_ERROR_LOG;
     struct MHD_OptionItem tls[] = {
         {MHD_OPTION_HTTPS_MEM_KEY, 0, listener->tls.key},
         {MHD_OPTION_HTTPS_MEM_CERT, 0, listener->tls.cert},
@@ -84,7 +115,8 @@ static struct MHD_Daemon *start_daemon(kl__sim_listener *listener, int fd)
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
     daemon = MHD_start_daemon(
         flags | (listener->has_tls ? MHD_USE_TLS : 0), 0, NULL, NULL,
-        kl__sim_http_handle, &listener->http, MHD_OPTION_LISTEN_SOCKET, fd,
+        kl__sim_http_handle, &listener->http, MHD_OPTION_EXTERNAL_LOGGER,
+        rest_if_starved, listener, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_URI_LOG_CALLBACK, kl__sim_http_begin, &listener->http,
         MHD_OPTION_NOTIFY_COMPLETED, kl__sim_http_end, &listener->http,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS,

@@ -60,9 +60,6 @@ static void what_the_system_refuses_to_map_is_an_error(void **state)
     char *text;
 
     (void)state;
-    if (IS_SANITIZED) {
-        skip();
-    }
     text = big_manifest(&length);
     live_world_open(&live, LIVE_WORLD_INSIDE);
     scarce_address_space(LEFT_MB);
@@ -95,5 +92,9 @@ int main(void)
         cmocka_unit_test(what_the_system_refuses_to_map_is_an_error),
     };
 
+    if (IS_SANITIZED) {
+        print_message("a sanitizer maps terabytes: nothing is tried\n");
+        return 77; /* skipped */
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
