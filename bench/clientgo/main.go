@@ -1,18 +1,13 @@
 // Command clientgo keeps all pods of a server in an informer of client-go and
-// reports what that cost. Usage: clientgo SERVER protobuf|json|dynamic UPDATES
+// reports what that costs. Usage: clientgo SERVER stream|page protobuf|json|dynamic
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
-	"strconv"
-	"sync/atomic"
-	"syscall"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -25,17 +20,35 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// What the handler reads of an object: the sum of the lengths of three fields.
-func typed(object any) int {
-	pod := object.(*corev1.Pod)
-	return len(pod.Name) + len(pod.Status.Phase) + len(pod.Spec.NodeName)
+const stamp = "bench.example.com/written"
+
+// reader is how a handler reads an object: the lengths of three fields, and
+// when it was written.
+type reader struct {
+	fields  func(object any) int
+	written func(object any) string
 }
 
-func untyped(object any) int {
-	pod := object.(*unstructured.Unstructured)
-	phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase")
-	node, _, _ := unstructured.NestedString(pod.Object, "spec", "nodeName")
-	return len(pod.GetName()) + len(phase) + len(node)
+var typed = reader{
+	func(object any) int {
+		pod := object.(*corev1.Pod)
+		return len(pod.Name) + len(pod.Status.Phase) + len(pod.Spec.NodeName)
+	},
+	func(object any) string { return object.(*corev1.Pod).Annotations[stamp] },
+}
+
+var untyped = reader{
+	func(object any) int {
+		pod := object.(*unstructured.Unstructured)
+		phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase")
+		node, _, _ := unstructured.NestedString(pod.Object, "spec", "nodeName")
+		return len(pod.GetName()) + len(phase) + len(node)
+	},
+	func(object any) string {
+		pod := object.(*unstructured.Unstructured)
+		text, _, _ := unstructured.NestedString(pod.Object, "metadata", "annotations", stamp)
+		return text
+	},
 }
 
 func strip(object any) (any, error) {
@@ -45,12 +58,12 @@ func strip(object any) (any, error) {
 	return object, nil
 }
 
-func open(server, mode string) (cache.SharedIndexInformer, func(any) int, error) {
+func open(server, mode string) (cache.SharedIndexInformer, reader, error) {
 	config := &rest.Config{Host: server}
 	if mode == "dynamic" {
 		client, err := dynamic.NewForConfig(config)
 		if err != nil {
-			return nil, nil, err
+			return nil, untyped, err
 		}
 		factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
 		return factory.ForResource(corev1.SchemeGroupVersion.
@@ -63,31 +76,16 @@ func open(server, mode string) (cache.SharedIndexInformer, func(any) int, error)
 	config.AcceptContentTypes = config.ContentType
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return nil, nil, err
+		return nil, typed, err
 	}
 	factory := informers.NewSharedInformerFactory(client, 0)
 	return factory.Core().V1().Pods().Informer(), typed, nil
 }
 
-// cpu is what this process has used so far, all threads of it.
-func cpu() time.Duration {
-	var usage syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-}
-
-// report prints a line, waits for one (the other side measures memory), and
-// returns the CPU time at which the next phase begins.
-func report(in *bufio.Reader, name string, since time.Duration, count, sum int64) time.Duration {
-	fmt.Println(name, (cpu() - since).Microseconds(), count, sum)
-	in.ReadString('\n')
-	return cpu()
-}
-
-func run(server, mode string, updates int64) error {
-	var count, sum atomic.Int64
-	in := bufio.NewReader(os.Stdin)
-	done := make(chan struct{})
+func run(server, listing, mode string) error {
+	if listing == "page" { // client-go reads this once, later
+		os.Setenv("KUBE_FEATURE_WatchListClient", "false")
+	}
 	informer, read, err := open(server, mode)
 	if err != nil {
 		return err
@@ -95,36 +93,42 @@ func run(server, mode string, updates int64) error {
 	if err := informer.SetTransform(strip); err != nil {
 		return err
 	}
+	seen := newTally(read)
 	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(object any) { sum.Add(int64(read(object))) },
-		UpdateFunc: func(_, object any) {
-			sum.Add(int64(read(object)))
-			if count.Add(1) == updates {
-				close(done)
-			}
-		},
+		AddFunc:    seen.event,
+		UpdateFunc: func(_, object any) { seen.event(object) },
+		DeleteFunc: func(any) { seen.finish() },
 	})
 	if err != nil {
 		return err
 	}
-	since := report(in, "ready", cpu(), 0, 0)
+	orders := newOrders()
+	since := orders.report("ready", cpu(), 0, 0)
 	go informer.Run(context.Background().Done())
 	cache.WaitForCacheSync(nil, registration.HasSynced)
-	report(in, "synced", since, int64(len(informer.GetStore().ListKeys())), sum.Load())
+	_, sum, _ := seen.take()
+	orders.report("synced", since, len(informer.GetStore().ListKeys()), sum)
 	runtime.GC()
 	debug.FreeOSMemory()
-	since = report(in, "rest", cpu(), 0, 0)
-	<-done
-	report(in, "updated", since, count.Load(), sum.Load())
+	fmt.Println("rest 0 0 0")
+	for orders.next() {
+		since := cpu()
+		seen.begin(orders.name, orders.count)
+		fmt.Println("begun")
+		<-seen.done
+		used := cpu() - since
+		events, sum, delays := seen.take()
+		fmt.Println("done", used.Microseconds(), events, sum, delays)
+	}
 	return nil
 }
 
 func main() {
-	updates, err := strconv.ParseInt(os.Args[3], 10, 64)
-	if err == nil {
-		err = run(os.Args[1], os.Args[2], updates)
+	if len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "usage: clientgo SERVER stream|page protobuf|json|dynamic")
+		os.Exit(2)
 	}
-	if err != nil {
+	if err := run(os.Args[1], os.Args[2], os.Args[3]); err != nil {
 		fmt.Fprintln(os.Stderr, "clientgo:", err)
 		os.Exit(1)
 	}

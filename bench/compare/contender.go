@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -13,22 +14,51 @@ import (
 )
 
 // contender is a program that speaks the benchmark's protocol: it prints a
-// line at the end of each phase, and waits for one.
+// line at the end of each phase, and waits for one that says what is next.
 type contender struct {
 	name    string
-	command []string // SERVER and UPDATES stand for themselves
+	command []string // SERVER and LISTING stand for themselves
 	env     []string
+	isSlow  bool // sees fewer updates, and no other cache sizes
 }
 
-// result is what one run of a contender cost.
-type result struct {
-	syncCPU, syncWall     float64 // microseconds a pod
-	updateCPU, updateWall float64 // microseconds an update
-	restBytes             float64 // resident, a pod, over the empty process
-	lateBytes             float64 // the same after all updates
-	peak                  float64 // of resident memory, over that at rest
-	sum                   int64   // of what the handler read
+func contenders(build string) []contender {
+	here, _ := os.Getwd()
+	program := func(name string) string { return filepath.Join(build, "bench", name) }
+	lua := func(name, interpreter, abi string) contender {
+		script := filepath.Join(here, "kubelua", "pods.lua")
+		return contender{name: name,
+			command: []string{interpreter, script, "SERVER", "LISTING"},
+			env: []string{"LUA_PATH=" + here + "/../lua/?.lua;" + here + "/../lua/?/init.lua;;",
+				"LUA_CPATH=" + filepath.Join(build, "lua", abi, "?.so") + ";;",
+				"KUBELUA_LOG=error"}}
+	}
+	clientgo := func(mode string) contender {
+		return contender{name: "client-go " + mode, isSlow: mode != "protobuf",
+			command: []string{program("clientgo"), "SERVER", "LISTING", mode}}
+	}
+	return []contender{
+		clientgo("protobuf"), clientgo("json"), clientgo("dynamic"),
+		{name: "kube-rs", command: []string{program("kubers"), "SERVER", "LISTING"}},
+		{name: "KubeLua C", command: []string{program("pods"), "SERVER", "LISTING"}},
+		lua("KubeLua LuaJIT", "luajit", "5.1"),
+		lua("KubeLua Lua 5.4", "lua5.4", "5.4"),
+	}
 }
+
+// absent says why a contender cannot compete, or is empty.
+func (c *contender) absent() string {
+	if _, err := exec.LookPath(c.command[0]); err == nil {
+		return ""
+	}
+	if c.name == "kube-rs" {
+		return "not built: cargo is missing, or failed"
+	}
+	return "not built: " + c.command[0] + " is missing"
+}
+
+// A phase that takes longer is stuck.
+const patience = 5 * time.Minute
 
 // running is a contender that runs.
 type running struct {
@@ -37,26 +67,73 @@ type running struct {
 	out     *bufio.Reader
 }
 
-// wait reads the line that ends a phase.
-func (r *running) wait(phase string) (cpu float64, count, sum int64, err error) {
-	var name string
-	line, err := r.out.ReadString('\n')
-	if err == nil {
-		_, err = fmt.Sscan(line, &name, &cpu, &count, &sum)
+func (c *contender) start(server *replay.Server, listing string) (*running, error) {
+	var args []string
+	for _, arg := range c.command {
+		arg = strings.ReplaceAll(arg, "SERVER", server.URL)
+		args = append(args, strings.ReplaceAll(arg, "LISTING", listing))
 	}
-	if err == nil && name != phase {
-		err = fmt.Errorf("%q instead of %s", line, phase)
-	}
+	r := &running{process: exec.Command(args[0], args[1:]...)}
+	r.process.Env = append(os.Environ(), c.env...)
+	r.process.Stderr = os.Stderr
+	in, err := r.process.StdinPipe()
 	if err != nil {
-		err = fmt.Errorf("%s: %w", phase, err)
+		return nil, err
 	}
-	return cpu, count, sum, err
+	out, err := r.process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	r.in, r.out = in, bufio.NewReader(out)
+	return r, r.process.Start()
 }
 
-// proceed lets the next phase begin.
-func (r *running) proceed() time.Time {
-	io.WriteString(r.in, "\n")
-	return time.Now()
+// stop lets a contender end: a profiler writes what it saw when all ends well.
+func (r *running) stop(failed bool) {
+	r.in.Close()
+	if failed {
+		r.process.Process.Kill()
+	}
+	r.process.Wait()
+}
+
+// line is what a contender says at the end of a phase.
+type line struct {
+	cpu    float64 // microseconds, of all its threads
+	count  int64   // of events, or of what its cache holds
+	sum    int64   // of what its handler read
+	delays []int64 // nanoseconds from write to handler
+}
+
+// wait reads the line that ends a phase.
+func (r *running) wait(phase string) (end line, err error) {
+	stuck := time.AfterFunc(patience, func() { r.process.Process.Kill() })
+	defer stuck.Stop()
+	text, err := r.out.ReadString('\n')
+	if err != nil {
+		return end, fmt.Errorf("%s: %w", phase, err)
+	}
+	words := strings.Fields(text)
+	if len(words) == 0 || words[0] != phase {
+		return end, fmt.Errorf("%q instead of %s", text, phase)
+	}
+	if len(words) < 4 {
+		return end, nil
+	}
+	fmt.Sscan(strings.Join(words[1:4], " "), &end.cpu, &end.count, &end.sum)
+	for _, word := range words[4:] {
+		var delay int64
+		if _, err := fmt.Sscan(word, &delay); err != nil {
+			return end, fmt.Errorf("%s: %w", phase, err)
+		}
+		end.delays = append(end.delays, delay)
+	}
+	return end, nil
+}
+
+// say writes a line: what to do next.
+func (r *running) say(format string, args ...any) {
+	fmt.Fprintf(r.in, format+"\n", args...)
 }
 
 // memory reads VmRSS or VmHWM, in bytes.
@@ -81,72 +158,4 @@ func (r *running) settled() float64 {
 		}
 	}
 	return last
-}
-
-func (c *contender) start(server *replay.Server, updates int) (*running, error) {
-	var args []string
-	for _, arg := range c.command {
-		arg = strings.ReplaceAll(arg, "SERVER", server.URL)
-		args = append(args, strings.ReplaceAll(arg, "UPDATES", fmt.Sprint(updates)))
-	}
-	r := &running{process: exec.Command(args[0], args[1:]...)}
-	r.process.Env = append(os.Environ(), c.env...)
-	r.process.Stderr = os.Stderr
-	in, err := r.process.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := r.process.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	r.in, r.out = in, bufio.NewReader(out)
-	return r, r.process.Start()
-}
-
-// measure runs a contender once, from its start to its last update.
-func (c *contender) measure(server *replay.Server, pods, updates int) (res result, err error) {
-	server.Reset()
-	r, err := c.start(server, updates)
-	if err != nil {
-		return res, err
-	}
-	defer func() { // a profiler writes what it saw when all ends well
-		if r.proceed(); err != nil {
-			r.process.Process.Kill()
-		}
-		r.process.Wait()
-	}()
-	if _, _, _, err = r.wait("ready"); err != nil {
-		return res, err
-	}
-	empty := r.memory("VmRSS")
-	begin := r.proceed()
-	cpu, count, _, err := r.wait("synced")
-	if err == nil && count != int64(pods) {
-		err = fmt.Errorf("synced %d pods", count)
-	}
-	if err != nil {
-		return res, err
-	}
-	res.syncCPU = cpu / float64(pods)
-	res.syncWall = float64(time.Since(begin).Microseconds()) / float64(pods)
-	highest := r.memory("VmHWM")
-	r.proceed()
-	if _, _, _, err = r.wait("rest"); err != nil {
-		return res, err
-	}
-	rest := r.settled()
-	res.restBytes = (rest - empty) / float64(pods)
-	res.peak = highest / rest
-	begin = r.proceed()
-	server.Update(updates)
-	cpu, count, res.sum, err = r.wait("updated")
-	if err == nil && count != int64(updates) {
-		err = fmt.Errorf("saw %d updates", count)
-	}
-	res.lateBytes = (r.memory("VmRSS") - empty) / float64(pods)
-	res.updateCPU = cpu / float64(updates)
-	res.updateWall = float64(time.Since(begin).Microseconds()) / float64(updates)
-	return res, err
 }

@@ -1,5 +1,5 @@
-// Command compare runs every contender against one server, in turn, several
-// times over, and prints medians and ratios as Markdown.
+// Command compare has every contender go through everything against one server,
+// in turn, several times over, and writes what that cost as results.json.
 package main
 
 import (
@@ -8,85 +8,133 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"kubelua/bench/replay"
 )
 
 type options struct {
-	pods, updates, rounds int
-	only, build, under    string
+	quick                   bool
+	rounds, updates, pods   int
+	only, build, under, out string
 }
 
-func contenders(build string) []contender {
-	here, _ := os.Getwd()
-	script := filepath.Join(here, "kubelua", "pods.lua")
-	lua := func(name, interpreter, abi string) contender {
-		return contender{name, []string{interpreter, script, "SERVER", "UPDATES"},
-			[]string{"LUA_PATH=" + here + "/../lua/?.lua;" + here + "/../lua/?/init.lua;;",
-				"LUA_CPATH=" + filepath.Join(build, "lua", abi, "?.so") + ";;"}}
-	}
-	clientgo := func(mode string) contender {
-		return contender{"client-go " + mode, []string{
-			filepath.Join(build, "bench", "clientgo"), "SERVER", mode, "UPDATES"}, nil}
-	}
-	return []contender{clientgo("protobuf"), clientgo("json"), clientgo("dynamic"),
-		{"KubeLua C", []string{filepath.Join(build, "bench", "pods"), "SERVER", "UPDATES"}, nil},
-		lua("KubeLua LuaJIT", "luajit", "5.1"), lua("KubeLua Lua 5.4", "lua5.4", "5.4")}
+// race is all contenders, and what they did so far.
+type race struct {
+	server  *replay.Server
+	options *options
+	with    settings
+	rounds  map[string][]figures
+	failed  map[string]string
 }
 
-// run measures all, interleaved: a machine that slows down does so for all.
+func (o *options) settings() settings {
+	with := fullSettings()
+	if o.quick {
+		with = quickSettings()
+	}
+	if with.Rounds = o.rounds; o.rounds == 0 {
+		with.Rounds = 3
+	}
+	if o.pods > 0 {
+		with.Pods = o.pods
+	}
+	if o.updates > 0 {
+		with.Updates = o.updates
+	}
+	return with
+}
+
+// warm is settings that only have everything run once.
+func (with settings) warm() settings {
+	with.Updates, with.SlowUpdates = min(with.Updates, 1000), min(with.SlowUpdates, 100)
+	with.Steady.Count, with.Bursts.Count = 10, with.Bursts.Burst
+	with.Pods, with.Sizes = min(with.Pods, 1000), nil
+	return with
+}
+
+// lap has a contender take its turn. One that failed is out.
+func (r *race) lap(c *contender, round int) {
+	if r.failed[c.name] != "" {
+		return
+	}
+	with := r.with
+	if round < 0 {
+		with = with.warm()
+	}
+	c.command = append(strings.Fields(r.options.under), c.command...)
+	begin := time.Now()
+	got, err := c.measure(r.server, &with)
+	if err != nil {
+		r.failed[c.name] = "failed: " + err.Error()
+		fmt.Fprintf(os.Stderr, "%2d %-16s %s\n", round+1, c.name, err)
+		return
+	}
+	fmt.Fprintf(os.Stderr, "%2d %-16s %5.1f s: sync %.1f us, update %.1f us, p99 %.0f us\n",
+		round+1, c.name, time.Since(begin).Seconds(),
+		got["sync_cpu"], got["update_cpu"], got["steady_p99"])
+	if round >= 0 {
+		r.rounds[c.name] = append(r.rounds[c.name], got)
+	}
+}
+
+// outcomes is what came out, in the order of the tables.
+func (r *race) outcomes() (all []outcome) {
+	for _, c := range contenders(r.options.build) {
+		if !strings.Contains(c.name, r.options.only) {
+			continue
+		}
+		out := outcome{Name: c.name, Absent: r.failed[c.name], Figures: map[string]figure{}}
+		if out.Absent == "" {
+			out.Figures = summarize(r.rounds[c.name])
+		}
+		all = append(all, out)
+	}
+	return all
+}
+
 func run(o *options) error {
-	server, err := replay.NewServer(o.pods)
+	with := o.settings()
+	begin, since, at := time.Now(), readClock(), newMachine()
+	most := with.Pods
+	for _, size := range with.Sizes {
+		most = max(most, size.Pods)
+	}
+	server, err := replay.NewServer(most)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	results := map[string][]result{}
-	var names []string
-	var sum int64
-	for round := -1; round < o.rounds; round++ { // round -1 warms up
+	with.JSONBytes, with.ProtobufBytes = server.Bytes()
+	r := race{server, o, with, map[string][]figures{}, map[string]string{}}
+	for _, c := range contenders(o.build) {
+		r.failed[c.name] = c.absent()
+	}
+	for round := -1; round < with.Rounds; round++ { // round -1 warms up
 		for _, c := range contenders(o.build) {
-			if !strings.Contains(c.name, o.only) {
-				continue
+			if strings.Contains(c.name, o.only) {
+				r.lap(&c, round)
 			}
-			pods, updates := o.pods, o.updates
-			if round < 0 {
-				names = append(names, c.name)
-				updates = min(updates, 1000)
-			}
-			c.command = append(strings.Fields(o.under), c.command...)
-			res, err := c.measure(server, pods, updates)
-			if err != nil {
-				return fmt.Errorf("%s: %w", c.name, err)
-			}
-			fmt.Fprintf(os.Stderr, "%2d %-20s %+v\n", round, c.name, res)
-			if round < 0 {
-				continue
-			}
-			if sum == 0 {
-				sum = res.sum
-			}
-			if res.sum != sum {
-				return fmt.Errorf("%s read something else than the others", c.name)
-			}
-			results[c.name] = append(results[c.name], res)
 		}
 	}
-	json, protobuf := server.Bytes()
-	fmt.Printf("%d pods of %d bytes of JSON, %d of protobuf; %d updates; medians of %d runs.\n\n",
-		o.pods, json, protobuf, o.updates, o.rounds)
-	table(os.Stdout, names, results)
-	return nil
+	at.busy(since)
+	all := results{Date: begin.Format("2006-01-02 15:04"), Commit: commit(),
+		Minutes: time.Since(begin).Minutes(), Machine: at, Versions: versions(),
+		Settings: with, Contenders: r.outcomes()}
+	all.Complete = !o.quick && o.pods+o.updates == 0 && o.only+o.under == ""
+	return all.write(o.out)
 }
 
 func main() {
 	var o options
-	flag.IntVar(&o.pods, "pods", 10000, "objects in the cache")
-	flag.IntVar(&o.updates, "updates", 100000, "changes that are delivered")
-	flag.IntVar(&o.rounds, "rounds", 5, "repetitions")
+	flag.BoolVar(&o.quick, "quick", false, "a tenth of everything")
+	flag.IntVar(&o.rounds, "rounds", 0, "repetitions (default 3)")
+	flag.IntVar(&o.pods, "pods", 0, "objects in the cache (default 10000)")
+	flag.IntVar(&o.updates, "updates", 0, "changes that are delivered (default 100000)")
 	flag.StringVar(&o.only, "only", "", "those whose name holds this")
 	flag.StringVar(&o.under, "under", "", "a profiler's command line")
 	flag.StringVar(&o.build, "build", "../build-bench", "the build folder")
+	flag.StringVar(&o.out, "out", "results.json", "the file to write")
 	flag.Parse()
 	o.build, _ = filepath.Abs(o.build)
 	if err := run(&o); err != nil {

@@ -1,41 +1,75 @@
 /*
  * pods.c - the C contender of the benchmark: keeps all pods of a server in an
- * informer and reports what that cost. Usage: pods SERVER UPDATES
+ * informer and reports what that costs. Usage: pods SERVER stream|page
  */
 #include <kubelua/kubelua.h>
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
-/* What the handler has seen; guarded by `mutex`. */
+/* What the handler has seen in a phase; guarded by `mutex`. */
 typedef struct tally {
     pthread_mutex_t mutex;
-    pthread_cond_t cond;
-    long wanted;
-    long updates;
-    long sum; /* of the lengths of the three fields that it reads */
-    bool is_synced;
+    pthread_cond_t ended;
+    long wanted; /* events; 0: a delete ends the phase; -1: synced does */
+    long events;
+    long sum;     /* of the lengths of the three fields that it reads */
+    long *delays; /* nanoseconds, one an event, or NULL */
+    bool is_done;
 } tally;
 
-static size_t text_length(const kl_value *value, const char *name)
+static const kl_value *at(const kl_value *value, const char *name)
 {
-    size_t length = 0;
-
-    kl_value_string(kl_value_get(value, name), &length);
-    return length;
+    return kl_value_get(value, name);
 }
 
-static long read_fields(kl_object *pod)
+static long length(const kl_value *value)
 {
-    const kl_value *root = kl_object_open(pod, NULL);
-    size_t sum = text_length(kl_value_get(root, "metadata"), "name") +
-                 text_length(kl_value_get(root, "status"), "phase") +
-                 text_length(kl_value_get(root, "spec"), "nodeName");
+    size_t bytes = 0;
 
+    kl_value_string(value, &bytes);
+    return (long)bytes;
+}
+
+/* The clock that the server stamps objects with. */
+static long monotonic_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Runs with the lock held. */
+static void see(tally *seen, kl_object *pod)
+{
+    long now = seen->delays != NULL ? monotonic_ns() : 0;
+    const kl_value *root = kl_object_open(pod, NULL);
+    const kl_value *metadata = at(root, "metadata");
+    const char *written;
+
+    if (seen->delays != NULL && seen->events < seen->wanted) {
+        written = kl_value_string(
+            at(at(metadata, "annotations"), "bench.example.com/written"), NULL);
+        seen->delays[seen->events] = now - (written ? atol(written) : 0);
+    }
+    seen->sum += length(at(metadata, "name")) +
+                 length(at(at(root, "status"), "phase")) +
+                 length(at(at(root, "spec"), "nodeName"));
     kl_object_close(pod);
-    return (long)sum;
+    seen->events++;
+}
+
+static void end_if(tally *seen, bool ends)
+{
+    if (ends) {
+        seen->is_done = true;
+        pthread_cond_signal(&seen->ended);
+    }
 }
 
 static void on_add(void *context, kl_object *pod, bool initial)
@@ -43,32 +77,32 @@ static void on_add(void *context, kl_object *pod, bool initial)
     tally *seen = context;
 
     (void)initial;
-    seen->sum += read_fields(pod); /* nobody reads it before synced */
+    pthread_mutex_lock(&seen->mutex);
+    see(seen, pod);
+    end_if(seen, seen->events == seen->wanted);
+    pthread_mutex_unlock(&seen->mutex);
 }
 
 static void on_update(void *context, kl_object *old, kl_object *pod)
 {
-    tally *seen = context;
-    long length = read_fields(pod);
-
     (void)old;
+    on_add(context, pod, false);
+}
+
+static void on_remove(void *context, kl_object *pod, bool unknown)
+{
+    tally *seen = context;
+
+    (void)pod;
+    (void)unknown;
     pthread_mutex_lock(&seen->mutex);
-    seen->sum += length;
-    seen->updates++;
-    if (seen->updates == seen->wanted) {
-        pthread_cond_signal(&seen->cond);
-    }
+    end_if(seen, true);
     pthread_mutex_unlock(&seen->mutex);
 }
 
 static void on_synced(void *context)
 {
-    tally *seen = context;
-
-    pthread_mutex_lock(&seen->mutex);
-    seen->is_synced = true;
-    pthread_cond_signal(&seen->cond);
-    pthread_mutex_unlock(&seen->mutex);
+    on_remove(context, NULL, false);
 }
 
 /* CPU of this process so far, all threads of it. */
@@ -81,22 +115,68 @@ static long cpu_us(void)
            usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
 }
 
-/* Prints a line, waits for one (the other side measures memory), and returns
- * the CPU time at which the next phase begins. */
-static long report(const char *name, long since, long count, long sum)
+/* Waits for the end of a phase that began at the CPU time `since`, prints what
+ * it cost and what was seen, and forgets that. `count` < 0: events seen. */
+static void end(tally *seen, const char *name, long since, kl_informer *pods)
 {
-    printf("%s %ld %ld %ld\n", name, cpu_us() - since, count, sum);
-    while (getchar() != '\n' && !feof(stdin)) {
+    long used;
+
+    pthread_mutex_lock(&seen->mutex);
+    while (!seen->is_done) {
+        pthread_cond_wait(&seen->ended, &seen->mutex);
     }
-    return cpu_us();
+    used = cpu_us() - since;
+    printf("%s %ld %ld %ld", name, used,
+           pods != NULL ? (long)kl_informer_count(pods) : seen->events,
+           seen->sum);
+    for (long i = 0; seen->delays != NULL && i < seen->events; i++) {
+        printf(" %ld", seen->delays[i]);
+    }
+    printf("\n");
+    free(seen->delays);
+    seen->delays = NULL;
+    seen->events = seen->sum = 0;
+    seen->is_done = false;
+    pthread_mutex_unlock(&seen->mutex);
 }
 
-static void measure(kl_informer *pods, tally *seen, long since, kl_error *err)
+/* Does what the other side says, which looks at this process from outside,
+ * until it says no more. */
+static void follow(tally *seen)
 {
+    char name[16];
+    long count;
+    long since;
+
+    while (scanf("%15s %ld", name, &count) == 2) {
+        since = cpu_us();
+        pthread_mutex_lock(&seen->mutex);
+        seen->wanted = count;
+        if (strcmp(name, "delays") == 0) {
+            seen->delays = calloc((size_t)count, sizeof *seen->delays);
+        }
+        pthread_mutex_unlock(&seen->mutex);
+        printf("begun\n");
+        end(seen, "done", since, NULL);
+    }
+}
+
+static void wait_line(void)
+{
+    while (getchar() != '\n' && !feof(stdin)) {
+    }
+}
+
+static void measure(kl_informer *pods, long since, kl_error *err)
+{
+    tally seen = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+                  .ended = PTHREAD_COND_INITIALIZER,
+                  .wanted = -1};
     const kl_handler handler = {.add = on_add,
                                 .update = on_update,
+                                .remove = on_remove,
                                 .synced = on_synced,
-                                .context = seen};
+                                .context = &seen};
     static const kl_handler_options options = {.every_change = true};
     kl_registration *registration =
         kl_informer_add_handler(pods, &handler, &options, err);
@@ -104,45 +184,36 @@ static void measure(kl_informer *pods, tally *seen, long since, kl_error *err)
     if (registration == NULL) {
         return;
     }
-    pthread_mutex_lock(&seen->mutex);
-    while (!seen->is_synced) {
-        pthread_cond_wait(&seen->cond, &seen->mutex);
-    }
-    pthread_mutex_unlock(&seen->mutex);
-    report("synced", since, (long)kl_informer_count(pods), seen->sum);
-    since = report("rest", cpu_us(), 0, 0);
-    pthread_mutex_lock(&seen->mutex);
-    while (seen->updates < seen->wanted) {
-        pthread_cond_wait(&seen->cond, &seen->mutex);
-    }
-    pthread_mutex_unlock(&seen->mutex);
-    report("updated", since, seen->updates, seen->sum);
+    end(&seen, "synced", since, pods);
+    wait_line();
+    printf("rest 0 0 0\n");
+    follow(&seen);
     kl_registration_remove(registration);
 }
 
 int main(int argc, char **argv)
 {
     kl_error err = {0};
-    tally seen = {.mutex = PTHREAD_MUTEX_INITIALIZER,
-                  .cond = PTHREAD_COND_INITIALIZER};
     kl_config_options where = {.server = argc > 1 ? argv[1] : NULL};
     kl_config *config = kl_config_load(&where, &err);
     kl_client *client = NULL;
     kl_informer *pods = NULL;
+    kl_informer_options what = {.resource = "pods"};
     long since;
 
+    what.no_streaming_list = argc > 2 && strcmp(argv[2], "page") == 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
-    since = report("ready", cpu_us(), 0, 0);
-    seen.wanted = argc > 2 ? atol(argv[2]) : 0;
+    printf("ready 0 0 0\n");
+    wait_line();
+    since = cpu_us();
     if (config != NULL) {
         client = kl_client_new(&(kl_client_options){.config = config}, &err);
     }
     if (client != NULL) {
-        pods = kl_informer_open(
-            client, &(kl_informer_options){.resource = "pods"}, &err);
+        pods = kl_informer_open(client, &what, &err);
     }
     if (pods != NULL) {
-        measure(pods, &seen, since, &err);
+        measure(pods, since, &err);
     }
     kl_informer_close(pods);
     kl_client_unref(client);

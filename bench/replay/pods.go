@@ -17,18 +17,21 @@ import (
 const (
 	nodes      = 250
 	namespaces = 40
-	// The digits that stand for a version until a frame is sent: as wide as
-	// any version, so that writing one never moves a byte.
+	// What stands for a version, for the number of a pod and for the time of a
+	// change until a frame is sent: as wide as any, so that nothing moves.
 	versionDigits = "900000000"
+	numberDigits  = "800000000"
+	stampDigits   = "700000000000000000"
 )
 
 var created = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 
-// uid is a random one in the usual spelling, the same in every run.
+// uid is a random one in the usual spelling, the same in every run; it ends in
+// the number of the pod.
 func uid(random *rand.Rand) types.UID {
 	a, b := random.Uint64(), random.Uint64()
-	return types.UID(fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x", a>>32,
-		a>>16&0xffff, a&0xfff, b>>48|0x8000, b&0xffffffffffff))
+	return types.UID(fmt.Sprintf("%08x-%04x-4%03x-%04x-%03x%s", a>>32,
+		a>>16&0xffff, a&0xfff, b>>48|0x8000, b&0xfff, numberDigits))
 }
 
 func env(i int) []corev1.EnvVar {
@@ -162,15 +165,15 @@ func status(pod *corev1.Pod, i int, random *rand.Rand) corev1.PodStatus {
 	return out
 }
 
-// Pod makes the pod number i: of a Deployment, running;
-// managedFields as the controller manager and a kubelet leave them.
-func Pod(i int) *corev1.Pod {
+// pod makes the model of a pod: of a Deployment, running; managedFields as the
+// controller manager and a kubelet leave them.
+func pod(i int) *corev1.Pod {
 	random := rand.New(rand.NewPCG(uint64(i), 7))
 	app := fmt.Sprintf("checkout-%03d", i%311)
 	hash := fmt.Sprintf("%09x", random.Uint64()>>28)
 	yes := true
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Name:         fmt.Sprintf("%s-%s-%05d", app, hash, i),
+		Name:         app + "-" + hash + "-" + numberDigits,
 		GenerateName: app + "-" + hash + "-",
 		Namespace:    fmt.Sprintf("team-%02d", i%namespaces),
 		UID:          uid(random), ResourceVersion: versionDigits,
@@ -178,8 +181,10 @@ func Pod(i int) *corev1.Pod {
 		Labels: map[string]string{"app.kubernetes.io/name": app,
 			"app.kubernetes.io/part-of": "shop", "pod-template-hash": hash,
 			"tier": "frontend"},
-		Annotations: map[string]string{"bench.example.com/revision": versionDigits,
-			"checksum/config": fmt.Sprintf("%016x%016x", random.Uint64(), random.Uint64())},
+		Annotations: map[string]string{
+			"bench.example.com/revision": versionDigits,
+			"bench.example.com/written":  stampDigits,
+			"checksum/config":            fmt.Sprintf("%016x%016x", random.Uint64(), random.Uint64())},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1",
 			Kind: "ReplicaSet", Name: app + "-" + hash, UID: uid(random),
 			Controller: &yes, BlockOwnerDeletion: &yes}},

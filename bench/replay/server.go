@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -9,11 +10,12 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 const (
 	firstVersion = 100000001
-	chunk        = 64 << 10
+	models       = 10000 // pods that differ by more than name, uid, version
 )
 
 // Server is an API server that knows pods only. It says the same to all: what
@@ -21,41 +23,48 @@ const (
 type Server struct {
 	URL            string
 	json, protobuf *encoding
+	lengths        []int64 // of what a handler reads of a model
 	listener       net.Listener
 
-	mutex   sync.Mutex // guards updates
-	updates chan int   // how many changes the open watch shall see
+	mutex   sync.Mutex // guards what follows
+	pods    []state
+	version int64
+	next    int // the pod that changes next
+	orders  chan order
 }
 
-// NewServer generates `count` pods and listens on a free port of loopback.
-func NewServer(count int) (*Server, error) {
+// NewServer generates pods and listens on a free port of loopback. `most` is
+// how many pods a client will see at most.
+func NewServer(most int) (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
+	s := &Server{URL: "http://" + listener.Addr().String(), listener: listener}
 	var pods []*corev1.Pod
-	for i := range count {
-		pods = append(pods, Pod(i))
+	for i := range min(most, models) {
+		pods = append(pods, pod(i))
+		s.lengths = append(s.lengths, int64(len(pods[i].Name)+
+			len(pods[i].Status.Phase)+len(pods[i].Spec.NodeName)))
 	}
-	s := &Server{URL: "http://" + listener.Addr().String(), listener: listener,
-		json: newEncoding("application/json", pods), protobuf: newEncoding(protobufType, pods)}
-	s.Reset()
+	s.json = newEncoding("application/json", pods)
+	s.protobuf = newEncoding(protobufType, pods)
+	s.Reset(most)
 	go http.Serve(listener, s)
 	return s, nil
 }
 
-// Reset forgets changes that nobody asked for: a new client is to come.
-func (s *Server) Reset() {
+// Reset has so many pods in their first state, and forgets orders that nobody
+// carried out: a new client is to come.
+func (s *Server) Reset(count int) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.updates = make(chan int, 1)
-}
-
-// Update has the open watch, or the next one, see so many changes.
-func (s *Server) Update(count int) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	s.updates <- count
+	s.pods = make([]state, count)
+	for i := range s.pods {
+		s.pods[i].version = firstVersion + int64(i)
+	}
+	s.version, s.next = firstVersion+int64(count)-1, 0
+	s.orders = make(chan order, 2)
 }
 
 // Close stops listening.
@@ -66,16 +75,38 @@ func (s *Server) Close() {
 // Bytes is the mean size of a pod: its JSON, its protobuf.
 func (s *Server) Bytes() (int, int) {
 	mean := func(e *encoding) (sum int) {
-		for _, pod := range e.pods {
-			sum += len(e.encode(pod))
+		for i := range e.models {
+			sum += len(e.models[i].bytes)
 		}
-		return sum / len(e.pods)
+		return sum / len(e.models)
 	}
 	return mean(s.json), mean(s.protobuf)
 }
 
-func (s *Server) version() int64 {
-	return firstVersion + int64(len(s.json.pods)) - 1
+// Sum is what a handler reads of all pods.
+func (s *Server) Sum() int64 {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.sum(0, len(s.pods))
+}
+
+// sum is what a handler reads of so many pods, in turn.
+func (s *Server) sum(from, count int) (sum int64) {
+	for i := from; i < from+count; i++ {
+		sum += s.lengths[i%len(s.pods)%len(s.lengths)]
+	}
+	return sum
+}
+
+// snapshot is all pods as they are, and the version of that.
+func (s *Server) snapshot() ([]state, int64) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return append([]state(nil), s.pods...), s.version
+}
+
+func (e *encoding) model(i int) *model {
+	return &e.models[i%len(e.models)]
 }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -95,66 +126,24 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) list(w http.ResponseWriter, e *encoding, query url.Values) {
+	pods, version := s.snapshot()
 	from, _ := strconv.Atoi(query.Get("continue"))
 	limit, _ := strconv.Atoi(query.Get("limit"))
-	to := len(e.pods)
+	to := len(pods)
 	if limit > 0 {
 		to = min(to, from+limit)
 	}
+	meta := metav1.ListMeta{ResourceVersion: fmt.Sprint(version)}
+	if to < len(pods) {
+		left := int64(len(pods) - to)
+		meta.Continue, meta.RemainingItemCount = fmt.Sprint(to), &left
+	}
+	body := e.newList(meta)
+	for i := from; i < to; i++ {
+		body = e.appendItem(body, e.model(i), i == from, int64(i), &pods[i])
+	}
 	w.Header().Set("Content-Type", e.mediaType)
-	w.Write(e.page(min(from, to), to, s.version()))
-}
-
-func (s *Server) watch(w http.ResponseWriter, r *http.Request, e *encoding, initial bool) {
-	out := stream{to: w}
-	version := s.version()
-	s.mutex.Lock()
-	updates := s.updates
-	s.mutex.Unlock()
-	w.Header().Set("Content-Type", e.watchType)
-	if initial {
-		for i := range e.added {
-			out.send(&e.added[i], firstVersion+int64(i))
-		}
-		out.bytes = append(out.bytes, e.bookmark(version)...)
-	}
-	out.flush()
-	for out.err == nil {
-		select {
-		case <-r.Context().Done():
-			return
-		case count := <-updates:
-			for i := 0; i < count && out.err == nil; i++ {
-				version++
-				out.send(&e.modified[i%len(e.modified)], version)
-			}
-			out.flush()
-		}
-	}
-}
-
-// stream writes frames in chunks, each of which is flushed at once.
-type stream struct {
-	to    http.ResponseWriter
-	bytes []byte
-	err   error
-}
-
-func (s *stream) send(f *frame, version int64) {
-	s.bytes = f.appendTo(s.bytes, version)
-	if len(s.bytes) >= chunk {
-		s.flush()
-	}
-}
-
-func (s *stream) flush() {
-	if s.err == nil {
-		_, s.err = s.to.Write(s.bytes)
-	}
-	if s.err == nil {
-		s.err = http.NewResponseController(s.to).Flush()
-	}
-	s.bytes = s.bytes[:0]
+	w.Write(e.closeList(body))
 }
 
 // discover answers what a client may ask before it lists pods.

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"kubelua/bench/replay"
+)
+
+// figures is what one round of a contender cost, by the names of results.json:
+// microseconds (a pod, an update), bytes a pod, or plain ratios.
+type figures map[string]float64
+
+// trial is a contender that runs, and what is known of it so far.
+type trial struct {
+	*running
+	server *replay.Server
+	pods   int
+	empty  float64 // resident memory before there was an informer
+	got    figures
+}
+
+// begin starts a contender and has it fill its cache; `name` starts the names
+// of its figures.
+func (c *contender) begin(server *replay.Server, listing string, pods int) (*trial, error) {
+	server.Reset(pods)
+	r, err := c.start(server, listing)
+	if err != nil {
+		return nil, err
+	}
+	t := &trial{running: r, server: server, pods: pods, got: figures{}}
+	if err = t.sync(); err != nil {
+		r.stop(true)
+		return nil, fmt.Errorf("%s of %d pods: %w", listing, pods, err)
+	}
+	return t, nil
+}
+
+func (t *trial) sync() error {
+	if _, err := t.wait("ready"); err != nil {
+		return err
+	}
+	t.empty = t.memory("VmRSS")
+	begin := time.Now()
+	t.say("")
+	end, err := t.wait("synced")
+	if err != nil {
+		return err
+	}
+	wall := time.Since(begin)
+	if end.count != int64(t.pods) || end.sum != t.server.Sum() {
+		return fmt.Errorf("synced %d pods, read %d of %d bytes",
+			end.count, end.sum, t.server.Sum())
+	}
+	highest := t.memory("VmHWM")
+	t.say("")
+	if _, err = t.wait("rest"); err != nil {
+		return err
+	}
+	rest := t.settled()
+	t.got["sync_cpu"] = end.cpu / float64(t.pods)
+	t.got["sync_wall"] = float64(wall.Microseconds()) / float64(t.pods)
+	t.got["rest_bytes"] = (rest - t.empty) / float64(t.pods)
+	t.got["peak"] = highest / rest
+	t.got["peak_bytes"] = (highest - t.empty) / float64(t.pods)
+	return nil
+}
+
+// phase has the contender do something, once it is ready for what `act` does.
+func (t *trial) phase(name string, count int, act func() int64) (line, error) {
+	t.say("%s %d", name, count)
+	if _, err := t.wait("begun"); err != nil {
+		return line{}, err
+	}
+	sum := act()
+	end, err := t.wait("done")
+	if err == nil && count > 0 && (end.count != int64(count) || end.sum != sum) {
+		err = fmt.Errorf("saw %d of %d events, read %d of %d bytes",
+			end.count, count, end.sum, sum)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return end, err
+}
+
+// updates measures changes that come as fast as the contender reads.
+func (t *trial) updates(count int) error {
+	var begin time.Time
+	end, err := t.phase("updates", count, func() int64 {
+		begin = time.Now()
+		return t.server.Update(count)
+	})
+	wall := time.Since(begin)
+	t.got["late_bytes"] = (t.memory("VmRSS") - t.empty) / float64(t.pods)
+	t.got["update_cpu"] = end.cpu / float64(count)
+	t.got["update_wall"] = float64(wall.Microseconds()) / float64(count)
+	return err
+}
+
+// delays measures the time from a write to the handler; changes come in bursts.
+// The collector of this process, which is the server's too, stays away.
+func (t *trial) delays(name string, of changes) error {
+	runtime.GC()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	end, err := t.phase("delays", of.Count, func() int64 {
+		return t.server.Bursts(of.Count, of.Burst, time.Duration(of.PauseMS)*time.Millisecond)
+	})
+	if err == nil && len(end.delays) != of.Count {
+		err = fmt.Errorf("%s: %d delays", name, len(end.delays))
+	}
+	if err != nil {
+		return err
+	}
+	slices.Sort(end.delays)
+	rank := func(share float64) float64 {
+		at := int(share*float64(len(end.delays))+0.999999) - 1
+		return float64(end.delays[at]) / 1000
+	}
+	t.got[name+"_p50"], t.got[name+"_p99"], t.got[name+"_max"] = rank(0.5), rank(0.99), rank(1)
+	return nil
+}
+
+// relist measures a list of which nothing is new.
+func (t *trial) relist() error {
+	end, err := t.phase("relist", 0, func() int64 {
+		t.server.Expire()
+		return 0
+	})
+	t.got["relist_cpu"] = end.cpu / float64(t.pods)
+	t.got["relist_events"] = float64(end.count)
+	return err
+}
+
+// measure has a contender go through everything once.
+func (c *contender) measure(server *replay.Server, with *settings) (figures, error) {
+	t, err := c.begin(server, "stream", with.Pods)
+	if err != nil {
+		return nil, err
+	}
+	updates := with.Updates
+	if c.isSlow {
+		updates = with.SlowUpdates
+	}
+	if err = t.updates(updates); err == nil {
+		err = t.delays("steady", with.Steady)
+	}
+	if err == nil {
+		err = t.delays("burst", with.Bursts)
+	}
+	if err == nil {
+		err = t.relist()
+	}
+	t.stop(err != nil)
+	if err != nil {
+		return nil, err
+	}
+	all := t.got
+	all[sized("update_cpu", with.Pods)] = all["update_cpu"]
+	if t, err = c.begin(server, "page", with.Pods); err != nil {
+		return nil, err
+	}
+	t.stop(false)
+	for _, name := range []string{"sync_cpu", "peak", "peak_bytes"} {
+		all["paged_"+name] = t.got[name]
+	}
+	for _, size := range with.Sizes {
+		if c.isSlow {
+			break
+		}
+		if err = c.measureSize(server, size, all); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func sized(name string, pods int) string {
+	return fmt.Sprintf("%s_%d", name, pods)
+}
+
+// measureSize finds what an update costs with a cache of another size.
+func (c *contender) measureSize(server *replay.Server, size cacheSize, all figures) error {
+	t, err := c.begin(server, "stream", size.Pods)
+	if err != nil {
+		return err
+	}
+	err = t.updates(size.Updates)
+	t.stop(err != nil)
+	all[sized("update_cpu", size.Pods)] = t.got["update_cpu"]
+	all[sized("rest_bytes", size.Pods)] = t.got["rest_bytes"]
+	return err
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+)
+
+// changes come in bursts, with a pause before each.
+type changes struct {
+	Count   int `json:"count"`
+	Burst   int `json:"burst"`
+	PauseMS int `json:"pause_ms"`
+}
+
+type cacheSize struct {
+	Pods    int `json:"pods"`
+	Updates int `json:"updates"`
+}
+
+// settings is how much is measured.
+type settings struct {
+	Rounds        int         `json:"rounds"`
+	Pods          int         `json:"pods"`
+	JSONBytes     int         `json:"json_bytes"`
+	ProtobufBytes int         `json:"protobuf_bytes"`
+	Updates       int         `json:"updates"`
+	SlowUpdates   int         `json:"slow_updates"` // client-go json, dynamic
+	Steady        changes     `json:"steady"`
+	Bursts        changes     `json:"bursts"`
+	Sizes         []cacheSize `json:"sizes"`
+}
+
+func fullSettings() settings {
+	return settings{Pods: 10000, Updates: 100000, SlowUpdates: 10000,
+		Steady: changes{1000, 1, 5}, Bursts: changes{2000, 100, 100},
+		Sizes: []cacheSize{{1000, 40000}, {100000, 60000}}}
+}
+
+func quickSettings() settings {
+	return settings{Pods: 1000, Updates: 10000, SlowUpdates: 1000,
+		Steady: changes{200, 1, 5}, Bursts: changes{500, 100, 100},
+		Sizes: []cacheSize{{100, 5000}, {5000, 5000}}}
+}
+
+// figure is what all rounds say of one thing.
+type figure struct {
+	Median float64   `json:"median"`
+	Min    float64   `json:"min"`
+	Max    float64   `json:"max"`
+	Runs   []float64 `json:"runs"`
+}
+
+// outcome is all that is known of a contender. One that is absent, or failed,
+// says why and has no figures.
+type outcome struct {
+	Name    string            `json:"name"`
+	Absent  string            `json:"absent,omitempty"`
+	Figures map[string]figure `json:"figures"`
+}
+
+// results is what results.json holds; the report makes all tables of it.
+type results struct {
+	Complete   bool              `json:"complete"` // all contenders, nothing shortened
+	Date       string            `json:"date"`
+	Commit     string            `json:"commit"`
+	Minutes    float64           `json:"minutes"`
+	Machine    machine           `json:"machine"`
+	Versions   map[string]string `json:"versions"`
+	Settings   settings          `json:"settings"`
+	Contenders []outcome         `json:"contenders"`
+}
+
+// summarize makes figures of all rounds of a contender.
+func summarize(rounds []figures) map[string]figure {
+	all := map[string]figure{}
+	for name := range rounds[0] {
+		var f figure
+		for _, round := range rounds {
+			f.Runs = append(f.Runs, round[name])
+		}
+		sorted := slices.Sorted(slices.Values(f.Runs))
+		middle := len(sorted) / 2
+		f.Median = sorted[middle]
+		if len(sorted)%2 == 0 {
+			f.Median = (sorted[middle-1] + sorted[middle]) / 2
+		}
+		f.Min, f.Max = sorted[0], sorted[len(sorted)-1]
+		all[name] = f
+	}
+	return all
+}
+
+func (r *results) write(path string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
+}

@@ -1,0 +1,214 @@
+-- Markdown of what was measured: for RESULTS.md all of it, for README.md what matters most.
+local figures = require "figures"
+
+local tables = {}
+
+-- A table of columns { title, function(contender) }, a row each contender.
+local function markdown(contenders, columns)
+    local head, line, rows = { "" }, { "---" }, {}
+    for _, column in ipairs(columns) do
+        head[#head + 1], line[#line + 1] = column[1], "---"
+    end
+    for _, contender in ipairs(contenders) do
+        local row = { contender.name }
+        for _, column in ipairs(columns) do
+            row[#row + 1] = column[2](contender)
+        end
+        rows[#rows + 1] = "| " .. table.concat(row, " | ") .. " |"
+    end
+    return ("| %s |\n|%s|\n%s\n"):format(table.concat(head, " | "), table.concat(line, "|"),
+        table.concat(rows, "\n"))
+end
+
+local function us(name)
+    return function(contender)
+        return figures.write(contender, name, "us")
+    end
+end
+
+local function ms(name)
+    return function(contender)
+        return figures.write(contender, name, "ms", 1000)
+    end
+end
+
+local function kb(name)
+    return function(contender)
+        return figures.write(contender, name, "KB", 1024)
+    end
+end
+
+local function plain(name)
+    return function(contender)
+        return figures.write(contender, name)
+    end
+end
+
+local function relative(results, name, inverse)
+    return function(contender)
+        return figures.write_range(figures.ratio(results, contender, name, inverse))
+    end
+end
+
+local function per_second(name)
+    return function(contender)
+        return string.format("%.0f", 1e6 / figures.median(contender, name))
+    end
+end
+
+local function sync(results, there)
+    return markdown(there, {
+        { "CPU to sync, a pod", us "sync_cpu" },
+        { "relative", relative(results, "sync_cpu") },
+        { "wall", us "sync_wall" },
+        { "resident a pod", kb "rest_bytes" },
+        { "peak over rest", plain "peak" },
+        { "after updates", kb "late_bytes" },
+        { "in pages: CPU", us "paged_sync_cpu" },
+        { "in pages: peak over rest", plain "paged_peak" },
+    })
+end
+
+local function update(results, there)
+    local columns = {
+        { "CPU an update", us "update_cpu" },
+        { "updates per CPU, relative", relative(results, "update_cpu", true) },
+        { "updates a second", per_second "update_wall" },
+    }
+    for _, size in ipairs(figures.sizes(results)) do
+        columns[#columns + 1] = { "CPU with " .. size .. " pods", us("update_cpu_" .. size) }
+    end
+    for _, size in ipairs(results.settings.sizes) do
+        columns[#columns + 1] = { "resident a pod of " .. size.pods,
+            kb("rest_bytes_" .. size.pods) }
+    end
+    return markdown(there, columns)
+end
+
+local function delays(_, there)
+    local columns = {}
+    for _, kind in ipairs { "steady", "burst" } do
+        for _, rank in ipairs { "p50", "p99", "max" } do
+            columns[#columns + 1] = { kind .. " " .. rank, ms(kind .. "_" .. rank) }
+        end
+    end
+    return markdown(there, columns)
+end
+
+local function relist(results, there)
+    return markdown(there, {
+        { "CPU an object", us "relist_cpu" },
+        { "relative", relative(results, "relist_cpu") },
+        { "events delivered", function(contender)
+            return string.format("%.0f", figures.median(contender, "relist_events"))
+        end },
+    })
+end
+
+-- What issue 4 asks of KubeLua: at most, or at least, that.
+local ASKED = {
+    { "CPU to sync, of client-go protobuf's", most = 0.4, ratio = "sync_cpu" },
+    { "resident KB a cached pod", most = 6, own = "rest_bytes", divisor = 1024 },
+    { "peak over rest, streaming", most = 1.3, own = "peak", divisor = 1 },
+    { "peak over rest, in pages", most = 1.3, own = "paged_peak", divisor = 1 },
+    { "updates per CPU, of client-go protobuf's", ratio = "update_cpu", inverse = true,
+        least = { ["KubeLua C"] = 2.5, ["KubeLua LuaJIT"] = 2, ["KubeLua Lua 5.4"] = 1.5 } },
+}
+
+-- "yes", "no", or "open" where the rounds differ too much to say.
+local function verdict(range, most, least)
+    local function passes(value)
+        return most and value <= most or least and value >= least
+    end
+    local first, last = passes(range.low), passes(range.high)
+    if not range.is_wide then
+        first = passes(range.median)
+        last = first
+    end
+    if first ~= last then
+        return "open"
+    end
+    return first and "yes" or "**no**"
+end
+
+-- A row for each thing asked of each KubeLua: asked, reached, passed.
+local function asked(results, there)
+    local lines = { "| | | asked | reached | passed |", "|---|---|---|---|---|" }
+    for _, row in ipairs(ASKED) do
+        for _, contender in ipairs(there) do
+            local range = contender.name:find("^KubeLua")
+                and (row.ratio and figures.ratio(results, contender, row.ratio, row.inverse)
+                or row.own and figures.range(contender, row.own, row.divisor))
+            if range then
+                local least = row.least and row.least[contender.name]
+                lines[#lines + 1] = ("| %s | %s | at %s %s | %s | %s |"):format(row[1],
+                    contender.name, row.most and "most" or "least", row.most or least,
+                    figures.write_range(range), verdict(range, row.most, least))
+            end
+        end
+    end
+    return table.concat(lines, "\n") .. "\n"
+end
+
+local function versions(results)
+    local names, all = {}, {}
+    for name in pairs(results.versions) do
+        names[#names + 1] = name
+    end
+    table.sort(names)
+    for _, name in ipairs(names) do
+        all[#all + 1] = name .. " " .. results.versions[name]
+    end
+    return table.concat(all, ", ")
+end
+
+local function preface(results, absent)
+    local machine, with = results.machine, results.settings
+    local lines = {
+        ("%s, commit %s, %d rounds in %.1f minutes. %s, %d cores, %.0f GB, %s, Linux %s."):format(
+            results.date, results.commit, with.rounds, results.minutes, machine.cpu, machine.cores,
+            machine.memory_gb, machine.system, machine.kernel),
+        versions(results) .. ".",
+        ("Load average before: %.2f; meanwhile others had %.0f %% of the machine's CPU time, the "
+            .. "hypervisor kept %.0f %%.%s"):format(machine.load_before, machine.others * 100,
+            machine.stolen * 100, (machine.others + machine.stolen) > 0.1
+            and " **The machine was busy: trust CPU times and ratios, not wall times or delays.**"
+            or ""),
+        ("%d pods of %d bytes of JSON, %d of protobuf; %d updates (%d for client-go json and "
+            .. "dynamic). Medians; a range of ratios stands where rounds differ by half or more."
+        ):format(with.pods, with.json_bytes, with.protobuf_bytes, with.updates, with.slow_updates),
+    }
+    for _, contender in ipairs(absent) do
+        lines[#lines + 1] = contender.name .. ": " .. contender.absent .. "."
+    end
+    return table.concat(lines, "\n\n") .. "\n"
+end
+
+-- All tables, for RESULTS.md.
+function tables.all(results)
+    local there, absent = figures.measured(results)
+    local steady, bursts = results.settings.steady, results.settings.bursts
+    return table.concat({
+        preface(results, absent),
+        "### The first list, and what stays\n", sync(results, there),
+        "### Updates, and the size of the cache\n", update(results, there),
+        ("### From the write to the handler\n\nSteady: %d changes, one every %d ms. Burst: %d, %d "
+            .. "at once every %d ms.\n"):format(steady.count, steady.pause_ms, bursts.count,
+            bursts.burst, bursts.pause_ms), delays(results, there),
+        "### A list of which nothing is new, after 410 Gone\n", relist(results, there),
+        "### Against what was asked\n", asked(results, there),
+    }, "\n")
+end
+
+-- The table of README.md.
+function tables.short(results)
+    local there = figures.measured(results)
+    return markdown(there, {
+        { "CPU to sync, a pod", us "sync_cpu" },
+        { "resident a pod", kb "rest_bytes" },
+        { "CPU an update", us "update_cpu" },
+        { "write to handler, p99", ms "steady_p99" },
+    })
+end
+
+return tables
