@@ -14,7 +14,8 @@ local STYLE = [[
 .client { fill: #5b7fb5; stroke: #5b7fb5 } .rust { fill: #c2703d; stroke: #c2703d }
 .kubelua { fill: #2f8f5b; stroke: #2f8f5b }
 .line { fill: none; stroke-width: 2 }
-text { font: 11px "DejaVu Sans", Verdana, sans-serif; stroke: none }
+text { font: 11px "DejaVu Sans", Verdana, sans-serif }
+text.client, text.rust, text.kubelua { stroke: none }
 .title { font-weight: bold }
 @media (prefers-color-scheme: dark) {
 .page { fill: #0d1117 } .text { fill: #c9d1d9 } .faint { fill: #8b949e }
@@ -51,17 +52,17 @@ local function bars(contenders, title, unit, value_of)
     return table.concat(out, "\n")
 end
 
--- The contenders that have a figure for each size, with their values.
+-- The contenders that have a figure for each size, with their values; and the highest of these.
 local function series_of(contenders, sizes)
     local all, most = {}, 0
     for _, contender in ipairs(contenders) do
         local values = {}
         for _, size in ipairs(sizes) do
-            local value = figures.median(contender, "update_cpu_" .. size)
-            values[#values + 1], most = value, math.max(most, value or 0)
+            values[#values + 1] = figures.median(contender, "update_cpu_" .. size)
         end
         if #values == #sizes then
             all[#all + 1] = { name = contender.name, values = values }
+            most = math.max(most, table.unpack(values))
         end
     end
     return all, most
