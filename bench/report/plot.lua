@@ -62,7 +62,9 @@ local function series_of(contenders, sizes)
         end
         if #values == #sizes then
             all[#all + 1] = { name = contender.name, values = values }
-            most = math.max(most, table.unpack(values))
+            for _, value in ipairs(values) do
+                most = math.max(most, value)
+            end
         end
     end
     return all, most
