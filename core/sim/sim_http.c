@@ -15,7 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOK_MS = 2000, CHUNK = 32 * 1024 };
+enum {
+    LOOK_MS = 2000,
+    CHUNK = 32 * 1024,
+    MAX_READ = 64 * 1024 * 1024 /* of a body that is refused in the end */
+};
 
 typedef struct http_request {
     struct MHD_Connection *connection;
@@ -192,13 +196,15 @@ static enum MHD_Result carry_out(kl__sim_http *http, http_request *request,
     return code == KL_OK ? respond(request) : MHD_NO;
 }
 
-/* Whether a body of the length that the headers tell is refused unread. */
+/* Whether a body of the length that the headers tell is refused unread. One
+ * that is not that large is read to its end: a connection that is closed on a
+ * client which still writes may take the answer with it. */
 static bool announces_too_much(struct MHD_Connection *connection)
 {
     const char *length = header(connection, "Content-Length");
 
     return length != NULL &&
-           strtoull(length, NULL, 10) > (unsigned long long)KL__SIM_MAX_BODY;
+           strtoull(length, NULL, 10) > (unsigned long long)MAX_READ;
 }
 
 enum MHD_Result kl__sim_http_handle(void *http,

@@ -73,8 +73,10 @@ local function try_state(state, name, nth)
     return failures > 0
 end
 
--- Globals of the state: the world's functions by their names.
+-- Globals of the state: the world's functions by their names. Without traces: one of LuaJIT's that
+-- lacks memory on its way out takes the process along.
 local IN_STATE = [[
+    if jit then jit.off() end
     package.path, package.cpath = %q, %q
     local world = require "memory_world"
     world.open()
@@ -88,6 +90,7 @@ local IN_STATE = [[
 ]]
 
 local LOOP_IN_STATE = [[
+    if jit then jit.off() end
     package.path, package.cpath = %q, %q
     local world = require "loop_world"
     world.open()

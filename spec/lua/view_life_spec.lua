@@ -6,14 +6,15 @@ local function pod()
         "spec": {"nodeName": "n1", "containers": [{"name": "a"}, {"name": "b"}]}}]]))
 end
 
--- Has `run` called when nothing refers to its guard any more, which is from the start.
+-- Has `run` called when nothing refers any more to the guard that is returned.
 local function at_collection(run)
     local newproxy = rawget(_G, "newproxy") -- before 5.2 tables have no __gc
     if newproxy then
-        getmetatable(newproxy(true)).__gc = run
-    else
-        setmetatable({}, { __gc = run })
+        local guard = newproxy(true)
+        getmetatable(guard).__gc = run
+        return guard
     end
+    return setmetatable({}, { __gc = run })
 end
 
 local function collect()
@@ -46,10 +47,11 @@ describe("an object", function()
         local ok, message
         local function make()
             local held = {} -- by the finalizer alone
-            at_collection(function()
+            held.guard = at_collection(function()
                 ok, message = pcall(function() return held.part.nodeName end)
             end)
             held.part = pod().spec -- finalizers run from the youngest to the oldest
+            held.guard = nil
         end
         make()
         collect()
