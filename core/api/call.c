@@ -65,7 +65,11 @@ static kl_code read_reply(kl__stream *stream, const kl__response *response,
     reply->status = response->status;
     reply->content_type = kl__strdup(response->content_type);
     reply->body = kl__buf_take(&body, &reply->body_length);
-    if (reply->content_type == NULL || reply->body == NULL) {
+    if (response->warnings[0] != '\0') {
+        reply->warnings = kl__strdup(response->warnings);
+    }
+    if (reply->content_type == NULL || reply->body == NULL ||
+        (response->warnings[0] != '\0' && reply->warnings == NULL)) {
         kl_reply_clear(reply);
         return kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
     }
@@ -111,5 +115,6 @@ void kl_reply_clear(kl_reply *reply)
 {
     kl__free(reply->content_type);
     kl__free(reply->body);
+    kl__free(reply->warnings);
     *reply = (kl_reply){0};
 }

@@ -300,7 +300,7 @@ kl_code kl__client_open(kl_client *client, const kl__request *request,
         return kl_error_set(err, KL_ECLOSED, "the client is closed");
     }
     if (code == KL_OK) {
-        kl__warnings_note(client->warnings, response->warning);
+        kl__warnings_note(client->warnings, response->warnings);
     }
     return code;
 }

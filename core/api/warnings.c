@@ -9,6 +9,8 @@
 #include "base/thread.h"
 #include "kubelua/log.h"
 
+#include <string.h>
+
 /* A server that invents texts without end must not fill our memory: at so many
  * all are forgotten, and may be told once more. */
 enum { MAX_TEXTS = 256 };
@@ -66,17 +68,29 @@ static bool remember_locked(kl__warnings *warnings, const char *text)
     return true;
 }
 
-void kl__warnings_note(kl__warnings *warnings, const char *text)
+static void note_line(kl__warnings *warnings, const char *text)
 {
     bool is_new;
 
-    if (text[0] == '\0') {
-        return;
-    }
     kl__mutex_lock(&warnings->mutex);
     is_new = remember_locked(warnings, text);
     kl__mutex_unlock(&warnings->mutex);
     if (is_new) {
         kl_log(KL_LOG_WARN, "the API server warns: %s", text);
+    }
+}
+
+void kl__warnings_note(kl__warnings *warnings, const char *lines)
+{
+    while (*lines != '\0') {
+        size_t length = strcspn(lines, "\n");
+        char *line = length != 0 ? kl__strndup(lines, length) : NULL;
+
+        if (line != NULL) {
+            note_line(warnings, line);
+        }
+        kl__free(line);
+        lines += length;
+        lines += *lines == '\n';
     }
 }

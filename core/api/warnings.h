@@ -11,7 +11,7 @@ typedef struct kl__warnings kl__warnings;
 kl__warnings *kl__warnings_new(void);
 void kl__warnings_free(kl__warnings *warnings); /* NULL is fine */
 
-/* Logs the text ("": none) unless it was logged before. Thread-safe. */
-void kl__warnings_note(kl__warnings *warnings, const char *text);
+/* Logs each line ("": none) that was not logged before. Thread-safe. */
+void kl__warnings_note(kl__warnings *warnings, const char *lines);
 
 #endif

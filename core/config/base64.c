@@ -78,3 +78,18 @@ void kl__base64_encode(kl__buf *out, const void *bytes, size_t length)
         kl__buf_putc(out, left > 2 ? digits[group & 63] : '=');
     }
 }
+
+void kl__base64url_encode(kl__buf *out, const void *bytes, size_t length)
+{
+    size_t from = out->length;
+
+    kl__base64_encode(out, bytes, length);
+    while (out->length > from && out->bytes[out->length - 1] == '=') {
+        out->bytes[--out->length] = '\0';
+    }
+    for (size_t i = from; i < out->length; i++) {
+        out->bytes[i] = out->bytes[i] == '+'   ? '-'
+                        : out->bytes[i] == '/' ? '_'
+                                               : out->bytes[i];
+    }
+}

@@ -16,4 +16,7 @@ bool kl__base64_decode(kl__buf *out, const char *text, size_t length);
 /* Appends the bytes in base64, without line breaks. */
 void kl__base64_encode(kl__buf *out, const void *bytes, size_t length);
 
+/* The same in base64url without padding (RFC 7515, appendix C). */
+void kl__base64url_encode(kl__buf *out, const void *bytes, size_t length);
+
 #endif

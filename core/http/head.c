@@ -57,13 +57,16 @@ static long parse_retry_after(const char *value)
     return (seconds > MAX_RETRY_AFTER_S ? MAX_RETRY_AFTER_S : seconds) * 1000;
 }
 
-/* The text out of `299 - "text"`, unescaped; all of it if it is not so. */
+/* Adds the text out of `299 - "text"`, unescaped; all of it if it is not so. */
 static void parse_warning(const char *value, char *out, size_t size)
 {
     const char *quote = strchr(value, '"');
     const char *in = quote != NULL ? quote + 1 : value;
-    size_t used = 0;
+    size_t used = strlen(out);
 
+    if (used != 0 && used + 2 < size) {
+        out[used++] = '\n';
+    }
     while (*in != '\0' && used + 1 < size) {
         if (quote != NULL && *in == '"') {
             break;
@@ -98,9 +101,8 @@ static void take_field(kl__head *head, const char *name, const char *value)
                  value);
     } else if (strcasecmp(name, "content-encoding") == 0) {
         head->encoding = parse_encoding(value);
-    } else if (strcasecmp(name, "warning") == 0 &&
-               response->warning[0] == '\0') {
-        parse_warning(value, response->warning, sizeof(response->warning));
+    } else if (strcasecmp(name, "warning") == 0) {
+        parse_warning(value, response->warnings, sizeof(response->warnings));
     }
 }
 

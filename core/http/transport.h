@@ -40,7 +40,7 @@ typedef struct kl__response {
     int status;
     long retry_after_ms;    /* from Retry-After, seconds or a date; -1: none */
     char content_type[128]; /* "" if none */
-    char warning[256];      /* first Warning header's text; "" if none */
+    char warnings[1024];    /* texts of Warning headers, a line each */
     bool http2;
 } kl__response;
 

@@ -1,7 +1,7 @@
 /*
- * doc.c - immutable documents over yyjson, which only this file and write.c
- * know: a kl_value is a yyjson_val by another name. yyjson reads without
- * recursion and takes its memory from our allocator.
+ * doc.c - immutable documents over yyjson, which core/json alone knows: a
+ * kl_value is a yyjson_val by another name. yyjson reads without recursion and
+ * takes its memory from our allocator.
  */
 #include "json/doc.h"
 
@@ -63,6 +63,21 @@ static kl_code read_failure(const yyjson_read_err *why, const char *json,
     kl__text_excerpt(near, sizeof(near), json + why->pos, length - why->pos);
     return kl_error_set(err, KL_EPARSE, "not JSON: %s at byte %zu: %s",
                         why->msg, why->pos, near);
+}
+
+kl_doc *kl__doc_adopt(yyjson_doc *tree, kl_error *err)
+{
+    kl_doc *doc = kl__malloc(sizeof(*doc));
+
+    if (doc == NULL) {
+        yyjson_doc_free(tree);
+        kl_error_set(err, KL_ENOMEM, "out of memory for a document");
+        return NULL;
+    }
+    doc->tree = tree;
+    atomic_init(&doc->references, 1);
+    kl__live_add(KL_LIVE_DOC, 1);
+    return doc;
 }
 
 kl_doc *kl__doc_parse_measured(const char *json, size_t length,

@@ -162,9 +162,6 @@ static kl_code take_set(parser *self, kl__requirement *requirement)
         return fail_at(self, self->at, "expected \"(\" and a list of values");
     }
     advance(self);
-    if (is_token(self, ")")) {
-        return fail_at(self, self->at, "expected a value");
-    }
     code = take_value(self, requirement);
     while (code == KL_OK && is_token(self, ",")) {
         advance(self);

@@ -156,7 +156,7 @@ static kl_code response(kl__stream *stream, kl__response *out,
                                                 : -1};
     snprintf(out->content_type, sizeof(out->content_type), "%s",
              answer->type != NULL ? answer->type : "application/json");
-    snprintf(out->warning, sizeof(out->warning), "%s",
+    snprintf(out->warnings, sizeof(out->warnings), "%s",
              answer->warning != NULL ? answer->warning : "");
     kl__mutex_unlock(&self->fake->mutex);
     return code;

@@ -58,6 +58,8 @@ typedef struct kl_reply {
     char *content_type; /* owned by the reply */
     char *body;         /* owned by the reply, NUL terminated */
     size_t body_length;
+    char *warnings; /* what the server warned of, a line each; NULL: nothing;
+                       owned by the reply */
 } kl_reply;
 
 /*

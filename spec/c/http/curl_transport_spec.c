@@ -52,7 +52,7 @@ static void a_get_brings_status_type_and_body(void **state)
     response = await_head(stream);
     assert_int_equal(response.status, 203);
     assert_string_equal(response.content_type, "application/json");
-    assert_string_equal(response.warning, "");
+    assert_string_equal(response.warnings, "");
     assert_int_equal(response.retry_after_ms, -1);
     assert_false(response.http2);
     kl__stream_close(stream);
@@ -120,7 +120,7 @@ static void interim_heads_and_trailers_are_no_heads(void **state)
     response = await_head(stream);
     assert_int_equal(response.status, 200);
     assert_int_equal(response.retry_after_ms, -1);
-    assert_string_equal(response.warning, "");
+    assert_string_equal(response.warnings, "");
     assert_int_equal(read_to_end(stream, NULL, NULL), KL_OK);
 }
 

@@ -96,7 +96,7 @@ static void retry_after_that_makes_no_sense_is_none(void **state)
     assert_int_equal(retry_after("Sun, 06 anF 1994 08:49:37 GMT"), -1);
 }
 
-static void the_first_warning_is_unquoted(void **state)
+static void warnings_are_unquoted(void **state)
 {
     kl__head head =
         parse("HTTP/1.1 200 OK\r\n"
@@ -104,11 +104,11 @@ static void the_first_warning_is_unquoted(void **state)
               "Warning: 299 - \"other\"\r\n\r\n");
 
     (void)state;
-    assert_string_equal(head.response.warning, "say \"when\", soon");
+    assert_string_equal(head.response.warnings, "say \"when\", soon\nother");
     head = parse("HTTP/1.1 200 OK\r\nWarning: unquoted \r\n\r\n");
-    assert_string_equal(head.response.warning, "unquoted");
+    assert_string_equal(head.response.warnings, "unquoted");
     head = parse("HTTP/1.1 200 OK\r\nWarning: 299 - \"endless\\\r\n\r\n");
-    assert_string_equal(head.response.warning, "endless\\");
+    assert_string_equal(head.response.warnings, "endless\\");
 }
 
 static void long_values_are_cut(void **state)
@@ -167,7 +167,7 @@ int main(void)
         cmocka_unit_test(retry_after_is_seconds),
         cmocka_unit_test(retry_after_can_be_a_date),
         cmocka_unit_test(retry_after_that_makes_no_sense_is_none),
-        cmocka_unit_test(the_first_warning_is_unquoted),
+        cmocka_unit_test(warnings_are_unquoted),
         cmocka_unit_test(long_values_are_cut),
         cmocka_unit_test(encodings_are_told_apart),
         cmocka_unit_test(rubbish_is_survived),

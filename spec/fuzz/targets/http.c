@@ -45,7 +45,7 @@ static void expect_head(fuzz_text lines)
         FUZZ_EXPECT(head.response.retry_after_ms >= -1);
         expect_field(head.response.content_type,
                      sizeof(head.response.content_type));
-        expect_field(head.response.warning, sizeof(head.response.warning));
+        expect_field(head.response.warnings, sizeof(head.response.warnings));
     }
 }
 
