@@ -6,6 +6,7 @@ local EXEMPT = {
     kl__clock_after = "computes a deadline",
     kl__clock_wait = "how the others wait",
     kl__cond_wait = "how the others wait",
+    kl__sim_clock_deadline = "computes a deadline",
     kl__clock_await_waiters = "of specs",
     kl__listener_wait = "a handler's thread; kl_registration_remove ends it",
     kl__exec_run = "within kl__config_credentials",

@@ -2,8 +2,8 @@
 -- limits and the documented prototypes of STYLE.md. Usage, in the root of the tree:
 -- lua5.4 spec/lint/lint.lua; a line for each breach, and exit status 1 if there are any.
 local RANKS = {
-    base = 0, json = 1, http = 1, queue = 1, object = 2, config = 2,
-    cache = 3, api = 3, sim = 3, informer = 4,
+    base = 0, json = 1, http = 1, queue = 1, object = 2, config = 2, schema = 2,
+    cache = 3, api = 3, patch = 3, informer = 4, sim = 4,
 }
 
 -- What only one layer may include.
@@ -45,7 +45,8 @@ local function tracked_files()
 end
 
 local function check_size(path, lines, limit)
-    if #lines > limit.lines then
+    -- A table that a script prints is as long as what it was read from.
+    if #lines > limit.lines and not path:match("_table%.c$") then
         breach(path, #lines, "%d lines; the limit is %d: split it by concept", #lines, limit.lines)
     end
     for i, line in ipairs(lines) do

@@ -1,0 +1,69 @@
+/*
+ * protobuf_wire.h - the bytes of protobuf messages, field by field. Errors have
+ * the words of the decoders that are generated for Go.
+ */
+#ifndef KL_SCHEMA_PROTOBUF_WIRE_H
+#define KL_SCHEMA_PROTOBUF_WIRE_H
+
+#include "kubelua/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    KL__WIRE_VARINT = 0,
+    KL__WIRE_FIXED64 = 1,
+    KL__WIRE_BYTES = 2,
+    KL__WIRE_GROUP = 3,
+    KL__WIRE_GROUP_END = 4,
+    KL__WIRE_FIXED32 = 5
+};
+
+/* What is left of a message; borrowed bytes. */
+typedef struct kl__wire {
+    const unsigned char *at;
+    const unsigned char *end;
+} kl__wire;
+
+typedef struct kl__wire_field {
+    int number;
+    int type;
+    uint64_t value; /* of all but bytes */
+    kl__wire bytes;
+} kl__wire_field;
+
+static inline kl__wire kl__wire_of(const void *bytes, size_t length)
+{
+    const unsigned char *at = bytes;
+
+    return (kl__wire){at, length != 0 ? at + length : at};
+}
+
+static inline bool kl__wire_is_empty(const kl__wire *wire)
+{
+    return wire->at == wire->end;
+}
+
+/* Reads number and type of the next field of a message of that name. KL_EPARSE:
+ * what the bytes say is no field. */
+kl_code kl__wire_tag(kl__wire *wire, const char *message, kl__wire_field *field,
+                     kl_error *err);
+/* Reads the value that follows. KL_EPARSE. */
+kl_code kl__wire_value(kl__wire *wire, kl__wire_field *field, kl_error *err);
+/* Reads one more number of a packed list. KL_EPARSE. */
+kl_code kl__wire_number(kl__wire *wire, int type, uint64_t *value,
+                        kl_error *err);
+/* Leaves the value out, whatever it is. KL_EPARSE. */
+kl_code kl__wire_skip(kl__wire *wire, kl__wire_field *field, kl_error *err);
+
+/* Reads the whole next field. KL_EPARSE. */
+static inline kl_code kl__wire_next(kl__wire *wire, const char *message,
+                                    kl__wire_field *field, kl_error *err)
+{
+    kl_code code = kl__wire_tag(wire, message, field, err);
+
+    return code == KL_OK ? kl__wire_value(wire, field, err) : code;
+}
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * schema_enums.h - the values that fields of the built-in kinds may have, for
+ * OpenAPI documents. Nothing is validated by them.
+ */
+#ifndef KL_SCHEMA_SCHEMA_ENUMS_H
+#define KL_SCHEMA_SCHEMA_ENUMS_H
+
+#include <stddef.h>
+
+typedef struct kl__schema_enum {
+    const char *type; /* "io.k8s.api.core.v1.PodSpec" */
+    const char *field;
+    const char *values; /* "Always,Never": of the field, or of its elements */
+} kl__schema_enum;
+
+extern const kl__schema_enum kl__schema_enums[]; /* sorted by both names */
+extern const size_t kl__schema_enum_count;
+
+#endif

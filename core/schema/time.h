@@ -1,0 +1,27 @@
+/*
+ * time.h - metav1.Time and MicroTime: RFC 3339, read with Go's words for what
+ * is wrong, and written as they are stored, in UTC.
+ */
+#ifndef KL_SCHEMA_TIME_H
+#define KL_SCHEMA_TIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* More than any time takes. */
+#define KL__TIME_SIZE 96
+
+typedef struct kl__time {
+    int64_t seconds; /* since 1970, UTC */
+    int microseconds;
+} kl__time;
+
+/* Reads a time; `micro`: with six digits behind the second. False: `why` (of
+ * `size` bytes) says what Go would. */
+bool kl__time_read(const char *text, bool micro, kl__time *out, char *why,
+                   size_t size);
+
+void kl__time_write(const kl__time *time, bool micro, char out[KL__TIME_SIZE]);
+
+#endif

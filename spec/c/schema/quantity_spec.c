@@ -1,0 +1,122 @@
+/*
+ * quantity_spec.c - quantities are read and written as a real API server does:
+ * each line is what it answered.
+ */
+#include "schema/quantity.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char wrong_format[] =
+    "quantities must match the regular expression "
+    "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+static const char wrong_suffix[] = "unable to parse quantity's suffix";
+
+static const struct line {
+    const char *text;
+    const char *canonical;
+    const char *error;
+} lines[] = {
+    {"1000m", "1", NULL},
+    {"0.5", "500m", NULL},
+    {"1024Mi", "1Gi", NULL},
+    {"1Gi", "1Gi", NULL},
+    {"1536Mi", "1536Mi", NULL},
+    {"100", "100", NULL},
+    {"1000", "1k", NULL},
+    {"1500", "1500", NULL},
+    {"1e3", "1e3", NULL},
+    {"1E3", "1E3", NULL},
+    {"1e-3", "1e-3", NULL},
+    {"0.1Gi", "107374182400m", NULL},
+    {"1.5Gi", "1536Mi", NULL},
+    {"0", "0", NULL},
+    {"0m", "0", NULL},
+    {"00", "0", NULL},
+    {"+1", "+1", NULL},
+    {"1k", "1k", NULL},
+    {"1K", NULL, wrong_suffix},
+    {"1Ki", "1Ki", NULL},
+    {"1023Ki", "1023Ki", NULL},
+    {"1025", "1025", NULL},
+    {"1n", "1n", NULL},
+    {"1u", "1u", NULL},
+    {"0.1n", "1n", NULL},
+    {"1.0000000001", "1000000001n", NULL},
+    {"123456789012345678901234567890", "123456789012345678901234567890", NULL},
+    {"9223372036854775807", "9223372036854775807", NULL},
+    {"9223372036854775808", "9223372036854775808", NULL},
+    {"1E", "1E", NULL},
+    {"1e", NULL, wrong_suffix},
+    {"1ee3", NULL, wrong_suffix},
+    {"1x", NULL, wrong_format},
+    {".", "0", NULL},
+    {"1.", "1.", NULL},
+    {".5", "500m", NULL},
+    {"-", "0", NULL},
+    {"", NULL, wrong_format},
+    {"12345678901234567890Ei", "9223372036854775807", NULL},
+    {"1Mi", "1Mi", NULL},
+    {"1000Ki", "1000Ki", NULL},
+    {"1024", "1024", NULL},
+    {"0.001", "1m", NULL},
+    {"1100m", "1100m", NULL},
+    {"10e3", "10e3", NULL},
+    {"1e1", "10", NULL},
+    {"1e2", "100", NULL},
+    {"1e10", "10e9", NULL},
+    {"1.2e3", "1200", NULL},
+    {"100Ki", "100Ki", NULL},
+    {"512", "512", NULL},
+    {"1000000", "1M", NULL},
+    {"1Eix", NULL, wrong_format},
+    {"3e", NULL, wrong_suffix},
+    {"1 ", "1", NULL},
+};
+
+static void a_quantity_is_what_the_server_makes_of_it(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        const struct line *line = &lines[i];
+        char out[KL__QUANTITY_SIZE] = "";
+        const char *why =
+            kl__quantity_canonical(line->text, strlen(line->text), -9, out);
+
+        if (why != line->error && (why == NULL || line->error == NULL ||
+                                   strcmp(why, line->error) != 0)) {
+            fail_msg("%s: %s", line->text, why);
+        }
+        if (why == NULL && strcmp(out, line->canonical) != 0) {
+            fail_msg("%s: %s, not %s", line->text, out, line->canonical);
+        }
+    }
+}
+
+static void resources_are_rounded_up_to_thousandths(void **state)
+{
+    char out[KL__QUANTITY_SIZE];
+
+    (void)state;
+    assert_null(kl__quantity_canonical("1u", 2, -3, out));
+    assert_string_equal(out, "1m");
+    assert_null(kl__quantity_canonical("-1500u", 6, -3, out));
+    assert_string_equal(out, "-2m");
+    assert_null(kl__quantity_canonical("1500m", 5, -3, out));
+    assert_string_equal(out, "1500m");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_quantity_is_what_the_server_makes_of_it),
+        cmocka_unit_test(resources_are_rounded_up_to_thousandths),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
