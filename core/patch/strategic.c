@@ -1,0 +1,435 @@
+/*
+ * strategic.c - objects of a strategic merge patch, see patch.h.
+ */
+#include "patch/strategic.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "patch/go_text.h"
+#include "patch/members.h"
+
+#include <string.h>
+
+static const char order_prefix[] = "$setElementOrder";
+static const char delete_prefix[] = "$deleteFromPrimitiveList";
+
+kl_code kl__strategic_no_memory(const kl__strategic *job)
+{
+    return kl_error_set(job->err, KL_ENOMEM, "out of memory for a patch");
+}
+
+static bool starts_with(const char *name, size_t length, const char *prefix)
+{
+    size_t size = strlen(prefix);
+
+    return length >= size && memcmp(name, prefix, size) == 0;
+}
+
+/* What comes after the slash of a directive's name, or NULL. */
+static const char *directed_name(const char *name, size_t *length,
+                                 const char *prefix)
+{
+    size_t skip = strlen(prefix) + 1;
+
+    if (*length < skip || name[skip - 1] != '/') {
+        return NULL;
+    }
+    *length -= skip;
+    return name + skip;
+}
+
+bool kl__strategic_strip(kl__node *value)
+{
+    kl__node_iter iter = {0};
+    kl__node *child;
+
+    if (kl__node_get(value, "$patch") != NULL) {
+        return false;
+    }
+    while ((child = kl__node_next(value, &iter, NULL, NULL)) != NULL) {
+        if (!kl__strategic_strip(child)) {
+            kl__node_drop(&iter);
+        }
+    }
+    return true;
+}
+
+typedef struct member_name {
+    const char *text;
+    size_t length;
+} member_name;
+
+/* The schema of a member, or NULL. */
+static const kl__schema *member_schema(const kl__schema *schema,
+                                       const member_name *name)
+{
+    const kl__schema_field *field;
+
+    if (schema == NULL || schema->type == KL__SCHEMA_MAP) {
+        return schema != NULL ? schema->items : NULL;
+    }
+    field = schema->type == KL__SCHEMA_OBJECT
+                ? kl__schema_get(schema, name->text, name->length)
+                : NULL;
+    return field != NULL ? field->schema : NULL;
+}
+
+static kl__strategic_list list_of(const kl__schema *schema)
+{
+    if (schema == NULL || schema->type != KL__SCHEMA_ARRAY) {
+        return (kl__strategic_list){NULL, NULL, false};
+    }
+    return (kl__strategic_list){schema->items, schema->merge_key,
+                                (schema->flags & KL__SCHEMA_MERGE) != 0};
+}
+
+/* "$patch": the object as a whole. */
+static kl_code direct(const kl__strategic *job, const kl__node *directive,
+                      kl__node *original, kl__node *patch)
+{
+    const char *text = kl__node_string(directive, NULL);
+    kl_code code;
+    char *printed, *whole;
+
+    if (text != NULL && strcmp(text, "delete") == 0) {
+        kl__node_clear(original);
+        return KL_OK;
+    }
+    if (text != NULL && strcmp(text, "replace") == 0) {
+        kl__node_remove(patch, "$patch");
+        kl__node_become(original, patch);
+        return KL_OK;
+    }
+    printed = kl__go_text(directive);
+    whole = kl__go_text(patch);
+    code = printed == NULL || whole == NULL
+               ? kl__strategic_no_memory(job)
+               : kl__patch_refuse(job->err, 500,
+                                  "unknown patch type: %.100s in map: %s",
+                                  printed, whole);
+    kl__free(printed);
+    kl__free(whole);
+    return code;
+}
+
+static bool has_text(const kl__map *texts, const char *name, size_t length)
+{
+    return kl__map_get_n(texts, name, length) != NULL;
+}
+
+/* Whether all that a patch sets is in its $retainKeys. */
+static bool retains_patch(const kl__map *kept, kl__node *patch)
+{
+    kl__node_iter iter = {0};
+    kl__node *value;
+    const char *name;
+    size_t length;
+
+    while ((value = kl__node_next(patch, &iter, &name, &length)) != NULL) {
+        if (!kl__node_is(value, KL_NULL) &&
+            !starts_with(name, length, order_prefix) &&
+            !starts_with(name, length, delete_prefix) &&
+            !has_text(kept, name, length)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* $retainKeys: of what is there only those are kept. */
+static kl_code retain(const kl__strategic *job, kl__node *original,
+                      kl__node *patch)
+{
+    static const char bad[] = "invalid patch format of retainKeys";
+    kl__node *list = kl__node_remove(patch, "$retainKeys"), *element;
+    kl__node_iter iter = {0};
+    kl__map kept = {0};
+    kl_code code = KL_OK;
+    const char *name;
+    size_t length;
+
+    if (list == NULL) {
+        return KL_OK;
+    }
+    if (!kl__node_is(list, KL_ARRAY)) {
+        return kl__patch_refuse(job->err, 400, bad);
+    }
+    if (!kl__map_reserve(&kept, kl__node_size(list))) {
+        return kl__strategic_no_memory(job);
+    }
+    while ((element = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
+        name = kl__node_string(element, &length);
+        if (name != NULL) {
+            kl__map_put_n(&kept, name, length, element, NULL);
+        }
+    }
+    if (!retains_patch(&kept, patch)) {
+        code = kl__patch_refuse(job->err, 400, bad);
+    }
+    iter = (kl__node_iter){0};
+    while (code == KL_OK &&
+           kl__node_next(original, &iter, &name, &length) != NULL) {
+        if (!has_text(&kept, name, length)) {
+            kl__node_drop(&iter);
+        }
+    }
+    kl__map_deinit(&kept);
+    return code;
+}
+
+static kl_code refuse_type(const kl__strategic *job, const char *received)
+{
+    return kl__patch_refuse(job->err, 500,
+                            "expected a []interface {}, but received a %s",
+                            received);
+}
+
+/* The lists that one $setElementOrder is about. */
+typedef struct ordered {
+    kl__strategic_list list;
+    kl__node *original; /* NULL: none */
+    kl__node *patch;    /* NULL: none; taken out of the patch */
+    kl__node *order;
+} ordered;
+
+/* What both give, put in the order; `merged` is made of copies of what was
+ * there where that is needed to compare with. */
+static kl_code merge_ordered(const kl__strategic *job, ordered *lists,
+                             kl__node *merged)
+{
+    kl__node *server = NULL;
+    kl_code code;
+
+    if (lists->original != NULL) {
+        server = kl__edit_copy(job->edit, lists->original);
+        if (server == NULL) {
+            return kl__strategic_no_memory(job);
+        }
+    }
+    if (lists->original != NULL && lists->patch != NULL) {
+        if (!lists->list.merges) {
+            kl__node_become(merged, lists->patch);
+        } else {
+            code = kl__strategic_slice(job, &lists->list, merged, lists->patch);
+            if (code != KL_OK) {
+                return code;
+            }
+        }
+    }
+    return kl__strategic_order(job, &lists->list, merged, lists->order, server);
+}
+
+/* One $setElementOrder/name of a patch. */
+static kl_code order_one(const kl__strategic *job, const kl__schema *schema,
+                         kl__node *const sides[2], kl__node *order,
+                         const member_name *name)
+{
+    ordered lists = {
+        .list = list_of(member_schema(schema, name)),
+        .original = kl__node_get_n(sides[0], name->text, name->length),
+        .patch = kl__node_get_n(sides[1], name->text, name->length),
+        .order = order};
+    kl_code code;
+
+    if (!kl__node_is(order, KL_ARRAY)) {
+        return refuse_type(job, kl__go_type(order));
+    }
+    if (lists.original != NULL && !kl__node_is(lists.original, KL_ARRAY)) {
+        return refuse_type(job, kl__go_type(lists.original));
+    }
+    if (lists.patch != NULL && !kl__node_is(lists.patch, KL_ARRAY)) {
+        return refuse_type(job, kl__go_type(lists.patch));
+    }
+    code = kl__strategic_check_order(job, &lists.list, lists.patch, order);
+    if (code != KL_OK || (lists.original == NULL && lists.patch == NULL)) {
+        return code;
+    }
+    if (kl__node_size(lists.original) == 0 && kl__node_size(lists.patch) == 0) {
+        return kl__patch_refuse(job->err, 500,
+                                "no elements in any of the given slices");
+    }
+    kl__node_remove_n(sides[1], name->text, name->length);
+    if (lists.original == NULL) {
+        kl__strategic_strip(lists.patch);
+        if (!kl__node_add_n(job->edit, sides[0], name->text, name->length,
+                            lists.patch)) {
+            return kl__strategic_no_memory(job);
+        }
+        return merge_ordered(job, &lists, lists.patch);
+    }
+    return merge_ordered(job, &lists, lists.original);
+}
+
+/* All $setElementOrder of a patch: what they are about is merged. */
+static kl_code order_all(const kl__strategic *job, const kl__schema *schema,
+                         kl__node *original, kl__node *patch)
+{
+    kl__node *const sides[2] = {original, patch};
+    kl__node_iter iter = {0};
+    kl__node *orders = kl__edit_object(job->edit), *value;
+    const char *name;
+    size_t length;
+
+    if (orders == NULL) {
+        return kl__strategic_no_memory(job);
+    }
+    while ((value = kl__node_next(patch, &iter, &name, &length)) != NULL) {
+        if (starts_with(name, length, order_prefix)) {
+            kl__node_drop(&iter);
+            name = directed_name(name, &length, order_prefix);
+            if (name == NULL) {
+                return kl__patch_refuse(
+                    job->err, 400,
+                    "invalid patch format of setElementOrder list");
+            }
+            if (!kl__node_add_n(job->edit, orders, name, length, value)) {
+                return kl__strategic_no_memory(job);
+            }
+        }
+    }
+    iter = (kl__node_iter){0};
+    while ((value = kl__node_next(orders, &iter, &name, &length)) != NULL) {
+        const member_name one = {name, length};
+        kl_code code = order_one(job, schema, sides, value, &one);
+
+        if (code != KL_OK) {
+            return code;
+        }
+    }
+    return KL_OK;
+}
+
+/* Two values of one name. */
+static kl_code merge_value(const kl__strategic *job, const kl__schema *schema,
+                           kl__node *original, kl__node *patch)
+{
+    kl__strategic_list list = list_of(schema);
+
+    if (kl__node_is(original, KL_OBJECT) && kl__node_is(patch, KL_OBJECT)) {
+        return kl__strategic_map(job, schema, original, patch);
+    }
+    if (kl__node_is(original, KL_ARRAY) && kl__node_is(patch, KL_ARRAY)) {
+        if (list.merges) {
+            return kl__strategic_slice(job, &list, original, patch);
+        }
+    } else {
+        kl__patch_prune(patch);
+    }
+    kl__node_become(original, patch);
+    return KL_OK;
+}
+
+/* Whether two values are of one Go type. */
+static bool is_same_type(const kl__node *a, const kl__node *b)
+{
+    return strcmp(kl__go_type(a), kl__go_type(b)) == 0;
+}
+
+/* One member of a patch. `old` knows the members of before. */
+static kl_code merge_member(const kl__strategic *job, const kl__schema *schema,
+                            const kl__members *old, const member_name *given,
+                            kl__node *value)
+{
+    kl__node *object = (kl__node *)(uintptr_t)old->object, *original;
+    const char *name = given->text;
+    size_t length = given->length;
+
+    if (starts_with(name, length, delete_prefix)) {
+        name = directed_name(name, &length, delete_prefix);
+        if (name == NULL) {
+            return kl__patch_refuse(job->err, 400,
+                                    "invalid patch format of primitive list");
+        }
+        original = kl__node_get_n(object, name, length);
+        return kl__node_is(original, KL_ARRAY) && is_same_type(original, value)
+                   ? kl__strategic_delete(job, original, value)
+                   : KL_OK;
+    }
+    original = kl__members_get(old, name, length);
+    if (original != NULL) {
+        const kl__schema *member = member_schema(schema, given);
+
+        if (!is_same_type(original, value) && !kl__strategic_strip(value)) {
+            kl__node_remove_n(object, name, length);
+            return KL_OK;
+        }
+        return merge_value(job, member, original, value);
+    }
+    kl__patch_prune(value);
+    if (!kl__strategic_strip(value)) {
+        return KL_OK;
+    }
+    return kl__node_add_n(job->edit, object, name, length, value)
+               ? KL_OK
+               : kl__strategic_no_memory(job);
+}
+
+/* Takes out what a patch says null of. */
+static void drop_nulls(kl__node *original, kl__node *patch)
+{
+    kl__node_iter iter = {0};
+    kl__members changes;
+    const char *name;
+    size_t length;
+
+    kl__members_init(&changes, patch);
+    while (kl__node_next(original, &iter, &name, &length) != NULL) {
+        if (kl__node_is(kl__members_get(&changes, name, length), KL_NULL)) {
+            kl__node_drop(&iter);
+        }
+    }
+    kl__members_deinit(&changes);
+}
+
+kl_code kl__strategic_map(const kl__strategic *job, const kl__schema *schema,
+                          kl__node *original, kl__node *patch)
+{
+    const kl__node *directive = kl__node_get(patch, "$patch");
+    kl__node_iter iter = {0};
+    kl__members old;
+    kl__node *value;
+    const char *name;
+    size_t length;
+    kl_code code;
+
+    if (directive != NULL) {
+        return direct(job, directive, original, patch);
+    }
+    code = retain(job, original, patch);
+    if (code == KL_OK) {
+        code = order_all(job, schema, original, patch);
+    }
+    if (code != KL_OK) {
+        return code;
+    }
+    drop_nulls(original, patch);
+    kl__members_init(&old, original);
+    while (code == KL_OK &&
+           (value = kl__node_next(patch, &iter, &name, &length)) != NULL) {
+        if (!kl__node_is(value, KL_NULL)) {
+            const member_name one = {name, length};
+
+            kl__node_drop(&iter);
+            code = merge_member(job, schema, &old, &one, value);
+        }
+    }
+    kl__members_deinit(&old);
+    return code;
+}
+
+kl_code kl__patch_strategic(kl__edit *edit, const kl__schema *schema,
+                            kl__node *target, kl__node *patch, kl_error *err)
+{
+    const kl__strategic job = {edit, err};
+
+    if (!kl__node_is(patch, KL_OBJECT)) {
+        return kl__patch_refuse(err, 400,
+                                "json: cannot unmarshal %s into Go value of "
+                                "type map[string]interface {}",
+                                kl__node_is(patch, KL_ARRAY)    ? "array"
+                                : kl__node_is(patch, KL_STRING) ? "string"
+                                : kl__node_is(patch, KL_BOOL)   ? "bool"
+                                                                : "number");
+    }
+    return kl__strategic_map(&job, schema, target, patch);
+}
