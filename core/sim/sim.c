@@ -5,8 +5,17 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "schema/convert.h"
+#include "schema/schema.h"
+#include "sim/sim_access.h"
+#include "sim/sim_chores.h"
+#include "sim/sim_custom.h"
+#include "sim/sim_compact.h"
 #include "sim/sim_faults.h"
+#include "sim/sim_keeper.h"
 #include "sim/sim_listen.h"
+#include "sim/sim_owners.h"
+#include "sim/sim_snapshot.h"
 #include "sim/sim_write.h"
 
 #include <stdio.h>
@@ -59,9 +68,23 @@ kl__sim_resource *kl__sim_find_kind(kl_sim *sim, const char *api_version,
     return NULL;
 }
 
+/* Where objects of a kind are that another group has as well. */
+static kl__sim_resource *find_home(kl_sim *sim, const kl__sim_kind *kind)
+{
+    const kl__conversion *conversion =
+        kl__sim_kind_is(kind, KL__SIM_CUSTOM)
+            ? NULL
+            : kl__convert_find(kind->group, kind->kind, NULL);
+
+    return conversion != NULL
+               ? kl__sim_find(sim, conversion->stored_group, kind->plural)
+               : NULL;
+}
+
 kl_code kl__sim_serve(kl_sim *sim, kl__sim_kind *kind, kl_error *err)
 {
     kl__sim_resource *resource = kl__sim_resource_new(kind, sim->history);
+    kl__sim_resource *home = find_home(sim, kind);
 
     if (resource == NULL ||
         !kl__map_put(&sim->by_name, kind->qualified, resource, NULL)) {
@@ -69,6 +92,9 @@ kl_code kl__sim_serve(kl_sim *sim, kl__sim_kind *kind, kl_error *err)
             kl__sim_resource_unref(resource);
         }
         return kl_error_set(err, KL_ENOMEM, "out of memory for a resource");
+    }
+    if (home != NULL) {
+        resource->home = home;
     }
     kl__list_append(&sim->resources, &resource->node);
     return KL_OK;
@@ -92,7 +118,7 @@ kl_code kl__sim_reserve(kl_sim *sim, kl__sim_resource *resource,
     }
     kl__sim_kind_unref(resource->kind);
     resource->kind = kl__sim_kind_ref(kind);
-    return KL_OK;
+    return kl__sim_custom_renew(resource, err);
 }
 
 static kl_code serve_builtins(kl_sim *sim, kl_error *err)
@@ -119,6 +145,9 @@ static void free_sim(kl_sim *sim)
     kl__list *node;
 
     kl__sim_faults_deinit(sim);
+    kl__sim_chores_deinit(sim);
+    kl__sim_owners_deinit(sim);
+    kl__sim_snapshots_deinit(sim);
     while ((node = kl__list_shift(&sim->resources)) != NULL) {
         kl__sim_resource_unref(KL__CONTAINER(node, kl__sim_resource, node));
     }
@@ -126,8 +155,10 @@ static void free_sim(kl_sim *sim)
     kl__cond_deinit(&sim->wake);
     kl__mutex_deinit(&sim->mutex);
     kl__mutex_deinit(&sim->listening);
+    kl__sim_access_deinit(sim);
     kl__free(sim->token);
     kl__free(sim);
+    kl__schema_release();
     kl__live_add(KL_LIVE_SIM, -1);
 }
 
@@ -140,16 +171,22 @@ static kl_sim *alloc_sim(const kl_sim_options *options)
         return NULL;
     }
     kl__live_add(KL_LIVE_SIM, 1);
+    kl__schema_hold();
     atomic_init(&sim->refs, 1);
     sim->bookmark_ms =
         options->bookmark_ms > 0 ? options->bookmark_ms : DEFAULT_BOOKMARK_MS;
     sim->history = options->history != 0 ? options->history : DEFAULT_HISTORY;
     sim->no_streaming_list = options->no_streaming_list;
+    sim->no_controllers = options->no_controllers;
+    kl__sim_clock_init(&sim->clock, options->clock_stands, options->now_ms);
+    kl__sim_compact_init(sim, options->compaction_ms);
     kl__mutex_init(&sim->mutex, KL__RANK_SIM);
     kl__mutex_init(&sim->listening, KL__RANK_LIFECYCLE);
     kl__cond_init(&sim->wake);
     kl__list_init(&sim->resources);
-    kl__list_init(&sim->failures);
+    kl__list_init(&sim->rules);
+    kl__list_init(&sim->chores);
+    kl__list_init(&sim->snapshots);
     sim->version = 1;
     if (options->token != NULL) {
         sim->token = kl__strdup(options->token);
@@ -163,6 +200,8 @@ static kl_sim *alloc_sim(const kl_sim_options *options)
 
 kl_sim *kl_sim_new(const kl_sim_options *options, kl_error *err)
 {
+    static const char *const namespaces[] = {"default", "kube-node-lease",
+                                             "kube-public", "kube-system"};
     static const kl_sim_options defaults;
     kl_sim *sim;
     kl_code code;
@@ -170,20 +209,28 @@ kl_sim *kl_sim_new(const kl_sim_options *options, kl_error *err)
     if (kl__check_process(err) != KL_OK) {
         return NULL;
     }
-    sim = alloc_sim(options != NULL ? options : &defaults);
+    options = options != NULL ? options : &defaults;
+    sim = alloc_sim(options);
     if (sim == NULL) {
         kl_error_set(err, KL_ENOMEM, "out of memory for a simulator");
         return NULL;
     }
+    code = kl__sim_access_init(sim, options, err);
     kl__mutex_lock(&sim->mutex);
-    code = serve_builtins(sim, err);
     if (code == KL_OK) {
-        code = kl__sim_namespace_add(sim, "default", err);
+        code = serve_builtins(sim, err);
     }
-    if (code == KL_OK) {
-        code = kl__sim_namespace_add(sim, "kube-system", err);
+    for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++) {
+        if (code == KL_OK) {
+            sim->version = 1 + (int64_t)(i / 2); /* nobody watches yet */
+            code = kl__sim_namespace_add(sim, namespaces[i], err);
+        }
     }
+    kl__sim_chores_deinit(sim); /* what is there from the start is bare */
     kl__mutex_unlock(&sim->mutex);
+    if (code == KL_OK && sim->has_rbac) {
+        code = kl__sim_rbac_bootstrap(sim, err);
+    }
     if (code != KL_OK) {
         free_sim(sim);
         return NULL;
@@ -201,6 +248,7 @@ void kl_sim_unref(kl_sim *sim)
 {
     if (sim != NULL &&
         atomic_fetch_sub_explicit(&sim->refs, 1, memory_order_acq_rel) == 1) {
+        kl__sim_keeper_stop(sim);
         kl__sim_listener_stop(sim);
         free_sim(sim);
     }

@@ -7,9 +7,11 @@
 
 #include "base/buf.h"
 #include "base/cancel.h"
-#include "sim/sim_ask.h"
+#include "http/deflate.h"
+#include "sim/sim_accept.h"
 #include "sim/sim_core.h"
 #include "sim/sim_select.h"
+#include "sim/sim_warnings.h"
 
 /* A watch in progress. Guarded by the cluster's mutex where it says so. */
 typedef struct kl__sim_watch {
@@ -28,20 +30,31 @@ typedef struct kl__sim_watch {
 
 typedef struct kl__sim_answer {
     kl_sim *sim;        /* borrowed: what it came by keeps it */
+    kl__sim_user user;  /* who asks; no name: the administrator */
     kl__sim_kind *kind; /* a reference, for views; NULL: none */
     kl__sim_ask ask;
+    kl__sim_form form;
     const bool *closed; /* guarded by the cluster's mutex; may be NULL */
+    bool may_control;   /* it comes from this machine */
+    bool has_socket;    /* it goes out over HTTP */
     bool direct;        /* kl_sim_call: no fault, no token, no record */
     bool loading;       /* kl_sim_load: status and UID are taken as given */
     bool too_large;     /* the body was not even read */
+    bool is_planned;    /* its faults were looked for */
+    bool encoded;       /* the body has the form that is wanted */
     bool begun;         /* the request was carried out, but for waiting */
     uint64_t breaks;    /* the cluster's, when it began */
     uint64_t cuts;
-    int status; /* 0: not known yet */
+    int64_t rules_seen;        /* the last fault that it was held against */
+    struct kl__sim_plan *plan; /* its faults; NULL: none */
+    int status;                /* 0: not known yet */
     const char *content_type;
     char *owned_type; /* what content_type points to, if it is not static */
+    const char *vary; /* which headers decide what it is; NULL: none */
+    bool is_public;   /* caches may keep it */
     int retry_after_seconds; /* < 0: none */
-    int64_t await;           /* a version that must be there; 0: none */
+    kl__sim_warnings warnings;
+    int64_t await; /* a version that must be there; 0: none */
     int64_t give_up_ms;
     kl__buf out;   /* bytes that are ready */
     size_t out_at; /* of those, how many were read */
@@ -52,7 +65,9 @@ typedef struct kl__sim_answer {
     size_t state_capacity;
     size_t state_at;
     kl__sim_view view;
-    kl__buf tail; /* after the last of them */
+    kl__buf tail;      /* after the last of them */
+    kl__deflate *gzip; /* NULL: the body is not compressed */
+    kl__buf plain;     /* of a list: what is to be compressed next */
     kl__sim_selection selection;
     kl__sim_watch watch;
 } kl__sim_answer;

@@ -4,64 +4,31 @@
  */
 #include "sim/sim_answer.h"
 
+#include "sim/sim_access.h"
+#include "sim/sim_below.h"
+#include "sim/sim_chores.h"
+#include "sim/sim_compact.h"
 #include "sim/sim_discovery.h"
-#include "sim/sim_faults.h"
+#include "sim/sim_expire.h"
 #include "sim/sim_list.h"
+#include "sim/sim_options.h"
+#include "sim/sim_plan.h"
 #include "sim/sim_status.h"
 #include "sim/sim_write.h"
 
 #include <string.h>
 
-/* Health and version are for everyone, as with a real one's defaults. */
-static bool is_public(const kl__sim_ask *ask)
-{
-    static const char *const paths[] = {"version", "healthz", "livez",
-                                        "readyz"};
-
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-        if (ask->segment_count == 1 &&
-            strcmp(ask->segments[0], paths[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool is_let_in(const kl__sim_answer *answer)
-{
-    const char *token = answer->sim->token;
-    const char *given = answer->ask.authorization;
-
-    return token == NULL || answer->direct || is_public(&answer->ask) ||
-           (strncmp(given, "Bearer ", 7) == 0 && strcmp(given + 7, token) == 0);
-}
-
-/* Whether JSON is among what the client takes. */
-static bool takes_json(const char *accept)
-{
-    return *accept == '\0' || strstr(accept, "application/json") != NULL ||
-           strstr(accept, "*/*") != NULL ||
-           strstr(accept, "application/*") != NULL;
-}
-
-static kl_code refuse_accept(kl__sim_answer *answer, kl_error *err)
-{
-    kl__sim_status status = {
-        .code = 406,
-        .reason = "NotAcceptable",
-        .has_details = true,
-        .message = "406: Not Acceptable\n\nAvailable representations: "
-                   "application/json, application/json;stream=watch"};
-
-    return kl__sim_answer_status(answer, &status, err);
-}
-
 static kl_code get(kl__sim_answer *answer, kl__sim_resource *resource,
                    kl_error *err)
 {
-    kl__sim_view view = {resource->kind, answer->ask.route.version, false, 0};
+    kl__sim_view view = {answer->kind, answer->ask.route.version, false, 0};
     kl_code code = KL_OK;
-    kl__sim_state *state = kl__sim_current(answer, resource, &code, err);
+    kl__sim_state *state;
+
+    if (!kl__sim_options_await(answer, &code, err)) {
+        return code;
+    }
+    state = kl__sim_current(answer, resource, &code, err);
 
     return state != NULL ? kl__sim_answer_object(answer, 200, &view, state, err)
                          : code;
@@ -76,7 +43,7 @@ static kl_code dispatch_one(kl__sim_answer *answer, kl__sim_resource *resource,
 
     if (route->subresource != NULL &&
         (strcmp(route->subresource, "status") != 0 || !served->has_status)) {
-        return kl__sim_refuse_path(answer, err);
+        return kl__sim_below(answer, resource, served, err);
     }
     if (strcmp(method, "GET") == 0) {
         return get(answer, resource, err);
@@ -95,7 +62,7 @@ static kl_code dispatch_one(kl__sim_answer *answer, kl__sim_resource *resource,
 
 /* Requests for a collection. */
 static kl_code dispatch_all(kl__sim_answer *answer, kl__sim_resource *resource,
-                            kl_error *err)
+                            const kl__sim_version *served, kl_error *err)
 {
     const kl__sim_kind *kind = resource->kind;
     const char *verb = kl__sim_verb(&answer->ask);
@@ -109,7 +76,7 @@ static kl_code dispatch_all(kl__sim_answer *answer, kl__sim_resource *resource,
         return kl__sim_watch_open(answer, resource, err);
     }
     if (strcmp(verb, "create") == 0 && !is_everywhere) {
-        return kl__sim_create(answer, resource, err);
+        return kl__sim_create(answer, resource, served, err);
     }
     if (strcmp(verb, "deletecollection") == 0 && !is_everywhere &&
         !kl__sim_kind_is(kind, KL__SIM_NO_COLLECTION)) {
@@ -118,14 +85,60 @@ static kl_code dispatch_all(kl__sim_answer *answer, kl__sim_resource *resource,
     return kl__sim_refuse_method(answer, err);
 }
 
+/* Versions of kinds that will go one day say so in every answer. */
+static kl_code warn_deprecated(kl__sim_answer *answer, const kl__sim_kind *kind,
+                               const kl__sim_version *served, kl_error *err)
+{
+    static const char *const rows[][2] = {
+        {"endpoints", "v1 Endpoints is deprecated in v1.33+; use "
+                      "discovery.k8s.io/v1 EndpointSlice"},
+        {"componentstatuses", "v1 ComponentStatus is deprecated in v1.19+"},
+    };
+
+    if (served->warning != NULL) {
+        return kl__sim_warn(answer, served->warning, err);
+    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (*kind->group == '\0' && strcmp(kind->plural, rows[i][0]) == 0) {
+            return kl__sim_warn(answer, rows[i][1], err);
+        }
+    }
+    return KL_OK;
+}
+
+/* Decides in which form the answer is to be; false: it is a refusal (*code). */
+static bool take_form(kl__sim_answer *answer, const kl__sim_kind *kind,
+                      kl_code *code, kl_error *err)
+{
+    const kl__sim_route *route = &answer->ask.route;
+    unsigned takes = KL__SIM_SHAPES;
+
+    if (kl__sim_kind_is(kind, KL__SIM_CUSTOM)) {
+        takes |= KL__SIM_CUSTOMS | KL__SIM_NO_ROUTER;
+    }
+    if (strcmp(kl__sim_verb(&answer->ask), "watch") == 0) {
+        takes |= KL__SIM_STREAM;
+    }
+    if (strcmp(answer->ask.method, "GET") == 0 &&
+        (route->name == NULL || route->watches)) {
+        takes |= KL__SIM_MAY_WATCH;
+    }
+    return kl__sim_accept(answer, takes, code, err);
+}
+
 static kl_code dispatch_resource(kl__sim_answer *answer, kl_error *err)
 {
+    bool is_review = false;
+    kl_code code = kl__sim_review(answer, &is_review, err);
     const kl__sim_route *route = &answer->ask.route;
     kl__sim_resource *resource =
         kl__sim_find(answer->sim, route->group, route->plural);
     const kl__sim_version *served = NULL;
     bool is_namespaced;
 
+    if (code != KL_OK || is_review) {
+        return code;
+    }
     if (resource != NULL) {
         served = kl__sim_kind_version(resource->kind, route->version,
                                       strlen(route->version));
@@ -139,9 +152,18 @@ static kl_code dispatch_resource(kl__sim_answer *answer, kl_error *err)
         return kl__sim_refuse_path(answer, err);
     }
     answer->kind = kl__sim_kind_ref(resource->kind);
+    if (kl__sim_kind_is(resource->kind, KL__SIM_VIRTUAL)) {
+        return kl__sim_refuse_method(answer, err); /* reviews: see above */
+    }
+    if (warn_deprecated(answer, resource->kind, served, err) != KL_OK) {
+        return KL_ENOMEM;
+    }
+    if (!take_form(answer, resource->kind, &code, err)) {
+        return code;
+    }
     return route->name != NULL && !route->watches
-               ? dispatch_one(answer, resource, served, err)
-               : dispatch_all(answer, resource, err);
+               ? dispatch_one(answer, resource->home, served, err)
+               : dispatch_all(answer, resource->home, served, err);
 }
 
 kl_code kl__sim_dispatch(kl__sim_answer *answer, kl_error *err)
@@ -149,11 +171,13 @@ kl_code kl__sim_dispatch(kl__sim_answer *answer, kl_error *err)
     const kl__sim_ask *ask = &answer->ask;
     kl_code code = KL_OK;
 
-    if (!answer->direct && kl__sim_fail_next(answer, &code, err)) {
+    kl__sim_compact_in_time(answer->sim);
+    kl__sim_expire(answer->sim);
+    if (kl__sim_plan_answer(answer, &code, err)) {
         return code;
     }
-    if (!is_let_in(answer)) {
-        return kl__sim_refuse(answer, 401, "Unauthorized", err, "Unauthorized");
+    if (!kl__sim_let_in(answer, &code, err)) {
+        return code;
     }
     if (answer->too_large || ask->body_length > KL__SIM_MAX_BODY) {
         return kl__sim_refuse(answer, 413, "RequestEntityTooLarge", err,
@@ -163,6 +187,16 @@ kl_code kl__sim_dispatch(kl__sim_answer *answer, kl_error *err)
     if (!ask->sound || ask->route.plural == NULL) {
         return kl__sim_discover(answer, err);
     }
-    return takes_json(ask->accept) ? dispatch_resource(answer, err)
-                                   : refuse_accept(answer, err);
+    answer->sim->loading = answer->loading;
+    kl__sim_below_route(&answer->ask);
+    kl__sim_crd_settle(answer->sim, NULL); /* if there was no memory for it */
+    code = dispatch_resource(answer, err);
+    if (code == KL_OK) {
+        kl__sim_crd_settle(answer->sim, NULL);
+    }
+    if (code == KL_OK && answer->status != 0 && !answer->loading) {
+        /* The answer stands. Without memory the rest comes after the next. */
+        kl__sim_settle(answer->sim, NULL);
+    }
+    return code;
 }

@@ -7,7 +7,11 @@
 #include "base/str.h"
 #include "http/url.h"
 #include "kubelua/manifest.h"
+#include "sim/sim_mend.h"
+#include "sim/sim_protobuf.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -38,11 +42,48 @@ void kl__sim_make_utf8(char *text)
     }
 }
 
-/* Cuts the path at its slashes and decodes each segment in place. */
+const char *kl__sim_show_body(const kl__sim_ask *ask, char *shown)
+{
+    enum { SHOWN_BYTES = 30 };
+    size_t length = ask->body_length;
+    size_t count = length < SHOWN_BYTES ? length : SHOWN_BYTES;
+    const char *more = length > SHOWN_BYTES ? " ..." : "";
+    size_t used = 0;
+
+    if (length == 0) {
+        return "<empty>";
+    }
+    if (ask->body[0] == '{') {
+        snprintf(shown, KL__SIM_SHOWN_SIZE, "%.*s%s", (int)count, ask->body,
+                 more);
+        kl__sim_make_utf8(shown);
+        return shown;
+    }
+    for (size_t i = 0; i < count; i++) {
+        used += (size_t)snprintf(shown + used, KL__SIM_SHOWN_SIZE - used,
+                                 "%02x", (unsigned char)ask->body[i]);
+    }
+    snprintf(shown + used, KL__SIM_SHOWN_SIZE - used, "%s", more);
+    return shown;
+}
+
+/* Decodes an escaped text in place. A NUL would end it, and is in no name:
+ * U+0001, which is in none either, takes its place. */
+static void decode(char *text)
+{
+    for (char *nul = text; (nul = strstr(nul, "%00")) != NULL; nul += 3) {
+        nul[2] = '1';
+    }
+    kl__url_decode(text);
+    kl__sim_make_utf8(text);
+}
+
+/* Decodes the path and cuts it at its slashes, in place. */
 static void cut_path(kl__sim_ask *ask)
 {
     char *at = ask->path;
 
+    decode(at); /* as Go: a slash is one however it was written */
     while (*at == '/') {
         char *end = at + 1 + strcspn(at + 1, "/");
         bool is_last = *end == '\0';
@@ -52,8 +93,6 @@ static void cut_path(kl__sim_ask *ask)
             return; /* a slash at the end is none */
         }
         *end = '\0';
-        kl__url_decode(at + 1);
-        kl__sim_make_utf8(at + 1);
         if (ask->segment_count < KL__SIM_MAX_SEGMENTS) {
             ask->segments[ask->segment_count] = at + 1;
         }
@@ -74,8 +113,20 @@ static void decode_query(char *text)
             *at = ' ';
         }
     }
-    kl__url_decode(text);
-    kl__sim_make_utf8(text);
+    decode(text);
+}
+
+/* Whether Go takes a pair of a query: it drops those with a semicolon, or with
+ * an escape that is none. */
+static bool is_pair(const char *pair)
+{
+    for (const char *at = pair; *at != '\0'; at++) {
+        if (*at == ';' || (*at == '%' && (!isxdigit((unsigned char)at[1]) ||
+                                          !isxdigit((unsigned char)at[2])))) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void cut_query(kl__sim_ask *ask)
@@ -85,9 +136,13 @@ static void cut_query(kl__sim_ask *ask)
     for (char *pair = strtok_r(ask->query, "&", &save);
          pair != NULL && ask->parameter_count < KL__SIM_MAX_PARAMETERS;
          pair = strtok_r(NULL, "&", &save)) {
-        kl__sim_parameter *parameter = &ask->parameters[ask->parameter_count++];
+        kl__sim_parameter *parameter = &ask->parameters[ask->parameter_count];
         char *equals = strchr(pair, '=');
 
+        if (!is_pair(pair)) {
+            continue;
+        }
+        ask->parameter_count++;
         parameter->name = pair;
         parameter->value = "";
         if (equals != NULL) {
@@ -170,7 +225,26 @@ static kl_code keep_first(void *context, const char *json, size_t length,
 
 static bool is_yaml(const char *content_type)
 {
-    return strncasecmp(content_type, "application/yaml", 16) == 0;
+    return strncasecmp(content_type, "application/yaml", 16) == 0 ||
+           strncasecmp(content_type, "application/apply-patch+yaml", 28) == 0;
+}
+
+/* Parses JSON, also such as only Go takes for it. */
+static kl_doc *parse_json(const kl__sim_ask *ask, kl_error *err)
+{
+    kl_doc *doc = kl_doc_parse(ask->body, ask->body_length, err);
+    kl__buf mended = {0};
+
+    if (doc != NULL || err->code != KL_EPARSE) {
+        return doc;
+    }
+    if (kl__sim_mend(ask->body, ask->body_length, &mended)) {
+        doc = kl_doc_parse(mended.bytes, mended.length, err);
+    } else if (mended.failed) {
+        kl_error_set(err, KL_ENOMEM, "out of memory for a body");
+    }
+    kl__buf_deinit(&mended);
+    return doc;
 }
 
 /* Parses the body; KL_ENOMEM only, the rest is kept for the answer. */
@@ -178,10 +252,11 @@ static kl_code parse_body(kl__sim_ask *ask, kl_error *err)
 {
     first_document first = {NULL};
 
+    if (kl__sim_is_protobuf(ask->content_type)) {
+        return kl__sim_protobuf_read(ask, err);
+    }
     if (ask->body_length == 0) {
-        kl_error_set(&ask->parse, KL_EPARSE,
-                     "unexpected end of JSON input "
-                     "(<empty>)");
+        kl_error_set(&ask->parse, KL_EPARSE, "unexpected end of JSON input");
         return KL_OK;
     }
     if (is_yaml(ask->content_type)) {
@@ -189,7 +264,7 @@ static kl_code parse_body(kl__sim_ask *ask, kl_error *err)
                          &ask->parse);
         ask->doc = first.doc;
     } else {
-        ask->doc = kl_doc_parse(ask->body, ask->body_length, &ask->parse);
+        ask->doc = parse_json(ask, &ask->parse);
     }
     if (ask->doc == NULL && ask->parse.code == KL_ENOMEM) {
         return kl_error_set(err, KL_ENOMEM, "%s", ask->parse.message);
@@ -221,19 +296,30 @@ kl_code kl__sim_ask_init(kl__sim_ask *ask, const kl__sim_request *request,
     ask->accept = copy(request->accept);
     ask->content_type = copy(request->content_type);
     ask->authorization = copy(request->authorization);
+    ask->is_local = request->is_local;
+    ask->impersonated = copy(request->impersonated);
+    ask->impersonated_groups = copy(request->impersonated_groups);
+    ask->certified = copy(request->certified);
+    ask->user_agent = copy(request->user_agent);
+    ask->accept_encoding = copy(request->accept_encoding);
     ask->path = kl__strndup(request->target, path_length);
     ask->query = copy(*query == '?' ? query + 1 : "");
     ask->body =
         kl__strndup(request->body != NULL ? request->body : "", body_length);
     if (ask->method == NULL || ask->target == NULL || ask->accept == NULL ||
         ask->content_type == NULL || ask->authorization == NULL ||
-        ask->path == NULL || ask->query == NULL || ask->body == NULL) {
+        ask->impersonated == NULL || ask->impersonated_groups == NULL ||
+        ask->certified == NULL || ask->user_agent == NULL ||
+        ask->accept_encoding == NULL || ask->path == NULL ||
+        ask->query == NULL || ask->body == NULL) {
         kl__sim_ask_deinit(ask);
         return kl_error_set(err, KL_ENOMEM, "out of memory for a request");
     }
     ask->body_length = body_length;
     kl__sim_make_utf8(ask->method);
     kl__sim_make_utf8(ask->target);
+    kl__sim_make_utf8(ask->user_agent);
+    kl__sim_make_utf8(ask->content_type);
     cut_path(ask);
     cut_query(ask);
     ask->sound = find_route(ask);
@@ -252,6 +338,13 @@ void kl__sim_ask_deinit(kl__sim_ask *ask)
     kl__free(ask->accept);
     kl__free(ask->content_type);
     kl__free(ask->authorization);
+    kl__free(ask->impersonated);
+    kl__free(ask->impersonated_groups);
+    kl__free(ask->certified);
+    kl__free(ask->user_agent);
+    kl__free(ask->accept_encoding);
+    kl__free(ask->sent_kind);
+    kl__free(ask->sent_version);
     kl__free(ask->path);
     kl__free(ask->query);
     kl__free(ask->body);

@@ -20,6 +20,13 @@ typedef struct kl__sim_request {
     const char *accept;
     const char *content_type;
     const char *authorization;
+    bool is_local;            /* in-process: needs no credentials of its own */
+    const char *impersonated; /* Impersonate-User */
+    const char *impersonated_groups; /* a line each */
+    const char *certified; /* by a certificate: a line for the name, then one
+                              for each group */
+    const char *user_agent;
+    const char *accept_encoding;
     const char *body;
     size_t body_length;
 } kl__sim_request;
@@ -47,11 +54,20 @@ typedef struct kl__sim_ask {
     char *accept; /* never NULL, as the following */
     char *content_type;
     char *authorization;
+    char *impersonated;
+    char *impersonated_groups;
+    char *certified;
+    bool is_local;
+    char *user_agent;
+    char *accept_encoding;
     char *body;
     size_t body_length;
     kl_doc *doc; /* of the body, for requests that take one; NULL: see parse */
     kl_error parse; /* why the body is no document */
-    char *path;     /* decoded segments, each NUL terminated */
+    bool is_protobuf;
+    char *sent_kind; /* of protobuf's envelope; NULL: there is none */
+    char *sent_version;
+    char *path; /* decoded segments, each NUL terminated */
     const char *segments[KL__SIM_MAX_SEGMENTS];
     size_t segment_count; /* more than KL__SIM_MAX_SEGMENTS: too many */
     char *query;
@@ -66,6 +82,11 @@ typedef struct kl__sim_ask {
 kl_code kl__sim_ask_init(kl__sim_ask *ask, const kl__sim_request *request,
                          kl_error *err);
 void kl__sim_ask_deinit(kl__sim_ask *ask);
+
+/* The first bytes of the body as messages show them: text if it is an object,
+ * else hexadecimal. */
+enum { KL__SIM_SHOWN_SIZE = 80 };
+const char *kl__sim_show_body(const kl__sim_ask *ask, char *shown);
 
 /* Replaces what is no UTF-8 (also a character that was cut off) by '?'. */
 void kl__sim_make_utf8(char *text);

@@ -47,6 +47,19 @@ static bool take_whole(kl__sim_answer *answer, kl__buf *body)
     return true;
 }
 
+static bool fill_warnings(kl_reply *reply, const kl__sim_warnings *warnings)
+{
+    kl__buf lines = {0};
+
+    if (warnings->count == 0) {
+        return true;
+    }
+    kl__sim_warnings_lines(warnings, &lines);
+    reply->warnings = kl__buf_take(&lines, NULL);
+    kl__buf_deinit(&lines);
+    return reply->warnings != NULL;
+}
+
 /* Takes the type, a buffer of TYPE_SIZE bytes, also when it fails. */
 static kl_code fill_reply(kl_reply *reply, const kl__sim_answer *answer,
                           char *type, kl__buf *body, kl_error *err)
@@ -55,9 +68,8 @@ static kl_code fill_reply(kl_reply *reply, const kl__sim_answer *answer,
     snprintf(type, TYPE_SIZE, "%s", answer->content_type);
     reply->content_type = type;
     reply->body = kl__buf_take(body, &reply->body_length);
-    if (reply->body == NULL) {
-        kl__free(type);
-        memset(reply, 0, sizeof(*reply));
+    if (reply->body == NULL || !fill_warnings(reply, &answer->warnings)) {
+        kl_reply_clear(reply);
         return kl_error_set(err, KL_ENOMEM, "out of memory for a reply");
     }
     return KL_OK;
@@ -105,6 +117,7 @@ kl_code kl__sim_request_once(kl_sim *sim, const kl_call *call, bool loading,
         return KL_ENOMEM;
     }
     answer->direct = true;
+    answer->may_control = true;
     answer->loading = loading;
     if (strcmp(kl__sim_verb(&answer->ask), "watch") == 0) {
         kl__sim_answer_free(answer);

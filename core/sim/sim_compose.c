@@ -3,6 +3,8 @@
  */
 #include "sim/sim_compose.h"
 
+#include "sim/sim_pipeline.h"
+
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -11,122 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void write_name(kl_writer *writer, const char *name)
+const char *kl__sim_text(const kl_value *object, const char *name)
 {
-    kl_writer_name(writer, name, strlen(name));
-}
-
-static void write_text(kl_writer *writer, const char *name, const char *text)
-{
-    if (text != NULL && *text != '\0') {
-        write_name(writer, name);
-        kl_writer_string(writer, text, strlen(text));
-    }
-}
-
-static void write_number(kl_writer *writer, const char *name, int64_t number)
-{
-    write_name(writer, name);
-    kl_writer_integer(writer, number);
+    return kl_value_string(kl_value_get(object, name), NULL);
 }
 
 typedef struct member {
-    const kl_value *name;
-    const kl_value *value;
+    const char *name;
+    size_t length;
+    kl__node *value;
     size_t index;
 } member;
 
-static int compare_members(const void *a, const void *b)
-{
-    const member *left = a, *right = b;
-    size_t left_length, right_length, shorter;
-    const char *left_name = kl_value_string(left->name, &left_length);
-    const char *right_name = kl_value_string(right->name, &right_length);
-    int order;
-
-    shorter = left_length < right_length ? left_length : right_length;
-    order = memcmp(left_name, right_name, shorter);
-    if (order != 0) {
-        return order;
-    }
-    if (left_length != right_length) {
-        return left_length < right_length ? -1 : 1;
-    }
-    return left->index < right->index ? -1 : 1;
-}
-
-static void write_sorted(kl_writer *writer, const kl_value *value);
-
-/* The members in the order of their names; of equal ones the last, as Go. */
-static void write_members(kl_writer *writer, member *members, size_t count)
-{
-    qsort(members, count, sizeof(*members), compare_members);
-    for (size_t i = 0; i < count; i++) {
-        size_t length, next_length;
-        const char *name = kl_value_string(members[i].name, &length);
-        const char *next =
-            i + 1 < count ? kl_value_string(members[i + 1].name, &next_length)
-                          : NULL;
-
-        if (next != NULL && length == next_length &&
-            memcmp(name, next, length) == 0) {
-            continue;
-        }
-        kl_writer_name(writer, name, length);
-        write_sorted(writer, members[i].value);
-    }
-}
-
-/* Makes the writer fail: there is no other word for it. */
-static void write_nothing(kl_writer *writer)
-{
-    kl_writer_end_array(writer);
-}
-
-static void write_sorted_object(kl_writer *writer, const kl_value *object)
-{
-    size_t count = 0, size = kl_value_size(object);
-    member *members = kl__calloc(size + 1, sizeof(*members));
-    const kl_value *name, *value;
-    kl_value_iter iter = {0};
-
-    if (members == NULL) {
-        write_nothing(writer);
-        return;
-    }
-    while ((value = kl_value_next(object, &iter, &name)) != NULL) {
-        members[count] = (member){name, value, count};
-        count++;
-    }
-    kl_writer_begin_object(writer);
-    write_members(writer, members, count);
-    kl_writer_end_object(writer);
-    kl__free(members);
-}
-
-/* A value whose objects are sorted; nested at most KL_MAX_DEPTH deep. */
-static void write_sorted(kl_writer *writer, const kl_value *value)
-{
-    const kl_value *element;
-    kl_value_iter iter = {0};
-
-    switch (kl_value_type(value)) {
-    case KL_OBJECT:
-        write_sorted_object(writer, value);
-        break;
-    case KL_ARRAY:
-        kl_writer_begin_array(writer);
-        while ((element = kl_value_next(value, &iter, NULL)) != NULL) {
-            write_sorted(writer, element);
-        }
-        kl_writer_end_array(writer);
-        break;
-    default:
-        kl_writer_value(writer, value);
-    }
-}
-
-/* The members of metadata in the order of the Go struct, and sorted. */
+/* The members of metadata in the order of the Go struct, and sorted; others
+ * there are none. */
 static const char *const struct_order[] = {"name",
                                            "generateName",
                                            "namespace",
@@ -158,204 +58,278 @@ static const char *const sorted_order[] = {"annotations",
                                            "uid",
                                            NULL};
 
-/* One that the draft decides; false: it is the request's. */
-static bool write_decided(kl_writer *writer, const kl__sim_draft *draft,
-                          const char *name)
-{
-    const struct {
-        const char *name;
-        const char *text;
-    } texts[] = {{"name", draft->name},
-                 {"generateName", draft->generate_name},
-                 {"namespace", draft->name_space},
-                 {"uid", draft->uid},
-                 {"creationTimestamp", draft->created},
-                 {"deletionTimestamp", draft->deleted}};
-    char version[24];
+/* --- Sorting. ------------------------------------------------------------- */
 
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        if (strcmp(name, texts[i].name) == 0) {
-            write_text(writer, name, texts[i].text);
-            return true;
-        }
+static int compare_names(const member *left, const member *right)
+{
+    size_t shorter =
+        left->length < right->length ? left->length : right->length;
+    int order = memcmp(left->name, right->name, shorter);
+
+    if (order != 0 || left->length == right->length) {
+        return order;
     }
-    if (strcmp(name, "resourceVersion") == 0) {
-        snprintf(version, sizeof(version), "%" PRId64, draft->version);
-        write_text(writer, name, version);
-    } else if (strcmp(name, "generation") == 0) {
-        if (draft->generation != 0) {
-            write_number(writer, name, draft->generation);
+    return left->length < right->length ? -1 : 1;
+}
+
+static int compare_members(const void *a, const void *b)
+{
+    const member *left = a, *right = b;
+    int order = compare_names(left, right);
+
+    if (order != 0) {
+        return order;
+    }
+    return left->index < right->index ? -1 : 1;
+}
+
+/* The members of an object, owned by the caller; NULL when out of memory. */
+static member *list_members(const kl__node *object, size_t *count)
+{
+    member *members = kl__calloc(kl__node_size(object) + 1, sizeof(*members));
+    kl__node_iter iter = {0};
+    member *at = members;
+
+    while (members != NULL &&
+           (at->value = kl__node_next(object, &iter, &at->name, &at->length)) !=
+               NULL) {
+        at->index = (size_t)(at - members);
+        at++;
+    }
+    *count = (size_t)(at - members);
+    return members;
+}
+
+/* Of equal names the last one counts, as with Go. */
+static bool put_members(kl__edit *edit, kl__node *object, const member *members,
+                        size_t count)
+{
+    kl__node_clear(object);
+    for (size_t i = 0; i < count; i++) {
+        if (i + 1 < count && compare_names(&members[i], &members[i + 1]) == 0) {
+            continue;
         }
-    } else if (strcmp(name, "deletionGracePeriodSeconds") == 0) {
-        if (draft->deleted != NULL) {
-            write_number(writer, name, draft->grace_seconds);
+        if (!kl__node_add_n(edit, object, members[i].name, members[i].length,
+                            members[i].value)) {
+            return false;
         }
-    } else {
-        return false;
     }
     return true;
 }
 
-/* A map of strings, in which null is "" as Go reads it. */
-static void write_strings(kl_writer *writer, const kl_value *map)
+static bool is_sorted(const kl__node *object)
 {
-    const kl_value *name, *value;
-    kl_value_iter iter = {0};
+    member before = {"", 0, NULL, 0}, now = {0};
+    kl__node_iter iter = {0};
+    bool first = true;
 
-    kl_writer_begin_object(writer);
-    while ((value = kl_value_next(map, &iter, &name)) != NULL) {
-        size_t length;
-        const char *bytes = kl_value_string(name, &length);
+    while (kl__node_next(object, &iter, &now.name, &now.length) != NULL) {
+        if (!first && compare_names(&before, &now) >= 0) {
+            return false;
+        }
+        before = now;
+        first = false;
+    }
+    return true;
+}
 
-        kl_writer_name(writer, bytes, length);
-        if (kl_value_type(value) == KL_NULL) {
-            kl_writer_string(writer, "", 0);
-        } else {
-            kl_writer_value(writer, value);
+/* Sorts the members of a value's objects; nested at most KL_MAX_DEPTH deep. */
+static bool sort(kl__edit *edit, kl__node *node)
+{
+    kl__node_iter iter = {0};
+    kl__node *element;
+    member *members;
+    size_t count;
+    bool sorted;
+
+    if (!kl__node_is(node, KL_OBJECT) && !kl__node_is(node, KL_ARRAY)) {
+        return true;
+    }
+    while ((element = kl__node_next(node, &iter, NULL, NULL)) != NULL) {
+        if (!sort(edit, element)) {
+            return false;
         }
     }
-    kl_writer_end_object(writer);
-}
-
-static void write_metadata(kl_writer *writer, const kl__sim_draft *draft)
-{
-    bool is_custom = kl__sim_kind_is(draft->kind, KL__SIM_CUSTOM);
-    const char *const *order = is_custom ? sorted_order : struct_order;
-
-    write_name(writer, "metadata");
-    kl_writer_begin_object(writer);
-    for (; *order != NULL; order++) {
-        const kl_value *value = kl_value_get(draft->metadata, *order);
-
-        if (!write_decided(writer, draft, *order) && kl_value_size(value) > 0) {
-            write_name(writer, *order);
-            if (kl_value_type(value) == KL_OBJECT) {
-                write_strings(writer, value);
-            } else {
-                write_sorted(writer, value);
-            }
-        }
+    if (kl__node_is(node, KL_ARRAY) || is_sorted(node)) {
+        return true;
     }
-    kl_writer_end_object(writer);
-}
-
-/* What is neither kind, apiVersion, metadata nor status. */
-static bool is_free(const kl_value *name)
-{
-    const char *text = kl_value_string(name, NULL);
-
-    return strcmp(text, "kind") != 0 && strcmp(text, "apiVersion") != 0 &&
-           strcmp(text, "metadata") != 0 && strcmp(text, "status") != 0;
-}
-
-/* After metadata a sorted object may have names of before "metadata" too: the
- * head comes first all the same, which no reader minds. */
-static void write_rest(kl_writer *writer, const kl__sim_draft *draft)
-{
-    bool is_custom = kl__sim_kind_is(draft->kind, KL__SIM_CUSTOM);
-    const kl_value *name, *value;
-    kl_value_iter iter = {0};
-    member *members =
-        kl__calloc(kl_value_size(draft->body) + 1, sizeof(*members));
-    size_t count = 0;
-
+    members = list_members(node, &count);
     if (members == NULL) {
-        write_nothing(writer);
-        return;
+        return false;
     }
-    while ((value = kl_value_next(draft->body, &iter, &name)) != NULL) {
-        if (is_free(name)) {
-            members[count] = (member){name, value, count};
-            count++;
-        }
-    }
-    if (is_custom) {
-        write_members(writer, members, count);
-    }
-    for (size_t i = 0; i < count && !is_custom; i++) {
-        if (kl_value_type(members[i].value) != KL_NULL) {
-            write_name(writer, kl_value_string(members[i].name, NULL));
-            kl_writer_value(writer, members[i].value);
-        }
-    }
-    if (draft->status != NULL && kl_value_type(draft->status) != KL_NULL) {
-        write_name(writer, "status");
-        if (is_custom) {
-            write_sorted(writer, draft->status);
-        } else {
-            kl_writer_value(writer, draft->status);
-        }
-    }
+    qsort(members, count, sizeof(*members), compare_members);
+    sorted = put_members(edit, node, members, count);
     kl__free(members);
+    return sorted;
+}
+
+/* --- Order. --------------------------------------------------------------- */
+
+/* In a map of strings null is "", as Go reads it. */
+static bool fill_strings(kl__edit *edit, kl__node *map)
+{
+    kl__node_iter iter = {0};
+    const kl__node *value;
+    const char *name;
+    size_t length;
+
+    while ((value = kl__node_next(map, &iter, &name, &length)) != NULL) {
+        if (kl__node_is(value, KL_NULL) &&
+            !kl__node_put_n(edit, map, name, length, kl__edit_text(edit, ""))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether a member of metadata is left out, as Go's omitempty. */
+static bool is_empty(const kl__node *value)
+{
+    switch (kl__node_type(value)) {
+    case KL_NULL:
+        return true;
+    case KL_OBJECT:
+    case KL_ARRAY:
+        return kl__node_size(value) == 0;
+    case KL_STRING:
+        return *kl__node_string(value, NULL) == '\0';
+    default:
+        return false;
+    }
+}
+
+/* A new metadata out of the members of the old one; NULL: out of memory. */
+static kl__node *order_metadata(const kl__sim_kind *kind, kl__edit *edit,
+                                kl__node *old)
+{
+    const char *const *order =
+        kl__sim_kind_is(kind, KL__SIM_CUSTOM) ? sorted_order : struct_order;
+    kl__node *metadata = kl__edit_object(edit);
+
+    for (; metadata != NULL && *order != NULL; order++) {
+        kl__node *value = kl__node_remove(old, *order);
+
+        if (is_empty(value)) {
+            continue;
+        }
+        if (!sort(edit, value) ||
+            (kl__node_is(value, KL_OBJECT) && !fill_strings(edit, value)) ||
+            !kl__node_add_n(edit, metadata, *order, strlen(*order), value)) {
+            return NULL;
+        }
+    }
+    return metadata;
+}
+
+static bool add(kl__edit *edit, kl__node *object, const char *name,
+                kl__node *value)
+{
+    return kl__node_add_n(edit, object, name, strlen(name), value);
 }
 
 /* kind and apiVersion, in the order that kl__sim_write_head has them. */
-static void write_type(kl_writer *writer, const kl__sim_kind *kind)
+static bool add_type(kl__edit *edit, kl__node *whole, const kl__sim_kind *kind)
 {
+    bool is_custom = kl__sim_kind_is(kind, KL__SIM_CUSTOM);
     char *version = *kind->group != '\0'
                         ? kl__strprintf("%s/%s", kind->group, kind->storage)
                         : kl__strdup(kind->storage);
+    bool added = version != NULL &&
+                 (is_custom ||
+                  add(edit, whole, "kind", kl__edit_text(edit, kind->kind))) &&
+                 add(edit, whole, "apiVersion", kl__edit_text(edit, version)) &&
+                 (!is_custom ||
+                  add(edit, whole, "kind", kl__edit_text(edit, kind->kind)));
 
-    if (version == NULL) {
-        write_nothing(writer);
-        return;
-    }
-    if (kl__sim_kind_is(kind, KL__SIM_CUSTOM)) {
-        write_text(writer, "apiVersion", version);
-        write_text(writer, "kind", kind->kind);
-    } else {
-        write_text(writer, "kind", kind->kind);
-        write_text(writer, "apiVersion", version);
-    }
     kl__free(version);
+    return added;
 }
 
-kl__sim_state *kl__sim_compose(const kl__sim_draft *draft, kl_error *err)
+/* What is neither kind, apiVersion, metadata nor status. After metadata a
+ * sorted object may have names of before "metadata" too: the head comes first
+ * all the same, which no reader minds. */
+static bool add_rest(kl__edit *edit, kl__node *whole, kl__node *root)
 {
-    kl_writer *writer = kl_writer_new();
-    kl__sim_state *state = NULL;
-    const char *json;
+    kl__node_iter iter = {0};
+    const char *name;
     size_t length;
-    char *text;
+    kl__node *value;
 
-    if (writer == NULL) {
+    while ((value = kl__node_next(root, &iter, &name, &length)) != NULL) {
+        kl__node_drop(&iter);
+        if (!kl__node_add_n(edit, whole, name, length, value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The version; what was only tried (0) has none. */
+static bool put_version(kl__edit *edit, kl__node *metadata, int64_t version)
+{
+    char number[24];
+
+    snprintf(number, sizeof(number), "%" PRId64, version);
+    return kl__sim_put_text(edit, metadata, "resourceVersion",
+                            version != 0 ? number : NULL);
+}
+
+/* Puts a tree in order, with that version. */
+static bool order(const kl__sim_kind *kind, kl__edit *edit, int64_t version)
+{
+    bool is_custom = kl__sim_kind_is(kind, KL__SIM_CUSTOM);
+    kl__node *root = kl__edit_root(edit), *whole = kl__edit_object(edit);
+    kl__node *metadata, *status;
+
+    if (whole == NULL || (is_custom && !sort(edit, root)) ||
+        !put_version(edit, kl__node_get(root, "metadata"), version)) {
+        return false;
+    }
+    kl__node_remove(root, "kind");
+    kl__node_remove(root, "apiVersion");
+    status = kl__node_remove(root, "status");
+    metadata = order_metadata(kind, edit, kl__node_remove(root, "metadata"));
+    if (!add_type(edit, whole, kind) ||
+        !add(edit, whole, "metadata", metadata) ||
+        !add_rest(edit, whole, root)) {
+        return false;
+    }
+    kl__edit_set_root(edit, whole);
+    return status == NULL || kl__node_is(status, KL_NULL) ||
+           add(edit, whole, "status", status);
+}
+
+kl__sim_state *kl__sim_compose(const kl__sim_kind *kind, kl__edit *edit,
+                               int64_t version, kl_error *err)
+{
+    size_t length;
+    char *text = NULL;
+
+    if (order(kind, edit, version)) {
+        text = kl__edit_json(edit, &length, NULL);
+    }
+    if (text == NULL) {
         kl_error_set(err, KL_ENOMEM, "out of memory for an object");
         return NULL;
     }
-    kl_writer_begin_object(writer);
-    write_type(writer, draft->kind);
-    write_metadata(writer, draft);
-    write_rest(writer, draft);
-    kl_writer_end_object(writer);
-    json = kl_writer_finish(writer, &length, NULL);
-    text = json != NULL ? kl__strndup(json, length) : NULL;
-    kl_writer_free(writer);
-    if (text != NULL) {
-        state = kl__sim_state_new(draft->kind, text, length, err);
-    } else {
-        kl_error_set(err, KL_ENOMEM, "out of memory for an object");
-    }
-    return state;
+    return kl__sim_state_new(kind, text, length, err);
 }
 
-void kl__sim_draft_of(kl__sim_draft *draft, const kl__sim_kind *kind,
-                      const kl_value *root)
+kl__edit *kl__sim_state_edit(const kl__sim_state *state, kl_error *err)
 {
-    const kl_value *metadata = kl_value_get(root, "metadata");
+    kl_doc *doc = kl_doc_parse(state->text, state->length, err);
+    kl__edit *edit;
 
-    memset(draft, 0, sizeof(*draft));
-    draft->kind = kind;
-    draft->body = root;
-    draft->metadata = metadata;
-    draft->status = kl_value_get(root, "status");
-    draft->name = kl__sim_text(metadata, "name");
-    draft->generate_name = kl__sim_text(metadata, "generateName");
-    draft->name_space = kl__sim_text(metadata, "namespace");
-    draft->uid = kl__sim_text(metadata, "uid");
-    draft->created = kl__sim_text(metadata, "creationTimestamp");
-    draft->deleted = kl__sim_text(metadata, "deletionTimestamp");
-    draft->grace_seconds =
-        kl_value_integer(kl_value_get(metadata, "deletionGracePeriodSeconds"));
-    draft->generation = kl_value_integer(kl_value_get(metadata, "generation"));
-    draft->version = 0;
+    if (doc == NULL) {
+        return NULL;
+    }
+    edit = kl__edit_of(kl_doc_root(doc), err);
+    kl_doc_unref(doc);
+    return edit;
+}
+
+char *kl__sim_key(const char *name_space, const char *name)
+{
+    return name_space != NULL ? kl__strprintf("%s/%s", name_space, name)
+                              : kl__strdup(name);
 }

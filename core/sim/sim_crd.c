@@ -1,301 +1,212 @@
 /*
- * sim_crd.c - CustomResourceDefinitions: found valid, completed, and served at
- * once; their objects go with them.
+ * sim_crd.c - CustomResourceDefinitions on their way in: completed, and found
+ * valid. What becomes of them then is in sim_crd_life.c.
  */
-#include "sim/sim_write.h"
+#include "sim/sim_crd.h"
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "sim/sim_random.h"
-#include "sim/sim_status.h"
+#include "schema/definition.h"
+#include "sim/sim_warnings.h"
+#include "sim/sim_kinds_parts.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-static const char *text_of(const kl_value *object, const char *name)
-{
-    const char *text = kl__sim_text(object, name);
+/* --- Defaults. ------------------------------------------------------------ */
 
-    return text != NULL ? text : "";
+static bool is_missing(const kl__node *object, const char *name)
+{
+    const char *text = kl__node_text(object, name);
+
+    return text == NULL || *text == '\0';
 }
 
-static void require(kl__sim_status *status, const char *text, const char *field)
+/* The names that are made of the kind. */
+static bool complete_names(kl__edit *edit, kl__node *names)
 {
-    if (*text == '\0') {
-        kl__sim_cause_add(status, "FieldValueRequired", field,
-                          "Required value");
+    const char *kind = kl__node_text(names, "kind");
+    char *lower = NULL, *list = NULL;
+    bool done;
+
+    if (kind == NULL || *kind == '\0') {
+        return true;
     }
+    lower = kl__strdup(kind);
+    list = kl__strprintf("%sList", kind);
+    for (char *at = lower; at != NULL && *at != '\0'; at++) {
+        *at = (char)(*at >= 'A' && *at <= 'Z' ? *at + 32 : *at);
+    }
+    done = lower != NULL && list != NULL &&
+           (!is_missing(names, "singular") ||
+            kl__sim_put_text(edit, names, "singular", lower)) &&
+           (!is_missing(names, "listKind") ||
+            kl__sim_put_text(edit, names, "listKind", list));
+    kl__free(lower);
+    kl__free(list);
+    return done;
 }
 
-static void check_versions(kl__sim_status *status, const kl_value *versions)
+static bool complete_spec(kl__edit *edit, kl__node *spec)
 {
-    kl_value_iter iter = {0};
-    const kl_value *version;
-    size_t stored = 0;
+    const kl__node *versions = kl__node_get(spec, "versions");
+    kl__node *names = kl__node_ensure(edit, spec, "names");
+    kl__node_iter iter = {0};
+    kl__node *version;
 
-    while ((version = kl_value_next(versions, &iter, NULL)) != NULL) {
-        stored += kl_value_bool(kl_value_get(version, "storage"));
-        require(status, text_of(version, "name"), "spec.versions.name");
+    if (names == NULL || !complete_names(edit, names)) {
+        return false;
     }
-    if (stored != 1) {
-        kl__sim_cause_add(status, "FieldValueInvalid", "spec.versions",
-                          "Invalid value: must have exactly one version marked "
-                          "as storage version");
-    }
-}
-
-/* The fields that a kind can be selected by must be paths. */
-static void check_fields(kl__sim_status *status, const kl_value *versions)
-{
-    kl_value_iter outer = {0};
-    const kl_value *version, *field;
-
-    while ((version = kl_value_next(versions, &outer, NULL)) != NULL) {
-        const kl_value *fields = kl_value_get(version, "selectableFields");
-        kl_value_iter inner = {0};
-
-        while ((field = kl_value_next(fields, &inner, NULL)) != NULL) {
-            const char *text = text_of(field, "jsonPath");
-            kl_path *path = *text == '.' && strpbrk(text, "@:,") == NULL
-                                ? kl_path_parse(text + 1, NULL)
-                                : NULL;
-
-            if (path == NULL) {
-                kl__sim_cause_add(status, "FieldValueInvalid",
-                                  "spec.versions.selectableFields.jsonPath",
-                                  "Invalid value: \"%s\"", text);
-            }
-            kl_path_free(path);
+    while ((version = kl__node_next(versions, &iter, NULL, NULL)) != NULL) {
+        if (!kl__node_is(version, KL_OBJECT)) {
+            kl__node_drop(&iter);
         }
     }
+    return kl__node_get(spec, "conversion") != NULL ||
+           kl__sim_put_text(edit, kl__node_ensure(edit, spec, "conversion"),
+                            "strategy", "None");
 }
 
-static void check(kl__sim_status *status, const kl_value *root)
+/* --- Status. -------------------------------------------------------------- */
+
+static bool has_text(const kl__node *list, const char *text)
+{
+    kl__node_iter iter = {0};
+    const kl__node *element;
+
+    while ((element = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
+        const char *other = kl__node_string(element, NULL);
+
+        if (other != NULL && strcmp(other, text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds the version that is stored now to those that ever were; of a new
+ * definition, the first that claims to be. */
+static bool note_stored(kl__edit *edit, const kl__node *spec, kl__node *status)
+{
+    kl__node *stored = kl__node_get(status, "storedVersions");
+    kl__node_iter iter = {0};
+    const kl__node *version;
+
+    if (!kl__node_is(stored, KL_ARRAY)) {
+        stored = kl__edit_array(edit);
+        if (!kl__node_put(edit, status, "storedVersions", stored)) {
+            return false;
+        }
+    }
+    while ((version = kl__node_next(kl__node_get(spec, "versions"), &iter, NULL,
+                                    NULL)) != NULL) {
+        const char *name = kl__node_text(version, "name");
+
+        if (kl__node_bool(kl__node_get(version, "storage")) && name != NULL) {
+            return has_text(stored, name) ||
+                   kl__node_append(stored, kl__edit_text(edit, name));
+        }
+    }
+    return true;
+}
+
+static bool begin_status(kl__edit *edit, kl__node *root)
+{
+    kl__node *status = kl__edit_object(edit), *names;
+
+    if (!kl__node_put(edit, root, "status", status) ||
+        !kl__node_put(edit, status, "conditions", kl__edit_null(edit))) {
+        return false;
+    }
+    names = kl__node_ensure(edit, status, "acceptedNames");
+    return names != NULL &&
+           kl__node_put(edit, names, "plural", kl__edit_text(edit, "")) &&
+           kl__node_put(edit, names, "kind", kl__edit_text(edit, ""));
+}
+
+kl_code kl__sim_crd_complete(kl__sim_write *write, kl_error *err)
+{
+    kl__edit *edit = write->edit;
+    kl__node *root = kl__sim_write_root(write);
+    kl__node *spec = kl__node_ensure(edit, root, "spec");
+    bool done = spec != NULL && complete_spec(edit, spec);
+
+    if (done && write->old == NULL) {
+        done = begin_status(edit, root);
+    } else if (done) {
+        done =
+            kl__sim_put_copy(edit, root, "status",
+                             kl__node_get(kl__sim_write_old(write), "status"));
+    }
+    return done && note_stored(edit, spec,
+                               kl__node_ensure(edit, root, "status"))
+               ? KL_OK
+               : kl__sim_no_memory(err);
+}
+
+/* --- Validation. ---------------------------------------------------------- */
+
+static kl_code warn_format(void *context, const char *name, kl_error *err)
+{
+    return kl__sim_warnf(context, err, "unrecognized format \"%s\"", name);
+}
+
+static kl_code warn(kl__sim_write *write, const kl_value *root, kl_error *err)
 {
     const kl_value *spec = kl_value_get(root, "spec");
-    const kl_value *names = kl_value_get(spec, "names");
-    const char *scope = text_of(spec, "scope");
-    char expected[512];
+    const char *strategy =
+        kl__sim_text(kl_value_get(spec, "conversion"), "strategy");
+    kl_code code =
+        kl__definition_formats(root, warn_format, write->answer, err);
 
-    snprintf(expected, sizeof(expected), "%s.%s", text_of(names, "plural"),
-             text_of(spec, "group"));
-    if (strcmp(status->name, expected) != 0) {
-        kl__sim_cause_add(status, "FieldValueInvalid", "metadata.name",
-                          "Invalid value: \"%s\": must be "
-                          "spec.names.plural+\".\"+spec.group",
-                          status->name);
+    if (code == KL_OK && kl__sim_mentions(spec, "x-kubernetes-validations")) {
+        code = kl__sim_warn(write->answer,
+                            "the simulator does not evaluate "
+                            "x-kubernetes-validations: every object fits them",
+                            err);
     }
-    require(status, text_of(spec, "group"), "spec.group");
-    require(status, scope, "spec.scope");
-    if (*scope != '\0' && strcmp(scope, "Namespaced") != 0 &&
-        strcmp(scope, "Cluster") != 0) {
-        kl__sim_cause_add(status, "FieldValueNotSupported", "spec.scope",
-                          "Unsupported value: \"%s\": supported values: "
-                          "\"Cluster\", \"Namespaced\"",
-                          scope);
+    if (code == KL_OK && strategy != NULL && strcmp(strategy, "Webhook") == 0) {
+        code = kl__sim_warn(write->answer,
+                            "the simulator calls no conversion webhook: "
+                            "versions are converted as with strategy None",
+                            err);
     }
-    check_versions(status, kl_value_get(spec, "versions"));
-    check_fields(status, kl_value_get(spec, "versions"));
-    require(status, text_of(names, "plural"), "spec.names.plural");
-    require(status, text_of(names, "kind"), "spec.names.kind");
-}
-
-static void put(kl_writer *writer, const char *name, const char *value)
-{
-    kl_writer_name(writer, name, strlen(name));
-    kl_writer_string(writer, value, strlen(value));
-}
-
-static void open_object(kl_writer *writer, const char *name)
-{
-    kl_writer_name(writer, name, strlen(name));
-    kl_writer_begin_object(writer);
-}
-
-static void put_condition(kl_writer *writer, const char *type,
-                          const char *reason, const char *message)
-{
-    char now[KL__SIM_TIME_SIZE];
-
-    kl__sim_time(now);
-    kl_writer_begin_object(writer);
-    put(writer, "type", type);
-    put(writer, "status", "True");
-    put(writer, "lastTransitionTime", now);
-    put(writer, "reason", reason);
-    put(writer, "message", message);
-    kl_writer_end_object(writer);
-}
-
-/* The names that are completed: what is missing is made of the kind. */
-static void put_defaults(kl_writer *writer, const kl_value *names)
-{
-    const char *kind = text_of(names, "kind");
-    char text[300];
-
-    if (kl__sim_text(names, "listKind") == NULL) {
-        snprintf(text, sizeof(text), "%.250sList", kind);
-        put(writer, "listKind", text);
-    }
-    if (kl__sim_text(names, "singular") == NULL) {
-        size_t length = strnlen(kind, 250);
-
-        for (size_t i = 0; i < length; i++) {
-            text[i] = (char)(kind[i] >= 'A' && kind[i] <= 'Z' ? kind[i] + 32
-                                                              : kind[i]);
-        }
-        text[length] = '\0';
-        put(writer, "singular", text);
-    }
-}
-
-static void put_accepted(kl_writer *writer, const kl_value *names)
-{
-    const kl_value *name, *value;
-    kl_value_iter iter = {0};
-
-    open_object(writer, "acceptedNames");
-    while ((value = kl_value_next(names, &iter, &name)) != NULL) {
-        size_t length;
-        const char *bytes = kl_value_string(name, &length);
-
-        kl_writer_name(writer, bytes, length);
-        kl_writer_value(writer, value);
-    }
-    put_defaults(writer, names);
-    kl_writer_end_object(writer);
-}
-
-static void put_status(kl_writer *writer, const kl_value *spec)
-{
-    const kl_value *versions = kl_value_get(spec, "versions"), *version;
-    kl_value_iter iter = {0};
-
-    open_object(writer, "status");
-    kl_writer_name(writer, "conditions", 10);
-    kl_writer_begin_array(writer);
-    put_condition(writer, "NamesAccepted", "NoConflicts", "no conflicts found");
-    put_condition(writer, "Established", "InitialNamesAccepted",
-                  "the initial names have been accepted");
-    kl_writer_end_array(writer);
-    put_accepted(writer, kl_value_get(spec, "names"));
-    kl_writer_name(writer, "storedVersions", 14);
-    kl_writer_begin_array(writer);
-    while ((version = kl_value_next(versions, &iter, NULL)) != NULL) {
-        if (kl_value_bool(kl_value_get(version, "storage"))) {
-            kl_writer_value(writer, kl_value_get(version, "name"));
-        }
-    }
-    kl_writer_end_array(writer);
-    kl_writer_end_object(writer);
-}
-
-static kl_doc *write_additions(const kl_value *root, kl_error *err)
-{
-    const kl_value *spec = kl_value_get(root, "spec");
-    kl_writer *writer = kl_writer_new();
-    kl_doc *doc = NULL;
-    const char *json;
-    size_t length;
-
-    if (writer == NULL) {
-        kl_error_set(err, KL_ENOMEM, "out of memory for a definition");
-        return NULL;
-    }
-    kl_writer_begin_object(writer);
-    open_object(writer, "spec");
-    open_object(writer, "names");
-    put_defaults(writer, kl_value_get(spec, "names"));
-    kl_writer_end_object(writer);
-    if (kl_value_get(spec, "conversion") == NULL) {
-        open_object(writer, "conversion");
-        put(writer, "strategy", "None");
-        kl_writer_end_object(writer);
-    }
-    kl_writer_end_object(writer);
-    put_status(writer, spec);
-    kl_writer_end_object(writer);
-    json = kl_writer_finish(writer, &length, err);
-    if (json != NULL) {
-        doc = kl_doc_parse(json, length, err);
-    }
-    kl_writer_free(writer);
-    return doc;
-}
-
-kl_doc *kl__sim_crd_prepare(kl__sim_answer *answer, const kl_value *root,
-                            kl_code *code, kl_error *err)
-{
-    kl__sim_status status = {
-        .name = text_of(kl_value_get(root, "metadata"), "name"),
-        .group = "apiextensions.k8s.io",
-        .kind = "CustomResourceDefinition"};
-    kl_doc *doc;
-
-    check(&status, root);
-    if (status.cause_count != 0) {
-        *code = kl__sim_refuse_invalid(
-            answer, &status, "CustomResourceDefinition.apiextensions.k8s.io",
-            err);
-        return NULL;
-    }
-    doc = write_additions(root, err);
-    *code = doc != NULL ? KL_OK : KL_ENOMEM;
-    return doc;
-}
-
-kl_code kl__sim_crd_apply(kl_sim *sim, const kl__sim_state *state,
-                          kl_error *err)
-{
-    kl_doc *doc = kl_doc_parse(state->text, state->length, err);
-    kl__sim_kind *kind =
-        doc != NULL ? kl__sim_kind_custom(kl_doc_root(doc)) : NULL;
-    kl__sim_resource *resource;
-    kl_code code;
-
-    kl_doc_unref(doc);
-    if (kind == NULL) {
-        return kl_error_set(err, KL_ENOMEM, "out of memory for a definition");
-    }
-    resource = kl__sim_find(sim, kind->group, kind->plural);
-    if (resource == NULL) {
-        code = kl__sim_serve(sim, kind, err);
-    } else if (kl__sim_kind_is(resource->kind, KL__SIM_CUSTOM)) {
-        code = kl__sim_reserve(sim, resource, kind, err);
-    } else {
-        code = KL_OK; /* a built-in one of that name stays what it is */
-    }
-    kl__sim_kind_unref(kind);
     return code;
 }
 
-/* The resource that a definition's name ("foos.example.com") stands for. */
-static kl__sim_resource *find_custom(kl_sim *sim, const char *name)
+kl_code kl__sim_crd_validate(kl__sim_write *write, kl_error *err)
 {
-    kl__sim_resource *resource = kl__map_get(&sim->by_name, name);
+    kl_doc *doc = kl__edit_doc(write->edit, err), *old = NULL;
+    const kl__node *metadata = kl__sim_write_metadata(write);
+    const kl__node *spec = kl__node_get(kl__sim_write_root(write), "spec");
+    const char *name = kl__node_text(metadata, "name");
+    const char *plural = kl__node_text(kl__node_get(spec, "names"), "plural");
+    const char *group = kl__node_text(spec, "group");
+    char *expected = kl__strprintf("%s.%s", plural != NULL ? plural : "",
+                                   group != NULL ? group : "");
+    kl_code code = KL_OK;
 
-    return resource != NULL && kl__sim_kind_is(resource->kind, KL__SIM_CUSTOM)
-               ? resource
-               : NULL;
-}
-
-kl_code kl__sim_crd_withdraw(kl_sim *sim, const char *name, kl_error *err)
-{
-    kl__sim_resource *resource = find_custom(sim, name);
-
-    if (resource == NULL) {
-        return KL_OK;
+    if (write->before != NULL) {
+        old = kl__edit_doc(write->before, err);
     }
-    while (resource->items.first[0] != NULL) {
-        const char *key = resource->items.first[0]->state->key;
-
-        if (kl__sim_resource_remove(resource, key, sim->version + 1, err) !=
-            KL_OK) {
-            return KL_ENOMEM;
+    if (doc == NULL || expected == NULL ||
+        (write->before != NULL && old == NULL)) {
+        code = kl__sim_no_memory(err);
+    } else {
+        if (name != NULL && strcmp(name, expected) != 0 && old == NULL) {
+            kl__field_invalid(&write->errors, "metadata.name", name,
+                              "must be spec.names.plural+\".\"+spec.group");
         }
-        sim->version++;
+        kl__definition_validate(kl_doc_root(doc),
+                                old != NULL ? kl_doc_root(old) : NULL,
+                                &write->errors);
+        if (write->errors.count == 0) {
+            code = warn(write, kl_doc_root(doc), err);
+        }
     }
-    kl__sim_unserve(sim, resource);
-    return KL_OK;
+    kl__free(expected);
+    kl_doc_unref(doc);
+    kl_doc_unref(old);
+    return code;
 }

@@ -1,121 +1,30 @@
 /*
- * sim_delete.c - DELETE of one object and of a collection; finalizers keep an
- * object until they are gone.
+ * sim_delete.c - DELETE of one object and of a collection: what is asked for,
+ * and the answer. What becomes of objects is sim_delete_object.c's.
  */
 #include "sim/sim_write.h"
 
 #include "base/mem.h"
+#include "sim/sim_deletion.h"
 #include "sim/sim_list.h"
-#include "sim/sim_random.h"
 #include "sim/sim_status.h"
+#include "sim/sim_warnings.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-kl_code kl__sim_commit(kl_sim *sim, kl__sim_resource *resource,
-                       kl__sim_state *state, kl_error *err)
-{
-    int64_t version = state->version;
-    kl_code code = KL_OK;
-
-    /* A definition that fails half-way is made again: that has to be a new one
-     * to the store, and none to what is served already. */
-    if (kl__sim_is_crd(resource->kind)) {
-        code = kl__sim_crd_apply(sim, state, err);
-    }
-    if (code != KL_OK) {
-        kl__sim_state_unref(state);
-        return code;
-    }
-    code = kl__sim_resource_put(resource, state, err);
-    if (code == KL_OK) {
-        sim->version = version;
-        kl__cond_broadcast(&sim->wake);
-    }
-    return code;
-}
-
 /* What an answer adds to an object at most, or says instead of it. */
 enum { ANSWER_ROOM = 4096 };
 
-/* What lives by an object that is about to be removed. */
-static kl_code withdraw(kl_sim *sim, const kl__sim_kind *kind, const char *name,
-                        kl_error *err)
+/* 409 where what DeleteOptions ask for does not hold. */
+static kl_code check_preconditions(kl__sim_answer *answer,
+                                   const kl__sim_kind *kind,
+                                   const kl__sim_state *state,
+                                   const kl__sim_deletion *deletion,
+                                   kl_error *err)
 {
-    return kl__sim_is_crd(kind) ? kl__sim_crd_withdraw(sim, name, err) : KL_OK;
-}
-
-kl_code kl__sim_remove(kl_sim *sim, kl__sim_resource *resource, const char *key,
-                       kl_error *err)
-{
-    kl__sim_node *node = kl__sim_tree_find(&resource->items, key);
-    kl__sim_state *state = kl__sim_state_ref(node->state);
-    size_t length = kl__sim_state_namespace(state);
-    kl_code code = withdraw(sim, resource->kind, state->name, err);
-    char name_space[256];
-
-    if (code == KL_OK) {
-        code = kl__sim_resource_remove(resource, state->key, sim->version + 1,
-                                       err);
-    }
-    if (code == KL_OK) {
-        sim->version++;
-        kl__cond_broadcast(&sim->wake);
-    }
-    if (code == KL_OK && length != 0 && length < sizeof(name_space)) {
-        memcpy(name_space, state->key, length);
-        name_space[length] = '\0';
-        if (kl__sim_namespace_phase(sim, name_space) == KL__SIM_TERMINATING) {
-            code = kl__sim_namespace_empty(sim, name_space, err);
-        }
-    }
-    kl__sim_state_unref(state);
-    return code;
-}
-
-kl_code kl__sim_mark_deleted(kl_sim *sim, kl__sim_resource *resource,
-                             const char *key, kl_error *err)
-{
-    static const char terminating[] = "{\"phase\":\"Terminating\"}";
-    kl__sim_node *node = kl__sim_tree_find(&resource->items, key);
-    kl_doc *doc = kl_doc_parse(node->state->text, node->state->length, err);
-    kl_doc *status = kl_doc_parse(terminating, strlen(terminating), err);
-    kl__sim_state *state = NULL;
-    char now[KL__SIM_TIME_SIZE];
-    kl__sim_draft draft;
-
-    if (doc != NULL && status != NULL) {
-        kl__sim_time(now);
-        kl__sim_draft_of(&draft, resource->kind, kl_doc_root(doc));
-        draft.deleted = now;
-        draft.version = sim->version + 1;
-        if (draft.generation != 0) {
-            draft.generation++;
-        }
-        if (kl__sim_is_namespace(resource->kind)) {
-            draft.status = kl_doc_root(status);
-        }
-        state = kl__sim_compose(&draft, err);
-    }
-    kl_doc_unref(doc);
-    kl_doc_unref(status);
-    return state != NULL ? kl__sim_commit(sim, resource, state, err)
-                         : KL_ENOMEM;
-}
-
-/* Whether what DeleteOptions ask for holds. */
-static bool check_preconditions(kl__sim_answer *answer,
-                                const kl__sim_kind *kind,
-                                const kl__sim_state *state, kl_code *code,
-                                kl_error *err)
-{
-    const kl__sim_ask *ask = &answer->ask;
-    const kl_value *wanted =
-        ask->doc != NULL ? kl_value_get(kl_doc_root(ask->doc), "preconditions")
-                         : NULL;
-    const char *uid = kl__sim_text(wanted, "uid");
-    const char *version = kl__sim_text(wanted, "resourceVersion");
+    const char *uid = deletion->uid, *version = deletion->version;
     const char *dot = *kind->group != '\0' ? "." : "";
     kl__sim_status status = {.code = 409,
                              .reason = "Conflict",
@@ -123,10 +32,17 @@ static bool check_preconditions(kl__sim_answer *answer,
                              .name = state->name,
                              .group = kind->group,
                              .kind = kind->kind};
-    char current[24];
+    char current[24], why[512];
 
     snprintf(current, sizeof(current), "%" PRId64, state->version);
     if (uid != NULL && strcmp(uid, state->uid) != 0) {
+        if (kl__sim_is_namespace(kind)) {
+            snprintf(why, sizeof(why),
+                     "Precondition failed: UID in precondition: %.100s, UID in "
+                     "object meta: %s",
+                     uid, state->uid);
+            return kl__sim_refuse_conflict(answer, kind, state->name, why, err);
+        }
         snprintf(status.message, sizeof(status.message),
                  "Operation cannot be fulfilled on %s%s%s \"%s\": the UID in "
                  "the precondition (%.100s) does not match the UID in record "
@@ -140,61 +56,22 @@ static bool check_preconditions(kl__sim_answer *answer,
                  "been modified",
                  kind->kind, dot, kind->group, state->name, version, current);
     } else {
-        return true;
+        return KL_OK;
     }
     kl__sim_make_utf8(status.message);
-    *code = kl__sim_answer_status(answer, &status, err);
-    return false;
+    return kl__sim_answer_status(answer, &status, err);
 }
 
-/* How an object has to be deleted. */
-typedef struct object_fate {
-    bool is_deleting;      /* it was deleted before, and something keeps it */
-    bool is_kept;          /* finalizers keep it */
-    kl__sim_state *marked; /* what it was while it was deleted; a reference */
-} object_fate;
-
-static kl_code read_fate(const kl__sim_state *state, object_fate *fate,
-                         kl_error *err)
+/* Namespaces that have to stay. */
+static bool must_stay(const kl__sim_kind *kind, const char *name)
 {
-    kl_doc *doc = kl_doc_parse(state->text, state->length, err);
-    const kl_value *metadata;
-
-    if (doc == NULL) {
-        return KL_ENOMEM;
-    }
-    metadata = kl_value_get(kl_doc_root(doc), "metadata");
-    fate->is_deleting = kl__sim_text(metadata, "deletionTimestamp") != NULL;
-    fate->is_kept = kl_value_size(kl_value_get(metadata, "finalizers")) != 0;
-    kl_doc_unref(doc);
-    return KL_OK;
+    return kl__sim_is_namespace(kind) &&
+           (strcmp(name, "default") == 0 || strcmp(name, "kube-system") == 0 ||
+            strcmp(name, "kube-public") == 0);
 }
 
-/* Deletes one object, which is there, at once or in two steps. */
-static kl_code delete_one(kl_sim *sim, kl__sim_resource *resource,
-                          kl__sim_state *state, object_fate *fate,
-                          kl_error *err)
-{
-    kl_code code = read_fate(state, fate, err);
-
-    if (code != KL_OK || fate->is_deleting) {
-        return code;
-    }
-    if (kl__sim_is_namespace(resource->kind)) {
-        code = kl__sim_mark_deleted(sim, resource, state->key, err);
-        if (code != KL_OK) {
-            return code;
-        }
-        fate->marked = kl__sim_state_ref(
-            kl__sim_tree_find(&resource->items, state->key)->state);
-        return kl__sim_namespace_empty(sim, state->key, err);
-    }
-    return fate->is_kept ? kl__sim_mark_deleted(sim, resource, state->key, err)
-                         : kl__sim_remove(sim, resource, state->key, err);
-}
-
-static bool check_allowed(kl__sim_answer *answer, const kl__sim_kind *kind,
-                          const char *name, kl_code *code, kl_error *err)
+static kl_code refuse_to_delete(kl__sim_answer *answer, const char *name,
+                                kl_error *err)
 {
     kl__sim_status status = {.code = 403,
                              .reason = "Forbidden",
@@ -202,37 +79,28 @@ static bool check_allowed(kl__sim_answer *answer, const kl__sim_kind *kind,
                              .name = name,
                              .kind = "namespaces"};
 
-    if (!kl__sim_is_namespace(kind) ||
-        (strcmp(name, "default") != 0 && strcmp(name, "kube-system") != 0 &&
-         strcmp(name, "kube-public") != 0)) {
-        return true;
-    }
     snprintf(status.message, sizeof(status.message),
              "namespaces \"%s\" is forbidden: this namespace may not be "
              "deleted",
              name);
-    *code = kl__sim_answer_status(answer, &status, err);
-    return false;
+    return kl__sim_answer_status(answer, &status, err);
 }
 
-/* A body is not needed, but one that is there must be an object. */
-static bool check_options(kl__sim_answer *answer, kl_code *code, kl_error *err)
+/* A Job leaves its Pods behind, which not everyone expects. */
+static kl_code warn(kl__sim_answer *answer, const kl__sim_kind *kind,
+                    const kl__sim_deletion *deletion, kl_error *err)
 {
-    const kl__sim_ask *ask = &answer->ask;
-
-    if (!kl__sim_check_dry(answer, code, err)) {
-        return false;
+    if (strcmp(kind->group, "batch") != 0 ||
+        strcmp(kind->plural, "jobs") != 0 || deletion->has_orphan ||
+        deletion->policy != KL__SIM_BY_DEFAULT) {
+        return KL_OK;
     }
-    if (ask->body_length == 0 ||
-        (ask->doc != NULL &&
-         kl_value_type(kl_doc_root(ask->doc)) == KL_OBJECT)) {
-        return true;
-    }
-    *code = kl__sim_refuse(answer, 400, "BadRequest", err,
-                           "couldn't get version/kind; json parse error: %s",
-                           ask->doc == NULL ? ask->parse.message
-                                            : "it is no object");
-    return false;
+    return kl__sim_warn(answer,
+                        "child pods are preserved by default when jobs are "
+                        "deleted; set propagationPolicy=Background to remove "
+                        "them or set propagationPolicy=Orphan to suppress this "
+                        "warning",
+                        err);
 }
 
 /* The answer where nothing is left to be shown, and room for one that shows an
@@ -253,58 +121,71 @@ static kl_code prepare_answer(kl__sim_answer *answer, const kl__sim_kind *kind,
     return kl__sim_answer_status(answer, &status, err);
 }
 
-/* The answer: the object where its kind is returned or kept, else the Status
- * that is there already. */
-static kl_code answer_deleted(kl__sim_answer *answer,
-                              kl__sim_resource *resource,
-                              const kl__sim_state *state,
-                              const object_fate *fate, kl_error *err)
+/* The answer: the object where it is left or its kind is returned, else the
+ * Status that is there already. */
+static kl_code answer_deleted(kl__sim_answer *answer, const kl__sim_kind *kind,
+                              const kl__sim_deletion *deletion,
+                              const kl__sim_fate *fate, kl_error *err)
 {
-    const kl__sim_kind *kind = resource->kind;
-    kl__sim_node *left = kl__sim_tree_find(&resource->items, state->key);
-    kl__sim_view view = {kind, answer->ask.route.version, false, 0};
+    kl__sim_view view = {kind, answer->ask.route.version, false, fate->version};
+    bool accepted = !fate->is_gone && deletion->has_orphan && !deletion->orphan;
 
-    if ((left != NULL && !kl__sim_is_dry(answer)) || fate->marked != NULL) {
-        kl__buf_reset(&answer->out);
-        return kl__sim_answer_object(
-            answer, 200, &view, left != NULL ? left->state : fate->marked, err);
+    if ((fate->is_gone || fate->is_pending) &&
+        !kl__sim_kind_is(kind, KL__SIM_RETURNED)) {
+        return KL_OK;
     }
-    if (kl__sim_kind_is(kind, KL__SIM_RETURNED)) {
-        kl__buf_reset(&answer->out);
-        view.version = left == NULL ? answer->sim->version : 0;
-        return kl__sim_answer_object(answer, 200, &view, state, err);
+    kl__buf_reset(&answer->out);
+    return kl__sim_answer_object(answer, accepted ? 202 : 200, &view,
+                                 fate->shown, err);
+}
+
+static kl_code delete_state(kl__sim_answer *answer, kl__sim_resource *resource,
+                            kl__sim_state *state,
+                            const kl__sim_deletion *deletion, kl_error *err)
+{
+    kl__sim_fate fate = {0};
+    kl_code code = warn(answer, answer->kind, deletion, err);
+
+    if (code == KL_OK) {
+        code = prepare_answer(answer, answer->kind, state, err);
     }
-    return KL_OK;
+    if (code == KL_OK) {
+        code = kl__sim_delete_object(answer->sim, resource, state, deletion,
+                                     &fate, err);
+    }
+    if (code == KL_OK) {
+        code = answer_deleted(answer, answer->kind, deletion, &fate, err);
+    }
+    if (code != KL_OK) {
+        answer->status = 0; /* what was prepared is not the answer */
+    }
+    kl__sim_state_unref(fate.shown);
+    return code;
 }
 
 kl_code kl__sim_delete(kl__sim_answer *answer, kl__sim_resource *resource,
                        kl_error *err)
 {
+    kl__sim_deletion deletion;
     kl__sim_state *state;
-    object_fate fate = {false, false, NULL};
     kl_code code = KL_OK;
 
-    if (!check_options(answer, &code, err)) {
+    if (!kl__sim_deletion_read(&deletion, answer, &code, err)) {
         return code;
     }
     state = kl__sim_current(answer, resource, &code, err);
-    if (state == NULL ||
-        !check_allowed(answer, resource->kind, state->name, &code, err) ||
-        !check_preconditions(answer, resource->kind, state, &code, err)) {
+    if (state != NULL && must_stay(resource->kind, state->name)) {
+        return refuse_to_delete(answer, state->name, err);
+    }
+    if (state != NULL && (deletion.uid != NULL || deletion.version != NULL)) {
+        code =
+            check_preconditions(answer, resource->kind, state, &deletion, err);
+    }
+    if (state == NULL || code != KL_OK || answer->status != 0) {
         return code;
     }
     kl__sim_state_ref(state);
-    code = prepare_answer(answer, resource->kind, state, err);
-    if (code == KL_OK && !kl__sim_is_dry(answer)) {
-        code = delete_one(answer->sim, resource, state, &fate, err);
-    }
-    if (code == KL_OK) {
-        code = answer_deleted(answer, resource, state, &fate, err);
-    }
-    if (code != KL_OK) {
-        answer->status = 0; /* what was prepared is not the answer */
-    }
-    kl__sim_state_unref(fate.marked);
+    code = delete_state(answer, resource, state, &deletion, err);
     kl__sim_state_unref(state);
     return code;
 }
@@ -313,13 +194,15 @@ kl_code kl__sim_delete_all(kl__sim_answer *answer, kl__sim_resource *resource,
                            kl_error *err)
 {
     kl__sim_options options;
+    kl__sim_deletion deletion;
     kl_code code = KL_OK;
 
-    if (!check_options(answer, &code, err) ||
+    if (!kl__sim_deletion_read(&deletion, answer, &code, err) ||
         !kl__sim_options_read(&options, answer, resource->kind, false, &code,
                               err)) {
         return code;
     }
+    code = warn(answer, answer->kind, &deletion, err);
     for (const kl__sim_node *node = resource->items.first[0];
          node != NULL && code == KL_OK; node = node->next[0]) {
         if (kl__sim_selection_matches(&answer->selection, node->state)) {
@@ -327,14 +210,11 @@ kl_code kl__sim_delete_all(kl__sim_answer *answer, kl__sim_resource *resource,
         }
     }
     for (size_t i = 0; i < answer->state_count && code == KL_OK; i++) {
-        object_fate fate = {false, false, NULL};
+        kl__sim_fate fate = {0};
 
-        if (!kl__sim_is_dry(answer)) {
-            code = delete_one(answer->sim, resource, answer->states[i], &fate,
-                              err);
-            kl__sim_state_unref(fate.marked);
-        }
+        code = kl__sim_delete_object(answer->sim, resource, answer->states[i],
+                                     &deletion, &fate, err);
+        kl__sim_state_unref(fate.shown);
     }
-    return code == KL_OK ? kl__sim_list_kept(answer, resource->kind, err)
-                         : code;
+    return code == KL_OK ? kl__sim_list_kept(answer, answer->kind, err) : code;
 }

@@ -1,12 +1,15 @@
 /*
- * sim_faults.c - the faults of sim.h, and what was asked: see sim_faults.h.
+ * sim_faults.c - the faults of sim.h: see sim_faults.h.
  */
 #include "sim/sim_faults.h"
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "kubelua/writer.h"
-#include "sim/sim_status.h"
+#include "sim/sim_requests.h"
+#include "sim/sim_keeper.h"
+#include "sim/sim_listen.h"
+#include "sim/sim_rule.h"
 
 #include <string.h>
 
@@ -26,165 +29,117 @@ void kl_sim_freeze(kl_sim *sim, bool on)
     kl__mutex_unlock(&sim->mutex);
 }
 
-void kl_sim_compact(kl_sim *sim)
+/* Puts a rule in force; takes it. */
+static kl_code order(kl_sim *sim, kl__sim_rule *rule, int64_t *id)
 {
     kl__mutex_lock(&sim->mutex);
-    for (kl__list *node = sim->resources.next; node != &sim->resources;
-         node = node->next) {
-        kl__sim_resource_compact(KL__CONTAINER(node, kl__sim_resource, node),
-                                 sim->version);
+    rule->id = ++sim->last_rule;
+    if (id != NULL) {
+        *id = rule->id; /* later somebody may have healed it */
     }
-    kl__mutex_unlock(&sim->mutex);
-}
-
-static void free_failure(kl__sim_failure *failure)
-{
-    kl__free(failure->verb);
-    kl__free(failure->body);
-    kl__free(failure);
-}
-
-kl_code kl_sim_fail(kl_sim *sim, const kl_sim_failure *wanted, kl_error *err)
-{
-    kl__sim_failure *failure;
-
-    if (wanted->count <= 0 || wanted->status < 200 || wanted->status > 599) {
-        return kl_error_set(err, KL_EINVAL,
-                            "a count above 0 and a status of 200 to 599 are "
-                            "needed, not %d and %d",
-                            wanted->count, wanted->status);
-    }
-    failure = kl__calloc(1, sizeof(*failure));
-    if (failure == NULL) {
-        return kl_error_set(err, KL_ENOMEM, "out of memory for a failure");
-    }
-    failure->verb = kl__strdup(wanted->verb);
-    failure->body = kl__strdup(wanted->body);
-    if ((wanted->verb != NULL && failure->verb == NULL) ||
-        (wanted->body != NULL && failure->body == NULL)) {
-        free_failure(failure);
-        return kl_error_set(err, KL_ENOMEM, "out of memory for a failure");
-    }
-    failure->count = wanted->count;
-    failure->status = wanted->status;
-    failure->retry_after_seconds = wanted->retry_after_seconds;
-    kl__mutex_lock(&sim->mutex);
-    kl__list_append(&sim->failures, &failure->node);
+    kl__list_append(&sim->rules, &rule->node);
+    kl__sim_wake_all(sim);
     kl__mutex_unlock(&sim->mutex);
     return KL_OK;
 }
 
-/* The first failure in store for a verb, or NULL. */
-static kl__sim_failure *find_failure(kl_sim *sim, const char *verb)
+/* Whether there are handshakes that a fault can be for. */
+static kl_code expect_tls(kl_sim *sim, kl_error *err)
 {
-    for (kl__list *node = sim->failures.next; node != &sim->failures;
-         node = node->next) {
-        kl__sim_failure *failure = KL__CONTAINER(node, kl__sim_failure, node);
+    const kl__sim_tls *tls;
 
-        if (failure->verb == NULL || strcmp(failure->verb, verb) == 0) {
-            return failure;
-        }
-    }
-    return NULL;
-}
-
-static kl_code write_failure(kl__sim_answer *answer,
-                             const kl__sim_failure *failure, kl_error *err)
-{
-    kl__sim_status status = {.code = failure->status,
-                             .reason = kl__sim_reason(failure->status),
-                             .message =
-                                 "the simulator was told to answer with this"};
-
-    if (failure->retry_after_seconds > 0) {
-        status.retry_after_seconds = failure->retry_after_seconds;
-    }
-    if (failure->body == NULL) {
-        return kl__sim_answer_status(answer, &status, err);
-    }
-    answer->status = failure->status;
-    answer->content_type = *failure->body == '{' || *failure->body == '['
-                               ? "application/json"
-                               : "text/plain; charset=utf-8";
-    kl__buf_puts(&answer->out, failure->body);
-    return !answer->out.failed
+    kl__mutex_lock(&sim->listening);
+    kl__sim_listener_look(sim, &tls);
+    kl__mutex_unlock(&sim->listening);
+    return tls != NULL
                ? KL_OK
-               : kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
+               : kl_error_set(err, KL_EINVAL,
+                              "simulator: it listens without TLS, or not at "
+                              "all: there are no handshakes");
 }
 
-bool kl__sim_fail_next(kl__sim_answer *answer, kl_code *code, kl_error *err)
+/* An order for the port is carried out, and no rule. */
+static kl_code instruct(kl_sim *sim, kl__sim_rule *rule, bool later,
+                        int64_t *id, kl_error *err)
 {
-    kl__sim_failure *failure =
-        find_failure(answer->sim, kl__sim_verb(&answer->ask));
+    kl_code code = kl__sim_keeper_order(sim, rule, later, err);
 
-    if (failure == NULL) {
-        return false;
+    kl__mutex_lock(&sim->mutex);
+    if (id != NULL) {
+        *id = ++sim->last_rule;
     }
-    *code = write_failure(answer, failure, err);
-    if (failure->retry_after_seconds > 0) {
-        answer->retry_after_seconds = failure->retry_after_seconds;
-    }
-    if (--failure->count == 0) {
-        kl__list_remove(&failure->node);
-        free_failure(failure);
-    }
-    return true;
+    kl__sim_rule_unref(rule);
+    kl__mutex_unlock(&sim->mutex);
+    return code;
 }
 
-static void forget(kl__sim_asked *asked)
+kl_code kl__sim_fault(kl_sim *sim, const kl__sim_ask *ask, int64_t *id,
+                      kl_error *err)
 {
-    kl__free(asked->method);
-    kl__free(asked->target);
-    memset(asked, 0, sizeof(*asked));
-}
+    kl__sim_rule *rule = kl__sim_rule_parse(ask->body, ask->body_length, err);
 
-void kl__sim_record(kl_sim *sim, const kl__sim_ask *ask, int status)
-{
-    kl__sim_asked asked = {kl__strdup(ask->method), kl__strdup(ask->target),
-                           status};
-
-    if (asked.method == NULL || asked.target == NULL) {
-        forget(&asked);
-        return;
+    if (rule == NULL) {
+        return err->code;
     }
-    forget(&sim->asked[sim->asked_next]);
-    sim->asked[sim->asked_next] = asked;
-    sim->asked_next = (sim->asked_next + 1) % KL__SIM_MAX_REQUESTS;
-    if (sim->asked_count < KL__SIM_MAX_REQUESTS) {
-        sim->asked_count++;
-    }
+    return rule->action == KL__SIM_REFUSE || rule->action == KL__SIM_CERTIFICATE
+               ? instruct(sim, rule, true, id, err)
+               : order(sim, rule, id);
 }
 
-static void write_text(kl_writer *writer, const char *name, const char *value)
+kl_code kl_sim_fault(kl_sim *sim, const char *rule, size_t length, int64_t *id,
+                     kl_error *err)
 {
-    kl_writer_name(writer, name, strlen(name));
-    kl_writer_string(writer, value, strlen(value));
+    kl_error why;
+    kl__sim_rule *parsed = kl__sim_rule_parse(rule, length, &why);
+
+    if (parsed == NULL) {
+        return kl_error_set(err, why.code, "%s", why.message);
+    }
+    if (parsed->action == KL__SIM_TLS && expect_tls(sim, err) != KL_OK) {
+        kl__sim_rule_unref(parsed);
+        return KL_EINVAL;
+    }
+    return parsed->action == KL__SIM_REFUSE ||
+                   parsed->action == KL__SIM_CERTIFICATE
+               ? instruct(sim, parsed, false, id, err)
+               : order(sim, parsed, id);
 }
 
-char *kl_sim_requests(kl_sim *sim, kl_error *err)
+static void write_rule(kl_writer *writer, const kl__sim_rule *rule)
+{
+    const kl_value *root = kl_doc_root(rule->doc), *key, *value;
+    kl_value_iter iter = {0};
+    size_t length;
+
+    kl_writer_begin_object(writer);
+    kl_writer_name(writer, "id", 2);
+    kl_writer_integer(writer, rule->id);
+    kl_writer_name(writer, "hits", 4);
+    kl_writer_integer(writer, rule->hits);
+    while ((value = kl_value_next(root, &iter, &key)) != NULL) {
+        const char *name = kl_value_string(key, &length);
+
+        kl_writer_name(writer, name, length);
+        kl_writer_value(writer, value);
+    }
+    kl_writer_end_object(writer);
+}
+
+char *kl_sim_faults(kl_sim *sim, kl_error *err)
 {
     kl_writer *writer = kl_writer_new();
     const char *json;
     char *copy = NULL;
 
     if (writer == NULL) {
-        kl_error_set(err, KL_ENOMEM, "out of memory for the requests");
+        kl_error_set(err, KL_ENOMEM, "out of memory for the faults");
         return NULL;
     }
     kl_writer_begin_array(writer);
     kl__mutex_lock(&sim->mutex);
-    for (size_t i = 0; i < sim->asked_count; i++) {
-        size_t first =
-            sim->asked_next + KL__SIM_MAX_REQUESTS - sim->asked_count;
-        const kl__sim_asked *asked =
-            &sim->asked[(first + i) % KL__SIM_MAX_REQUESTS];
-
-        kl_writer_begin_object(writer);
-        write_text(writer, "method", asked->method);
-        write_text(writer, "target", asked->target);
-        kl_writer_name(writer, "status", 6);
-        kl_writer_integer(writer, asked->status);
-        kl_writer_end_object(writer);
+    for (kl__list *node = sim->rules.next; node != &sim->rules;
+         node = node->next) {
+        write_rule(writer, KL__CONTAINER(node, kl__sim_rule, node));
     }
     kl__mutex_unlock(&sim->mutex);
     kl_writer_end_array(writer);
@@ -192,34 +147,95 @@ char *kl_sim_requests(kl_sim *sim, kl_error *err)
     if (json != NULL) {
         copy = kl__strdup(json);
         if (copy == NULL) {
-            kl_error_set(err, KL_ENOMEM, "out of memory for the requests");
+            kl_error_set(err, KL_ENOMEM, "out of memory for the faults");
         }
     }
     kl_writer_free(writer);
     return copy;
 }
 
-static void forget_all(kl_sim *sim)
+static void clear_locked(kl__sim_rule *rule)
 {
-    for (size_t i = 0; i < KL__SIM_MAX_REQUESTS; i++) {
-        forget(&sim->asked[i]);
-    }
-    sim->asked_count = sim->asked_next = 0;
+    rule->is_cleared = true;
+    kl__list_remove(&rule->node);
+    kl__sim_rule_unref(rule);
 }
 
-void kl_sim_requests_clear(kl_sim *sim)
+bool kl_sim_heal(kl_sim *sim, int64_t id)
 {
+    bool found = id == 0;
+    kl__list *next;
+
     kl__mutex_lock(&sim->mutex);
-    forget_all(sim);
+    for (kl__list *node = sim->rules.next; node != &sim->rules; node = next) {
+        kl__sim_rule *rule = KL__CONTAINER(node, kl__sim_rule, node);
+
+        next = node->next;
+        if (id == 0 || rule->id == id) {
+            clear_locked(rule);
+            found = true;
+        }
+    }
+    kl__sim_wake_all(sim);
     kl__mutex_unlock(&sim->mutex);
+    return found;
+}
+
+static void write_text(kl_writer *writer, const char *name, const char *value)
+{
+    if (value != NULL) {
+        kl_writer_name(writer, name, strlen(name));
+        kl_writer_string(writer, value, strlen(value));
+    }
+}
+
+static void write_number(kl_writer *writer, const char *name, int64_t value)
+{
+    kl_writer_name(writer, name, strlen(name));
+    kl_writer_integer(writer, value);
+}
+
+kl_code kl_sim_fail(kl_sim *sim, const kl_sim_failure *wanted, kl_error *err)
+{
+    kl_writer *writer;
+    const char *json;
+    size_t length;
+    kl_code code = KL_ENOMEM;
+
+    if (wanted->count <= 0 || wanted->status < 200 || wanted->status > 599) {
+        return kl_error_set(err, KL_EINVAL,
+                            "a count above 0 and a status of 200 to 599 are "
+                            "needed, not %d and %d",
+                            wanted->count, wanted->status);
+    }
+    writer = kl_writer_new();
+    if (writer == NULL) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a failure");
+    }
+    kl_writer_begin_object(writer);
+    write_text(writer, "action", "fail");
+    write_text(writer, "verb", wanted->verb);
+    write_number(writer, "count", wanted->count);
+    write_number(writer, "status", wanted->status);
+    if (wanted->retry_after_seconds > 0) {
+        write_number(writer, "retry_after", wanted->retry_after_seconds);
+    }
+    write_text(writer, "body", wanted->body);
+    kl_writer_end_object(writer);
+    json = kl_writer_finish(writer, &length, err);
+    if (json != NULL) {
+        code = kl_sim_fault(sim, json, length, NULL, err);
+    }
+    kl_writer_free(writer);
+    return code;
 }
 
 void kl__sim_faults_deinit(kl_sim *sim)
 {
     kl__list *node;
 
-    while ((node = kl__list_shift(&sim->failures)) != NULL) {
-        free_failure(KL__CONTAINER(node, kl__sim_failure, node));
+    while ((node = kl__list_shift(&sim->rules)) != NULL) {
+        kl__sim_rule_unref(KL__CONTAINER(node, kl__sim_rule, node));
     }
-    forget_all(sim);
+    kl__sim_requests_forget(sim);
 }

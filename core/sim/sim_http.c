@@ -9,11 +9,18 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "sim/sim_answer.h"
+#include "sim/sim_certified.h"
+#include "sim/sim_plan.h"
+#include "sim/sim_strict.h"
+#include "sim/sim_wire.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
     LOOK_MS = 2000,
@@ -27,6 +34,8 @@ typedef struct http_request {
     bool has_begun;
     bool is_too_large;
     kl__buf body;
+    kl__buf groups;    /* to impersonate, a line each */
+    kl__buf certified; /* whose client certificate it is: see sim_ask.h */
     kl__sim_answer *answer;
 } http_request;
 
@@ -40,9 +49,9 @@ void *kl__sim_http_begin(void *http, const char *uri,
     if (request == NULL) {
         return NULL;
     }
-    if (*uri != '/') { /* "http://host/path", as to a proxy */
-        host = strstr(uri, "://");
-        host = host != NULL ? strchr(host + 3, '/') : NULL;
+    host = *uri != '/' ? strstr(uri, "://") : NULL;
+    if (host != NULL) { /* "http://host/path", as to a proxy */
+        host = strchr(host + 3, '/');
         uri = host != NULL ? host : "/";
     }
     request->connection = connection;
@@ -65,6 +74,8 @@ void kl__sim_http_end(void *http, struct MHD_Connection *connection,
     *request = NULL;
     kl__sim_answer_free(ended->answer);
     kl__buf_deinit(&ended->body);
+    kl__buf_deinit(&ended->groups);
+    kl__buf_deinit(&ended->certified);
     kl__free(ended->target);
     kl__free(ended);
     kl__live_add(KL_LIVE_STREAM, -1);
@@ -90,6 +101,43 @@ static kl__sim_wait next_look(void)
     return (kl__sim_wait){kl__clock_now(kl__clock_real()) + LOOK_MS, NULL};
 }
 
+/* Whether a fault wants an RST where the answer breaks off. */
+static bool is_reset(const http_request *request)
+{
+    kl_sim *sim = request->answer->sim;
+    bool resets;
+
+    if (request->answer->plan == NULL) {
+        return false;
+    }
+    kl__mutex_lock(&sim->mutex);
+    resets = kl__sim_plan_resets(request->answer);
+    kl__mutex_unlock(&sim->mutex);
+    return resets;
+}
+
+/* Whether a fault wants it broken: it is sent so, and that is all. */
+static bool is_broken(http_request *request)
+{
+    kl_sim *sim = request->answer->sim;
+    const kl__sim_rule *wire;
+    kl__sim_how how = KL__SIM_HOW_NONE;
+
+    if (request->answer->plan == NULL) {
+        return false; /* as nearly always: no lock for that */
+    }
+    kl__mutex_lock(&sim->mutex);
+    wire = kl__sim_plan_rule(request->answer, KL__SIM_WIRE);
+    if (wire != NULL) {
+        how = wire->how;
+    }
+    kl__mutex_unlock(&sim->mutex);
+    if (how != KL__SIM_HOW_NONE) {
+        kl__sim_wire_send(request->connection, request->answer, how);
+    }
+    return how != KL__SIM_HOW_NONE;
+}
+
 /* MHD_ContentReaderCallback: blocks until there is something to send. */
 static ssize_t read_answer(void *arg, uint64_t position, char *buffer,
                            size_t size)
@@ -107,6 +155,9 @@ static ssize_t read_answer(void *arg, uint64_t position, char *buffer,
             return length != 0 ? (ssize_t)length
                                : MHD_CONTENT_READER_END_OF_STREAM;
         }
+        if (code == KL_EUNAVAILABLE && is_reset(request)) {
+            kl__sim_wire_reset(request->connection);
+        }
         if (code != KL_ETIMEOUT || has_hung_up(request->connection)) {
             return MHD_CONTENT_READER_END_WITH_ERROR;
         }
@@ -119,12 +170,29 @@ static struct MHD_Response *make_response(http_request *request)
     kl__sim_answer *answer = request->answer;
 
     if (answer->states != NULL || answer->tail.length != 0 ||
-        answer->watch.resource != NULL) {
+        answer->watch.resource != NULL || answer->plan != NULL) {
         return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, CHUNK,
                                                  read_answer, request, NULL);
     }
     return MHD_create_response_from_buffer(
         answer->out.length, answer->out.bytes, MHD_RESPMEM_PERSISTENT);
+}
+
+static bool add_warnings(struct MHD_Response *response,
+                         const kl__sim_answer *answer)
+{
+    kl__sim_warnings_iter iter = {0};
+    kl__buf value = {0};
+    bool added = true;
+
+    while (added && kl__sim_warnings_header(&answer->warnings, &iter, &value)) {
+        added = !value.failed &&
+                MHD_add_response_header(response, "Warning", value.bytes) ==
+                    MHD_YES;
+        kl__buf_reset(&value);
+    }
+    kl__buf_deinit(&value);
+    return added;
 }
 
 static bool add_headers(struct MHD_Response *response,
@@ -133,13 +201,24 @@ static bool add_headers(struct MHD_Response *response,
     char seconds[24];
 
     snprintf(seconds, sizeof(seconds), "%d", answer->retry_after_seconds);
-    return MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
-                                   answer->content_type) == MHD_YES &&
-           MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL,
-                                   "no-cache, private") == MHD_YES &&
+    return (*answer->content_type == '\0' ||
+            MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+                                    answer->content_type) == MHD_YES) &&
+           MHD_add_response_header(
+               response, MHD_HTTP_HEADER_CACHE_CONTROL,
+               answer->is_public ? "public" : "no-cache, private") == MHD_YES &&
+           (answer->vary == NULL ||
+            MHD_add_response_header(response, MHD_HTTP_HEADER_VARY,
+                                    answer->vary) == MHD_YES) &&
            (answer->retry_after_seconds < 0 ||
             MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER,
-                                    seconds) == MHD_YES);
+                                    seconds) == MHD_YES) &&
+           (answer->gzip == NULL ||
+            (MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING,
+                                     "gzip") == MHD_YES &&
+             MHD_add_response_header(response, MHD_HTTP_HEADER_VARY,
+                                     "Accept-Encoding") == MHD_YES)) &&
+           add_warnings(response, answer);
 }
 
 /* Sends the answer, which has begun. MHD_NO closes the connection. */
@@ -169,31 +248,86 @@ static const char *header(struct MHD_Connection *connection, const char *name)
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
+/* MHD_KeyValueIterator: a line for each group to impersonate. */
+static enum MHD_Result add_group(void *lines, enum MHD_ValueKind kind,
+                                 const char *name, const char *value)
+{
+    (void)kind;
+    if (strcasecmp(name, "Impersonate-Group") == 0 && value != NULL) {
+        kl__buf_puts(lines, value);
+        kl__buf_putc(lines, '\n');
+    }
+    return MHD_YES;
+}
+
+/* Who asks, beyond a bearer token; false: out of memory. */
+static bool read_identity(http_request *request, bool has_tls)
+{
+    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, add_group,
+                              &request->groups);
+    if (has_tls) {
+        kl__sim_certified(request->connection, &request->certified);
+    }
+    return !request->groups.failed && !request->certified.failed;
+}
+
+/* Whether the client is on this machine. */
+static bool is_from_here(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *about =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const struct sockaddr *peer = about != NULL ? about->client_addr : NULL;
+    const struct sockaddr_in *four =
+        (const struct sockaddr_in *)(const void *)peer;
+    const struct sockaddr_in6 *six =
+        (const struct sockaddr_in6 *)(const void *)peer;
+
+    if (peer == NULL) {
+        return false;
+    }
+    if (peer->sa_family == AF_INET) {
+        return ntohl(four->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    }
+    return peer->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+}
+
 static enum MHD_Result carry_out(kl__sim_http *http, http_request *request,
                                  const char *method)
 {
+    const bool is_known = read_identity(request, http->has_tls);
     const kl__sim_request asked = {
         .method = method,
         .target = request->target,
         .accept = header(request->connection, "Accept"),
         .content_type = header(request->connection, "Content-Type"),
         .authorization = header(request->connection, "Authorization"),
+        .impersonated = header(request->connection, "Impersonate-User"),
+        .impersonated_groups = request->groups.bytes,
+        .certified = request->certified.bytes,
+        .user_agent = header(request->connection, "User-Agent"),
+        .accept_encoding = header(request->connection, "Accept-Encoding"),
         .body = request->body.bytes,
         .body_length = request->body.length};
     kl_code code;
 
-    request->answer = kl__sim_answer_new(http->sim, &asked, NULL);
+    request->answer =
+        is_known ? kl__sim_answer_new(http->sim, &asked, NULL) : NULL;
     if (request->answer == NULL) {
         return MHD_NO;
     }
     request->answer->closed = &http->closing;
+    request->answer->has_socket = true;
+    request->answer->may_control = is_from_here(request->connection);
     request->answer->too_large = request->is_too_large;
     do {
         kl__sim_wait wait = next_look();
 
         code = kl__sim_answer_begin(request->answer, &wait, NULL);
     } while (code == KL_ETIMEOUT && !has_hung_up(request->connection));
-    return code == KL_OK ? respond(request) : MHD_NO;
+    if (code == KL_EUNAVAILABLE && is_reset(request)) {
+        kl__sim_wire_reset(request->connection);
+    }
+    return code == KL_OK && !is_broken(request) ? respond(request) : MHD_NO;
 }
 
 /* Whether a body of the length that the headers tell is refused unread. One
@@ -214,14 +348,20 @@ enum MHD_Result kl__sim_http_handle(void *http,
                                     size_t *upload_size, void **context)
 {
     http_request *request = *context;
+    enum MHD_Result result;
 
     (void)url;
-    (void)version;
     if (request == NULL || request->target == NULL) {
         return MHD_NO;
     }
     if (!request->has_begun) {
+        const kl__sim_opening opening = {connection, method, request->target,
+                                         version};
+
         request->has_begun = true;
+        if (kl__sim_strict_refuses(&opening, &result)) {
+            return result;
+        }
         request->is_too_large = announces_too_much(connection);
         return request->is_too_large ? carry_out(http, request, method)
                                      : MHD_YES;

@@ -12,6 +12,7 @@
 /* What the handlers below get as their first argument. */
 typedef struct kl__sim_http {
     kl_sim *sim;
+    bool has_tls; /* client certificates are asked for */
     bool closing; /* guarded by the cluster's mutex: every stream ends */
 } kl__sim_http;
 

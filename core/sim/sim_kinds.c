@@ -5,11 +5,14 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "schema/convert.h"
+#include "sim/sim_columns.h"
+#include "sim/sim_kinds_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void free_strings(char **strings)
+void kl__sim_free_texts(char **strings)
 {
     if (strings != NULL) {
         for (size_t i = 0; strings[i] != NULL; i++) {
@@ -24,6 +27,14 @@ static void free_field(kl__sim_field *field)
     kl__free(field->name);
     kl__free(field->absent);
     kl_path_free(field->path);
+}
+
+static void free_version(kl__sim_version *version)
+{
+    kl__free(version->name);
+    kl__free(version->warning);
+    kl__sim_columns_free(version);
+    kl__schema_free(version->schema);
 }
 
 kl__sim_kind *kl__sim_kind_ref(kl__sim_kind *kind)
@@ -45,12 +56,14 @@ void kl__sim_kind_unref(kl__sim_kind *kind)
     kl__free(kind->list_kind);
     kl__free(kind->qualified);
     kl__free(kind->storage);
-    free_strings(kind->short_names);
-    free_strings(kind->categories);
+    kl__sim_free_texts(kind->short_names);
+    kl__sim_free_texts(kind->categories);
     for (size_t i = 0; i < kind->version_count; i++) {
-        kl__free(kind->versions[i].name);
+        free_version(&kind->versions[i]);
     }
     kl__free(kind->versions);
+    free_version(&kind->stored);
+    kl_doc_unref(kind->definition);
     for (size_t i = 0; i < kind->field_count; i++) {
         free_field(&kind->fields[i]);
     }
@@ -73,7 +86,7 @@ static char **split(const char *list)
 
         strings[i] = kl__strndup(list, length);
         if (strings[i] == NULL) {
-            free_strings(strings);
+            kl__sim_free_texts(strings);
             return NULL;
         }
         list += length + 1;
@@ -96,7 +109,7 @@ static bool make_field(kl__sim_field *field, const char *text)
     return field->name != NULL && field->absent != NULL && field->path != NULL;
 }
 
-static bool add_fields(kl__sim_kind *kind, char **texts)
+bool kl__sim_kind_add_fields(kl__sim_kind *kind, char *const *texts)
 {
     size_t count = 0;
 
@@ -123,7 +136,7 @@ static char *qualify(const char *plural, const char *group)
                           : kl__strdup(plural);
 }
 
-static bool is_complete(const kl__sim_kind *kind)
+bool kl__sim_kind_is_complete(const kl__sim_kind *kind)
 {
     return kind->group != NULL && kind->plural != NULL &&
            kind->singular != NULL && kind->kind != NULL &&
@@ -132,10 +145,22 @@ static bool is_complete(const kl__sim_kind *kind)
            kind->categories != NULL && kind->versions != NULL;
 }
 
+static bool add_version(kl__sim_kind *kind, const char *name, bool differs)
+{
+    kl__sim_version *version = &kind->versions[kind->version_count++];
+
+    version->has_status = kl__sim_kind_is(kind, KL__SIM_STATUS);
+    version->differs = differs;
+    version->name = kl__strdup(name);
+    return version->name != NULL;
+}
+
 kl__sim_kind *kl__sim_kind_builtin(const kl__sim_builtin *row)
 {
+    const kl__conversion *other = kl__convert_find(row->group, row->kind, NULL);
     kl__sim_kind *kind = kl__calloc(1, sizeof(*kind));
     char **fields = split(row->fields);
+    bool is_other;
 
     if (kind == NULL) {
         goto fail;
@@ -154,192 +179,24 @@ kl__sim_kind *kl__sim_kind_builtin(const kl__sim_builtin *row)
     kind->storage = kl__strdup(row->version);
     kind->short_names = split(row->short_names);
     kind->categories = split(row->categories);
-    kind->versions = kl__calloc(1, sizeof(*kind->versions));
-    if (!is_complete(kind)) {
+    kind->versions = kl__calloc(2, sizeof(*kind->versions));
+    if (!kl__sim_kind_is_complete(kind)) {
         goto fail;
     }
-    kind->version_count = 1;
-    kind->versions[0].has_status = kl__sim_kind_is(kind, KL__SIM_STATUS);
-    kind->versions[0].name = kl__strdup(row->version);
-    if (kind->versions[0].name == NULL || !add_fields(kind, fields)) {
+    is_other = other != NULL && strcmp(other->version, row->version) == 0;
+    if (!add_version(kind, row->version, is_other) ||
+        (other != NULL && !is_other &&
+         !add_version(kind, other->version, true)) ||
+        !kl__sim_kind_add_fields(kind, fields)) {
         goto fail;
     }
-    free_strings(fields);
+    kl__sim_free_texts(fields);
     return kind;
 
 fail:
-    free_strings(fields);
+    kl__sim_free_texts(fields);
     kl__sim_kind_unref(kind);
     return NULL;
-}
-
-/* A string member, or `otherwise`; borrowed. */
-static const char *text_of(const kl_value *object, const char *name,
-                           const char *otherwise)
-{
-    const char *text = kl_value_string(kl_value_get(object, name), NULL);
-
-    return text != NULL ? text : otherwise;
-}
-
-/* The strings of an array, copied; `prefix` is cut off their front. */
-static char **copy_strings(const kl_value *array, const char *member,
-                           const char *prefix)
-{
-    size_t size = kl_value_size(array), count = 0;
-    char **strings = kl__calloc(size + 1, sizeof(*strings));
-    kl_value_iter iter = {0};
-    const kl_value *element;
-
-    while (strings != NULL &&
-           (element = kl_value_next(array, &iter, NULL)) != NULL) {
-        const char *text = kl_value_string(
-            member != NULL ? kl_value_get(element, member) : element, NULL);
-
-        if (text == NULL) {
-            continue;
-        }
-        if (strncmp(text, prefix, strlen(prefix)) == 0) {
-            text += strlen(prefix);
-        }
-        strings[count] = kl__strdup(text);
-        if (strings[count++] == NULL) {
-            free_strings(strings);
-            return NULL;
-        }
-    }
-    return strings;
-}
-
-/* How stable a version's name says that it is: "v2" > "v1beta1" > "v1alpha1" >
- * anything else; fills its two numbers. */
-static int rank_version(const char *name, long *major, long *minor)
-{
-    char *end;
-
-    *major = *minor = 0;
-    if (*name != 'v' || name[1] < '1' || name[1] > '9') {
-        return 0;
-    }
-    *major = strtol(name + 1, &end, 10);
-    if (*end == '\0') {
-        return 3;
-    }
-    if (strncmp(end, "beta", 4) == 0 || strncmp(end, "alpha", 5) == 0) {
-        bool is_beta = *end == 'b';
-
-        *minor = strtol(end + (is_beta ? 4 : 5), &end, 10);
-        return *end != '\0' ? 0 : is_beta ? 2 : 1;
-    }
-    return 0;
-}
-
-/* Kubernetes' order of versions, the preferred one first. */
-static int compare_versions(const void *a, const void *b)
-{
-    const char *left = ((const kl__sim_version *)a)->name;
-    const char *right = ((const kl__sim_version *)b)->name;
-    long left_major, left_minor, right_major, right_minor;
-    int left_rank = rank_version(left, &left_major, &left_minor);
-    int right_rank = rank_version(right, &right_major, &right_minor);
-
-    if (left_rank != right_rank) {
-        return right_rank - left_rank;
-    }
-    if (left_rank == 0) {
-        return strcmp(left, right);
-    }
-    if (left_major != right_major) {
-        return left_major > right_major ? -1 : 1;
-    }
-    return (right_minor > left_minor) - (right_minor < left_minor);
-}
-
-/* Takes over the versions that are served, and which one is stored. */
-static bool add_versions(kl__sim_kind *kind, const kl_value *versions)
-{
-    kl_value_iter iter = {0};
-    const kl_value *version;
-
-    kind->versions =
-        kl__calloc(kl_value_size(versions) + 1, sizeof(*kind->versions));
-    if (kind->versions == NULL) {
-        return false;
-    }
-    while ((version = kl_value_next(versions, &iter, NULL)) != NULL) {
-        kl__sim_version *served = &kind->versions[kind->version_count];
-
-        if (kl_value_bool(kl_value_get(version, "storage"))) {
-            kl__free(kind->storage);
-            kind->storage = kl__strdup(text_of(version, "name", ""));
-        }
-        if (!kl_value_bool(kl_value_get(version, "served"))) {
-            continue;
-        }
-        served->has_status =
-            kl_value_type(kl_value_get(kl_value_get(version, "subresources"),
-                                       "status")) == KL_OBJECT;
-        served->name = kl__strdup(text_of(version, "name", ""));
-        if (served->name == NULL) {
-            return false;
-        }
-        kind->version_count++;
-    }
-    qsort(kind->versions, kind->version_count, sizeof(*kind->versions),
-          compare_versions);
-    return true;
-}
-
-/* spec.versions[*].selectableFields of the first version that has any. */
-static bool add_custom_fields(kl__sim_kind *kind, const kl_value *versions)
-{
-    const kl_value *found = NULL, *version;
-    kl_value_iter iter = {0};
-    char **texts;
-    bool done;
-
-    while (found == NULL &&
-           (version = kl_value_next(versions, &iter, NULL)) != NULL) {
-        found = kl_value_get(version, "selectableFields");
-    }
-    texts = copy_strings(found, "jsonPath", ".");
-    done = texts != NULL && add_fields(kind, texts);
-    free_strings(texts);
-    return done;
-}
-
-kl__sim_kind *kl__sim_kind_custom(const kl_value *definition)
-{
-    const kl_value *spec = kl_value_get(definition, "spec");
-    const kl_value *names = kl_value_get(spec, "names");
-    const kl_value *versions = kl_value_get(spec, "versions");
-    kl__sim_kind *kind = kl__calloc(1, sizeof(*kind));
-
-    if (kind == NULL) {
-        return NULL;
-    }
-    atomic_init(&kind->refs, 1);
-    kind->flags = KL__SIM_CUSTOM | KL__SIM_GENERATION | KL__SIM_OWN_FIELDS;
-    if (strcmp(text_of(spec, "scope", ""), "Namespaced") == 0) {
-        kind->flags |= KL__SIM_NAMESPACED;
-    }
-    kind->group = kl__strdup(text_of(spec, "group", ""));
-    kind->plural = kl__strdup(text_of(names, "plural", ""));
-    kind->singular = kl__strdup(text_of(names, "singular", ""));
-    kind->kind = kl__strdup(text_of(names, "kind", ""));
-    kind->list_kind = kl__strdup(text_of(names, "listKind", ""));
-    kind->qualified = kl__strprintf("%s.%s", text_of(names, "plural", ""),
-                                    text_of(spec, "group", ""));
-    kind->short_names =
-        copy_strings(kl_value_get(names, "shortNames"), NULL, "");
-    kind->categories =
-        copy_strings(kl_value_get(names, "categories"), NULL, "");
-    if (!add_versions(kind, versions) || !add_custom_fields(kind, versions) ||
-        !is_complete(kind)) {
-        kl__sim_kind_unref(kind);
-        return NULL;
-    }
-    return kind;
 }
 
 const kl__sim_version *kl__sim_kind_version(const kl__sim_kind *kind,

@@ -7,6 +7,7 @@
 
 #include "kubelua/error.h"
 #include "kubelua/value.h"
+#include "schema/schema.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -19,7 +20,9 @@ enum {
     KL__SIM_RETURNED = 1 << 3,   /* a delete answers with the object */
     KL__SIM_OWN_FIELDS = 1 << 4, /* how an unknown field selector is refused */
     KL__SIM_NO_COLLECTION = 1 << 5, /* cannot be deleted by collection */
-    KL__SIM_CUSTOM = 1 << 6         /* made by a CRD */
+    KL__SIM_CUSTOM = 1 << 6,        /* made by a CRD */
+    KL__SIM_VIRTUAL = 1 << 7, /* answered when it is created, never kept */
+    KL__SIM_ENDING = 1 << 8   /* whose CRD is being deleted: nothing new */
 };
 
 /* A row of the table of built-in kinds; lists are separated by commas. */
@@ -37,6 +40,21 @@ typedef struct kl__sim_builtin {
 
 extern const kl__sim_builtin kl__sim_builtins[];
 
+/* What can be asked of one object of a built-in kind beside itself and its
+ * status: "pods/eviction". */
+typedef struct kl__sim_subresource {
+    const char *group;
+    const char *plural;
+    const char *name;     /* NULL: the end of the table */
+    const char *of_group; /* the kind that it speaks; "", "": the resource's */
+    const char *of_version;
+    const char *of_kind;
+    const char *verbs; /* separated by commas */
+} kl__sim_subresource;
+
+/* Those of a kind follow each other, by name. */
+extern const kl__sim_subresource kl__sim_subresources[];
+
 /* A field that objects can be selected by, beyond name and namespace. */
 typedef struct kl__sim_field {
     char *name;   /* "spec.nodeName" */
@@ -44,10 +62,29 @@ typedef struct kl__sim_field {
     kl_path *path;
 } kl__sim_field;
 
-/* A served version of a kind. */
+/* What a table shows of a custom resource, beside its name. */
+typedef struct kl__sim_column {
+    char *name;
+    char *type;
+    char *format;
+    char *description;
+    char *path; /* a JSON path */
+    int priority;
+} kl__sim_column;
+
+/* A served version of a kind. What follows `has_status` is of custom kinds; the
+ * values are borrowed from the kind's definition, and NULL where not given. */
 typedef struct kl__sim_version {
     char *name;
     bool has_status;
+    bool has_rules;         /* x-kubernetes-validations: not evaluated here */
+    bool differs;           /* its schema, from that of what is stored */
+    char *warning;          /* that it is deprecated; NULL: it is not */
+    const kl_value *source; /* openAPIV3Schema */
+    kl__sim_column *columns;
+    size_t column_count;
+    const kl_value *scale; /* subresources.scale */
+    kl__schema *schema;
 } kl__sim_version;
 
 /* Immutable once it is made, and reference-counted: a CRD that changes makes a
@@ -68,14 +105,20 @@ typedef struct kl__sim_kind {
     size_t version_count;
     kl__sim_field *fields;
     size_t field_count;
+    kl_doc *definition;     /* the CRD; NULL: a built-in kind */
+    kl__sim_version stored; /* of a custom kind: that of `storage` */
 } kl__sim_kind;
 
 /* One reference for the caller; NULL when out of memory. */
 kl__sim_kind *kl__sim_kind_builtin(const kl__sim_builtin *row);
 
-/* A kind out of a CustomResourceDefinition that was found valid. One reference
- * for the caller; NULL when out of memory. */
-kl__sim_kind *kl__sim_kind_custom(const kl_value *definition);
+/* A kind out of a CustomResourceDefinition that was found valid; keeps a
+ * reference of it. One reference for the caller; NULL when out of memory. */
+kl__sim_kind *kl__sim_kind_custom(kl_doc *definition);
+
+/* Kubernetes' order of versions, the preferred one first: below 0 where the
+ * left one is. */
+int kl__sim_compare_versions(const char *left, const char *right);
 
 kl__sim_kind *kl__sim_kind_ref(kl__sim_kind *kind);
 void kl__sim_kind_unref(kl__sim_kind *kind); /* NULL is fine */

@@ -10,10 +10,13 @@ enum {
     GENERATION = KL__SIM_GENERATION,
     RETURNED = KL__SIM_RETURNED,
     OWN_FIELDS = KL__SIM_OWN_FIELDS,
-    NO_COLLECTION = KL__SIM_NO_COLLECTION
+    NO_COLLECTION = KL__SIM_NO_COLLECTION,
+    VIRTUAL = KL__SIM_VIRTUAL
 };
 
 const kl__sim_builtin kl__sim_builtins[] = {
+    {"", "v1", "bindings", "binding", "Binding", "", "", "",
+     NAMESPACED | VIRTUAL},
     {"", "v1", "configmaps", "configmap", "ConfigMap", "cm", "", "",
      NAMESPACED},
     {"", "v1", "endpoints", "endpoints", "Endpoints", "ep", "", "", NAMESPACED},
@@ -68,6 +71,19 @@ const kl__sim_builtin kl__sim_builtins[] = {
      "regarding.name,regarding.uid,regarding.apiVersion,regarding."
      "resourceVersion,regarding.fieldPath",
      NAMESPACED | OWN_FIELDS},
+    {"authentication.k8s.io", "v1", "selfsubjectreviews", "selfsubjectreview",
+     "SelfSubjectReview", "", "", "", VIRTUAL},
+    {"authentication.k8s.io", "v1", "tokenreviews", "tokenreview",
+     "TokenReview", "", "", "", VIRTUAL},
+    {"authorization.k8s.io", "v1", "localsubjectaccessreviews",
+     "localsubjectaccessreview", "LocalSubjectAccessReview", "", "", "",
+     NAMESPACED | VIRTUAL},
+    {"authorization.k8s.io", "v1", "selfsubjectaccessreviews",
+     "selfsubjectaccessreview", "SelfSubjectAccessReview", "", "", "", VIRTUAL},
+    {"authorization.k8s.io", "v1", "selfsubjectrulesreviews",
+     "selfsubjectrulesreview", "SelfSubjectRulesReview", "", "", "", VIRTUAL},
+    {"authorization.k8s.io", "v1", "subjectaccessreviews",
+     "subjectaccessreview", "SubjectAccessReview", "", "", "", VIRTUAL},
     {"autoscaling", "v2", "horizontalpodautoscalers", "horizontalpodautoscaler",
      "HorizontalPodAutoscaler", "hpa", "all", "", NAMESPACED | STATUS},
     {"batch", "v1", "cronjobs", "cronjob", "CronJob", "cj", "all", "",
@@ -153,3 +169,33 @@ const kl__sim_builtin kl__sim_builtins[] = {
      "prioritylevelconfiguration", "PriorityLevelConfiguration", "", "", "",
      STATUS | GENERATION},
     {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0}};
+
+const kl__sim_subresource kl__sim_subresources[] = {
+    {"", "namespaces", "finalize", "", "", "Namespace", "update"},
+    {"", "nodes", "proxy", "", "", "NodeProxyOptions",
+     "create,delete,get,patch,update"},
+    {"", "pods", "attach", "", "", "PodAttachOptions", "create,get"},
+    {"", "pods", "binding", "", "", "Binding", "create"},
+    {"", "pods", "ephemeralcontainers", "", "", "Pod", "get,patch,update"},
+    {"", "pods", "eviction", "policy", "v1", "Eviction", "create"},
+    {"", "pods", "exec", "", "", "PodExecOptions", "create,get"},
+    {"", "pods", "log", "", "", "Pod", "get"},
+    {"", "pods", "portforward", "", "", "PodPortForwardOptions", "create,get"},
+    {"", "pods", "proxy", "", "", "PodProxyOptions",
+     "create,delete,get,patch,update"},
+    {"", "pods", "resize", "", "", "Pod", "get,patch,update"},
+    {"", "replicationcontrollers", "scale", "autoscaling", "v1", "Scale",
+     "get,patch,update"},
+    {"", "serviceaccounts", "token", "authentication.k8s.io", "v1",
+     "TokenRequest", "create"},
+    {"", "services", "proxy", "", "", "ServiceProxyOptions",
+     "create,delete,get,patch,update"},
+    {"apps", "deployments", "scale", "autoscaling", "v1", "Scale",
+     "get,patch,update"},
+    {"apps", "replicasets", "scale", "autoscaling", "v1", "Scale",
+     "get,patch,update"},
+    {"apps", "statefulsets", "scale", "autoscaling", "v1", "Scale",
+     "get,patch,update"},
+    {"certificates.k8s.io", "certificatesigningrequests", "approval", "", "",
+     "CertificateSigningRequest", "get,patch,update"},
+    {NULL, NULL, NULL, NULL, NULL, NULL, NULL}};

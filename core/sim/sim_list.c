@@ -6,6 +6,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "sim/sim_plan.h"
+#include "sim/sim_shape.h"
 #include "sim/sim_status.h"
 
 #include <inttypes.h>
@@ -97,6 +99,22 @@ static bool take_token(list_page *page, kl__sim_answer *answer,
     return true;
 }
 
+/* Whether a list is of one object by its name, and so has no pages. */
+static bool is_of_one(const kl__sim_answer *answer)
+{
+    const kl__sim_selection *selection = &answer->selection;
+    bool is_everywhere = kl__sim_kind_is(answer->kind, KL__SIM_NAMESPACED) &&
+                         selection->name_space == NULL;
+
+    for (size_t i = 0; i < selection->term_count && !is_everywhere; i++) {
+        if (selection->terms[i].field == KL__SIM_TERM_NAME &&
+            selection->terms[i].equals) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Fills the page from the options; false: *code tells, or the answer does. */
 static bool plan(list_page *page, kl__sim_answer *answer,
                  const kl__sim_options *options, kl_code *code, kl_error *err)
@@ -118,7 +136,7 @@ static bool plan(list_page *page, kl__sim_answer *answer,
                              (*options->match == '\0' && page->limit != 0);
         }
     }
-    if (is(options->version, "0")) {
+    if (is(options->version, "0") || is_of_one(answer)) {
         page->limit = 0; /* as the watch cache does */
     }
     if (page->start == NULL) {
@@ -173,12 +191,12 @@ static kl_code collect(list_page *page, kl__sim_answer *answer,
     return KL_OK;
 }
 
-/* The members of metadata, of which `picky` lists do not know how many items
+/* The value of metadata, of which `picky` lists do not know how many items
  * remain. `sorted`: as custom resources have them. */
 static void write_metadata(const list_page *page, bool sorted, bool picky,
                            kl__buf *out)
 {
-    kl__buf_puts(out, "\"metadata\":{");
+    kl__buf_putc(out, '{');
     if (!sorted) {
         kl__buf_printf(out, "\"resourceVersion\":\"%" PRId64 "\"",
                        page->version);
@@ -200,6 +218,24 @@ static void write_metadata(const list_page *page, bool sorted, bool picky,
     kl__buf_putc(out, '}');
 }
 
+/* The same for metadata of objects, or rows. */
+static kl_code frame_shape(const list_page *page, kl__sim_answer *answer,
+                           bool picky, kl_error *err)
+{
+    kl__buf metadata = {0};
+    bool failed;
+
+    write_metadata(page, false, picky, &metadata);
+    if (!metadata.failed) {
+        kl__sim_shape_begin(answer, metadata.bytes, &answer->out);
+    }
+    kl__sim_shape_end(answer, &answer->tail);
+    failed = metadata.failed || answer->out.failed || answer->tail.failed;
+    kl__buf_deinit(&metadata);
+    return !failed ? KL_OK
+                   : kl_error_set(err, KL_ENOMEM, "out of memory for a list");
+}
+
 /* Writes what is before the items, and keeps what comes after them. */
 static kl_code frame(const list_page *page, kl__sim_answer *answer,
                      const kl__sim_kind *kind, kl_error *err)
@@ -209,17 +245,26 @@ static kl_code frame(const list_page *page, kl__sim_answer *answer,
     bool is_custom = kl__sim_kind_is(kind, KL__SIM_CUSTOM);
     bool picky = kl__sim_selection_is_picky(&answer->selection);
 
+    if (answer->form.shape == KL__SIM_PARTIAL) {
+        kl__sim_answer_drop(answer);
+        return kl__sim_refuse_shape(answer, kind, true, err);
+    }
     answer->view = (kl__sim_view){answer->kind, version, !is_custom, 0};
     kl__sim_answer_json(answer, 200);
+    if (answer->form.shape != KL__SIM_WHOLE) {
+        return frame_shape(page, answer, picky, err);
+    }
     if (is_custom) {
         kl__buf_printf(&answer->out, "{\"apiVersion\":\"%s%s%s\",\"items\":[",
                        kind->group, slash, version);
-        kl__buf_printf(&answer->tail, "],\"kind\":\"%s\",", kind->list_kind);
+        kl__buf_printf(&answer->tail,
+                       "],\"kind\":\"%s\",\"metadata\":", kind->list_kind);
         write_metadata(page, true, picky, &answer->tail);
         kl__buf_puts(&answer->tail, "}");
     } else {
         kl__buf_printf(&answer->out,
-                       "{\"kind\":\"%s\",\"apiVersion\":\"%s%s%s\",",
+                       "{\"kind\":\"%s\",\"apiVersion\":\"%s%s%s\","
+                       "\"metadata\":",
                        kind->list_kind, kind->group, slash, version);
         write_metadata(page, false, picky, &answer->out);
         kl__buf_puts(&answer->out, ",\"items\":[");
@@ -246,11 +291,11 @@ static kl_code list(list_page *page, kl__sim_answer *answer,
         return kl__sim_answer_status(answer, &status, err);
     }
     page->version = page->is_exact ? page->asked : sim->version;
-    if (page->version < resource->floor) {
+    if (page->version < resource->floor || kl__sim_plan_expires(answer)) {
         return refuse_expired(answer, page, err);
     }
     code = collect(page, answer, resource, err);
-    return code == KL_OK ? frame(page, answer, resource->kind, err) : code;
+    return code == KL_OK ? frame(page, answer, answer->kind, err) : code;
 }
 
 kl_code kl__sim_list(kl__sim_answer *answer, kl__sim_resource *resource,

@@ -25,4 +25,7 @@ kl_code kl__sim_watch_open(kl__sim_answer *answer, kl__sim_resource *resource,
 kl_code kl__sim_watch_fill(kl__sim_answer *answer, int64_t *wake_ms,
                            kl_error *err);
 
+/* Ends a watch with the ERROR of a version that is too old. */
+void kl__sim_watch_expire(kl__sim_answer *answer);
+
 #endif

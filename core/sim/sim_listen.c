@@ -8,11 +8,9 @@
 #include "base/mem.h"
 #include "base/remedy.h"
 #include "base/str.h"
-#include "config/base64.h"
-#include "json/quote.h"
 #include "kubelua/log.h"
+#include "sim/sim_handshake.h"
 #include "sim/sim_http.h"
-#include "sim/sim_tls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,9 +26,11 @@
 enum {
     BACKLOG = 512,
     MAX_CONNECTIONS = 4096,
-    IDLE_SECONDS = 120,      /* of a connection without a watch */
-    REST_MS = 50,            /* until accepting is tried again */
-    STACK_SIZE = 1024 * 1024 /* of a connection's thread; touched as needed */
+    IDLE_SECONDS = 120,       /* of a connection without a watch */
+    MEMORY_LIMIT = 64 * 1024, /* of a connection: its request's head; all of it
+                                 is touched once it is used again */
+    REST_MS = 50,             /* until accepting is tried again */
+    STACK_SIZE = 1024 * 1024  /* of a connection's thread; touched as needed */
 };
 
 typedef struct kl__sim_listener {
@@ -43,6 +43,7 @@ typedef struct kl__sim_listener {
     bool has_tls;
     kl__sim_tls tls;
     char *url;
+    char host[256]; /* its certificate is of */
 } kl__sim_listener;
 
 /* A socket bound to the listener's address; -1 and errno. With SO_REUSEADDR two
@@ -98,6 +99,7 @@ static struct MHD_Daemon *start_daemon(kl__sim_listener *listener, int fd)
                      MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL |
                      MHD_USE_ERROR_LOG;
     struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_MEM_TRUST, 0, listener->tls.ca},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, listener->tls.key},
         {MHD_OPTION_HTTPS_MEM_CERT, 0, listener->tls.cert},
         {MHD_OPTION_END, 0, NULL}};
@@ -117,8 +119,10 @@ static struct MHD_Daemon *start_daemon(kl__sim_listener *listener, int fd)
         flags | (listener->has_tls ? MHD_USE_TLS : 0), 0, NULL, NULL,
         kl__sim_http_handle, &listener->http, MHD_OPTION_EXTERNAL_LOGGER,
         rest_if_starved, listener, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_NOTIFY_CONNECTION, kl__sim_handshake_attend, &listener->http,
         MHD_OPTION_URI_LOG_CALLBACK, kl__sim_http_begin, &listener->http,
         MHD_OPTION_NOTIFY_COMPLETED, kl__sim_http_end, &listener->http,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_LIMIT,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS,
         MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_SIZE, MHD_OPTION_ARRAY, tls,
@@ -243,11 +247,13 @@ static kl_code start(kl_sim *sim, const kl_sim_listen_options *options,
     listener->holder = -1;
     listener->http.sim = sim;
     listener->has_tls = options->tls;
+    listener->http.has_tls = options->tls;
     code = resolve(listener, address, options->port, err);
     if (code == KL_OK) {
         code = hold_port(listener, address, options->port, err);
     }
     if (code == KL_OK && options->tls) {
+        snprintf(listener->host, sizeof(listener->host), "%s", address);
         code = kl__sim_tls_make(&listener->tls, address, err);
     }
     if (code == KL_OK) {
@@ -331,6 +337,34 @@ void kl_sim_refuse(kl_sim *sim, bool on)
     kl__mutex_unlock(&sim->listening);
 }
 
+kl_code kl__sim_listener_certify(kl_sim *sim, const char *host, int64_t seconds,
+                                 kl_error *err)
+{
+    kl__sim_listener *listener;
+    kl_code code;
+
+    kl__mutex_lock(&sim->listening);
+    listener = sim->listener;
+    if (listener == NULL || !listener->has_tls) {
+        code = kl_error_set(err, KL_EINVAL,
+                            "simulator: it listens without TLS, or not at all: "
+                            "there is no certificate");
+    } else {
+        bool accepts = listener->daemon != NULL;
+
+        stop_daemon(sim, listener);
+        code = kl__sim_tls_renew(
+            &listener->tls, host != NULL ? host : listener->host, seconds, err);
+        if (accepts) { /* with the old one, if there is no other */
+            kl_code again = accept_connections(listener, err);
+
+            code = code != KL_OK ? code : again;
+        }
+    }
+    kl__mutex_unlock(&sim->listening);
+    return code;
+}
+
 const char *kl_sim_url(const kl_sim *sim)
 {
     kl_sim *locked = (kl_sim *)(uintptr_t)sim;
@@ -342,58 +376,10 @@ const char *kl_sim_url(const kl_sim *sim)
     return url;
 }
 
-/* The text of a kubeconfig; the lock is held. */
-static void write_kubeconfig(const kl_sim *sim, kl__buf *out)
+const char *kl__sim_listener_look(const kl_sim *sim, const kl__sim_tls **tls)
 {
     const kl__sim_listener *listener = sim->listener;
-    const char *token;
 
-    kl__buf_printf(out,
-                   "apiVersion: v1\nkind: Config\nclusters:\n"
-                   "- name: kubelua-sim\n  cluster:\n    server: %s\n",
-                   listener->url);
-    if (listener->has_tls) {
-        kl__buf_puts(out, "    certificate-authority-data: ");
-        kl__base64_encode(out, listener->tls.ca, strlen(listener->tls.ca));
-        kl__buf_putc(out, '\n');
-    }
-    /* Over TLS, without any credential, kubectl asks for a name and a password;
-     * over plain HTTP a token is never sent, and is warned of. */
-    token = sim->token;
-    if (token == NULL && listener->has_tls) {
-        token = "not-asked-for";
-    }
-    kl__buf_puts(out, "users:\n- name: kubelua-sim\n  user:");
-    if (token != NULL) {
-        kl__buf_puts(out, "\n    token: ");
-        kl__quote(out, token, strlen(token));
-    } else {
-        kl__buf_puts(out, " {}");
-    }
-    kl__buf_putc(out, '\n');
-    kl__buf_puts(out, "contexts:\n- name: kubelua-sim\n  context:\n"
-                      "    cluster: kubelua-sim\n    user: kubelua-sim\n"
-                      "current-context: kubelua-sim\n");
-}
-
-char *kl_sim_kubeconfig(const kl_sim *sim, kl_error *err)
-{
-    kl_sim *locked = (kl_sim *)(uintptr_t)sim;
-    kl__buf out = {0};
-    char *text = NULL;
-
-    kl__mutex_lock(&locked->listening);
-    if (sim->listener == NULL) {
-        kl_error_set(err, KL_EINVAL,
-                     "simulator: it does not listen; call kl_sim_listen first");
-    } else {
-        write_kubeconfig(sim, &out);
-        text = kl__buf_take(&out, NULL);
-        if (text == NULL) {
-            kl_error_set(err, KL_ENOMEM, "out of memory for a kubeconfig");
-        }
-    }
-    kl__mutex_unlock(&locked->listening);
-    kl__buf_deinit(&out);
-    return text;
+    *tls = listener != NULL && listener->has_tls ? &listener->tls : NULL;
+    return listener != NULL ? listener->url : NULL;
 }

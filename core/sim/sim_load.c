@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "http/url.h"
 #include "kubelua/manifest.h"
+#include "sim/sim_chores.h"
 #include "sim/sim_compose.h"
 
 #include <string.h>
@@ -191,8 +192,7 @@ static kl_code send(kl_sim *sim, const kl_call *call, int tolerated,
                             message != NULL ? message : reply.body);
         kl_doc_unref(doc);
     }
-    kl__free(reply.content_type);
-    kl__free(reply.body);
+    kl_reply_clear(&reply);
     return code;
 }
 
@@ -223,8 +223,7 @@ static kl_code is_other(kl_sim *sim, const api_place *place,
         *other = current != NULL && strcmp(current, uid) != 0;
     }
     kl_doc_unref(doc);
-    kl__free(reply.content_type);
-    kl__free(reply.body);
+    kl_reply_clear(&reply);
     return code;
 }
 
@@ -309,5 +308,8 @@ kl_code kl_sim_load(kl_sim *sim, const char *text, size_t length, kl_error *err)
         kl_doc_unref(load.items[i].doc);
     }
     kl__free(load.items);
+    kl__mutex_lock(&sim->mutex);
+    kl__sim_settle(sim, NULL);
+    kl__mutex_unlock(&sim->mutex);
     return code;
 }

@@ -1,12 +1,14 @@
 /*
- * sim_namespace.c - the life of namespaces: what is in one that is deleted goes
- * with it, and it goes last.
+ * sim_namespace.c - namespaces: whether one is there and takes new objects, and
+ * how one is made.
  */
-#include "sim/sim_write.h"
+#include "sim/sim_pipeline.h"
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "sim/sim_write.h"
 
+#include <stdio.h>
 #include <string.h>
 
 int kl__sim_namespace_phase(kl_sim *sim, const char *name)
@@ -25,6 +27,59 @@ int kl__sim_namespace_phase(kl_sim *sim, const char *name)
                : KL__SIM_ACTIVE;
 }
 
+/* The name of the object that is being made, for messages. */
+static const char *name_of(const kl__sim_write *write)
+{
+    const char *name = kl__node_text(kl__sim_write_metadata(write), "name");
+
+    return name != NULL ? name : "";
+}
+
+static kl_code refuse_terminating(kl__sim_write *write, kl_error *err)
+{
+    const kl__sim_kind *kind = write->kind;
+    const char *name_space = write->answer->ask.route.name_space;
+    const char *name = name_of(write);
+    kl__sim_status status = {.code = 403,
+                             .reason = "Forbidden",
+                             .has_details = true,
+                             .name = name,
+                             .group = kind->group,
+                             .kind = kind->plural};
+
+    kl__sim_cause_add(&status, "NamespaceTerminating", "metadata.namespace",
+                      "namespace %s is being terminated", name_space);
+    snprintf(status.message, sizeof(status.message),
+             "%s \"%.253s\" is forbidden: unable to create new content in "
+             "namespace %.253s because it is being terminated",
+             kind->qualified, name, name_space);
+    return kl__sim_answer_status(write->answer, &status, err);
+}
+
+kl_code kl__sim_enter_namespace(kl__sim_write *write, kl_error *err)
+{
+    kl__sim_answer *answer = write->answer;
+    const char *name_space = answer->ask.route.name_space;
+    kl_sim *sim = answer->sim;
+
+    if (write->old != NULL || name_space == NULL) {
+        return KL_OK;
+    }
+    switch (kl__sim_namespace_phase(sim, name_space)) {
+    case KL__SIM_ACTIVE:
+        return KL_OK;
+    case KL__SIM_TERMINATING:
+        return refuse_terminating(write, err);
+    default:
+        /* A load makes it where it is not. */
+        return answer->loading
+                   ? kl__sim_namespace_add(sim, name_space, err)
+                   : kl__sim_refuse_missing(
+                         answer, kl__sim_find(sim, "", "namespaces")->kind,
+                         name_space, err);
+    }
+}
+
 /* Creates the namespace as a request would; `body` is its JSON. */
 static kl_code add(kl_sim *sim, const char *name, const char *body,
                    kl_error *err)
@@ -33,13 +88,14 @@ static kl_code add(kl_sim *sim, const char *name, const char *body,
                                      .target = "/api/v1/namespaces",
                                      .body = body,
                                      .body_length = strlen(body)};
+    kl__sim_resource *namespaces = kl__sim_find(sim, "", "namespaces");
     kl__sim_answer answer = {.sim = sim, .direct = true};
     kl_code code = kl__sim_ask_init(&answer.ask, &request, err);
 
     if (code != KL_OK) {
         return code;
     }
-    code = kl__sim_create(&answer, kl__sim_find(sim, "", "namespaces"), err);
+    code = kl__sim_create(&answer, namespaces, namespaces->kind->versions, err);
     if (code == KL_OK && answer.status != 201) {
         code = kl_error_set(err, KL_EINVAL,
                             "\"%.253s\" is no name of a namespace: use a-z, "
@@ -70,105 +126,5 @@ kl_code kl__sim_namespace_add(kl_sim *sim, const char *name, kl_error *err)
     body = kl_writer_finish(writer, NULL, err);
     code = body != NULL ? add(sim, name, body, err) : KL_ENOMEM;
     kl_writer_free(writer);
-    return code;
-}
-
-/* The first object of a resource in a namespace, or NULL. */
-static kl__sim_state *first_in(const kl__sim_resource *resource,
-                               const char *prefix)
-{
-    kl__sim_node *node = kl__sim_tree_seek(&resource->items, prefix);
-
-    return node != NULL &&
-                   strncmp(node->state->key, prefix, strlen(prefix)) == 0
-               ? node->state
-               : NULL;
-}
-
-/* Whether a finalizer keeps the object, which then is marked as deleted. */
-static kl_code delete_member(kl_sim *sim, kl__sim_resource *resource,
-                             const kl__sim_state *state, bool *is_kept,
-                             kl_error *err)
-{
-    kl_doc *doc = kl_doc_parse(state->text, state->length, err);
-    const kl_value *metadata;
-    bool is_deleting;
-
-    if (doc == NULL) {
-        return KL_ENOMEM;
-    }
-    metadata = kl_value_get(kl_doc_root(doc), "metadata");
-    *is_kept = kl_value_size(kl_value_get(metadata, "finalizers")) != 0;
-    is_deleting = kl__sim_text(metadata, "deletionTimestamp") != NULL;
-    kl_doc_unref(doc);
-    if (*is_kept) {
-        return is_deleting
-                   ? KL_OK
-                   : kl__sim_mark_deleted(sim, resource, state->key, err);
-    }
-    /* Not kl__sim_remove: that would come back here for each object. */
-    if (kl__sim_resource_remove(resource, state->key, sim->version + 1, err) !=
-        KL_OK) {
-        return KL_ENOMEM;
-    }
-    sim->version++;
-    kl__cond_broadcast(&sim->wake);
-    return KL_OK;
-}
-
-/* Deletes what a resource has in a namespace; *left counts what is kept. */
-static kl_code empty_resource(kl_sim *sim, kl__sim_resource *resource,
-                              const char *prefix, size_t *left, kl_error *err)
-{
-    kl__sim_state *state = first_in(resource, prefix);
-    kl_code code = KL_OK;
-
-    while (state != NULL && code == KL_OK) {
-        char *next = kl__strprintf("%s\001", state->key);
-        kl__sim_node *node;
-        bool is_kept = false;
-
-        if (next == NULL) {
-            return kl_error_set(err, KL_ENOMEM, "out of memory for a name");
-        }
-        kl__sim_state_ref(state);
-        code = delete_member(sim, resource, state, &is_kept, err);
-        kl__sim_state_unref(state);
-        *left += is_kept;
-        node = kl__sim_tree_seek(&resource->items, next);
-        kl__free(next);
-        state = node != NULL &&
-                        strncmp(node->state->key, prefix, strlen(prefix)) == 0
-                    ? node->state
-                    : NULL;
-    }
-    return code;
-}
-
-kl_code kl__sim_namespace_empty(kl_sim *sim, const char *name, kl_error *err)
-{
-    kl__sim_resource *namespaces = kl__sim_find(sim, "", "namespaces");
-    char *prefix = kl__strprintf("%s/", name);
-    size_t left = 0;
-    kl_code code = KL_OK;
-
-    if (prefix == NULL) {
-        return kl_error_set(err, KL_ENOMEM, "out of memory for a name");
-    }
-    for (kl__list *node = sim->resources.next;
-         node != &sim->resources && code == KL_OK; node = node->next) {
-        kl__sim_resource *resource =
-            KL__CONTAINER(node, kl__sim_resource, node);
-
-        if (kl__sim_kind_is(resource->kind, KL__SIM_NAMESPACED)) {
-            code = empty_resource(sim, resource, prefix, &left, err);
-        }
-    }
-    kl__free(prefix);
-    if (code == KL_OK && left == 0) {
-        code = kl__sim_resource_remove(namespaces, name, sim->version + 1, err);
-        sim->version += code == KL_OK;
-        kl__cond_broadcast(&sim->wake);
-    }
     return code;
 }

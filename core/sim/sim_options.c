@@ -5,6 +5,7 @@
 #include "sim/sim_options.h"
 
 #include "base/str.h"
+#include "sim/sim_labels.h"
 #include "sim/sim_status.h"
 
 #include <errno.h>
@@ -83,6 +84,34 @@ static bool refuse_version(options_reading *reading)
             "invalid resource version: resourceVersion: Invalid value: \"%s\": "
             "strconv.ParseUint: parsing \"%s\": invalid syntax",
             options->version, options->version);
+    }
+    return false;
+}
+
+bool kl__sim_options_await(kl__sim_answer *answer, kl_code *code, kl_error *err)
+{
+    const char *version =
+        kl__sim_parameter_get(&answer->ask, "resourceVersion");
+    kl__sim_options options = {.watch = true, .version = version};
+    options_reading reading = {&options, answer, KL_OK, err};
+    int64_t reached = answer->sim->version;
+    kl__sim_status status = {0};
+
+    if (version == NULL) {
+        return true;
+    }
+    if (!read_version(version, &options.at)) {
+        refuse_version(&reading);
+        *code = reading.code;
+        return false;
+    }
+    if (options.at <= reached) {
+        return true;
+    }
+    *code = KL_OK;
+    if (!kl__sim_answer_await(answer, options.at)) {
+        kl__sim_status_too_large(&status, options.at, reached);
+        *code = kl__sim_answer_status(answer, &status, err);
     }
     return false;
 }
@@ -200,6 +229,7 @@ static bool read_selectors(options_reading *reading, const kl__sim_kind *kind)
     kl__sim_selection *selection = &reading->answer->selection;
     const char *labels = kl__sim_parameter_get(ask, "labelSelector");
     const char *fields = kl__sim_parameter_get(ask, "fieldSelector");
+    char words[2048] = "";
     kl_error why = {0};
     kl_code code = KL_OK;
 
@@ -212,9 +242,15 @@ static bool read_selectors(options_reading *reading, const kl__sim_kind *kind)
     if (code == KL_OK && labels != NULL && *labels != '\0') {
         selection->labels = kl_selector_parse(labels, &why);
         code = selection->labels != NULL ? KL_OK : why.code;
+        if (code == KL_EINVAL) {
+            kl__sim_selector_fault(labels, words, sizeof(words));
+            return refuse(reading, words);
+        }
     }
     if (code == KL_OK && fields != NULL && *fields != '\0') {
-        code = kl__sim_selection_fields(selection, kind, fields, &why);
+        const kl__sim_selectable of = {reading->answer->kind, kind};
+
+        code = kl__sim_selection_fields(selection, &of, fields, &why);
     }
     if (code == KL_ENOMEM) {
         reading->code = kl_error_set(reading->err, code, "%s", why.message);

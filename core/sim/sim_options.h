@@ -30,6 +30,14 @@ bool kl__sim_options_read(kl__sim_options *options, kl__sim_answer *answer,
                           const kl__sim_kind *kind, bool watch, kl_code *code,
                           kl_error *err);
 
+/*
+ * For GET of an object: whether the cluster has reached the resourceVersion
+ * that is asked for. False: not yet, the rest waits; or the answer is a
+ * refusal, or there is no memory for it (*code).
+ */
+bool kl__sim_options_await(kl__sim_answer *answer, kl_code *code,
+                           kl_error *err);
+
 /* A continue token: where to go on, and at which version (< 0: the latest). */
 typedef struct kl__sim_token {
     int64_t version;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <time.h>
 
 uint64_t kl__sim_random(void)
 {
@@ -40,13 +39,4 @@ void kl__sim_random_suffix(char *suffix)
         bits /= sizeof(letters) - 1;
     }
     suffix[KL__SIM_SUFFIX_SIZE - 1] = '\0';
-}
-
-void kl__sim_time(char *text)
-{
-    time_t now = time(NULL);
-    struct tm parts;
-
-    gmtime_r(&now, &parts);
-    strftime(text, KL__SIM_TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &parts);
 }

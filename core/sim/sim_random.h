@@ -1,13 +1,13 @@
 /*
- * sim_random.h - UIDs, suffixes of generated names, times of day: what differs
- * from run to run.
+ * sim_random.h - UIDs, suffixes of generated names: what differs from run to
+ * run.
  */
 #ifndef KL_SIM_RANDOM_H
 #define KL_SIM_RANDOM_H
 
 #include <stdint.h>
 
-enum { KL__SIM_UID_SIZE = 37, KL__SIM_SUFFIX_SIZE = 6, KL__SIM_TIME_SIZE = 24 };
+enum { KL__SIM_UID_SIZE = 37, KL__SIM_SUFFIX_SIZE = 6 };
 
 /* Random bits. Thread-safe. */
 uint64_t kl__sim_random(void);
@@ -15,7 +15,5 @@ uint64_t kl__sim_random(void);
 void kl__sim_random_uid(char *uid);
 /* Five letters and digits, as generateName appends. */
 void kl__sim_random_suffix(char *suffix);
-/* The time of day, "2026-11-21T07:56:45Z". */
-void kl__sim_time(char *text);
 
 #endif

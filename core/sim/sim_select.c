@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "schema/convert.h"
 
 #include <string.h>
 
@@ -55,18 +56,34 @@ static void unescape(char *text)
     *to = '\0';
 }
 
-static kl_code find_field(kl__sim_term *term, const kl__sim_kind *kind,
+/* Its number among the fields of the stored kind, which may call it another
+ * name; < 0: there is none. */
+static int number_of(const kl__sim_selectable *of, const char *name)
+{
+    const kl__conversion *conversion =
+        of->asked == of->stored
+            ? NULL
+            : kl__convert_find(of->asked->group, of->asked->kind, NULL);
+    const kl__sim_field *field = kl__sim_kind_field(of->asked, name);
+
+    if (field != NULL && conversion != NULL && conversion->label != NULL) {
+        field = kl__sim_kind_field(of->stored, conversion->label(name));
+    }
+    return field != NULL ? (int)(field - of->stored->fields) : -1;
+}
+
+static kl_code find_field(kl__sim_term *term, const kl__sim_selectable *of,
                           const char *name, kl_error *err)
 {
-    const kl__sim_field *field = kl__sim_kind_field(kind, name);
+    int number = number_of(of, name);
 
     if (strcmp(name, "metadata.name") == 0) {
         term->field = KL__SIM_TERM_NAME;
     } else if (strcmp(name, "metadata.namespace") == 0) {
         term->field = KL__SIM_TERM_NAMESPACE;
-    } else if (field != NULL) {
-        term->field = (int)(field - kind->fields);
-    } else if (kl__sim_kind_is(kind, KL__SIM_OWN_FIELDS)) {
+    } else if (number >= 0) {
+        term->field = number;
+    } else if (kl__sim_kind_is(of->asked, KL__SIM_OWN_FIELDS)) {
         return kl_error_set(err, KL_EINVAL, "field label not supported: %s",
                             name);
     } else {
@@ -79,8 +96,8 @@ static kl_code find_field(kl__sim_term *term, const kl__sim_kind *kind,
 }
 
 /* Adds one term, which is cut up. */
-static kl_code add_term(kl__sim_selection *selection, const kl__sim_kind *kind,
-                        char *text, kl_error *err)
+static kl_code add_term(kl__sim_selection *selection,
+                        const kl__sim_selectable *of, char *text, kl_error *err)
 {
     kl__sim_term *term = &selection->terms[selection->term_count];
     char *sign = find_sign(text);
@@ -91,10 +108,13 @@ static kl_code add_term(kl__sim_selection *selection, const kl__sim_kind *kind,
                             "invalid selector: '%s'; can't understand '%s'",
                             text, text);
     }
+    if (sign == text && sign[*sign == '!' || sign[1] == '=' ? 2 : 1] == '\0') {
+        return KL_OK; /* nothing equals nothing */
+    }
     term->equals = *sign != '!';
     value = sign + (sign[1] == '=' ? 2 : 1);
     *sign = '\0';
-    if (find_field(term, kind, text, err) != KL_OK) {
+    if (find_field(term, of, text, err) != KL_OK) {
         return KL_EINVAL;
     }
     unescape(value);
@@ -107,7 +127,7 @@ static kl_code add_term(kl__sim_selection *selection, const kl__sim_kind *kind,
 }
 
 kl_code kl__sim_selection_fields(kl__sim_selection *selection,
-                                 const kl__sim_kind *kind, const char *text,
+                                 const kl__sim_selectable *of, const char *text,
                                  kl_error *err)
 {
     char *copy = kl__strdup(text);
@@ -128,11 +148,31 @@ kl_code kl__sim_selection_fields(kl__sim_selection *selection,
             *end++ = '\0';
         }
         if (*at != '\0') {
-            code = add_term(selection, kind, at, err);
+            code = add_term(selection, of, at, err);
         }
     }
     kl__free(copy);
     return code;
+}
+
+kl_code kl__sim_selection_name(kl__sim_selection *selection, const char *name,
+                               kl_error *err)
+{
+    kl__sim_term *terms =
+        kl__realloc(selection->terms,
+                    (selection->term_count + 1) * sizeof(*selection->terms));
+    char *value = kl__strdup(name);
+
+    if (terms != NULL) {
+        selection->terms = terms;
+    }
+    if (terms == NULL || value == NULL) {
+        kl__free(value);
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a selector");
+    }
+    terms[selection->term_count++] =
+        (kl__sim_term){KL__SIM_TERM_NAME, true, value};
+    return KL_OK;
 }
 
 bool kl__sim_selection_is_picky(const kl__sim_selection *selection)

@@ -15,15 +15,23 @@
 typedef struct kl__sim_state {
     atomic_int refs; /* acquire-release: the last one frees */
     int64_t version;
+    int64_t written_ms; /* when it became current, by the cluster's clock */
     char *key;        /* "namespace/name" or "name": etcd's order is strcmp's */
     const char *name; /* in key */
     char *uid;
     char *text; /* compact JSON: kind and apiVersion, metadata, the rest */
     size_t length;
     size_t head;       /* where "metadata" begins */
+    size_t rest;       /* what is after its value: a comma or a brace */
     size_t version_at; /* where the digits of metadata.resourceVersion begin */
     size_t version_length;
     kl_doc *labels; /* metadata.labels; NULL: none */
+    char *owners;   /* of metadata.ownerReferences, one after the other: 'b' or
+                       '-' (blockOwnerDeletion), the UID, NUL; NULL: none */
+    bool deleting;  /* it has a deletionTimestamp */
+    bool awaits;    /* and waits for the garbage collector */
+    bool ready;     /* its condition Ready is True */
+    kl_doc *doc;    /* all of it, once kl__sim_state_root was asked */
     size_t field_count;
     char *fields[]; /* values of kind->fields, in their order */
 } kl__sim_state;
@@ -42,6 +50,13 @@ static inline size_t kl__sim_state_namespace(const kl__sim_state *state)
                                     : 0;
 }
 
+/* Its tree, which is kept from then on; borrowed from the state. For few and
+ * small states. NULL: KL_ENOMEM. The cluster's mutex is held. */
+const kl_value *kl__sim_state_root(kl__sim_state *state, kl_error *err);
+
+/* Whether two states of the same object, but for the version, say the same. */
+bool kl__sim_state_says(const kl__sim_state *a, const kl__sim_state *b);
+
 /* How a state is to be shown. */
 typedef struct kl__sim_view {
     const kl__sim_kind *kind;
@@ -53,6 +68,10 @@ typedef struct kl__sim_view {
 /* Appends the object as the view has it. */
 void kl__sim_state_write(const kl__sim_state *state, const kl__sim_view *view,
                          kl__buf *out);
+
+/* Appends the object that is its metadata; `version` as in a view. */
+void kl__sim_state_write_metadata(const kl__sim_state *state, int64_t version,
+                                  kl__buf *out);
 
 /* Appends the members kind and apiVersion with a comma after them, in the order
  * of that sort of kind: `{"kind":"Pod","apiVersion":"v1",`. */

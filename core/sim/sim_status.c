@@ -34,6 +34,16 @@ static void write_causes(kl_writer *writer, const kl__sim_status *status)
         put(writer, "field", status->causes[i].field);
         kl_writer_end_object(writer);
     }
+    for (size_t i = 0; status->errors != NULL && i < status->errors->count;
+         i++) {
+        const kl__field_error *error = &status->errors->items[i];
+
+        kl_writer_begin_object(writer);
+        put(writer, "reason", kl__field_reason(error->fault));
+        put(writer, "message", error->message);
+        put(writer, "field", error->field);
+        kl_writer_end_object(writer);
+    }
     kl_writer_end_array(writer);
 }
 
@@ -46,7 +56,8 @@ static void write_details(kl_writer *writer, const kl__sim_status *status)
         status->group != NULL && *status->group != '\0' ? status->group : NULL);
     put(writer, "kind", status->kind);
     put(writer, "uid", status->uid);
-    if (status->cause_count != 0) {
+    if (status->cause_count != 0 ||
+        (status->errors != NULL && status->errors->count != 0)) {
         write_causes(writer, status);
     }
     if (status->retry_after_seconds != 0) {
@@ -74,7 +85,10 @@ void kl__sim_status_write(const kl__sim_status *status, kl__buf *out)
     put(writer, "continue", status->token);
     kl_writer_end_object(writer);
     put(writer, "status", status->code < 400 ? "Success" : "Failure");
-    put(writer, "message", *status->message != '\0' ? status->message : NULL);
+    put(writer, "message",
+        status->words != NULL      ? status->words
+        : *status->message != '\0' ? status->message
+                                   : NULL);
     put(writer, "reason", status->reason);
     if (status->has_details || status->cause_count != 0 ||
         status->retry_after_seconds != 0) {
@@ -99,6 +113,9 @@ kl_code kl__sim_answer_status(kl__sim_answer *answer,
 {
     kl__buf_reset(&answer->out);
     kl__sim_answer_json(answer, status->code);
+    if (status->code >= 400) {
+        kl__sim_accept_error(answer);
+    }
     if (status->retry_after_seconds != 0) {
         answer->retry_after_seconds = status->retry_after_seconds;
     }
@@ -149,6 +166,22 @@ kl_code kl__sim_refuse_page(kl__sim_answer *answer, kl_error *err)
                : kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
 }
 
+/* The same of a custom kind, which has words of its own. */
+static kl_code refuse_custom_method(kl__sim_answer *answer, kl_error *err)
+{
+    const kl__sim_kind *kind = answer->kind;
+    kl__sim_status status = {.code = 405,
+                             .reason = "MethodNotAllowed",
+                             .has_details = true,
+                             .group = kind->group,
+                             .kind = kind->plural};
+
+    snprintf(status.message, sizeof(status.message),
+             "%s is not supported on resources of kind \"%s\"",
+             kl__sim_verb(&answer->ask), kind->qualified);
+    return kl__sim_answer_status(answer, &status, err);
+}
+
 kl_code kl__sim_refuse_method(kl__sim_answer *answer, kl_error *err)
 {
     kl__sim_status status = {
@@ -158,6 +191,9 @@ kl_code kl__sim_refuse_method(kl__sim_answer *answer, kl_error *err)
         .message =
             "the server does not allow this method on the requested resource"};
 
+    if (answer->kind != NULL && kl__sim_kind_is(answer->kind, KL__SIM_CUSTOM)) {
+        return refuse_custom_method(answer, err);
+    }
     return kl__sim_answer_status(answer, &status, err);
 }
 
@@ -213,31 +249,53 @@ void kl__sim_cause_add(kl__sim_status *status, const char *reason,
     kl__sim_make_utf8(cause->message);
 }
 
+/* All causes, with a comma between them. */
+static void put_causes(const kl__sim_status *status, kl__buf *text)
+{
+    const char *comma = "";
+
+    for (size_t i = 0; i < status->cause_count; i++) {
+        kl__buf_printf(text, "%s%s: %s", comma, status->causes[i].field,
+                       status->causes[i].message);
+        comma = ", ";
+    }
+    for (size_t i = 0; status->errors != NULL && i < status->errors->count;
+         i++) {
+        const kl__field_error *error = &status->errors->items[i];
+
+        kl__sim_make_utf8(error->message);
+        kl__sim_make_utf8(error->field);
+        kl__buf_printf(text, "%s%s: %s", comma, error->field, error->message);
+        comma = ", ";
+    }
+}
+
 kl_code kl__sim_refuse_invalid(kl__sim_answer *answer, kl__sim_status *status,
                                const char *qualified, kl_error *err)
 {
     const char *name = status->name != NULL ? status->name : "";
-    bool several = status->cause_count > 1;
+    size_t count = status->cause_count +
+                   (status->errors != NULL ? status->errors->count : 0);
     kl__buf text = {0};
+    kl_code code;
 
     status->code = 422;
     status->reason = "Invalid";
     status->has_details = true;
     kl__buf_printf(&text, "%s \"%s\" is invalid: %s", qualified, name,
-                   several ? "[" : "");
-    for (size_t i = 0; i < status->cause_count; i++) {
-        kl__buf_printf(&text, "%s%s: %s", i != 0 ? ", " : "",
-                       status->causes[i].field, status->causes[i].message);
-    }
-    kl__buf_puts(&text, several ? "]" : "");
+                   count > 1 ? "[" : "");
+    put_causes(status, &text);
+    kl__buf_puts(&text, count > 1 ? "]" : "");
     if (text.failed) {
         kl__buf_deinit(&text);
         return kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
     }
-    snprintf(status->message, sizeof(status->message), "%s", text.bytes);
-    kl__sim_make_utf8(status->message);
+    kl__sim_make_utf8(text.bytes);
+    status->words = text.bytes;
+    code = kl__sim_answer_status(answer, status, err);
+    status->words = NULL;
     kl__buf_deinit(&text);
-    return kl__sim_answer_status(answer, status, err);
+    return code;
 }
 
 const char *kl__sim_reason(int code)

@@ -6,6 +6,7 @@
 #define KL_SIM_STATUS_H
 
 #include "base/buf.h"
+#include "schema/field_errors.h"
 #include "sim/sim_answer.h"
 
 typedef struct kl__sim_cause {
@@ -27,7 +28,9 @@ typedef struct kl__sim_status {
     const char *token; /* metadata.continue */
     kl__sim_cause causes[KL__SIM_MAX_CAUSES];
     size_t cause_count;
-    int retry_after_seconds; /* 0: none */
+    const kl__field_errors *errors; /* more causes, after those; borrowed */
+    int retry_after_seconds;        /* 0: none */
+    const char *words; /* the message, where `message` is too short for it */
     char message[4096];
 } kl__sim_status;
 

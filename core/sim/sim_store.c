@@ -20,6 +20,7 @@ kl__sim_resource *kl__sim_resource_new(kl__sim_kind *kind, size_t limit)
     kl__list_init(&resource->node);
     resource->refs = 1;
     resource->kind = kl__sim_kind_ref(kind);
+    resource->home = resource;
     resource->limit = limit;
     kl__cond_init(&resource->changed);
     kl__sim_tree_init(&resource->items);
@@ -136,7 +137,22 @@ kl_code kl__sim_resource_remove(kl__sim_resource *resource, const char *key,
 
 void kl__sim_resource_compact(kl__sim_resource *resource, int64_t version)
 {
+    if (version > resource->floor) {
+        resource->floor = version;
+    }
+}
+
+void kl__sim_resource_replace(kl__sim_resource *resource, kl__sim_tree *items,
+                              int64_t version)
+{
+    while (resource->first != resource->next) {
+        forget_first(resource);
+    }
+    kl__sim_tree_deinit(&resource->items);
+    resource->items = *items;
+    kl__sim_tree_init(items);
     resource->floor = version;
+    kl__cond_broadcast(&resource->changed);
 }
 
 uint64_t kl__sim_resource_after(const kl__sim_resource *resource,

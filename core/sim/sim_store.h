@@ -22,6 +22,9 @@ typedef struct kl__sim_resource {
     kl__list node; /* in the cluster's list, in the order of discovery */
     int refs;      /* the cluster's, and one of each open watch */
     kl__sim_kind *kind;
+    /* Where its objects are: itself, or the resource of another group, as of
+     * Events. What is asked of it is asked there; borrowed. */
+    struct kl__sim_resource *home;
     bool removed;     /* its CRD is gone: watches end */
     kl__cond changed; /* an event came in, or a fault */
     kl__sim_tree items;
@@ -52,6 +55,11 @@ kl_code kl__sim_resource_remove(kl__sim_resource *resource, const char *key,
 /* Forgets what was before `version`: for new readers. Open watches still get
  * what they have not read. */
 void kl__sim_resource_compact(kl__sim_resource *resource, int64_t version);
+
+/* Holds what is in `items` (taken, and left empty) from now on, as of
+ * `version`; forgets all events. */
+void kl__sim_resource_replace(kl__sim_resource *resource, kl__sim_tree *items,
+                              int64_t version);
 
 /* The running number of the first event after `version`. */
 uint64_t kl__sim_resource_after(const kl__sim_resource *resource,

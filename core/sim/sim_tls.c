@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
@@ -119,7 +120,8 @@ static int add_name(gnutls_x509_crt_t cert, const char *address)
                      (unsigned)strlen(address), GNUTLS_FSAN_APPEND);
 }
 
-static int make_server(signer *server, const signer *ca, const char *address)
+static int make_server(signer *server, const signer *ca, const char *address,
+                       int64_t seconds)
 {
     int status = begin(server, "kubelua-sim");
 
@@ -136,6 +138,12 @@ static int make_server(signer *server, const signer *ca, const char *address)
     if (status == 0) {
         status = gnutls_x509_crt_set_key_purpose_oid(
             server->cert, GNUTLS_KP_TLS_WWW_SERVER, 0);
+    }
+    if (status == 0 && seconds != 0) {
+        time_t end = time(NULL) + (time_t)seconds;
+
+        gnutls_x509_crt_set_activation_time(server->cert, end - DAYS);
+        status = gnutls_x509_crt_set_expiration_time(server->cert, end);
     }
     return status == 0 ? sign(server, ca) : status;
 }
@@ -168,9 +176,14 @@ static int export_all(kl__sim_tls *tls, const signer *ca, const signer *server)
     }
     if (status == 0) {
         tls->key = take(&pem);
+        status =
+            gnutls_x509_privkey_export2(ca->key, GNUTLS_X509_FMT_PEM, &pem);
     }
-    if (status == 0 &&
-        (tls->ca == NULL || tls->cert == NULL || tls->key == NULL)) {
+    if (status == 0) {
+        tls->ca_key = take(&pem);
+    }
+    if (status == 0 && (tls->ca == NULL || tls->cert == NULL ||
+                        tls->key == NULL || tls->ca_key == NULL)) {
         status = GNUTLS_E_MEMORY_ERROR;
     }
     return status;
@@ -183,7 +196,7 @@ kl_code kl__sim_tls_make(kl__sim_tls *tls, const char *address, kl_error *err)
 
     memset(tls, 0, sizeof(*tls));
     if (status == 0) {
-        status = make_server(&server, &ca, address);
+        status = make_server(&server, &ca, address, 0);
     }
     if (status == 0) {
         status = export_all(tls, &ca, &server);
@@ -201,13 +214,160 @@ kl_code kl__sim_tls_make(kl__sim_tls *tls, const char *address, kl_error *err)
                               address, gnutls_strerror(status));
 }
 
+static void forget(char *key)
+{
+    if (key != NULL) {
+        kl__wipe(key, strlen(key));
+        kl__free(key);
+    }
+}
+
 void kl__sim_tls_clear(kl__sim_tls *tls)
 {
-    if (tls->key != NULL) {
-        kl__wipe(tls->key, strlen(tls->key));
-    }
+    forget(tls->key);
+    forget(tls->ca_key);
     kl__free(tls->ca);
     kl__free(tls->cert);
-    kl__free(tls->key);
     memset(tls, 0, sizeof(*tls));
+}
+
+/* --- Certificates of users. ----------------------------------------------- */
+
+void kl__sim_pair_clear(kl__sim_pair *pair)
+{
+    forget(pair->key);
+    kl__free(pair->cert);
+    memset(pair, 0, sizeof(*pair));
+}
+
+static gnutls_datum_t datum(const char *pem)
+{
+    return (gnutls_datum_t){(unsigned char *)(uintptr_t)pem,
+                            (unsigned)strlen(pem)};
+}
+
+static int load_authority(signer *ca, const kl__sim_tls *tls)
+{
+    const gnutls_datum_t cert = datum(tls->ca), key = datum(tls->ca_key);
+    int status = gnutls_x509_privkey_init(&ca->key);
+
+    if (status == 0) {
+        status = gnutls_x509_privkey_import(ca->key, &key, GNUTLS_X509_FMT_PEM);
+    }
+    if (status == 0) {
+        status = gnutls_x509_crt_init(&ca->cert);
+    }
+    return status == 0
+               ? gnutls_x509_crt_import(ca->cert, &cert, GNUTLS_X509_FMT_PEM)
+               : status;
+}
+
+kl_code kl__sim_tls_renew(kl__sim_tls *tls, const char *address,
+                          int64_t seconds, kl_error *err)
+{
+    signer ca = {NULL, NULL}, server = {NULL, NULL};
+    kl__sim_tls fresh = {NULL, NULL, NULL, NULL};
+    int status = load_authority(&ca, tls);
+
+    if (status == 0) {
+        status = make_server(&server, &ca, address, seconds);
+    }
+    if (status == 0) {
+        status = export_all(&fresh, &ca, &server);
+    }
+    clear(&server);
+    clear(&ca);
+    if (status == 0) {
+        kl__sim_tls_clear(tls);
+        *tls = fresh;
+        return KL_OK;
+    }
+    kl__sim_tls_clear(&fresh);
+    return status == GNUTLS_E_MEMORY_ERROR
+               ? kl_error_set(err, KL_ENOMEM, "out of memory for TLS")
+               : kl_error_set(err, KL_ETLS,
+                              "simulator: cannot make a certificate for %s: %s",
+                              address, gnutls_strerror(status));
+}
+
+static int add_groups(gnutls_x509_crt_t cert, const char *groups)
+{
+    int status = 0;
+
+    while (status == 0 && *groups != '\0') {
+        size_t length = strcspn(groups, ",");
+
+        if (length != 0) {
+            status = gnutls_x509_crt_set_dn_by_oid(
+                cert, GNUTLS_OID_X520_ORGANIZATION_NAME, 0, groups,
+                (unsigned)length);
+        }
+        groups += length;
+        groups += *groups == ',';
+    }
+    return status;
+}
+
+static int make_user(signer *user, const signer *ca, const char *name,
+                     const char *groups)
+{
+    int status = begin(user, name);
+
+    if (status == 0) {
+        status = add_groups(user->cert, groups);
+    }
+    if (status == 0) {
+        status = gnutls_x509_crt_set_key_usage(user->cert,
+                                               GNUTLS_KEY_DIGITAL_SIGNATURE);
+    }
+    if (status == 0) {
+        status = gnutls_x509_crt_set_key_purpose_oid(
+            user->cert, GNUTLS_KP_TLS_WWW_CLIENT, 0);
+    }
+    return status == 0 ? sign(user, ca) : status;
+}
+
+static int export_pair(kl__sim_pair *pair, const signer *user)
+{
+    gnutls_datum_t pem;
+    int status = gnutls_x509_crt_export2(user->cert, GNUTLS_X509_FMT_PEM, &pem);
+
+    if (status == 0) {
+        pair->cert = take(&pem);
+        status =
+            gnutls_x509_privkey_export2(user->key, GNUTLS_X509_FMT_PEM, &pem);
+    }
+    if (status == 0) {
+        pair->key = take(&pem);
+    }
+    return status == 0 && (pair->cert == NULL || pair->key == NULL)
+               ? GNUTLS_E_MEMORY_ERROR
+               : status;
+}
+
+kl_code kl__sim_tls_issue(const kl__sim_tls *tls, const char *name,
+                          const char *groups, kl__sim_pair *pair, kl_error *err)
+{
+    signer ca = {NULL, NULL}, user = {NULL, NULL};
+    int status = load_authority(&ca, tls);
+
+    memset(pair, 0, sizeof(*pair));
+    if (status == 0) {
+        status = make_user(&user, &ca, name, groups);
+    }
+    if (status == 0) {
+        status = export_pair(pair, &user);
+    }
+    clear(&user);
+    clear(&ca);
+    if (status == 0) {
+        return KL_OK;
+    }
+    kl__sim_pair_clear(pair);
+    return status == GNUTLS_E_MEMORY_ERROR
+               ? kl_error_set(err, KL_ENOMEM, "out of memory for TLS")
+               : kl_error_set(err, KL_ETLS,
+                              "simulator: cannot make a certificate for the "
+                              "user \"%s\": %s",
+                              name, gnutls_strerror(status));
 }

@@ -6,26 +6,13 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "config/base64.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 static const char alphabet[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-static void encode(const unsigned char *bytes, size_t length, kl__buf *out)
-{
-    for (size_t i = 0; i < length; i += 3) {
-        size_t left = length - i;
-        uint32_t group = (uint32_t)bytes[i] << 16 |
-                         (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
-                         (left > 2 ? bytes[i + 2] : 0);
-
-        for (size_t j = 0; j < 4 && j <= left; j++) {
-            kl__buf_putc(out, alphabet[group >> (18 - 6 * j) & 63]);
-        }
-    }
-}
 
 /* False: no base64url, at byte *bad of the text. */
 static bool decode(const char *text, kl__buf *out, size_t *bad)
@@ -60,7 +47,7 @@ void kl__sim_token_write(int64_t version, const char *key, kl__buf *out)
     if (json.failed) {
         out->failed = true;
     } else {
-        encode((const unsigned char *)json.bytes, json.length, out);
+        kl__base64url_encode(out, json.bytes, json.length);
     }
     kl__buf_deinit(&json);
 }

@@ -2,6 +2,7 @@
  * sim_transport.c - the in-process transport: requests go straight to the
  * cluster, on the caller's thread, and so do waiting and reading.
  */
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -14,8 +15,9 @@
 
 typedef struct sim_transport {
     kl_transport base;
-    kl_sim *sim; /* a reference, also for the answers of its streams */
-    bool closed; /* guarded by the cluster's mutex */
+    kl_sim *sim;         /* a reference, also for the answers of its streams */
+    char *authorization; /* of a request that brings none; NULL: none */
+    bool closed;         /* guarded by the cluster's mutex */
 } sim_transport;
 
 typedef struct sim_stream {
@@ -34,6 +36,24 @@ static void touch(sim_stream *stream)
 {
     atomic_store_explicit(&stream->last_byte_ms, now_ms(),
                           memory_order_relaxed);
+}
+
+static kl_code take_warnings(const kl__sim_answer *answer, kl__response *out,
+                             kl_error *err)
+{
+    kl__buf lines = {0};
+
+    if (answer->warnings.count == 0) {
+        return KL_OK;
+    }
+    kl__sim_warnings_lines(&answer->warnings, &lines);
+    if (lines.failed) {
+        kl__buf_deinit(&lines);
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a warning");
+    }
+    snprintf(out->warnings, sizeof(out->warnings), "%s", lines.bytes);
+    kl__buf_deinit(&lines);
+    return KL_OK;
 }
 
 static kl_code response(kl__stream *base, kl__response *out,
@@ -55,7 +75,7 @@ static kl_code response(kl__stream *base, kl__response *out,
     snprintf(out->content_type, sizeof(out->content_type), "%s",
              answer->content_type);
     touch(stream);
-    return KL_OK;
+    return take_warnings(answer, out, err);
 }
 
 static kl_code read_stream(kl__stream *base, char *buffer, size_t size,
@@ -107,16 +127,36 @@ static const char *header(const kl__request *request, const char *name)
     return NULL;
 }
 
+/* A line for each group to impersonate; false: out of memory. */
+static bool join_groups(const kl__request *request, kl__buf *lines)
+{
+    for (size_t i = 0; i < request->header_count; i++) {
+        if (strcasecmp(request->headers[i].name, "Impersonate-Group") == 0) {
+            kl__buf_puts(lines, request->headers[i].value);
+            kl__buf_putc(lines, '\n');
+        }
+    }
+    return !lines->failed;
+}
+
 static kl__stream *open_stream(kl_transport *base, const kl__request *request,
                                kl_error *err)
 {
     sim_transport *transport = (sim_transport *)base;
+    const char *given = header(request, "Authorization");
+    kl__buf groups = {0};
+    const bool is_named = join_groups(request, &groups);
     const kl__sim_request asked = {
         .method = request->method,
         .target = request->target,
         .accept = header(request, "Accept"),
         .content_type = header(request, "Content-Type"),
-        .authorization = header(request, "Authorization"),
+        .authorization = given != NULL ? given : transport->authorization,
+        .is_local = true,
+        .impersonated = header(request, "Impersonate-User"),
+        .impersonated_groups = groups.bytes,
+        .user_agent = header(request, "User-Agent"),
+        .accept_encoding = header(request, "Accept-Encoding"),
         .body = request->body,
         .body_length = request->body_length};
     sim_stream *stream;
@@ -126,20 +166,26 @@ static kl__stream *open_stream(kl_transport *base, const kl__request *request,
     closed = transport->closed;
     kl__mutex_unlock(&transport->sim->mutex);
     if (closed) {
+        kl__buf_deinit(&groups);
         kl_error_set(err, KL_ECLOSED, "simulator: the transport is closed");
         return NULL;
     }
     stream = kl__calloc(1, sizeof(*stream));
     if (stream == NULL) {
+        kl__buf_deinit(&groups);
         kl_error_set(err, KL_ENOMEM, "out of memory for a request");
         return NULL;
     }
-    stream->answer = kl__sim_answer_new(transport->sim, &asked, err);
+    stream->answer =
+        is_named ? kl__sim_answer_new(transport->sim, &asked, err) : NULL;
+    kl__buf_deinit(&groups);
     if (stream->answer == NULL) {
         kl__free(stream);
+        kl_error_set(err, KL_ENOMEM, "out of memory for a request");
         return NULL;
     }
     stream->answer->closed = &transport->closed;
+    stream->answer->may_control = true;
     stream->base.ops = &stream_ops;
     stream->transport = transport;
     kl__transport_ref(base);
@@ -163,17 +209,23 @@ static void free_transport(kl_transport *base)
     sim_transport *transport = (sim_transport *)base;
 
     kl_sim_unref(transport->sim);
+    kl__free(transport->authorization);
     kl__free(transport);
 }
 
 static const kl__transport_ops transport_ops = {open_stream, close_transport,
                                                 free_transport};
 
-kl_transport *kl_sim_transport(kl_sim *sim, kl_error *err)
+kl_transport *kl_sim_transport_as(kl_sim *sim, const char *token, kl_error *err)
 {
     sim_transport *transport = kl__calloc(1, sizeof(*transport));
 
-    if (transport == NULL) {
+    if (transport != NULL && token != NULL) {
+        transport->authorization = kl__strprintf("Bearer %s", token);
+    }
+    if (transport == NULL ||
+        (token != NULL && transport->authorization == NULL)) {
+        kl__free(transport);
         kl_error_set(err, KL_ENOMEM, "out of memory for a transport");
         return NULL;
     }
@@ -181,4 +233,9 @@ kl_transport *kl_sim_transport(kl_sim *sim, kl_error *err)
     atomic_init(&transport->base.refs, 1);
     transport->sim = kl_sim_ref(sim);
     return &transport->base;
+}
+
+kl_transport *kl_sim_transport(kl_sim *sim, kl_error *err)
+{
+    return kl_sim_transport_as(sim, NULL, err);
 }

@@ -5,8 +5,9 @@
  */
 #include "sim/sim_list.h"
 
-#include "base/clock.h"
+#include "sim/sim_plan.h"
 #include "sim/sim_random.h"
+#include "sim/sim_shape.h"
 #include "sim/sim_status.h"
 
 #include <inttypes.h>
@@ -19,9 +20,9 @@ enum {
     LAST_BOOKMARK_MS = 2000 /* before the end of a watch */
 };
 
-static int64_t now_ms(void)
+static int64_t now_ms(const kl__sim_answer *answer)
 {
-    return kl__clock_now(kl__clock_real());
+    return kl__sim_clock_now(&answer->sim->clock);
 }
 
 static int64_t earlier(int64_t a, int64_t b)
@@ -59,6 +60,13 @@ static void end_too_old(kl__sim_answer *answer, int64_t version, int64_t floor)
     end_with(answer, &status);
 }
 
+void kl__sim_watch_expire(kl__sim_answer *answer)
+{
+    if (answer->watch.resource != NULL && !answer->watch.ended) {
+        end_too_old(answer, answer->watch.after, answer->sim->version);
+    }
+}
+
 /* The state now, to be sent first; the changes after it follow. */
 static kl_code take_snapshot(kl__sim_answer *answer, bool marked, kl_error *err)
 {
@@ -93,8 +101,9 @@ static kl_code begin(kl__sim_answer *answer, const kl__sim_options *options,
             return take_snapshot(answer, options->bookmarks, err);
         }
         watch->await = options->at;
-        watch->give_up_ms = now_ms() + KL__SIM_WAIT_MS;
-    } else if (options->at != 0 && options->at < resource->floor) {
+        watch->give_up_ms = now_ms(answer) + KL__SIM_WAIT_MS;
+    } else if (options->at != 0 && (options->at < resource->floor ||
+                                    kl__sim_plan_expires(answer))) {
         end_too_old(answer, options->at, resource->floor);
     } else if (options->at != 0) {
         watch->cursor = kl__sim_resource_after(resource, options->at);
@@ -111,11 +120,16 @@ kl_code kl__sim_watch_open(kl__sim_answer *answer, kl__sim_resource *resource,
     kl__sim_watch *watch = &answer->watch;
     kl__sim_options options;
     kl_code code = KL_OK;
-    int64_t now = now_ms();
+    const char *name = answer->ask.route.name;
+    int64_t now = now_ms(answer);
 
     if (!kl__sim_options_read(&options, answer, resource->kind, true, &code,
                               err)) {
         return code;
+    }
+    if (name != NULL && /* /api/v1/watch/namespaces/a/pods/b */
+        kl__sim_selection_name(&answer->selection, name, err) != KL_OK) {
+        return KL_ENOMEM;
     }
     kl__sim_answer_json(answer, 200);
     resource->refs++;
@@ -142,20 +156,24 @@ static void write_bookmark(kl__sim_answer *answer, int64_t version, bool is_end)
 {
     static const char end[] =
         "\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}";
-    const kl__sim_view *view = &answer->watch.view;
+    kl__sim_view view = answer->watch.view;
     kl__buf *out = &answer->out;
+    char metadata[160];
+
+    view.version = version;
 
     kl__buf_puts(out, "{\"type\":\"BOOKMARK\",\"object\":");
-    kl__sim_write_head(view->kind, view->api_version, out);
-    kl__buf_puts(out, "\"metadata\":{");
-    if (is_end && kl__sim_kind_is(view->kind, KL__SIM_CUSTOM)) {
-        kl__buf_printf(out, "%s,\"resourceVersion\":\"%" PRId64 "\"", end,
-                       version);
+    if (is_end && kl__sim_kind_is(view.kind, KL__SIM_CUSTOM)) {
+        snprintf(metadata, sizeof(metadata),
+                 "{%s,\"resourceVersion\":\"%" PRId64 "\"}", end, version);
     } else {
-        kl__buf_printf(out, "\"resourceVersion\":\"%" PRId64 "\"%s%s", version,
-                       is_end ? "," : "", is_end ? end : "");
+        snprintf(metadata, sizeof(metadata),
+                 "{\"resourceVersion\":\"%" PRId64 "\"%s%s}", version,
+                 is_end ? "," : "", is_end ? end : "");
     }
-    kl__buf_puts(out, "}}}\n");
+    kl__sim_shape_bookmark(answer, &view, metadata, out);
+    answer->form.is_headless = true;
+    kl__buf_puts(out, "}\n");
 }
 
 static void write_event(kl__sim_answer *answer, const char *type,
@@ -165,7 +183,8 @@ static void write_event(kl__sim_answer *answer, const char *type,
 
     view.version = version;
     kl__buf_printf(&answer->out, "{\"type\":\"%s\",\"object\":", type);
-    kl__sim_state_write(state, &view, &answer->out);
+    kl__sim_shape_object(answer, &view, state, &answer->out);
+    answer->form.is_headless = true;
     kl__buf_puts(&answer->out, "}\n");
 }
 
@@ -226,7 +245,7 @@ static void fill_events(kl__sim_answer *answer)
 static void idle(kl__sim_answer *answer, int64_t *wake_ms)
 {
     kl__sim_watch *watch = &answer->watch;
-    int64_t now = now_ms();
+    int64_t now = now_ms(answer);
 
     if (watch->resource->removed || now >= watch->end_ms) {
         watch->ended = true;
@@ -252,7 +271,7 @@ static bool has_arrived(kl__sim_answer *answer, int64_t *wake_ms)
     if (answer->sim->version >= watch->await) {
         return true;
     }
-    if (now_ms() >= watch->give_up_ms) {
+    if (now_ms(answer) >= watch->give_up_ms) {
         kl__sim_status_too_large(&status, watch->await, answer->sim->version);
         end_with(answer, &status);
     }

@@ -8,12 +8,13 @@
 
 #include "sim/sim_answer.h"
 #include "sim/sim_compose.h"
+#include "sim/sim_status.h"
 
 #include <string.h>
 
 /* The verbs; `served` is the version of the request. */
 kl_code kl__sim_create(kl__sim_answer *answer, kl__sim_resource *resource,
-                       kl_error *err);
+                       const kl__sim_version *served, kl_error *err);
 kl_code kl__sim_update(kl__sim_answer *answer, kl__sim_resource *resource,
                        const kl__sim_version *served, kl_error *err);
 kl_code kl__sim_patch(kl__sim_answer *answer, kl__sim_resource *resource,
@@ -23,27 +24,18 @@ kl_code kl__sim_delete(kl__sim_answer *answer, kl__sim_resource *resource,
 kl_code kl__sim_delete_all(kl__sim_answer *answer, kl__sim_resource *resource,
                            kl_error *err);
 
-/* Whether the body is an object of this kind: kind, apiVersion, the types of
- * metadata. False: the answer says why not, or there is no memory (*code). */
-bool kl__sim_check_body(kl__sim_answer *answer, const kl__sim_kind *kind,
-                        kl_code *code, kl_error *err);
 /* Whether the members of metadata have their types; else why not. */
-bool kl__sim_metadata_fits(const kl__sim_kind *kind, const kl_value *root,
+bool kl__sim_metadata_fits(const kl__sim_kind *kind, const kl__node *root,
                            char *why, size_t size);
-/* Whether a kind allows that name; the same. */
-bool kl__sim_check_name(kl__sim_answer *answer, const kl__sim_kind *kind,
-                        const char *name, kl_code *code, kl_error *err);
-/* Whether the labels of an object are labels; the same. */
-bool kl__sim_check_labels(kl__sim_answer *answer, const kl__sim_kind *kind,
-                          const kl_value *root, kl_code *code, kl_error *err);
+/* Adds causes where a kind does not allow that name (NULL: there is none), and
+ * where labels are none. */
+void kl__sim_check_name(const kl__sim_kind *kind, const char *name,
+                        kl__sim_status *status);
+void kl__sim_check_labels(const kl__node *metadata, kl__sim_status *status);
 /* The current state that the path names, or NULL: the answer is a 404. */
 kl__sim_state *kl__sim_current(kl__sim_answer *answer,
                                kl__sim_resource *resource, kl_code *code,
                                kl_error *err);
-/* What the server adds to an object of a kind, as a merge patch; NULL: the
- * answer says what is wrong with the object, or there is no memory (*code). */
-kl_doc *kl__sim_additions(kl__sim_answer *answer, const kl__sim_kind *kind,
-                          const kl_value *root, kl_code *code, kl_error *err);
 /* Whether dryRun is one that there is; else the answer says so (*code). */
 bool kl__sim_check_dry(kl__sim_answer *answer, kl_code *code, kl_error *err);
 /* Whether the request asks to change nothing (dryRun=All). */
@@ -56,9 +48,11 @@ kl_code kl__sim_commit(kl_sim *sim, kl__sim_resource *resource,
 /* Removes an object for good, and what lives by it. KL_ENOMEM. */
 kl_code kl__sim_remove(kl_sim *sim, kl__sim_resource *resource, const char *key,
                        kl_error *err);
-/* Marks an object as being deleted: a new state, current. KL_ENOMEM. */
-kl_code kl__sim_mark_deleted(kl_sim *sim, kl__sim_resource *resource,
-                             const char *key, kl_error *err);
+/* Makes what was changed of an object current, unless nothing was; or removes
+ * it, where it is being deleted and waits for nothing more. KL_ENOMEM. */
+kl_code kl__sim_put_back(kl_sim *sim, kl__sim_resource *resource,
+                         const kl__sim_state *old, kl__edit *edit,
+                         kl_error *err);
 
 /* --- Namespaces. ---------------------------------------------------------- */
 
@@ -67,20 +61,27 @@ enum { KL__SIM_ABSENT, KL__SIM_ACTIVE, KL__SIM_TERMINATING };
 int kl__sim_namespace_phase(kl_sim *sim, const char *name);
 /* Makes a namespace. KL_ENOMEM. */
 kl_code kl__sim_namespace_add(kl_sim *sim, const char *name, kl_error *err);
-/* Deletes what is in a namespace, and itself once nothing is left. */
-kl_code kl__sim_namespace_empty(kl_sim *sim, const char *name, kl_error *err);
+/* Whether the namespace's controller minds that a state goes. */
+bool kl__sim_namespace_minds(kl_sim *sim, const kl__sim_kind *kind,
+                             const kl__sim_state *state);
+
+/* Counts anew what the disruption budgets of a namespace allow. KL_ENOMEM. */
+kl_code kl__sim_budgets_settle(kl_sim *sim, const char *name, kl_error *err);
 
 /* --- Definitions of custom resources. ------------------------------------- */
 
-/* What a valid CRD gets beyond what it says, as a merge patch; NULL: the answer
- * is a 422, or there is no memory (*code). `root` is the request's. */
-kl_doc *kl__sim_crd_prepare(kl__sim_answer *answer, const kl_value *root,
-                            kl_code *code, kl_error *err);
-/* Serves what the definition says now. KL_ENOMEM. */
+/* A definition has a new state. */
 kl_code kl__sim_crd_apply(kl_sim *sim, const kl__sim_state *state,
                           kl_error *err);
-/* Deletes its objects and serves it no longer. KL_ENOMEM. */
+/* A definition goes: what is left of its objects too, and it is served no
+ * longer. KL_ENOMEM. */
 kl_code kl__sim_crd_withdraw(kl_sim *sim, const char *name, kl_error *err);
+/* Makes a definition that is about to be deleted wait for its objects.
+ * KL_ENOMEM. */
+kl_code kl__sim_crd_guard(kl_sim *sim, kl__edit *edit, kl_error *err);
+/* Does what definitions that have changed ask for. KL_ENOMEM: the rest comes
+ * with the next call. */
+kl_code kl__sim_crd_settle(kl_sim *sim, kl_error *err);
 
 /* Whether a resource is that built-in one. */
 static inline bool kl__sim_is_crd(const kl__sim_kind *kind)

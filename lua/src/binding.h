@@ -39,6 +39,7 @@ void bind_registration(lua_State *L);
 void bind_poller(lua_State *L);
 void bind_sim(lua_State *L);
 void bind_log(lua_State *L);
+void bind_manifest(lua_State *L);
 void bind_stream(lua_State *L);
 
 /* push.c: results */
@@ -102,6 +103,15 @@ bool push_scalar(lua_State *L, const kl_value *value);
 /* Pushes the JSON text of the value at `index` (table, object, view, scalar),
  * and returns it. Raises on what JSON cannot hold. */
 const char *push_json(lua_State *L, int index, size_t *length);
+
+/* sim.c: a userdata that frees the text which it will hold. */
+char **push_text_guard(lua_State *L);
+/* sim_faults.c: methods of a simulator. */
+int sim_fault(lua_State *L);
+int sim_faults(lua_State *L);
+int sim_heal(lua_State *L);
+int sim_snapshot(lua_State *L);
+int sim_restore(lua_State *L);
 
 /* client.c, sim.c, poller.c, informer.c */
 kl_client *check_client(lua_State *L, int index);

@@ -56,9 +56,9 @@ static kl_client *over_network(const kl_config_options *options, kl_error *err)
     return client;
 }
 
-static kl_client *into_sim(kl_sim *sim, kl_error *err)
+static kl_client *into_sim(kl_sim *sim, const char *token, kl_error *err)
 {
-    kl_transport *transport = kl_sim_transport(sim, err);
+    kl_transport *transport = kl_sim_transport_as(sim, token, err);
     kl_client *client = NULL;
 
     if (transport != NULL) {
@@ -87,8 +87,8 @@ static int connect(lua_State *L)
     box->client = NULL;
     luaL_getmetatable(L, TYPE_CLIENT);
     lua_setmetatable(L, -2);
-    box->client =
-        sim != NULL ? into_sim(sim, &err) : over_network(&options, &err);
+    box->client = sim != NULL ? into_sim(sim, options.token, &err)
+                              : over_network(&options, &err);
     return box->client != NULL ? 1 : push_error(L, &err);
 }
 

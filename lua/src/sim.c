@@ -29,21 +29,80 @@ static int push_outcome(lua_State *L, kl_code code, const kl_error *err)
     return 1;
 }
 
-/* core.sim{bookmark =, history =, streaming_list =, token =} */
+/* A string member of the table on the top; borrowed from it. */
+static const char *user_text(lua_State *L, const char *name)
+{
+    const char *text;
+
+    lua_getfield(L, -1, name); /* user, text */
+    text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+    if (text == NULL && !lua_isnil(L, -1)) {
+        luaL_error(L, "a user's '%s' must be a string, not a %s", name,
+                   luaL_typename(L, -1));
+    }
+    lua_pop(L, 1);
+    return text;
+}
+
+/* The option "users" in a userdata of its own, which it pushes. */
+static const kl_sim_user *check_users(lua_State *L, size_t *count)
+{
+    kl_sim_user *users;
+
+    lua_getfield(L, 1, "users"); /* list */
+    if (!lua_isnil(L, -1)) {
+        luaL_checktype(L, -1, LUA_TTABLE);
+    }
+    *count = lua_isnil(L, -1) ? 0 : lua_rawlen(L, -1);
+    users = lua_newuserdata(L, (*count + 1) * sizeof(*users)); /* list, users */
+    for (size_t i = 0; i < *count; i++) {
+        lua_rawgeti(L, -2, (int)i + 1); /* list, users, user */
+        luaL_checktype(L, -1, LUA_TTABLE);
+        users[i] = (kl_sim_user){.name = user_text(L, "name"),
+                                 .token = user_text(L, "token"),
+                                 .groups = user_text(L, "groups")};
+        lua_pop(L, 1);
+    }
+    lua_remove(L, -2);
+    return users;
+}
+
+/* core.sim{bookmark =, history =, no_streaming_list =, token =,
+ * no_controllers =, clock_stands =, now =, rbac =, users = {{name =, token =,
+ * groups =}, ..}} */
 static int sim_new(lua_State *L)
 {
-    static const char *const names[] = {"bookmark", "history",
-                                        "no_streaming_list", "token", NULL};
+    static const char *const names[] = {"bookmark",
+                                        "history",
+                                        "no_streaming_list",
+                                        "token",
+                                        "clock_stands",
+                                        "compaction",
+                                        "now",
+                                        "users",
+                                        "rbac",
+                                        "no_controllers",
+                                        NULL};
     kl_sim_options options;
+    size_t user_count;
+    const kl_sim_user *users;
     sim_box *box;
     kl_error err;
 
     check_options(L, 1, "sim", names);
+    users = check_users(L, &user_count); /* users */
     options = (kl_sim_options){
+        .users = users,
+        .user_count = user_count,
+        .rbac = option_bool(L, 1, "rbac"),
         .bookmark_ms = option_ms(L, 1, "bookmark", 0),
         .history = (size_t)option_integer(L, 1, "history"),
         .no_streaming_list = option_bool(L, 1, "no_streaming_list"),
-        .token = option_string(L, 1, "token")};
+        .no_controllers = option_bool(L, 1, "no_controllers"),
+        .token = option_string(L, 1, "token"),
+        .clock_stands = option_bool(L, 1, "clock_stands"),
+        .now_ms = option_ms(L, 1, "now", 0),
+        .compaction_ms = option_ms(L, 1, "compaction", 0)};
     box = lua_newuserdata(L, sizeof(*box));
     box->sim = NULL;
     luaL_getmetatable(L, TYPE_SIM);
@@ -126,8 +185,7 @@ static int text_gc(lua_State *L)
     return 0;
 }
 
-/* A userdata that frees the text which it will hold. */
-static char **push_text_guard(lua_State *L)
+char **push_text_guard(lua_State *L)
 {
     char **box = lua_newuserdata(L, sizeof(char *));
 
@@ -137,12 +195,25 @@ static char **push_text_guard(lua_State *L)
     return box;
 }
 
+/* sim:kubeconfig([{name =, token =, groups =}]) */
 static int sim_kubeconfig(lua_State *L)
 {
+    kl_sim *sim = check_sim(L, 1);
     char **text = push_text_guard(L);
     kl_error err;
 
-    *text = kl_sim_kubeconfig(check_sim(L, 1), &err);
+    if (!lua_istable(L, 2)) {
+        *text = kl_sim_kubeconfig(sim, &err);
+    } else {
+        kl_sim_user user;
+
+        lua_pushvalue(L, 2); /* .., user */
+        user = (kl_sim_user){.name = user_text(L, "name"),
+                             .token = user_text(L, "token"),
+                             .groups = user_text(L, "groups")};
+        *text = kl_sim_kubeconfig_of(sim, &user, &err);
+        lua_pop(L, 1);
+    }
     if (*text == NULL) {
         return push_error(L, &err);
     }
@@ -206,44 +277,67 @@ static int sim_compact(lua_State *L)
     return 0;
 }
 
+/* sim:replay(json, change) */
+static int sim_replay(lua_State *L)
+{
+    static const char *const changes[] = {"initial", "put", "deleted", NULL};
+    kl_sim_change change =
+        (kl_sim_change)luaL_checkoption(L, 3, "put", changes);
+    size_t length;
+    const char *json = luaL_checklstring(L, 2, &length);
+    kl_error err;
+
+    return push_outcome(
+        L, kl_sim_replay(check_sim(L, 1), change, json, length, &err), &err);
+}
+
+/* sim:advance(seconds) */
+static int sim_advance(lua_State *L)
+{
+    kl_sim *sim = check_sim(L, 1);
+    kl_error err;
+
+    return push_outcome(L, kl_sim_advance(sim, check_ms(L, 2, 0), &err), &err);
+}
+
+/* sim:now(): seconds, with a fraction. */
+static int sim_now(lua_State *L)
+{
+    lua_pushnumber(L, (lua_Number)kl_sim_now(check_sim(L, 1)) / 1000);
+    return 1;
+}
+
 static int sim_requests_clear(lua_State *L)
 {
     kl_sim_requests_clear(check_sim(L, 1));
     return 0;
 }
 
-/* sim:fail{verb =, count =, status =, retry_after =, body =} */
-static int sim_fail(lua_State *L)
-{
-    static const char *const names[] = {"verb",        "count", "status",
-                                        "retry_after", "body",  NULL};
-    kl_sim *sim = check_sim(L, 1);
-    kl_sim_failure failure = {.count = 1};
-    kl_error err;
-
-    check_options(L, 2, "fail", names);
-    failure.verb = option_string(L, 2, "verb");
-    failure.status = option_integer(L, 2, "status");
-    failure.body = option_string(L, 2, "body");
-    failure.retry_after_seconds =
-        (int)(option_ms(L, 2, "retry_after", 0) / 1000);
-    if (option_integer(L, 2, "count") != 0) {
-        failure.count = option_integer(L, 2, "count");
-    }
-    return push_outcome(L, kl_sim_fail(sim, &failure, &err), &err);
-}
-
 void bind_sim(lua_State *L)
 {
-    static const luaL_Reg methods[] = {
-        {"__gc", sim_gc},           {"close", sim_close},
-        {"load", sim_load},         {"call", sim_call},
-        {"listen", sim_listen},     {"unlisten", sim_unlisten},
-        {"url", sim_url},           {"kubeconfig", sim_kubeconfig},
-        {"requests", sim_requests}, {"requests_clear", sim_requests_clear},
-        {"cut", sim_cut},           {"refuse", sim_refuse},
-        {"freeze", sim_freeze},     {"compact", sim_compact},
-        {"fail", sim_fail},         {NULL, NULL}};
+    static const luaL_Reg methods[] = {{"__gc", sim_gc},
+                                       {"close", sim_close},
+                                       {"load", sim_load},
+                                       {"call", sim_call},
+                                       {"listen", sim_listen},
+                                       {"unlisten", sim_unlisten},
+                                       {"url", sim_url},
+                                       {"kubeconfig", sim_kubeconfig},
+                                       {"requests", sim_requests},
+                                       {"requests_clear", sim_requests_clear},
+                                       {"cut", sim_cut},
+                                       {"refuse", sim_refuse},
+                                       {"freeze", sim_freeze},
+                                       {"compact", sim_compact},
+                                       {"advance", sim_advance},
+                                       {"now", sim_now},
+                                       {"fault", sim_fault},
+                                       {"faults", sim_faults},
+                                       {"heal", sim_heal},
+                                       {"snapshot", sim_snapshot},
+                                       {"restore", sim_restore},
+                                       {"replay", sim_replay},
+                                       {NULL, NULL}};
     static const luaL_Reg text_methods[] = {{"__gc", text_gc}, {NULL, NULL}};
     static const luaL_Reg functions[] = {{"sim", sim_new}, {NULL, NULL}};
 

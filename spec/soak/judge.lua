@@ -6,12 +6,14 @@
 -- the time after the first third: it may rise by what the column allows, or by a share of what was
 -- there. Where nothing trims the allocator (a script cannot), what is resident grows in steps, of
 -- up to 6 MB at a time: there it is the objects alive and the heap that find a leak.
--- What is allocated (the heap of C, or of Lua) is much quieter; and of objects that live beside the
+-- What is allocated (the heap of C, or of Lua) is much quieter, but for the two buffers of a
+-- watch's stream: each keeps the size of its largest burst, here up to 256 KB, until the stream
+-- ends. So both may rise by 512 KB that nobody leaks; and of objects that live beside the
 -- cache's, there may never be one.
 local UNTRIMMED_KB = 12288
 local ALLOWED = {
-    resident = { amount = 1024, share = 0.02, unit = " KB" },
-    heap = { amount = 256, share = 0.002, unit = " KB" },
+    resident = { amount = 1536, share = 0.02, unit = " KB" },
+    heap = { amount = 512, share = 0.002, unit = " KB" },
     maps = { amount = 8 }, descriptors = { amount = 2 }, threads = { amount = 2 },
 }
 local COLUMNS = {

@@ -214,6 +214,7 @@ bool world_settle(soak_world *self)
     long changes, seen, lists;
 
     self->lap++;
+    kl_sim_requests_clear(self->sim); /* the cluster keeps the last 1,000 */
     if (!put(self, LAPS, self->lap == 1)) {
         return false;
     }

@@ -30,7 +30,7 @@ end
 ---Starts it unless it runs; returns itself.
 function backend:start()
     if not self.sim then
-        self.sim = assert(Sim.new())
+        self.sim = assert(Sim.new { no_controllers = true })
         if self.over_network then
             self.url = assert(self.sim:listen { tls = true })
             write_kubeconfig(self)
@@ -91,8 +91,7 @@ end
 
 ---Ends all trouble.
 function backend:heal()
-    self.sim:refuse(false)
-    self.sim:freeze(false)
+    self.sim:heal()
 end
 
 ---Two lists of 1,500 ConfigMaps would make specs slow: one for all; its namespace.

@@ -126,7 +126,8 @@ void live_world_open(live_world *self, live_world_way way)
 {
     *self = (live_world){0};
     kl__mutex_init(&self->mutex, KL__RANK_LOG - 5);
-    self->sim = kl_sim_new(&(kl_sim_options){.bookmark_ms = 50}, NULL);
+    self->sim = kl_sim_new(
+        &(kl_sim_options){.bookmark_ms = 50, .no_controllers = true}, NULL);
     assert_non_null(self->sim);
     if (way != LIVE_WORLD_INSIDE) {
         assert_int_equal(

@@ -20,15 +20,18 @@
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 
-#define YAML                                                   \
-    "apiVersion: v1\nkind: ConfigMap\n"                        \
-    "metadata: {name: c, namespace: web}\ndata: {k: v}\n---\n" \
-    "apiVersion: apiextensions.k8s.io/v1\n"                    \
-    "kind: CustomResourceDefinition\n"                         \
-    "metadata: {name: foos.example.com}\nspec:\n"              \
-    "  group: example.com\n  scope: Cluster\n"                 \
-    "  names: {plural: foos, kind: Foo}\n"                     \
-    "  versions: [{name: v1, served: true, storage: true}]\n"
+/* With an unknown field, of which the server warns. */
+#define YAML                                                           \
+    "apiVersion: v1\nkind: ConfigMap\n"                                \
+    "metadata: {name: c, namespace: web}\ndata: {k: v}\nno: 1\n---\n"  \
+    "apiVersion: apiextensions.k8s.io/v1\n"                            \
+    "kind: CustomResourceDefinition\n"                                 \
+    "metadata: {name: foos.example.com}\nspec:\n"                      \
+    "  group: example.com\n  scope: Cluster\n"                         \
+    "  names: {plural: foos, kind: Foo}\n"                             \
+    "  versions:\n  - name: v1\n    served: true\n    storage: true\n" \
+    "    schema:\n      openAPIV3Schema:\n        type: object\n"      \
+    "        x-kubernetes-preserve-unknown-fields: true\n"
 
 /* A cluster with a client inside and, for what travels, a kubeconfig. */
 typedef struct cluster {
@@ -179,6 +182,14 @@ static kl_code make_transport(void *world, kl_error *err)
     return err->code;
 }
 
+static kl_code make_users_transport(void *world, kl_error *err)
+{
+    cluster *self = world;
+
+    kl_transport_unref(kl_sim_transport_as(self->sim, "token", err));
+    return err->code;
+}
+
 static kl_code call_cluster(void *world, kl_error *err)
 {
     cluster *self = world;
@@ -230,7 +241,8 @@ static kl_code define(void *world, kl_error *err)
         "{\"metadata\":{\"name\":\"foos.example.com\"},\"spec\":{\"group\":"
         "\"example.com\",\"scope\":\"Cluster\",\"names\":{\"plural\":"
         "\"foos\",\"kind\":\"Foo\"},\"versions\":[{\"name\":\"v1\","
-        "\"served\":true,\"storage\":true}]}}",
+        "\"served\":true,\"storage\":true,\"schema\":{"
+        "\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}",
         err);
 }
 
@@ -277,11 +289,27 @@ static kl_code ask_for_kubeconfig(void *world, kl_error *err)
     return err->code;
 }
 
+static kl_code listening_by_tls(void *world, kl_error *err)
+{
+    cluster *self = world;
+
+    return kl_sim_listen(self->sim, &(kl_sim_listen_options){.tls = true}, err);
+}
+
+static kl_code ask_for_users_kubeconfig(void *world, kl_error *err)
+{
+    const kl_sim_user user = {"jane", NULL, "dev,ops"};
+    cluster *self = world;
+
+    kl_free(kl_sim_kubeconfig_of(self->sim, &user, err));
+    kl_sim_unlisten(self->sim);
+    return err->code;
+}
+
 static kl_code disturb_cluster(void *world, kl_error *err)
 {
     cluster *self = world;
 
-    (void)err;
     kl_sim_unref(kl_sim_ref(self->sim));
     kl_sim_cut(self->sim);
     kl_sim_refuse(self->sim, true);
@@ -289,8 +317,22 @@ static kl_code disturb_cluster(void *world, kl_error *err)
     kl_sim_freeze(self->sim, true);
     kl_sim_freeze(self->sim, false);
     kl_sim_compact(self->sim);
+    (void)kl_sim_heal(self->sim, 0);
     kl_sim_requests_clear(self->sim);
-    return KL_OK;
+    return kl_sim_now(self->sim) > 0 ? kl_sim_advance(self->sim, 1, err)
+                                     : KL_EINVAL;
+}
+
+static kl_code replay(void *world, kl_error *err)
+{
+    static const char object[] =
+        "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":"
+        "\"r\",\"namespace\":\"default\",\"resourceVersion\":\"900\"}}";
+    cluster *self = world;
+
+    (void)kl_sim_replay(self->spare, KL_SIM_PUT, object, strlen(object), err);
+    kl_sim_unref(self->spare);
+    return err->code;
 }
 
 static kl_code stop_listening(void *world, kl_error *err)
@@ -309,6 +351,31 @@ static kl_code order_failure(void *world, kl_error *err)
     cluster *self = world;
 
     (void)kl_sim_fail(self->spare, &failure, err);
+    kl_sim_unref(self->spare);
+    return err->code;
+}
+
+#define FAULT "{\"action\":\"cut\",\"verb\":\"watch\",\"count\":0}"
+
+static kl_code order_fault(void *world, kl_error *err)
+{
+    cluster *self = world;
+
+    if (kl_sim_fault(self->spare, FAULT, strlen(FAULT), NULL, err) == KL_OK) {
+        kl_free(kl_sim_faults(self->spare, err));
+    }
+    kl_sim_unref(self->spare);
+    return err->code;
+}
+
+static kl_code set_back(void *world, kl_error *err)
+{
+    cluster *self = world;
+    int64_t version;
+
+    if (kl_sim_snapshot(self->spare, &version, err) == KL_OK) {
+        (void)kl_sim_restore(self->spare, version - 1, err);
+    }
     kl_sim_unref(self->spare);
     return err->code;
 }
@@ -339,6 +406,7 @@ static const every_call calls[] = {
     REFUSES(kl_sim_new, make_cluster),
     REFUSES_AFTER(kl_sim_load, load_manifests, make_spare),
     REFUSES(kl_sim_transport, make_transport),
+    REFUSES(kl_sim_transport_as, make_users_transport),
     REFUSES(kl_transport_unref, make_transport),
     REFUSES(kl_sim_call, call_cluster),
     REFUSES_AFTER(kl_sim_call, create, make_spare),
@@ -348,16 +416,26 @@ static const every_call calls[] = {
     REFUSES_AFTER(kl_sim_call, delete_one, make_spare),
     REFUSES(kl_sim_listen, listen_by_tls),
     REFUSES_AFTER(kl_sim_kubeconfig, ask_for_kubeconfig, listening),
+    REFUSES_AFTER(kl_sim_kubeconfig_of, ask_for_users_kubeconfig,
+                  listening_by_tls),
     NEVER_ALLOCATES(kl_sim_ref, disturb_cluster),
     NEVER_ALLOCATES(kl_sim_unref, disturb_cluster),
     NEVER_ALLOCATES(kl_sim_cut, disturb_cluster),
     NEVER_ALLOCATES(kl_sim_refuse, disturb_cluster),
     NEVER_ALLOCATES(kl_sim_freeze, disturb_cluster),
     NEVER_ALLOCATES(kl_sim_compact, disturb_cluster),
+    NEVER_ALLOCATES(kl_sim_advance, disturb_cluster),
+    NEVER_ALLOCATES(kl_sim_now, disturb_cluster),
     NEVER_ALLOCATES(kl_sim_requests_clear, disturb_cluster),
     NEVER_ALLOCATES_AFTER(kl_sim_url, stop_listening, listening),
     NEVER_ALLOCATES_AFTER(kl_sim_unlisten, stop_listening, listening),
+    REFUSES_AFTER(kl_sim_replay, replay, make_spare),
     REFUSES_AFTER(kl_sim_fail, order_failure, make_spare),
+    REFUSES_AFTER(kl_sim_fault, order_fault, make_spare),
+    REFUSES_AFTER(kl_sim_faults, order_fault, make_spare),
+    NEVER_ALLOCATES(kl_sim_heal, disturb_cluster),
+    REFUSES_AFTER(kl_sim_snapshot, set_back, make_spare),
+    REFUSES_AFTER(kl_sim_restore, set_back, make_spare),
     REFUSES(kl_sim_requests, tell_requests),
     NEVER_ALLOCATES(kl_client_close, close_client),
 };

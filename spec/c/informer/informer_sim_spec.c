@@ -258,14 +258,17 @@ static void a_kind_that_comes_later_is_found(void **state)
     assert_non_null(
         kl_informer_add_handler(self->informer, &handler, NULL, NULL));
     EXPECT(self, 1, "!unknown_kind");
-    load(self, "apiVersion: apiextensions.k8s.io/v1\n"
-               "kind: CustomResourceDefinition\n"
-               "metadata: {name: foos.example.com}\n"
-               "spec:\n"
-               "  group: example.com\n"
-               "  scope: Namespaced\n"
-               "  names: {plural: foos, singular: foo, kind: Foo}\n"
-               "  versions: [{name: v1, served: true, storage: true}]\n");
+    load(self,
+         "apiVersion: apiextensions.k8s.io/v1\n"
+         "kind: CustomResourceDefinition\n"
+         "metadata: {name: foos.example.com}\n"
+         "spec:\n"
+         "  group: example.com\n"
+         "  scope: Namespaced\n"
+         "  names: {plural: foos, singular: foo, kind: Foo}\n"
+         "  versions:\n  - name: v1\n    served: true\n    storage: true\n"
+         "    schema:\n      openAPIV3Schema:\n        type: object\n"
+         "        x-kubernetes-preserve-unknown-fields: true\n");
     load(self, "apiVersion: example.com/v1\nkind: Foo\n"
                "metadata: {name: f, namespace: default}\n");
     EXPECT(self, 3, "!unknown_kind", "+default/f", "synced");
@@ -276,14 +279,17 @@ static void two_spellings_share_once_the_kind_is_known(void **state)
     served *self = *state;
     kl_informer *other;
 
-    load(self, "apiVersion: apiextensions.k8s.io/v1\n"
-               "kind: CustomResourceDefinition\n"
-               "metadata: {name: foos.example.com}\n"
-               "spec:\n"
-               "  group: example.com\n"
-               "  scope: Namespaced\n"
-               "  names: {plural: foos, singular: foo, kind: Foo}\n"
-               "  versions: [{name: v1, served: true, storage: true}]\n");
+    load(self,
+         "apiVersion: apiextensions.k8s.io/v1\n"
+         "kind: CustomResourceDefinition\n"
+         "metadata: {name: foos.example.com}\n"
+         "spec:\n"
+         "  group: example.com\n"
+         "  scope: Namespaced\n"
+         "  names: {plural: foos, singular: foo, kind: Foo}\n"
+         "  versions:\n  - name: v1\n    served: true\n    storage: true\n"
+         "    schema:\n      openAPIV3Schema:\n        type: object\n"
+         "        x-kubernetes-preserve-unknown-fields: true\n");
     self->informer = kl_informer_open(
         self->client, &(kl_informer_options){.resource = "foos"}, NULL);
     assert_int_equal(kl_informer_wait_synced(self->informer, 60000, NULL),

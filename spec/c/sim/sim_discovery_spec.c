@@ -34,16 +34,24 @@ static int tear_down(void **state)
 
 #define DEFINITIONS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
+/* Anything goes, but the field to select by is known. */
+#define SCHEMA                                                              \
+    "\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{" \
+    "\"spec\":{\"type\":\"object\",\"properties\":{\"color\":{\"type\":"    \
+    "\"string\"}},\"x-kubernetes-preserve-unknown-fields\":true}},"         \
+    "\"x-kubernetes-preserve-unknown-fields\":true}}"
+
 static const char definition[] =
     "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":"
     "\"CustomResourceDefinition\",\"metadata\":{\"name\":\"foos.example.com\"},"
     "\"spec\":{\"group\":\"example.com\",\"names\":{\"plural\":\"foos\","
     "\"kind\":\"Foo\",\"shortNames\":[\"fo\"],\"categories\":[\"all\"]},"
     "\"scope\":\"Namespaced\",\"versions\":["
-    "{\"name\":\"v1beta1\",\"served\":true,\"storage\":false},"
-    "{\"name\":\"v1\",\"served\":true,\"storage\":true,\"subresources\":{"
+    "{\"name\":\"v1beta1\",\"served\":true,\"storage\":false," SCHEMA "},"
+    "{\"name\":\"v1\",\"served\":true,\"storage\":true," SCHEMA
+    ",\"subresources\":{"
     "\"status\":{}},\"selectableFields\":[{\"jsonPath\":\".spec.color\"}]},"
-    "{\"name\":\"v0\",\"served\":false,\"storage\":false}]}}";
+    "{\"name\":\"v0\",\"served\":false,\"storage\":false," SCHEMA "}]}}";
 
 static const char foos[] = "/apis/example.com/v1/namespaces/default/foos";
 
@@ -117,7 +125,16 @@ static void a_version_lists_its_resources(void **state)
               "\"namespaced\":true,\"kind\":\"Deployment\",\"verbs\":["
               "\"create\",\"delete\",\"deletecollection\",\"get\",\"list\","
               "\"patch\",\"update\",\"watch\"],\"shortNames\":[\"deploy\"],"
-              "\"categories\":[\"all\"]}");
+              "\"categories\":[\"all\"],"
+              "\"storageVersionHash\":\"8aSe+NMegvE=\"}");
+    kl_free(json);
+    json =
+        kl_value_json(with(resources, "name", "deployments/scale"), NULL, NULL);
+    assert_string_equal(json,
+                        "{\"name\":\"deployments/scale\",\"singularName\":\"\","
+                        "\"namespaced\":true,\"group\":\"autoscaling\","
+                        "\"version\":\"v1\",\"kind\":\"Scale\",\"verbs\":["
+                        "\"get\",\"patch\",\"update\"]}");
     kl_free(json);
     with(resources, "name", "deployments/status");
     sim_reply_clear(&reply);
@@ -150,7 +167,7 @@ static void aggregated_discovery_tells_the_same(void **state)
     assert_string_equal(
         kl_value_string(kl_value_get(resource, "singularResource"), NULL),
         "deployment");
-    assert_int_equal(kl_value_size(kl_value_get(resource, "subresources")), 1);
+    assert_int_equal(kl_value_size(kl_value_get(resource, "subresources")), 2);
     kl_doc_unref(doc);
     kl_reply_clear(&raw);
 }
@@ -181,8 +198,13 @@ static void a_definition_is_completed_and_served_at_once(void **state)
     assert_string_equal(sim_text(reply.doc, "spec.names.singular"), "foo");
     assert_string_equal(sim_text(reply.doc, "status.storedVersions"),
                         "[\"v1\"]");
+    assert_string_equal(sim_text(reply.doc, "status.conditions"), "");
+    sim_reply_clear(&reply);
+    reply = sim_ask(*state, "GET", DEFINITIONS "/foos.example.com", NULL);
     assert_string_equal(sim_text(reply.doc, "status.conditions[2].type"),
                         "Established");
+    assert_string_equal(sim_text(reply.doc, "status.conditions[2].status"),
+                        "True");
     sim_reply_clear(&reply);
     reply = sim_ask(*state, "GET", "/apis/example.com", NULL);
     assert_string_equal(sim_text(reply.doc, "versions[*].version"), "v1");
@@ -208,7 +230,7 @@ static void custom_objects_have_sorted_members_and_types_in_lists(void **state)
     assert_non_null(strstr(reply.raw.body,
                            "\"spec\":{\"b\":{\"c\":3,\"y\":2},\"z\":1}}],"
                            "\"kind\":\"FooList\",\"metadata\":{\"continue\":"
-                           "\"\",\"resourceVersion\":\"5\"}}"));
+                           "\"\",\"resourceVersion\":\"7\"}}"));
     sim_reply_clear(&reply);
 }
 
@@ -296,8 +318,9 @@ static void a_changed_definition_is_served_as_it_is_now(void **state)
     add_foo(*state, "a", "{}");
     sim_expect(*state, "PATCH", DEFINITIONS "/foos.example.com",
                "{\"spec\":{\"versions\":[{\"name\":\"v1\",\"served\":true,"
-               "\"storage\":true},{\"name\":\"v2\",\"served\":true,\"storage\":"
-               "false}]}}",
+               "\"storage\":true," SCHEMA
+               "},{\"name\":\"v2\",\"served\":true,\"storage\":false," SCHEMA
+               "}]}}",
                200);
     sim_expect(*state, "GET", "/apis/example.com/v2/foos", NULL, 200);
     sim_expect(*state, "GET", "/apis/example.com/v1beta1/foos", NULL, 404);
@@ -311,7 +334,7 @@ static void a_definition_that_cannot_be_served_is_invalid(void **state)
                "{\"metadata\":{\"name\":\"bad\"},\"spec\":{}}", 422);
     sim_expect(*state, "POST", DEFINITIONS,
                "{\"metadata\":{\"name\":\"bad\"},\"spec\":[],\"status\":7}",
-               422);
+               400);
     sim_expect(*state, "POST", DEFINITIONS,
                "{\"metadata\":{\"name\":\"x.y.z\"},\"spec\":{\"group\":\"y.z\","
                "\"scope\":\"Cluster\",\"names\":{\"plural\":\"x\",\"kind\":"

@@ -19,7 +19,7 @@
 static int set_up(void **state)
 {
     kl_error err = {0};
-    kl_sim *sim = kl_sim_new(NULL, &err);
+    kl_sim *sim = kl_sim_new(&(kl_sim_options){.no_controllers = true}, &err);
 
     *state = sim;
     return sim != NULL ? 0 : -1;
@@ -83,7 +83,8 @@ static void pod(kl_sim *sim, const char *name, const char *node,
 
     snprintf(body, sizeof(body),
              "{\"metadata\":{\"name\":\"%s\",\"labels\":%s},\"spec\":{"
-             "\"nodeName\":\"%s\"}}",
+             "\"nodeName\":\"%s\",\"containers\":[{\"name\":\"c\","
+             "\"image\":\"i\"}]}}",
              name, labels, node);
     sim_expect(sim, "POST", "/api/v1/namespaces/default/pods", body, 201);
 }

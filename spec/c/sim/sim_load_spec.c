@@ -93,7 +93,9 @@ static void definitions_go_first_wherever_they_stand(void **state)
          "kind: CustomResourceDefinition\nmetadata: {name: foos.example.com}\n"
          "spec:\n  group: example.com\n  scope: Cluster\n"
          "  names: {plural: foos, kind: Foo}\n"
-         "  versions: [{name: v1, served: true, storage: true}]\n");
+         "  versions:\n  - name: v1\n    served: true\n    storage: true\n"
+         "    schema:\n      openAPIV3Schema:\n        type: object\n"
+         "        x-kubernetes-preserve-unknown-fields: true\n");
     sim_expect(*state, "GET", "/apis/example.com/v1/foos/a", NULL, 200);
 }
 
@@ -121,11 +123,11 @@ static void what_is_there_is_replaced(void **state)
     sim_reply reply;
 
     load(*state, "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
-                 "spec: {a: 1}\nstatus: {phase: Running}\n");
+                 "spec: {priority: 1}\nstatus: {phase: Running}\n");
     load(*state, "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
-                 "spec: {a: 2}\n");
+                 "spec: {priority: 2}\n");
     reply = sim_ask(*state, "GET", "/api/v1/namespaces/default/pods/p", NULL);
-    assert_string_equal(sim_text(reply.doc, "spec.a"), "2");
+    assert_string_equal(sim_text(reply.doc, "spec.priority"), "2");
     assert_string_equal(sim_text(reply.doc, "status.phase"), "Running");
     assert_string_equal(sim_text(reply.doc, "metadata.generation"), "2");
     sim_reply_clear(&reply);
@@ -159,7 +161,9 @@ static void loading_the_same_again_changes_nothing(void **state)
         "kind: CustomResourceDefinition\nmetadata: {name: foos.example.com}\n"
         "spec:\n  group: example.com\n  scope: Cluster\n"
         "  names: {plural: foos, kind: Foo}\n"
-        "  versions: [{name: v1, served: true, storage: true}]\n";
+        "  versions:\n  - name: v1\n    served: true\n    storage: true\n"
+        "    schema:\n      openAPIV3Schema:\n        type: object\n"
+        "        x-kubernetes-preserve-unknown-fields: true\n";
     sim_reply reply;
     char version[64];
 

@@ -18,6 +18,8 @@
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 
+#define DEFINITIONS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
 static int set_up(void **state)
 {
     (void)state;
@@ -81,8 +83,20 @@ static kl_code ask(void *context)
  * run makes its own changes, which must not add up. */
 static void try_out(const char *method, const char *target, const char *body)
 {
+    static const char definition[] =
+        "{\"metadata\":{\"name\":\"bars.example.com\"},\"spec\":{\"group\":"
+        "\"example.com\",\"scope\":\"Cluster\",\"names\":{\"plural\":\"bars\","
+        "\"kind\":\"Bar\"},\"versions\":[{\"name\":\"v1\",\"served\":true,"
+        "\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","
+        "\"properties\":{\"n\":{\"type\":\"integer\",\"default\":1,\"anyOf\":"
+        "[{\"maximum\":3}]},\"s\":{\"type\":\"array\",\"items\":{\"type\":"
+        "\"string\",\"pattern\":\"^a+$\"},\"x-kubernetes-list-type\":\"set\"}"
+        "}}}}]}}";
     asked a = {method, target, body, kl_sim_new(NULL, NULL)};
 
+    if (strstr(target, "example.com") != NULL) {
+        sim_expect(a.sim, "POST", DEFINITIONS, definition, 201);
+    }
     sim_add(a.sim, "a");
     sim_add(a.sim, "b");
     for (long nth = 1;; nth++) {
@@ -150,7 +164,23 @@ static void namespaces_and_definitions_can_run_out_of_memory(void **state)
             "{\"metadata\":{\"name\":\"foos.example.com\"},\"spec\":{\"group\":"
             "\"example.com\",\"scope\":\"Cluster\",\"names\":{\"plural\":"
             "\"foos\",\"kind\":\"Foo\"},\"versions\":[{\"name\":\"v1\","
-            "\"served\":true,\"storage\":true}]}}");
+            "\"served\":true,\"storage\":true,\"schema\":{"
+            "\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}");
+}
+
+static void custom_objects_can_run_out_of_memory(void **state)
+{
+    static const char head[] =
+        "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Bar\",\"metadata\":{"
+        "\"name\":\"x\"},";
+    char body[512];
+
+    (void)state;
+    snprintf(body, sizeof(body), "%s\"s\":[\"aa\",\"a\"],\"x\":1}", head);
+    try_out("POST", "/apis/example.com/v1/bars", body);
+    snprintf(body, sizeof(body), "%s\"s\":[\"a\",\"b\",\"b\"],\"n\":5}", head);
+    try_out("POST", "/apis/example.com/v1/bars", body);
+    try_out("DELETE", DEFINITIONS "/bars.example.com", NULL);
 }
 
 static kl_code load(void *context)
@@ -162,7 +192,9 @@ static kl_code load(void *context)
         "kind: CustomResourceDefinition\nmetadata: {name: foos.example.com}\n"
         "spec:\n  group: example.com\n  scope: Cluster\n"
         "  names: {plural: foos, kind: Foo}\n"
-        "  versions: [{name: v1, served: true, storage: true}]\n";
+        "  versions:\n  - name: v1\n    served: true\n    storage: true\n"
+        "    schema:\n      openAPIV3Schema:\n        type: object\n"
+        "        x-kubernetes-preserve-unknown-fields: true\n";
     kl_error err = {0};
     kl_sim *sim = kl_sim_new(NULL, &err);
     kl_code code = err.code;
@@ -278,6 +310,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(writing_can_run_out_of_memory, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(custom_objects_can_run_out_of_memory,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             namespaces_and_definitions_can_run_out_of_memory, set_up,
             tear_down),

@@ -318,7 +318,7 @@ static void a_streaming_list_waits_for_its_version(void **state)
 
 static void bookmarks_come_at_their_interval(void **state)
 {
-    const kl_sim_options options = {.bookmark_ms = 20};
+    const kl_sim_options options = {.bookmark_ms = 20, .no_controllers = true};
     fixture *f = *state;
     sim_watch stream;
 

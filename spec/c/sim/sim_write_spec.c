@@ -291,7 +291,7 @@ static void an_unknown_kind_of_patch_is_unsupported(void **state)
                           .target = CONFIGMAPS "/a",
                           .body = "[]",
                           .body_length = 2,
-                          .content_type = "application/json-patch+json"};
+                          .content_type = "application/patch+json"};
     kl_reply reply;
 
     sim_add(*state, "a");
@@ -320,18 +320,23 @@ static void a_spec_has_a_generation_and_a_status_of_its_own(void **state)
     sim_reply reply;
 
     sim_expect(*state, "POST", "/api/v1/namespaces/default/pods",
-               "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"a\":1}}", 201);
-    reply = sim_ask(*state, "PUT", "/api/v1/namespaces/default/pods/p/status",
-                    "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"a\":2},"
-                    "\"status\":{\"phase\":\"Running\"}}");
+               "{\"metadata\":{\"name\":\"p\"},\"spec\":{"
+               "\"activeDeadlineSeconds\":9,\"containers\":[{\"name\":\"c\","
+               "\"image\":\"i\"}]}}",
+               201);
+    reply = sim_ask(
+        *state, "PUT", "/api/v1/namespaces/default/pods/p/status",
+        "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"activeDeadlineSeconds\":8},"
+        "\"status\":{\"phase\":\"Running\"}}");
     assert_int_equal(reply.status, 200);
-    assert_string_equal(sim_text(reply.doc, "spec.a"), "1");
+    assert_string_equal(sim_text(reply.doc, "spec.activeDeadlineSeconds"), "9");
     assert_string_equal(sim_text(reply.doc, "status.phase"), "Running");
     assert_string_equal(sim_text(reply.doc, "metadata.generation"), "1");
     sim_reply_clear(&reply);
     reply = sim_ask(*state, "PATCH", "/api/v1/namespaces/default/pods/p",
-                    "{\"spec\":{\"a\":3},\"status\":{\"phase\":\"Failed\"}}");
-    assert_string_equal(sim_text(reply.doc, "spec.a"), "3");
+                    "{\"spec\":{\"activeDeadlineSeconds\":7},\"status\":{"
+                    "\"phase\":\"Failed\"}}");
+    assert_string_equal(sim_text(reply.doc, "spec.activeDeadlineSeconds"), "7");
     assert_string_equal(sim_text(reply.doc, "status.phase"), "Running");
     assert_string_equal(sim_text(reply.doc, "metadata.generation"), "2");
     sim_reply_clear(&reply);
@@ -344,10 +349,12 @@ static void a_new_pod_is_pending_whatever_it_says(void **state)
 {
     sim_reply reply = sim_ask(
         *state, "POST", "/api/v1/namespaces/default/pods",
-        "{\"metadata\":{\"name\":\"p\"},\"status\":{\"phase\":\"Running\"}}");
+        "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":"
+        "\"c\",\"image\":\"i\"}]},\"status\":{\"phase\":\"Running\"}}");
 
     assert_string_equal(sim_text(reply.doc, "status"),
-                        "{\"phase\":\"Pending\"}");
+                        "{\"phase\":\"Pending\",\"qosClass\":"
+                        "\"BestEffort\"}");
     sim_reply_clear(&reply);
 }
 

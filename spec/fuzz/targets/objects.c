@@ -103,9 +103,12 @@ static bool same_without(const kl_value *a, const kl_value *b,
     const kl_value *a_key, *b_key, *value, *other;
 
     while ((value = kl_value_next(a, &at_a, &a_key)) != NULL) {
-        const char *name = kl_value_string(a_key, NULL);
+        size_t length;
+        const char *name = kl_value_string(a_key, &length);
 
-        if (without != NULL && !inner && strcmp(name, without) == 0) {
+        /* A NUL byte in a name makes it another one. */
+        if (without != NULL && !inner && strlen(without) == length &&
+            memcmp(name, without, length) == 0) {
             continue;
         }
         other = kl_value_next(b, &at_b, &b_key);

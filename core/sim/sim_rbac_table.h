@@ -1,0 +1,12 @@
+/*
+ * sim_rbac_table.h - the roles and bindings that a new cluster has.
+ */
+#ifndef KL_SIM_RBAC_TABLE_H
+#define KL_SIM_RBAC_TABLE_H
+
+#include <stddef.h>
+
+/* A JSON text each; the last is NULL. */
+extern const char *const kl__sim_rbac_objects[];
+
+#endif

@@ -1,0 +1,26 @@
+"""A running kube-apiserver of spec/cluster, as the scripts that read facts off
+it see it: `Server(DIR)`, DIR being that of `spec/cluster/cluster.sh start`."""
+import json
+import ssl
+import urllib.error
+import urllib.request
+
+
+class Server:
+    def __init__(self, folder):
+        env = dict(line.strip().split("=", 1) for line in open(folder + "/env"))
+        self.url, self.token = env["SERVER"], env["TOKEN"]
+        self.tls = ssl.create_default_context(cafile=env["CA"])
+
+    def call(self, method, path, body=None, accept="application/json"):
+        request = urllib.request.Request(self.url + path, method=method)
+        request.add_header("Authorization", "Bearer " + self.token)
+        request.add_header("Accept", accept)
+        if body is not None:
+            request.add_header("Content-Type", "application/json")
+            request.data = json.dumps(body).encode()
+        try:
+            with urllib.request.urlopen(request, context=self.tls) as reply:
+                return reply.status, json.load(reply)
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error)

@@ -1,0 +1,328 @@
+/*
+ * sim_accept_spec.c - in which form an answer comes: what Accept asks for, and
+ * the words of a no, as a real kube-apiserver 1.36 was seen to answer.
+ */
+#include "sim_client.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NAMESPACES "/api/v1/namespaces"
+#define DEFAULT NAMESPACES "/default"
+#define TABLE "application/json;as=Table;v=v1;g=meta.k8s.io"
+#define PARTIAL "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+#define PARTIALS \
+    "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+
+static int set_up(void **state)
+{
+    *state = kl_sim_new(NULL, NULL);
+    return *state != NULL ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    kl_sim_unref(*state);
+    sim_expect_nothing_lives();
+    return 0;
+}
+
+static sim_reply get(kl_sim *sim, const char *target, const char *accept)
+{
+    const kl_call call = {.method = "GET", .target = target, .accept = accept};
+    sim_reply reply = {0};
+
+    assert_int_equal(kl_sim_call(sim, &call, &reply.raw, NULL), KL_OK);
+    reply.status = reply.raw.status;
+    reply.doc = kl_doc_parse(reply.raw.body, reply.raw.body_length, NULL);
+    return reply;
+}
+
+/* Asserts the kind of what comes, or the message of a refusal. */
+static void expect(kl_sim *sim, const char *target, const char *accept,
+                   const char *wanted)
+{
+    sim_reply reply = get(sim, target, accept);
+
+    assert_string_equal(
+        sim_text(reply.doc, reply.status == 200 ? "kind" : "message"), wanted);
+    sim_reply_clear(&reply);
+}
+
+static void the_best_clause_that_is_served_wins(void **state)
+{
+    expect(*state, DEFAULT, "*/*", "Namespace");
+    expect(*state, DEFAULT, "text/html, */*;q=0.1", "Namespace");
+    expect(*state, DEFAULT, TABLE ",application/json", "Table");
+    expect(*state, DEFAULT, "application/json;q=0.9, " PARTIAL,
+           "PartialObjectMetadata");
+    expect(*state, DEFAULT,
+           "application/json;as=Foo;v=v1;g=meta.k8s.io, application/json;q=0.2",
+           "Namespace");
+    expect(*state, DEFAULT, "application/json;q=0", "Namespace");
+}
+
+/* Asserts status and type of a document. */
+static void expect_type(kl_sim *sim, const char *target, const char *accept,
+                        int status, const char *type)
+{
+    sim_reply reply = get(sim, target, accept);
+
+    assert_int_equal(reply.status, status);
+    if (type != NULL) {
+        assert_string_equal(reply.raw.content_type, type);
+    }
+    sim_reply_clear(&reply);
+}
+
+static void openapi_has_types_of_its_own(void **state)
+{
+    static const char asked[] =
+        "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+    static const char given[] =
+        "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+    expect_type(*state, "/openapi/v2", "*/*", 200, "application/json");
+    expect_type(*state, "/openapi/v2", asked, 200, given);
+    expect_type(*state, "/openapi/v2", given, 200, given);
+    expect_type(*state, "/openapi/v2", "application/yaml", 406, NULL);
+    expect_type(*state, "/openapi/v3/apis/apps/v1", asked, 406, NULL);
+    expect_type(*state, "/openapi/v3/apis/apps/v1", "application/*", 200,
+                "application/json");
+}
+
+static void what_is_not_served_is_not_acceptable(void **state)
+{
+    static const char router[] =
+        "406: Not Acceptable\n\nAvailable representations: application/json, "
+        "application/yaml, application/vnd.kubernetes.protobuf";
+    static const char handler[] =
+        "only the following media types are accepted: application/json, "
+        "application/yaml, application/vnd.kubernetes.protobuf";
+    char collection[512];
+
+    snprintf(collection, sizeof(collection),
+             "%s, application/json;stream=watch, "
+             "application/vnd.kubernetes.protobuf;stream=watch",
+             router);
+    expect(*state, DEFAULT, "application/xml", router);
+    expect(*state, DEFAULT, "application/*", router);
+    expect(*state, DEFAULT, "garbage", router);
+    expect(*state, NAMESPACES, "text/html", collection);
+    expect(*state, DEFAULT, "application/json;as=Table;v=v1", handler);
+    expect(*state, DEFAULT, "application/json;as=Foo;v=v1;g=meta.k8s.io",
+           handler);
+}
+
+static void a_shape_has_to_fit(void **state)
+{
+    expect(*state, NAMESPACES, PARTIAL,
+           "you requested PartialObjectMetadata, but the requested object is a "
+           "list (*core.NamespaceList)");
+    expect(*state, DEFAULT, PARTIALS,
+           "you requested PartialObjectMetadataList, but the requested object "
+           "is not a list (*core.Namespace)");
+    expect(*state, NAMESPACES "?includeObject=All", TABLE,
+           "Unable to convert to Table as requested: includeObject: Invalid "
+           "value: \"All\": must be 'Metadata', 'Object', 'None', or empty");
+}
+
+static void metadata_comes_alone(void **state)
+{
+    sim_reply reply = get(*state, DEFAULT, PARTIAL);
+
+    assert_string_equal(sim_text(reply.doc, "apiVersion"), "meta.k8s.io/v1");
+    assert_string_equal(sim_text(reply.doc, "metadata.name"), "default");
+    assert_string_equal(sim_text(reply.doc, "spec"), "");
+    sim_reply_clear(&reply);
+    reply = get(*state, NAMESPACES, PARTIALS);
+    assert_string_equal(sim_text(reply.doc, "kind"),
+                        "PartialObjectMetadataList");
+    assert_string_equal(sim_text(reply.doc, "items[1].kind"),
+                        "PartialObjectMetadata");
+    assert_string_equal(sim_text(reply.doc, "items[1].status"), "");
+    sim_reply_clear(&reply);
+}
+
+static void a_table_has_columns_rows_and_objects(void **state)
+{
+    sim_reply reply = get(*state, NAMESPACES "?limit=1", TABLE);
+
+    assert_string_equal(sim_text(reply.doc, "columnDefinitions[1].name"),
+                        "Name");
+    assert_string_equal(sim_text(reply.doc, "columnDefinitions[1].format"),
+                        "name");
+    assert_string_equal(sim_text(reply.doc, "rows[1].cells[2]"), "Active");
+    assert_string_equal(sim_text(reply.doc, "rows[1].object.kind"),
+                        "PartialObjectMetadata");
+    assert_true(*sim_text(reply.doc, "metadata.continue") != '\0');
+    sim_reply_clear(&reply);
+    reply = get(*state, NAMESPACES "?includeObject=Object", TABLE);
+    assert_string_equal(sim_text(reply.doc, "rows[1].object.kind"),
+                        "Namespace");
+    sim_reply_clear(&reply);
+    reply = get(*state, NAMESPACES "?includeObject=None", TABLE);
+    assert_string_equal(sim_text(reply.doc, "rows[1].object"), "");
+    sim_reply_clear(&reply);
+}
+
+static void people_and_pretty_get_lines(void **state)
+{
+    sim_reply reply = get(*state, DEFAULT "?pretty=true", NULL);
+
+    assert_non_null(strstr(reply.raw.body,
+                           "{\n  \"kind\": \"Namespace\",\n  \"apiVersion\": "
+                           "\"v1\",\n  \"metadata\": {\n    \"name\""));
+    sim_reply_clear(&reply);
+    reply = get(*state, DEFAULT "?pretty=0", NULL);
+    assert_non_null(strstr(reply.raw.body, "{\"kind\":\"Namespace\","));
+    sim_reply_clear(&reply);
+}
+
+static void yaml_comes_to_those_who_ask_for_it(void **state)
+{
+    sim_reply reply = get(*state, NAMESPACES "/none", "application/yaml");
+
+    assert_string_equal(reply.raw.content_type, "application/yaml");
+    assert_string_equal(reply.raw.body,
+                        "apiVersion: v1\ncode: 404\ndetails:\n  kind: "
+                        "namespaces\n  name: none\nkind: Status\nmessage: "
+                        "namespaces \"none\" not found\nmetadata: {}\nreason: "
+                        "NotFound\nstatus: Failure\n");
+    sim_reply_clear(&reply);
+    reply = get(*state, NAMESPACES, "application/yaml");
+    assert_non_null(strstr(reply.raw.body, "\nitems:\n- metadata:\n    "
+                                           "creationTimestamp: \"2"));
+    sim_reply_clear(&reply);
+}
+
+/* Watches in that form; the caller closes. */
+static void watch(sim_watch *stream, kl_transport *transport,
+                  const char *accept)
+{
+    const kl__header header = {"Accept", accept};
+    const kl__request request = {.method = "GET",
+                                 .base_url = "",
+                                 .target = NAMESPACES
+                                 "?watch=1&sendInitialEvents=true&"
+                                 "resourceVersionMatch=NotOlderThan&"
+                                 "allowWatchBookmarks=true",
+                                 .headers = &header,
+                                 .header_count = 1};
+    kl__response response;
+
+    *stream =
+        (sim_watch){.stream = kl__transport_open(transport, &request, NULL)};
+    assert_non_null(stream->stream);
+    assert_int_equal(
+        kl__stream_response(stream->stream, &response, -1, NULL, NULL), KL_OK);
+    assert_int_equal(response.status, 200);
+}
+
+static void a_watch_tells_columns_once(void **state)
+{
+    kl_transport *transport = kl_sim_transport(*state, NULL);
+    sim_watch stream;
+
+    watch(&stream, transport, TABLE);
+    assert_string_equal(sim_watch_next(&stream), "ADDED");
+    assert_string_equal(sim_text(stream.event, "object.kind"), "Table");
+    assert_string_equal(
+        sim_text(stream.event, "object.columnDefinitions[2].name"), "Status");
+    assert_string_equal(sim_text(stream.event, "object.rows[1].cells[1]"),
+                        "default");
+    assert_string_equal(sim_watch_next(&stream), "ADDED");
+    assert_string_equal(sim_text(stream.event, "object.columnDefinitions"), "");
+    while (strcmp(sim_watch_next(&stream), "ADDED") == 0) {
+    }
+    assert_string_equal(sim_text(stream.event,
+                                 "object.rows[1].object.metadata.annotations[\""
+                                 "k8s.io/initial-events-end\"]"),
+                        "true");
+    sim_watch_close(&stream);
+    kl_transport_unref(transport);
+}
+
+static void a_watch_may_be_of_metadata(void **state)
+{
+    kl_transport *transport = kl_sim_transport(*state, NULL);
+    sim_watch stream;
+
+    watch(&stream, transport, PARTIAL);
+    assert_string_equal(sim_watch_next(&stream), "ADDED");
+    assert_string_equal(sim_text(stream.event, "object.kind"),
+                        "PartialObjectMetadata");
+    assert_string_equal(sim_text(stream.event, "object.status"), "");
+    while (strcmp(sim_watch_next(&stream), "ADDED") == 0) {
+    }
+    assert_string_equal(sim_text(stream.event, "type"), "BOOKMARK");
+    assert_string_equal(sim_text(stream.event, "object.apiVersion"),
+                        "meta.k8s.io/v1");
+    sim_watch_close(&stream);
+    kl_transport_unref(transport);
+}
+
+static sim_reply post_protobuf(kl_sim *sim, const char *body, size_t length)
+{
+    const kl_call call = {.method = "POST",
+                          .target = DEFAULT "/configmaps",
+                          .body = body,
+                          .body_length = length,
+                          .content_type =
+                              "application/vnd.kubernetes.protobuf"};
+    sim_reply reply = {0};
+
+    assert_int_equal(kl_sim_call(sim, &call, &reply.raw, NULL), KL_OK);
+    reply.status = reply.raw.status;
+    reply.doc = kl_doc_parse(reply.raw.body, reply.raw.body_length, NULL);
+    return reply;
+}
+
+static void typed_clients_may_send_protobuf(void **state)
+{
+    static const char body[] = "k8s\0\x0a\x0f\x0a\x02v1\x12\x09"
+                               "ConfigMap\x12\x0d\x0a\x03\x0a\x01"
+                               "a\x12\x06\x0a\x01k\x12\x01v";
+    sim_reply reply = post_protobuf(*state, body, sizeof(body) - 1);
+
+    assert_int_equal(reply.status, 201);
+    assert_string_equal(sim_text(reply.doc, "metadata.name"), "a");
+    assert_string_equal(sim_text(reply.doc, "data.k"), "v");
+    sim_reply_clear(&reply);
+    reply = post_protobuf(*state, body, sizeof(body) - 2);
+    assert_int_equal(reply.status, 400);
+    assert_string_equal(
+        sim_text(reply.doc, "message"),
+        "the object provided is unrecognized (must be of type ConfigMap): "
+        "unexpected EOF "
+        "(6b3873000a0f0a0276311209436f6e6669674d6170120d0a030a0161"
+        "1206 ...)");
+    sim_reply_clear(&reply);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_best_clause_that_is_served_wins),
+        TEST(openapi_has_types_of_its_own),
+        TEST(what_is_not_served_is_not_acceptable),
+        TEST(a_shape_has_to_fit),
+        TEST(metadata_comes_alone),
+        TEST(a_table_has_columns_rows_and_objects),
+        TEST(people_and_pretty_get_lines),
+        TEST(yaml_comes_to_those_who_ask_for_it),
+        TEST(typed_clients_may_send_protobuf),
+        TEST(a_watch_tells_columns_once),
+        TEST(a_watch_may_be_of_metadata),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

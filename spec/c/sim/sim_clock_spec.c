@@ -1,0 +1,232 @@
+/*
+ * sim_clock_spec.c - a cluster whose time stands still until it is moved: what
+ * it does after a while happens then, and not a moment before.
+ */
+#include "sim_client.h"
+
+#include "base/thread.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
+#define START_MS INT64_C(1767225600000) /* 2026-01-01T00:00:00Z */
+
+typedef struct fixture {
+    kl_sim *sim;
+    kl_transport *transport;
+} fixture;
+
+static int set_up_with(void **state, const kl_sim_options *options)
+{
+    fixture *f = calloc(1, sizeof(*f));
+
+    f->sim = kl_sim_new(options, NULL);
+    f->transport = f->sim != NULL ? kl_sim_transport(f->sim, NULL) : NULL;
+    *state = f;
+    return f->transport != NULL ? 0 : -1;
+}
+
+static int set_up_standing(void **state)
+{
+    return set_up_with(
+        state, &(kl_sim_options){.clock_stands = true, .now_ms = START_MS});
+}
+
+static int set_up_running(void **state)
+{
+    return set_up_with(state, &(kl_sim_options){.now_ms = START_MS});
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+
+    kl_transport_unref(f->transport);
+    kl_sim_unref(f->sim);
+    free(f);
+    sim_expect_nothing_lives();
+    return 0;
+}
+
+static void expect_created(fixture *f, const char *name, const char *created)
+{
+    char target[128] = CONFIGMAPS "/";
+    sim_reply reply;
+
+    strcat(target, name);
+    reply = sim_ask(f->sim, "GET", target, NULL);
+    assert_int_equal(reply.status, 200);
+    assert_string_equal(sim_text(reply.doc, "metadata.creationTimestamp"),
+                        created);
+    sim_reply_clear(&reply);
+}
+
+static void advance(fixture *f, int seconds)
+{
+    assert_int_equal(kl_sim_advance(f->sim, seconds * INT64_C(1000), NULL),
+                     KL_OK);
+}
+
+static void timestamps_are_of_the_time_that_was_set(void **state)
+{
+    fixture *f = *state;
+
+    assert_true(kl_sim_now(f->sim) == START_MS);
+    sim_add(f->sim, "first");
+    expect_created(f, "first", "2026-01-01T00:00:00Z");
+    advance(f, 86400 + 3661);
+    sim_add(f->sim, "second");
+    expect_created(f, "second", "2026-01-02T01:01:01Z");
+    assert_true(kl_sim_now(f->sim) == START_MS + (86400 + 3661) * 1000);
+}
+
+static void a_bookmark_comes_when_its_time_does(void **state)
+{
+    fixture *f = *state;
+    sim_watch watch = {0};
+
+    sim_watch_open(&watch, f->transport, "http://sim",
+                   CONFIGMAPS "?watch=true&resourceVersion=1"
+                              "&allowWatchBookmarks=true");
+    sim_watch_expect_silence(&watch);
+    advance(f, 59);
+    sim_watch_expect_silence(&watch);
+    advance(f, 1);
+    assert_string_equal(sim_watch_next(&watch), "BOOKMARK");
+    sim_watch_close(&watch);
+}
+
+static void a_watch_ends_when_its_time_does(void **state)
+{
+    fixture *f = *state;
+    sim_watch watch = {0};
+
+    sim_watch_open(&watch, f->transport, "http://sim",
+                   CONFIGMAPS "?watch=true&timeoutSeconds=5");
+    sim_watch_expect_silence(&watch);
+    advance(f, 5);
+    assert_string_equal(sim_watch_next(&watch), "");
+    sim_watch_close(&watch);
+}
+
+static void *move_on(void *arg)
+{
+    fixture *f = arg;
+
+    advance(f, 3600);
+    return NULL;
+}
+
+static void who_waits_is_woken(void **state)
+{
+    fixture *f = *state;
+    sim_watch watch = {0};
+    kl__thread mover;
+
+    sim_watch_open(&watch, f->transport, "http://sim",
+                   CONFIGMAPS "?watch=true&timeoutSeconds=3000");
+    assert_int_equal(kl__thread_start(&mover, "mover", move_on, f, NULL),
+                     KL_OK);
+    assert_string_equal(sim_watch_next(&watch), "");
+    kl__thread_join(&mover);
+    sim_watch_close(&watch);
+}
+
+static void a_clock_that_runs_can_be_set_and_moved_too(void **state)
+{
+    fixture *f = *state;
+    int64_t now = kl_sim_now(f->sim);
+
+    assert_in_range(now, START_MS, START_MS + 3600 * 1000);
+    advance(f, 86400);
+    now = kl_sim_now(f->sim) - 86400 * 1000;
+    assert_in_range(now, START_MS, START_MS + 3600 * 1000);
+    who_waits_is_woken(state);
+}
+
+/* A continue token of a list of one, which has more. */
+static void take_token(fixture *f, char *target, size_t size)
+{
+    sim_reply reply = sim_ask(f->sim, "GET", CONFIGMAPS "?limit=1", NULL);
+
+    snprintf(target, size, CONFIGMAPS "?limit=1&continue=%s",
+             sim_text(reply.doc, "metadata.continue"));
+    assert_true(sim_text(reply.doc, "metadata.continue")[0] != '\0');
+    sim_reply_clear(&reply);
+}
+
+static void history_is_forgotten_in_good_time(void **state)
+{
+    fixture *f = *state;
+    char target[512];
+    sim_watch watch = {0};
+
+    sim_add(f->sim, "first");
+    sim_add(f->sim, "second");
+    take_token(f, target, sizeof(target));
+    sim_touch(f->sim, "second", "1");
+    advance(f, 300);
+    sim_expect(f->sim, "GET", target, NULL, 200);
+    advance(f, 299);
+    sim_expect(f->sim, "GET", target, NULL, 200);
+    advance(f, 1);
+    sim_expect(f->sim, "GET", target, NULL, 410);
+    sim_watch_open(&watch, f->transport, "http://sim",
+                   CONFIGMAPS "?watch=true&resourceVersion=1");
+    assert_string_equal(sim_watch_next(&watch), "ERROR");
+    assert_string_equal(sim_text(watch.event, "object.reason"), "Expired");
+    sim_watch_close(&watch);
+}
+
+static void history_is_forgotten_while_nobody_asks(void **state)
+{
+    fixture *f = *state;
+    char target[512];
+
+    sim_add(f->sim, "first");
+    sim_add(f->sim, "second");
+    take_token(f, target, sizeof(target));
+    sim_touch(f->sim, "second", "1");
+    advance(f, 600);
+    sim_expect(f->sim, "GET", target, NULL, 410);
+}
+
+static void time_does_not_go_back(void **state)
+{
+    fixture *f = *state;
+    kl_error err;
+
+    assert_int_equal(kl_sim_advance(f->sim, -1, &err), KL_EINVAL);
+    assert_non_null(strstr(err.message, "forward"));
+    assert_int_equal(kl_sim_advance(f->sim, INT64_MAX, &err), KL_EINVAL);
+    assert_true(kl_sim_now(f->sim) == START_MS);
+}
+
+#define STANDING(spec) \
+    cmocka_unit_test_setup_teardown(spec, set_up_standing, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STANDING(timestamps_are_of_the_time_that_was_set),
+        STANDING(a_bookmark_comes_when_its_time_does),
+        STANDING(a_watch_ends_when_its_time_does),
+        STANDING(who_waits_is_woken),
+        cmocka_unit_test_setup_teardown(
+            a_clock_that_runs_can_be_set_and_moved_too, set_up_running,
+            tear_down),
+        STANDING(history_is_forgotten_in_good_time),
+        STANDING(history_is_forgotten_while_nobody_asks),
+        STANDING(time_does_not_go_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

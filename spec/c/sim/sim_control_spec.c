@@ -1,0 +1,142 @@
+/*
+ * sim_control_spec.c - the simulator's own paths: what other languages say by
+ * HTTP, whatever faults are on.
+ */
+#include "fault_rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void expect_said(fault_rig *f, const char *method, const char *target,
+                        const char *body, const char *said)
+{
+    sim_reply reply = sim_ask(f->sim, method, target, body);
+
+    assert_string_equal(reply.raw.body, said);
+    sim_reply_clear(&reply);
+}
+
+static void faults_are_ordered_told_and_ended(void **state)
+{
+    fault_rig *f = *state;
+
+    expect_said(f, "POST", "/kubelua/faults",
+                "{\"action\":\"fail\",\"status\":503,\"count\":0}",
+                "{\"id\":1}\n");
+    assert_int_equal(fault_outcome(f, FAULT_OBJECTS, NULL), 503);
+    expect_said(f, "GET", "/kubelua/faults", NULL,
+                "[{\"id\":1,\"hits\":1,\"action\":\"fail\",\"status\":503,"
+                "\"count\":0}]\n");
+    sim_expect(f->sim, "DELETE", "/kubelua/faults/7", NULL, 404);
+    sim_expect(f->sim, "DELETE", "/kubelua/faults/1", NULL, 200);
+    assert_int_equal(fault_outcome(f, FAULT_OBJECTS, NULL), 200);
+    sim_expect(f->sim, "POST", "/kubelua/faults", "{\"action\":\"cut\"}", 201);
+    sim_expect(f->sim, "DELETE", "/kubelua/faults", NULL, 200);
+    expect_said(f, "GET", "/kubelua/faults", NULL, "[]\n");
+}
+
+static void what_makes_no_sense_is_refused_with_the_reason(void **state)
+{
+    fault_rig *f = *state;
+
+    sim_expect_refusal(f->sim, "POST /kubelua/faults",
+                       "{\"action\":\"cut\","
+                       "\"how\":\"loudly\"}",
+                       400,
+                       "BadRequest: fault: \"how\" is one of close, reset, "
+                       "end, not loudly");
+    sim_expect_refusal(f->sim, "GET /kubelua/nothing", NULL, 404,
+                       "NotFound: GET /kubelua/nothing: GET /kubelua tells "
+                       "what there is");
+    sim_expect_refusal(f->sim, "POST /kubelua/clock", "{}", 400,
+                       "BadRequest: clock: {\"advance\": SECONDS} is needed");
+    sim_expect(f->sim, "POST", "/kubelua/restore", "{\"version\":100}", 400);
+    sim_expect(f->sim, "POST", "/kubelua/restore", NULL, 400);
+}
+
+static void no_fault_is_for_the_control_paths(void **state)
+{
+    fault_rig *f = *state;
+
+    fault_order(f, "{\"action\":\"fail\",\"status\":500,\"count\":0}");
+    fault_order(f, "{\"action\":\"cut\",\"count\":0}");
+    kl_sim_freeze(f->sim, true);
+    assert_int_equal(fault_outcome(f, "/kubelua/faults", NULL), 200);
+    kl_sim_refuse(f->sim, true);
+    assert_int_equal(fault_outcome(f, "/kubelua/requests", NULL), 200);
+    kl_sim_refuse(f->sim, false);
+    kl_sim_freeze(f->sim, false);
+    expect_said(f, "GET", "/kubelua/requests", NULL, "[]\n");
+}
+
+static void snapshots_time_and_the_record_have_paths(void **state)
+{
+    fault_rig *f = *state;
+    char restore[64];
+    sim_reply reply;
+
+    reply = sim_ask(f->sim, "POST", "/kubelua/snapshot", NULL);
+    snprintf(restore, sizeof(restore), "%s", reply.raw.body);
+    sim_reply_clear(&reply);
+    sim_add(f->sim, "a");
+    sim_expect(f->sim, "POST", "/kubelua/restore", restore, 200);
+    sim_expect(f->sim, "GET", FAULT_OBJECTS "/a", NULL, 404);
+    sim_expect(f->sim, "GET", "/kubelua/clock", NULL, 200);
+    sim_expect(f->sim, "POST", "/kubelua/clock", "{\"advance\":60}", 200);
+    sim_expect(f->sim, "POST", "/kubelua/compact", NULL, 200);
+    sim_expect(f->sim, "POST", "/kubelua/cut", NULL, 200);
+    assert_int_equal(fault_outcome(f, "/healthz", NULL), 200);
+    sim_expect(f->sim, "DELETE", "/kubelua/requests", NULL, 200);
+    expect_said(f, "GET", "/kubelua/requests", NULL, "[]\n");
+    sim_expect(f->sim, "GET", "/kubelua", NULL, 200);
+}
+
+static void who_needs_a_token_needs_it_here_too(void **state)
+{
+    fault_rig *f = *state;
+
+    kl_transport_unref(f->transport);
+    kl_sim_unref(f->sim);
+    f->sim = kl_sim_new(&(kl_sim_options){.token = "secret"}, NULL);
+    assert_int_equal(kl_sim_listen(f->sim, NULL, NULL), KL_OK);
+    f->transport = kl__curl_transport_new(NULL);
+    for (int i = 0; i < 2; i++) {
+        const kl__header header = {"Authorization", "Bearer secret"};
+        const kl__request request = {.method = "GET",
+                                     .base_url = kl_sim_url(f->sim),
+                                     .target = "/kubelua/faults",
+                                     .headers = &header,
+                                     .header_count = (size_t)i};
+        kl__stream *stream = kl__transport_open(f->transport, &request, NULL);
+        kl__response response;
+
+        assert_int_equal(kl__stream_response(stream, &response,
+                                             fault_in(SIM_CLIENT_PATIENCE_MS),
+                                             NULL, NULL),
+                         KL_OK);
+        assert_int_equal(response.status, i == 0 ? 401 : 200);
+        kl__stream_close(stream);
+    }
+}
+
+#define SPEC(name) \
+    cmocka_unit_test_setup_teardown(name, fault_set_up, fault_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SPEC(faults_are_ordered_told_and_ended),
+        SPEC(what_makes_no_sense_is_refused_with_the_reason),
+        SPEC(no_fault_is_for_the_control_paths),
+        SPEC(snapshots_time_and_the_record_have_paths),
+        SPEC(who_needs_a_token_needs_it_here_too),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,431 @@
+/*
+ * sim_gc_spec.c - what becomes of dependents: they go with their owner, before
+ * it, or are set free; namespaces get what each has, and end in order.
+ */
+#include "sim_client.h"
+
+#include "failing_alloc.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MAPS "/api/v1/namespaces/default/configmaps"
+
+typedef struct fixture {
+    kl_sim *sim;
+    kl_transport *transport;
+    sim_watch watch;
+} fixture;
+
+static int set_up(void **state)
+{
+    fixture *f = calloc(1, sizeof(*f));
+
+    f->sim = kl_sim_new(NULL, NULL);
+    f->transport = kl_sim_transport(f->sim, NULL);
+    *state = f;
+    return f->transport != NULL ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+
+    sim_watch_close(&f->watch);
+    kl_transport_unref(f->transport);
+    kl_sim_unref(f->sim);
+    free(f);
+    sim_expect_nothing_lives();
+    return 0;
+}
+
+static void watch(fixture *f)
+{
+    sim_watch_open(&f->watch, f->transport, "",
+                   MAPS "?watch=1&resourceVersion=0");
+}
+
+/* The UID of what is at a target; static until the next call. */
+static const char *uid_of(kl_sim *sim, const char *target)
+{
+    static char uid[64];
+    sim_reply reply = sim_ask(sim, "GET", target, NULL);
+
+    assert_int_equal(reply.status, 200);
+    snprintf(uid, sizeof(uid), "%s", sim_text(reply.doc, "metadata.uid"));
+    sim_reply_clear(&reply);
+    return uid;
+}
+
+/* Creates a ConfigMap of that name, owned by another one. */
+static void add_owned(kl_sim *sim, const char *name, const char *owner,
+                      bool blocks)
+{
+    char body[512], target[128];
+
+    snprintf(target, sizeof(target), MAPS "/%s", owner);
+    snprintf(body, sizeof(body),
+             "{\"metadata\":{\"name\":\"%s\",\"ownerReferences\":[{"
+             "\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"%s\","
+             "\"uid\":\"%s\",\"blockOwnerDeletion\":%s}]}}",
+             name, owner, uid_of(sim, target), blocks ? "true" : "false");
+    sim_expect(sim, "POST", MAPS, body, 201);
+}
+
+static void dependents_go_after_their_owner(void **state)
+{
+    fixture *f = *state;
+
+    sim_add(f->sim, "a");
+    add_owned(f->sim, "b", "a", true);
+    add_owned(f->sim, "c", "b", false);
+    watch(f);
+    sim_watch_expect(&f->watch, "ADDED", "a");
+    sim_watch_expect(&f->watch, "ADDED", "b");
+    sim_watch_expect(&f->watch, "ADDED", "c");
+    sim_expect(f->sim, "DELETE", MAPS "/a", NULL, 200);
+    sim_watch_expect(&f->watch, "DELETED", "a");
+    sim_watch_expect(&f->watch, "DELETED", "b");
+    sim_watch_expect(&f->watch, "DELETED", "c");
+}
+
+static void dependents_that_block_go_before_their_owner(void **state)
+{
+    fixture *f = *state;
+    sim_reply reply;
+
+    sim_add(f->sim, "a");
+    add_owned(f->sim, "b", "a", true);
+    add_owned(f->sim, "c", "b", true);
+    watch(f);
+    sim_watch_expect(&f->watch, "ADDED", "a");
+    sim_watch_expect(&f->watch, "ADDED", "b");
+    sim_watch_expect(&f->watch, "ADDED", "c");
+    reply =
+        sim_ask(f->sim, "DELETE", MAPS "/a?propagationPolicy=Foreground", NULL);
+    assert_int_equal(reply.status, 200);
+    assert_string_equal(sim_text(reply.doc, "metadata.finalizers[1]"),
+                        "foregroundDeletion");
+    sim_reply_clear(&reply);
+    sim_watch_expect(&f->watch, "MODIFIED", "a");
+    sim_watch_expect(&f->watch, "MODIFIED", "b");
+    sim_watch_expect(&f->watch, "DELETED", "c");
+    sim_watch_expect(&f->watch, "DELETED", "b");
+    sim_watch_expect(&f->watch, "DELETED", "a");
+}
+
+static void what_a_finalizer_keeps_keeps_its_owner(void **state)
+{
+    fixture *f = *state;
+
+    sim_add(f->sim, "a");
+    add_owned(f->sim, "b", "a", true);
+    sim_expect(f->sim, "PATCH", MAPS "/b",
+               "{\"metadata\":{\"finalizers\":[\"x/y\"]}}", 200);
+    sim_expect(f->sim, "DELETE", MAPS "/a?propagationPolicy=Foreground", NULL,
+               200);
+    sim_expect(f->sim, "GET", MAPS "/a", NULL, 200);
+    sim_expect(f->sim, "PATCH", MAPS "/b",
+               "{\"metadata\":{\"finalizers\":null}}", 200);
+    sim_expect(f->sim, "GET", MAPS "/a", NULL, 404);
+    sim_expect(f->sim, "GET", MAPS "/b", NULL, 404);
+}
+
+static void dependents_that_do_not_block_go_after_it(void **state)
+{
+    fixture *f = *state;
+
+    sim_add(f->sim, "a");
+    add_owned(f->sim, "b", "a", false);
+    watch(f);
+    sim_watch_expect(&f->watch, "ADDED", "a");
+    sim_watch_expect(&f->watch, "ADDED", "b");
+    sim_expect(f->sim, "DELETE", MAPS "/a?propagationPolicy=Foreground", NULL,
+               200);
+    sim_watch_expect(&f->watch, "MODIFIED", "a");
+    sim_watch_expect(&f->watch, "DELETED", "a");
+    sim_watch_expect(&f->watch, "DELETED", "b");
+}
+
+static void orphans_stay_without_the_reference(void **state)
+{
+    fixture *f = *state;
+    sim_reply reply;
+
+    sim_add(f->sim, "a");
+    add_owned(f->sim, "b", "a", true);
+    watch(f);
+    sim_watch_expect(&f->watch, "ADDED", "a");
+    sim_watch_expect(&f->watch, "ADDED", "b");
+    sim_expect(f->sim, "DELETE", MAPS "/a",
+               "{\"propagationPolicy\":\"Orphan\"}", 200);
+    sim_watch_expect(&f->watch, "MODIFIED", "a");
+    sim_watch_expect(&f->watch, "MODIFIED", "b");
+    sim_watch_expect(&f->watch, "DELETED", "a");
+    reply = sim_ask(f->sim, "GET", MAPS "/b", NULL);
+    assert_string_equal(sim_text(reply.doc, "metadata.ownerReferences"), "");
+    sim_reply_clear(&reply);
+}
+
+static void who_names_an_owner_that_is_not_there_goes(void **state)
+{
+    fixture *f = *state;
+
+    sim_add(f->sim, "a");
+    sim_expect(f->sim, "POST", MAPS,
+               "{\"metadata\":{\"name\":\"b\",\"ownerReferences\":[{"
+               "\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"a\","
+               "\"uid\":\"other\"}]}}",
+               201);
+    sim_expect(f->sim, "GET", MAPS "/b", NULL, 404);
+    sim_expect(f->sim, "POST", MAPS,
+               "{\"metadata\":{\"name\":\"b\",\"ownerReferences\":[{"
+               "\"apiVersion\":\"example.com/v1\",\"kind\":\"None\",\"name\":"
+               "\"a\",\"uid\":\"other\"}]}}",
+               201);
+    sim_expect(f->sim, "GET", MAPS "/b", NULL, 200);
+}
+
+static void one_owner_of_two_is_enough(void **state)
+{
+    fixture *f = *state;
+    sim_reply reply;
+    char body[512];
+
+    sim_add(f->sim, "a");
+    sim_add(f->sim, "o");
+    add_owned(f->sim, "b", "a", false);
+    snprintf(body, sizeof(body),
+             "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"v1\","
+             "\"kind\":\"ConfigMap\",\"name\":\"gone\",\"uid\":\"x\"},{"
+             "\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"o\","
+             "\"uid\":\"%s\"}]}}",
+             uid_of(f->sim, MAPS "/o"));
+    sim_expect(f->sim, "PATCH", MAPS "/b", body, 200);
+    reply = sim_ask(f->sim, "GET", MAPS "/b", NULL);
+    assert_string_equal(sim_text(reply.doc, "metadata.ownerReferences[1].name"),
+                        "o");
+    sim_reply_clear(&reply);
+    sim_expect(f->sim, "DELETE", MAPS "/o", NULL, 200);
+    sim_expect(f->sim, "GET", MAPS "/b", NULL, 404);
+}
+
+static void what_is_loaded_does_not_miss_its_owner(void **state)
+{
+    static const char text[] =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
+        "  ownerReferences:\n  - {apiVersion: v1, kind: ConfigMap, name: gone, "
+        "uid: x}\n";
+    fixture *f = *state;
+
+    assert_int_equal(kl_sim_load(f->sim, text, sizeof(text) - 1, NULL), KL_OK);
+    sim_expect(f->sim, "GET", MAPS "/a", NULL, 200);
+}
+
+static void a_job_leaves_its_pods(void **state)
+{
+    fixture *f = *state;
+    sim_reply reply;
+
+    sim_expect(f->sim, "POST", "/apis/batch/v1/namespaces/default/jobs",
+               "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"template\":{"
+               "\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{"
+               "\"name\":\"c\",\"image\":\"i\"}]}}}}",
+               201);
+    reply = sim_ask(f->sim, "DELETE",
+                    "/apis/batch/v1/namespaces/default/jobs/j", NULL);
+    assert_int_equal(reply.status, 200);
+    assert_string_equal(sim_text(reply.doc, "metadata.finalizers[1]"),
+                        "orphan");
+    assert_non_null(strstr(reply.raw.warnings, "child pods are preserved"));
+    sim_reply_clear(&reply);
+    sim_expect(f->sim, "GET", "/apis/batch/v1/namespaces/default/jobs/j", NULL,
+               404);
+}
+
+/* --- Namespaces. ---------------------------------------------------------- */
+
+static void a_new_namespace_gets_what_each_has(void **state)
+{
+    fixture *f = *state;
+
+    sim_expect(f->sim, "POST", "/api/v1/namespaces",
+               "{\"metadata\":{\"name\":\"web\"}}", 201);
+    sim_expect(f->sim, "GET", "/api/v1/namespaces/web/serviceaccounts/default",
+               NULL, 200);
+    sim_expect(f->sim, "DELETE",
+               "/api/v1/namespaces/web/configmaps/kube-root-ca.crt", NULL, 200);
+    sim_expect(f->sim, "GET",
+               "/api/v1/namespaces/web/configmaps/kube-root-ca.crt", NULL, 200);
+}
+
+static void a_namespace_tells_what_it_waits_for(void **state)
+{
+    fixture *f = *state;
+    sim_reply reply;
+
+    sim_expect(f->sim, "POST", "/api/v1/namespaces",
+               "{\"metadata\":{\"name\":\"web\"}}", 201);
+    sim_expect(f->sim, "POST", "/api/v1/namespaces/web/configmaps",
+               "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"x/y\"]}}", 201);
+    reply = sim_ask(f->sim, "DELETE", "/api/v1/namespaces/web", NULL);
+    assert_string_equal(sim_text(reply.doc, "status.phase"), "Terminating");
+    sim_reply_clear(&reply);
+    reply = sim_ask(f->sim, "GET", "/api/v1/namespaces/web", NULL);
+    assert_string_equal(sim_text(reply.doc, "status.conditions[4].message"),
+                        "Some resources are remaining: configmaps. has 1 "
+                        "resource instances");
+    assert_string_equal(sim_text(reply.doc, "status.conditions[5].message"),
+                        "Some content in the namespace has finalizers "
+                        "remaining: x/y in 1 resource instances");
+    sim_reply_clear(&reply);
+    sim_expect(f->sim, "POST", "/api/v1/namespaces/web/configmaps",
+               "{\"metadata\":{\"name\":\"b\"}}", 403);
+    sim_expect(f->sim, "PATCH", "/api/v1/namespaces/web/configmaps/a",
+               "{\"metadata\":{\"finalizers\":null}}", 200);
+    sim_expect(f->sim, "GET", "/api/v1/namespaces/web", NULL, 404);
+}
+
+static void a_namespace_is_finalized_by_whoever_has_to(void **state)
+{
+    const kl_sim_options options = {.no_controllers = true};
+    kl_sim *sim = kl_sim_new(&options, NULL);
+
+    (void)state;
+    sim_expect(sim, "POST", "/api/v1/namespaces",
+               "{\"metadata\":{\"name\":\"web\"},\"spec\":{\"finalizers\":["
+               "\"x/y\"]}}",
+               201);
+    sim_expect(sim, "PUT", "/api/v1/namespaces/web",
+               "{\"metadata\":{\"name\":\"web\"},\"spec\":{}}", 200);
+    sim_expect(sim, "DELETE", "/api/v1/namespaces/web", NULL, 200);
+    sim_expect(sim, "PUT", "/api/v1/namespaces/web/finalize",
+               "{\"metadata\":{\"name\":\"web\"},\"spec\":{\"finalizers\":["
+               "\"x/y\"]}}",
+               200);
+    sim_expect(sim, "GET", "/api/v1/namespaces/web", NULL, 200);
+    sim_expect(sim, "GET", "/api/v1/namespaces/web/finalize", NULL, 405);
+    sim_expect(sim, "PUT", "/api/v1/namespaces/web/finalize",
+               "{\"metadata\":{\"name\":\"web\"},\"spec\":{}}", 200);
+    sim_expect(sim, "GET", "/api/v1/namespaces/web", NULL, 404);
+    kl_sim_unref(sim);
+}
+
+static void namespaces_of_the_system_stay(void **state)
+{
+    fixture *f = *state;
+
+    sim_expect_refusal(f->sim, "DELETE /api/v1/namespaces/kube-public", NULL,
+                       403,
+                       "Forbidden: namespaces \"kube-public\" is forbidden: "
+                       "this namespace may not be deleted");
+    sim_expect(f->sim, "DELETE", "/api/v1/namespaces/kube-node-lease", NULL,
+               200);
+}
+
+static void without_controllers_everything_stays(void **state)
+{
+    const kl_sim_options options = {.no_controllers = true};
+    kl_sim *sim = kl_sim_new(&options, NULL);
+
+    (void)state;
+    sim_add(sim, "a");
+    add_owned(sim, "b", "a", true);
+    sim_expect(sim, "DELETE", MAPS "/a", NULL, 200);
+    sim_expect(sim, "GET", MAPS "/b", NULL, 200);
+    sim_expect(sim, "POST", "/api/v1/namespaces",
+               "{\"metadata\":{\"name\":\"web\"}}", 201);
+    sim_expect(sim, "GET", "/api/v1/namespaces/web/serviceaccounts/default",
+               NULL, 404);
+    sim_expect(sim, "DELETE", "/api/v1/namespaces/web", NULL, 200);
+    sim_expect(sim, "GET", "/api/v1/namespaces/web", NULL, 200);
+    kl_sim_unref(sim);
+}
+
+/* --- Memory. -------------------------------------------------------------- */
+
+static kl_code delete_owner(void *context)
+{
+    const kl_call call = {.method = "DELETE",
+                          .target = MAPS "/a?propagationPolicy=Foreground"};
+    kl_reply reply;
+    kl_error err = {0};
+    kl_code code = kl_sim_call(context, &call, &reply, &err);
+
+    if (code == KL_OK) {
+        kl_reply_clear(&reply);
+    }
+    return code;
+}
+
+/* Whatever fails, the next request brings it to its end. */
+static void chores_that_want_memory_are_done_later(void **state)
+{
+    bool failed = true;
+
+    (void)state;
+    for (long nth = 1; failed; nth++) {
+        kl_sim *sim = kl_sim_new(NULL, NULL);
+        kl_code code;
+
+        sim_add(sim, "a");
+        add_owned(sim, "b", "a", true);
+        failing_alloc_install();
+        failing_alloc_fail_at(nth, 0);
+        code = delete_owner(sim);
+        failed = failing_alloc_has_failed();
+        failing_alloc_fail_at(0, 0);
+        failing_alloc_uninstall();
+        assert_true(code == KL_OK || code == KL_ENOMEM);
+        sim_expect(sim, "GET", MAPS, NULL, 200);
+        if (code == KL_OK) {
+            sim_expect(sim, "GET", MAPS "/a", NULL, 404);
+            sim_expect(sim, "GET", MAPS "/b", NULL, 404);
+        }
+        kl_sim_unref(sim);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(dependents_go_after_their_owner, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            dependents_that_block_go_before_their_owner, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_a_finalizer_keeps_keeps_its_owner,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            dependents_that_do_not_block_go_after_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(orphans_stay_without_the_reference,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            who_names_an_owner_that_is_not_there_goes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_owner_of_two_is_enough, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_is_loaded_does_not_miss_its_owner,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_job_leaves_its_pods, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_new_namespace_gets_what_each_has,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_namespace_tells_what_it_waits_for,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_namespace_is_finalized_by_whoever_has_to, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(namespaces_of_the_system_stay, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(without_controllers_everything_stays,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(chores_that_want_memory_are_done_later,
+                                        set_up, tear_down)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,232 @@
+/*
+ * sim_grace_spec.c - the end of pods, which have time for it, and what may be
+ * asked of a deletion.
+ */
+#include "sim_client.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PODS "/api/v1/namespaces/default/pods"
+#define MAPS "/api/v1/namespaces/default/configmaps"
+
+typedef struct fixture {
+    kl_sim *sim;
+    kl_transport *transport;
+    sim_watch watch;
+} fixture;
+
+static int set_up(void **state)
+{
+    const kl_sim_options options = {.clock_stands = true,
+                                    .now_ms = INT64_C(1800000000000)};
+    fixture *f = calloc(1, sizeof(*f));
+
+    f->sim = kl_sim_new(&options, NULL);
+    f->transport = kl_sim_transport(f->sim, NULL);
+    sim_watch_open(&f->watch, f->transport, "",
+                   PODS "?watch=1&resourceVersion=0");
+    *state = f;
+    return f->transport != NULL ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+
+    sim_watch_close(&f->watch);
+    kl_transport_unref(f->transport);
+    kl_sim_unref(f->sim);
+    free(f);
+    sim_expect_nothing_lives();
+    return 0;
+}
+
+/* Creates a pod, on a node if one is named. */
+static void add_pod(fixture *f, const char *more)
+{
+    char body[512];
+
+    snprintf(body, sizeof(body),
+             "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{"
+             "\"name\":\"c\",\"image\":\"i\"}]%s}}",
+             more);
+    sim_expect(f->sim, "POST", PODS, body, 201);
+    sim_watch_expect(&f->watch, "ADDED", "p");
+}
+
+/* Deletes the pod; `expected` is "period timestamp generation". */
+static void delete_pod(fixture *f, const char *query, const char *expected)
+{
+    sim_reply reply;
+    char target[128], found[128];
+    size_t length;
+
+    snprintf(target, sizeof(target), PODS "/p%s", query);
+    reply = sim_ask(f->sim, "DELETE", target, NULL);
+    assert_int_equal(reply.status, 200);
+    length = (size_t)snprintf(
+        found, sizeof(found), "%s ",
+        sim_text(reply.doc, "metadata.deletionGracePeriodSeconds"));
+    length +=
+        (size_t)snprintf(found + length, sizeof(found) - length, "%s ",
+                         sim_text(reply.doc, "metadata.deletionTimestamp"));
+    snprintf(found + length, sizeof(found) - length, "%s",
+             sim_text(reply.doc, "metadata.generation"));
+    assert_string_equal(found, expected);
+    sim_reply_clear(&reply);
+}
+
+static void a_pod_on_a_node_has_time_to_end(void **state)
+{
+    fixture *f = *state;
+
+    add_pod(f, ",\"nodeName\":\"n\",\"terminationGracePeriodSeconds\":30");
+    delete_pod(f, "", "30 2027-01-15T08:00:30Z 2");
+    sim_watch_expect(&f->watch, "MODIFIED", "p");
+    sim_expect(f->sim, "GET", PODS "/p", NULL, 200);
+    /* It can be given less, and no more. */
+    delete_pod(f, "?gracePeriodSeconds=60", "30 2027-01-15T08:00:30Z 2");
+    delete_pod(f, "?gracePeriodSeconds=5", "5 2027-01-15T08:00:05Z 2");
+    sim_watch_expect(&f->watch, "MODIFIED", "p");
+    delete_pod(f, "?gracePeriodSeconds=-1", "1 2027-01-15T08:00:01Z 2");
+    sim_watch_expect(&f->watch, "MODIFIED", "p");
+    /* That is what the kubelet says at the end. */
+    delete_pod(f, "?gracePeriodSeconds=0", "0 2027-01-15T08:00:00Z 2");
+    sim_watch_expect(&f->watch, "MODIFIED", "p");
+    sim_watch_expect(&f->watch, "DELETED", "p");
+}
+
+static void the_longest_time_is_some_centuries(void **state)
+{
+    fixture *f = *state;
+
+    add_pod(f, ",\"nodeName\":\"n\"");
+    delete_pod(f, "?gracePeriodSeconds=9223372036854775807",
+               "9223372036854775807 2227-06-16T08:00:00Z 2");
+    sim_watch_expect(&f->watch, "MODIFIED", "p");
+}
+
+static void a_pod_without_a_node_goes_at_once(void **state)
+{
+    fixture *f = *state;
+
+    add_pod(f, "");
+    delete_pod(f, "", "0 2027-01-15T08:00:00Z 2");
+    sim_watch_expect(&f->watch, "MODIFIED", "p");
+    sim_watch_expect(&f->watch, "DELETED", "p");
+}
+
+static void a_pod_that_has_ended_goes_at_once(void **state)
+{
+    fixture *f = *state;
+
+    add_pod(f, ",\"nodeName\":\"n\"");
+    sim_expect(f->sim, "PATCH", PODS "/p/status",
+               "{\"status\":{\"phase\":\"Succeeded\"}}", 200);
+    sim_watch_expect(&f->watch, "MODIFIED", "p");
+    delete_pod(f, "", "0 2027-01-15T08:00:00Z 2");
+    sim_watch_expect(&f->watch, "MODIFIED", "p");
+    sim_watch_expect(&f->watch, "DELETED", "p");
+}
+
+static void a_finalizer_outlasts_the_time(void **state)
+{
+    fixture *f = *state;
+
+    add_pod(f, ",\"nodeName\":\"n\"");
+    sim_expect(f->sim, "PATCH", PODS "/p",
+               "{\"metadata\":{\"finalizers\":[\"x/y\"]}}", 200);
+    sim_watch_expect(&f->watch, "MODIFIED", "p");
+    delete_pod(f, "?gracePeriodSeconds=7", "7 2027-01-15T08:00:07Z 2");
+    sim_watch_expect(&f->watch, "MODIFIED", "p");
+    delete_pod(f, "?gracePeriodSeconds=0", "0 2027-01-15T08:00:00Z 2");
+    sim_watch_expect(&f->watch, "MODIFIED", "p");
+    sim_expect(f->sim, "PATCH", PODS "/p",
+               "{\"metadata\":{\"finalizers\":null}}", 200);
+    sim_watch_expect(&f->watch, "DELETED", "p");
+}
+
+static void a_dry_run_shows_and_changes_nothing(void **state)
+{
+    fixture *f = *state;
+
+    add_pod(f, ",\"nodeName\":\"n\"");
+    delete_pod(f, "?dryRun=All&gracePeriodSeconds=3",
+               "3 2027-01-15T08:00:03Z 2");
+    sim_expect(f->sim, "DELETE", PODS "/p", "{\"dryRun\":[\"All\"]}", 200);
+    sim_expect(f->sim, "GET", PODS "/p", NULL, 200);
+    sim_watch_expect_silence(&f->watch);
+}
+
+static void options_that_make_no_sense_are_refused(void **state)
+{
+    fixture *f = *state;
+
+    sim_add(f->sim, "a");
+    sim_expect_refusal(
+        f->sim, "DELETE " MAPS "/a", "{\"propagationPolicy\":\"Foo\"}", 422,
+        "Invalid: DeleteOptions.meta.k8s.io \"\" is invalid: "
+        "propagationPolicy: Unsupported value: \"Foo\": supported "
+        "values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"");
+    sim_expect_refusal(
+        f->sim, "DELETE " MAPS "/a",
+        "{\"propagationPolicy\":\"Orphan\",\"orphanDependents\":true}", 422,
+        "Invalid: DeleteOptions.meta.k8s.io \"\" is invalid: "
+        "propagationPolicy: Invalid value: \"Orphan\": orphanDependents "
+        "and deletionPropagation cannot be both set");
+    sim_expect_refusal(f->sim, "DELETE " MAPS "/a", "{\"dryRun\":[\"X\"]}", 422,
+                       "Invalid: DeleteOptions.meta.k8s.io \"\" is invalid: "
+                       "dryRun: Unsupported value: [\"X\"]: supported values: "
+                       "\"All\"");
+    sim_expect_refusal(f->sim, "DELETE " MAPS "/a",
+                       "{\"gracePeriodSeconds\":\"x\"}", 400,
+                       "BadRequest: json: cannot unmarshal string into Go "
+                       "struct field DeleteOptions.gracePeriodSeconds of type "
+                       "int64");
+    sim_expect_refusal(f->sim, "DELETE " MAPS "/a?gracePeriodSeconds=abc", NULL,
+                       400,
+                       "BadRequest: strconv.ParseInt: parsing \"abc\": invalid "
+                       "syntax");
+    sim_expect(f->sim, "GET", MAPS "/a", NULL, 200);
+}
+
+static void what_is_kept_on_an_old_wish_is_accepted(void **state)
+{
+    fixture *f = *state;
+
+    sim_expect(f->sim, "POST", MAPS,
+               "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"x/y\"]}}", 201);
+    sim_expect(f->sim, "DELETE", MAPS "/a?orphanDependents=false", NULL, 202);
+    sim_expect(f->sim, "DELETE", MAPS "/a", NULL, 200);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_pod_on_a_node_has_time_to_end, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_longest_time_is_some_centuries,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_pod_without_a_node_goes_at_once,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_pod_that_has_ended_goes_at_once,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_finalizer_outlasts_the_time, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_dry_run_shows_and_changes_nothing,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(options_that_make_no_sense_are_refused,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_kept_on_an_old_wish_is_accepted,
+                                        set_up, tear_down)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

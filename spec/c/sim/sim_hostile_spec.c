@@ -1,0 +1,303 @@
+/*
+ * sim_hostile_spec.c - what no client sends by accident, as bytes to a port:
+ * the answers are those of kube-apiserver 1.36, and the cluster is well
+ * afterwards.
+ */
+#include "fault_rig.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define HEAD "Host: x\r\nConnection: close\r\n"
+
+static int dial(fault_rig *f)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (kl_sim_url(f->sim) == NULL) {
+        assert_int_equal(kl_sim_listen(f->sim, NULL, NULL), KL_OK);
+    }
+    address.sin_port =
+        htons((uint16_t)atoi(strrchr(kl_sim_url(f->sim), ':') + 1));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)),
+                     0);
+    return fd;
+}
+
+/* What comes back until the connection is closed, at most a minute. */
+static char *talk(fault_rig *f, const char *bytes)
+{
+    struct pollfd ready = {.fd = dial(f), .events = POLLIN};
+    kl__buf out = {0};
+    ssize_t length;
+
+    (void)send(ready.fd, bytes, strlen(bytes), MSG_NOSIGNAL);
+    do {
+        char *room = kl__buf_reserve(&out, 4096);
+
+        assert_int_equal(poll(&ready, 1, SIM_CLIENT_PATIENCE_MS), 1);
+        length = recv(ready.fd, room, 4096, 0);
+        out.length += length > 0 ? (size_t)length : 0;
+        out.bytes[out.length] = '\0';
+    } while (length > 0);
+    close(ready.fd);
+    return kl__buf_take(&out, NULL);
+}
+
+static void expect_answer(fault_rig *f, const char *bytes, int status,
+                          const char *part)
+{
+    char *answer = talk(f, bytes);
+
+    if (strncmp(answer, "HTTP/1.1 ", 9) != 0 || atoi(answer + 9) != status ||
+        strstr(answer, part) == NULL) {
+        fail_msg("%s gives %s", bytes, answer);
+    }
+    kl_free(answer);
+    sim_expect(f->sim, "GET", FAULT_OBJECTS, NULL, 200);
+}
+
+static void what_is_hardly_http_is_refused_as_go_does(void **state)
+{
+    fault_rig *f = *state;
+
+    expect_answer(f, "GET /version HTTP/1.1\r\nConnection: close\r\n\r\n", 400,
+                  "400 Bad Request: missing required Host header");
+    expect_answer(f, "GET /api/v1/pods%zz HTTP/1.1\r\n" HEAD "\r\n", 400,
+                  "400 Bad Request");
+    expect_answer(f, "GET /version HTTP/1.1\r\nExpect: tea\r\n" HEAD "\r\n",
+                  417, "");
+    expect_answer(f, "GET /version HTTP/3.7\r\n" HEAD "\r\n", 505, "");
+}
+
+static void first_lines_that_are_none_are_refused(void **state)
+{
+    static const char *const lines[] = {
+        "GET /version x HTTP/1.1", "G(T /version HTTP/1.1",
+        "GET version HTTP/1.1",    "GET /ver\x01sion HTTP/1.1",
+        "GET /ver%0zion HTTP/1.1",
+    };
+    fault_rig *f = *state;
+
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        char request[256];
+
+        snprintf(request, sizeof(request), "%s\r\n" HEAD "\r\n", lines[i]);
+        expect_answer(f, request, 400, "400 Bad Request");
+    }
+    expect_answer(f, "OPTIONS * HTTP/1.1\r\n" HEAD "\r\n", 200, "");
+    expect_answer(f, "GET * HTTP/1.1\r\n" HEAD "\r\n", 404,
+                  "404 page not found");
+    expect_answer(f, "GET http://x/version HTTP/1.1\r\n" HEAD "\r\n", 200,
+                  "\"major\"");
+}
+
+static void headers_that_are_none_are_refused(void **state)
+{
+    static const struct {
+        const char *header;
+        int status;
+        const char *text;
+    } rows[] = {
+        {"X-A: a\x01z", 400, "400 Bad Request"},
+        {"X-A: a\x7fz", 400, "400 Bad Request"},
+        {"X(A: b", 400, "400 Bad Request"},
+        {"X A: b", 400, "400 Bad Request: invalid header name"},
+        {"Host: y", 400, "400 Bad Request"},
+        {"Content-Length: 2\r\nContent-Length: 3", 400, "400 Bad Request"},
+        {"Transfer-Encoding: gzip", 501, "Unsupported transfer encoding"},
+        {"X-A: a\tz", 200, "\"major\""},
+        {"X-A: caf\xe9", 200, "\"major\""},
+    };
+    fault_rig *f = *state;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char request[256];
+
+        snprintf(request, sizeof(request),
+                 "GET /version HTTP/1.1\r\n" HEAD "%s\r\n\r\n", rows[i].header);
+        expect_answer(f, request, rows[i].status, rows[i].text);
+    }
+    expect_answer(f, "GET /version HTTP/1.1\r\nHost: a<b\r\n\r\n", 400,
+                  "400 Bad Request: malformed Host header");
+}
+
+static void heads_may_be_long(void **state)
+{
+    enum { LONG = 60 * 1024, TOO_LONG = 2 * LONG };
+    char *request = malloc(TOO_LONG + 256);
+    fault_rig *f = *state;
+
+    assert_non_null(request);
+    for (int length = LONG; length <= TOO_LONG; length += LONG) {
+        int at = sprintf(request, "GET /version HTTP/1.1\r\n" HEAD "X-A: ");
+        char *answer;
+
+        memset(request + at, 'a', (size_t)length);
+        strcpy(request + at + length, "\r\n\r\n");
+        answer = talk(f, request);
+        assert_int_equal(strncmp(answer, "HTTP/1.1 ", 9), 0);
+        assert_int_equal(atoi(answer + 9), length == LONG ? 200 : 431);
+        kl_free(answer);
+    }
+    free(request);
+}
+
+static void what_is_no_unicode_is_replaced(void **state)
+{
+    static const char *const values[] = {"x\xffy", "x\xed\xa0\x80y",
+                                         "x\\ud800y", "x\xe2\x82"};
+    static const char *const kept[] = {
+        "x\xef\xbf\xbdy", "x\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdy",
+        "x\xef\xbf\xbdy", "x\xef\xbf\xbd\xef\xbf\xbd"};
+    fault_rig *f = *state;
+
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        char body[128], part[64];
+        char request[512];
+
+        snprintf(body, sizeof(body),
+                 "{\"metadata\":{\"name\":\"u%zu\"},"
+                 "\"data\":{\"a\":\"%s\"}}",
+                 i, values[i]);
+        snprintf(part, sizeof(part), "\"a\":\"%s\"", kept[i]);
+        snprintf(request, sizeof(request),
+                 "POST " FAULT_OBJECTS " HTTP/1.1\r\n" HEAD
+                 "Content-Length: %zu\r\n\r\n%s",
+                 strlen(body), body);
+        expect_answer(f, request, 201, part);
+    }
+    /* A whole pair is kept, and so is what only looks like half of one. */
+    sim_expect(f->sim, "POST", FAULT_OBJECTS,
+               "{\"metadata\":{\"name\":\"v\"},\"data\":{\"a\":"
+               "\"\\ud83d\\ude00\\\\ud800\xff\"}}",
+               201);
+    sim_expect(f->sim, "POST", FAULT_OBJECTS,
+               "{\"metadata\":{\"name\":\"w\"}}\xff", 400);
+}
+
+static void odd_paths_lead_nowhere(void **state)
+{
+    fault_rig *f = *state;
+
+    expect_answer(f, "GET /api/v1/../../etc/passwd HTTP/1.1\r\n" HEAD "\r\n",
+                  404, "\"Status\"");
+    expect_answer(
+        f, "GET /api/v1/%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\n" HEAD "\r\n", 404,
+        "\"Status\"");
+    expect_answer(f, "GET //api/v1/pods HTTP/1.1\r\n" HEAD "\r\n", 404,
+                  "404 page not found");
+    expect_answer(f, "GET " FAULT_OBJECTS "/a%2fb HTTP/1.1\r\n" HEAD "\r\n",
+                  404, "the server could not find the requested resource");
+    expect_answer(f, "GET " FAULT_OBJECTS "/%ff%fe HTTP/1.1\r\n" HEAD "\r\n",
+                  404, "\"Status\"");
+}
+
+static void unknown_methods_are_not_allowed(void **state)
+{
+    static const char *const methods[] = {"OPTIONS", "BREW", "TRACE", "HEAD"};
+    fault_rig *f = *state;
+
+    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+        char request[256];
+
+        snprintf(request, sizeof(request),
+                 "%s " FAULT_OBJECTS " HTTP/1.1\r\n" HEAD "\r\n", methods[i]);
+        expect_answer(f, request, 405, "");
+    }
+}
+
+static void some_paths_take_any_method(void **state)
+{
+    static const char *const all[] = {"/healthz", "/apis", "/openapi/v3", "/"};
+    static const char *const gets[] = {"/api", "/version", "/api/v1"};
+    kl_sim *sim = ((fault_rig *)*state)->sim;
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        sim_expect(sim, "POST", all[i], "{}", 200);
+        sim_expect(sim, "HEAD", all[i], NULL, 200);
+    }
+    for (size_t i = 0; i < sizeof(gets) / sizeof(gets[0]); i++) {
+        sim_expect(sim, "POST", gets[i], "{}", 405);
+        sim_expect(sim, "HEAD", gets[i], NULL, 405);
+    }
+    sim_expect(sim, "DELETE", "/nothing", NULL, 404);
+    sim_expect(sim, "HEAD", "/api/v9", NULL, 404);
+}
+
+static void a_body_may_wait_to_be_asked_for(void **state)
+{
+    expect_answer(*state,
+                  "POST " FAULT_OBJECTS " HTTP/1.1\r\n" HEAD
+                  "Content-Type: application/json\r\n"
+                  "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{}",
+                  100, "422 Unprocessable");
+}
+
+static void requests_may_come_in_one_go(void **state)
+{
+    expect_answer(*state,
+                  "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+                  "GET /apis/none HTTP/1.1\r\n" HEAD "\r\n",
+                  200, "HTTP/1.1 404");
+}
+
+static void who_is_slow_or_half_open_holds_up_nobody(void **state)
+{
+    enum { CONNECTIONS = 200 };
+    fault_rig *f = *state;
+    int peers[CONNECTIONS];
+
+    for (int i = 0; i < CONNECTIONS; i++) {
+        const char *part = i % 2 == 0 ? "GET /version HT"
+                                      : "POST " FAULT_OBJECTS
+                                        " HTTP/1.1\r\nHost: x\r\n"
+                                        "Content-Length: 1000\r\n\r\n{";
+
+        peers[i] = dial(f);
+        assert_true(send(peers[i], part, strlen(part), MSG_NOSIGNAL) > 0);
+        if (i % 3 == 0) {
+            shutdown(peers[i], SHUT_WR);
+        }
+    }
+    expect_answer(f, "GET /healthz HTTP/1.1\r\n" HEAD "\r\n", 200, "ok");
+    for (int i = 0; i < CONNECTIONS; i++) {
+        close(peers[i]);
+    }
+}
+
+#define SPEC(name) \
+    cmocka_unit_test_setup_teardown(name, fault_set_up, fault_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SPEC(what_is_hardly_http_is_refused_as_go_does),
+        SPEC(first_lines_that_are_none_are_refused),
+        SPEC(headers_that_are_none_are_refused),
+        SPEC(heads_may_be_long),
+        SPEC(what_is_no_unicode_is_replaced),
+        SPEC(odd_paths_lead_nowhere),
+        SPEC(unknown_methods_are_not_allowed),
+        SPEC(some_paths_take_any_method),
+        SPEC(a_body_may_wait_to_be_asked_for),
+        SPEC(requests_may_come_in_one_go),
+        SPEC(who_is_slow_or_half_open_holds_up_nobody),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
