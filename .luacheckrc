@@ -8,4 +8,5 @@ files["spec"].std = "min+busted"
 files["spec"].read_globals = { "jit" }
 files["spec"].globals = { "arg" }
 files["examples"].read_globals = { "arg", "kubelua" }
+files["examples/*_spec.lua"].std = "min+busted"
 files["spec/lint"].std = "lua54"

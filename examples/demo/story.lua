@@ -32,7 +32,7 @@ local function apply(name, phase)
 end
 
 local function delete(name)
-    assert(sim:call { method = "DELETE", target = "/api/v1/namespaces/default/pods/" .. name })
+    assert(sim:delete("pods", "default/" .. name, { grace = 0 }))
 end
 
 apply("shop-1", "Running")
@@ -100,6 +100,7 @@ kubelua.spawn(function()
     say("\n" .. bold .. "Try next:" .. plain .. [[
 
     bin/kubelua run --sim=examples/cluster.yaml examples/index-query.lua
+    bin/kubelua sim --controllers --write-kubeconfig sim.yaml         (a cluster for kubectl)
     bin/kubelua run --kubeconfig ~/.kube/config examples/watch.lua    (your own cluster)
     scripts/test                                                      (every check)]])
     kubelua.stop()

@@ -11,6 +11,12 @@ Client.__index = Client
 -- What the command line says: the options of a connect that says nothing else.
 Client.defaults = {}
 
+-- Told of every client that is made.
+function Client.connected() end
+
+-- What the command line records: every informer that is made.
+Client.recorder = nil ---@type kubelua.Recorder?
+
 ---Makes a client; does not wait for the network.
 ---@param options table?
 ---@return kubelua.Client?, string?, string?
@@ -40,7 +46,9 @@ function Client.connect(options)
     if not box then
         return nil, message, code
     end
-    return setmetatable({ box = box, informers = setmetatable({}, { __mode = "k" }) }, Client)
+    local self = setmetatable({ box = box, informers = setmetatable({}, { __mode = "k" }) }, Client)
+    Client.connected(self)
+    return self
 end
 
 ---Joins, or starts, the shared informer of a resource, scope and selectors.
@@ -52,6 +60,9 @@ function Client:informer(options)
         return nil, message, code
     end
     self.informers[informer] = true
+    if Client.recorder then
+        Client.recorder:attach(informer, options)
+    end
     return informer
 end
 

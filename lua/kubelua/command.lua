@@ -1,10 +1,12 @@
--- The command line: kubelua run | sim | version.
+-- The command line: kubelua run | sim | record | version.
 local core = require "kubelua.core"
 core.open_streams() -- before the first descriptor is made
 local Client = require "kubelua.client"
 local kubelua = require "kubelua"
 local loop = require "kubelua.loop"
+local record = require "kubelua.record"
 local scheduler = require "kubelua.scheduler"
+local serve = require "kubelua.serve"
 local Sim = require "kubelua.sim"
 local trace = require "kubelua.trace"
 local usage = require "kubelua.usage"
@@ -23,6 +25,13 @@ local function set_defaults(options)
     defaults.context = options.context
     defaults.server = options.server
     defaults.namespace = options.namespace
+    if options.record then
+        local recorder, problem = record.to(options.record)
+        if not recorder then
+            return nil, problem
+        end
+        Client.recorder = recorder
+    end
     if not options.sim then
         return true
     end
@@ -82,68 +91,15 @@ local function run_script(options)
         return STOPPED
     elseif not ok then
         complain(message)
+        if tostring(message):find("no configuration:", 1, true) then
+            complain("to try it without a cluster: kubelua run --sim " .. options.script)
+        end
         return FAILED
     end
     -- A script that dispatched by itself has had its run; one that waits for nothing is done.
     if not loop.has_run and not scheduler.is_idle() then
         loop.run()
     end
-    return STOPPED
-end
-
-local function write_file(path, text)
-    local file, message = io.open(path, "wb")
-    if not file then
-        return nil, message
-    end
-    local written, problem = file:write(text)
-    local closed, last_problem = file:close()
-    if not (written and closed) then
-        return nil, path .. ": " .. (problem or last_problem)
-    end
-    return true
-end
-
-local function flatten(lists)
-    local all = {}
-    for _, list in ipairs(lists) do
-        for _, item in ipairs(list) do
-            all[#all + 1] = item
-        end
-    end
-    return all
-end
-
-local function serve_sim(options)
-    local address, port = options.listen:match("^%[?([^%[%]]+)%]?:(%d+)$")
-    if not address then
-        complain("--listen " .. options.listen .. ": write ADDRESS:PORT, such as 127.0.0.1:6443")
-        return USAGE
-    end
-    local sim, message = Sim.new { load = flatten(options.load) }
-    if not sim then
-        complain(message)
-        return FAILED
-    end
-    local url
-    url, message = sim:listen { address = address, port = tonumber(port), tls = options.tls }
-    if not url then
-        complain(message)
-        return FAILED
-    end
-    io.stdout:write("Simulated API server on ", url, "\n")
-    if options.write_kubeconfig then
-        local ok
-        ok, message = write_file(options.write_kubeconfig, sim:kubeconfig())
-        if not ok then
-            complain(message)
-            return FAILED
-        end
-        io.stdout:write("Try: kubectl --kubeconfig ", options.write_kubeconfig, " get namespaces\n")
-    end
-    io.stdout:flush()
-    loop.run(options.duration)
-    sim:close()
     return STOPPED
 end
 
@@ -156,7 +112,9 @@ local function perform(options)
         print_version()
         return STOPPED
     elseif options.command == "sim" then
-        return serve_sim(options)
+        return serve(options)
+    elseif options.command == "record" then
+        return record.run(options)
     end
     return run_script(options)
 end

@@ -1,4 +1,4 @@
--- What the command line means: the options of kubelua run | sim | version, and their help.
+-- What the command line means: the options of kubelua run | sim | record | version, and their help.
 local argparse = require "argparse"
 
 local usage = {}
@@ -9,6 +9,14 @@ local function to_seconds(text)
         return seconds
     end
     return nil, "'" .. text .. "' is no number of seconds; write one such as 10 or 0.5"
+end
+
+local function to_user(text)
+    local name, token, groups = text:match("^([^:]+):([^:]+):?([^:]*)$")
+    if name then
+        return { name = name, token = token, groups = groups }
+    end
+    return nil, "'" .. text .. "' is no user; write NAME:TOKEN or NAME:TOKEN:GROUP,GROUP"
 end
 
 local function add_run(parser)
@@ -28,7 +36,27 @@ local function add_run(parser)
     run:flag("--sim", "Start a simulated API server in this process, and connect to it. "
         .. "--sim=FILE loads a manifest into it; may be given several times.")
     run:option("--sim-load"):argname("FILE"):count("*"):hidden(true)
+    run:option("--record", "Write what its informers are told; kubelua sim --replay plays it.")
+        :argname("FILE")
     run:option("--for", "End after so many seconds."):argname("SECONDS"):target("duration")
+        :convert(to_seconds)
+end
+
+local function add_record(parser)
+    local record = parser:command("record", "Write what happens to some resources of a cluster, "
+        .. "a line of JSON each.")
+    record:epilog("For example: kubelua record --output shop.ndjson pods deployments\n"
+        .. "             kubelua sim --replay shop.ndjson --write-kubeconfig sim.yaml")
+    record:argument("resources", "pods, deployments.apps, ...: as for kubectl."):args("+")
+    record:option("--kubeconfig", "The kubeconfig to use, instead of KUBECONFIG or "
+        .. "~/.kube/config."):argname("FILE")
+    record:option("--context", "The context of the kubeconfig to use."):argname("NAME")
+    record:option("--server", "The API server's URL."):argname("URL")
+    record:option("-n --namespace", "One namespace only."):argname("NS")
+    record:option("-l --labels", "Objects with these labels only."):argname("SELECTOR")
+    record:option("-o --output", "The file to write; standard output if it is not given.")
+        :argname("FILE")
+    record:option("--for", "End after so many seconds."):argname("SECONDS"):target("duration")
         :convert(to_seconds)
 end
 
@@ -38,7 +66,21 @@ local function add_sim(parser)
     sim:option("--listen", "Where to serve; port 0 takes a free one."):argname("ADDRESS:PORT")
         :default("127.0.0.1:0")
     sim:option("--load", "Manifests to load."):argname("FILE"):args("+"):count("*")
+    sim:option("--replay", "Be the cluster that was recorded, and play its changes from the first "
+        .. "watch on."):argname("FILE")
+    sim:option("--speed", "So many times as fast as they were; 0: as fast as it goes.")
+        :argname("FACTOR"):default("1"):convert(to_seconds)
     sim:flag("--tls", "Serve HTTPS, with a certificate made for this run.")
+    sim:flag("--controllers", "Bring it to life: nodes, a scheduler, a kubelet, and the "
+        .. "controllers of Deployments, ReplicaSets, Jobs and EndpointSlices.")
+    sim:option("--token", "The bearer token that clients must have; implies --tls.")
+        :argname("TOKEN")
+    sim:option("--user", "Somebody else who is let in; implies --tls.")
+        :argname("NAME:TOKEN[:GROUP,...]"):count("*"):target("users"):convert(to_user)
+    sim:flag("--rbac", "What a user may do is what Roles and their bindings say; implies --tls. "
+        .. "Try: kubectl --as NAME --as-group GROUP.")
+    sim:option("--clock-offset", "What its clock is ahead of the machine's.")
+        :argname("SECONDS"):convert(to_seconds)
     sim:option("--write-kubeconfig", "Write a kubeconfig that leads to it.")
         :argname("FILE")
     sim:option("--for", "End after so many seconds."):argname("SECONDS"):target("duration")
@@ -55,6 +97,7 @@ local function make_parser()
     parser:require_command(true)
     add_run(parser)
     add_sim(parser)
+    add_record(parser)
     parser:command("version", "Print the version and exit.")
     return parser
 end

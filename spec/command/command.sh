@@ -157,6 +157,23 @@ expect "a manifest that does not parse is named, with its line" 1 \
     'bad.yaml.*line 3' bin/kubelua run --sim="$work/bad.yaml" "$work/wait.lua"
 expect "a kubeconfig that is not there is named" 1 'no-config' \
     bin/kubelua run --kubeconfig "$work/no-config" "$work/wait.lua"
+expect "without a kubeconfig, --sim is at hand" 1 'without a cluster: .* --sim ' \
+    env HOME=/nonexistent KUBECONFIG= bin/kubelua run examples/watch.lua
+cat >"$work/touch.lua" <<'END'
+kubelua.connect():informer { "namespaces" }:on {
+    synced = function() print("synced") kubelua.stop() end,
+}
+END
+expect "a run can be recorded" 0 'synced' bin/kubelua run --sim \
+    --record "$work/run.ndjson" "$work/touch.lua"
+expect "a recording has what was there" 0 '"type":"ADDED","initial":true.*default' \
+    cat "$work/run.ndjson"
+expect "a recording can be played" 0 'Simulated API server on http:' \
+    bin/kubelua sim --replay "$work/run.ndjson" --speed 0 --for 0.2
+expect "what is no recording is told apart" 1 'line 1 is none of a recording' \
+    bin/kubelua sim --replay examples/cluster.yaml --for 0.2
+expect "record says what it cannot reach" 1 'no-config' \
+    bin/kubelua record --kubeconfig "$work/no-config" pods
 expect "--for ends a run" 0 'ready' \
     bin/kubelua run --sim --for 1 "$work/wait.lua"
 expect "--for ends a script that dispatches by itself" 0 'on its own' \
@@ -180,6 +197,17 @@ expect "sim serves, and writes a kubeconfig" 0 'Simulated API server on https' \
     --write-kubeconfig "$work/sim.kubeconfig"
 expect "over plain HTTP it serves too" 0 'Simulated API server on http:' \
     bin/kubelua sim --for 0.1 --write-kubeconfig "$work/plain.kubeconfig"
+expect "sim can be brought to life" 0 'Simulated API server on http:' \
+    bin/kubelua sim --controllers --clock-offset 3600 --for 0.2
+expect "a token implies TLS" 0 'Simulated API server on https:' \
+    bin/kubelua sim --controllers --token secret --for 0.2 \
+    --write-kubeconfig "$work/token.kubeconfig"
+expect "the token is in the kubeconfig" 0 'secret' \
+    cat "$work/token.kubeconfig"
+expect "users and rules imply TLS" 0 'Simulated API server on https:' \
+    bin/kubelua sim --rbac --user jane:hers:dev,ops --user joe:his --for 0.2
+expect "a user that is none is a usage error" 2 'write NAME:TOKEN' \
+    bin/kubelua sim --user jane
 expect "without a token that nobody asks for" 0 'user: \{\}' \
     cat "$work/plain.kubeconfig"
 

@@ -8,6 +8,9 @@ local CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 local POD = '{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","labels":{"a":"b"}},'
     .. '"spec":{"list":[1,2,{"x":12345678901234567890}],"text":"t"}}'
 
+local REPLAYED = '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"r","namespace":"default",'
+    .. '"uid":"u","resourceVersion":"1"}}'
+
 local sim, client, informer, poller, registration, object
 local touches = 0
 local seen = 0 -- the last touch that the registration told of
@@ -98,6 +101,7 @@ world.calls = {
         core.encode { list = core.array { 1, 2.5 }, text = "x", view = object }
     end,
     ["core.decode"] = function() must(core.decode(POD)) end,
+    ["core.manifest"] = function() must(core.manifest("a: 1\n---\n" .. POD)) end,
     ["core.array"] = function() core.array() end,
     ["core.get"] = function() core.get(object, "spec.list[*].x") end,
     ["core.pairs"] = function() for _ in core.pairs(object.spec) do end end, -- luacheck: ignore
@@ -135,6 +139,19 @@ world.calls = {
     ["sim.requests"] = function() must(sim:requests()) end,
     ["sim.requests_clear"] = function() sim:requests_clear() end,
     ["sim.fail"] = function() must(sim:fail { verb = "patch", status = 500 }) end,
+    ["sim.fault"] = function()
+        must(sim:fault('{"action":"cut","verb":"none","after_bytes":1}'))
+    end,
+    ["sim.faults"] = function() must(sim:faults()) end,
+    ["sim.heal"] = function() sim:heal() end,
+    ["sim.snapshot"] = function()
+        local other = must(core.sim {})
+        must(other:restore(must(other:snapshot())))
+        other:close()
+    end,
+    ["sim.replay"] = function() must(sim:replay(REPLAYED, "put")) end,
+    ["sim.advance"] = function() must(sim:advance(0)) end,
+    ["sim.now"] = function() sim:now() end,
     ["sim.cut"] = function() sim:cut() end,
     ["sim.refuse"] = function() sim:refuse(false) end,
     ["sim.freeze"] = function() sim:freeze(false) end,
@@ -171,6 +188,7 @@ world.calls = {
 
 -- These are called by those that make what they end.
 world.calls["sim.close"] = world.calls["core.sim"]
+world.calls["sim.restore"] = world.calls["sim.snapshot"]
 world.calls["client.close"] = world.calls["core.connect"]
 world.calls["informer.stop"] = world.calls["core.informer"]
 world.calls["registration.remove"] = world.calls["core.subscribe"]

@@ -1,0 +1,48 @@
+-- How a script is tested: a cluster in this process, an unchanged script, and what it did.
+-- Run it: busted examples/label-pods_spec.lua
+local Sim = require "kubelua.sim"
+
+describe("label-pods", function()
+    local cluster
+
+    before_each(function()
+        cluster = assert(Sim.new { load = "examples/cluster.yaml" })
+        cluster:run("examples/label-pods.lua")
+    end)
+
+    after_each(function()
+        cluster:close()
+    end)
+
+    local function expect_team(team)
+        assert(cluster:wait("pods", "web/shop-1", function(pod)
+            return pod.metadata.labels.team == team
+        end))
+    end
+
+    it("labels pods that were there, with one request each", function()
+        expect_team("nobody")
+        assert.equal(1, #cluster:requests { verb = "patch", name = "shop-1" })
+    end)
+
+    it("follows the namespace", function()
+        expect_team("nobody")
+        cluster:patch("namespaces", "web", { metadata = { labels = { team = "shop" } } })
+        expect_team("shop")
+    end)
+
+    it("misses nothing while the connection is down", function()
+        expect_team("nobody")
+        cluster:refuse()
+        cluster:patch("namespaces", "web", { metadata = { labels = { team = "shop" } } })
+        cluster:compact()
+        cluster:refuse(false)
+        expect_team("shop")
+    end)
+
+    it("tries again what was refused", function()
+        cluster:fail { verb = "patch", status = 503, count = 3 }
+        expect_team("nobody")
+        assert.equal(3, #cluster:requests { verb = "patch", status = 503 })
+    end)
+end)

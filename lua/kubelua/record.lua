@@ -1,0 +1,69 @@
+-- kubelua record: what happens to some resources, until it is stopped. And kubelua run --record.
+local Client = require "kubelua.client"
+local loop = require "kubelua.loop"
+local Recorder = require "kubelua.recorder"
+
+local record = {}
+
+local STOPPED, FAILED = 0, 1
+
+---A recorder that writes to a file; every line is there at once.
+---@param path string? default: standard output
+---@return kubelua.Recorder?, string?
+function record.to(path)
+    local file = io.stdout
+    if path then
+        local opened, message = io.open(path, "wb")
+        if not opened then
+            return nil, message
+        end
+        file = opened
+        file:setvbuf("line")
+    end
+    return Recorder.new(function(line)
+        local ok, problem = file:write(line)
+        if not ok then
+            error((path or "standard output") .. ": " .. tostring(problem), 0)
+        end
+    end)
+end
+
+local function start(options)
+    local recorder, message = record.to(options.output)
+    if not recorder then
+        return nil, message
+    end
+    local client
+    client, message = Client.connect { kubeconfig = options.kubeconfig, context = options.context,
+        server = options.server }
+    if not client then
+        return nil, message
+    end
+    for _, resource in ipairs(options.resources) do
+        local wanted = { resource, namespace = options.namespace, labels = options.labels,
+            managed_fields = true }
+        local informer
+        informer, message = client:informer(wanted)
+        if not informer then
+            return nil, message
+        end
+        recorder:attach(informer, wanted)
+    end
+    return client
+end
+
+---Runs it; returns the exit status.
+---@param options table of the command line
+---@return integer
+function record.run(options)
+    local client, message = start(options)
+    if not client then
+        io.stderr:write("kubelua: ", message, "\n")
+        return FAILED
+    end
+    loop.run(options.duration)
+    client:close()
+    return STOPPED
+end
+
+return record

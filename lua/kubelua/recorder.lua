@@ -1,0 +1,67 @@
+-- Writes what informers are told of a cluster, a line of JSON each; kubelua.sim plays it again.
+local core = require "kubelua.core"
+local log = require "kubelua.log"
+
+---@class kubelua.Recorder
+local Recorder = {}
+Recorder.__index = Recorder
+
+---@param write fun(line: string) gets each line, with its end
+---@return kubelua.Recorder
+function Recorder.new(write)
+    local self = setmetatable({ write = write, started = core.now(), seen = {} }, Recorder)
+    self:line({ kubelua = "recording", version = 1, started = os.date("!%Y-%m-%dT%H:%M:%SZ") })
+    return self
+end
+
+function Recorder:line(fields)
+    self.write(core.encode(fields) .. "\n")
+end
+
+-- The object's text goes in as it is: nothing of it is lost.
+function Recorder:event(type, object, more)
+    self.write(string.format('{"at":%.3f,"type":"%s"%s,"object":%s}\n', core.now() - self.started,
+        type, more or "", object:json()))
+end
+
+local function scope(options)
+    return table.concat({ options[1], options.namespace or "", options.labels or "",
+        options.fields or "" }, "\0")
+end
+
+---Records an informer from now on, unless one of that resource and selectors is recorded already.
+---@param informer kubelua.Informer
+---@param options table that it was made of
+---@return kubelua.Registration?, string?, string?
+function Recorder:attach(informer, options)
+    options = type(options) == "string" and { options } or options
+    local key, what = scope(options), options[1]
+    if self.seen[key] then
+        return self.seen[key]
+    end
+    local registration, message, code = informer:on {
+        coalesce = false, -- every change is recorded; the informer waits for the disk
+        add = function(object, initial)
+            self:event("ADDED", object, initial and ',"initial":true')
+        end,
+        update = function(_, object)
+            self:event("MODIFIED", object)
+        end,
+        delete = function(object, unknown)
+            self:event("DELETED", object, unknown and ',"unknown":true')
+        end,
+        synced = function()
+            self:line { at = core.now() - self.started, type = "SYNCED", resource = what,
+                resourceVersion = informer:resource_version() }
+        end,
+        error = function(problem, problem_code)
+            log("warn", "%s: %s", what, problem)
+            self:line { at = core.now() - self.started, type = "ERROR", resource = what,
+                message = problem, code = problem_code }
+        end,
+    }
+    self.seen[key] = registration
+    return registration, message, code
+end
+
+return Recorder

@@ -1,0 +1,122 @@
+-- kubelua sim: a simulated API server on a port, until it is stopped.
+local controllers = require "kubelua.sim.controllers"
+local loop = require "kubelua.loop"
+local scheduler = require "kubelua.scheduler"
+local Sim = require "kubelua.sim"
+
+local STOPPED, FAILED, USAGE = 0, 1, 2
+
+local function complain(message)
+    io.stderr:write("kubelua: ", message, "\n")
+end
+
+local function write_file(path, text)
+    local file, message = io.open(path, "wb")
+    if not file then
+        return nil, message
+    end
+    local written, problem = file:write(text)
+    local closed, last_problem = file:close()
+    if not (written and closed) then
+        return nil, path .. ": " .. (problem or last_problem)
+    end
+    return true
+end
+
+local function flatten(lists)
+    local all = {}
+    for _, list in ipairs(lists) do
+        for _, item in ipairs(list) do
+            all[#all + 1] = item
+        end
+    end
+    return all
+end
+
+-- Listens, and says where.
+local function listen(sim, address, options)
+    local url, message = sim:listen { address = address.host, port = address.port,
+        tls = options.tls or options.rbac or options.token ~= nil or #options.users > 0 }
+    if not url then
+        return nil, message
+    end
+    io.stdout:write("Simulated API server on ", url, "\n")
+    if options.write_kubeconfig then
+        local ok
+        ok, message = write_file(options.write_kubeconfig, sim:kubeconfig())
+        if not ok then
+            return nil, message
+        end
+        io.stdout:write("Try: kubectl --kubeconfig ", options.write_kubeconfig,
+            " get namespaces\n")
+    end
+    io.stdout:flush()
+    return true
+end
+
+-- What lives in it besides the server: returns what ends that.
+local function bring_to_life(sim, options)
+    if not options.controllers then
+        return true
+    end
+    local client, message = sim:connect()
+    if not client then
+        return nil, message
+    end
+    return controllers.start(client, { now = function()
+        return sim:now()
+    end })
+end
+
+-- From the first watch on: whoever comes to see the changes does not miss the first ones.
+local function play(sim, speed)
+    scheduler.task("replay", function()
+        while #sim:requests { verb = "watch" } == 0 do
+            loop.sleep(0.05)
+        end
+        sim:play { speed = speed > 0 and speed or math.huge }
+    end)
+end
+
+local function start(address, options)
+    local sim, message = Sim.new {
+        load = flatten(options.load), token = options.token, replay = options.replay,
+        rbac = options.rbac, users = #options.users > 0 and options.users or nil,
+    }
+    if not sim then
+        return nil, message
+    end
+    sim:advance(options.clock_offset or 0)
+    local ok
+    ok, message = listen(sim, address, options)
+    if ok then
+        ok, message = bring_to_life(sim, options)
+    end
+    if not ok then
+        sim:close()
+        return nil, message
+    end
+    if options.replay then
+        play(sim, options.speed)
+    end
+    return sim
+end
+
+---Serves it; returns the exit status.
+---@param options table of the command line
+---@return integer
+return function(options)
+    local host, port = options.listen:match("^%[?([^%[%]]+)%]?:(%d+)$")
+    if not host then
+        complain("--listen " .. options.listen .. ": write ADDRESS:PORT, such as 127.0.0.1:6443")
+        return USAGE
+    end
+    local sim, message = start({ host = host, port = tonumber(port) }, options)
+    if not sim then
+        complain(message)
+        return FAILED
+    end
+    loop.run(options.duration)
+    sim:close()
+    return STOPPED
+end

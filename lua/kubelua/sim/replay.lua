@@ -1,0 +1,175 @@
+-- A recording, played by a simulated cluster: what was there at first, then the changes, in the
+-- order of their versions, as quickly as they came or as fast as somebody steps.
+local core = require "kubelua.core"
+local log = require "kubelua.log"
+local loop = require "kubelua.loop"
+local options = require "kubelua.sim.options"
+local scheduler = require "kubelua.scheduler"
+
+local replay = {}
+
+---@class kubelua.sim.Event
+---@field at number seconds since the recording began
+---@field change "put"|"deleted"
+---@field json string
+---@field order number the version that it is sorted by
+
+---@class kubelua.sim.Recording
+---@field initial string[] JSON texts
+---@field events kubelua.sim.Event[]
+
+local function version_of(object)
+    return tonumber(object.metadata.resourceVersion) or 0
+end
+
+local function add_line(recording, seen, line)
+    if line.type ~= "ADDED" and line.type ~= "MODIFIED" and line.type ~= "DELETED" then
+        return -- headers, SYNCED, ERROR: for people
+    end
+    local object = line.object
+    local version = version_of(object)
+    local name = table.concat({ line.type == "DELETED" and "-" or "+",
+        tostring(object.metadata.uid), tostring(version) }, " ")
+    if seen[name] then
+        return -- by two informers of the same resource
+    end
+    seen[name] = true
+    local json = core.encode(object)
+    if line.initial then
+        local is_definition = object.kind == "CustomResourceDefinition"
+        table.insert(recording.initial, is_definition and 1 or #recording.initial + 1, json)
+        return
+    end
+    local events = recording.events
+    local last = events[#events]
+    events[#events + 1] = {
+        at = line.at,
+        change = line.type == "DELETED" and "deleted" or "put",
+        json = json,
+        -- A delete that was missed has an older version: it stays where it is.
+        order = line.unknown and math.max(version, last and last.order or 0) or version,
+        place = #events,
+    }
+end
+
+-- Informers of several resources are told of their changes in an order of their own.
+local function sort(events)
+    table.sort(events, function(a, b)
+        if a.order ~= b.order then
+            return a.order < b.order
+        end
+        return a.place < b.place
+    end)
+    local latest = 0
+    for _, event in ipairs(events) do
+        latest = math.max(latest, event.at)
+        event.at = latest
+    end
+end
+
+---Reads a recording.
+---@param path string
+---@return kubelua.sim.Recording?, string?, string?
+function replay.read(path)
+    local file, message = io.open(path, "rb")
+    if not file then
+        return nil, message, "io"
+    end
+    local recording, seen, number = { initial = {}, events = {} }, {}, 0
+    for text in file:lines() do
+        number = number + 1
+        local ok, line = pcall(core.decode, text)
+        if not ok or type(line) ~= "table" or (number == 1 and line.kubelua ~= "recording") then
+            file:close()
+            return nil, path .. ": line " .. number .. " is none of a recording; "
+                .. "kubelua record writes one", "parse"
+        end
+        local problem
+        ok, problem = pcall(add_line, recording, seen, line)
+        if not ok then
+            file:close()
+            return nil, path .. ": line " .. number .. ": " .. tostring(problem), "parse"
+        end
+    end
+    file:close()
+    sort(recording.events)
+    return recording
+end
+
+---Has a cluster be what the recording begins with.
+---@param sim kubelua.Sim
+---@param path string
+---@return true?, string?, string?
+function replay.begin(sim, path)
+    local recording, message, code = replay.read(path)
+    if not recording then
+        return nil, message, code
+    end
+    for _, json in ipairs(recording.initial) do
+        local ok
+        ok, message, code = sim.box:replay(json, "initial")
+        if not ok then
+            return nil, path .. ": " .. message, code
+        end
+    end
+    sim.box:compact()
+    sim.recording, sim.played = recording, 0
+    return true
+end
+
+local methods = {}
+
+local function recording_of(self, call)
+    if not self.recording then
+        error(call .. ": this cluster replays nothing; give it a recording: "
+            .. "sim.new { replay = \"recording.ndjson\" }", 3)
+    end
+    return self.recording
+end
+
+---Plays the next changes of the recording; returns how many there were.
+---@param count integer? default 1
+---@return integer
+function methods:step(count)
+    local events = recording_of(self, "step").events
+    local first = self.played
+    while self.played < #events and self.played - first < (count or 1) do
+        self.played = self.played + 1
+        local event = events[self.played]
+        local ok, message = self.box:replay(event.json, event.change)
+        if not ok then
+            log("warn", "a change of the recording is left out: %s", message)
+        end
+    end
+    return self.played - first
+end
+
+---How many changes are left of the recording.
+---@return integer
+function methods:left()
+    return #recording_of(self, "left").events - self.played
+end
+
+---Plays the changes in the script's loop, each as long after the one before as it was then.
+---@param given { speed: number? }? speed: so many times as fast; math.huge: as fast as it goes
+function methods:play(given)
+    local events = recording_of(self, "play").events
+    local speed = options.check("play", given, { speed = "number" }).speed or 1
+    if speed <= 0 or speed ~= speed then
+        error("play: the speed is a number above 0", 2)
+    end
+    scheduler.task("replay", function()
+        local began, origin = core.now(), events[1] and events[1].at
+        while self.played < #events do
+            local pause = began + (events[self.played + 1].at - origin) / speed - core.now()
+            if pause > 0 then
+                loop.sleep(pause)
+            end
+            self:step()
+        end
+    end)
+end
+
+replay.methods = methods
+
+return replay

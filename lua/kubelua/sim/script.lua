@@ -1,0 +1,47 @@
+-- A script under test: as kubelua run starts it, but in this process and with this cluster.
+local Client = require "kubelua.client"
+
+local methods = {}
+
+-- What kubelua.connect gives to whoever names no other cluster.
+local function with_defaults(self, f)
+    local defaults, connect = Client.defaults, Client.connected
+    Client.defaults = { sim = self }
+    Client.connected = function(client)
+        self.clients = self.clients or {}
+        self.clients[#self.clients + 1] = client
+    end
+    local results = { pcall(f) }
+    Client.defaults, Client.connected = defaults, connect
+    if not results[1] then
+        error(results[2], 0)
+    end
+    return (table.unpack or unpack)(results, 2)
+end
+
+---Runs a script whose kubelua.connect() leads to this cluster; returns what it returns. Its
+---handlers run whenever the test waits, such as in cluster:eventually. Raises what it raises.
+---@param path string
+---@param ... any what it gets as `...`
+---@return any ...
+function methods:run(path, ...)
+    local chunk, message = loadfile(path)
+    if not chunk then
+        error("run: " .. message, 2)
+    end
+    local arguments = { n = select("#", ...), ... }
+    return with_defaults(self, function()
+        return chunk((table.unpack or unpack)(arguments, 1, arguments.n))
+    end)
+end
+
+---Ends the cluster, and the clients of the scripts that it ran.
+function methods:close()
+    for _, client in ipairs(self.clients or {}) do
+        client:close()
+    end
+    self.clients = nil
+    self.box:close()
+end
+
+return methods

@@ -1,0 +1,67 @@
+-- Who is let in to a simulated cluster, and as whom a client comes: part of kubelua.sim.
+local users = {}
+
+---@class kubelua.Sim.User
+---@field name string as a binding's subject of kind User has it
+---@field token string? its bearer token; without one, a client certificate is made for it
+---@field groups string[]|string|nil groups it is in; a string of several has commas
+
+local MEMBERS = { name = true, token = true, groups = true }
+
+-- A user as the core takes it.
+local function plain(user, level)
+    if type(user) ~= "table" or type(user.name) ~= "string" then
+        error("sim: a user is { name = \"jane\", token = \"secret\", groups = { \"dev\" } }", level)
+    end
+    for key in pairs(user) do
+        if not MEMBERS[key] then
+            error("sim: a user has a name, a token and groups, not \"" .. tostring(key) .. "\"",
+                level)
+        end
+    end
+    local groups = user.groups
+    if type(groups) == "table" then
+        groups = table.concat(groups, ",")
+    end
+    return { name = user.name, token = user.token, groups = groups }
+end
+
+---The users of the options, as the core takes them; each needs a token.
+---@param given kubelua.Sim.User[]?
+---@return table[]?
+function users.plain(given)
+    local all = {}
+    for i, user in ipairs(given or {}) do
+        all[i] = plain(user, 4)
+        if not all[i].token then
+            error("sim: the user \"" .. user.name .. "\" needs a token", 4)
+        end
+    end
+    return given and all
+end
+
+---The token of one of the users.
+---@param given kubelua.Sim.User[]?
+---@param name string
+---@return string
+function users.token(given, name)
+    for _, user in ipairs(given or {}) do
+        if user.name == name then
+            return user.token
+        end
+    end
+    error("sim: there is no user \"" .. tostring(name) .. "\"; name it in users = { { name = \""
+        .. tostring(name) .. "\", token = ... } }", 3)
+end
+
+users.methods = {}
+
+---A kubeconfig that leads to it, once it listens: the administrator's, or somebody's, with their
+---token or (over TLS, where they have none) with a client certificate made for them.
+---@param user kubelua.Sim.User?
+---@return string?, string?, string?
+function users.methods:kubeconfig(user)
+    return self.box:kubeconfig(user and plain(user, 3))
+end
+
+return users

@@ -1,0 +1,234 @@
+-- kubelua.sim as tests use it: objects, waiting for them, and options that are checked.
+local kubelua = require "kubelua"
+local Sim = require "kubelua.sim"
+
+local function pod(name, phase)
+    return {
+        apiVersion = "v1", kind = "Pod",
+        metadata = { name = name, namespace = "default", labels = { app = "shop" } },
+        spec = { containers = { { name = "main", image = "shop:1" } } },
+        status = phase and { phase = phase } or nil,
+    }
+end
+
+describe("a simulated cluster", function()
+    local cluster
+
+    before_each(function()
+        cluster = assert(Sim.new())
+    end)
+
+    after_each(function()
+        cluster:close()
+    end)
+
+    describe("apply", function()
+        it("creates an object and returns it as it is now", function()
+            local created = assert(cluster:apply(pod("shop-1", "Running")))
+            assert.equal("Pod default/shop-1", tostring(created))
+            assert.equal("Running", created.status.phase)
+            assert.is_string(created.uid)
+        end)
+
+        it("merges into what is there, status too", function()
+            assert(cluster:apply(pod("shop-1", "Pending")))
+            assert(cluster:apply {
+                apiVersion = "v1", kind = "Pod",
+                metadata = { name = "shop-1", labels = { tier = "web" } },
+                status = { phase = "Running" },
+            })
+            local now = assert(cluster:get("pods", "default/shop-1"))
+            assert.equal("shop:1", now.spec.containers[1].image)
+            assert.same({ app = "shop", tier = "web" }, kubelua.table(now.metadata.labels))
+            assert.equal("Running", now.status.phase)
+        end)
+
+        it("makes it another object where the uid is another", function()
+            local first = assert(cluster:apply(pod("shop-1")))
+            local other = pod("shop-1")
+            other.metadata.uid = "11111111-2222-4333-8444-555555555555"
+            local second = assert(cluster:apply(other))
+            assert.not_equal(first.uid, second.uid)
+            assert.equal(other.metadata.uid, second.uid)
+        end)
+
+        it("takes a view back", function()
+            local first = assert(cluster:apply(pod("shop-1", "Running")))
+            local again = assert(cluster:apply(first))
+            assert.equal(first.uid, again.uid)
+        end)
+
+        it("takes text, and returns an object for each document", function()
+            local first, second = assert(cluster:apply [[
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: b, namespace: web}
+]])
+            assert.equal("ConfigMap default/a", tostring(first))
+            assert.equal("ConfigMap web/b", tostring(second))
+        end)
+
+        it("names the nearest of an unknown kind", function()
+            local nothing, message, code = cluster:apply { apiVersion = "v1", kind = "Podd",
+                metadata = { name = "x" } }
+            assert.is_nil(nothing)
+            assert.truthy(message:find('do you mean "Pod"', 1, true), message)
+            assert.equal("not_found", code)
+        end)
+
+        it("says what an object lacks", function()
+            local nothing, message = cluster:apply { metadata = { name = "x" } }
+            assert.is_nil(nothing)
+            assert.truthy(message:find("apiVersion and kind", 1, true))
+        end)
+
+        it("names the line of a text that does not parse", function()
+            local nothing, message, code = cluster:apply("a: [")
+            assert.is_nil(nothing)
+            assert.truthy(message:find("line", 1, true), message)
+            assert.equal("parse", code)
+        end)
+    end)
+
+    it("gets objects by every name of their kind", function()
+        assert(cluster:apply(pod("shop-1")))
+        assert(cluster:apply { apiVersion = "apps/v1", kind = "Deployment",
+            metadata = { name = "shop", namespace = "web" },
+            spec = { selector = { matchLabels = { a = "b" } }, template = {
+                metadata = { labels = { a = "b" } },
+                spec = { containers = { { name = "c", image = "i" } } } } } })
+        for _, name in ipairs { "pods", "Pod", "po", "pod", "v1/Pod", "v1/pods" } do
+            assert.equal("shop-1", assert(cluster:get(name, "default/shop-1")).name)
+        end
+        for _, name in ipairs { "deploy", "deployments.apps", "apps/v1/Deployment" } do
+            assert.equal("shop", assert(cluster:get(name, "web", "shop")).name)
+        end
+        assert.equal("default", assert(cluster:get("ns", "default")).name)
+        assert.equal("shop-1", assert(cluster:get("po", "shop-1")).name)
+    end)
+
+    it("knows the kind of a definition that was applied later", function()
+        assert.is_nil(cluster:get("foos", "x"))
+        assert(cluster:apply [[
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: foos.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: foos, kind: Foo}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+]])
+        assert(cluster:apply { apiVersion = "example.com/v1", kind = "Foo",
+            metadata = { name = "x" } })
+        assert.equal("Foo", assert(cluster:get("foos", "x")).kind)
+    end)
+
+    it("lists by namespace and selectors, each with its kind", function()
+        assert(cluster:apply(pod("shop-1")))
+        assert(cluster:apply(pod("shop-2")))
+        assert(cluster:apply { apiVersion = "v1", kind = "Pod",
+            metadata = { name = "db", namespace = "data" },
+            spec = { containers = { { name = "c", image = "i" } } } })
+        assert.equal(3, #cluster:list("pods"))
+        assert.equal(1, #cluster:list("pods", { namespace = "data" }))
+        local shops = assert(cluster:list("pods", { labels = "app in (shop)" }))
+        assert.equal("Pod default/shop-2", tostring(shops[2]))
+        assert.equal(1, #cluster:list("pods", { fields = "metadata.name=db" }))
+    end)
+
+    it("patches, updates and deletes", function()
+        assert(cluster:create(pod("shop-1")))
+        local patched = assert(cluster:patch("pods", "default/shop-1",
+            { metadata = { annotations = { a = "1" } } }))
+        assert.equal("1", patched.metadata.annotations.a)
+        local copy = patched:table()
+        copy.metadata.annotations.a = "2"
+        assert.equal("2", assert(cluster:update(copy)).metadata.annotations.a)
+        assert(cluster:delete("pods", "default/shop-1", { grace = 0 }))
+        local nothing, message, code = cluster:get("pods", "default/shop-1")
+        assert.is_nil(nothing)
+        assert.equal('pods "shop-1" not found', message)
+        assert.equal("not_found", code)
+    end)
+
+    it("refuses in the words of the API", function()
+        assert(cluster:create(pod("shop-1")))
+        local _, message, code = cluster:create(pod("shop-1"))
+        assert.equal("already_exists", code)
+        assert.equal('pods "shop-1" already exists', message)
+        local stale = pod("shop-1")
+        stale.metadata.resourceVersion = "1"
+        _, _, code = cluster:update(stale)
+        assert.equal("conflict", code)
+    end)
+
+    it("waits for what a script does", function()
+        kubelua.spawn(function()
+            kubelua.sleep(0.02)
+            assert(cluster:apply(pod("late", "Running")))
+        end)
+        local late = assert(cluster:wait("pods", "late", function(found)
+            return found and found.status.phase == "Running"
+        end))
+        assert.equal("late", late.name)
+        assert.is_true(cluster:wait("pods", "never", function(found) return not found end))
+        local nothing, message, code = cluster:wait("pods", "late", function(found)
+            return not found
+        end, 0.02)
+        assert.is_nil(nothing)
+        assert.truthy(message:find('pods late: not after 0.02 s; its status is {"phase":"Running"',
+            1, true), message)
+        assert.equal("timeout", code)
+    end)
+end)
+
+describe("options", function()
+    local function message_of(f, ...)
+        local ok, message = pcall(f, ...)
+        assert.is_false(ok)
+        return message
+    end
+
+    it("that do not exist name the nearest", function()
+        assert.truthy(message_of(Sim.new, { lod = "x" }):find("mean 'load'", 1, true))
+        assert.truthy(message_of(Sim.new, { bookmarks = 1 }):find("mean 'bookmark'", 1, true))
+        local cluster = assert(Sim.new())
+        assert.truthy(message_of(cluster.requests, cluster, { verbs = "list" })
+            :find("do you mean 'verb'", 1, true))
+        assert.truthy(message_of(cluster.listen, cluster, { prot = 1 }):find("'port'", 1, true))
+        cluster:close()
+    end)
+
+    it("of another type say which it has to be", function()
+        assert.truthy(message_of(Sim.new, { token = 5 }):find("must be a string, not a", 1, true))
+        assert.truthy(message_of(Sim.new, { clock = "slow" }):find('"real" or "fake"', 1, true))
+    end)
+
+    it("ask for a token, which its own clients have", function()
+        local cluster = assert(Sim.new { token = "secret" })
+        local right, wrong = assert(cluster:connect()), assert(cluster:connect { token = "guess" })
+        assert.equal(200, (right:call { target = "/api/v1/pods" }))
+        assert.equal(401, (wrong:call { target = "/api/v1/pods" }))
+        right:close()
+        wrong:close()
+        cluster:close()
+    end)
+
+    it("load what they name, or say which file", function()
+        local cluster = assert(Sim.new { load = { "examples/cluster.yaml" } })
+        assert.truthy(#cluster:list("pods") > 0)
+        cluster:close()
+        local nothing, message = Sim.new { load = "nowhere.yaml" }
+        assert.is_nil(nothing)
+        assert.truthy(message:find("nowhere.yaml", 1, true))
+    end)
+end)

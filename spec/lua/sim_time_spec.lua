@@ -1,0 +1,69 @@
+-- A cluster whose time stands still until the test moves it.
+local Sim = require "kubelua.sim"
+local time = require "kubelua.sim.time"
+
+describe("a fake clock", function()
+    local cluster
+
+    before_each(function()
+        cluster = assert(Sim.new { clock = "fake", now = "2026-01-01T00:00:00Z" })
+    end)
+
+    after_each(function()
+        cluster:close()
+    end)
+
+    it("stands still until it is moved", function()
+        assert.equal(1767225600, cluster:now())
+        cluster:advance(90)
+        assert.equal(1767225690, cluster:now())
+    end)
+
+    it("gives objects their timestamps", function()
+        cluster:advance(3661)
+        local made = assert(cluster:apply { apiVersion = "v1", kind = "ConfigMap",
+            metadata = { name = "x" } })
+        assert.equal("2026-01-01T01:01:01Z", made.metadata.creationTimestamp)
+    end)
+
+    it("ends watches in its time, and the informer goes on", function()
+        local client = assert(cluster:connect())
+        local maps = assert(client:informer { "configmaps", namespace = "default" })
+        assert(maps:wait_synced(10))
+        local function watches()
+            return #cluster:requests { verb = "watch", resource = "configmaps" }
+        end
+        local before = watches()
+        cluster:advance(3600)
+        assert(cluster:eventually(function() return watches() > before end))
+        client:close()
+    end)
+
+    it("does not go back", function()
+        assert.has_error(function() cluster:advance(-1) end,
+            "advance: how many seconds? Time goes forward only")
+    end)
+end)
+
+describe("a clock that runs", function()
+    it("can be set, and moved on", function()
+        local cluster = assert(Sim.new { now = 86400 })
+        assert.is_true(cluster:now() >= 86400 and cluster:now() < 90000)
+        cluster:advance(100000)
+        assert.is_true(cluster:now() >= 186400)
+        cluster:close()
+    end)
+end)
+
+describe("times", function()
+    it("are read as the API writes them", function()
+        assert.equal(0, time.parse("1970-01-01T00:00:00Z"))
+        assert.equal(951827696, time.parse("2000-02-29T12:34:56Z"))
+        assert.equal(1767225600.25, time.parse("2026-01-01T00:00:00.25Z"))
+        assert.is_nil(time.parse("yesterday"))
+    end)
+
+    it("that are none are refused", function()
+        assert.has_error(function() Sim.new { now = "soon" } end)
+    end)
+end)
