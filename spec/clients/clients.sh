@@ -1,0 +1,91 @@
+#!/bin/sh
+# Other people's clients against the simulator: client-go (go/) and Python's
+# kubernetes (python/). Prints TAP. Usage, in the root of a tree that is built:
+#     spec/clients/clients.sh go|python
+# Exit status 77 where the toolchain or its packages are not to be had. With
+# KUBECONFIG set, another server is asked.
+set -u
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+build=${KUBELUA_BUILD:-build}
+mkdir -p "$build/clients"
+build=$(CDPATH='' cd -- "$build" && pwd)
+work=$(mktemp -d)
+simulator=
+trap 'finish' EXIT
+
+finish() {
+    [ -z "$simulator" ] || kill "$simulator"
+    rm -rf "$work"
+}
+
+skip() {
+    echo "$1"
+    exit 77
+}
+
+start_simulator() {
+    [ -z "${KUBECONFIG:-}" ] || return
+    KUBECONFIG=$work/kubeconfig
+    export KUBECONFIG
+    bin/kubelua sim --tls --listen 127.0.0.1:0 \
+        --write-kubeconfig "$KUBECONFIG" >"$work/sim.log" 2>&1 &
+    simulator=$!
+    tries=0
+    until [ -s "$KUBECONFIG" ] || [ $tries = 200 ]; do
+        tries=$((tries + 1))
+        sleep 0.05
+    done
+}
+
+# TAP of what `go test -v` says. What is in the file `known`, with a reason,
+# has to fail: it passes as that, and the other way round.
+as_tap() {
+    sed -nE -e 's/^ *--- PASS: ([^ ]*).*/ok - client-go: \1/p' \
+        -e 's/^ *--- FAIL: ([^ ]*).*/not ok - client-go: \1/p' \
+        -e 's/^( +[a-z_]+\.go:[0-9]+: .*)/#\1/p' -e 's/^panic: /# panic: /p' \
+        "$work/output" >"$work/tap"
+    while IFS=: read -r name reason; do
+        sed -i -E -e "s/^ok - client-go: $name\$/not ok - & works now: take it \
+out of spec\/clients\/known/;t" \
+            -e "s|^not (ok - client-go: $name)\$|\1 # known:$reason|" \
+            "$work/tap"
+    done <"$here/known"
+    cat "$work/tap"
+    ! grep -q '^not ok' "$work/tap" && grep -q '^ok' "$work/tap"
+}
+
+run_go() {
+    command -v go >/dev/null || skip "there is no Go"
+    test=$build/clients/go.test
+    (cd "$here/go" && go test -c -o "$test" .) >"$work/output" 2>&1 ||
+        skip "the Go client was not built: $(tail -n 1 "$work/output")"
+    start_simulator
+    timeout 120 "$test" -test.v >"$work/output" 2>&1
+    as_tap
+}
+
+# In an environment of its own, made once for each list of packages.
+run_python() {
+    command -v python3 >/dev/null || skip "there is no Python"
+    home=$build/clients/python
+    if ! cmp -s "$here/python/requirements.txt" "$home/installed"; then
+        rm -rf "$home"
+        { python3 -m venv "$home" && "$home/bin/pip" install --quiet \
+            --requirement "$here/python/requirements.txt"; } \
+            >"$work/output" 2>&1 ||
+            skip "the Python client is not to be had: $(tail -n 1 \
+                "$work/output")"
+        cp "$here/python/requirements.txt" "$home/installed"
+    fi
+    start_simulator
+    timeout 120 "$home/bin/python" "$here/python/clients.py"
+}
+
+case ${1:-} in
+go) run_go ;;
+python) run_python ;;
+*)
+    echo "usage: clients.sh go|python" >&2
+    exit 2
+    ;;
+esac

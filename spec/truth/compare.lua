@@ -1,0 +1,177 @@
+-- Compares two answers part by part: status, headers, body or events. A part that differs is
+-- { where = "body.metadata.name", what = "the real one says ..., the simulator ..." }.
+local core = require "kubelua.core"
+local normal = require "normal"
+
+local compare = {}
+
+local HEADERS = {
+    "content-type", "warning", "retry-after", "allow", "cache-control", "content-encoding", "vary",
+    "www-authenticate", "location",
+}
+local LONGEST = 300
+
+local array_type = getmetatable(core.array {})
+
+local function show(value)
+    if value == nil then
+        return "nothing"
+    elseif type(value) == "table" or type(value) == "string" then
+        local ok, text = pcall(core.encode, value)
+        text = ok and text or ("%q"):format(value)
+        return #text > LONGEST and text:sub(1, LONGEST) .. "..." or text
+    elseif value == core.null then
+        return "null"
+    end
+    return tostring(value)
+end
+
+local function differ(parts, where, real, sim)
+    parts[#parts + 1] = {
+        where = where,
+        what = "real " .. show(real) .. ", simulator " .. show(sim),
+    }
+end
+
+local function sorted_keys(one, other)
+    local keys, seen = {}, {}
+    for _, object in ipairs { one, other } do
+        for key in pairs(object) do
+            if not seen[key] then
+                seen[key] = true
+                keys[#keys + 1] = key
+            end
+        end
+    end
+    table.sort(keys)
+    return keys
+end
+
+local function is_array(value)
+    return getmetatable(value) == array_type
+end
+
+local values
+
+-- Items by their names, if each has one of its own; and the names in their order.
+local function by_name(array)
+    local items, order = {}, {}
+    for i, item in ipairs(array) do
+        local name = type(item) == "table" and item.name
+        if type(name) ~= "string" or items[name] then
+            return nil
+        end
+        items[name], order[i] = item, name
+    end
+    return items, order
+end
+
+-- What has names is compared by name, and the order apart. Else a length that differs is one
+-- difference, and none of items.
+local function arrays(context, where, real, sim)
+    local one, real_order = by_name(real)
+    local other, sim_order = by_name(sim)
+    if one and other then
+        local before = #context.parts
+        values(context, where, one, other)
+        if #context.parts == before and core.encode(real_order) ~= core.encode(sim_order) then
+            differ(context.parts, where .. ".order", real_order, sim_order)
+        end
+        return
+    end
+    if #real ~= #sim then
+        differ(context.parts, where, real, sim)
+        return
+    end
+    for i = 1, #real do
+        values(context, ("%s[%d]"):format(where, i), real[i], sim[i])
+    end
+end
+
+local function objects(context, where, real, sim)
+    local field = context.field
+    for _, key in ipairs(sorted_keys(real, sim)) do
+        context.field = key
+        values(context, where .. "." .. key, real[key], sim[key])
+    end
+    context.field = field
+end
+
+-- context: { parts, names = { of the real one, of the simulator }, field }
+function values(context, where, real, sim)
+    if type(real) == "table" and type(sim) == "table" and is_array(real) == is_array(sim) then
+        local kind = is_array(real) and arrays or objects
+        return kind(context, where, real, sim)
+    end
+    local one = normal.scalar(real, context.field, context.names[1])
+    local other = normal.scalar(sim, context.field, context.names[2])
+    if one ~= other then
+        differ(context.parts, where, one, other)
+    end
+end
+
+local function decode(text)
+    local ok, value = pcall(core.decode, text)
+    return ok and value or nil
+end
+
+local function texts(context, real, sim)
+    local one, other = normal.text(real, context.names[1]), normal.text(sim, context.names[2])
+    if one ~= other then
+        differ(context.parts, "body", one, other)
+    end
+end
+
+local function bodies(context, real, sim)
+    local one, other = decode(real), decode(sim)
+    if type(one) == "table" and type(other) == "table" then
+        return values(context, "body", one, other)
+    end
+    return texts(context, real, sim)
+end
+
+local function events(context, real, sim)
+    local lines = { {}, {} }
+    for i, text in ipairs { real, sim } do
+        for line in text:gmatch("[^\n]+") do
+            lines[i][#lines[i] + 1] = decode(line) or line
+        end
+    end
+    if #lines[1] ~= #lines[2] then
+        return differ(context.parts, "events", #lines[1], #lines[2])
+    end
+    for i = 1, #lines[1] do
+        values(context, ("events[%d]"):format(i), lines[1][i], lines[2][i])
+    end
+end
+
+-- The status, and the message of a refusal.
+local function outcome(reply)
+    local body = decode(reply.body)
+    local message = type(body) == "table" and body.kind == "Status" and body.message
+    return reply.status .. (message and " " .. message or "")
+end
+
+---@param replies { status: integer, headers: table, body: string }[] of the real one and the other
+---@param names table[] what was saved of earlier answers, for each
+---@param how { events: boolean?, text: boolean?, only: string? } a request (README.md)
+---@return { where: string, what: string }[]
+function compare.replies(replies, names, how)
+    local real, sim = replies[1], replies[2]
+    local context = { parts = {}, names = names }
+    if real.status ~= sim.status then
+        differ(context.parts, "status", outcome(real), outcome(sim))
+    end
+    if real.status ~= sim.status or how.only == "status" then
+        return context.parts
+    end
+    for _, header in ipairs(HEADERS) do
+        values(context, "header." .. header, real.headers[header], sim.headers[header])
+    end
+    if how.only ~= "headers" then
+        (how.events and events or how.text and texts or bodies)(context, real.body, sim.body)
+    end
+    return context.parts
+end
+
+return compare

@@ -1,0 +1,19 @@
+-- Differences that are known, for one reason (spec/truth/README.md).
+return {
+    what = "what strategies and admission set, in rare cases",
+    why = "the common ones are there",
+    { "create: two controllers", "body.details.causes[1].message", "body.message" },
+    { "delete: with another version", "body.message" },
+    { "kinds_core: as a table: v1 services", "body.rows[1].cells[3]" },
+    { "kinds_core: status: v1 endpoints", "header.warning" },
+    { "kinds_work: made, strictly: apps/v1 daemonsets", "body.metadata.annotations" },
+    { "kinds_work: got: apps/v1 daemonsets", "body.metadata.annotations" },
+    { "kinds_work: listed: apps/v1 daemonsets", "body.items[1].metadata.annotations" },
+    { "kinds_work: status: apps/v1 daemonsets", "body.metadata.annotations" },
+    { "kinds_work: written back: apps/v1 daemonsets", "body.metadata.annotations" },
+    { "update: the node of a pod", "body.message" },
+    { "update: the restart policy of a pod", "body.message" },
+    { "update: a toleration more", "body.spec.tolerations" },
+    { "update: a deadline of a pod", "body.spec.tolerations" },
+    { "update: the role of a binding cannot change", "body.message" },
+}

@@ -1,0 +1,8 @@
+-- Differences that are known, for one reason (spec/truth/README.md).
+return {
+    what = "ComponentStatus is not served",
+    why = "deprecated; there are no components",
+    { "discovery: the resources of the core group", "body.resources.componentstatuses" },
+    { "discovery: the aggregated core group", "body.items[1].versions[1].resources" },
+    { "watch: of kinds that cannot be watched", "status" },
+}

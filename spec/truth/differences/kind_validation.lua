@@ -1,0 +1,23 @@
+-- Differences that are known, for one reason (spec/truth/README.md).
+return {
+    what = "what objects of other built-in kinds are refused for",
+    why = "the rules that tests meet are there, these are rarer",
+    { "create: a field manager that cannot be printed", "status" },
+    { "kinds_other: made, strictly: certificates.k8s.io/v1 certificatesigningrequests", "status" },
+    { "namespaces: a status can be set", "status" },
+    { "namespaces: a phase that is none", "status" },
+    { "pod_subresources: a token for a service account", "status" },
+    { "strict: Strict: a key twice by merge patch", "status" },
+    { "strict: Strict: a key twice by JSON patch", "status" },
+    { "strict: Strict: an unknown key of a JSON patch", "status" },
+    { "subresources: a status that cannot be", "status" },
+    { "update: a longer deadline", "status" },
+    { "update: the access of a claim cannot change", "status" },
+    {
+        "validation: service: a cluster IP of elsewhere",
+        "body.details.causes[1].message",
+        "body.message",
+    },
+    { "validation: stateful set: a claim", "body.metadata.managedFields" },
+    { "validation: quota: what nobody counts", "status" },
+}

@@ -1,0 +1,14 @@
+-- Differences that are known, for one reason (spec/truth/README.md).
+return {
+    what = "words of patches that fail",
+    why = "Go's own types stand in them",
+    { "patch: json: a number into data", "body.details.causes[1].message", "body.message" },
+    { "patch: merge: another kind", "body.details.causes[1].message", "body.message" },
+    {
+        "patch: merge: another version of the API",
+        "body.details.causes[1].message",
+        "body.message",
+    },
+    { "patch: merge: a wrong type", "body.details.causes[1].message", "body.message" },
+    { "strategic: strategic: an order without its items", "body.message" },
+}

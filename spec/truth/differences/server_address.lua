@@ -1,0 +1,6 @@
+-- Differences that are known, for one reason (spec/truth/README.md).
+return {
+    what = "/api does not tell addresses",
+    why = "in-process there is none",
+    { "discovery: the versions of the core group", "body.serverAddressByClientCIDRs" },
+}

@@ -1,0 +1,29 @@
+-- Differences that are known, for one reason (spec/truth/README.md).
+return {
+    what = "the version names the simulator",
+    why = "a client may want to know",
+    {
+        "discovery: the server's version",
+        "body.compiler",
+        "body.emulationMajor",
+        "body.emulationMinor",
+        "body.gitCommit",
+        "body.gitVersion",
+        "body.goVersion",
+        "body.minCompatibilityMajor",
+        "body.minCompatibilityMinor",
+        "body.platform",
+    },
+    {
+        "discovery: the server's version with a slash",
+        "body.compiler",
+        "body.emulationMajor",
+        "body.emulationMinor",
+        "body.gitCommit",
+        "body.gitVersion",
+        "body.goVersion",
+        "body.minCompatibilityMajor",
+        "body.minCompatibilityMinor",
+        "body.platform",
+    },
+}

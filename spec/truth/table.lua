@@ -1,0 +1,62 @@
+-- The table of what the simulator answers otherwise than a real server, out of the files of
+-- spec/truth/differences: lua5.4 spec/truth/table.lua writes docs/DIFFERENCES.md; with --check, it
+-- fails unless that is what it would write.
+package.path = "spec/truth/?.lua;" .. package.path
+
+local differences = require("differences").load()
+
+local FILE = "docs/DIFFERENCES.md"
+local HEAD = [[
+# What the simulator answers otherwise
+
+The requests of `spec/truth` go to a real kube-apiserver (1.36) and to the simulator, and what
+they answer is compared part by part. This is what differs, and why that stays so. All else is
+the same, messages and names of fields included. Written by `lua5.4 spec/truth/table.lua`; the
+list behind it, request by request, is `spec/truth/differences`.
+
+| what | why | requests |
+|---|---|---|
+]]
+
+local function requests_of(difference)
+    local count, seen = 0, {}
+    for _, entry in ipairs(difference) do
+        count = count + (seen[entry[1]] and 0 or 1)
+        seen[entry[1]] = true
+    end
+    return difference.anywhere and "many" or tostring(count)
+end
+
+local function compose()
+    local rows = { HEAD }
+    for _, difference in ipairs(differences) do
+        assert(difference.what and difference.why, "a difference says what and why")
+        rows[#rows + 1] = ("| %s | %s | %s |\n"):format(difference.what, difference.why,
+            requests_of(difference))
+    end
+    return table.concat(rows)
+end
+
+local function read_file(path)
+    local file = io.open(path)
+    if not file then
+        return ""
+    end
+    local text = file:read("a")
+    file:close()
+    return text
+end
+
+local text = compose()
+if arg[1] == "--check" then
+    if read_file(FILE) ~= text then
+        print(FILE .. " is not what spec/truth/differences says: run lua5.4 spec/truth/table.lua")
+        os.exit(1)
+    end
+    print("The table says what differs.")
+    return
+end
+os.execute("mkdir -p docs")
+local file = assert(io.open(FILE, "w"))
+file:write(text)
+file:close()
