@@ -19,10 +19,13 @@
     X(discovery)        \
     X(streams)          \
     X(status)           \
+    X(fields)           \
     X(http)             \
     X(gzip)             \
     X(sim)              \
-    X(listen)
+    X(listen)           \
+    X(patches)          \
+    X(definitions)
 
 /* Runs one input through a target; a broken property aborts. */
 #define FUZZ_PROTOTYPE(name) void fuzz_##name(const char *bytes, size_t length);

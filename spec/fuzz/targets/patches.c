@@ -1,0 +1,195 @@
+/*
+ * patches.c - patches of every sort: "json", "merge", "strategic" or "apply"
+ * and a kind on the first line ("strategic Deployment"; none: not known), the
+ * object on the second, the patch on the others. What comes out is no deeper
+ * than JSON may be; a merge or an apply once more changes nothing; whose the
+ * fields are is a set that reads back the same.
+ */
+#include "fuzz.h"
+
+#include "patch/field_set.h"
+#include "patch/managers.h"
+#include "patch/members.h"
+#include "patch/patch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct trial {
+    kl__edit *edit;
+    const kl__schema *schema;
+    kl__node *object;
+    kl__node *patch;
+    bool is_changed;
+} trial;
+
+static kl__node *parse(kl__edit *edit, fuzz_text text)
+{
+    kl__node *node = kl__edit_parse(edit, text.bytes, text.length, NULL);
+
+    if (node != NULL) {
+        FUZZ_EXPECT(kl__members_unique(node, NULL) == KL_OK);
+    }
+    return node;
+}
+
+static const kl__schema *schema_of(fuzz_text *line)
+{
+    static const char *const kinds[][2] = {
+        {"", "Pod"},  {"", "ConfigMap"},      {"", "Service"},
+        {"", "Node"}, {"apps", "Deployment"}, {"batch", "Job"}};
+    const char *blank = memchr(line->bytes, ' ', line->length);
+
+    for (size_t i = 0; blank != NULL && i < sizeof(kinds) / sizeof(kinds[0]);
+         i++) {
+        const size_t at = (size_t)(blank + 1 - line->bytes);
+
+        if (fuzz_is((fuzz_text){blank + 1, line->length - at}, kinds[i][1])) {
+            line->length = at - 1;
+            return kl__schema_builtin(kinds[i][0], "v1", kinds[i][1], NULL);
+        }
+    }
+    return NULL;
+}
+
+/* A refusal has a status and a reason. */
+static bool is_done(kl_code code, const kl_error *err)
+{
+    FUZZ_EXPECT(code == KL_OK ||
+                (err->http_status >= 400 && *err->message != '\0'));
+    return code == KL_OK;
+}
+
+static void expect_bounded(const kl__node *node)
+{
+    FUZZ_EXPECT(kl__node_depth(node) <= KL_MAX_DEPTH);
+}
+
+/* A set of fields is what it is once it was made canonical. */
+static void expect_set(kl__edit *edit, const kl__node *fields)
+{
+    kl__node *copy = kl__edit_copy(edit, fields);
+
+    FUZZ_EXPECT(copy != NULL && kl__fields_adopt(edit, copy, NULL) == KL_OK);
+    FUZZ_EXPECT(kl__node_equal(copy, fields));
+    FUZZ_EXPECT(kl__fields_unite(edit, copy, fields));
+    FUZZ_EXPECT(kl__node_equal(copy, fields));
+    kl__fields_subtract(copy, fields, false);
+    FUZZ_EXPECT(kl__node_size(copy) == 0);
+}
+
+static void expect_sets(kl__edit *edit, const kl__node *managed)
+{
+    kl__node_iter iter = {0};
+    const kl__node *entry;
+
+    while ((entry = kl__node_next(managed, &iter, NULL, NULL)) != NULL) {
+        expect_set(edit, kl__node_get(entry, "fieldsV1"));
+    }
+}
+
+/* Applies a configuration; gives the object with its managedFields. */
+static kl__node *apply(trial *self, const kl__node *live, bool *is_changed)
+{
+    const kl__author author = {.edit = self->edit,
+                               .schema = self->schema,
+                               .api_version = "v1",
+                               .name = "fuzz",
+                               .subresource = "",
+                               .now = "2026-11-22T00:00:00Z"};
+    kl_error err = {0};
+    kl__applied applied;
+    kl_code code =
+        kl__track_apply(&author, live, self->patch, true, &applied, &err);
+    kl__node *metadata;
+
+    kl__conflicts_deinit(&applied.conflicts);
+    if (code != KL_OK) {
+        FUZZ_EXPECT(code == KL_EINVAL && *err.message != '\0');
+        return NULL;
+    }
+    *is_changed = applied.is_changed;
+    expect_bounded(applied.object);
+    expect_sets(self->edit, applied.managed);
+    metadata = kl__node_ensure(self->edit, applied.object, "metadata");
+    if (applied.managed != NULL) {
+        FUZZ_EXPECT(kl__node_put(self->edit, metadata, "managedFields",
+                                 applied.managed));
+    }
+    return applied.object;
+}
+
+static void expect_applied(trial *self)
+{
+    kl__node *metadata = kl__node_get(self->object, "metadata");
+    bool is_changed = false;
+    kl__node *once, *twice;
+
+    if (!kl__node_is(self->patch, KL_OBJECT) ||
+        !kl__node_is(self->object, KL_OBJECT)) {
+        return;
+    }
+    if (kl__node_is(metadata, KL_OBJECT)) {
+        kl__node_remove(metadata, "managedFields");
+    }
+    once = apply(self, self->object, &is_changed);
+    if (once == NULL) {
+        return;
+    }
+    twice = apply(self, once, &is_changed);
+    FUZZ_EXPECT(twice != NULL);
+    FUZZ_EXPECT(!is_changed);
+    FUZZ_EXPECT(kl__node_equal(once, twice));
+}
+
+static void expect_patched(trial *self, fuzz_text sort)
+{
+    kl_error err = {0};
+    kl__node *again = kl__edit_copy(self->edit, self->patch);
+    kl__node *once;
+
+    if (fuzz_is(sort, "json")) {
+        if (is_done(kl__patch_json(self->edit, self->object, self->patch, &err),
+                    &err)) {
+            expect_bounded(self->object);
+        }
+    } else if (fuzz_is(sort, "strategic")) {
+        /* What is patched is an object: others are not stored. */
+        if (kl__node_is(self->object, KL_OBJECT) &&
+            is_done(kl__patch_strategic(self->edit, self->schema, self->object,
+                                        self->patch, &err),
+                    &err)) {
+            expect_bounded(self->object);
+        }
+    } else if (is_done(
+                   kl__patch_merge(self->edit, self->object, self->patch, &err),
+                   &err)) {
+        expect_bounded(self->object);
+        once = kl__edit_copy(self->edit, self->object);
+        FUZZ_EXPECT(kl__patch_merge(self->edit, self->object, again, NULL) ==
+                    KL_OK);
+        FUZZ_EXPECT(kl__node_equal(once, self->object));
+    }
+}
+
+void fuzz_patches(const char *bytes, size_t length)
+{
+    fuzz_text text = {bytes, length};
+    fuzz_text sort = fuzz_line(&text);
+    fuzz_text object = fuzz_line(&text);
+    trial self = {.edit = kl__edit_new(NULL)};
+
+    kl__schema_hold();
+    self.schema = schema_of(&sort);
+    self.object = parse(self.edit, object);
+    self.patch = parse(self.edit, text);
+    if (self.object != NULL && self.patch != NULL) {
+        if (fuzz_is(sort, "apply")) {
+            expect_applied(&self);
+        } else if (self.schema != NULL || !fuzz_is(sort, "strategic")) {
+            expect_patched(&self, sort);
+        }
+    }
+    kl__edit_free(self.edit);
+    kl__schema_release();
+}
