@@ -1,0 +1,39 @@
+/*
+ * link.h - one connection of load.c's: HTTP/1.1, as little of it as two servers
+ * need.
+ */
+#ifndef BENCH_LINK_H
+#define BENCH_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct link link_t;
+
+typedef struct link_target {
+    bool has_tls;
+    char host[64];
+    char port[8];
+    const char *token; /* "": none */
+} link_target;
+
+/* False: no URL of the form http[s]://host:port. */
+bool link_parse(link_target *target, const char *url, const char *token);
+
+link_t *link_open(const link_target *target); /* NULL: it fails */
+void link_close(link_t *link);
+int link_fd(const link_t *link);
+
+bool link_send(link_t *link, const char *method, const char *path,
+               const char *body);
+/* Reads a whole answer: its status and the bytes of its body. */
+bool link_receive(link_t *link, int *status, size_t *length);
+/* Reads the head of a stream, which must be a 200. */
+bool link_begin(link_t *link);
+/* Whether bytes were read already that link_lines has not seen. */
+bool link_has_more(const link_t *link);
+/* Reads once what is there of a stream, and counts the events in it (lines of
+ * JSON, not those of chunks). False: it has ended. */
+bool link_lines(link_t *link, size_t *lines);
+
+#endif
