@@ -2,7 +2,7 @@
 configure_file(core/include/kubelua/version.h.in
                ${PROJECT_BINARY_DIR}/include/kubelua/version.h @ONLY)
 
-file(GLOB KUBELUA_CORE_SOURCES CONFIGURE_DEPENDS core/*/*.c)
+file(GLOB KUBELUA_CORE_SOURCES CONFIGURE_DEPENDS core/*/*.c core/sim/*/*.c)
 file(GLOB KUBELUA_PUBLIC_HEADERS CONFIGURE_DEPENDS core/include/kubelua/*.h)
 
 set(KUBELUA_CORE_LIBRARIES PkgConfig::CURL PkgConfig::YYJSON PkgConfig::YAML

@@ -1,22 +1,24 @@
 /*
  * sim.c - the life of a simulated cluster, and what it serves.
  */
-#include "sim/sim_core.h"
+#include "sim/store/sim_core.h"
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "schema/convert.h"
 #include "schema/schema.h"
-#include "sim/sim_access.h"
-#include "sim/sim_chores.h"
-#include "sim/sim_custom.h"
-#include "sim/sim_compact.h"
+#include "sim/access/sim_access.h"
+#include "sim/custom/sim_custom.h"
+#include "sim/http/sim_keeper.h"
+#include "sim/http/sim_listen.h"
+#include "sim/life/sim_settle.h"
+#include "sim/life/sim_snapshot.h"
 #include "sim/sim_faults.h"
-#include "sim/sim_keeper.h"
-#include "sim/sim_listen.h"
-#include "sim/sim_owners.h"
-#include "sim/sim_snapshot.h"
-#include "sim/sim_write.h"
+#include "sim/store/sim_chores.h"
+#include "sim/store/sim_compact.h"
+#include "sim/store/sim_owners.h"
+#include "sim/write/sim_expire.h"
+#include "sim/write/sim_write.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -252,4 +254,28 @@ void kl_sim_unref(kl_sim *sim)
         kl__sim_listener_stop(sim);
         free_sim(sim);
     }
+}
+
+kl_code kl_sim_advance(kl_sim *sim, int64_t ms, kl_error *err)
+{
+    const int64_t century_ms = INT64_C(100) * 366 * 24 * 3600 * 1000;
+
+    if (ms < 0 || ms > century_ms) {
+        return kl_error_set(err, KL_EINVAL,
+                            "simulator: time goes forward, by a hundred years "
+                            "at most: write 0 or more milliseconds");
+    }
+    kl__mutex_lock(&sim->mutex);
+    atomic_fetch_add_explicit(&sim->clock.base, ms, memory_order_relaxed);
+    if (kl__sim_expire(sim)) {
+        kl__sim_settle(sim, NULL);
+    }
+    kl__sim_wake_all(sim);
+    kl__mutex_unlock(&sim->mutex);
+    return KL_OK;
+}
+
+int64_t kl_sim_now(const kl_sim *sim)
+{
+    return kl__sim_clock_unix(&sim->clock);
 }

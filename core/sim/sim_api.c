@@ -2,19 +2,19 @@
  * sim_api.c - from a request to the verb that answers it: who asks, what is
  * meant, whether it is served. The cluster's mutex is held.
  */
-#include "sim/sim_answer.h"
+#include "sim/answer/sim_answer.h"
 
-#include "sim/sim_access.h"
-#include "sim/sim_below.h"
-#include "sim/sim_chores.h"
-#include "sim/sim_compact.h"
-#include "sim/sim_discovery.h"
-#include "sim/sim_expire.h"
-#include "sim/sim_list.h"
-#include "sim/sim_options.h"
-#include "sim/sim_plan.h"
-#include "sim/sim_status.h"
-#include "sim/sim_write.h"
+#include "sim/access/sim_access.h"
+#include "sim/answer/sim_list.h"
+#include "sim/answer/sim_options.h"
+#include "sim/answer/sim_plan.h"
+#include "sim/answer/sim_status.h"
+#include "sim/discovery/sim_discovery.h"
+#include "sim/life/sim_settle.h"
+#include "sim/store/sim_compact.h"
+#include "sim/subresources/sim_below.h"
+#include "sim/write/sim_expire.h"
+#include "sim/write/sim_write.h"
 
 #include <string.h>
 
@@ -172,7 +172,9 @@ kl_code kl__sim_dispatch(kl__sim_answer *answer, kl_error *err)
     kl_code code = KL_OK;
 
     kl__sim_compact_in_time(answer->sim);
-    kl__sim_expire(answer->sim);
+    if (kl__sim_expire(answer->sim)) {
+        kl__sim_settle(answer->sim, NULL);
+    }
     if (kl__sim_plan_answer(answer, &code, err)) {
         return code;
     }

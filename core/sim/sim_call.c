@@ -2,11 +2,11 @@
  * sim_call.c - single requests from C, beside all transports and faults, and
  * the loading of manifests, which is made of such requests.
  */
-#include "sim/sim_load.h"
+#include "sim/life/sim_load.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "sim/sim_answer.h"
+#include "sim/answer/sim_answer.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,9 +5,9 @@
 #include "sim/sim_control.h"
 
 #include "base/mem.h"
-#include "sim/sim_access.h"
+#include "sim/access/sim_access.h"
+#include "sim/answer/sim_status.h"
 #include "sim/sim_faults.h"
-#include "sim/sim_status.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef KL_SIM_CONTROL_H
 #define KL_SIM_CONTROL_H
 
-#include "sim/sim_answer.h"
+#include "sim/answer/sim_answer.h"
 
 /* Whether a request is for them. */
 bool kl__sim_is_control(const kl__sim_answer *answer);

@@ -6,10 +6,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "kubelua/writer.h"
-#include "sim/sim_requests.h"
-#include "sim/sim_keeper.h"
-#include "sim/sim_listen.h"
-#include "sim/sim_rule.h"
+#include "sim/answer/sim_requests.h"
+#include "sim/http/sim_keeper.h"
+#include "sim/http/sim_listen.h"
+#include "sim/request/sim_rule.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef KL_SIM_FAULTS_H
 #define KL_SIM_FAULTS_H
 
-#include "sim/sim_answer.h"
+#include "sim/answer/sim_answer.h"
 
 /* kl_sim_fault of a request: what is for the port happens after its answer. The
  * cluster's mutex is not held; `err` is not NULL. */

@@ -100,7 +100,7 @@ for _, path in ipairs(lines_of("ls spec/c/cancel/*.c")) do
     end
 end
 local exists = {}
-for _, path in ipairs(lines_of("ls core/include/kubelua/*.h core/*/*.h")) do
+for _, path in ipairs(lines_of("ls core/include/kubelua/*.h core/*/*.h core/sim/*/*.h")) do
     each_prototype(read(path), function(name, parameters, comment)
         exists[name] = true
         if may_block(name, parameters, comment) and not known[name] and not EXEMPT[name] then

@@ -6,6 +6,15 @@ local RANKS = {
     cache = 3, api = 3, patch = 3, informer = 4, sim = 4,
 }
 
+-- The folders of a layer that has some, lowest first: a file includes its own folder and those
+-- before it; what stands in the layer itself sees them all.
+local FOLDERS = {
+    sim = {
+        "kinds", "request", "store", "table", "answer", "discovery", "vet", "write", "custom",
+        "subresources", "life", "access", "http",
+    },
+}
+
 -- What only one layer may include.
 local OWNERS = {
     ["curl/curl.h"] = "http", ["zlib.h"] = "http", ["yyjson.h"] = "json", ["yaml.h"] = "config",
@@ -70,6 +79,28 @@ local function check_arrow(path, line_number, layer, included)
     end
 end
 
+local function rank_of_folder(layer, path)
+    local folder = path:match("^" .. layer .. "/([%w_]+)/")
+    for rank, name in ipairs(FOLDERS[layer]) do
+        if name == folder then
+            return rank
+        end
+    end
+    return #FOLDERS[layer] + 1, folder
+end
+
+local function check_folder_arrow(path, line_number, layer, included)
+    if not FOLDERS[layer] or included:match("^(%w+)/") ~= layer then
+        return
+    end
+    local rank, stranger = rank_of_folder(layer, path:gsub("^core/", ""))
+    if stranger then
+        breach(path, line_number, "core/%s/%s is no folder of FOLDERS", layer, stranger)
+    elseif rank_of_folder(layer, included) > rank then
+        breach(path, line_number, "%s is above this folder", included)
+    end
+end
+
 -- Specs see everything; the layers what is below them; all else the public headers.
 local function check_arrows(path, lines)
     local layer = path:match("^core/(%w+)/")
@@ -81,6 +112,7 @@ local function check_arrows(path, lines)
         local included = line:match('^#include "([^"]+)"')
         if included then
             check_arrow(path, i, layer, included)
+            check_folder_arrow(path, i, layer, included)
         end
         local system = line:match("^#include <([^>]+)>")
         if layer and OWNERS[system] and layer ~= OWNERS[system] then

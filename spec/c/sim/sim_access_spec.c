@@ -5,8 +5,8 @@
 #include "sim_client.h"
 
 #include "base/clock.h"
-#include "sim/sim_core.h"
-#include "sim/sim_credentials.h"
+#include "sim/access/sim_credentials.h"
+#include "sim/store/sim_core.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

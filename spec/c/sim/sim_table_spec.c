@@ -2,9 +2,9 @@
  * sim_table_spec.c - what `kubectl get` shows, cell by cell as a real
  * kube-apiserver 1.36 was seen to answer.
  */
-#include "sim/sim_columns.h"
-#include "sim/sim_jsonpath.h"
-#include "sim/sim_table_row.h"
+#include "sim/kinds/sim_columns.h"
+#include "sim/kinds/sim_jsonpath.h"
+#include "sim/table/sim_table_row.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * sim_warnings_spec.c - what answers warn of: which texts are sent, and in
  * which form; the requests that a real server warns of.
  */
-#include "sim/sim_answer.h"
+#include "sim/answer/sim_answer.h"
 
 #include "sim_client.h"
 

@@ -12,7 +12,7 @@
 #include "kubelua/memory.h"
 #include "kubelua/object.h"
 #include "kubelua/sim.h"
-#include "sim/sim_rule.h"
+#include "sim/request/sim_rule.h"
 
 #include <stdlib.h>
 #include <string.h>

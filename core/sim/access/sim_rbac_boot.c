@@ -1,0 +1,22 @@
+/*
+ * sim_rbac_boot.c - what every cluster starts with: the roles of its users and
+ * who has them.
+ */
+#include "sim/access/sim_rbac.h"
+#include "sim/access/sim_rbac_table.h"
+#include "sim/life/sim_load.h"
+
+#include "kubelua/sim.h"
+
+#include <string.h>
+
+kl_code kl__sim_rbac_bootstrap(kl_sim *sim, kl_error *err)
+{
+    kl_code code = KL_OK;
+
+    for (size_t i = 0; code == KL_OK && kl__sim_rbac_objects[i] != NULL; i++) {
+        code = kl_sim_load(sim, kl__sim_rbac_objects[i],
+                           strlen(kl__sim_rbac_objects[i]), err);
+    }
+    return code;
+}

@@ -1,0 +1,158 @@
+/*
+ * sim_encode.c - see sim_encode.h. A list that is sent as it is made has to be
+ * made as a whole for this; people and YAML do not ask for large ones.
+ */
+#include "sim/answer/sim_encode.h"
+
+#include "config/yaml_write.h"
+#include "json/indent.h"
+#include "sim/answer/sim_shape.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum {
+    BATCH = 64 * 1024,         /* bytes of a list that are made ready at once */
+    MIN_GZIP_SIZE = 128 * 1024 /* as kube-apiserver: smaller ones stay plain */
+};
+
+/* Writes the next items to `out`, up to about a batch (or all), and what is
+ * after the last. */
+static void write_items(kl__sim_answer *answer, size_t limit, kl__buf *out)
+{
+    while (answer->state_at < answer->state_count && out->length < limit) {
+        if (answer->state_at != 0) {
+            kl__buf_putc(out, ',');
+        }
+        kl__sim_shape_item(answer, answer->states[answer->state_at++], out);
+    }
+    if (answer->state_at == answer->state_count && answer->tail.length != 0) {
+        kl__buf_append(out, answer->tail.bytes, answer->tail.length);
+        kl__buf_putc(out, '\n');
+        kl__buf_reset(&answer->tail);
+    }
+}
+
+static kl_code no_memory(kl_error *err)
+{
+    return kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
+}
+
+kl_code kl__sim_encode_list(kl__sim_answer *answer, kl_error *err)
+{
+    kl__buf *out = &answer->out;
+
+    if (answer->gzip == NULL) {
+        write_items(answer, BATCH, out);
+        return !out->failed ? KL_OK : no_memory(err);
+    }
+    while (out->length == 0 && answer->tail.length != 0) {
+        write_items(answer, BATCH, &answer->plain);
+        out->failed = out->failed || answer->plain.failed;
+        if (out->failed) {
+            return no_memory(err);
+        }
+        kl__deflate_add(answer->gzip, answer->plain.bytes, answer->plain.length,
+                        answer->tail.length == 0, out);
+        kl__buf_reset(&answer->plain);
+    }
+    return !out->failed ? KL_OK : no_memory(err);
+}
+
+/* Whether the client takes gzip, and there is enough of it. */
+static bool wants_gzip(const kl__sim_answer *answer)
+{
+    const kl__sim_ask *ask = &answer->ask;
+    size_t length = answer->out.length;
+
+    if (ask->is_local || answer->direct ||
+        strstr(ask->accept_encoding, "gzip") == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < answer->state_count && length <= MIN_GZIP_SIZE;
+         i++) {
+        length += answer->states[i]->length;
+    }
+    return length > MIN_GZIP_SIZE;
+}
+
+/* Compresses what is there; a list goes on as it is read. */
+static kl_code begin_gzip(kl__sim_answer *answer, kl_error *err)
+{
+    kl__buf packed = {0};
+
+    answer->gzip = kl__deflate_new();
+    if (answer->gzip == NULL) {
+        return no_memory(err);
+    }
+    kl__deflate_add(answer->gzip, answer->out.bytes, answer->out.length,
+                    answer->tail.length == 0, &packed);
+    kl__buf_deinit(&answer->out);
+    answer->out = packed;
+    return !packed.failed ? KL_OK : no_memory(err);
+}
+
+static kl_code write_yaml(kl__sim_answer *answer, kl__buf *yaml, kl_error *err)
+{
+    kl_doc *doc = kl_doc_parse(answer->out.bytes, answer->out.length, err);
+    kl_code code;
+
+    if (doc == NULL) {
+        return KL_ENOMEM;
+    }
+    code = kl__yaml_print(kl_doc_root(doc), yaml, err);
+    kl_doc_unref(doc);
+    answer->content_type = "application/yaml";
+    return code;
+}
+
+static void write_pretty(const kl__sim_answer *answer, kl__buf *pretty)
+{
+    size_t length = answer->out.length;
+
+    length -= length != 0 && answer->out.bytes[length - 1] == '\n';
+    kl__indent(pretty, answer->out.bytes, length);
+}
+
+/* Writes the whole body in another form. */
+static kl_code encode_whole(kl__sim_answer *answer, kl_error *err)
+{
+    kl__buf encoded = {0};
+    kl_code code = KL_OK;
+
+    write_items(answer, SIZE_MAX, &answer->out);
+    kl__sim_answer_drop(answer);
+    if (answer->out.failed) {
+        return no_memory(err);
+    }
+    if (answer->out.length == 0) {
+        return KL_OK;
+    }
+    if (answer->form.encoding == KL__SIM_YAML) {
+        code = write_yaml(answer, &encoded, err);
+    } else {
+        write_pretty(answer, &encoded);
+    }
+    if (code != KL_OK || encoded.failed) {
+        kl__buf_deinit(&encoded);
+        return no_memory(err);
+    }
+    kl__buf_deinit(&answer->out);
+    answer->out = encoded;
+    return KL_OK;
+}
+
+kl_code kl__sim_encode(kl__sim_answer *answer, kl_error *err)
+{
+    const kl__sim_form *form = &answer->form;
+    kl_code code = KL_OK;
+
+    if (answer->watch.resource != NULL ||
+        strcmp(answer->content_type, "application/json") != 0) {
+        return KL_OK;
+    }
+    if (form->encoding != KL__SIM_JSON || form->pretty) {
+        code = encode_whole(answer, err);
+    }
+    return code == KL_OK && wants_gzip(answer) ? begin_gzip(answer, err) : code;
+}

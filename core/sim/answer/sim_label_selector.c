@@ -1,0 +1,219 @@
+/*
+ * sim_label_selector.c - why a label selector does not parse, as kube-apiserver
+ * says it (sim_labels.h): its grammar once more, which only finds the first
+ * fault. kl_selector_parse is what understands selectors.
+ */
+#include "sim/answer/sim_labels.h"
+
+#include "base/buf.h"
+#include "object/selector.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct reading {
+    const char *at; /* the token in hand */
+    size_t length;  /* of it; 0 at the end */
+    char *message;
+    size_t size;
+} reading;
+
+static void advance(reading *self)
+{
+    static const char space[] = " \t\r\n";
+
+    self->at += self->length;
+    self->at += strspn(self->at, space);
+    self->length = strcspn(self->at, " \t\r\n=!(),<>");
+    if (self->length == 0 && *self->at != '\0') {
+        bool is_pair =
+            strncmp(self->at, "==", 2) == 0 || strncmp(self->at, "!=", 2) == 0;
+
+        self->length = is_pair ? 2 : 1;
+    }
+}
+
+static bool is(const reading *self, const char *token)
+{
+    return strlen(token) == self->length &&
+           memcmp(self->at, token, self->length) == 0;
+}
+
+static bool is_word(const reading *self)
+{
+    return self->length > 0 && strchr("=!(),<>", *self->at) == NULL;
+}
+
+/* Says what was found and what was expected; false. */
+static bool found(const reading *self, bool in_requirement,
+                  const char *expected)
+{
+    snprintf(self->message, self->size, "%sfound '%.*s'%s",
+             in_requirement ? "unable to parse requirement: " : "",
+             (int)self->length, self->at, expected);
+    return false;
+}
+
+/* Says why a key or a value cannot be one; false. */
+static bool invalid(const reading *self, const char *path, const char *text,
+                    const kl__sim_faults *faults)
+{
+    size_t used = (size_t)snprintf(self->message, self->size,
+                                   "unable to parse requirement: %s: Invalid "
+                                   "value: \"%.100s\": ",
+                                   path, text);
+
+    for (size_t i = 0; i < faults->count && used < self->size; i++) {
+        used += (size_t)snprintf(self->message + used, self->size - used,
+                                 "%s%s", i > 0 ? "; " : "", faults->texts[i]);
+    }
+    return false;
+}
+
+/* The word in hand, cut off where it is absurdly long. */
+static void take_word(const reading *self, char *word, size_t size)
+{
+    snprintf(word, size, "%.*s", (int)self->length, self->at);
+}
+
+static bool check_value(const reading *self, const char *key)
+{
+    char value[512], path[600];
+    kl__sim_faults faults;
+
+    take_word(self, value, sizeof(value));
+    faults = kl__sim_value_faults(value);
+    if (faults.count == 0) {
+        return true;
+    }
+    snprintf(path, sizeof(path), "values[0][%s]", key);
+    return invalid(self, path, value, &faults);
+}
+
+static bool read_set(reading *self, const char *key)
+{
+    advance(self);
+    if (!is(self, "(")) {
+        return found(self, true, " expected: '('");
+    }
+    advance(self);
+    if (is(self, ")")) {
+        return true;
+    }
+    if (!is_word(self) && !is(self, ",")) {
+        return found(self, true, ", expected: ',', ')' or identifier");
+    }
+    while (!is(self, ")")) {
+        if (is_word(self)) {
+            if (!check_value(self, key)) {
+                return false;
+            }
+            advance(self);
+            if (!is(self, ",") && !is(self, ")")) {
+                return found(self, true, ", expected: ',' or ')'");
+            }
+        } else if (!is(self, ",")) {
+            return found(self, true, ", expected: ',', or identifier");
+        }
+        if (is(self, ",")) {
+            advance(self);
+        }
+    }
+    return true;
+}
+
+static bool read_exact(reading *self, const char *key, bool is_bound)
+{
+    static const kl__sim_faults no_integer = {
+        {"for 'Gt', 'Lt' operators, the value must be an integer"}, 1};
+    char value[512] = "";
+    int64_t number;
+    reading next = *self;
+
+    advance(&next);
+    if (next.length > 0 && !is(&next, ",")) {
+        *self = next;
+        if (!is_word(self)) {
+            return found(self, true, ", expected: identifier");
+        }
+        take_word(self, value, sizeof(value));
+    }
+    if (is_bound && !kl__label_integer(value, &number)) {
+        return invalid(self, "values[0]", value, &no_integer);
+    }
+    return *value == '\0' || check_value(self, key);
+}
+
+static bool read_operation(reading *self, const char *key)
+{
+    if (is(self, "in") || is(self, "notin")) {
+        return read_set(self, key);
+    }
+    if (is(self, "=") || is(self, "==") || is(self, "!=")) {
+        return read_exact(self, key, false);
+    }
+    if (is(self, ">") || is(self, "<")) {
+        return read_exact(self, key, true);
+    }
+    return found(self, true, ", expected: in, notin, =, ==, !=, gt, lt");
+}
+
+/* Leaves the last token of the requirement in hand. */
+static bool read_requirement(reading *self)
+{
+    bool negated = is(self, "!");
+    kl__sim_faults faults;
+    char key[512];
+    reading next;
+
+    if (negated) {
+        advance(self);
+    }
+    if (!is_word(self)) {
+        return found(self, true, ", expected: identifier");
+    }
+    take_word(self, key, sizeof(key));
+    faults = kl__sim_key_faults(key);
+    if (faults.count > 0) {
+        return invalid(self, "<nil>", key, &faults);
+    }
+    next = *self;
+    advance(&next);
+    if (negated || next.length == 0 || is(&next, ",")) {
+        return true;
+    }
+    *self = next;
+    return read_operation(self, key);
+}
+
+void kl__sim_selector_fault(const char *selector, char *message, size_t size)
+{
+    reading self = {selector, 0, message, size};
+
+    advance(&self);
+    while (self.length > 0) {
+        if (!is_word(&self) && !is(&self, "!")) {
+            found(&self, false,
+                  ", expected: !, identifier, or 'end of string'");
+            return;
+        }
+        if (!read_requirement(&self)) {
+            return;
+        }
+        advance(&self);
+        if (self.length == 0) {
+            return;
+        }
+        if (!is(&self, ",")) {
+            found(&self, false, ", expected: ',' or 'end of string'");
+            return;
+        }
+        advance(&self);
+        if (!is_word(&self) && !is(&self, "!")) {
+            found(&self, false, ", expected: identifier after ','");
+            return;
+        }
+    }
+}

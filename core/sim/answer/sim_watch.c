@@ -1,0 +1,309 @@
+/*
+ * sim_watch.c - WATCH: initial events, then a cursor into the history of the
+ * resource. A watcher has no queue: what it has not read yet is in the ring,
+ * and one that falls out of the ring's end is ended, as the real one does.
+ */
+#include "sim/answer/sim_list.h"
+
+#include "sim/answer/sim_plan.h"
+#include "sim/answer/sim_shape.h"
+#include "sim/answer/sim_status.h"
+#include "sim/store/sim_random.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    BATCH = 64 * 1024,      /* bytes of events that are made ready at once */
+    DEFAULT_SECONDS = 1800, /* and up to twice that: --min-request-timeout */
+    LAST_BOOKMARK_MS = 2000 /* before the end of a watch */
+};
+
+static int64_t now_ms(const kl__sim_answer *answer)
+{
+    return kl__sim_clock_now(&answer->sim->clock);
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void schedule_bookmark(kl__sim_answer *answer, int64_t now)
+{
+    kl__sim_watch *watch = &answer->watch;
+    int64_t last = watch->end_ms - LAST_BOOKMARK_MS;
+
+    watch->bookmark_ms = now + answer->sim->bookmark_ms;
+    if (last > now) {
+        watch->bookmark_ms = earlier(watch->bookmark_ms, last);
+    }
+}
+
+/* Appends an ERROR event; the watch ends after it. */
+static void end_with(kl__sim_answer *answer, const kl__sim_status *status)
+{
+    kl__buf_puts(&answer->out, "{\"type\":\"ERROR\",\"object\":");
+    kl__sim_status_write(status, &answer->out);
+    kl__buf_puts(&answer->out, "}\n");
+    answer->watch.ended = true;
+}
+
+static void end_too_old(kl__sim_answer *answer, int64_t version, int64_t floor)
+{
+    kl__sim_status status = {.code = 410, .reason = "Expired"};
+
+    snprintf(status.message, sizeof(status.message),
+             "too old resource version: %" PRId64 " (%" PRId64 ")", version,
+             floor);
+    end_with(answer, &status);
+}
+
+void kl__sim_watch_expire(kl__sim_answer *answer)
+{
+    if (answer->watch.resource != NULL && !answer->watch.ended) {
+        end_too_old(answer, answer->watch.after, answer->sim->version);
+    }
+}
+
+/* The state now, to be sent first; the changes after it follow. */
+static kl_code take_snapshot(kl__sim_answer *answer, bool marked, kl_error *err)
+{
+    kl__sim_watch *watch = &answer->watch;
+    kl__sim_resource *resource = watch->resource;
+    const kl__sim_node *node = resource->items.first[0];
+    int64_t version = answer->sim->version;
+
+    for (; node != NULL; node = node->next[0]) {
+        if (kl__sim_selection_matches(&answer->selection, node->state) &&
+            kl__sim_answer_keep(answer, node->state, err) != KL_OK) {
+            return KL_ENOMEM;
+        }
+    }
+    watch->cursor = resource->next;
+    watch->after = version;
+    watch->marker = marked ? version : 0;
+    return KL_OK;
+}
+
+/* Decides where the watch begins. */
+static kl_code begin(kl__sim_answer *answer, const kl__sim_options *options,
+                     kl_error *err)
+{
+    kl__sim_watch *watch = &answer->watch;
+    kl__sim_resource *resource = watch->resource;
+
+    watch->cursor = resource->next;
+    watch->after = answer->sim->version;
+    if (options->initial) {
+        if (options->at <= answer->sim->version) {
+            return take_snapshot(answer, options->bookmarks, err);
+        }
+        watch->await = options->at;
+        watch->give_up_ms = now_ms(answer) + KL__SIM_WAIT_MS;
+    } else if (options->at != 0 && (options->at < resource->floor ||
+                                    kl__sim_plan_expires(answer))) {
+        end_too_old(answer, options->at, resource->floor);
+    } else if (options->at != 0) {
+        watch->cursor = kl__sim_resource_after(resource, options->at);
+        watch->after = options->at;
+    } else if (!options->has_initial) {
+        return take_snapshot(answer, false, err);
+    }
+    return KL_OK;
+}
+
+kl_code kl__sim_watch_open(kl__sim_answer *answer, kl__sim_resource *resource,
+                           kl_error *err)
+{
+    kl__sim_watch *watch = &answer->watch;
+    kl__sim_options options;
+    kl_code code = KL_OK;
+    const char *name = answer->ask.route.name;
+    int64_t now = now_ms(answer);
+
+    if (!kl__sim_options_read(&options, answer, resource->kind, true, &code,
+                              err)) {
+        return code;
+    }
+    if (name != NULL && /* /api/v1/watch/namespaces/a/pods/b */
+        kl__sim_selection_name(&answer->selection, name, err) != KL_OK) {
+        return KL_ENOMEM;
+    }
+    kl__sim_answer_json(answer, 200);
+    resource->refs++;
+    watch->resource = resource;
+    watch->view =
+        (kl__sim_view){answer->kind, answer->ask.route.version, false, 0};
+    answer->view = watch->view;
+    watch->bookmarks = options.bookmarks;
+    if (!options.has_timeout) {
+        options.timeout_seconds =
+            DEFAULT_SECONDS + (int64_t)(kl__sim_random() % DEFAULT_SECONDS);
+    }
+    if (options.timeout_seconds < 0) {
+        options.timeout_seconds = 0;
+    }
+    watch->end_ms =
+        now + earlier(options.timeout_seconds, INT32_MAX) * INT64_C(1000);
+    schedule_bookmark(answer, now);
+    return begin(answer, &options, err);
+}
+
+/* Appends a BOOKMARK; `is_end`: of the initial events. */
+static void write_bookmark(kl__sim_answer *answer, int64_t version, bool is_end)
+{
+    static const char end[] =
+        "\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}";
+    kl__sim_view view = answer->watch.view;
+    kl__buf *out = &answer->out;
+    char metadata[160];
+
+    view.version = version;
+
+    kl__buf_puts(out, "{\"type\":\"BOOKMARK\",\"object\":");
+    if (is_end && kl__sim_kind_is(view.kind, KL__SIM_CUSTOM)) {
+        snprintf(metadata, sizeof(metadata),
+                 "{%s,\"resourceVersion\":\"%" PRId64 "\"}", end, version);
+    } else {
+        snprintf(metadata, sizeof(metadata),
+                 "{\"resourceVersion\":\"%" PRId64 "\"%s%s}", version,
+                 is_end ? "," : "", is_end ? end : "");
+    }
+    kl__sim_shape_bookmark(answer, &view, metadata, out);
+    answer->form.is_headless = true;
+    kl__buf_puts(out, "}\n");
+}
+
+static void write_event(kl__sim_answer *answer, const char *type,
+                        const kl__sim_state *state, int64_t version)
+{
+    kl__sim_view view = answer->watch.view;
+
+    view.version = version;
+    kl__buf_printf(&answer->out, "{\"type\":\"%s\",\"object\":", type);
+    kl__sim_shape_object(answer, &view, state, &answer->out);
+    answer->form.is_headless = true;
+    kl__buf_puts(&answer->out, "}\n");
+}
+
+/* Appends what an event is to this watch: an object that comes into its
+ * selection is added, one that leaves it is deleted. */
+static void show_event(kl__sim_answer *answer, const kl__sim_event *event)
+{
+    const kl__sim_selection *selection = &answer->selection;
+    bool was = event->previous != NULL &&
+               kl__sim_selection_matches(selection, event->previous);
+    bool is = event->object != NULL &&
+              kl__sim_selection_matches(selection, event->object);
+
+    if (is) {
+        write_event(answer, was ? "MODIFIED" : "ADDED", event->object, 0);
+    } else if (was) {
+        write_event(answer, "DELETED", event->previous, event->version);
+    }
+}
+
+static void fill_initial(kl__sim_answer *answer)
+{
+    while (answer->state_at < answer->state_count &&
+           answer->out.length < BATCH) {
+        write_event(answer, "ADDED", answer->states[answer->state_at++], 0);
+    }
+    if (answer->state_at < answer->state_count) {
+        return;
+    }
+    kl__sim_answer_drop(answer);
+    if (answer->watch.marker != 0) {
+        write_bookmark(answer, answer->watch.marker, true);
+        answer->watch.marker = 0;
+    }
+}
+
+static void fill_events(kl__sim_answer *answer)
+{
+    kl__sim_watch *watch = &answer->watch;
+    const kl__sim_resource *resource = watch->resource;
+
+    if (watch->cursor < resource->first) {
+        watch->ended = true; /* too slow: it may resume, or list again */
+        return;
+    }
+    while (watch->cursor != resource->next && answer->out.length < BATCH) {
+        const kl__sim_event *event =
+            kl__sim_resource_event(resource, watch->cursor);
+
+        if (event->version > watch->after) {
+            show_event(answer, event);
+        }
+        watch->cursor++;
+    }
+}
+
+/* Nothing happened: is it time for anything else? */
+static void idle(kl__sim_answer *answer, int64_t *wake_ms)
+{
+    kl__sim_watch *watch = &answer->watch;
+    int64_t now = now_ms(answer);
+
+    if (watch->resource->removed || now >= watch->end_ms) {
+        watch->ended = true;
+        return;
+    }
+    if (watch->bookmarks && now >= watch->bookmark_ms) {
+        /* A watch from the future is silent until that is there. */
+        if (answer->sim->version >= watch->after) {
+            write_bookmark(answer, answer->sim->version, false);
+        }
+        schedule_bookmark(answer, now);
+    }
+    *wake_ms = watch->bookmarks ? earlier(watch->bookmark_ms, watch->end_ms)
+                                : watch->end_ms;
+}
+
+/* Waits for the version that the state is to have; true: it is there. */
+static bool has_arrived(kl__sim_answer *answer, int64_t *wake_ms)
+{
+    kl__sim_watch *watch = &answer->watch;
+    kl__sim_status status = {0};
+
+    if (answer->sim->version >= watch->await) {
+        return true;
+    }
+    if (now_ms(answer) >= watch->give_up_ms) {
+        kl__sim_status_too_large(&status, watch->await, answer->sim->version);
+        end_with(answer, &status);
+    }
+    *wake_ms = watch->give_up_ms;
+    return false;
+}
+
+kl_code kl__sim_watch_fill(kl__sim_answer *answer, int64_t *wake_ms,
+                           kl_error *err)
+{
+    kl__sim_watch *watch = &answer->watch;
+
+    if (watch->ended) {
+        return KL_OK;
+    }
+    if (watch->await != 0) {
+        if (!has_arrived(answer, wake_ms)) {
+            return KL_OK;
+        }
+        watch->await = 0;
+        if (take_snapshot(answer, watch->bookmarks, err) != KL_OK) {
+            return KL_ENOMEM;
+        }
+    }
+    fill_initial(answer);
+    if (answer->state_at == answer->state_count && !watch->ended) {
+        fill_events(answer);
+    }
+    if (answer->out.length == 0 && !watch->ended) {
+        idle(answer, wake_ms);
+    }
+    return !answer->out.failed
+               ? KL_OK
+               : kl_error_set(err, KL_ENOMEM, "out of memory for a watch");
+}

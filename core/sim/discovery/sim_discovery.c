@@ -1,0 +1,222 @@
+/*
+ * sim_discovery.c - what is asked outside of resources: discovery, health, the
+ * version.
+ */
+#include "sim/discovery/sim_discovery.h"
+
+#include "sim/answer/sim_status.h"
+#include "sim/discovery/sim_discovery_write.h"
+#include "sim/discovery/sim_openapi.h"
+
+#include <string.h>
+
+static const char aggregated[] =
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+static const char core_versions[] =
+    "{\"kind\":\"APIVersions\",\"versions\":[\"v1\"]}";
+
+/* A group of built-in kinds refuses what it does not serve with a Status, any
+ * other with a page. */
+kl_code kl__sim_refuse_unserved(kl__sim_answer *answer, kl_error *err)
+{
+    const kl__sim_resource *first =
+        answer->ask.route.group != NULL
+            ? kl__sim_group_first(answer->sim, answer->ask.route.group)
+            : NULL;
+
+    return first != NULL && !kl__sim_kind_is(first->kind, KL__SIM_CUSTOM)
+               ? kl__sim_refuse_path(answer, err)
+               : kl__sim_refuse_page(answer, err);
+}
+
+/* Whether a group has resources in that version. */
+static bool serves_version(const kl_sim *sim, const char *group,
+                           const char *version)
+{
+    const char *versions[KL__SIM_MAX_VERSIONS];
+    size_t count = kl__sim_group_versions(sim, group, versions);
+
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(versions[i], version) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static kl_code finish(kl__sim_answer *answer, kl_writer *writer, kl_error *err)
+{
+    size_t length = 0;
+    const char *json = kl_writer_finish(writer, &length, NULL);
+
+    if (json != NULL) {
+        kl__buf_append(&answer->out, json, length);
+    }
+    if (json == NULL || answer->out.failed) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
+    }
+    return KL_OK;
+}
+
+static bool wants_aggregated(const kl__sim_answer *answer)
+{
+    const char *accept = answer->ask.accept;
+    const char *as = strstr(accept, "as=APIGroupDiscoveryList");
+    const char *version = strstr(accept, "v=v2");
+
+    /* v2beta1 is not spoken; those who ask for it take the lists as well. */
+    return as != NULL && version != NULL && version[4] != 'b';
+}
+
+static kl_code discover_api(kl__sim_answer *answer, kl_writer *writer,
+                            kl_error *err)
+{
+    const kl__sim_route *route = &answer->ask.route;
+    const char *versions[KL__SIM_MAX_VERSIONS];
+    bool is_core = route->group != NULL && *route->group == '\0';
+
+    kl__sim_answer_json(answer, 200);
+    if (route->version != NULL &&
+        !serves_version(answer->sim, route->group, route->version)) {
+        return kl__sim_refuse_unserved(answer, err);
+    }
+    if (route->version != NULL) {
+        kl__sim_write_resources(writer, answer->sim, route->group,
+                                route->version);
+    } else if ((is_core || route->group == NULL) && wants_aggregated(answer)) {
+        answer->content_type = aggregated;
+        answer->vary = "Accept";
+        answer->is_public = true;
+        kl__sim_write_aggregated(writer, answer->sim, is_core);
+    } else if (is_core) {
+        kl_writer_raw(writer, core_versions, sizeof(core_versions) - 1);
+    } else if (route->group == NULL) {
+        kl__sim_write_groups(writer, answer->sim);
+    } else if (kl__sim_group_versions(answer->sim, route->group, versions) !=
+               0) {
+        kl__sim_write_group(writer, answer->sim, route->group);
+    } else {
+        return kl__sim_refuse_page(answer, err);
+    }
+    return finish(answer, writer, err);
+}
+
+static kl_code answer_text(kl__sim_answer *answer, const char *type,
+                           const char *body, kl_error *err)
+{
+    answer->status = 200;
+    answer->content_type = type;
+    kl__buf_puts(&answer->out, body);
+    return !answer->out.failed
+               ? KL_OK
+               : kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
+}
+
+/* Decides in which form the answer is to be; false: it is a refusal (*code). A
+ * real server's groups are told by another part of it than all else. */
+static bool take_form(kl__sim_answer *answer, kl_code *code, kl_error *err)
+{
+    const kl__sim_route *route = &answer->ask.route;
+    bool is_core = route->group != NULL && *route->group == '\0';
+    bool tells_groups = !is_core && route->version == NULL;
+
+    return kl__sim_accept(answer, tells_groups ? KL__SIM_NO_ROUTER : 0, code,
+                          err);
+}
+
+/* /healthz, /livez, /readyz; and what each consists of, by name. */
+static bool is_health(const kl__sim_ask *ask)
+{
+    static const char *const checks[] = {"etcd", "log", "ping"};
+    const char *path = ask->segment_count > 0 ? ask->segments[0] : "";
+
+    if (strcmp(path, "healthz") != 0 && strcmp(path, "livez") != 0 &&
+        strcmp(path, "readyz") != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < 3 && ask->segment_count == 2; i++) {
+        if (strcmp(ask->segments[1], checks[i]) == 0) {
+            return true;
+        }
+    }
+    return ask->segment_count == 1;
+}
+
+/* Whether a method is one of a path outside of resources: most answer any; what
+ * is there for GET alone is a version's resources, /api and /version. */
+static bool takes_method(const kl__sim_answer *answer)
+{
+    const kl__sim_ask *ask = &answer->ask;
+    const kl__sim_route *route = &ask->route;
+
+    if (strcmp(ask->method, "GET") == 0) {
+        return true;
+    }
+    if (ask->sound && route->version != NULL) {
+        return !serves_version(answer->sim, route->group, route->version);
+    }
+    return ask->segment_count != 1 ||
+           (strcmp(ask->segments[0], "api") != 0 &&
+            strcmp(ask->segments[0], "version") != 0);
+}
+
+/* Paths outside of /api and /apis. */
+static kl_code answer_other(kl__sim_answer *answer, kl_error *err)
+{
+    static const char version[] =
+        "{\"major\":\"1\",\"minor\":\"36\","
+        "\"gitVersion\":\"v1.36.3-kubelua-sim\",\"gitCommit\":\"\","
+        "\"gitTreeState\":\"\",\"buildDate\":\"1970-01-01T00:00:00Z\","
+        "\"goVersion\":\"\",\"compiler\":\"\",\"platform\":\"\"}\n";
+    const char *path =
+        answer->ask.segment_count == 1 ? answer->ask.segments[0] : "";
+
+    if (answer->ask.segment_count > 1 &&
+        strcmp(answer->ask.segments[0], "openapi") == 0) {
+        return kl__sim_openapi(answer, err);
+    }
+    if (strcmp(path, "version") == 0) {
+        kl_code code = KL_OK;
+
+        if (!kl__sim_accept(answer, KL__SIM_JSON_ONLY, &code, err)) {
+            return code;
+        }
+        return answer_text(answer, "application/json", version, err);
+    }
+    if (is_health(&answer->ask)) {
+        return answer_text(answer, "text/plain; charset=utf-8", "ok", err);
+    }
+    if (answer->ask.segment_count == 0) {
+        answer->form.encoding = KL__SIM_JSON;
+        return answer_text(answer, "application/json",
+                           "{\"paths\":[\"/api\",\"/apis\",\"/healthz\","
+                           "\"/livez\",\"/openapi/v2\",\"/openapi/v3\",\"/"
+                           "readyz\",\"/version\"]}\n",
+                           err);
+    }
+    return kl__sim_refuse_unserved(answer, err);
+}
+
+kl_code kl__sim_discover(kl__sim_answer *answer, kl_error *err)
+{
+    kl_writer *writer;
+    kl_code code = KL_OK;
+
+    if (!takes_method(answer)) {
+        return kl__sim_refuse_method(answer, err);
+    }
+    if (!answer->ask.sound) {
+        return answer_other(answer, err);
+    }
+    if (!wants_aggregated(answer) && !take_form(answer, &code, err)) {
+        return code;
+    }
+    writer = kl_writer_new();
+    if (writer == NULL) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
+    }
+    code = discover_api(answer, writer, err);
+    kl_writer_free(writer);
+    return code;
+}

@@ -1,0 +1,109 @@
+/*
+ * sim_handshake.c - see sim_handshake.h. GnuTLS calls back once the client's
+ * hello was read, on the connection's own thread: to wait there holds up nobody
+ * else.
+ */
+#include "sim/http/sim_handshake.h"
+
+#include "base/clock.h"
+#include "sim/request/sim_rule.h"
+
+#include <gnutls/gnutls.h>
+#include <poll.h>
+
+enum {
+    LOOK_MS = 500, /* until it is seen whether the client is still there */
+    SLOW_MS = 1000 /* unless the rule says something else */
+};
+
+/* The rule for a handshake that begins, with a reference; NULL: none. */
+static kl__sim_rule *take_rule(kl_sim *sim)
+{
+    for (kl__list *node = sim->rules.next; node != &sim->rules;
+         node = node->next) {
+        kl__sim_rule *rule = KL__CONTAINER(node, kl__sim_rule, node);
+
+        if (kl__sim_rule_takes_handshake(rule)) {
+            rule->refs++;
+            return rule;
+        }
+    }
+    return NULL;
+}
+
+static bool has_hung_up(gnutls_session_t session)
+{
+    struct pollfd ready = {.fd = gnutls_transport_get_int(session),
+                           .events = POLLRDHUP};
+
+    return poll(&ready, 1, 0) > 0;
+}
+
+/* When it ends, on the cluster's clock; < 0: never by itself. */
+static int64_t end_of(const kl_sim *sim, const kl__sim_rule *rule)
+{
+    if (rule->seconds_ms < 0 && rule->how == KL__SIM_STALL) {
+        return -1;
+    }
+    return kl__sim_clock_now(&sim->clock) +
+           (rule->seconds_ms >= 0 ? rule->seconds_ms : SLOW_MS);
+}
+
+/* Waits as the rule says, while it is in force and somebody is there. The
+ * mutex is held. */
+static void wait_for(const kl__sim_http *http, const kl__sim_rule *rule,
+                     gnutls_session_t session)
+{
+    kl_sim *sim = http->sim;
+    const int64_t end = end_of(sim, rule);
+
+    while (!http->closing && !rule->is_cleared && !has_hung_up(session) &&
+           (end < 0 || kl__sim_clock_now(&sim->clock) < end)) {
+        const int64_t look = kl__clock_now(kl__clock_real()) + LOOK_MS;
+        const int64_t deadline =
+            end < 0 ? look : kl__sim_clock_deadline(&sim->clock, end);
+
+        kl__cond_wait(&sim->wake, &sim->mutex,
+                      deadline >= 0 && deadline < look ? deadline : look);
+    }
+}
+
+/* gnutls_handshake_post_client_hello_func. */
+static int answer_hello(gnutls_session_t session)
+{
+    const kl__sim_http *http = gnutls_db_get_ptr(session);
+    kl_sim *sim = http->sim;
+    kl__sim_rule *rule;
+
+    kl__mutex_lock(&sim->mutex);
+    rule = take_rule(sim);
+    if (rule != NULL) {
+        wait_for(http, rule, session);
+        kl__sim_rule_finish(rule);
+    }
+    kl__mutex_unlock(&sim->mutex);
+    return 0;
+}
+
+void kl__sim_handshake_attend(void *http, struct MHD_Connection *connection,
+                              void **context,
+                              enum MHD_ConnectionNotificationCode what)
+{
+    const union MHD_ConnectionInfo *about;
+
+    (void)context;
+    if (what != MHD_CONNECTION_NOTIFY_STARTED ||
+        !((kl__sim_http *)http)->has_tls) {
+        return;
+    }
+    about =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    if (about == NULL || about->tls_session == NULL) {
+        return;
+    }
+    /* The pointer that callbacks find is libmicrohttpd's own; that of the cache
+     * of sessions, which there is not, is free. */
+    gnutls_db_set_ptr(about->tls_session, http);
+    gnutls_handshake_set_post_client_hello_function(about->tls_session,
+                                                    answer_hello);
+}

@@ -1,0 +1,31 @@
+/*
+ * sim_http.h - one HTTP request on a connection of libmicrohttpd: its body
+ * comes in, its answer goes out. A thread each; nothing is shared.
+ */
+#ifndef KL_SIM_HTTP_H
+#define KL_SIM_HTTP_H
+
+#include "sim/store/sim_core.h"
+
+#include <microhttpd.h>
+
+/* What the handlers below get as their first argument. */
+typedef struct kl__sim_http {
+    kl_sim *sim;
+    bool has_tls; /* client certificates are asked for */
+    bool closing; /* guarded by the cluster's mutex: every stream ends */
+} kl__sim_http;
+
+/* MHD_OPTION_URI_LOG_CALLBACK, MHD_AccessHandlerCallback and
+ * MHD_OPTION_NOTIFY_COMPLETED; see the manual of libmicrohttpd. */
+void *kl__sim_http_begin(void *http, const char *uri,
+                         struct MHD_Connection *connection);
+enum MHD_Result kl__sim_http_handle(void *http,
+                                    struct MHD_Connection *connection,
+                                    const char *url, const char *method,
+                                    const char *version, const char *upload,
+                                    size_t *upload_size, void **request);
+void kl__sim_http_end(void *http, struct MHD_Connection *connection,
+                      void **request, enum MHD_RequestTerminationCode code);
+
+#endif

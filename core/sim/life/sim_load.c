@@ -1,0 +1,315 @@
+/*
+ * sim_load.c - manifests: lists are unpacked, definitions and namespaces go in
+ * before what needs them, and each object is created or replaced by a request.
+ */
+#include "sim/life/sim_load.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "http/url.h"
+#include "kubelua/manifest.h"
+#include "sim/life/sim_settle.h"
+#include "sim/store/sim_compose.h"
+
+#include <string.h>
+
+/* What is loaded first: definitions, then namespaces, then the rest. */
+enum { STAGES = 3 };
+
+typedef struct load_item {
+    kl_doc *doc; /* a reference */
+    const kl_value *root;
+    int stage;
+} load_item;
+
+typedef struct manifest_load {
+    kl_sim *sim;
+    load_item *items;
+    size_t count;
+    size_t capacity;
+} manifest_load;
+
+static kl_code out_of_memory(kl_error *err)
+{
+    return kl_error_set(err, KL_ENOMEM, "out of memory for manifests");
+}
+
+static int stage_of(const kl_value *root)
+{
+    const char *kind = kl__sim_text(root, "kind");
+
+    if (kind != NULL && strcmp(kind, "CustomResourceDefinition") == 0) {
+        return 0;
+    }
+    return kind != NULL && strcmp(kind, "Namespace") == 0 ? 1 : 2;
+}
+
+static kl_code add_item(manifest_load *load, kl_doc *doc, const kl_value *root,
+                        kl_error *err)
+{
+    if (load->count == load->capacity) {
+        size_t capacity = load->capacity != 0 ? load->capacity * 2 : 64;
+        load_item *items = kl__realloc(load->items, capacity * sizeof(*items));
+
+        if (items == NULL) {
+            return out_of_memory(err);
+        }
+        load->items = items;
+        load->capacity = capacity;
+    }
+    load->items[load->count++] =
+        (load_item){kl_doc_ref(doc), root, stage_of(root)};
+    return KL_OK;
+}
+
+/* Whether it is a List of any kind: its items are meant. */
+static bool is_list(const kl_value *root)
+{
+    const char *kind = kl__sim_text(root, "kind");
+    size_t length = kind != NULL ? strlen(kind) : 0;
+
+    return length >= 4 && strcmp(kind + length - 4, "List") == 0 &&
+           kl_value_type(kl_value_get(root, "items")) == KL_ARRAY;
+}
+
+static kl_code take_document(void *context, const char *json, size_t length,
+                             kl_error *err)
+{
+    manifest_load *load = context;
+    kl_doc *doc = kl_doc_parse(json, length, err);
+    const kl_value *root, *items, *item;
+    kl_value_iter iter = {0};
+    kl_code code = KL_OK;
+
+    if (doc == NULL) {
+        return err != NULL && err->code != KL_OK ? err->code : KL_EPARSE;
+    }
+    root = kl_doc_root(doc);
+    items = kl_value_get(root, "items");
+    if (!is_list(root)) {
+        code = add_item(load, doc, root, err);
+    }
+    while (code == KL_OK && is_list(root) &&
+           (item = kl_value_next(items, &iter, NULL)) != NULL) {
+        code = add_item(load, doc, item, err);
+    }
+    kl_doc_unref(doc);
+    return code;
+}
+
+/* Where an object is in the API. */
+typedef struct api_place {
+    char *collection;
+    char *object; /* NULL: it has no name of its own */
+} api_place;
+
+static void clear_place(api_place *place)
+{
+    kl__free(place->collection);
+    kl__free(place->object);
+}
+
+/* The collection of a kind; KL_EINVAL where it is not served. */
+static kl_code find_collection(kl_sim *sim, const kl_value *root, kl__buf *out,
+                               kl_error *err)
+{
+    const kl_value *metadata = kl_value_get(root, "metadata");
+    const char *version = kl__sim_text(root, "apiVersion");
+    const char *kind = kl__sim_text(root, "kind");
+    const char *name_space = kl__sim_text(metadata, "namespace");
+    kl__sim_resource *resource = NULL;
+
+    if (version == NULL || kind == NULL) {
+        return kl_error_set(err, KL_EINVAL, "apiVersion and kind are needed");
+    }
+    kl__mutex_lock(&sim->mutex);
+    resource = kl__sim_find_kind(sim, version, kind);
+    if (resource != NULL) {
+        kl__buf_printf(out, "/%s/%s", strchr(version, '/') ? "apis" : "api",
+                       version);
+        if (kl__sim_kind_is(resource->kind, KL__SIM_NAMESPACED)) {
+            kl__buf_puts(out, "/namespaces/");
+            kl__url_encode(out, name_space != NULL && *name_space != '\0'
+                                    ? name_space
+                                    : "default");
+        }
+        kl__buf_printf(out, "/%s", resource->kind->plural);
+    }
+    kl__mutex_unlock(&sim->mutex);
+    if (resource == NULL) {
+        return kl_error_set(err, KL_EINVAL,
+                            "no such kind is served; load its "
+                            "CustomResourceDefinition too");
+    }
+    return out->failed ? out_of_memory(err) : KL_OK;
+}
+
+static kl_code find_place(kl_sim *sim, const kl_value *root, api_place *place,
+                          kl_error *err)
+{
+    const char *name = kl__sim_text(kl_value_get(root, "metadata"), "name");
+    kl__buf path = {0}, object = {0};
+    kl_code code = find_collection(sim, root, &path, err);
+
+    if (code != KL_OK) {
+        kl__buf_deinit(&path);
+        return code;
+    }
+    if (name != NULL && *name != '\0') {
+        kl__buf_printf(&object, "%s/", path.bytes);
+        kl__url_encode(&object, name);
+        place->object = kl__buf_take(&object, NULL);
+    }
+    place->collection = kl__buf_take(&path, NULL);
+    kl__buf_deinit(&object);
+    if (place->collection == NULL ||
+        (name != NULL && *name != '\0' && place->object == NULL)) {
+        return out_of_memory(err);
+    }
+    return KL_OK;
+}
+
+/* Sends one request of the load; KL_EINVAL with the server's words if it says
+ * no, but for `tolerated`. */
+static kl_code send(kl_sim *sim, const kl_call *call, int tolerated,
+                    int *status, kl_error *err)
+{
+    kl_reply reply;
+    kl_code code = kl__sim_request_once(sim, call, true, &reply, err);
+    kl_doc *doc;
+    const char *message;
+
+    if (code != KL_OK) {
+        return code;
+    }
+    *status = reply.status;
+    if (reply.status >= 400 && reply.status != tolerated) {
+        doc = kl_doc_parse(reply.body, reply.body_length, NULL);
+        message =
+            doc != NULL ? kl__sim_text(kl_doc_root(doc), "message") : NULL;
+        code = kl_error_set(err, KL_EINVAL, "%s",
+                            message != NULL ? message : reply.body);
+        kl_doc_unref(doc);
+    }
+    kl_reply_clear(&reply);
+    return code;
+}
+
+/* Whether there is an object of another UID under this one's name. */
+static kl_code is_other(kl_sim *sim, const api_place *place,
+                        const kl_value *root, bool *other, kl_error *err)
+{
+    const kl_call call = {.method = "GET", .target = place->object};
+    const char *uid = kl__sim_text(kl_value_get(root, "metadata"), "uid");
+    const char *current;
+    kl_reply reply;
+    kl_doc *doc;
+    kl_code code;
+
+    *other = false;
+    if (uid == NULL || *uid == '\0') {
+        return KL_OK;
+    }
+    code = kl__sim_request_once(sim, &call, true, &reply, err);
+    if (code != KL_OK) {
+        return code;
+    }
+    doc = kl_doc_parse(reply.body, reply.body_length, err);
+    code = doc != NULL ? KL_OK : KL_ENOMEM;
+    if (doc != NULL && reply.status == 200) {
+        current =
+            kl__sim_text(kl_value_get(kl_doc_root(doc), "metadata"), "uid");
+        *other = current != NULL && strcmp(current, uid) != 0;
+    }
+    kl_doc_unref(doc);
+    kl_reply_clear(&reply);
+    return code;
+}
+
+/* Creates the object, or replaces the one that is there; one of another UID is
+ * deleted first. */
+static kl_code put(kl_sim *sim, const api_place *place, const kl_value *root,
+                   const kl_call *create, kl_error *err)
+{
+    kl_call replace = *create;
+    const kl_call drop = {.method = "DELETE", .target = place->object};
+    int status = 0;
+    bool other;
+    kl_code code = send(sim, create, 409, &status, err);
+
+    if (code != KL_OK || status != 409) {
+        return code;
+    }
+    code = is_other(sim, place, root, &other, err);
+    if (code == KL_OK && other) {
+        code = send(sim, &drop, 404, &status, err);
+        return code == KL_OK ? send(sim, create, 0, &status, err) : code;
+    }
+    replace.method = "PUT";
+    replace.target = place->object;
+    return code == KL_OK ? send(sim, &replace, 0, &status, err) : code;
+}
+
+static kl_code load_one(kl_sim *sim, const kl_value *root, kl_error *err)
+{
+    api_place place = {NULL, NULL};
+    kl_call create = {.method = "POST"};
+    char *body = NULL;
+    kl_code code = find_place(sim, root, &place, err);
+
+    if (code == KL_OK) {
+        body = kl_value_json(root, &create.body_length, err);
+        create.body = body;
+        create.target = place.collection;
+        code = body != NULL ? put(sim, &place, root, &create, err) : KL_ENOMEM;
+    }
+    kl__free(body);
+    clear_place(&place);
+    return code;
+}
+
+/* Says which object the error is about. */
+static void blame(const kl_value *root, kl_error *err)
+{
+    const kl_value *metadata = kl_value_get(root, "metadata");
+    const char *kind = kl__sim_text(root, "kind");
+    const char *name = kl__sim_text(metadata, "name");
+    const char *name_space = kl__sim_text(metadata, "namespace");
+
+    kl_error_prefix(err, "%.100s %.253s%s%.253s",
+                    kind != NULL ? kind : "object without kind",
+                    name_space != NULL ? name_space : "",
+                    name_space != NULL ? "/" : "",
+                    name != NULL ? name : "without name");
+}
+
+kl_code kl_sim_load(kl_sim *sim, const char *text, size_t length, kl_error *err)
+{
+    manifest_load load = {.sim = sim};
+    kl_error own;
+    kl_code code;
+
+    if (err == NULL) {
+        err = &own;
+    }
+    code = kl_manifest_each(text, length, take_document, &load, err);
+    for (int stage = 0; stage < STAGES && code == KL_OK; stage++) {
+        for (size_t i = 0; i < load.count && code == KL_OK; i++) {
+            if (load.items[i].stage == stage) {
+                code = load_one(sim, load.items[i].root, err);
+                if (code != KL_OK) {
+                    blame(load.items[i].root, err);
+                }
+            }
+        }
+    }
+    for (size_t i = 0; i < load.count; i++) {
+        kl_doc_unref(load.items[i].doc);
+    }
+    kl__free(load.items);
+    kl__mutex_lock(&sim->mutex);
+    kl__sim_settle(sim, NULL);
+    kl__mutex_unlock(&sim->mutex);
+    return code;
+}

@@ -1,0 +1,26 @@
+/*
+ * sim_settle.h - the controllers' turn: what they have left to do is worked off
+ * before the next request, but after the answer was made, as in a cluster. The
+ * cluster's mutex is held.
+ */
+#ifndef KL_SIM_SETTLE_H
+#define KL_SIM_SETTLE_H
+
+#include "sim/store/sim_chores.h"
+
+/* Works off all chores, also those that these bring. KL_ENOMEM: the rest waits
+ * for the next call. */
+kl_code kl__sim_settle(kl_sim *sim, kl_error *err);
+
+/* --- The controllers. KL_ENOMEM. ------------------------------------------ */
+
+/* sim_gc.c */
+kl_code kl__sim_gc_owners(kl_sim *sim, kl__sim_resource *resource,
+                          const char *key, kl_error *err);
+kl_code kl__sim_gc_gone(kl_sim *sim, const char *uid, kl_error *err);
+kl_code kl__sim_gc_finalize(kl_sim *sim, kl__sim_resource *resource,
+                            const char *key, kl_error *err);
+/* sim_namespace_life.c */
+kl_code kl__sim_namespace_settle(kl_sim *sim, const char *name, kl_error *err);
+
+#endif

@@ -1,0 +1,12 @@
+/*
+ * sim_snapshot.h - what kl_sim_snapshot has kept. The cluster's mutex is held.
+ */
+#ifndef KL_SIM_SNAPSHOT_H
+#define KL_SIM_SNAPSHOT_H
+
+#include "sim/store/sim_core.h"
+
+/* Frees all of them. */
+void kl__sim_snapshots_deinit(kl_sim *sim);
+
+#endif

@@ -1,0 +1,285 @@
+/*
+ * sim_course.c - the way of an answer, from the request to its last byte.
+ * Waiting for versions, events and the end of faults happens here, on the
+ * thread that reads.
+ */
+#include "sim/answer/sim_answer.h"
+
+#include "base/clock.h"
+#include "sim/answer/sim_encode.h"
+#include "sim/answer/sim_list.h"
+#include "sim/answer/sim_plan.h"
+#include "sim/answer/sim_requests.h"
+#include "sim/sim_control.h"
+#include "sim/sim_faults.h"
+
+#include <string.h>
+
+/* Runs on the thread that cancels: wakes the reader. */
+static void wake_reader(void *arg)
+{
+    kl__sim_answer *answer = arg;
+    kl_sim *sim = answer->sim;
+
+    kl__mutex_lock(&sim->mutex);
+    kl__cond_broadcast(&sim->wake);
+    if (answer->watch.resource != NULL) {
+        kl__cond_broadcast(&answer->watch.resource->changed);
+    }
+    kl__mutex_unlock(&sim->mutex);
+}
+
+/* Whether the connection that it came by still stands. */
+static kl_code check_locked(const kl__sim_answer *answer, kl_error *err)
+{
+    const kl_sim *sim = answer->sim;
+
+    if (answer->closed != NULL && *answer->closed) {
+        return kl_error_set(err, KL_ECLOSED, "simulator: closed");
+    }
+    if (answer->direct) {
+        return KL_OK;
+    }
+    if (sim->refused) {
+        return kl_error_set(err, KL_EUNAVAILABLE,
+                            "simulator: connection refused; it was told to");
+    }
+    if (answer->breaks != sim->breaks ||
+        (answer->watch.resource != NULL && answer->cuts != sim->cuts)) {
+        return kl_error_set(err, KL_EUNAVAILABLE,
+                            "simulator: connection cut; it was told to");
+    }
+    return KL_OK;
+}
+
+/* Waits until something may have changed, at most until `until_ms` of the
+ * cluster's clock. */
+static kl_code block_locked(kl__sim_answer *answer, kl__cond *cond,
+                            int64_t until_ms, const kl__sim_wait *wait,
+                            kl_error *err)
+{
+    int64_t deadline = wait->deadline_ms;
+
+    if (kl__cancel_fired(wait->cancel)) {
+        return kl_error_set(err, KL_ECANCELED, "cancelled");
+    }
+    if (deadline >= 0 && kl__clock_now(kl__clock_real()) >= deadline) {
+        return kl_error_set(err, KL_ETIMEOUT,
+                            "simulator: no answer in the time given");
+    }
+    until_ms = kl__sim_clock_deadline(&answer->sim->clock, until_ms);
+    if (until_ms < 0 || (deadline >= 0 && deadline < until_ms)) {
+        until_ms = deadline;
+    }
+    kl__cond_wait(cond, &answer->sim->mutex, until_ms);
+    return KL_OK;
+}
+
+/* The faults that come before the head: pace->most is 0 while it waits. */
+static kl_code hinder_locked(kl__sim_answer *answer, kl__sim_pace *pace,
+                             kl_error *err)
+{
+    kl_sim *sim = answer->sim;
+    kl_code code = KL_OK;
+
+    *pace = (kl__sim_pace){SIZE_MAX, -1};
+    if (answer->direct) {
+        return KL_OK;
+    }
+    if (sim->frozen) {
+        pace->most = 0;
+        return KL_OK;
+    }
+    if (!answer->is_planned) {
+        answer->is_planned = true;
+        code = kl__sim_plan_begin(answer, err);
+    }
+    if (code == KL_OK) {
+        code = kl__sim_plan_head(answer, pace, err);
+        if (code != KL_OK && answer->status == 0) {
+            kl__sim_requests_add(sim, &answer->ask,
+                                 0); /* it was asked, after all */
+        }
+    }
+    return code;
+}
+
+/* Carries it out once more if what it waits for is there, or never comes. */
+static kl_code try_locked(kl__sim_answer *answer, kl__sim_pace *pace,
+                          kl_error *err)
+{
+    kl_sim *sim = answer->sim;
+    kl_code code;
+
+    if (answer->begun && sim->version < answer->await &&
+        kl__sim_clock_now(&sim->clock) < answer->give_up_ms) {
+        pace->until_ms = answer->give_up_ms;
+        return KL_OK;
+    }
+    kl__sim_answer_reset(answer);
+    answer->begun = true;
+    code = kl__sim_dispatch(answer, err);
+    pace->until_ms = answer->await != 0 ? answer->give_up_ms : -1;
+    if (answer->status != 0 && !answer->direct) {
+        kl__sim_requests_add(sim, &answer->ask, answer->status);
+    }
+    return code;
+}
+
+kl_code kl__sim_answer_begin(kl__sim_answer *answer, const kl__sim_wait *wait,
+                             kl_error *err)
+{
+    kl__cancel_hook hook = {.wake = wake_reader, .arg = answer};
+    kl_sim *sim = answer->sim;
+    bool hooked = kl__cancel_add(wait->cancel, &hook);
+    kl_code code;
+
+    if (kl__sim_is_control(answer)) {
+        if (hooked) {
+            kl__cancel_remove(wait->cancel, &hook);
+        }
+        code = answer->status == 0 ? kl__sim_control(answer, err) : KL_OK;
+        answer->direct = true; /* no fault is for it */
+        return code;
+    }
+    kl__mutex_lock(&sim->mutex);
+    for (;;) {
+        kl__sim_pace pace;
+
+        code = check_locked(answer, err);
+        if (code == KL_OK) {
+            code = hinder_locked(answer, &pace, err);
+        }
+        if (code == KL_OK && pace.most != 0 && answer->status == 0) {
+            code = try_locked(answer, &pace, err);
+        }
+        if (code != KL_OK || (pace.most != 0 && answer->status != 0)) {
+            break;
+        }
+        code = block_locked(answer, &sim->wake, pace.until_ms, wait, err);
+        if (code != KL_OK) {
+            break;
+        }
+    }
+    kl__mutex_unlock(&sim->mutex);
+    if (hooked) {
+        kl__cancel_remove(wait->cancel, &hook);
+    }
+    if (code == KL_OK && !answer->encoded) {
+        answer->encoded = true;
+        code = kl__sim_encode(answer, err);
+    }
+    return code;
+}
+
+/* Makes bytes of a watch ready, or waits for them. */
+static kl_code fill_watch_locked(kl__sim_answer *answer,
+                                 const kl__sim_wait *wait, kl_error *err)
+{
+    kl__sim_watch *watch = &answer->watch;
+    int64_t wake_ms = -1;
+    kl_code code = kl__sim_watch_fill(answer, &wake_ms, err);
+
+    if (code == KL_OK && answer->out.length != 0) {
+        return kl__sim_tamper(answer, 0, err);
+    }
+    if (code != KL_OK || watch->ended) {
+        return code;
+    }
+    return block_locked(answer,
+                        watch->await != 0 ? &answer->sim->wake
+                                          : &watch->resource->changed,
+                        wake_ms, wait, err);
+}
+
+/* What the faults of an answer that is under way let through. */
+static kl_code pace_locked(kl__sim_answer *answer, kl__sim_pace *pace,
+                           kl_error *err)
+{
+    kl_code code = kl__sim_plan_refresh(answer, err);
+
+    *pace = (kl__sim_pace){SIZE_MAX, -1};
+    if (code == KL_OK && answer->sim->frozen && !answer->direct) {
+        pace->most = 0;
+    } else if (code == KL_OK) {
+        code = kl__sim_plan_body(answer, pace, err);
+    }
+    return code;
+}
+
+/* Returns once there is a byte in answer->out, or none will come; *most: how
+ * many of them may go out. */
+static kl_code fill(kl__sim_answer *answer, size_t *most,
+                    const kl__sim_wait *wait, kl_error *err)
+{
+    bool watches = answer->watch.resource != NULL;
+    kl_sim *sim = answer->sim;
+    kl_code code;
+
+    kl__mutex_lock(&sim->mutex);
+    for (;;) {
+        kl__sim_pace pace = {SIZE_MAX, -1};
+
+        code = check_locked(answer, err);
+        if (code == KL_OK) {
+            code = pace_locked(answer, &pace, err);
+        }
+        *most = pace.most;
+        if (code != KL_OK) {
+            break;
+        }
+        if (pace.most == 0) {
+            /* One of a kind that is served no more is woken by nothing else. */
+            kl__cond *cond = watches && !answer->watch.resource->removed
+                                 ? &answer->watch.resource->changed
+                                 : &sim->wake;
+
+            code = block_locked(answer, cond, pace.until_ms, wait, err);
+        } else if (!watches || answer->out.length != 0 || answer->watch.ended) {
+            break;
+        } else {
+            code = fill_watch_locked(answer, wait, err);
+        }
+        if (code != KL_OK) {
+            break;
+        }
+    }
+    kl__mutex_unlock(&sim->mutex);
+    if (code == KL_OK && !watches) {
+        code = kl__sim_encode_list(answer, err);
+    }
+    return code;
+}
+
+kl_code kl__sim_answer_read(kl__sim_answer *answer, char *buffer, size_t size,
+                            size_t *length, const kl__sim_wait *wait,
+                            kl_error *err)
+{
+    kl__cancel_hook hook = {.wake = wake_reader, .arg = answer};
+    bool hooked = kl__cancel_add(wait->cancel, &hook);
+    size_t most = SIZE_MAX;
+    kl_code code = fill(answer, &most, wait, err);
+    size_t ready = answer->out.length - answer->out_at;
+
+    if (hooked) {
+        kl__cancel_remove(wait->cancel, &hook);
+    }
+    *length = 0;
+    if (code != KL_OK || ready == 0) {
+        return code;
+    }
+    *length = ready < size ? ready : size;
+    *length = *length < most ? *length : most;
+    memcpy(buffer, answer->out.bytes + answer->out_at, *length);
+    answer->out_at += *length;
+    if (answer->plan != NULL) {
+        kl__mutex_lock(&answer->sim->mutex);
+        kl__sim_plan_sent(answer, buffer, *length);
+        kl__mutex_unlock(&answer->sim->mutex);
+    }
+    if (answer->out_at == answer->out.length) {
+        kl__buf_reset(&answer->out);
+        answer->out_at = 0;
+    }
+    return KL_OK;
+}

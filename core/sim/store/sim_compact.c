@@ -1,0 +1,47 @@
+/*
+ * sim_compact.c - see sim_compact.h. Each time, what was there the time before
+ * is forgotten: a version lives as long as the interval, at the least.
+ */
+#include "sim/store/sim_compact.h"
+
+enum { DEFAULT_EVERY_MS = 5 * 60 * 1000 }; /* --etcd-compaction-interval */
+
+void kl__sim_compact_init(kl_sim *sim, int64_t every_ms)
+{
+    sim->compact_every_ms = every_ms > 0 ? every_ms : DEFAULT_EVERY_MS;
+    sim->compact_at_ms = kl__sim_clock_now(&sim->clock) + sim->compact_every_ms;
+}
+
+static void compact(kl_sim *sim, int64_t version)
+{
+    for (kl__list *node = sim->resources.next; node != &sim->resources;
+         node = node->next) {
+        kl__sim_resource_compact(KL__CONTAINER(node, kl__sim_resource, node),
+                                 version);
+    }
+}
+
+void kl__sim_compact_in_time(kl_sim *sim)
+{
+    int64_t now = kl__sim_clock_now(&sim->clock);
+
+    if (now < sim->compact_at_ms) {
+        return;
+    }
+    /* Nothing was asked, so nothing changed, since a time that was missed. And
+     * a cluster that was restored may be back before that version. */
+    if (now >= sim->compact_at_ms + sim->compact_every_ms ||
+        sim->compact_to > sim->version) {
+        sim->compact_to = sim->version;
+    }
+    compact(sim, sim->compact_to);
+    sim->compact_to = sim->version;
+    sim->compact_at_ms = now + sim->compact_every_ms;
+}
+
+void kl_sim_compact(kl_sim *sim)
+{
+    kl__mutex_lock(&sim->mutex);
+    compact(sim, sim->version);
+    kl__mutex_unlock(&sim->mutex);
+}

@@ -1,0 +1,246 @@
+/*
+ * sim_vet_batch.c - what Jobs and CronJobs have to be.
+ */
+#include "sim/vet/sim_vet.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Jobs. ---------------------------------------------------------------- */
+
+static void check_restarts(kl__vet *vet, const kl__node *spec)
+{
+    static const char *const restarts[] = {"OnFailure", "Never", NULL};
+    static const char member[] = "template.spec.restartPolicy";
+    const char *restart = kl__vet_text(
+        kl__node_get(kl__node_get(spec, "template"), "spec"), "restartPolicy");
+
+    if (*restart == '\0' || strcmp(restart, "Always") == 0) {
+        kl__vet_fault(vet, KL__FIELD_REQUIRED, member, NULL,
+                      "valid values: \"OnFailure\", \"Never\"");
+    } else {
+        kl__vet_unsupported(vet, member, restart, restarts);
+    }
+}
+
+void kl__vet_job_spec(kl__vet *vet, const kl__node *spec)
+{
+    static const char *const numbers[] = {"parallelism",
+                                          "completions",
+                                          "activeDeadlineSeconds",
+                                          "backoffLimit",
+                                          "ttlSecondsAfterFinished",
+                                          "backoffLimitPerIndex",
+                                          "maxFailedIndexes"};
+    static const char *const modes[] = {"NonIndexed", "Indexed", NULL};
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        kl__vet_not_negative(vet, spec, numbers[i]);
+    }
+    kl__vet_enum(vet, spec, "completionMode", modes);
+    if (strcmp(kl__vet_text(spec, "completionMode"), "Indexed") == 0 &&
+        kl__node_get(spec, "completions") == NULL) {
+        kl__vet_fault(vet, KL__FIELD_REQUIRED, "completions", NULL,
+                      "when completion mode is Indexed");
+    }
+    kl__vet_template(vet, kl__node_get(spec, "template"), NULL);
+    check_restarts(vet, spec);
+}
+
+void kl__vet_job(kl__vet *vet, const kl__node *object)
+{
+    size_t mark = kl__vet_into(vet, "spec");
+
+    kl__vet_job_spec(vet, kl__node_get(object, "spec"));
+    kl__vet_back(vet, mark);
+}
+
+/* --- Schedules. ----------------------------------------------------------- */
+
+enum { FIELDS = 5 };
+
+typedef struct bounds {
+    long low, high;
+    const char *const *names; /* of the numbers from `low` on; NULL: none */
+} bounds;
+
+static const char *const months[] = {"jan", "feb", "mar", "apr", "may",
+                                     "jun", "jul", "aug", "sep", "oct",
+                                     "nov", "dec", NULL};
+static const char *const days[] = {"sun", "mon", "tue", "wed",
+                                   "thu", "fri", "sat", NULL};
+static const bounds columns[FIELDS] = {
+    {0, 59, NULL}, {0, 23, NULL}, {1, 31, NULL}, {1, 12, months}, {0, 6, days}};
+
+/* A number or a name; -1: neither, and *why says so. */
+static long read_number(const char *text, size_t length, const bounds *range,
+                        char *why, size_t size)
+{
+    char word[32], lower[32];
+    char *end = NULL;
+    long number;
+
+    snprintf(word, sizeof(word), "%.*s", (int)(length < 31 ? length : 31),
+             text);
+    for (size_t i = 0; i < sizeof(word); i++) {
+        lower[i] = (char)tolower((unsigned char)word[i]);
+    }
+    for (size_t i = 0; range->names != NULL && range->names[i] != NULL; i++) {
+        if (strcmp(lower, range->names[i]) == 0) {
+            return range->low + (long)i;
+        }
+    }
+    number = strtol(word, &end, 10);
+    if (end == word || *end != '\0') {
+        snprintf(why, size,
+                 "failed to parse int from %s: strconv.Atoi: parsing \"%s\": "
+                 "invalid syntax",
+                 word, word);
+        return -1;
+    }
+    return number;
+}
+
+/* One range of a field: "*", "1", "1-5", each with "/2" or without. */
+static bool check_range(const char *text, const bounds *range, char *why,
+                        size_t size)
+{
+    size_t whole = strcspn(text, "/"), first = strcspn(text, "-/");
+    bool is_any = whole == 1 && (*text == '*' || *text == '?');
+    long low = range->low, high = range->high;
+
+    *why = '\0';
+    if (!is_any) {
+        low = read_number(text, first, range, why, size);
+        high = text[first] == '-'
+                   ? read_number(text + first + 1, whole - first - 1, range,
+                                 why, size)
+               : text[whole] == '/' ? range->high
+                                    : low;
+    }
+    if (*why == '\0' && low < range->low) {
+        snprintf(why, size,
+                 "beginning of range (%ld) below minimum (%ld): %.100s", low,
+                 range->low, text);
+    } else if (*why == '\0' && high > range->high) {
+        snprintf(why, size, "end of range (%ld) above maximum (%ld): %.100s",
+                 high, range->high, text);
+    } else if (*why == '\0' && low > high) {
+        snprintf(why, size,
+                 "beginning of range (%ld) beyond end of range (%ld): %.100s",
+                 low, high, text);
+    } else if (*why == '\0' && text[whole] == '/' &&
+               read_number(text + whole + 1, strlen(text + whole + 1),
+                           &(bounds){1, 0, NULL}, why, size) == 0) {
+        snprintf(why, size, "step of range should be a positive number: %.100s",
+                 text);
+    }
+    return *why == '\0';
+}
+
+static bool check_column(char *text, const bounds *range, char *why,
+                         size_t size)
+{
+    while (text != NULL) {
+        char *comma = strchr(text, ',');
+
+        if (comma != NULL) {
+            *comma = '\0';
+        }
+        if (*text != '\0' && !check_range(text, range, why, size)) {
+            return false;
+        }
+        text = comma != NULL ? comma + 1 : NULL;
+    }
+    return true;
+}
+
+/* "@daily" and the like. */
+static bool is_named(const char *schedule)
+{
+    static const char *const names[] = {"@yearly", "@annually", "@monthly",
+                                        "@weekly", "@daily",    "@midnight",
+                                        "@hourly"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(schedule, names[i]) == 0) {
+            return true;
+        }
+    }
+    return strncmp(schedule, "@every ", 7) == 0;
+}
+
+/* Whether a schedule is one; else *why says why not. */
+static bool is_schedule(const char *schedule, char *why, size_t size)
+{
+    char copy[256], *words[FIELDS] = {0}, *at = copy;
+    size_t count = 0;
+
+    snprintf(copy, sizeof(copy), "%s", schedule);
+    if (*copy == '@') {
+        snprintf(why, size, "unrecognized descriptor: %.200s", schedule);
+        return is_named(schedule);
+    }
+    while (*(at += strspn(at, " \t")) != '\0') {
+        size_t length = strcspn(at, " \t");
+
+        if (count < FIELDS) {
+            words[count] = at;
+        }
+        count++;
+        at += length;
+        if (*at != '\0') {
+            *at++ = '\0';
+        }
+    }
+    if (count != FIELDS) {
+        snprintf(why, size, "expected exactly 5 fields, found %zu: [%.200s]",
+                 count, schedule);
+        return false;
+    }
+    for (size_t i = 0; i < FIELDS; i++) {
+        if (!check_column(words[i], &columns[i], why, size)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void check_schedule(kl__vet *vet, const kl__node *spec)
+{
+    const char *schedule = kl__vet_text(spec, "schedule");
+    char why[400] = "";
+
+    if (kl__vet_required(vet, spec, "schedule") &&
+        !is_schedule(schedule, why, sizeof(why))) {
+        kl__vet_fault(vet, KL__FIELD_INVALID, "schedule", schedule, why);
+    }
+}
+
+void kl__vet_cron_job(kl__vet *vet, const kl__node *object)
+{
+    static const char *const policies[] = {"Allow", "Forbid", "Replace", NULL};
+    const kl__node *spec = kl__node_get(object, "spec");
+    const char *name = kl__vet_text(kl__node_get(object, "metadata"), "name");
+    size_t outer, mark, inner;
+
+    outer = kl__vet_into(vet, "spec");
+    check_schedule(vet, spec);
+    kl__vet_not_negative(vet, spec, "startingDeadlineSeconds");
+    kl__vet_enum(vet, spec, "concurrencyPolicy", policies);
+    mark = kl__vet_into(vet, "jobTemplate");
+    inner = kl__vet_into(vet, "spec");
+    kl__vet_job_spec(vet,
+                     kl__node_get(kl__node_get(spec, "jobTemplate"), "spec"));
+    kl__vet_back(vet, inner);
+    kl__vet_back(vet, mark);
+    kl__vet_not_negative(vet, spec, "successfulJobsHistoryLimit");
+    kl__vet_not_negative(vet, spec, "failedJobsHistoryLimit");
+    kl__vet_back(vet, outer);
+    if (strlen(name) > 52) {
+        kl__vet_fault(vet, KL__FIELD_INVALID, "metadata.name", name,
+                      "must be no more than 52 characters");
+    }
+}

@@ -1,0 +1,52 @@
+/*
+ * sim_vet_kinds.c - which kinds are looked at how.
+ */
+#include "sim/vet/sim_vet.h"
+
+#include <string.h>
+
+static const struct {
+    const char *plural;
+    const char *group;
+    kl__vet_kind *check;
+} kinds[] = {
+    {"configmaps", "", kl__vet_config_map},
+    {"pods", "", kl__vet_pod},
+    {"secrets", "", kl__vet_secret},
+    {"services", "", kl__vet_service},
+    {"events", "", kl__vet_event},
+    {"persistentvolumeclaims", "", kl__vet_claim},
+    {"podtemplates", "", kl__vet_pod_template},
+    {"deployments", "apps", kl__vet_deployment},
+    {"replicasets", "apps", kl__vet_replica_set},
+    {"daemonsets", "apps", kl__vet_daemon_set},
+    {"statefulsets", "apps", kl__vet_stateful_set},
+    {"jobs", "batch", kl__vet_job},
+    {"cronjobs", "batch", kl__vet_cron_job},
+    {"leases", "coordination.k8s.io", kl__vet_lease},
+    {"endpointslices", "discovery.k8s.io", kl__vet_slice},
+    {"ingresses", "networking.k8s.io", kl__vet_ingress},
+    {"poddisruptionbudgets", "policy", kl__vet_budget},
+    {"roles", "rbac.authorization.k8s.io", kl__vet_role},
+    {"clusterroles", "rbac.authorization.k8s.io", kl__vet_cluster_role},
+    {"rolebindings", "rbac.authorization.k8s.io", kl__vet_role_binding},
+    {"clusterrolebindings", "rbac.authorization.k8s.io",
+     kl__vet_cluster_role_binding},
+    {"horizontalpodautoscalers", "autoscaling", kl__vet_autoscaler},
+    {"priorityclasses", "scheduling.k8s.io", kl__vet_priority_class}};
+
+void kl__vet_object(const char *group, const char *plural,
+                    const kl__node *object, kl__field_errors *errors)
+{
+    kl__vet vet = {errors, {0}};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (strcmp(kinds[i].plural, plural) == 0 &&
+            strcmp(kinds[i].group, group) == 0) {
+            kinds[i].check(&vet, object);
+            break;
+        }
+    }
+    errors->failed |= vet.path.failed;
+    kl__buf_deinit(&vet.path);
+}

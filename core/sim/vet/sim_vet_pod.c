@@ -1,0 +1,256 @@
+/*
+ * sim_vet_pod.c - what a Pod, and what makes Pods, has to be.
+ */
+#include "sim/vet/sim_vet.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* --- Volumes. ------------------------------------------------------------- */
+
+/* Where what is in a volume comes from, in the order in which the server looks;
+ * and what it needs. */
+static const struct {
+    const char *name;
+    const char *needs; /* NULL: nothing that is looked at */
+} sources[] = {{"emptyDir", NULL},
+               {"hostPath", "path"},
+               {"gitRepo", "repository"},
+               {"gcePersistentDisk", "pdName"},
+               {"awsElasticBlockStore", "volumeID"},
+               {"secret", "secretName"},
+               {"nfs", "server"},
+               {"iscsi", "targetPortal"},
+               {"glusterfs", "endpoints"},
+               {"flocker", NULL},
+               {"persistentVolumeClaim", "claimName"},
+               {"rbd", NULL},
+               {"cinder", "volumeID"},
+               {"cephfs", NULL},
+               {"quobyte", "registry"},
+               {"downwardAPI", NULL},
+               {"fc", NULL},
+               {"azureFile", "secretName"},
+               {"configMap", "name"},
+               {"vsphereVolume", "volumePath"},
+               {"azureDisk", "diskName"},
+               {"storageos", NULL},
+               {"portworxVolume", "volumeID"},
+               {"scaleIO", "gateway"},
+               {"photonPersistentDisk", "pdID"},
+               {"projected", NULL},
+               {"csi", "driver"},
+               {"ephemeral", NULL},
+               {"image", NULL}};
+
+static void check_source(kl__vet *vet, const kl__node *volume)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+        const kl__node *source = kl__node_get(volume, sources[i].name);
+        size_t mark;
+
+        if (source == NULL) {
+            continue;
+        }
+        if (count++ > 0) {
+            kl__vet_fault(vet, KL__FIELD_FORBIDDEN, sources[i].name, NULL,
+                          "may not specify more than 1 volume type");
+        } else if (sources[i].needs != NULL) {
+            mark = kl__vet_into(vet, sources[i].name);
+            kl__vet_required(vet, source, sources[i].needs);
+            kl__vet_back(vet, mark);
+        }
+    }
+    if (count == 0) {
+        kl__vet_fault(vet, KL__FIELD_REQUIRED, NULL, NULL,
+                      "must specify a volume type");
+    }
+}
+
+void kl__vet_volumes(kl__vet *vet, const kl__node *volumes, kl__map *names)
+{
+    kl__node_iter iter = {0};
+    const kl__node *volume;
+    size_t outer = kl__vet_into(vet, "volumes"), index = 0;
+
+    while ((volume = kl__node_next(volumes, &iter, NULL, NULL)) != NULL) {
+        size_t mark = kl__vet_at(vet, index++), before = vet->errors->count;
+
+        check_source(vet, volume);
+        if (kl__vet_required(vet, volume, "name")) {
+            kl__vet_label(vet, volume, "name");
+        }
+        if (vet->errors->count == before ||
+            kl__map_get(names, kl__vet_text(volume, "name")) != NULL) {
+            kl__vet_unique(vet, names, "name", kl__vet_text(volume, "name"));
+        }
+        kl__vet_back(vet, mark);
+    }
+    kl__vet_back(vet, outer);
+}
+
+/* --- Where it may run. ---------------------------------------------------- */
+
+static void check_affinity(kl__vet *vet, const kl__node *spec)
+{
+    static const char *const path[] = {
+        "affinity", "nodeAffinity",
+        "requiredDuringSchedulingIgnoredDuringExecution", NULL};
+    static const char *const operators[] = {
+        "In", "NotIn", "Exists", "DoesNotExist", "Lt", "Gt", NULL};
+    const kl__node *needed = kl__node_find(spec, path), *term;
+    size_t outer = vet->path.length, terms, index = 0;
+    kl__node_iter iter = {0};
+
+    if (needed == NULL) {
+        return;
+    }
+    for (size_t i = 0; path[i] != NULL; i++) {
+        kl__vet_into(vet, path[i]);
+    }
+    if (kl__node_size(kl__node_get(needed, "nodeSelectorTerms")) == 0) {
+        kl__vet_fault(vet, KL__FIELD_REQUIRED, "nodeSelectorTerms", NULL,
+                      "must have at least one node selector term");
+    }
+    terms = kl__vet_into(vet, "nodeSelectorTerms");
+    needed = kl__node_get(needed, "nodeSelectorTerms");
+    while ((term = kl__node_next(needed, &iter, NULL, NULL)) != NULL) {
+        size_t mark = kl__vet_at(vet, index++);
+
+        kl__vet_expressions(vet, term, operators);
+        kl__vet_back(vet, mark);
+    }
+    kl__vet_back(vet, terms);
+    kl__vet_back(vet, outer);
+}
+
+static void check_toleration(kl__vet *vet, const kl__node *toleration)
+{
+    static const char *const operators[] = {"Equal", "Exists", NULL};
+    static const char *const effects[] = {"NoSchedule", "PreferNoSchedule",
+                                          "NoExecute", NULL};
+    const char *way = kl__vet_text(toleration, "operator");
+    const char *value = kl__vet_text(toleration, "value");
+
+    if (*kl__vet_text(toleration, "key") == '\0' &&
+        strcmp(way, "Exists") != 0) {
+        kl__vet_fault(vet, KL__FIELD_INVALID, "operator", way,
+                      "operator must be Exists when `key` is empty, which "
+                      "means \"match all values and all keys\"");
+    }
+    if (kl__node_get(toleration, "tolerationSeconds") != NULL &&
+        strcmp(kl__vet_text(toleration, "effect"), "NoExecute") != 0) {
+        kl__vet_fault(vet, KL__FIELD_INVALID, "effect",
+                      kl__vet_text(toleration, "effect"),
+                      "effect must be 'NoExecute' when `tolerationSeconds` is "
+                      "set");
+    }
+    if (strcmp(way, "Exists") == 0 && *value != '\0') {
+        kl__vet_fault(vet, KL__FIELD_INVALID, "operator", value,
+                      "value must be empty when `operator` is 'Exists'");
+    }
+    kl__vet_enum(vet, toleration, "operator", operators);
+    kl__vet_enum(vet, toleration, "effect", effects);
+}
+
+static void check_tolerations(kl__vet *vet, const kl__node *spec)
+{
+    const kl__node *list = kl__node_get(spec, "tolerations"), *toleration;
+    size_t outer = kl__vet_into(vet, "tolerations"), index = 0;
+    kl__node_iter iter = {0};
+
+    while ((toleration = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
+        size_t mark = kl__vet_at(vet, index++);
+
+        check_toleration(vet, toleration);
+        kl__vet_back(vet, mark);
+    }
+    kl__vet_back(vet, outer);
+}
+
+/* --- The whole spec. ------------------------------------------------------ */
+
+static void check_security(kl__vet *vet, const kl__node *spec)
+{
+    const kl__node *security = kl__node_get(spec, "securityContext");
+    size_t mark = kl__vet_into(vet, "securityContext");
+
+    kl__vet_range(vet, security, "fsGroup", 0, INT32_MAX);
+    kl__vet_range(vet, security, "runAsUser", 0, INT32_MAX);
+    kl__vet_range(vet, security, "runAsGroup", 0, INT32_MAX);
+    kl__vet_back(vet, mark);
+}
+
+/* A claim of a StatefulSet is a volume of each of its pods. */
+static void put_claims(kl__vet *vet, const kl__node *claims, kl__map *volumes)
+{
+    kl__node_iter iter = {0};
+    const kl__node *claim;
+
+    while ((claim = kl__node_next(claims, &iter, NULL, NULL)) != NULL) {
+        const char *name =
+            kl__vet_text(kl__node_get(claim, "metadata"), "name");
+
+        vet->errors->failed |= !kl__map_put(volumes, name, volumes, NULL);
+    }
+}
+
+void kl__vet_pod_spec(kl__vet *vet, const kl__node *spec,
+                      const kl__node *claims)
+{
+    static const char *const restarts[] = {"Always", "OnFailure", "Never",
+                                           NULL};
+    static const char *const resolvers[] = {
+        "ClusterFirstWithHostNet", "ClusterFirst", "Default", "None", NULL};
+    static const char *const preempts[] = {"PreemptLowerPriority", "Never",
+                                           NULL};
+    kl__map volumes = {0};
+
+    kl__vet_volumes(vet, kl__node_get(spec, "volumes"), &volumes);
+    put_claims(vet, claims, &volumes);
+    kl__vet_containers(vet, spec, "containers", &volumes);
+    kl__vet_containers(vet, spec, "initContainers", &volumes);
+    kl__map_deinit(&volumes);
+    kl__vet_enum(vet, spec, "restartPolicy", restarts);
+    kl__vet_enum(vet, spec, "dnsPolicy", resolvers);
+    kl__vet_labels(vet, kl__node_get(spec, "nodeSelector"), "nodeSelector");
+    check_security(vet, spec);
+    check_affinity(vet, spec);
+    kl__vet_subdomain(vet, spec, "serviceAccountName");
+    kl__vet_subdomain(vet, spec, "nodeName");
+    kl__vet_range(vet, spec, "activeDeadlineSeconds", 1, INT32_MAX);
+    kl__vet_label(vet, spec, "hostname");
+    kl__vet_label(vet, spec, "subdomain");
+    check_tolerations(vet, spec);
+    kl__vet_subdomain(vet, spec, "priorityClassName");
+    kl__vet_subdomain(vet, spec, "runtimeClassName");
+    kl__vet_enum(vet, spec, "preemptionPolicy", preempts);
+}
+
+void kl__vet_pod(kl__vet *vet, const kl__node *object)
+{
+    size_t mark = kl__vet_into(vet, "spec");
+
+    kl__vet_pod_spec(vet, kl__node_get(object, "spec"), NULL);
+    kl__vet_back(vet, mark);
+}
+
+void kl__vet_template(kl__vet *vet, const kl__node *template,
+                      const kl__node *claims)
+{
+    const kl__node *metadata = kl__node_get(template, "metadata");
+    size_t outer = kl__vet_into(vet, "template"), mark;
+
+    kl__vet_labels(vet, kl__node_get(metadata, "labels"), "labels");
+    mark = kl__vet_into(vet, "spec");
+    kl__vet_pod_spec(vet, kl__node_get(template, "spec"), claims);
+    kl__vet_back(vet, mark);
+    kl__vet_back(vet, outer);
+}
+
+void kl__vet_pod_template(kl__vet *vet, const kl__node *object)
+{
+    kl__vet_template(vet, kl__node_get(object, "template"), NULL);
+}

@@ -1,0 +1,209 @@
+/*
+ * sim_identity.c - which object a write is about: its name and namespace, which
+ * are the path's, and the UID and version that it says to be an edit of.
+ */
+#include "sim/write/sim_pipeline.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "sim/store/sim_random.h"
+#include "sim/write/sim_write.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GENERATED_TRIES = 8, MAX_GENERATED_BASE = 58 };
+
+static bool is_given(const char *text)
+{
+    return text != NULL && *text != '\0';
+}
+
+/* The body's namespace must be the path's. */
+static kl_code check_namespace(const kl__sim_write *write, kl_error *err)
+{
+    const char *given =
+        kl__node_text(kl__sim_write_metadata(write), "namespace");
+    const char *asked = write->answer->ask.route.name_space;
+
+    if (!is_given(given) || strcmp(given, asked != NULL ? asked : "") == 0) {
+        return KL_OK;
+    }
+    return kl__sim_refuse(write->answer, 400, "BadRequest", err,
+                          "the namespace of the provided object does not "
+                          "match the namespace sent on the request");
+}
+
+/* --- New objects. --------------------------------------------------------- */
+
+/* A name for generateName that is free, or one that is taken after some
+ * tries. */
+static kl_code generate(kl__sim_write *write, const char *base, kl_error *err)
+{
+    char suffix[KL__SIM_SUFFIX_SIZE];
+    kl__node *metadata = kl__sim_write_metadata(write);
+    bool exists = true, put = true;
+
+    for (int i = 0; i < GENERATED_TRIES && exists; i++) {
+        char *name, *key;
+
+        kl__sim_random_suffix(suffix);
+        name = kl__strprintf("%.*s%s", MAX_GENERATED_BASE, base, suffix);
+        key = name != NULL
+                  ? kl__sim_key(write->answer->ask.route.name_space, name)
+                  : NULL;
+        put = key != NULL &&
+              kl__sim_put_text(write->edit, metadata, "name", name);
+        exists = put && kl__sim_tree_find(&write->resource->items, key) != NULL;
+        kl__free(key);
+        kl__free(name);
+    }
+    return put ? KL_OK : kl__sim_no_memory(err);
+}
+
+/* What a new object cannot say of itself; nobody manages it either. */
+static void wipe(kl__sim_write *write, kl__node *metadata)
+{
+    static const char *const own[] = {"uid", "creationTimestamp",
+                                      "deletionTimestamp",
+                                      "deletionGracePeriodSeconds"};
+
+    for (size_t i = 0;
+         i < sizeof(own) / sizeof(own[0]) && !write->answer->loading; i++) {
+        kl__node_remove(metadata, own[i]);
+    }
+}
+
+static kl_code identify_new(kl__sim_write *write, kl_error *err)
+{
+    kl__sim_answer *answer = write->answer;
+    kl__node *metadata =
+        kl__node_ensure(write->edit, kl__sim_write_root(write), "metadata");
+    const char *version = kl__node_text(metadata, "resourceVersion");
+    const char *base = kl__node_text(metadata, "generateName");
+    kl_code code = KL_OK;
+
+    if (metadata == NULL) {
+        return kl__sim_no_memory(err);
+    }
+    wipe(write, metadata);
+    if (is_given(version) && !answer->loading) {
+        return kl__sim_refuse(
+            answer, 500, NULL, err,
+            "resourceVersion should not be set on objects to be created");
+    }
+    if (!is_given(kl__node_text(metadata, "name")) && is_given(base)) {
+        code = generate(write, base, err);
+    }
+    return code;
+}
+
+/* --- Objects that are there. ---------------------------------------------- */
+
+static kl_code check_name(const kl__sim_write *write, kl_error *err)
+{
+    const char *asked = write->answer->ask.route.name;
+    const char *name = kl__node_text(kl__sim_write_metadata(write), "name");
+
+    if (!is_given(name)) {
+        return kl__sim_refuse(write->answer, 400, "BadRequest", err,
+                              "the name of the object (%s based on URL) was "
+                              "undeterminable: name must be provided",
+                              asked);
+    }
+    if (strcmp(name, asked) != 0) {
+        return kl__sim_refuse(write->answer, 400, "BadRequest", err,
+                              "the name of the object (%s) does not match the "
+                              "name on the URL (%s)",
+                              name, asked);
+    }
+    return KL_OK;
+}
+
+static kl_code refuse_without_version(const kl__sim_write *write, kl_error *err)
+{
+    const kl__sim_kind *kind = write->kind;
+    kl__sim_status status = {
+        .name = write->old->name, .group = kind->group, .kind = kind->plural};
+
+    kl__sim_cause_add(&status, "FieldValueInvalid", "metadata.resourceVersion",
+                      "Invalid value: 0: must be specified for an update");
+    return kl__sim_refuse_invalid(write->answer, &status, kind->qualified, err);
+}
+
+/* Whether the body is an edit of what is there now. */
+static kl_code check_version(const kl__sim_write *write, kl_error *err)
+{
+    const char *version =
+        kl__node_text(kl__sim_write_metadata(write), "resourceVersion");
+    long long number;
+    char *end;
+
+    if (!is_given(version)) {
+        return kl__sim_write_is_custom(write) &&
+                       strcmp(write->subresource, "scale") != 0
+                   ? refuse_without_version(write, err)
+                   : KL_OK;
+    }
+    number = strtoll(version, &end, 10);
+    if (*end != '\0' || *version < '0' || *version > '9') {
+        return kl__sim_refuse(write->answer, 500, NULL, err,
+                              "strconv.ParseUint: parsing \"%s\": invalid "
+                              "syntax",
+                              version);
+    }
+    if (number != 0 && number != write->old->version) {
+        return kl__sim_refuse_conflict(
+            write->answer, write->kind, write->old->name,
+            "the object has been modified; please apply your changes to the "
+            "latest version and try again",
+            err);
+    }
+    return KL_OK;
+}
+
+/* A PUT says what it is an edit of; what a patch makes of the UID is found
+ * wrong with other changes of metadata. The words are those of etcd's store. */
+static kl_code check_uid(const kl__sim_write *write, kl_error *err)
+{
+    const char *uid = kl__node_text(kl__sim_write_metadata(write), "uid");
+    bool is_custom = kl__sim_write_is_custom(write);
+    char why[1024];
+
+    if (!is_given(uid) || strcmp(uid, write->old->uid) == 0 ||
+        write->operation == KL__SIM_PATCH) {
+        return KL_OK;
+    }
+    snprintf(why, sizeof(why),
+             "StorageError: invalid object, Code: 4, Key: /registry/%s%s%s/%s, "
+             "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID "
+             "in precondition: %.100s, UID in object meta: %s",
+             is_custom ? write->kind->group : "", is_custom ? "/" : "",
+             write->kind->plural, write->old->key, uid, write->old->uid);
+    return kl__sim_refuse_conflict(write->answer, write->kind, write->old->name,
+                                   why, err);
+}
+
+kl_code kl__sim_identify(kl__sim_write *write, kl_error *err)
+{
+    kl_code code = write->old != NULL ? check_name(write, err) : KL_OK;
+
+    if (code == KL_OK && kl__sim_write_goes_on(write)) {
+        code = check_namespace(write, err);
+    }
+    if (code != KL_OK || !kl__sim_write_goes_on(write)) {
+        return code;
+    }
+    if (write->old == NULL) {
+        return identify_new(write, err);
+    }
+    if (!write->answer->loading) {
+        code = check_uid(write, err);
+        if (code == KL_OK && kl__sim_write_goes_on(write)) {
+            code = check_version(write, err);
+        }
+    }
+    return code;
+}

@@ -1,0 +1,51 @@
+/*
+ * sim_update.c - PUT of an object, or of its status.
+ */
+#include "sim/write/sim_write.h"
+
+#include "base/mem.h"
+#include "sim/write/sim_pipeline.h"
+#include "sim/write/sim_track.h"
+
+kl__sim_state *kl__sim_current(kl__sim_answer *answer,
+                               kl__sim_resource *resource, kl_code *code,
+                               kl_error *err)
+{
+    const kl__sim_route *route = &answer->ask.route;
+    char *key = kl__sim_key(route->name_space, route->name);
+    kl__sim_node *node;
+
+    if (key == NULL) {
+        *code = kl_error_set(err, KL_ENOMEM, "out of memory for a name");
+        return NULL;
+    }
+    node = kl__sim_tree_find(&resource->items, key);
+    kl__free(key);
+    if (node == NULL) {
+        *code = kl__sim_refuse_missing(answer, answer->kind, route->name, err);
+        return NULL;
+    }
+    return node->state;
+}
+
+kl_code kl__sim_update(kl__sim_answer *answer, kl__sim_resource *resource,
+                       const kl__sim_version *served, kl_error *err)
+{
+    kl__sim_write write;
+    kl_code code;
+
+    kl__sim_write_open(&write, answer, resource, served);
+    write.operation = KL__SIM_UPDATE;
+    code = kl__sim_check_manager(&write, err);
+    if (code == KL_OK && kl__sim_write_goes_on(&write)) {
+        code = kl__sim_decode(&write, err);
+    }
+    if (code == KL_OK && kl__sim_write_goes_on(&write)) {
+        code = kl__sim_write_find(&write, err);
+    }
+    if (code == KL_OK && kl__sim_write_goes_on(&write)) {
+        code = kl__sim_write_run(&write, err);
+    }
+    kl__sim_write_close(&write);
+    return code;
+}

@@ -1,0 +1,173 @@
+/*
+ * sim_validate_metadata.c - who may own an object, who may hold it back when it
+ * is deleted, and how often it may have changed.
+ */
+#include "sim/write/sim_pipeline.h"
+
+#include "base/mem.h"
+#include "sim/answer/sim_labels.h"
+#include "sim/write/sim_write.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char OWNERS[] = "metadata.ownerReferences";
+static const char FINALIZERS[] = "metadata.finalizers";
+
+static bool is_empty(const char *text)
+{
+    return text == NULL || *text == '\0';
+}
+
+/* An object as it stands, which kl__field_invalid_node would sort. */
+static void refuse_as_is(kl__sim_write *write, const char *field,
+                         const kl__node *value, const char *why)
+{
+    char *json = kl__node_json(value, NULL, NULL);
+
+    if (json == NULL) {
+        write->errors.failed = true;
+        return;
+    }
+    kl__field_add(&write->errors, KL__FIELD_INVALID, field, json, why);
+    kl__free(json);
+}
+
+static void check_owner(kl__sim_write *write, const kl__node *owner)
+{
+    static const char *const needed[] = {"apiVersion", "kind", "name", "uid"};
+    const char *version = kl__node_text(owner, "apiVersion");
+    const char *kind = kl__node_text(owner, "kind");
+
+    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+        char field[64];
+
+        if (is_empty(kl__node_text(owner, needed[i]))) {
+            snprintf(field, sizeof(field), "%s.%s", OWNERS, needed[i]);
+            kl__field_invalid(&write->errors, field, "", "%smust not be empty",
+                              i == 0 ? "version " : "");
+        }
+    }
+    if (!is_empty(version) && !is_empty(kind) && strcmp(version, "v1") == 0 &&
+        strcmp(kind, "Event") == 0) {
+        refuse_as_is(write, OWNERS, owner,
+                     "/v1, Kind=Event is disallowed from being an owner");
+    }
+}
+
+/* Nobody has two controllers. */
+static void check_owners(kl__sim_write *write)
+{
+    const kl__node *owners =
+        kl__node_get(kl__sim_write_metadata(write), "ownerReferences");
+    const kl__node *owner;
+    const char *controller = NULL;
+    kl__node_iter iter = {0};
+
+    while ((owner = kl__node_next(owners, &iter, NULL, NULL)) != NULL) {
+        const char *name = kl__node_text(owner, "name");
+        char why[400];
+
+        check_owner(write, owner);
+        if (!kl__node_bool(kl__node_get(owner, "controller"))) {
+            continue;
+        }
+        if (controller != NULL) {
+            snprintf(why, sizeof(why),
+                     "Only one reference can have Controller set to true. "
+                     "Found \"true\" in references for %.100s and %.100s",
+                     controller, name != NULL ? name : "");
+            refuse_as_is(write, OWNERS, owners, why);
+        }
+        controller = name != NULL ? name : "";
+    }
+}
+
+/* Names that need no domain. */
+static bool is_standard(const char *finalizer)
+{
+    return strcmp(finalizer, "kubernetes") == 0 ||
+           strcmp(finalizer, "orphan") == 0 ||
+           strcmp(finalizer, "foregroundDeletion") == 0;
+}
+
+static void check_finalizers(kl__sim_write *write)
+{
+    const kl__node *list =
+        kl__node_get(kl__sim_write_metadata(write), "finalizers");
+    const kl__node *element;
+    kl__node_iter iter = {0};
+    int orphan = 0, foreground = 0;
+
+    while ((element = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
+        const char *text = kl__node_string(element, NULL);
+        kl__sim_faults faults = kl__sim_key_faults(text != NULL ? text : "");
+
+        for (size_t i = 0; i < faults.count; i++) {
+            kl__field_invalid(&write->errors, FINALIZERS, text, "%s",
+                              faults.texts[i]);
+        }
+        orphan += text != NULL && strcmp(text, "orphan") == 0;
+        foreground += text != NULL && strcmp(text, "foregroundDeletion") == 0;
+    }
+    if (orphan > 0 && foreground > 0) {
+        refuse_as_is(write, FINALIZERS, list,
+                     "finalizer orphan and foregroundDeletion cannot be both "
+                     "set");
+    }
+}
+
+/* Built-in kinds have finalizers of a domain, or Kubernetes' own. */
+static void check_domains(kl__sim_write *write)
+{
+    const kl__node *list =
+        kl__node_get(kl__sim_write_metadata(write), "finalizers");
+    const kl__node *element;
+    kl__node_iter iter = {0};
+
+    for (int index = 0;
+         (element = kl__node_next(list, &iter, NULL, NULL)) != NULL; index++) {
+        const char *text = kl__node_string(element, NULL);
+        char field[64];
+
+        if (text == NULL || strchr(text, '/') != NULL || is_standard(text)) {
+            continue;
+        }
+        snprintf(field, sizeof(field), "%s[%d]", FINALIZERS, index);
+        kl__field_invalid(&write->errors, field, text,
+                          "name is neither a standard finalizer name nor is "
+                          "it fully qualified");
+    }
+}
+
+void kl__sim_check_kept(kl__sim_write *write)
+{
+    static const char *const fixed[] = {"uid", "deletionTimestamp",
+                                        "deletionGracePeriodSeconds"};
+    const kl__node *old = kl__node_get(kl__sim_write_old(write), "metadata");
+    const kl__node *metadata = kl__sim_write_metadata(write);
+
+    for (size_t i = 0;
+         i < sizeof(fixed) / sizeof(fixed[0]) && !write->answer->loading; i++) {
+        const kl__node *given = kl__node_get(metadata, fixed[i]);
+        char field[64];
+
+        if (given != NULL && !kl__node_is(given, KL_NULL) &&
+            (!kl__node_is(given, KL_STRING) ||
+             !is_empty(kl__node_string(given, NULL))) &&
+            !kl__node_equal(given, kl__node_get(old, fixed[i]))) {
+            snprintf(field, sizeof(field), "metadata.%s", fixed[i]);
+            kl__field_invalid_node(&write->errors, field, given,
+                                   "field is immutable");
+        }
+    }
+}
+
+void kl__sim_check_metadata(kl__sim_write *write)
+{
+    check_owners(write);
+    check_finalizers(write);
+    if (!kl__sim_write_is_custom(write)) {
+        check_domains(write);
+    }
+}
