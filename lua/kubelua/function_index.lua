@@ -3,6 +3,7 @@
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local scheduler = require "kubelua.scheduler"
+local sources = require "kubelua.sources"
 local trace = require "kubelua.trace"
 
 ---@class kubelua.FunctionIndex
@@ -22,7 +23,7 @@ function FunctionIndex.new(informer, name, compute)
         values = {}, -- key -> array of values
         event = false, a = false, b = false, -- what is being taken in
     }, FunctionIndex)
-    self.id = scheduler.add_source(function()
+    self.id = sources.add(function()
         self:update()
     end, true)
     local box, message, code = core.subscribe(informer.handle, scheduler.poller, self.id, {
@@ -30,7 +31,7 @@ function FunctionIndex.new(informer, name, compute)
         quiet = true,
     })
     if not box then
-        scheduler.remove_source(self.id)
+        sources.remove(self.id)
         return nil, message, code
     end
     self.box = box
@@ -159,11 +160,11 @@ end
 ---Takes in what is there, for the last time; it can still be read.
 function FunctionIndex:retire()
     self:update()
-    scheduler.remove_source(self.id)
+    sources.remove(self.id)
 end
 
 function FunctionIndex:remove()
-    scheduler.remove_source(self.id)
+    sources.remove(self.id)
     self.box:remove()
 end
 

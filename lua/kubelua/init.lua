@@ -61,6 +61,13 @@ function kubelua.spawn(f, ...)
     end, ...)
 end
 
+---Unix time in seconds, with a fraction: the machine's, or that of the simulated cluster whose
+---clock a test moves.
+---@return number
+function kubelua.now()
+    return scheduler.clock_here():unix()
+end
+
 ---Calls a function every so many seconds, one call at a time; the result's stop() ends that.
 ---@param seconds number
 ---@param f function
@@ -70,10 +77,11 @@ function kubelua.every(seconds, f)
         error("kubelua.every: a number of seconds above 0, and a function", 2)
     end
     local ticker = { stopped = false }
-    local next_at = core.now() + seconds
+    local clock = scheduler.clock_here()
+    local next_at = clock:now() + seconds
     local task
     local function arm()
-        ticker.timer = scheduler.at(next_at, function()
+        ticker.timer = clock:at(next_at, function()
             scheduler.wake(task)
         end)
     end
@@ -93,7 +101,7 @@ function kubelua.every(seconds, f)
                 return
             end
             -- A call that took longer skips the ticks that it missed.
-            next_at = math.max(next_at + seconds, core.now())
+            next_at = math.max(next_at + seconds, clock:now())
         end
     end)
     function ticker.stop()

@@ -21,13 +21,17 @@ local function refuse_nesting(name)
     end
 end
 
+local function check_seconds(seconds, name)
+    if type(seconds) ~= "number" or seconds ~= seconds or seconds < 0 then
+        error(name .. ": the time must be a number of seconds, from 0", 4)
+    end
+end
+
 local function deadline_of(seconds, name)
     if seconds == nil then
         return nil
     end
-    if type(seconds) ~= "number" or seconds ~= seconds or seconds < 0 then
-        error(name .. ": the time must be a number of seconds, from 0", 3)
-    end
+    check_seconds(seconds, name)
     return core.now() + seconds
 end
 
@@ -130,6 +134,15 @@ function loop.wait(name, seconds, condition)
     return condition()
 end
 
+-- The wait of a task, on its own clock; 0 seconds let the others have their turn.
+local function sleep_in_task(task, seconds)
+    local clock = task.clock
+    clock:at(clock:now() + seconds, function()
+        scheduler.wake(task)
+    end)
+    scheduler.park()
+end
+
 ---Waits: alone in a handler or spawned coroutine, dispatching meanwhile elsewhere. 0 seconds let
 ---the others have their turn.
 ---@param seconds number
@@ -140,12 +153,14 @@ function loop.sleep(seconds)
     local task = scheduler.current("kubelua.sleep")
     local deadline = deadline_of(seconds, "kubelua.sleep")
     if task then
-        wake_at(task, deadline)
-        scheduler.park()
+        sleep_in_task(task, seconds)
         return
     end
     if seconds == 0 then
         scheduler.round(deadline)
+    elseif scheduler.clock.stands then
+        error("kubelua.sleep: the clock stands until the test calls cluster:advance, which it can "
+            .. "not while the script itself waits; sleep in kubelua.spawn", 2)
     end
     dispatch_outside(deadline, function()
         return false

@@ -3,6 +3,7 @@
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local scheduler = require "kubelua.scheduler"
+local sources = require "kubelua.sources"
 local trace = require "kubelua.trace"
 
 ---What informer:on returns.
@@ -121,7 +122,7 @@ function Registration.new(informer, options)
     self.wake = function()
         scheduler.wake(self.task)
     end
-    self.id = scheduler.add_source(function()
+    self.id = sources.add(function()
         if self.idle then
             self.idle = false
             scheduler.wake(self.task)
@@ -135,7 +136,7 @@ function Registration.new(informer, options)
         backlog = options.backlog or require("kubelua").backlog,
     })
     if not box then
-        scheduler.remove_source(self.id)
+        sources.remove(self.id)
         return nil, message, code
     end
     self.box = box
@@ -159,7 +160,7 @@ end
 function Registration:remove()
     if not self.removed then
         self.removed = true
-        scheduler.remove_source(self.id)
+        sources.remove(self.id)
         self.box:remove()
         self.informer:forget(self)
     end

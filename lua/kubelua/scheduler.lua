@@ -2,6 +2,7 @@
 -- order. C never calls Lua: events are pulled here. loop.lua decides when a round is due.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
+local sources = require "kubelua.sources"
 local timers = require "kubelua.timers"
 local trace = require "kubelua.trace"
 local turns = require "kubelua.turns"
@@ -10,23 +11,35 @@ local scheduler = {
     running = false, -- inside of a round
 }
 
--- Registrations that one round looks at, before timers get their turn again.
-local TURNS = 64
-
 local poller = assert(core.poller())
 local heap = timers.new()
 local ready = turns.new() -- tasks to be resumed in the next round
 local watches = {} -- conditions that parked tasks wait for
-local sources = {} -- id of a registration -> function that pulls its events
-local background = {} -- the ids among them that do not keep a run going
-local last_id = 0
 local current -- the task that runs, nil outside of the loop
 local ran = 0 -- callbacks that ran so far
+
+-- The machine's time, for all that is not told to keep another (sim/clock.lua).
+---@type kubelua.Clock
+scheduler.machine = {
+    now = function() return core.now() end,
+    unix = function() return core.unix() end,
+    at = function(_, at, fire) return scheduler.at(at, fire) end,
+}
+
+-- What is begun outside of the loop keeps this time; what a task begins, the task's.
+scheduler.clock = scheduler.machine
+
+---The clock of whoever asks.
+---@return kubelua.Clock
+function scheduler.clock_here()
+    return current and current.clock or scheduler.clock
+end
 
 ---A coroutine of the loop.
 ---@class kubelua.Task
 ---@field co thread
 ---@field what string for messages
+---@field clock kubelua.Clock that its timers go by
 ---@field is_ready boolean? it will be resumed in the next round
 ---@field next_turn kubelua.Task|false the one that is resumed after it
 ---@field is_parked boolean? suspended until something wakes it
@@ -59,7 +72,7 @@ end
 function scheduler.task(what, f, ...)
     local arguments = { n = select("#", ...), ... }
     local task = { what = what, co = false, is_ready = false, is_parked = false,
-        has_yielded = false, next_turn = false }
+        has_yielded = false, next_turn = false, clock = scheduler.clock_here() }
     task.co = coroutine.create(function()
         return f((table.unpack or unpack)(arguments, 1, arguments.n))
     end)
@@ -128,24 +141,6 @@ function scheduler.at(at, fire)
     return timer
 end
 
----Registers who pulls events when the poller returns the id. One in the background, such as an
----index, does not keep a run going by itself.
----@param pull fun()
----@param in_background boolean?
----@return integer id
-function scheduler.add_source(pull, in_background)
-    last_id = last_id + 1
-    sources[last_id] = pull
-    background[last_id] = in_background
-    return last_id
-end
-
----@param id integer
-function scheduler.remove_source(id)
-    sources[id] = nil
-    background[id] = nil
-end
-
 ---Counts a callback that ran, for step().
 function scheduler.count()
     ran = ran + 1
@@ -157,19 +152,6 @@ local function fire_timers()
     while timer do
         timer.fire()
         timer = heap:due(now)
-    end
-end
-
-local function pull_sources()
-    for _ = 1, TURNS do
-        local id = poller:next()
-        if not id then
-            break
-        end
-        local pull = sources[id]
-        if pull then
-            pull()
-        end
     end
 end
 
@@ -190,20 +172,21 @@ end
 -- after that, and before anybody waits: by the watches, and by `is_over` in a round.
 local function work()
     fire_timers()
-    pull_sources()
+    sources.pull(poller)
     look_at_watches()
     ready:take(resume)
+end
+
+---Whether a task waits for its turn.
+---@return boolean
+function scheduler.has_ready()
+    return not ready:is_empty()
 end
 
 ---Whether nothing is left for whose sake to go on: no handlers, timer, task, or wait of one.
 ---@return boolean
 function scheduler.is_idle()
-    for id in pairs(sources) do
-        if not background[id] then
-            return false
-        end
-    end
-    return ready:is_empty() and #watches == 0 and heap:first() == nil
+    return not sources.keep_going() and ready:is_empty() and #watches == 0 and heap:first() == nil
 end
 
 local function round(deadline, is_over)

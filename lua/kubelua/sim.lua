@@ -1,6 +1,7 @@
 -- The simulated API server: a cluster in this process, to try a script and to test one.
 -- What it can be told is in sim/: objects.lua, requests.lua, time.lua, faults.lua.
 local Client = require "kubelua.client"
+local Clock = require "kubelua.sim.clock"
 local core = require "kubelua.core"
 local faults = require "kubelua.sim.faults"
 local objects = require "kubelua.sim.objects"
@@ -102,7 +103,8 @@ function Sim.new(given)
     if not box then
         return nil, message, code
     end
-    local self = setmetatable({ box = box, users = given.users, token = given.token }, Sim)
+    local self = setmetatable({ box = box, users = given.users, token = given.token,
+        clock = given.clock == "fake" and Clock.new(box) or nil }, Sim)
     self.verbs = Verbs.new(function(request)
         return box:call(request)
     end)

@@ -138,14 +138,25 @@ static int poller_fd(lua_State *L)
     return 1;
 }
 
-/* core.now(): seconds on the monotonic clock. */
-static int now(lua_State *L)
+static int push_time(lua_State *L, clockid_t clock)
 {
     struct timespec time;
 
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock, &time);
     lua_pushnumber(L, (lua_Number)time.tv_sec + (lua_Number)time.tv_nsec / 1e9);
     return 1;
+}
+
+/* core.now(): seconds on the monotonic clock. */
+static int now(lua_State *L)
+{
+    return push_time(L, CLOCK_MONOTONIC);
+}
+
+/* core.unix(): seconds since 1970. */
+static int unix_now(lua_State *L)
+{
+    return push_time(L, CLOCK_REALTIME);
 }
 
 /* poller:arm(time or nil): readable from that moment (of core.now) on. */
@@ -312,7 +323,7 @@ void bind_poller(lua_State *L)
                                        {"caught", poller_caught},
                                        {NULL, NULL}};
     static const luaL_Reg functions[] = {
-        {"poller", poller_new}, {"now", now}, {NULL, NULL}};
+        {"poller", poller_new}, {"now", now}, {"unix", unix_now}, {NULL, NULL}};
 
     push_type(L, TYPE_POLLER, methods);
     luaL_setfuncs(L, functions, 0);

@@ -114,6 +114,7 @@ world.calls = {
     ["core.is_object"] = function() core.is_object(object) end,
     ["core.is_view"] = function() core.is_view(object) end,
     ["core.now"] = function() core.now() end,
+    ["core.unix"] = function() core.unix() end,
     ["core.live"] = function() core.live() end,
     ["core.log"] = function() core.log("debug", "nobody reads it") end,
     ["core.set_log_level"] = function() core.set_log_level("off") end,

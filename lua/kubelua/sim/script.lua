@@ -1,18 +1,20 @@
 -- A script under test: as kubelua run starts it, but in this process and with this cluster.
 local Client = require "kubelua.client"
+local scheduler = require "kubelua.scheduler"
 
 local methods = {}
 
--- What kubelua.connect gives to whoever names no other cluster.
+-- What kubelua.connect gives to whoever names no other cluster, and whose time passes.
 local function with_defaults(self, f)
-    local defaults, connect = Client.defaults, Client.connected
+    local defaults, connect, clock = Client.defaults, Client.connected, scheduler.clock
     Client.defaults = { sim = self }
+    scheduler.clock = self.clock or clock
     Client.connected = function(client)
         self.clients = self.clients or {}
         self.clients[#self.clients + 1] = client
     end
     local results = { pcall(f) }
-    Client.defaults, Client.connected = defaults, connect
+    Client.defaults, Client.connected, scheduler.clock = defaults, connect, clock
     if not results[1] then
         error(results[2], 0)
     end
@@ -20,7 +22,8 @@ local function with_defaults(self, f)
 end
 
 ---Runs a script whose kubelua.connect() leads to this cluster; returns what it returns. Its
----handlers run whenever the test waits, such as in cluster:eventually. Raises what it raises.
+---handlers run whenever the test waits, such as in cluster:eventually. Where the cluster's clock is
+---a fake one, its timers follow cluster:advance. Raises what it raises.
 ---@param path string
 ---@param ... any what it gets as `...`
 ---@return any ...

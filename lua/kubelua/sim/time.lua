@@ -32,13 +32,14 @@ end
 local methods = {}
 
 ---Moves the cluster's time on: timestamps, bookmarks, ends of watches and what else it does after
----a while follow. Timers of clients are of their own clocks.
+---a while follow; of a fake clock, the timers of scripts that cluster:run started as well, which
+---run meanwhile. What clients wait for is of the machine's time.
 ---@param seconds number
 function methods:advance(seconds)
     if type(seconds) ~= "number" or seconds ~= seconds or seconds < 0 then
         error("advance: how many seconds? Time goes forward only", 2)
     end
-    local ok, message = self.box:advance(seconds)
+    local ok, message = (self.clock or self.box):advance(seconds)
     if not ok then
         error("advance: " .. message, 2)
     end

@@ -1,0 +1,55 @@
+-- Who pulls the events of what: a registration's, or an index's, by the id that the poller returns.
+local sources = {}
+
+-- Sources that one round looks at, before timers get their turn again.
+local TURNS = 64
+
+local pulls = {} -- id -> function that pulls its events
+local background = {} -- the ids among them that do not keep a run going
+local last_id = 0
+
+---Registers who pulls events when the poller returns the id. One in the background, such as an
+---index, does not keep a run going by itself.
+---@param pull fun()
+---@param in_background boolean?
+---@return integer id
+function sources.add(pull, in_background)
+    last_id = last_id + 1
+    pulls[last_id] = pull
+    background[last_id] = in_background
+    return last_id
+end
+
+---@param id integer
+function sources.remove(id)
+    pulls[id] = nil
+    background[id] = nil
+end
+
+---Has those pull that have something.
+---@param poller userdata
+function sources.pull(poller)
+    for _ = 1, TURNS do
+        local id = poller:next()
+        if not id then
+            break
+        end
+        local pull = pulls[id]
+        if pull then
+            pull()
+        end
+    end
+end
+
+---Whether one is not in the background.
+---@return boolean
+function sources.keep_going()
+    for id in pairs(pulls) do
+        if not background[id] then
+            return true
+        end
+    end
+    return false
+end
+
+return sources
