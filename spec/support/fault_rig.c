@@ -14,33 +14,12 @@
 
 #include <cmocka.h>
 
-int fault_set_up(void **state)
-{
-    fault_rig *f = calloc(1, sizeof(*f));
-
-    f->sim = kl_sim_new(NULL, NULL);
-    f->transport = kl_sim_transport(f->sim, NULL);
-    *state = f;
-    return f->transport != NULL ? 0 : -1;
-}
-
-int fault_tear_down(void **state)
-{
-    fault_rig *f = *state;
-
-    kl_transport_unref(f->transport);
-    kl_sim_unref(f->sim);
-    free(f);
-    sim_expect_nothing_lives();
-    return 0;
-}
-
 int64_t fault_in(int ms)
 {
     return kl__clock_now(kl__clock_real()) + ms;
 }
 
-int64_t fault_order(fault_rig *f, const char *rule)
+int64_t fault_order(sim_rig *f, const char *rule)
 {
     int64_t id = 0;
     kl_error err;
@@ -51,7 +30,7 @@ int64_t fault_order(fault_rig *f, const char *rule)
     return id;
 }
 
-kl__stream *fault_send(fault_rig *f, const char *target, const char *agent)
+kl__stream *fault_send(sim_rig *f, const char *target, const char *agent)
 {
     const kl__header header = {"User-Agent", agent};
     const kl__request request = {.method = "GET",
@@ -63,7 +42,7 @@ kl__stream *fault_send(fault_rig *f, const char *target, const char *agent)
     return kl__transport_open(f->transport, &request, NULL);
 }
 
-int fault_outcome(fault_rig *f, const char *target, const char *agent)
+int fault_outcome(sim_rig *f, const char *target, const char *agent)
 {
     kl__stream *stream = fault_send(f, target, agent);
     kl__response response;
@@ -74,7 +53,7 @@ int fault_outcome(fault_rig *f, const char *target, const char *agent)
     return code == KL_OK ? response.status : -(int)code;
 }
 
-kl_code fault_body(fault_rig *f, const char *target, int patience_ms,
+kl_code fault_body(sim_rig *f, const char *target, int patience_ms,
                    kl__buf *body)
 {
     kl__stream *stream = fault_send(f, target, NULL);

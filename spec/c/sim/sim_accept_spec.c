@@ -2,7 +2,7 @@
  * sim_accept_spec.c - in which form an answer comes: what Accept asks for, and
  * the words of a no, as a real kube-apiserver 1.36 was seen to answer.
  */
-#include "sim_client.h"
+#include "sim_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,19 +19,6 @@
 #define PARTIAL "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 #define PARTIALS \
     "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
-
-static int set_up(void **state)
-{
-    *state = kl_sim_new(NULL, NULL);
-    return *state != NULL ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    kl_sim_unref(*state);
-    sim_expect_nothing_lives();
-    return 0;
-}
 
 static sim_reply get(kl_sim *sim, const char *target, const char *accept)
 {
@@ -306,7 +293,8 @@ static void typed_clients_may_send_protobuf(void **state)
     sim_reply_clear(&reply);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, sim_set_up, sim_tear_down)
 
 int main(void)
 {

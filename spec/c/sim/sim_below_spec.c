@@ -2,7 +2,7 @@
  * sim_below_spec.c - what can be asked below objects: scale, binding, eviction,
  * tokens, and what only a kubelet could answer.
  */
-#include "sim_client.h"
+#include "sim_rig.h"
 
 #include "failing_alloc.h"
 
@@ -19,21 +19,6 @@
 #define PODS "/api/v1/namespaces/default/pods"
 #define DEPLOYMENTS "/apis/apps/v1/namespaces/default/deployments"
 #define BUDGETS "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
-
-static int set_up(void **state)
-{
-    kl_sim *sim = kl_sim_new(NULL, NULL);
-
-    *state = sim;
-    return sim != NULL ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    kl_sim_unref(*state);
-    sim_expect_nothing_lives();
-    return 0;
-}
 
 static void add_pod(kl_sim *sim, const char *name)
 {
@@ -264,21 +249,22 @@ static void each_can_run_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_deployment_is_scaled, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_deployment_is_scaled, sim_set_up,
+                                        sim_tear_down),
         cmocka_unit_test_setup_teardown(a_scale_that_makes_no_sense_is_refused,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_pod_is_bound_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_eviction_deletes_with_time, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_budget_limits_evictions, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_service_account_has_tokens, set_up,
-                                        tear_down),
+                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(a_pod_is_bound_once, sim_set_up,
+                                        sim_tear_down),
+        cmocka_unit_test_setup_teardown(an_eviction_deletes_with_time,
+                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(a_budget_limits_evictions, sim_set_up,
+                                        sim_tear_down),
+        cmocka_unit_test_setup_teardown(a_service_account_has_tokens,
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(what_only_a_kubelet_knows_is_an_error,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(each_can_run_out_of_memory, set_up,
-                                        tear_down)};
+                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(each_can_run_out_of_memory, sim_set_up,
+                                        sim_tear_down)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

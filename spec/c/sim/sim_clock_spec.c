@@ -2,7 +2,7 @@
  * sim_clock_spec.c - a cluster whose time stands still until it is moved: what
  * it does after a while happens then, and not a moment before.
  */
-#include "sim_client.h"
+#include "sim_rig.h"
 
 #include "base/thread.h"
 
@@ -19,44 +19,18 @@
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 #define START_MS INT64_C(1767225600000) /* 2026-01-01T00:00:00Z */
 
-typedef struct fixture {
-    kl_sim *sim;
-    kl_transport *transport;
-} fixture;
-
-static int set_up_with(void **state, const kl_sim_options *options)
-{
-    fixture *f = calloc(1, sizeof(*f));
-
-    f->sim = kl_sim_new(options, NULL);
-    f->transport = f->sim != NULL ? kl_sim_transport(f->sim, NULL) : NULL;
-    *state = f;
-    return f->transport != NULL ? 0 : -1;
-}
-
 static int set_up_standing(void **state)
 {
-    return set_up_with(
+    return sim_rig_set_up_with(
         state, &(kl_sim_options){.clock_stands = true, .now_ms = START_MS});
 }
 
 static int set_up_running(void **state)
 {
-    return set_up_with(state, &(kl_sim_options){.now_ms = START_MS});
+    return sim_rig_set_up_with(state, &(kl_sim_options){.now_ms = START_MS});
 }
 
-static int tear_down(void **state)
-{
-    fixture *f = *state;
-
-    kl_transport_unref(f->transport);
-    kl_sim_unref(f->sim);
-    free(f);
-    sim_expect_nothing_lives();
-    return 0;
-}
-
-static void expect_created(fixture *f, const char *name, const char *created)
+static void expect_created(sim_rig *f, const char *name, const char *created)
 {
     char target[128] = CONFIGMAPS "/";
     sim_reply reply;
@@ -69,7 +43,7 @@ static void expect_created(fixture *f, const char *name, const char *created)
     sim_reply_clear(&reply);
 }
 
-static void advance(fixture *f, int seconds)
+static void advance(sim_rig *f, int seconds)
 {
     assert_int_equal(kl_sim_advance(f->sim, seconds * INT64_C(1000), NULL),
                      KL_OK);
@@ -77,7 +51,7 @@ static void advance(fixture *f, int seconds)
 
 static void timestamps_are_of_the_time_that_was_set(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
 
     assert_true(kl_sim_now(f->sim) == START_MS);
     sim_add(f->sim, "first");
@@ -90,7 +64,7 @@ static void timestamps_are_of_the_time_that_was_set(void **state)
 
 static void a_bookmark_comes_when_its_time_does(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch watch = {0};
 
     sim_watch_open(&watch, f->transport, "http://sim",
@@ -106,7 +80,7 @@ static void a_bookmark_comes_when_its_time_does(void **state)
 
 static void a_watch_ends_when_its_time_does(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch watch = {0};
 
     sim_watch_open(&watch, f->transport, "http://sim",
@@ -119,7 +93,7 @@ static void a_watch_ends_when_its_time_does(void **state)
 
 static void *move_on(void *arg)
 {
-    fixture *f = arg;
+    sim_rig *f = arg;
 
     advance(f, 3600);
     return NULL;
@@ -127,7 +101,7 @@ static void *move_on(void *arg)
 
 static void who_waits_is_woken(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch watch = {0};
     kl__thread mover;
 
@@ -142,7 +116,7 @@ static void who_waits_is_woken(void **state)
 
 static void a_clock_that_runs_can_be_set_and_moved_too(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     int64_t now = kl_sim_now(f->sim);
 
     assert_in_range(now, START_MS, START_MS + 3600 * 1000);
@@ -153,7 +127,7 @@ static void a_clock_that_runs_can_be_set_and_moved_too(void **state)
 }
 
 /* A continue token of a list of one, which has more. */
-static void take_token(fixture *f, char *target, size_t size)
+static void take_token(sim_rig *f, char *target, size_t size)
 {
     sim_reply reply = sim_ask(f->sim, "GET", CONFIGMAPS "?limit=1", NULL);
 
@@ -165,7 +139,7 @@ static void take_token(fixture *f, char *target, size_t size)
 
 static void history_is_forgotten_in_good_time(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     char target[512];
     sim_watch watch = {0};
 
@@ -188,7 +162,7 @@ static void history_is_forgotten_in_good_time(void **state)
 
 static void history_is_forgotten_while_nobody_asks(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     char target[512];
 
     sim_add(f->sim, "first");
@@ -201,7 +175,7 @@ static void history_is_forgotten_while_nobody_asks(void **state)
 
 static void time_does_not_go_back(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     kl_error err;
 
     assert_int_equal(kl_sim_advance(f->sim, -1, &err), KL_EINVAL);
@@ -211,7 +185,7 @@ static void time_does_not_go_back(void **state)
 }
 
 #define STANDING(spec) \
-    cmocka_unit_test_setup_teardown(spec, set_up_standing, tear_down)
+    cmocka_unit_test_setup_teardown(spec, set_up_standing, sim_rig_tear_down)
 
 int main(void)
 {
@@ -222,7 +196,7 @@ int main(void)
         STANDING(who_waits_is_woken),
         cmocka_unit_test_setup_teardown(
             a_clock_that_runs_can_be_set_and_moved_too, set_up_running,
-            tear_down),
+            sim_rig_tear_down),
         STANDING(history_is_forgotten_in_good_time),
         STANDING(history_is_forgotten_while_nobody_asks),
         STANDING(time_does_not_go_back),

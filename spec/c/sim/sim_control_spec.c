@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-static void expect_said(fault_rig *f, const char *method, const char *target,
+static void expect_said(sim_rig *f, const char *method, const char *target,
                         const char *body, const char *said)
 {
     sim_reply reply = sim_ask(f->sim, method, target, body);
@@ -24,7 +24,7 @@ static void expect_said(fault_rig *f, const char *method, const char *target,
 
 static void faults_are_ordered_told_and_ended(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
 
     expect_said(f, "POST", "/kubelua/faults",
                 "{\"action\":\"fail\",\"status\":503,\"count\":0}",
@@ -43,7 +43,7 @@ static void faults_are_ordered_told_and_ended(void **state)
 
 static void what_makes_no_sense_is_refused_with_the_reason(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
 
     sim_expect_refusal(f->sim, "POST /kubelua/faults",
                        "{\"action\":\"cut\","
@@ -62,7 +62,7 @@ static void what_makes_no_sense_is_refused_with_the_reason(void **state)
 
 static void no_fault_is_for_the_control_paths(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
 
     fault_order(f, "{\"action\":\"fail\",\"status\":500,\"count\":0}");
     fault_order(f, "{\"action\":\"cut\",\"count\":0}");
@@ -77,7 +77,7 @@ static void no_fault_is_for_the_control_paths(void **state)
 
 static void snapshots_time_and_the_record_have_paths(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     char restore[64];
     sim_reply reply;
 
@@ -99,7 +99,7 @@ static void snapshots_time_and_the_record_have_paths(void **state)
 
 static void who_needs_a_token_needs_it_here_too(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
 
     kl_transport_unref(f->transport);
     kl_sim_unref(f->sim);
@@ -126,7 +126,7 @@ static void who_needs_a_token_needs_it_here_too(void **state)
 }
 
 #define SPEC(name) \
-    cmocka_unit_test_setup_teardown(name, fault_set_up, fault_tear_down)
+    cmocka_unit_test_setup_teardown(name, sim_rig_set_up, sim_rig_tear_down)
 
 int main(void)
 {

@@ -1,7 +1,7 @@
 /*
  * sim_crd_spec.c - the life of definitions, and what becomes of their objects.
  */
-#include "sim_client.h"
+#include "sim_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,22 +15,6 @@
 #define DEFINITIONS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 #define FOOS "/apis/example.com/v1/namespaces/default/foos"
 #define OLD_FOOS "/apis/example.com/v1beta1/namespaces/default/foos"
-
-static int set_up(void **state)
-{
-    kl_error err = {0};
-    kl_sim *sim = kl_sim_new(NULL, &err);
-
-    *state = sim;
-    return sim != NULL ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    kl_sim_unref(*state);
-    sim_expect_nothing_lives();
-    return 0;
-}
 
 /* A definition of that plural, kind Foo, with a replica count and a colour; its
  * older version knows the colour only. */
@@ -174,7 +158,8 @@ static void a_definition_waits_for_the_end_of_its_objects(void **state)
     sim_expect(*state, "GET", FOOS, NULL, 404);
 }
 
-#define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define SPEC(name) \
+    cmocka_unit_test_setup_teardown(name, sim_set_up, sim_tear_down)
 
 int main(void)
 {

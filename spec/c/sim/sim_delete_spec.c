@@ -2,7 +2,7 @@
  * sim_delete_spec.c - what deleting leaves: nothing, what finalizers keep, or a
  * namespace that empties itself.
  */
-#include "sim_client.h"
+#include "sim_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,22 +15,6 @@
 #include <cmocka.h>
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
-
-static int set_up(void **state)
-{
-    kl_error err = {0};
-    kl_sim *sim = kl_sim_new(NULL, &err);
-
-    *state = sim;
-    return sim != NULL ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    kl_sim_unref(*state);
-    sim_expect_nothing_lives();
-    return 0;
-}
 
 static void a_deleted_object_is_gone(void **state)
 {
@@ -144,18 +128,19 @@ static void a_namespace_goes_with_all_that_is_in_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_deleted_object_is_gone, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_deleted_object_is_gone, sim_set_up,
+                                        sim_tear_down),
         cmocka_unit_test_setup_teardown(a_delete_keeps_to_its_preconditions,
-                                        set_up, tear_down),
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            finalizers_keep_an_object_until_they_are_gone, set_up, tear_down),
+            finalizers_keep_an_object_until_they_are_gone, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(a_collection_is_deleted_by_its_labels,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_dry_run_changes_nothing, set_up,
-                                        tear_down),
+                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(a_dry_run_changes_nothing, sim_set_up,
+                                        sim_tear_down),
         cmocka_unit_test_setup_teardown(a_namespace_goes_with_all_that_is_in_it,
-                                        set_up, tear_down),
+                                        sim_set_up, sim_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
  * sim_discovery_spec.c - what is served and how it is told; definitions of
  * custom resources, served at once and gone with their objects.
  */
-#include "sim_client.h"
+#include "sim_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,22 +15,6 @@
 #include <cmocka.h>
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
-
-static int set_up(void **state)
-{
-    kl_error err = {0};
-    kl_sim *sim = kl_sim_new(NULL, &err);
-
-    *state = sim;
-    return sim != NULL ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    kl_sim_unref(*state);
-    sim_expect_nothing_lives();
-    return 0;
-}
 
 #define DEFINITIONS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
@@ -348,29 +332,32 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_roots_name_versions_and_groups,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_version_lists_its_resources, set_up,
-                                        tear_down),
+                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(a_version_lists_its_resources,
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(aggregated_discovery_tells_the_same,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(health_and_version_are_told, set_up,
-                                        tear_down),
+                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(health_and_version_are_told, sim_set_up,
+                                        sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_definition_is_completed_and_served_at_once, set_up, tear_down),
+            a_definition_is_completed_and_served_at_once, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            custom_objects_have_sorted_members_and_types_in_lists, set_up,
-            tear_down),
+            custom_objects_have_sorted_members_and_types_in_lists, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            custom_objects_are_shown_in_every_served_version, set_up,
-            tear_down),
+            custom_objects_are_shown_in_every_served_version, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(custom_objects_follow_their_own_rules,
-                                        set_up, tear_down),
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(a_definition_goes_with_its_objects,
-                                        set_up, tear_down),
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_changed_definition_is_served_as_it_is_now, set_up, tear_down),
+            a_changed_definition_is_served_as_it_is_now, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_definition_that_cannot_be_served_is_invalid, set_up, tear_down),
+            a_definition_that_cannot_be_served_is_invalid, sim_set_up,
+            sim_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /*
  * sim_events_spec.c - Events of both groups: one object, seen in two ways.
  */
-#include "sim_client.h"
+#include "sim_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,21 +20,6 @@
     "\"note\":\"n\",\"type\":\"Normal\",\"action\":\"a\","            \
     "\"eventTime\":\"2026-01-01T00:00:00.000000Z\","                  \
     "\"reportingController\":\"c\",\"reportingInstance\":\"i\"}"
-
-static int set_up(void **state)
-{
-    kl_sim *sim = kl_sim_new(NULL, NULL);
-
-    *state = sim;
-    return sim != NULL ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    kl_sim_unref(*state);
-    sim_expect_nothing_lives();
-    return 0;
-}
 
 static void expect_text(kl_sim *sim, const char *target, const char *path,
                         const char *text)
@@ -124,11 +109,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_event_is_the_same_in_both_groups,
-                                        set_up, tear_down),
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            each_group_has_field_selectors_of_its_own, set_up, tear_down),
+            each_group_has_field_selectors_of_its_own, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            fields_are_managed_in_the_group_of_the_write, set_up, tear_down),
+            fields_are_managed_in_the_group_of_the_write, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test(an_event_ends_after_an_hour),
     };
 

@@ -2,7 +2,7 @@
  * sim_faults_spec.c - misbehaving on command, through the in-process transport;
  * deadlines, cancelling and closing; the record of what was asked.
  */
-#include "sim_client.h"
+#include "sim_rig.h"
 
 #include "base/clock.h"
 
@@ -18,38 +18,12 @@
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 
-typedef struct fixture {
-    kl_sim *sim;
-    kl_transport *transport;
-} fixture;
-
-static int set_up(void **state)
-{
-    fixture *f = calloc(1, sizeof(*f));
-
-    f->sim = kl_sim_new(NULL, NULL);
-    f->transport = kl_sim_transport(f->sim, NULL);
-    *state = f;
-    return f->transport != NULL ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    fixture *f = *state;
-
-    kl_transport_unref(f->transport);
-    kl_sim_unref(f->sim);
-    free(f);
-    sim_expect_nothing_lives();
-    return 0;
-}
-
 static int64_t in(int ms)
 {
     return kl__clock_now(kl__clock_real()) + ms;
 }
 
-static kl__stream *open_with(fixture *f, const char *method, const char *target,
+static kl__stream *open_with(sim_rig *f, const char *method, const char *target,
                              const char *authorization)
 {
     const kl__header header = {"Authorization", authorization};
@@ -65,7 +39,7 @@ static kl__stream *open_with(fixture *f, const char *method, const char *target,
 }
 
 /* Sends a request to its head; what came of it. */
-static kl_code head_of(fixture *f, const char *method, const char *target,
+static kl_code head_of(sim_rig *f, const char *method, const char *target,
                        kl__response *response, kl_error *err)
 {
     kl__stream *stream = open_with(f, method, target, NULL);
@@ -76,7 +50,7 @@ static kl_code head_of(fixture *f, const char *method, const char *target,
     return code;
 }
 
-static int status_of(fixture *f, const char *target)
+static int status_of(sim_rig *f, const char *target)
 {
     kl__response response;
     kl_error err;
@@ -87,7 +61,7 @@ static int status_of(fixture *f, const char *target)
     return response.status;
 }
 
-static void watch(fixture *f, sim_watch *stream)
+static void watch(sim_rig *f, sim_watch *stream)
 {
     sim_watch_open(stream, f->transport, "",
                    CONFIGMAPS "?watch=true&resourceVersion=3");
@@ -95,7 +69,7 @@ static void watch(fixture *f, sim_watch *stream)
 
 static void a_cut_breaks_open_watches_and_no_new_ones(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch before, after;
     kl_error err;
 
@@ -117,7 +91,7 @@ static void *cut_later(void *arg)
 
 static void a_cut_wakes_who_waits_for_an_event(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     kl__thread thread;
     sim_watch stream;
     kl_error err;
@@ -132,7 +106,7 @@ static void a_cut_wakes_who_waits_for_an_event(void **state)
 
 static void refusing_breaks_everything_until_it_is_over(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     kl__response response;
     sim_watch stream;
     kl_error err;
@@ -150,7 +124,7 @@ static void refusing_breaks_everything_until_it_is_over(void **state)
 
 static void a_frozen_stream_is_silent_and_stays_open(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     kl__stream *late;
     kl__response response;
     sim_watch stream;
@@ -174,7 +148,7 @@ static void a_frozen_stream_is_silent_and_stays_open(void **state)
 
 static void a_freeze_can_end_in_a_cut(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
     kl_error err;
 
@@ -187,7 +161,7 @@ static void a_freeze_can_end_in_a_cut(void **state)
 
 static void failures_in_store_are_for_their_verb_and_count(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     kl__response response;
 
     assert_int_equal(
@@ -212,7 +186,7 @@ static void failures_in_store_are_for_their_verb_and_count(void **state)
 
 static void a_failure_is_a_status_or_any_text(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
 
     kl_sim_fail(f->sim, &(kl_sim_failure){"watch", 1, 503, 0, NULL}, NULL);
@@ -229,7 +203,7 @@ static void a_failure_is_a_status_or_any_text(void **state)
 
 static void a_failure_that_makes_no_sense_is_misuse(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     kl_error err;
 
     assert_int_equal(
@@ -242,7 +216,7 @@ static void a_failure_that_makes_no_sense_is_misuse(void **state)
 
 static void a_deadline_leaves_the_stream_as_it_was(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
 
     watch(f, &stream);
@@ -272,7 +246,7 @@ static void *read_in_thread(void *arg)
 
 static void a_reader_that_waits_can_be_cancelled(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     kl__cancel cancel;
     sim_watch stream;
     kl__thread thread;
@@ -295,7 +269,7 @@ static void a_reader_that_waits_can_be_cancelled(void **state)
 
 static void a_closed_transport_ends_its_streams_and_opens_none(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     const kl__request request = {
         .method = "GET", .base_url = "", .target = CONFIGMAPS};
     sim_watch stream;
@@ -318,7 +292,7 @@ static void a_closed_transport_ends_its_streams_and_opens_none(void **state)
 static void a_token_is_asked_for_where_there_is_one(void **state)
 {
     const kl_sim_options options = {.token = "secret"};
-    fixture *f = *state;
+    sim_rig *f = *state;
     kl__response response;
     kl__stream *stream;
 
@@ -347,7 +321,7 @@ static bool starts_with(const char *text, const char *start)
 
 static void what_was_asked_is_remembered(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     kl__response response;
     char *asked;
 
@@ -404,7 +378,7 @@ static void *watch_in_thread(void *arg)
 
 static void watchers_on_threads_see_every_change_in_order(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     kl__thread threads[WATCHERS];
     char value[16];
 
@@ -427,34 +401,39 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            a_cut_breaks_open_watches_and_no_new_ones, set_up, tear_down),
+            a_cut_breaks_open_watches_and_no_new_ones, sim_rig_set_up,
+            sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_cut_wakes_who_waits_for_an_event,
-                                        set_up, tear_down),
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            refusing_breaks_everything_until_it_is_over, set_up, tear_down),
+            refusing_breaks_everything_until_it_is_over, sim_rig_set_up,
+            sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_frozen_stream_is_silent_and_stays_open, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_freeze_can_end_in_a_cut, set_up,
-                                        tear_down),
+            a_frozen_stream_is_silent_and_stays_open, sim_rig_set_up,
+            sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(a_freeze_can_end_in_a_cut,
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            failures_in_store_are_for_their_verb_and_count, set_up, tear_down),
+            failures_in_store_are_for_their_verb_and_count, sim_rig_set_up,
+            sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_failure_is_a_status_or_any_text,
-                                        set_up, tear_down),
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_failure_that_makes_no_sense_is_misuse,
-                                        set_up, tear_down),
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_deadline_leaves_the_stream_as_it_was,
-                                        set_up, tear_down),
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_reader_that_waits_can_be_cancelled,
-                                        set_up, tear_down),
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_closed_transport_ends_its_streams_and_opens_none, set_up,
-            tear_down),
+            a_closed_transport_ends_its_streams_and_opens_none, sim_rig_set_up,
+            sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_token_is_asked_for_where_there_is_one,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_was_asked_is_remembered, set_up,
-                                        tear_down),
+                                        sim_rig_set_up, sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(what_was_asked_is_remembered,
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            watchers_on_threads_see_every_change_in_order, set_up, tear_down),
+            watchers_on_threads_see_every_change_in_order, sim_rig_set_up,
+            sim_rig_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

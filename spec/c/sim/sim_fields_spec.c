@@ -3,7 +3,7 @@
  * is refused or warned of, what is absent is given, and a kind of two versions
  * is one object in both.
  */
-#include "sim_client.h"
+#include "sim_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,19 +21,6 @@
 #define POD(name, more)                                                 \
     "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{\"containers\":[{" \
     "\"name\":\"c\",\"image\":\"i\"}]" more "}}"
-
-static int set_up(void **state)
-{
-    *state = kl_sim_new(NULL, NULL);
-    return *state != NULL ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    kl_sim_unref(*state);
-    sim_expect_nothing_lives();
-    return 0;
-}
 
 static void expect_text(kl_sim *sim, const char *target, const char *path,
                         const char *text)
@@ -131,17 +118,18 @@ static void what_the_older_version_lacks_is_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_wrong_type_is_refused, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_wrong_type_is_refused, sim_set_up,
+                                        sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            an_unknown_field_is_refused_dropped_or_warned_of, set_up,
-            tear_down),
-        cmocka_unit_test_setup_teardown(a_new_object_gets_its_defaults, set_up,
-                                        tear_down),
+            an_unknown_field_is_refused_dropped_or_warned_of, sim_set_up,
+            sim_tear_down),
+        cmocka_unit_test_setup_teardown(a_new_object_gets_its_defaults,
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            an_autoscaler_is_the_same_in_both_versions, set_up, tear_down),
+            an_autoscaler_is_the_same_in_both_versions, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(what_the_older_version_lacks_is_kept,
-                                        set_up, tear_down),
+                                        sim_set_up, sim_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
  * sim_gc_spec.c - what becomes of dependents: they go with their owner, before
  * it, or are set free; namespaces get what each has, and end in order.
  */
-#include "sim_client.h"
+#include "sim_rig.h"
 
 #include "failing_alloc.h"
 
@@ -18,35 +18,7 @@
 
 #define MAPS "/api/v1/namespaces/default/configmaps"
 
-typedef struct fixture {
-    kl_sim *sim;
-    kl_transport *transport;
-    sim_watch watch;
-} fixture;
-
-static int set_up(void **state)
-{
-    fixture *f = calloc(1, sizeof(*f));
-
-    f->sim = kl_sim_new(NULL, NULL);
-    f->transport = kl_sim_transport(f->sim, NULL);
-    *state = f;
-    return f->transport != NULL ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    fixture *f = *state;
-
-    sim_watch_close(&f->watch);
-    kl_transport_unref(f->transport);
-    kl_sim_unref(f->sim);
-    free(f);
-    sim_expect_nothing_lives();
-    return 0;
-}
-
-static void watch(fixture *f)
+static void watch(sim_rig *f)
 {
     sim_watch_open(&f->watch, f->transport, "",
                    MAPS "?watch=1&resourceVersion=0");
@@ -81,7 +53,7 @@ static void add_owned(kl_sim *sim, const char *name, const char *owner,
 
 static void dependents_go_after_their_owner(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
 
     sim_add(f->sim, "a");
     add_owned(f->sim, "b", "a", true);
@@ -98,7 +70,7 @@ static void dependents_go_after_their_owner(void **state)
 
 static void dependents_that_block_go_before_their_owner(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_reply reply;
 
     sim_add(f->sim, "a");
@@ -123,7 +95,7 @@ static void dependents_that_block_go_before_their_owner(void **state)
 
 static void what_a_finalizer_keeps_keeps_its_owner(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
 
     sim_add(f->sim, "a");
     add_owned(f->sim, "b", "a", true);
@@ -140,7 +112,7 @@ static void what_a_finalizer_keeps_keeps_its_owner(void **state)
 
 static void dependents_that_do_not_block_go_after_it(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
 
     sim_add(f->sim, "a");
     add_owned(f->sim, "b", "a", false);
@@ -156,7 +128,7 @@ static void dependents_that_do_not_block_go_after_it(void **state)
 
 static void orphans_stay_without_the_reference(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_reply reply;
 
     sim_add(f->sim, "a");
@@ -176,7 +148,7 @@ static void orphans_stay_without_the_reference(void **state)
 
 static void who_names_an_owner_that_is_not_there_goes(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
 
     sim_add(f->sim, "a");
     sim_expect(f->sim, "POST", MAPS,
@@ -195,7 +167,7 @@ static void who_names_an_owner_that_is_not_there_goes(void **state)
 
 static void one_owner_of_two_is_enough(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_reply reply;
     char body[512];
 
@@ -223,7 +195,7 @@ static void what_is_loaded_does_not_miss_its_owner(void **state)
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
         "  ownerReferences:\n  - {apiVersion: v1, kind: ConfigMap, name: gone, "
         "uid: x}\n";
-    fixture *f = *state;
+    sim_rig *f = *state;
 
     assert_int_equal(kl_sim_load(f->sim, text, sizeof(text) - 1, NULL), KL_OK);
     sim_expect(f->sim, "GET", MAPS "/a", NULL, 200);
@@ -231,7 +203,7 @@ static void what_is_loaded_does_not_miss_its_owner(void **state)
 
 static void a_job_leaves_its_pods(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_reply reply;
 
     sim_expect(f->sim, "POST", "/apis/batch/v1/namespaces/default/jobs",
@@ -254,7 +226,7 @@ static void a_job_leaves_its_pods(void **state)
 
 static void a_new_namespace_gets_what_each_has(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
 
     sim_expect(f->sim, "POST", "/api/v1/namespaces",
                "{\"metadata\":{\"name\":\"web\"}}", 201);
@@ -268,7 +240,7 @@ static void a_new_namespace_gets_what_each_has(void **state)
 
 static void a_namespace_tells_what_it_waits_for(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_reply reply;
 
     sim_expect(f->sim, "POST", "/api/v1/namespaces",
@@ -320,7 +292,7 @@ static void a_namespace_is_finalized_by_whoever_has_to(void **state)
 
 static void namespaces_of_the_system_stay(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
 
     sim_expect_refusal(f->sim, "DELETE /api/v1/namespaces/kube-public", NULL,
                        403,
@@ -396,36 +368,40 @@ static void chores_that_want_memory_are_done_later(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(dependents_go_after_their_owner, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(dependents_go_after_their_owner,
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            dependents_that_block_go_before_their_owner, set_up, tear_down),
+            dependents_that_block_go_before_their_owner, sim_rig_set_up,
+            sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(what_a_finalizer_keeps_keeps_its_owner,
-                                        set_up, tear_down),
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            dependents_that_do_not_block_go_after_it, set_up, tear_down),
+            dependents_that_do_not_block_go_after_it, sim_rig_set_up,
+            sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(orphans_stay_without_the_reference,
-                                        set_up, tear_down),
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            who_names_an_owner_that_is_not_there_goes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(one_owner_of_two_is_enough, set_up,
-                                        tear_down),
+            who_names_an_owner_that_is_not_there_goes, sim_rig_set_up,
+            sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(one_owner_of_two_is_enough,
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(what_is_loaded_does_not_miss_its_owner,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_job_leaves_its_pods, set_up,
-                                        tear_down),
+                                        sim_rig_set_up, sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(a_job_leaves_its_pods, sim_rig_set_up,
+                                        sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_new_namespace_gets_what_each_has,
-                                        set_up, tear_down),
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_namespace_tells_what_it_waits_for,
-                                        set_up, tear_down),
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_namespace_is_finalized_by_whoever_has_to, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(namespaces_of_the_system_stay, set_up,
-                                        tear_down),
+            a_namespace_is_finalized_by_whoever_has_to, sim_rig_set_up,
+            sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(namespaces_of_the_system_stay,
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(without_controllers_everything_stays,
-                                        set_up, tear_down),
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(chores_that_want_memory_are_done_later,
-                                        set_up, tear_down)};
+                                        sim_rig_set_up, sim_rig_tear_down)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * sim_grace_spec.c - the end of pods, which have time for it, and what may be
  * asked of a deletion.
  */
-#include "sim_client.h"
+#include "sim_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,17 +17,11 @@
 #define PODS "/api/v1/namespaces/default/pods"
 #define MAPS "/api/v1/namespaces/default/configmaps"
 
-typedef struct fixture {
-    kl_sim *sim;
-    kl_transport *transport;
-    sim_watch watch;
-} fixture;
-
 static int set_up(void **state)
 {
     const kl_sim_options options = {.clock_stands = true,
                                     .now_ms = INT64_C(1800000000000)};
-    fixture *f = calloc(1, sizeof(*f));
+    sim_rig *f = calloc(1, sizeof(*f));
 
     f->sim = kl_sim_new(&options, NULL);
     f->transport = kl_sim_transport(f->sim, NULL);
@@ -37,20 +31,8 @@ static int set_up(void **state)
     return f->transport != NULL ? 0 : -1;
 }
 
-static int tear_down(void **state)
-{
-    fixture *f = *state;
-
-    sim_watch_close(&f->watch);
-    kl_transport_unref(f->transport);
-    kl_sim_unref(f->sim);
-    free(f);
-    sim_expect_nothing_lives();
-    return 0;
-}
-
 /* Creates a pod, on a node if one is named. */
-static void add_pod(fixture *f, const char *more)
+static void add_pod(sim_rig *f, const char *more)
 {
     char body[512];
 
@@ -63,7 +45,7 @@ static void add_pod(fixture *f, const char *more)
 }
 
 /* Deletes the pod; `expected` is "period timestamp generation". */
-static void delete_pod(fixture *f, const char *query, const char *expected)
+static void delete_pod(sim_rig *f, const char *query, const char *expected)
 {
     sim_reply reply;
     char target[128], found[128];
@@ -86,7 +68,7 @@ static void delete_pod(fixture *f, const char *query, const char *expected)
 
 static void a_pod_on_a_node_has_time_to_end(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
 
     add_pod(f, ",\"nodeName\":\"n\",\"terminationGracePeriodSeconds\":30");
     delete_pod(f, "", "30 2027-01-15T08:00:30Z 2");
@@ -106,7 +88,7 @@ static void a_pod_on_a_node_has_time_to_end(void **state)
 
 static void the_longest_time_is_some_centuries(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
 
     add_pod(f, ",\"nodeName\":\"n\"");
     delete_pod(f, "?gracePeriodSeconds=9223372036854775807",
@@ -116,7 +98,7 @@ static void the_longest_time_is_some_centuries(void **state)
 
 static void a_pod_without_a_node_goes_at_once(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
 
     add_pod(f, "");
     delete_pod(f, "", "0 2027-01-15T08:00:00Z 2");
@@ -126,7 +108,7 @@ static void a_pod_without_a_node_goes_at_once(void **state)
 
 static void a_pod_that_has_ended_goes_at_once(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
 
     add_pod(f, ",\"nodeName\":\"n\"");
     sim_expect(f->sim, "PATCH", PODS "/p/status",
@@ -139,7 +121,7 @@ static void a_pod_that_has_ended_goes_at_once(void **state)
 
 static void a_finalizer_outlasts_the_time(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
 
     add_pod(f, ",\"nodeName\":\"n\"");
     sim_expect(f->sim, "PATCH", PODS "/p",
@@ -156,7 +138,7 @@ static void a_finalizer_outlasts_the_time(void **state)
 
 static void a_dry_run_shows_and_changes_nothing(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
 
     add_pod(f, ",\"nodeName\":\"n\"");
     delete_pod(f, "?dryRun=All&gracePeriodSeconds=3",
@@ -168,7 +150,7 @@ static void a_dry_run_shows_and_changes_nothing(void **state)
 
 static void options_that_make_no_sense_are_refused(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
 
     sim_add(f->sim, "a");
     sim_expect_refusal(
@@ -200,7 +182,7 @@ static void options_that_make_no_sense_are_refused(void **state)
 
 static void what_is_kept_on_an_old_wish_is_accepted(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
 
     sim_expect(f->sim, "POST", MAPS,
                "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"x/y\"]}}", 201);
@@ -212,21 +194,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_pod_on_a_node_has_time_to_end, set_up,
-                                        tear_down),
+                                        sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(the_longest_time_is_some_centuries,
-                                        set_up, tear_down),
+                                        set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_pod_without_a_node_goes_at_once,
-                                        set_up, tear_down),
+                                        set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_pod_that_has_ended_goes_at_once,
-                                        set_up, tear_down),
+                                        set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_finalizer_outlasts_the_time, set_up,
-                                        tear_down),
+                                        sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_dry_run_shows_and_changes_nothing,
-                                        set_up, tear_down),
+                                        set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(options_that_make_no_sense_are_refused,
-                                        set_up, tear_down),
+                                        set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(what_is_kept_on_an_old_wish_is_accepted,
-                                        set_up, tear_down)};
+                                        set_up, sim_rig_tear_down)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

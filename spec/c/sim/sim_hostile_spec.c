@@ -22,7 +22,7 @@
 
 #define HEAD "Host: x\r\nConnection: close\r\n"
 
-static int dial(fault_rig *f)
+static int dial(sim_rig *f)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -39,7 +39,7 @@ static int dial(fault_rig *f)
 }
 
 /* What comes back until the connection is closed, at most a minute. */
-static char *talk(fault_rig *f, const char *bytes)
+static char *talk(sim_rig *f, const char *bytes)
 {
     struct pollfd ready = {.fd = dial(f), .events = POLLIN};
     kl__buf out = {0};
@@ -58,7 +58,7 @@ static char *talk(fault_rig *f, const char *bytes)
     return kl__buf_take(&out, NULL);
 }
 
-static void expect_answer(fault_rig *f, const char *bytes, int status,
+static void expect_answer(sim_rig *f, const char *bytes, int status,
                           const char *part)
 {
     char *answer = talk(f, bytes);
@@ -73,7 +73,7 @@ static void expect_answer(fault_rig *f, const char *bytes, int status,
 
 static void what_is_hardly_http_is_refused_as_go_does(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
 
     expect_answer(f, "GET /version HTTP/1.1\r\nConnection: close\r\n\r\n", 400,
                   "400 Bad Request: missing required Host header");
@@ -91,7 +91,7 @@ static void first_lines_that_are_none_are_refused(void **state)
         "GET version HTTP/1.1",    "GET /ver\x01sion HTTP/1.1",
         "GET /ver%0zion HTTP/1.1",
     };
-    fault_rig *f = *state;
+    sim_rig *f = *state;
 
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         char request[256];
@@ -123,7 +123,7 @@ static void headers_that_are_none_are_refused(void **state)
         {"X-A: a\tz", 200, "\"major\""},
         {"X-A: caf\xe9", 200, "\"major\""},
     };
-    fault_rig *f = *state;
+    sim_rig *f = *state;
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char request[256];
@@ -140,7 +140,7 @@ static void heads_may_be_long(void **state)
 {
     enum { LONG = 60 * 1024, TOO_LONG = 2 * LONG };
     char *request = malloc(TOO_LONG + 256);
-    fault_rig *f = *state;
+    sim_rig *f = *state;
 
     assert_non_null(request);
     for (int length = LONG; length <= TOO_LONG; length += LONG) {
@@ -164,7 +164,7 @@ static void what_is_no_unicode_is_replaced(void **state)
     static const char *const kept[] = {
         "x\xef\xbf\xbdy", "x\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdy",
         "x\xef\xbf\xbdy", "x\xef\xbf\xbd\xef\xbf\xbd"};
-    fault_rig *f = *state;
+    sim_rig *f = *state;
 
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         char body[128], part[64];
@@ -192,7 +192,7 @@ static void what_is_no_unicode_is_replaced(void **state)
 
 static void odd_paths_lead_nowhere(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
 
     expect_answer(f, "GET /api/v1/../../etc/passwd HTTP/1.1\r\n" HEAD "\r\n",
                   404, "\"Status\"");
@@ -210,7 +210,7 @@ static void odd_paths_lead_nowhere(void **state)
 static void unknown_methods_are_not_allowed(void **state)
 {
     static const char *const methods[] = {"OPTIONS", "BREW", "TRACE", "HEAD"};
-    fault_rig *f = *state;
+    sim_rig *f = *state;
 
     for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
         char request[256];
@@ -225,7 +225,7 @@ static void some_paths_take_any_method(void **state)
 {
     static const char *const all[] = {"/healthz", "/apis", "/openapi/v3", "/"};
     static const char *const gets[] = {"/api", "/version", "/api/v1"};
-    kl_sim *sim = ((fault_rig *)*state)->sim;
+    kl_sim *sim = ((sim_rig *)*state)->sim;
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         sim_expect(sim, "POST", all[i], "{}", 200);
@@ -259,7 +259,7 @@ static void requests_may_come_in_one_go(void **state)
 static void who_is_slow_or_half_open_holds_up_nobody(void **state)
 {
     enum { CONNECTIONS = 200 };
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     int peers[CONNECTIONS];
 
     for (int i = 0; i < CONNECTIONS; i++) {
@@ -281,7 +281,7 @@ static void who_is_slow_or_half_open_holds_up_nobody(void **state)
 }
 
 #define SPEC(name) \
-    cmocka_unit_test_setup_teardown(name, fault_set_up, fault_tear_down)
+    cmocka_unit_test_setup_teardown(name, sim_rig_set_up, sim_rig_tear_down)
 
 int main(void)
 {

@@ -2,7 +2,7 @@
  * sim_kinds_spec.c - what single kinds get from the server, and what of them
  * cannot change.
  */
-#include "sim_client.h"
+#include "sim_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,21 +20,6 @@
 #define DEPLOYMENTS "/apis/apps/v1/namespaces/default/deployments"
 #define SETS "/apis/apps/v1/namespaces/default/statefulsets"
 #define JOBS "/apis/batch/v1/namespaces/default/jobs"
-
-static int set_up(void **state)
-{
-    kl_sim *sim = kl_sim_new(NULL, NULL);
-
-    *state = sim;
-    return sim != NULL ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    kl_sim_unref(*state);
-    sim_expect_nothing_lives();
-    return 0;
-}
 
 static void expect_text(kl_sim *sim, const char *target, const char *path,
                         const char *text)
@@ -218,21 +203,22 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_service_gets_an_address_that_stays,
-                                        set_up, tear_down),
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_service_has_ports_on_nodes_where_it_wants_them, set_up,
-            tear_down),
+            a_service_has_ports_on_nodes_where_it_wants_them, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(a_headless_service_has_no_address,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_pod_is_completed, set_up, tear_down),
+                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(a_pod_is_completed, sim_set_up,
+                                        sim_tear_down),
         cmocka_unit_test_setup_teardown(a_pod_changes_in_few_fields_only,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(selectors_are_immutable, set_up,
-                                        tear_down),
+                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(selectors_are_immutable, sim_set_up,
+                                        sim_tear_down),
         cmocka_unit_test_setup_teardown(a_frozen_config_map_does_not_change,
-                                        set_up, tear_down),
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(the_pods_of_a_job_are_known_by_its_uid,
-                                        set_up, tear_down)};
+                                        sim_set_up, sim_tear_down)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * sim_list_spec.c - LIST: selectors, pages of one version, versions, and what
  * is refused in which words.
  */
-#include "sim_client.h"
+#include "sim_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,13 +23,6 @@ static int set_up(void **state)
 
     *state = sim;
     return sim != NULL ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    kl_sim_unref(*state);
-    sim_expect_nothing_lives();
-    return 0;
 }
 
 /* The names of a list's items, separated by blanks. */
@@ -393,34 +386,36 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             a_list_of_a_builtin_kind_has_bare_items_after_its_metadata, set_up,
-            tear_down),
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(an_empty_list_has_an_empty_array,
-                                        set_up, tear_down),
+                                        set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            items_come_in_the_order_of_namespace_and_name, set_up, tear_down),
+            items_come_in_the_order_of_namespace_and_name, set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(labels_and_fields_select, set_up,
-                                        tear_down),
+                                        sim_tear_down),
         cmocka_unit_test_setup_teardown(
             pages_are_of_one_version_whatever_happens_meanwhile, set_up,
-            tear_down),
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(
             a_page_with_a_selector_does_not_know_what_remains, set_up,
-            tear_down),
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(
             a_token_expires_with_its_version_and_offers_another, set_up,
-            tear_down),
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(the_limit_does_not_count_at_version_0,
-                                        set_up, tear_down),
+                                        set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(an_exact_version_is_what_was_there_then,
-                                        set_up, tear_down),
+                                        set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_version_that_is_not_there_yet_is_too_large, set_up, tear_down),
+            a_version_that_is_not_there_yet_is_too_large, set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            combinations_that_make_no_sense_are_refused, set_up, tear_down),
+            combinations_that_make_no_sense_are_refused, set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(a_token_goes_with_no_other_version,
-                                        set_up, tear_down),
+                                        set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_client_that_takes_no_json_is_not_answered, set_up, tear_down),
+            a_client_that_takes_no_json_is_not_answered, set_up, sim_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

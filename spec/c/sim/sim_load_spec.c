@@ -2,7 +2,7 @@
  * sim_load_spec.c - manifests into a cluster: order, lists, namespaces, status,
  * identity, and what is wrong with them.
  */
-#include "sim_client.h"
+#include "sim_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,22 +15,6 @@
 #include <cmocka.h>
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
-
-static int set_up(void **state)
-{
-    kl_error err = {0};
-    kl_sim *sim = kl_sim_new(NULL, &err);
-
-    *state = sim;
-    return sim != NULL ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    kl_sim_unref(*state);
-    sim_expect_nothing_lives();
-    return 0;
-}
 
 static void load(kl_sim *sim, const char *text)
 {
@@ -225,29 +209,34 @@ static void a_text_that_does_not_parse_names_its_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(documents_and_lists_are_loaded, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(an_empty_text_loads_nothing, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(json_is_loaded_too, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_missing_namespace_is_made, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(documents_and_lists_are_loaded,
+                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(an_empty_text_loads_nothing, sim_set_up,
+                                        sim_tear_down),
+        cmocka_unit_test_setup_teardown(json_is_loaded_too, sim_set_up,
+                                        sim_tear_down),
+        cmocka_unit_test_setup_teardown(a_missing_namespace_is_made, sim_set_up,
+                                        sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            definitions_go_first_wherever_they_stand, set_up, tear_down),
+            definitions_go_first_wherever_they_stand, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(status_and_identity_are_taken_as_given,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_there_is_replaced, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(another_uid_is_another_object, set_up,
-                                        tear_down),
+                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(what_is_there_is_replaced, sim_set_up,
+                                        sim_tear_down),
+        cmocka_unit_test_setup_teardown(another_uid_is_another_object,
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(loading_the_same_again_changes_nothing,
-                                        set_up, tear_down),
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            an_unknown_kind_names_the_object_and_the_remedy, set_up, tear_down),
+            an_unknown_kind_names_the_object_and_the_remedy, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            what_the_server_refuses_is_told_in_its_words, set_up, tear_down),
+            what_the_server_refuses_is_told_in_its_words, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_text_that_does_not_parse_names_its_line, set_up, tear_down),
+            a_text_that_does_not_parse_names_its_line, sim_set_up,
+            sim_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
  * sim_openapi_spec.c - what is told of kinds and their fields: the index, the
  * documents, and that nothing in them leads nowhere.
  */
-#include "sim_client.h"
+#include "sim_rig.h"
 
 #include "failing_alloc.h"
 
@@ -14,19 +14,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static int set_up(void **state)
-{
-    *state = kl_sim_new(NULL, NULL);
-    return *state != NULL ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    kl_sim_unref(*state);
-    sim_expect_nothing_lives();
-    return 0;
-}
 
 static sim_reply get(kl_sim *sim, const char *target)
 {
@@ -208,7 +195,8 @@ static void a_document_can_run_out_of_memory(void **state)
     failing_alloc_each(ask, *state);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, sim_set_up, sim_tear_down)
 
 int main(void)
 {

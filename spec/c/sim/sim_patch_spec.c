@@ -2,7 +2,7 @@
  * sim_patch_spec.c - PATCH by media type: which are taken, what each makes of
  * an object, and what is answered where it cannot be applied.
  */
-#include "sim_client.h"
+#include "sim_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,46 +21,6 @@
 #define MERGE_PATCH "application/merge-patch+json"
 #define STRATEGIC "application/strategic-merge-patch+json"
 
-static int set_up(void **state)
-{
-    kl_error err = {0};
-    kl_sim *sim = kl_sim_new(NULL, &err);
-
-    *state = sim;
-    return sim != NULL ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    kl_sim_unref(*state);
-    sim_expect_nothing_lives();
-    return 0;
-}
-
-/* Sends a patch; `expected` is the answer's status, a blank, and what is in its
- * body. */
-static void patch(kl_sim *sim, const char *target, const char *type,
-                  const char *body, const char *expected)
-{
-    const kl_call call = {.method = "PATCH",
-                          .target = target,
-                          .content_type = type,
-                          .body = body,
-                          .body_length = strlen(body)};
-    kl_error err = {0};
-    const int status = atoi(expected);
-    const char *text = strchr(expected, ' ') + 1;
-    kl_reply reply;
-
-    if (kl_sim_call(sim, &call, &reply, &err) != KL_OK) {
-        fail_msg("%s", err.message);
-    }
-    if (reply.status != status || strstr(reply.body, text) == NULL) {
-        fail_msg("%s with %s: %d %s", target, body, reply.status, reply.body);
-    }
-    kl_reply_clear(&reply);
-}
-
 static void add_deployment(kl_sim *sim)
 {
     sim_expect(sim, "POST", DEPLOYMENTS,
@@ -76,52 +36,57 @@ static void add_deployment(kl_sim *sim)
 static void a_json_patch_changes_an_object(void **state)
 {
     sim_add(*state, "a");
-    patch(*state, CONFIGMAPS "/a", JSON_PATCH,
-          "[{\"op\":\"add\",\"path\":\"/data\",\"value\":{\"n\":\"1\"}},"
-          "{\"op\":\"copy\",\"from\":\"/data/n\",\"path\":\"/data/m\"}]",
-          "200 \"data\":{\"n\":\"1\",\"m\":\"1\"}");
-    patch(
+    sim_expect_patch(
+        *state, CONFIGMAPS "/a", JSON_PATCH,
+        "[{\"op\":\"add\",\"path\":\"/data\",\"value\":{\"n\":\"1\"}},"
+        "{\"op\":\"copy\",\"from\":\"/data/n\",\"path\":\"/data/m\"}]",
+        "200 \"data\":{\"n\":\"1\",\"m\":\"1\"}");
+    sim_expect_patch(
         *state, CONFIGMAPS "/a", JSON_PATCH "; charset=utf-8",
         "[{\"op\":\"test\",\"path\":\"/data/n\",\"value\":\"2\"}]",
         "422 \"message\":\"the server rejected our request due to an error in "
         "our request\",\"reason\":\"Invalid\",\"details\":{},\"code\":422");
-    patch(
+    sim_expect_patch(
         *state, CONFIGMAPS "/a", JSON_PATCH, "{}",
         "400 error decoding patch: json: cannot unmarshal object into Go value "
         "of type []handlers.jsonPatchOp");
-    patch(*state, CONFIGMAPS "/a", JSON_PATCH, "",
-          "400 \"error decoding patch: unexpected end of JSON input\"");
-    patch(*state, CONFIGMAPS "/b", JSON_PATCH, "{}", "404 NotFound");
+    sim_expect_patch(
+        *state, CONFIGMAPS "/a", JSON_PATCH, "",
+        "400 \"error decoding patch: unexpected end of JSON input\"");
+    sim_expect_patch(*state, CONFIGMAPS "/b", JSON_PATCH, "{}", "404 NotFound");
 }
 
 static void a_strategic_patch_merges_containers_by_name(void **state)
 {
     add_deployment(*state);
-    patch(*state, DEPLOYMENTS "/d", STRATEGIC,
-          "{\"kind\":\"Other\",\"spec\":{\"template\":{\"spec\":{"
-          "\"containers\":[{\"name\":\"two\",\"image\":\"z\"}]}}}}",
-          "200 \"image\":\"x\"");
-    patch(*state, DEPLOYMENTS "/d", STRATEGIC, "{}", "200 \"image\":\"z\"");
-    patch(*state, DEPLOYMENTS "/d", MERGE_PATCH,
-          "{\"metadata\":{\"labels\":{\"l\":\"1\"}}}",
-          "200 \"labels\":{\"l\":\"1\"}");
-    patch(*state, DEPLOYMENTS "/d", STRATEGIC,
-          "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{}]}}}}",
-          "500 \"message\":\"map: map[] does not contain declared merge key: "
-          "name\",\"code\":500");
-    patch(*state, DEPLOYMENTS "/d", STRATEGIC, "[]",
-          "400 \"json: cannot unmarshal array into Go value of type "
-          "map[string]interface {}\"");
+    sim_expect_patch(*state, DEPLOYMENTS "/d", STRATEGIC,
+                     "{\"kind\":\"Other\",\"spec\":{\"template\":{\"spec\":{"
+                     "\"containers\":[{\"name\":\"two\",\"image\":\"z\"}]}}}}",
+                     "200 \"image\":\"x\"");
+    sim_expect_patch(*state, DEPLOYMENTS "/d", STRATEGIC, "{}",
+                     "200 \"image\":\"z\"");
+    sim_expect_patch(*state, DEPLOYMENTS "/d", MERGE_PATCH,
+                     "{\"metadata\":{\"labels\":{\"l\":\"1\"}}}",
+                     "200 \"labels\":{\"l\":\"1\"}");
+    sim_expect_patch(
+        *state, DEPLOYMENTS "/d", STRATEGIC,
+        "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{}]}}}}",
+        "500 \"message\":\"map: map[] does not contain declared merge key: "
+        "name\",\"code\":500");
+    sim_expect_patch(*state, DEPLOYMENTS "/d", STRATEGIC, "[]",
+                     "400 \"json: cannot unmarshal array into Go value of type "
+                     "map[string]interface {}\"");
 }
 
 static void other_patches_are_unsupported(void **state)
 {
     sim_add(*state, "a");
-    patch(*state, CONFIGMAPS "/a", "application/json", "{}",
-          "415 \"message\":\"415: Unsupported Media Type\","
-          "\"reason\":\"UnsupportedMediaType\",\"details\":{},\"code\":415");
-    patch(*state, CONFIGMAPS "/a", "application/apply-patch+cbor", "{}",
-          "415 UnsupportedMediaType");
+    sim_expect_patch(
+        *state, CONFIGMAPS "/a", "application/json", "{}",
+        "415 \"message\":\"415: Unsupported Media Type\","
+        "\"reason\":\"UnsupportedMediaType\",\"details\":{},\"code\":415");
+    sim_expect_patch(*state, CONFIGMAPS "/a", "application/apply-patch+cbor",
+                     "{}", "415 UnsupportedMediaType");
 }
 
 static void options_of_a_patch_are_checked(void **state)
@@ -129,15 +94,18 @@ static void options_of_a_patch_are_checked(void **state)
     char target[256] = CONFIGMAPS "/a?fieldManager=";
 
     sim_add(*state, "a");
-    patch(*state, CONFIGMAPS "/a?force=true", MERGE_PATCH, "{}",
-          "422 PatchOptions.meta.k8s.io \\\"\\\" is invalid: force: Forbidden: "
-          "may not be specified for non-apply patch");
+    sim_expect_patch(
+        *state, CONFIGMAPS "/a?force=true", MERGE_PATCH, "{}",
+        "422 PatchOptions.meta.k8s.io \\\"\\\" is invalid: force: Forbidden: "
+        "may not be specified for non-apply patch");
     memset(target + strlen(target), 'm', 129);
-    patch(*state, target, MERGE_PATCH, "{}",
-          "422 fieldManager: Too long: may not be more than 128 bytes");
+    sim_expect_patch(
+        *state, target, MERGE_PATCH, "{}",
+        "422 fieldManager: Too long: may not be more than 128 bytes");
 }
 
-#define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define SPEC(name) \
+    cmocka_unit_test_setup_teardown(name, sim_set_up, sim_tear_down)
 
 int main(void)
 {

@@ -2,7 +2,7 @@
  * sim_replay_spec.c - objects as another server had them: their versions, and
  * what watches see of them.
  */
-#include "sim_client.h"
+#include "sim_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,19 +15,6 @@
 #include <cmocka.h>
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
-
-static int set_up(void **state)
-{
-    *state = kl_sim_new(NULL, NULL);
-    return *state != NULL ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    kl_sim_unref(*state);
-    sim_expect_nothing_lives();
-    return 0;
-}
 
 static kl_code replay(kl_sim *sim, kl_sim_change change, const char *version,
                       const char *value, kl_error *err)
@@ -184,18 +171,21 @@ static void what_is_gone_is_owned_by_nobody(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_object_is_as_it_was, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_object_is_as_it_was, sim_set_up,
+                                        sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_watch_sees_the_changes_with_their_versions, set_up, tear_down),
+            a_watch_sees_the_changes_with_their_versions, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_version_of_the_past_becomes_the_next_one, set_up, tear_down),
+            a_version_of_the_past_becomes_the_next_one, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            what_was_there_at_first_may_have_any_version, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_cannot_be_is_refused, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(what_is_gone_is_owned_by_nobody, set_up,
-                                        tear_down),
+            what_was_there_at_first_may_have_any_version, sim_set_up,
+            sim_tear_down),
+        cmocka_unit_test_setup_teardown(what_cannot_be_is_refused, sim_set_up,
+                                        sim_tear_down),
+        cmocka_unit_test_setup_teardown(what_is_gone_is_owned_by_nobody,
+                                        sim_set_up, sim_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

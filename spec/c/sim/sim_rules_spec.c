@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-static void expect_misuse(fault_rig *f, const char *rule, const char *message)
+static void expect_misuse(sim_rig *f, const char *rule, const char *message)
 {
     kl_error err;
 
@@ -25,7 +25,7 @@ static void expect_misuse(fault_rig *f, const char *rule, const char *message)
 
 static void a_rule_is_for_a_verb_a_resource_and_a_count(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
 
     fault_order(f, "{\"action\":\"fail\",\"status\":500,\"verb\":\"list\","
                    "\"resource\":\"configmaps\",\"namespace\":\"default\","
@@ -41,7 +41,7 @@ static void a_rule_is_for_a_verb_a_resource_and_a_count(void **state)
 
 static void a_resource_may_say_its_group_and_subresource(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
 
     fault_order(f, "{\"action\":\"fail\",\"status\":500,\"count\":0,"
                    "\"resource\":\"deployments.apps\"}");
@@ -58,7 +58,7 @@ static void a_resource_may_say_its_group_and_subresource(void **state)
 
 static void a_rule_may_skip_requests_and_choose_the_client(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
 
     fault_order(f, "{\"action\":\"fail\",\"status\":503,\"skip\":1,"
                    "\"client\":\"kubectl\",\"path\":\"/api/v1/namespaces/\"}");
@@ -71,7 +71,7 @@ static void a_rule_may_skip_requests_and_choose_the_client(void **state)
 
 static void several_failures_queue_up(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
 
     fault_order(f, "{\"action\":\"fail\",\"status\":500}");
     fault_order(f, "{\"action\":\"fail\",\"status\":503}");
@@ -83,7 +83,7 @@ static void several_failures_queue_up(void **state)
 static void a_page_of_a_list_can_fail_as_often_as_it_is_asked_for(void **state)
 {
     char *target;
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     sim_reply page;
     kl__buf next = {0};
 
@@ -104,7 +104,7 @@ static void a_page_of_a_list_can_fail_as_often_as_it_is_asked_for(void **state)
     kl__buf_deinit(&next);
 }
 
-static void expect_expired(fault_rig *f, const char *target, bool has_token)
+static void expect_expired(sim_rig *f, const char *target, bool has_token)
 {
     kl__buf body = {0};
     kl_doc *doc;
@@ -120,7 +120,7 @@ static void expect_expired(fault_rig *f, const char *target, bool has_token)
 
 static void a_token_can_expire_with_and_without_a_way_on(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     sim_reply page;
     kl__buf next = {0};
 
@@ -141,7 +141,7 @@ static void a_token_can_expire_with_and_without_a_way_on(void **state)
 
 static void a_watch_can_expire_as_a_status_or_an_event(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
 
     fault_order(
@@ -164,7 +164,7 @@ static void a_watch_can_expire_as_a_status_or_an_event(void **state)
 
 static void what_needs_a_socket_says_so(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     kl__stream *stream;
     kl__response response;
     kl_error err;
@@ -180,7 +180,7 @@ static void what_needs_a_socket_says_so(void **state)
 
 static void rules_are_told_with_their_hits(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     char *told;
 
     fault_order(f, "{\"action\":\"fail\",\"status\":500,\"count\":0}");
@@ -200,7 +200,7 @@ static void rules_are_told_with_their_hits(void **state)
 
 static void a_rule_that_makes_no_sense_says_why(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     kl_error err;
 
     assert_int_equal(kl_sim_fault(f->sim, "{", 1, NULL, &err), KL_EPARSE);
@@ -233,7 +233,7 @@ static void a_rule_that_makes_no_sense_says_why(void **state)
 }
 
 #define SPEC(name) \
-    cmocka_unit_test_setup_teardown(name, fault_set_up, fault_tear_down)
+    cmocka_unit_test_setup_teardown(name, sim_rig_set_up, sim_rig_tear_down)
 
 int main(void)
 {

@@ -21,7 +21,7 @@ static const char crd[] =
     "\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{"
     "\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}";
 
-static int64_t list_version(fault_rig *f)
+static int64_t list_version(sim_rig *f)
 {
     sim_reply list = sim_ask(f->sim, "GET", FAULT_OBJECTS, NULL);
     int64_t version =
@@ -31,7 +31,7 @@ static int64_t list_version(fault_rig *f)
     return version;
 }
 
-static void expect_data(fault_rig *f, const char *name, const char *value)
+static void expect_data(sim_rig *f, const char *name, const char *value)
 {
     char target[128];
     sim_reply reply;
@@ -45,7 +45,7 @@ static void expect_data(fault_rig *f, const char *name, const char *value)
 
 static void a_snapshot_is_restored_with_its_version(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     int64_t version;
 
     sim_add(f->sim, "a");
@@ -67,7 +67,7 @@ static void a_snapshot_is_restored_with_its_version(void **state)
 
 static void any_version_of_the_history_can_be_restored(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     int64_t version;
     kl_error err;
 
@@ -85,7 +85,7 @@ static void any_version_of_the_history_can_be_restored(void **state)
 
 static void a_restore_breaks_watches_and_leaves_no_history(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
     int64_t version;
     kl_error err;
@@ -105,7 +105,7 @@ static void a_restore_breaks_watches_and_leaves_no_history(void **state)
 
 static void kinds_are_served_as_they_were(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     int64_t without, with;
 
     assert_int_equal(kl_sim_snapshot(f->sim, &without, NULL), KL_OK);
@@ -126,7 +126,7 @@ static void kinds_are_served_as_they_were(void **state)
 
 static void a_definition_after_a_restore_is_new(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     int64_t version;
 
     assert_int_equal(kl_sim_snapshot(f->sim, &version, NULL), KL_OK);
@@ -150,7 +150,7 @@ static void a_definition_after_a_restore_is_new(void **state)
 }
 
 #define SPEC(name) \
-    cmocka_unit_test_setup_teardown(name, fault_set_up, fault_tear_down)
+    cmocka_unit_test_setup_teardown(name, sim_rig_set_up, sim_rig_tear_down)
 
 int main(void)
 {

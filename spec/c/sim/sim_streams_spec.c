@@ -16,7 +16,7 @@
 
 static void a_stream_is_cut_after_bytes_in_the_middle_of_a_line(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     kl__buf body = {0};
 
     sim_add(f->sim, "a");
@@ -48,7 +48,7 @@ static void a_stream_is_cut_or_ended_after_events(void **state)
         "{\"action\":\"cut\",\"after_events\":2}",
         "{\"action\":\"cut\",\"after_events\":2,\"how\":\"end\"}"};
     static const kl_code codes[] = {KL_EUNAVAILABLE, KL_OK};
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
     kl_error err;
 
@@ -71,7 +71,7 @@ static void a_stream_is_cut_or_ended_after_events(void **state)
 
 static void what_is_cut_before_its_head_has_no_answer(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     char *asked;
 
     fault_order(f, "{\"action\":\"cut\"}");
@@ -84,7 +84,7 @@ static void what_is_cut_before_its_head_has_no_answer(void **state)
 
 static void a_rule_is_for_streams_that_are_open_too(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
     kl_error err;
 
@@ -99,7 +99,7 @@ static void a_rule_is_for_streams_that_are_open_too(void **state)
 
 static void a_frozen_stream_goes_on_when_it_is_healed(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
     int64_t id;
 
@@ -117,7 +117,7 @@ static void a_frozen_stream_goes_on_when_it_is_healed(void **state)
 
 static void a_freeze_may_have_an_end(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     int64_t began = fault_in(0);
 
     fault_order(f, "{\"action\":\"freeze\",\"seconds\":0.06}");
@@ -127,7 +127,7 @@ static void a_freeze_may_have_an_end(void **state)
 
 static void bytes_come_one_at_a_time(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     kl__stream *stream;
     char buffer[64];
     size_t length;
@@ -145,7 +145,7 @@ static void bytes_come_one_at_a_time(void **state)
 
 static void a_delay_is_before_the_head_or_between_bytes_and_events(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     kl__buf body = {0};
     sim_watch stream;
     int64_t began = fault_in(0);
@@ -171,7 +171,7 @@ static void a_delay_is_before_the_head_or_between_bytes_and_events(void **state)
 }
 
 /* What a watch of a, b, c tells under a rule, a word an event. */
-static void expect_told(fault_rig *f, const char *rule, const char *told)
+static void expect_told(sim_rig *f, const char *rule, const char *told)
 {
     kl__buf body = {0}, words = {0};
     char *save = NULL;
@@ -199,7 +199,7 @@ static void expect_told(fault_rig *f, const char *rule, const char *told)
 
 static void a_watch_can_tell_what_is_not_so(void **state)
 {
-    fault_rig *f = *state;
+    sim_rig *f = *state;
 
     sim_add(f->sim, "a");
     sim_add(f->sim, "b");
@@ -240,7 +240,7 @@ static void bookmarks_can_be_withheld(void **state)
     static const char streaming[] =
         FAULT_OBJECTS "?watch=true&sendInitialEvents=true&allowWatchBookmarks="
                       "true&resourceVersionMatch=NotOlderThan";
-    fault_rig *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
 
     sim_add(f->sim, "a");
@@ -258,7 +258,7 @@ static void bookmarks_can_be_withheld(void **state)
 }
 
 #define SPEC(name) \
-    cmocka_unit_test_setup_teardown(name, fault_set_up, fault_tear_down)
+    cmocka_unit_test_setup_teardown(name, sim_rig_set_up, sim_rig_tear_down)
 
 int main(void)
 {

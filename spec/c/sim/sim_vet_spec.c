@@ -2,7 +2,7 @@
  * sim_vet_spec.c - what objects of built-in kinds are refused for, in the words
  * of kube-apiserver 1.36; and that what was loaded may stay as it is.
  */
-#include "sim_client.h"
+#include "sim_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,19 +18,6 @@
 #define DEPLOYMENTS "/apis/apps/v1" IN_DEFAULT "deployments"
 #define NAMED "\"metadata\":{\"name\":\"a\"}"
 #define CONTAINER "\"name\":\"c\",\"image\":\"i\""
-
-static int set_up(void **state)
-{
-    *state = kl_sim_new(NULL, NULL);
-    return *state != NULL ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    kl_sim_unref(*state);
-    sim_expect_nothing_lives();
-    return 0;
-}
 
 static const struct {
     const char *path;
@@ -134,13 +121,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            what_cannot_be_is_refused_with_its_causes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_refused_is_not_there, set_up,
-                                        tear_down),
+            what_cannot_be_is_refused_with_its_causes, sim_set_up,
+            sim_tear_down),
+        cmocka_unit_test_setup_teardown(what_is_refused_is_not_there,
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            what_was_loaded_may_stay_wrong_and_be_changed, set_up, tear_down),
+            what_was_loaded_may_stay_wrong_and_be_changed, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(what_was_only_tried_has_no_version,
-                                        set_up, tear_down),
+                                        sim_set_up, sim_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
  * sim_watch_spec.c - WATCH through the in-process transport: where it begins,
  * what it says of each change, bookmarks, and how it ends.
  */
-#include "sim_client.h"
+#include "sim_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,40 +18,8 @@
 
 #define STREAMING "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
 
-typedef struct fixture {
-    kl_sim *sim;
-    kl_transport *transport;
-} fixture;
-
-static int set_up_with(void **state, const kl_sim_options *options)
-{
-    fixture *f = calloc(1, sizeof(*f));
-    kl_error err = {0};
-
-    f->sim = kl_sim_new(options, &err);
-    f->transport = f->sim != NULL ? kl_sim_transport(f->sim, &err) : NULL;
-    *state = f;
-    return f->transport != NULL ? 0 : -1;
-}
-
-static int set_up(void **state)
-{
-    return set_up_with(state, NULL);
-}
-
-static int tear_down(void **state)
-{
-    fixture *f = *state;
-
-    kl_transport_unref(f->transport);
-    kl_sim_unref(f->sim);
-    free(f);
-    sim_expect_nothing_lives();
-    return 0;
-}
-
-/* Replaces the fixture's simulator by one with options. */
-static void restart(fixture *f, const kl_sim_options *options)
+/* Replaces the sim_rig's simulator by one with options. */
+static void restart(sim_rig *f, const kl_sim_options *options)
 {
     kl_transport_unref(f->transport);
     kl_sim_unref(f->sim);
@@ -61,7 +29,7 @@ static void restart(fixture *f, const kl_sim_options *options)
     assert_non_null(f->transport);
 }
 
-static void watch(fixture *f, sim_watch *stream, const char *query)
+static void watch(sim_rig *f, sim_watch *stream, const char *query)
 {
     char target[1024];
 
@@ -69,7 +37,7 @@ static void watch(fixture *f, sim_watch *stream, const char *query)
     sim_watch_open(stream, f->transport, "", target);
 }
 
-static void labels(fixture *f, const char *name, const char *value)
+static void labels(sim_rig *f, const char *name, const char *value)
 {
     char target[256], body[256];
 
@@ -81,7 +49,7 @@ static void labels(fixture *f, const char *name, const char *value)
 
 static void a_watch_from_a_version_shows_what_happened_since(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
 
     sim_add(f->sim, "a"); /* 4 */
@@ -101,7 +69,7 @@ static void a_watch_from_a_version_shows_what_happened_since(void **state)
 
 static void a_watch_from_nowhere_begins_with_the_state(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     static const char *const queries[] = {"", "resourceVersion=0",
                                           "resourceVersion="};
 
@@ -120,7 +88,7 @@ static void a_watch_from_nowhere_begins_with_the_state(void **state)
 
 static void a_streaming_list_marks_its_end(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
 
     sim_add(f->sim, "a");
@@ -141,7 +109,7 @@ static void a_streaming_list_marks_its_end(void **state)
 
 static void a_streaming_list_without_bookmarks_has_no_mark(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
 
     watch(f, &stream, "x" STREAMING);
@@ -157,7 +125,7 @@ static void a_streaming_list_without_bookmarks_has_no_mark(void **state)
 
 static void a_selector_turns_changes_into_comings_and_goings(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
 
     sim_add(f->sim, "a");
@@ -185,7 +153,7 @@ static void a_selector_turns_changes_into_comings_and_goings(void **state)
 
 static void a_watch_sees_its_namespace_and_name_only(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
 
     sim_expect(f->sim, "POST", "/api/v1/namespaces/kube-system/configmaps",
@@ -203,7 +171,7 @@ static void a_watch_sees_its_namespace_and_name_only(void **state)
 
 static void a_forgotten_version_is_an_error_event(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
 
     sim_add(f->sim, "a");
@@ -226,7 +194,7 @@ static void a_forgotten_version_is_an_error_event(void **state)
 static void history_is_bounded(void **state)
 {
     const kl_sim_options options = {.history = 4};
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
     char value[16];
 
@@ -247,7 +215,7 @@ static void history_is_bounded(void **state)
 static void a_watcher_that_falls_behind_is_ended(void **state)
 {
     const kl_sim_options options = {.history = 4};
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
     char value[16];
 
@@ -264,7 +232,7 @@ static void a_watcher_that_falls_behind_is_ended(void **state)
 
 static void compaction_does_not_break_an_open_watch(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
 
     sim_add(f->sim, "a");
@@ -277,7 +245,7 @@ static void compaction_does_not_break_an_open_watch(void **state)
 
 static void a_watch_from_the_future_waits(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
 
     watch(f, &stream, "resourceVersion=4");
@@ -290,7 +258,7 @@ static void a_watch_from_the_future_waits(void **state)
 
 static void a_streaming_list_of_the_future_is_too_large(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
 
     watch(f, &stream, "resourceVersion=99999" STREAMING);
@@ -306,7 +274,7 @@ static void a_streaming_list_of_the_future_is_too_large(void **state)
 
 static void a_streaming_list_waits_for_its_version(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
 
     watch(f, &stream, "resourceVersion=4" STREAMING);
@@ -319,7 +287,7 @@ static void a_streaming_list_waits_for_its_version(void **state)
 static void bookmarks_come_at_their_interval(void **state)
 {
     const kl_sim_options options = {.bookmark_ms = 20, .no_controllers = true};
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
 
     restart(f, &options);
@@ -343,7 +311,7 @@ static void bookmarks_come_at_their_interval(void **state)
 
 static void a_watch_ends_in_order_after_its_time(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
 
     watch(f, &stream, "resourceVersion=3&timeoutSeconds=1");
@@ -356,7 +324,7 @@ static void a_watch_ends_in_order_after_its_time(void **state)
 
 static void combinations_that_make_no_sense_are_refused(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     static const struct {
         const char *query;
         int status;
@@ -385,7 +353,7 @@ static void combinations_that_make_no_sense_are_refused(void **state)
 static void an_old_server_knows_no_streaming_lists(void **state)
 {
     const kl_sim_options options = {.no_streaming_list = true};
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
 
     restart(f, &options);
@@ -401,7 +369,7 @@ static void an_old_server_knows_no_streaming_lists(void **state)
 
 static void the_old_path_of_watches_works_too(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
 
     sim_add(f->sim, "a");
@@ -414,7 +382,7 @@ static void the_old_path_of_watches_works_too(void **state)
 static void a_large_state_is_streamed_whole(void **state)
 {
     enum { COUNT = 2000 };
-    fixture *f = *state;
+    sim_rig *f = *state;
     sim_watch stream;
     char name[32];
 
@@ -433,7 +401,7 @@ static void a_large_state_is_streamed_whole(void **state)
 
 static void a_call_cannot_watch(void **state)
 {
-    fixture *f = *state;
+    sim_rig *f = *state;
     const kl_call call = {.method = "GET", .target = CONFIGMAPS "?watch=1"};
     kl_reply reply;
 
@@ -444,45 +412,52 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            a_watch_from_a_version_shows_what_happened_since, set_up,
-            tear_down),
+            a_watch_from_a_version_shows_what_happened_since, sim_rig_set_up,
+            sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_watch_from_nowhere_begins_with_the_state, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_streaming_list_marks_its_end, set_up,
-                                        tear_down),
+            a_watch_from_nowhere_begins_with_the_state, sim_rig_set_up,
+            sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(a_streaming_list_marks_its_end,
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_streaming_list_without_bookmarks_has_no_mark, set_up, tear_down),
+            a_streaming_list_without_bookmarks_has_no_mark, sim_rig_set_up,
+            sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_selector_turns_changes_into_comings_and_goings, set_up,
-            tear_down),
+            a_selector_turns_changes_into_comings_and_goings, sim_rig_set_up,
+            sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_watch_sees_its_namespace_and_name_only, set_up, tear_down),
+            a_watch_sees_its_namespace_and_name_only, sim_rig_set_up,
+            sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_forgotten_version_is_an_error_event,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(history_is_bounded, set_up, tear_down),
+                                        sim_rig_set_up, sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(history_is_bounded, sim_rig_set_up,
+                                        sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_watcher_that_falls_behind_is_ended,
-                                        set_up, tear_down),
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(compaction_does_not_break_an_open_watch,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_watch_from_the_future_waits, set_up,
-                                        tear_down),
+                                        sim_rig_set_up, sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(a_watch_from_the_future_waits,
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_streaming_list_of_the_future_is_too_large, set_up, tear_down),
+            a_streaming_list_of_the_future_is_too_large, sim_rig_set_up,
+            sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_streaming_list_waits_for_its_version,
-                                        set_up, tear_down),
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(bookmarks_come_at_their_interval,
-                                        set_up, tear_down),
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_watch_ends_in_order_after_its_time,
-                                        set_up, tear_down),
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            combinations_that_make_no_sense_are_refused, set_up, tear_down),
+            combinations_that_make_no_sense_are_refused, sim_rig_set_up,
+            sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(an_old_server_knows_no_streaming_lists,
-                                        set_up, tear_down),
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(the_old_path_of_watches_works_too,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_large_state_is_streamed_whole, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_call_cannot_watch, set_up, tear_down),
+                                        sim_rig_set_up, sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(a_large_state_is_streamed_whole,
+                                        sim_rig_set_up, sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(a_call_cannot_watch, sim_rig_set_up,
+                                        sim_rig_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

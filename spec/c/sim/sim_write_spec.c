@@ -2,7 +2,7 @@
  * sim_write_spec.c - what an API server does to an object that is created,
  * replaced and patched, and how it refuses.
  */
-#include "sim_client.h"
+#include "sim_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,22 +15,6 @@
 #include <cmocka.h>
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
-
-static int set_up(void **state)
-{
-    kl_error err = {0};
-    kl_sim *sim = kl_sim_new(NULL, &err);
-
-    *state = sim;
-    return sim != NULL ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    kl_sim_unref(*state);
-    sim_expect_nothing_lives();
-    return 0;
-}
 
 /* Creates an object and copies its uid and version. */
 static void create(kl_sim *sim, const char *target, const char *body, char *uid,
@@ -414,47 +398,53 @@ static void a_merge_patch_may_have_many_members(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(labels_must_be_labels, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(labels_must_be_labels, sim_set_up,
+                                        sim_tear_down),
         cmocka_unit_test_setup_teardown(a_new_object_gets_uid_version_and_time,
-                                        set_up, tear_down),
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(versions_are_one_counter_of_all_changes,
-                                        set_up, tear_down),
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            an_object_without_name_gets_a_generated_one, set_up, tear_down),
+            an_object_without_name_gets_a_generated_one, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_second_object_of_a_name_already_exists, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_object_needs_its_namespace, set_up,
-                                        tear_down),
+            a_second_object_of_a_name_already_exists, sim_set_up,
+            sim_tear_down),
+        cmocka_unit_test_setup_teardown(an_object_needs_its_namespace,
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(a_name_must_be_one_that_its_kind_allows,
-                                        set_up, tear_down),
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(a_body_must_be_an_object_of_the_kind,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_nesting_bomb_is_a_bad_request, set_up,
-                                        tear_down),
+                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(a_nesting_bomb_is_a_bad_request,
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            an_upload_of_more_than_3_mb_is_too_large, set_up, tear_down),
+            an_upload_of_more_than_3_mb_is_too_large, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(a_replaced_object_keeps_its_identity,
-                                        set_up, tear_down),
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_replacement_that_changes_nothing_makes_no_version, set_up,
-            tear_down),
+            a_replacement_that_changes_nothing_makes_no_version, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(a_replacement_must_fit_what_is_there,
-                                        set_up, tear_down),
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_merge_patch_changes_and_removes_members, set_up, tear_down),
+            a_merge_patch_changes_and_removes_members, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(a_merge_patch_may_have_many_members,
-                                        set_up, tear_down),
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(an_unknown_kind_of_patch_is_unsupported,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_body_may_be_yaml, set_up, tear_down),
+                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(a_body_may_be_yaml, sim_set_up,
+                                        sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_spec_has_a_generation_and_a_status_of_its_own, set_up, tear_down),
+            a_spec_has_a_generation_and_a_status_of_its_own, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(a_new_pod_is_pending_whatever_it_says,
-                                        set_up, tear_down),
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            methods_and_paths_that_make_no_sense_are_refused, set_up,
-            tear_down),
+            methods_and_paths_that_make_no_sense_are_refused, sim_set_up,
+            sim_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
