@@ -4,10 +4,10 @@
 #include "http/deflate.h"
 
 #include "base/mem.h"
+#include "http/zlib_memory.h"
 
 #include <limits.h>
 #include <stdint.h>
-#include <zlib.h>
 
 enum {
     GZIP_WINDOW_BITS = 15 + 16, /* with a gzip header */
@@ -20,18 +20,6 @@ struct kl__deflate {
     z_stream z;
 };
 
-static voidpf allocate(voidpf context, uInt count, uInt size)
-{
-    (void)context;
-    return kl__calloc(count, size);
-}
-
-static void release(voidpf context, voidpf block)
-{
-    (void)context;
-    kl__free(block);
-}
-
 kl__deflate *kl__deflate_new(void)
 {
     kl__deflate *gzip = kl__calloc(1, sizeof(*gzip));
@@ -39,8 +27,7 @@ kl__deflate *kl__deflate_new(void)
     if (gzip == NULL) {
         return NULL;
     }
-    gzip->z.zalloc = allocate;
-    gzip->z.zfree = release;
+    kl__zlib_prepare(&gzip->z);
     if (deflateInit2(&gzip->z, LEVEL, Z_DEFLATED, GZIP_WINDOW_BITS,
                      MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) {
         kl__free(gzip);

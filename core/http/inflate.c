@@ -5,10 +5,10 @@
 #include "http/inflate.h"
 
 #include "base/mem.h"
+#include "http/zlib_memory.h"
 
 #include <limits.h>
 #include <stdint.h>
-#include <zlib.h>
 
 /* 15 bits of window, and a gzip header rather than a zlib one. */
 enum { GZIP_WINDOW_BITS = 15 + 16 };
@@ -18,18 +18,6 @@ struct kl__inflate {
     bool in_member;
 };
 
-static voidpf allocate(voidpf context, uInt count, uInt size)
-{
-    (void)context;
-    return kl__calloc(count, size);
-}
-
-static void release(voidpf context, voidpf block)
-{
-    (void)context;
-    kl__free(block);
-}
-
 kl__inflate *kl__inflate_new(void)
 {
     kl__inflate *gzip = kl__calloc(1, sizeof(*gzip));
@@ -37,8 +25,7 @@ kl__inflate *kl__inflate_new(void)
     if (gzip == NULL) {
         return NULL;
     }
-    gzip->z.zalloc = allocate;
-    gzip->z.zfree = release;
+    kl__zlib_prepare(&gzip->z);
     if (inflateInit2(&gzip->z, GZIP_WINDOW_BITS) != Z_OK) {
         kl__free(gzip);
         return NULL;

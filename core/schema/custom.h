@@ -58,6 +58,9 @@ bool kl__custom_format_fits(const char *format, const char *text,
 /* Whether there is such a format for texts. */
 bool kl__custom_format_is_known(const char *format);
 
+/* Whether a schema's `required` has the name. */
+bool kl__schema_requires(const kl_value *source, const char *name);
+
 /* Whether a number of a schema is a whole one; the same for values. */
 bool kl__number_is_whole(double number);
 

@@ -51,6 +51,15 @@ void kl__check_logic(kl__check *check, const kl_value *schema,
                      const kl__node *value, const kl__node *old);
 void kl__check_array(kl__check *check, const kl_value *schema,
                      const kl__node *value, const kl__node *old);
+/* How many members or elements a value has; keywords and words are those of
+ * objects, or of lists. */
+typedef struct kl__count_words {
+    const char *least;
+    const char *most;
+    const char *what;
+} kl__count_words;
+void kl__check_count(kl__check *check, const kl_value *schema, size_t count,
+                     const kl__count_words *words);
 /* All of them. */
 void kl__check_value(kl__check *check, const kl_value *schema,
                      const kl__node *value, const kl__node *old);

@@ -71,30 +71,10 @@ static bool has_duplicates(const kl__node *value)
     return false;
 }
 
-static void check_size(kl__check *check, const kl_value *schema, int64_t count)
-{
-    const kl_value *least = kl_value_get(schema, "minItems");
-    const kl_value *most = kl_value_get(schema, "maxItems");
-    char shown[32];
-
-    snprintf(shown, sizeof(shown), "%lld", (long long)count);
-    if (least != NULL && count < kl_value_integer(least)) {
-        kl__check_add(check, KL__FIELD_INVALID, shown,
-                      "%s in body should have at least %lld items",
-                      kl__check_name(check),
-                      (long long)kl_value_integer(least));
-    }
-    if (most != NULL && count > kl_value_integer(most)) {
-        kl__check_add(check, KL__FIELD_TOO_MANY, shown,
-                      "must have at most %lld item%s",
-                      (long long)kl_value_integer(most),
-                      kl_value_integer(most) == 1 ? "" : "s");
-    }
-}
-
 void kl__check_array(kl__check *check, const kl_value *schema,
                      const kl__node *value, const kl__node *old)
 {
+    static const kl__count_words words = {"minItems", "maxItems", "items"};
     const kl_value *items = kl_value_get(schema, "items");
     kl__node_iter iter = {0}, hint = {0};
     size_t before = check->name.length;
@@ -112,7 +92,7 @@ void kl__check_array(kl__check *check, const kl_value *schema,
                                     : NULL);
         kl__check_leave(check, before);
     }
-    check_size(check, schema, (int64_t)kl__node_size(value));
+    kl__check_count(check, schema, kl__node_size(value), &words);
     /* No definition may ask for it: it takes quadratic time. */
     if (kl_value_bool(kl_value_get(schema, "uniqueItems")) &&
         kl__node_size(value) <= 1000 && has_duplicates(value)) {

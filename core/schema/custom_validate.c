@@ -327,27 +327,35 @@ static void check_required(kl__check *check, const kl_value *schema,
     }
 }
 
-static void check_object(kl__check *check, const kl_value *schema,
-                         const kl__node *value, const kl__node *old)
+void kl__check_count(kl__check *check, const kl_value *schema, size_t count,
+                     const kl__count_words *words)
 {
-    const kl_value *least = kl_value_get(schema, "minProperties");
-    const kl_value *most = kl_value_get(schema, "maxProperties");
-    int64_t count = (int64_t)kl__node_size(value);
+    const kl_value *least = kl_value_get(schema, words->least);
+    const kl_value *most = kl_value_get(schema, words->most);
     char shown[32];
 
-    snprintf(shown, sizeof(shown), "%lld", (long long)count);
-    if (least != NULL && count < kl_value_integer(least)) {
+    snprintf(shown, sizeof(shown), "%zu", count);
+    if (least != NULL && (int64_t)count < kl_value_integer(least)) {
         kl__check_add(check, KL__FIELD_INVALID, shown,
-                      "%s in body should have at least %lld properties",
-                      kl__check_name(check),
-                      (long long)kl_value_integer(least));
+                      "%s in body should have at least %lld %s",
+                      kl__check_name(check), (long long)kl_value_integer(least),
+                      words->what);
     }
-    if (most != NULL && count > kl_value_integer(most)) {
+    if (most != NULL && (int64_t)count > kl_value_integer(most)) {
         kl__check_add(check, KL__FIELD_TOO_MANY, shown,
                       "must have at most %lld item%s",
                       (long long)kl_value_integer(most),
                       kl_value_integer(most) == 1 ? "" : "s");
     }
+}
+
+static void check_object(kl__check *check, const kl_value *schema,
+                         const kl__node *value, const kl__node *old)
+{
+    static const kl__count_words words = {"minProperties", "maxProperties",
+                                          "properties"};
+
+    kl__check_count(check, schema, kl__node_size(value), &words);
     check_members(check, schema, value, old);
     check_required(check, schema, value);
     check->outcome->matches++;

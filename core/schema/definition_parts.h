@@ -38,6 +38,30 @@ const char *kl__definition_text(const kl_value *object, const char *name);
 /* Whether it has one, which is not empty. */
 bool kl__definition_has(const kl_value *object, const char *name);
 
+/* The two errors that most keywords come to. */
+static inline void kl__definition_forbid(kl__definition *self,
+                                         const char *member, const char *why)
+{
+    kl__definition_add(self, KL__FIELD_FORBIDDEN, member, why);
+}
+
+static inline void kl__definition_require(kl__definition *self,
+                                          const char *member, const char *why)
+{
+    kl__definition_add(self, KL__FIELD_REQUIRED, member, why);
+}
+
+/* Whether a member is true. */
+static inline bool kl__definition_says(const kl_value *schema, const char *name)
+{
+    return kl_value_bool(kl_value_get(schema, name));
+}
+
+static inline bool kl__definition_is_object(const kl_value *value)
+{
+    return kl_value_type(value) == KL_OBJECT;
+}
+
 /* definition_fields.c: the spec. */
 void kl__definition_spec(kl__definition *self, const kl_value *spec);
 

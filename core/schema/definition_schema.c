@@ -4,6 +4,8 @@
  */
 #include "schema/definition_parts.h"
 
+#include "schema/custom.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -13,26 +15,6 @@ typedef struct place {
     bool in_meta;            /* within metadata, kind or apiVersion */
     bool is_root;
 } place;
-
-static bool is_true(const kl_value *schema, const char *name)
-{
-    return kl_value_bool(kl_value_get(schema, name));
-}
-
-static bool is_object(const kl_value *value)
-{
-    return kl_value_type(value) == KL_OBJECT;
-}
-
-static void forbid(kl__definition *self, const char *member, const char *why)
-{
-    kl__definition_add(self, KL__FIELD_FORBIDDEN, member, why);
-}
-
-static void require(kl__definition *self, const char *member, const char *why)
-{
-    kl__definition_add(self, KL__FIELD_REQUIRED, member, why);
-}
 
 /* --- Keywords that are none here. ----------------------------------------- */
 
@@ -55,7 +37,7 @@ static void check_unsupported(kl__definition *self, const kl_value *schema)
         }
         snprintf(member, sizeof(member), ".%s", names[i]);
         snprintf(why, sizeof(why), "%s is not supported", names[i]);
-        forbid(self, member, why);
+        kl__definition_forbid(self, member, why);
     }
 }
 
@@ -74,25 +56,28 @@ static void check_basics(kl__definition *self, const kl_value *schema,
     if (kl_value_type(kl_value_get(schema, "default")) != KL_NULL &&
         at->no_defaults != NULL) {
         snprintf(why, sizeof(why), "must not be set %s", at->no_defaults);
-        forbid(self, ".default", why);
+        kl__definition_forbid(self, ".default", why);
     }
     check_unsupported(self, schema);
     if (strcmp(type, "null") == 0) {
-        forbid(self, ".type",
-               "type cannot be set to null, use nullable as an alternative");
+        kl__definition_forbid(
+            self, ".type",
+            "type cannot be set to null, use nullable as an alternative");
     }
     if (kl_value_type(kl_value_get(schema, "items")) == KL_ARRAY) {
-        forbid(self, ".items",
-               "items must be a schema object and not an array");
+        kl__definition_forbid(self, ".items",
+                              "items must be a schema object and not an array");
     }
-    if (at->in_meta && is_true(schema, "x-kubernetes-embedded-resource")) {
-        forbid(self, ".x-kubernetes-embedded-resource",
-               "must not be used inside of resource meta");
+    if (at->in_meta &&
+        kl__definition_says(schema, "x-kubernetes-embedded-resource")) {
+        kl__definition_forbid(self, ".x-kubernetes-embedded-resource",
+                              "must not be used inside of resource meta");
     }
-    if (is_true(schema, "uniqueItems")) {
-        forbid(self, ".uniqueItems",
-               "uniqueItems cannot be set to true since the runtime complexity "
-               "becomes quadratic");
+    if (kl__definition_says(schema, "uniqueItems")) {
+        kl__definition_forbid(
+            self, ".uniqueItems",
+            "uniqueItems cannot be set to true since the runtime complexity "
+            "becomes quadratic");
     }
 }
 
@@ -110,7 +95,7 @@ static void check_kind_of(kl__definition *self, const kl_value *schema,
     }
     snprintf(why, sizeof(why), "must be %s if %s is specified", what, name);
     if (*type == '\0') {
-        require(self, ".type", why);
+        kl__definition_require(self, ".type", why);
     } else {
         kl__definition_refuse(self, ".type", type, why);
     }
@@ -189,34 +174,21 @@ static void check_map_list(kl__definition *self, const kl_value *schema)
 
     if (kl_value_size(kl_value_get(schema, "x-kubernetes-list-map-keys")) ==
         0) {
-        require(self, ".x-kubernetes-list-map-keys",
-                "must not be empty if x-kubernetes-list-type is map");
+        kl__definition_require(
+            self, ".x-kubernetes-list-map-keys",
+            "must not be empty if x-kubernetes-list-type is map");
     }
     if (items == NULL) {
-        require(self, ".items",
-                "must have a schema if x-kubernetes-list-type is map");
-    } else if (is_object(items) && strcmp(type, "object") != 0) {
+        kl__definition_require(
+            self, ".items",
+            "must have a schema if x-kubernetes-list-type is map");
+    } else if (kl__definition_is_object(items) && strcmp(type, "object") != 0) {
         kl__definition_refuse(self, ".items.type", type,
                               "must be object if parent array's "
                               "x-kubernetes-list-type is map");
-    } else if (is_object(items)) {
+    } else if (kl__definition_is_object(items)) {
         check_keys(self, schema, items);
     }
-}
-
-static bool is_required(const kl_value *schema, const char *name)
-{
-    const kl_value *required = kl_value_get(schema, "required"), *element;
-    kl_value_iter iter = {0};
-
-    while ((element = kl_value_next(required, &iter, NULL)) != NULL) {
-        const char *text = kl_value_string(element, NULL);
-
-        if (text != NULL && strcmp(text, name) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Elements and their keys are always there. */
@@ -229,8 +201,8 @@ static void check_presence(kl__definition *self, const kl_value *schema,
 
     snprintf(why, sizeof(why),
              "cannot be nullable when x-kubernetes-list-type is %s", list);
-    if (is_true(items, "nullable")) {
-        forbid(self, ".items.nullable", why);
+    if (kl__definition_says(items, "nullable")) {
+        kl__definition_forbid(self, ".items.nullable", why);
     }
     for (size_t i = 0; strcmp(list, "map") == 0 && i < kl_value_size(keys);
          i++) {
@@ -245,16 +217,18 @@ static void check_presence(kl__definition *self, const kl_value *schema,
             continue;
         }
         before = kl__definition_enter(self, ".items.properties[%s]", key);
-        if (!is_required(items, key) &&
+        if (!kl__schema_requires(items, key) &&
             kl_value_type(kl_value_get(property, "default")) == KL_NULL) {
-            require(self, ".default",
-                    "this property is in x-kubernetes-list-map-keys, so it "
-                    "must have a default or be a required property");
+            kl__definition_require(
+                self, ".default",
+                "this property is in x-kubernetes-list-map-keys, so it "
+                "must have a default or be a required property");
         }
-        if (is_true(property, "nullable")) {
-            forbid(self, ".nullable",
-                   "this property is in x-kubernetes-list-map-keys, so it "
-                   "cannot be nullable");
+        if (kl__definition_says(property, "nullable")) {
+            kl__definition_forbid(
+                self, ".nullable",
+                "this property is in x-kubernetes-list-map-keys, so it "
+                "cannot be nullable");
         }
         kl__definition_leave(self, before);
     }
@@ -269,7 +243,7 @@ static void check_list(kl__definition *self, const kl_value *schema)
         kl_value_size(kl_value_get(schema, "x-kubernetes-list-map-keys"));
 
     check_kind_of(self, schema, "array", "x-kubernetes-list-type");
-    if (is_set && is_object(items) &&
+    if (is_set && kl__definition_is_object(items) &&
         strcmp(kl__definition_text(schema, "type"), "array") == 0) {
         check_set(self, items);
     }
@@ -278,8 +252,9 @@ static void check_list(kl__definition *self, const kl_value *schema)
                                    "\"atomic\", \"set\", \"map\"");
     }
     if (keys != 0 && *list == '\0') {
-        require(self, ".x-kubernetes-list-type",
-                "must be map if x-kubernetes-list-map-keys is non-empty");
+        kl__definition_require(
+            self, ".x-kubernetes-list-type",
+            "must be map if x-kubernetes-list-map-keys is non-empty");
     } else if (keys != 0 && !is_map) {
         kl__definition_refuse(
             self, ".x-kubernetes-list-type", list,
@@ -288,7 +263,7 @@ static void check_list(kl__definition *self, const kl_value *schema)
     if (is_map) {
         check_map_list(self, schema);
     }
-    if ((is_map || is_set) && is_object(items)) {
+    if ((is_map || is_set) && kl__definition_is_object(items)) {
         check_presence(self, schema, list);
     }
 }
@@ -331,7 +306,7 @@ static void check_rule(kl__definition *self, const kl_value *rule)
     char quoted[64];
 
     if (is_blank(text)) {
-        require(self, ".rule", "rule is not specified");
+        kl__definition_require(self, ".rule", "rule is not specified");
     } else if (*message != '\0' && is_blank(message)) {
         kl__definition_refuse(self, ".message", message,
                               "must be non-empty if specified");
@@ -339,8 +314,9 @@ static void check_rule(kl__definition *self, const kl_value *rule)
         kl__definition_refuse(self, ".message", message,
                               "must not contain line breaks");
     } else if (strpbrk(text, "\r\n") != NULL && *message == '\0') {
-        require(self, ".message",
-                "message must be specified if rule contains line breaks");
+        kl__definition_require(
+            self, ".message",
+            "message must be specified if rule contains line breaks");
     }
     snprintf(quoted, sizeof(quoted), "\"%.40s\"", reason);
     if (*reason != '\0' && strstr(reasons, quoted) == NULL) {
@@ -374,7 +350,8 @@ static void check_properties(kl__definition *self, const kl_value *schema,
 {
     const kl_value *properties = kl__definition_object(schema, "properties");
     bool is_resource =
-        at->is_root || is_true(schema, "x-kubernetes-embedded-resource");
+        at->is_root ||
+        kl__definition_says(schema, "x-kubernetes-embedded-resource");
     const kl_value *property, *name;
     kl_value_iter iter = {0};
 
@@ -408,10 +385,11 @@ static void check_others(kl__definition *self, const kl_value *schema,
     }
     if (kl_value_size(kl__definition_object(schema, "properties")) != 0 &&
         !kl_value_bool(others)) {
-        forbid(self, ".additionalProperties",
-               "additionalProperties and properties are mutual exclusive");
+        kl__definition_forbid(
+            self, ".additionalProperties",
+            "additionalProperties and properties are mutual exclusive");
     }
-    if (is_object(others)) {
+    if (kl__definition_is_object(others)) {
         if (at->in_meta) {
             below.no_defaults =
                 "inside additionalProperties applying to object metadata";
@@ -443,7 +421,7 @@ static void check_parts(kl__definition *self, const kl_value *schema,
     for (size_t i = 0; i < 2; i++) {
         const kl_value *member = kl_value_get(schema, members[i]);
 
-        if (is_object(member)) {
+        if (kl__definition_is_object(member)) {
             before = kl__definition_enter(self, ".%s", members[i]);
             check(self, member, &below);
             kl__definition_leave(self, before);

@@ -11,26 +11,6 @@
 
 typedef enum level { AT_ROOT, AT_ITEM, AT_FIELD } level;
 
-static bool is_true(const kl_value *schema, const char *name)
-{
-    return kl_value_bool(kl_value_get(schema, name));
-}
-
-static bool is_object(const kl_value *value)
-{
-    return kl_value_type(value) == KL_OBJECT;
-}
-
-static void forbid(kl__definition *self, const char *member, const char *why)
-{
-    kl__definition_add(self, KL__FIELD_FORBIDDEN, member, why);
-}
-
-static void require(kl__definition *self, const char *member, const char *why)
-{
-    kl__definition_add(self, KL__FIELD_REQUIRED, member, why);
-}
-
 /* --- Within allOf, anyOf, oneOf, not. ------------------------------------- */
 
 static void check_values(kl__definition *self, const kl_value *schema);
@@ -71,7 +51,7 @@ static void check_forbidden(kl__definition *self, const kl_value *schema)
             continue;
         }
         snprintf(member, sizeof(member), ".%s", rules[i].name);
-        forbid(self, member, rules[i].why);
+        kl__definition_forbid(self, member, rules[i].why);
     }
 }
 
@@ -82,12 +62,12 @@ static void check_nested(kl__definition *self, const kl_value *schema)
     kl_value_iter iter = {0};
     size_t before;
 
-    if (!is_object(schema)) {
+    if (!kl__definition_is_object(schema)) {
         return;
     }
     check_values(self, schema);
     check_forbidden(self, schema);
-    if (is_object(items)) {
+    if (kl__definition_is_object(items)) {
         before = kl__definition_enter(self, ".items");
         check_nested(self, items);
         kl__definition_leave(self, before);
@@ -98,7 +78,8 @@ static void check_nested(kl__definition *self, const kl_value *schema)
         before = kl__definition_enter(self, ".properties[%s]", text);
         check_nested(self, property);
         if (strcmp(text, "metadata") == 0) {
-            forbid(self, "", "must not be specified in a nested context");
+            kl__definition_forbid(self, "",
+                                  "must not be specified in a nested context");
         }
         kl__definition_leave(self, before);
     }
@@ -147,7 +128,7 @@ static void check_values(kl__definition *self, const kl_value *schema)
     check_each(self, schema, "anyOf");
     check_each(self, schema, "allOf");
     check_each(self, schema, "oneOf");
-    if (is_object(kl_value_get(schema, "not"))) {
+    if (kl__definition_is_object(kl_value_get(schema, "not"))) {
         before = kl__definition_enter(self, ".not");
         check_nested(self, kl_value_get(schema, "not"));
         kl__definition_leave(self, before);
@@ -184,17 +165,18 @@ static void check_type(kl__definition *self, const kl_value *schema, level at)
         "must be object if x-kubernetes-embedded-resource is true";
     const char *type = kl__definition_text(schema, "type");
 
-    if (is_true(schema, "x-kubernetes-embedded-resource") &&
+    if (kl__definition_says(schema, "x-kubernetes-embedded-resource") &&
         strcmp(type, "object") != 0) {
         if (*type == '\0') {
-            require(self, ".type", embedded);
+            kl__definition_require(self, ".type", embedded);
         } else {
             kl__definition_refuse(self, ".type", type, embedded);
         }
     } else if (*type == '\0' &&
-               !is_true(schema, "x-kubernetes-int-or-string") &&
-               !is_true(schema, "x-kubernetes-preserve-unknown-fields")) {
-        require(self, ".type", missing[at]);
+               !kl__definition_says(schema, "x-kubernetes-int-or-string") &&
+               !kl__definition_says(schema,
+                                    "x-kubernetes-preserve-unknown-fields")) {
+        kl__definition_require(self, ".type", missing[at]);
     }
     if (at == AT_ROOT && *type != '\0' && strcmp(type, "object") != 0) {
         kl__definition_refuse(self, ".type", type,
@@ -208,27 +190,30 @@ static void check_extensions(kl__definition *self, const kl_value *schema)
         "must be false if x-kubernetes-int-or-string is true";
     static const char *const names[] = {"x-kubernetes-preserve-unknown-fields",
                                         "x-kubernetes-embedded-resource"};
-    bool embeds = is_true(schema, "x-kubernetes-embedded-resource");
+    bool embeds = kl__definition_says(schema, "x-kubernetes-embedded-resource");
 
     for (size_t i = 0; i < 2; i++) {
         char member[64];
 
         snprintf(member, sizeof(member), ".%s", names[i]);
-        if (is_true(schema, "x-kubernetes-int-or-string") &&
-            is_true(schema, names[i])) {
+        if (kl__definition_says(schema, "x-kubernetes-int-or-string") &&
+            kl__definition_says(schema, names[i])) {
             kl__definition_refuse_value(self, member,
                                         kl_value_get(schema, names[i]), both);
         }
     }
     if (embeds && kl_value_get(schema, "additionalProperties") != NULL) {
-        forbid(self, ".additionalProperties",
-               "must not be used if x-kubernetes-embedded-resource is set");
+        kl__definition_forbid(
+            self, ".additionalProperties",
+            "must not be used if x-kubernetes-embedded-resource is set");
     }
-    if (embeds && !is_true(schema, "x-kubernetes-preserve-unknown-fields") &&
+    if (embeds &&
+        !kl__definition_says(schema, "x-kubernetes-preserve-unknown-fields") &&
         kl_value_size(kl__definition_object(schema, "properties")) == 0) {
-        require(self, ".properties",
-                "must not be empty if x-kubernetes-embedded-resource is true "
-                "without x-kubernetes-preserve-unknown-fields");
+        kl__definition_require(
+            self, ".properties",
+            "must not be empty if x-kubernetes-embedded-resource is true "
+            "without x-kubernetes-preserve-unknown-fields");
     }
 }
 
@@ -257,9 +242,10 @@ static void check_metadata(kl__definition *self, const kl_value *metadata,
     known += kl_value_get(properties, "name") != NULL;
     known += kl_value_get(properties, "generateName") != NULL;
     if (at == AT_ROOT && (other || kl_value_size(properties) != known)) {
-        forbid(self, "",
-               "must not specify anything other than name and generateName, "
-               "but metadata is implicitly specified");
+        kl__definition_forbid(
+            self, "",
+            "must not specify anything other than name and generateName, "
+            "but metadata is implicitly specified");
     }
 }
 
@@ -272,7 +258,8 @@ static void check_resource(kl__definition *self, const kl_value *schema,
     const kl_value *metadata = kl__definition_object(properties, "metadata");
     size_t before;
 
-    if (at != AT_ROOT && !is_true(schema, "x-kubernetes-embedded-resource")) {
+    if (at != AT_ROOT &&
+        !kl__definition_says(schema, "x-kubernetes-embedded-resource")) {
         return;
     }
     for (size_t i = 0; i < 2; i++) {
@@ -304,13 +291,13 @@ static void check_children(kl__definition *self, const kl_value *schema,
     kl_value_iter iter = {0};
     size_t before;
 
-    if (is_object(items)) {
+    if (kl__definition_is_object(items)) {
         before = kl__definition_enter(self, ".items");
         check_structure(self, items, AT_ITEM);
         kl__definition_leave(self, before);
     } else if (strcmp(kl__definition_text(schema, "type"), "array") == 0 &&
                items == NULL) {
-        require(self, ".items", "must be specified");
+        kl__definition_require(self, ".items", "must be specified");
     }
     while ((property = kl_value_next(properties, &iter, &name)) != NULL) {
         before = kl__definition_enter(self, ".properties[%s]",
@@ -319,9 +306,10 @@ static void check_children(kl__definition *self, const kl_value *schema,
         kl__definition_leave(self, before);
     }
     if (others != NULL && at == AT_ROOT) {
-        forbid(self, ".additionalProperties", "must not be used at the root");
+        kl__definition_forbid(self, ".additionalProperties",
+                              "must not be used at the root");
     }
-    if (is_object(others)) {
+    if (kl__definition_is_object(others)) {
         before = kl__definition_enter(self, ".additionalProperties");
         check_structure(self, others, AT_FIELD);
         kl__definition_leave(self, before);

@@ -134,7 +134,7 @@ static int compare_fields(const void *left, const void *right)
                   ((const kl__schema_field *)right)->name);
 }
 
-static bool is_required(const kl_value *source, const char *name)
+bool kl__schema_requires(const kl_value *source, const char *name)
 {
     const kl_value *required = kl_value_get(source, "required"), *element;
     kl_value_iter iter = {0};
@@ -194,7 +194,7 @@ static bool add_fields(kl__schema *schema, const kl_value *source)
         if (is_resource && is_meta(field->name)) {
             continue;
         }
-        field->required = is_required(source, field->name);
+        field->required = kl__schema_requires(source, field->name);
         field->schema = build(property);
         if (field->schema == NULL) {
             return false;
