@@ -5,28 +5,30 @@
  * looked at, which is alike for all that are compared.
  *
  * usage: load URL TOKEN list PATH TIMES
- *        load URL TOKEN write COUNT
- *        load URL TOKEN watch WATCHERS UPDATES
+ *        load URL TOKEN write COUNT IN-FLIGHT
+ *        load URL TOKEN watch WATCHERS UPDATES SERVER-PROCESS
  *        load URL TOKEN start COMMAND [ARGUMENT...]
+ *        load - - echo COUNT together|apart
  */
-#include "link.h"
+#include "load.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
+enum { ASKED = 300, ANSWERED = 400 }; /* bytes, as of a small write */
 
-enum { MAX_EVENTS = 256, PATIENCE_MS = 120 * 1000, BODY_SIZE = 512 };
-
-static double now(void)
+double load_now(void)
 {
     struct timespec t;
 
@@ -34,8 +36,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* CPU seconds of this process, so that they can be told from the server's. */
-static double spent(void)
+double load_spent(void)
 {
     struct rusage use;
 
@@ -44,200 +45,151 @@ static double spent(void)
            (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
 }
 
-static void fail(const char *what)
+double load_spent_by(pid_t process)
+{
+    struct timespec t = {0, 0};
+    clockid_t clock;
+
+    if (process != 0 && (clock_getcpuclockid(process, &clock) != 0 ||
+                         clock_gettime(clock, &t) != 0)) {
+        load_fail("the server is gone");
+    }
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+void load_fail(const char *what)
 {
     fprintf(stderr, "load: %s\n", what);
     exit(1);
 }
 
-/* The status and length of an answer, whose body is thrown away. */
-static size_t exchange(link_t *link, const char *method, const char *path,
-                       const char *body, int wanted)
+link_t *load_open(const link_target *target)
+{
+    link_t *link = link_open(target);
+
+    if (link == NULL) {
+        load_fail("cannot connect");
+    }
+    return link;
+}
+
+size_t load_receive(link_t *link, int wanted)
 {
     size_t length;
     int status;
 
-    if (!link_send(link, method, path, body) ||
-        !link_receive(link, &status, &length)) {
-        fail("the connection broke");
+    if (!link_receive(link, &status, &length)) {
+        load_fail("the connection broke");
     }
     if (status != wanted) {
-        fprintf(stderr, "load: %s %s: %d\n", method, path, status);
+        fprintf(stderr, "load: %d instead of %d\n", status, wanted);
         exit(1);
     }
     return length;
 }
 
+size_t load_exchange(link_t *link, const char *method, const char *path,
+                     const char *body, int wanted)
+{
+    if (!link_send(link, method, path, body)) {
+        load_fail("the connection broke");
+    }
+    return load_receive(link, wanted);
+}
+
+void load_send_change(link_t *link, const char *name, int number)
+{
+    char path[LOAD_BODY_SIZE], body[LOAD_BODY_SIZE];
+
+    snprintf(path, sizeof(path), LOAD_CONFIGMAPS "/%s", name);
+    snprintf(body, sizeof(body),
+             "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{"
+             "\"name\":\"%s\"},\"data\":{\"key\":\"value %d\"}}",
+             name, number);
+    if (!link_send(link, "PUT", path, body)) {
+        load_fail("the connection broke");
+    }
+}
+
 static void measure_list(const link_target *target, const char *path, int times)
 {
-    link_t *link = link_open(target);
+    link_t *link = load_open(target);
     double begun, taken, cpu;
     size_t bytes = 0;
 
-    if (link == NULL) {
-        fail("cannot connect");
-    }
-    exchange(link, "GET", path, NULL, 200); /* to warm up */
-    begun = now();
-    cpu = spent();
+    load_exchange(link, "GET", path, NULL, 200); /* to warm up */
+    begun = load_now();
+    cpu = load_spent();
     for (int i = 0; i < times; i++) {
-        bytes += exchange(link, "GET", path, NULL, 200);
+        bytes += load_exchange(link, "GET", path, NULL, 200);
     }
-    taken = now() - begun;
+    taken = load_now() - begun;
     printf("{\"bytes\":%zu,\"seconds\":%.6f,\"cpu\":%.6f}\n", bytes, taken,
-           spent() - cpu);
+           load_spent() - cpu);
     link_close(link);
 }
 
-static void write_one(link_t *link, int number)
+/* Keeps this process on one core. */
+static void stay_on(int core)
 {
-    char body[BODY_SIZE];
+    cpu_set_t set;
 
-    snprintf(body, sizeof(body),
-             "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{"
-             "\"name\":\"load-%d\",\"labels\":{\"app\":\"load\"}},\"data\":{"
-             "\"key\":\"value %d\"}}",
-             number, number);
-    exchange(link, "POST", CONFIGMAPS, body, 201);
+    CPU_ZERO(&set);
+    CPU_SET((size_t)core, &set);
+    if (sched_setaffinity(0, sizeof(set), &set) != 0) {
+        load_fail("there is no second core");
+    }
 }
 
-static void change_one(link_t *link, int number)
+/* What this machine takes for a request and an answer that cost nothing: two
+ * processes, each of which waits for the other. Apart, on two cores, either
+ * sleeps while the other works, and has to be woken. */
+static void measure_echo(int count, bool is_apart)
 {
-    char body[BODY_SIZE];
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof(address);
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char bytes[ANSWERED] = {0};
+    double begun;
+    pid_t child;
 
-    snprintf(body, sizeof(body),
-             "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{"
-             "\"name\":\"load\"},\"data\":{\"key\":\"value %d\"}}",
-             number);
-    exchange(link, "PUT", CONFIGMAPS "/load", body, 200);
-}
-
-static void delete_one(link_t *link, int number)
-{
-    char path[BODY_SIZE];
-
-    snprintf(path, sizeof(path), CONFIGMAPS "/load-%d", number);
-    exchange(link, "DELETE", path, NULL, 200);
-}
-
-/* Objects created, then one of them updated, then all deleted again. */
-static void measure_write(const link_target *target, int count)
-{
-    link_t *link = link_open(target);
-    double begun, created, updated, deleted, cpu;
-
-    if (link == NULL) {
-        fail("cannot connect");
+    if (bind(listener, (struct sockaddr *)&address, length) != 0 ||
+        listen(listener, 1) != 0 ||
+        getsockname(listener, (struct sockaddr *)&address, &length) != 0 ||
+        connect(fd, (struct sockaddr *)&address, length) != 0) {
+        load_fail("cannot listen");
     }
-    exchange(link, "POST", CONFIGMAPS,
-             "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{"
-             "\"name\":\"load\"}}",
-             201);
-    begun = now();
-    cpu = spent();
-    for (int i = 0; i < count; i++) {
-        write_one(link, i);
-    }
-    created = now();
-    for (int i = 0; i < count; i++) {
-        change_one(link, i);
-    }
-    updated = now();
-    for (int i = 0; i < count; i++) {
-        delete_one(link, i);
-    }
-    deleted = now();
-    printf("{\"count\":%d,\"create\":%.6f,\"update\":%.6f,\"delete\":%.6f,"
-           "\"cpu\":%.6f}\n",
-           count, created - begun, updated - created, deleted - updated,
-           spent() - cpu);
-    exchange(link, "DELETE", CONFIGMAPS "/load", NULL, 200);
-    link_close(link);
-}
-
-/* Opens watches until all have their head. */
-static uint64_t open_watches(link_t **watches, const link_target *target,
-                             int count, int poller)
-{
-    uint64_t seen = 0;
-
-    for (int i = 0; i < count; i++) {
-        struct epoll_event event = {.events = EPOLLIN};
-        size_t lines;
-
-        watches[i] = link_open(target);
-        if (watches[i] == NULL ||
-            !link_send(watches[i], "GET", CONFIGMAPS "?watch=true", NULL) ||
-            !link_begin(watches[i])) {
-            fail("cannot watch");
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    child = fork();
+    stay_on(child == 0 && is_apart ? 1 : 0);
+    if (child == 0) {
+        close(fd);
+        fd = accept(listener, NULL, NULL);
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+        while (recv(fd, bytes, ASKED, MSG_WAITALL) == ASKED &&
+               send(fd, bytes, ANSWERED, MSG_NOSIGNAL) == ANSWERED) {
         }
-        event.data.ptr = watches[i];
-        epoll_ctl(poller, EPOLL_CTL_ADD, link_fd(watches[i]), &event);
-        if (link_has_more(watches[i]) && link_lines(watches[i], &lines)) {
-            seen += lines;
+        _exit(0);
+    }
+    begun = load_now();
+    for (int i = 0; i < count; i++) {
+        if (send(fd, bytes, ASKED, MSG_NOSIGNAL) != ASKED ||
+            recv(fd, bytes, ANSWERED, MSG_WAITALL) != ANSWERED) {
+            load_fail("the connection broke");
         }
     }
-    return seen;
-}
-
-/* Reads from the watches until they have seen that many lines in all. */
-static void await_lines(int poller, uint64_t wanted, uint64_t *seen)
-{
-    struct epoll_event events[MAX_EVENTS];
-
-    while (*seen < wanted) {
-        int count = epoll_wait(poller, events, MAX_EVENTS, PATIENCE_MS);
-
-        if (count <= 0) {
-            fail("events are missing");
-        }
-        for (int i = 0; i < count; i++) {
-            size_t lines;
-
-            if (!link_lines(events[i].data.ptr, &lines)) {
-                fail("a watch ended");
-            }
-            *seen += lines;
-        }
-    }
-}
-
-static void measure_watch(const link_target *target, int count, int updates)
-{
-    link_t **watches = calloc((size_t)count, sizeof(link_t *));
-    link_t *writer = link_open(target);
-    int poller = epoll_create1(EPOLL_CLOEXEC);
-    double begun, taken, cpu;
-    uint64_t seen;
-
-    if (watches == NULL || writer == NULL || poller < 0) {
-        fail("cannot connect");
-    }
-    exchange(writer, "POST", CONFIGMAPS,
-             "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{"
-             "\"name\":\"load\"}}",
-             201);
-    seen = open_watches(watches, target, count, poller);
-    await_lines(poller, (uint64_t)count, &seen); /* what is there already */
-    begun = now();
-    cpu = spent();
-    seen = 0;
-    for (int i = 0; i < updates; i++) {
-        change_one(writer, i);
-    }
-    await_lines(poller, (uint64_t)count * (uint64_t)updates, &seen);
-    taken = now() - begun;
-    printf("{\"watchers\":%d,\"updates\":%d,\"seconds\":%.6f,\"cpu\":%.6f}\n",
-           count, updates, taken, spent() - cpu);
-    exchange(writer, "DELETE", CONFIGMAPS "/load", NULL, 200);
-    exit(0); /* the connections go with the process */
+    printf("{\"count\":%d,\"seconds\":%.6f}\n", count, load_now() - begun);
+    close(fd);
+    waitpid(child, NULL, 0);
 }
 
 /* From starting a server to its first answer. */
 static void measure_start(const link_target *target, char **command)
 {
     const struct timespec pause = {0, 100 * 1000};
-    double begun = now();
+    double begun = load_now();
     pid_t child = fork();
     link_t *link = NULL;
 
@@ -247,7 +199,7 @@ static void measure_start(const link_target *target, char **command)
         }
         _exit(127);
     }
-    while (link == NULL && now() - begun < PATIENCE_MS / 1000.0) {
+    while (link == NULL && load_now() - begun < LOAD_PATIENCE_MS / 1000.0) {
         link = link_open(target);
         if (link == NULL) {
             nanosleep(&pause, NULL);
@@ -255,10 +207,10 @@ static void measure_start(const link_target *target, char **command)
     }
     if (link == NULL) {
         kill(child, SIGKILL);
-        fail("the server did not start");
+        load_fail("the server did not start");
     }
-    exchange(link, "GET", "/api/v1/namespaces/default", NULL, 200);
-    printf("{\"seconds\":%.6f}\n", now() - begun);
+    load_exchange(link, "GET", "/api/v1/namespaces/default", NULL, 200);
+    printf("{\"seconds\":%.6f}\n", load_now() - begun);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     link_close(link);
@@ -266,21 +218,27 @@ static void measure_start(const link_target *target, char **command)
 
 int main(int count, char **arguments)
 {
+    const char *what = count > 4 ? arguments[3] : "";
     link_target target;
 
+    if (strcmp(what, "echo") == 0 && count == 6) {
+        measure_echo(atoi(arguments[4]), strcmp(arguments[5], "apart") == 0);
+        return 0;
+    }
     if (count < 5 || !link_parse(&target, arguments[1], arguments[2])) {
-        fputs("usage: load URL TOKEN list PATH TIMES|write COUNT|"
-              "watch WATCHERS UPDATES|start COMMAND\n",
+        fputs("usage: load URL TOKEN list PATH TIMES|write COUNT IN-FLIGHT|"
+              "watch WATCHERS UPDATES SERVER|start COMMAND\n",
               stderr);
         return 2;
     }
-    if (strcmp(arguments[3], "list") == 0 && count == 6) {
+    if (strcmp(what, "list") == 0 && count == 6) {
         measure_list(&target, arguments[4], atoi(arguments[5]));
-    } else if (strcmp(arguments[3], "write") == 0) {
-        measure_write(&target, atoi(arguments[4]));
-    } else if (strcmp(arguments[3], "watch") == 0 && count == 6) {
-        measure_watch(&target, atoi(arguments[4]), atoi(arguments[5]));
-    } else if (strcmp(arguments[3], "start") == 0) {
+    } else if (strcmp(what, "write") == 0 && count == 6) {
+        load_write(&target, atoi(arguments[4]), atoi(arguments[5]));
+    } else if (strcmp(what, "watch") == 0 && count == 7) {
+        load_watch(&target, atoi(arguments[4]), atoi(arguments[5]),
+                   atoi(arguments[6]));
+    } else if (strcmp(what, "start") == 0) {
         measure_start(&target, &arguments[4]);
     } else {
         return 2;

@@ -1,106 +1,120 @@
--- Lets the simulated and the real API server do the same, and tells how long they took.
--- Usage: main.lua ROOT BUILD CLUSTER ["quick"]; see run beside it.
-local json = require "cjson"
-
+-- Lets the simulated and the real API server do the same, in turns, and tells how long they took.
+-- Usage: main.lua ROOT BUILD CLUSTER ["quick"], or main.lua ROOT --check; see run beside it.
 local root, build, cluster, quick = arg[1], arg[2], arg[3], arg[4] == "quick"
 package.path = root .. "/bench/server/?.lua;" .. package.path
-local server = require "server"
+local Figures = require "figures"
+local machine = require "machine"
 local report = require "report"
+local server = require "server"
+
+if build == "--check" then
+    os.exit(report.check(root))
+end
 
 local ROUNDS = quick and 1 or 3
+local STARTS = quick and 11 or 31
+local ECHOES = 20000
+local FIRST_PORT = 18400
+local IN_FLIGHT = 8
+
+-- How much each is asked for. A real server's rates need less to show; and what 1,000 watchers
+-- over TLS are told 1,000 times takes it the better part of an hour.
+local SIMULATED = { writes = quick and 5000 or 20000, list = "/api/v1/pods", lists = 3,
+    listed = quick and 10000 or 100000, watchers = quick and 100 or 1000,
+    updates = quick and 100 or 1000 }
+local REAL = { writes = quick and 200 or 1000, lists = 20, listed = 1000,
+    list = "/api/v1/namespaces/default/configmaps", watchers = quick and 50 or 200,
+    updates = quick and 20 or 50 }
+
 local load = build .. "/bench/load"
+local begun = os.time()
 
--- What a command prints, as JSON.
-local function measure(...)
-    local words = {}
-    for i, word in ipairs { ... } do
-        words[i] = "'" .. tostring(word) .. "'"
+local function progress(format, ...)
+    io.stderr:write(("bench: %3d s: "):format(os.time() - begun), format:format(...), "\n")
+end
+
+-- From starting the process to its first answer.
+local function measure_starts(figures)
+    progress("%d starts of the simulated one", STARTS)
+    for i = 1, STARTS do
+        local address = "127.0.0.1:" .. FIRST_PORT + i
+        figures:add("start", Figures.measure(load, "http://" .. address, "", "start",
+            root .. "/bin/kubelua", "sim", "--listen", address).seconds)
     end
-    local pipe = assert(io.popen(table.concat(words, " ")))
-    local text = pipe:read("a")
-    assert(pipe:close(), "failed: " .. table.concat(words, " "))
-    return json.decode(text)
 end
 
-local function median(values)
-    table.sort(values)
-    return values[(#values + 1) // 2]
+-- In a process of their own, without a socket.
+local function measure_inside(figures)
+    progress("  simulated, in the process of the client")
+    local took = Figures.measure(root .. "/bin/kubelua", "run", root .. "/bench/server/inside.lua",
+        SIMULATED.writes)
+    figures:add("first", took.first)
+    figures:add_writes("_inside", took, took.cpu)
 end
 
--- The median of what `fn` returns, over the rounds.
-local function rounds(fn)
-    local values = {}
-    for i = 1, ROUNDS do
-        values[i] = fn()
+-- What a round trip costs on this machine that does nothing.
+local function measure_echoes(figures)
+    for _, where in ipairs { "together", "apart" } do
+        local took = Figures.measure(load, "-", "-", "echo", ECHOES, where)
+        figures:add("echo_" .. where, took.seconds / took.count)
     end
-    return median(values)
 end
 
--- All figures of one server. `counts`: how much it is asked for.
-local function figures_of(it, counts)
-    local figures = { writes = counts.writes, watchers = counts.watchers,
-        updates = counts.updates, listed = counts.listed }
-    local rates = { create = {}, update = {}, delete = {} }
-    for _ = 1, ROUNDS do
-        local took = measure(load, it.url, it.token, "write", counts.writes)
-        for what, values in pairs(rates) do
-            values[#values + 1] = took.count / took[what]
+local function measure_round(name, it, figures, counts)
+    progress("  %s: writes, one after the other, then %d in flight", name, IN_FLIGHT)
+    figures:writes(it, "", counts.writes, 1)
+    figures:writes(it, "_flight", counts.writes, IN_FLIGHT)
+    progress("  %s: lists", name)
+    figures:lists(it, counts.list, counts.lists)
+    progress("  %s: %d watchers, %d updates", name, counts.watchers, counts.updates)
+    figures:watches(it, counts.watchers, counts.updates)
+end
+
+-- The counts and what its start took beside the medians.
+local function finish(figures, counts, more)
+    local all = figures:medians()
+    for _, from in ipairs { counts, more } do
+        for name, value in pairs(from) do
+            all[name] = value
         end
     end
-    for what, values in pairs(rates) do
-        figures[what] = median(values)
+    return all
+end
+
+local function measure_all()
+    local ours, theirs = Figures.new(load), Figures.new(load)
+    local results = { date = os.date("!%Y-%m-%d %H:%M"), machine = machine.describe(root),
+        rounds = ROUNDS, in_flight = IN_FLIGHT, load = machine.load() }
+    local stolen = machine.stolen()
+    measure_starts(ours)
+    progress("loading %d pods", SIMULATED.listed)
+    local simulated = server.simulated(root, SIMULATED.listed)
+    local real
+    if cluster ~= "" then
+        progress("starting the real one")
+        real = server.real(root, cluster)
+        real:fill(REAL.listed)
     end
-    figures.list = rounds(function()
-        local took = measure(load, it.url, it.token, "list", counts.list, counts.lists)
-        return took.bytes / took.seconds / 1e6
-    end)
-    local cpu = {}
-    figures.watch = rounds(function()
-        local before = it:cpu()
-        local took = measure(load, it.url, it.token, "watch", counts.watchers, counts.updates)
-        local events = took.watchers * took.updates
-        cpu[#cpu + 1] = (it:cpu() - before) / events * 1e6
-        return events / took.seconds
-    end)
-    figures.watch_cpu = median(cpu)
-    return figures
-end
-
-local function measure_simulated()
-    local pods = quick and 10000 or 100000
-    local it = server.simulated(root, pods)
-    local figures = figures_of(it, { writes = quick and 5000 or 20000, list = "/api/v1/pods",
-        lists = 3, listed = pods, watchers = quick and 100 or 1000,
-        updates = quick and 100 or 1000 })
-    figures.first = it.said.first
-    figures.loaded = it.said.seconds
-    figures.resident = it.resident / pods
-    figures.pod_bytes = it.said.bytes / pods
-    it:stop()
-    local starts = {}
-    for i = 1, 11 do
-        local address = "127.0.0.1:" .. 18400 + i
-        starts[i] = measure(load, "http://" .. address, "", "start", root .. "/bin/kubelua",
-            "sim", "--listen", address).seconds
+    for round = 1, ROUNDS do
+        progress("round %d of %d", round, ROUNDS)
+        measure_echoes(ours)
+        measure_inside(ours)
+        measure_round("simulated", simulated, ours, SIMULATED)
+        progress("  simulated: writes, client and server on one core")
+        ours:writes_together(simulated, "_core", SIMULATED.writes)
+        if real then
+            measure_round("real", real, theirs, REAL)
+        end
     end
-    figures.start = median(starts)
-    return figures
+    simulated:stop()
+    results.simulated = finish(ours, SIMULATED, { loaded = simulated.said.seconds,
+        resident = simulated.said.resident, pod_bytes = simulated.said.bytes / SIMULATED.listed })
+    results.real = real and finish(theirs, REAL, { start = real.started })
+    results.stolen, results.seconds = machine.stolen(stolen).share, os.time() - begun
+    return results
 end
 
-local function measure_real()
-    local it = server.real(root, cluster)
-    local figures = figures_of(it, { writes = quick and 200 or 1000,
-        list = "/api/v1/namespaces/default/configmaps", lists = 20, listed = it:fill(),
-        watchers = quick and 100 or 1000, updates = quick and 10 or 100 })
-    figures.start = it.started
-    return figures
-end
-
-local results = { date = os.date("!%Y-%m-%d"), machine = server.machine(),
-    simulated = measure_simulated() }
-if cluster ~= "" then
-    results.real = measure_real()
-end
+local results = measure_all()
 io.write(report.table(results))
 if not quick then
     report.store(root, results)

@@ -1,36 +1,39 @@
 -- The servers that bench/server compares: started, asked for their CPU time, stopped.
 local json = require "cjson"
+local machine = require "machine"
 
 local server = {}
 
+---@class bench.Server
+---@field url string
+---@field token string
+---@field pid string
 local Server = {}
 Server.__index = Server
 
-local function read(path)
-    local file = io.open(path)
-    local text = file and file:read("a")
-    if file then
-        file:close()
-    end
-    return text
-end
-
-local function run(command)
-    local pipe = assert(io.popen(command))
-    local text = pipe:read("a")
-    assert(pipe:close(), "failed: " .. command)
-    return text
-end
-
 ---Seconds of CPU that its process has used.
+---@return number
 function Server:cpu()
-    local stat = assert(read("/proc/" .. self.pid .. "/stat"), "the server is gone")
-    local after = stat:match("%) (.*)$")
+    local stat = assert(machine.read("/proc/" .. self.pid .. "/stat"), "the server is gone")
     local fields = {}
-    for field in after:gmatch("%S+") do
+    for field in stat:match("%) (.*)$"):gmatch("%S+") do
         fields[#fields + 1] = field
     end
     return (tonumber(fields[12]) + tonumber(fields[13])) / 100
+end
+
+---Bytes of memory that it has.
+---@return integer
+function Server:resident()
+    local status = assert(machine.read("/proc/" .. self.pid .. "/status"), "the server is gone")
+    return tonumber(status:match("VmRSS:%s*(%d+)")) * 1024
+end
+
+---Keeps its threads, and those to come, on one core; nil: lets them go where they like.
+---@param core integer?
+function Server:keep_on_core(core)
+    machine.run(string.format("taskset -a -c -p %s %s", core or "0-" .. machine.cores() - 1,
+        self.pid))
 end
 
 function Server:stop()
@@ -38,42 +41,42 @@ function Server:stop()
 end
 
 ---A simulated cluster of so many pods on a port, over plain HTTP.
+---@return bench.Server
 function server.simulated(root, pods)
     local log = os.tmpname()
-    local pid = run(string.format(
+    local pid = machine.run(string.format(
         "'%s/bin/kubelua' run '%s/bench/server/serve.lua' %d >%s 2>&1 & echo $!", root, root, pods,
         log)):match("%d+")
     local self = setmetatable({ pid = pid, token = "" }, Server)
     repeat
         os.execute("sleep 0.2")
-        self.said = (read(log) or ""):match("{.-}\n")
-    until self.said or not read("/proc/" .. pid .. "/stat")
+        self.said = (machine.read(log) or ""):match("{.-}\n")
+    until self.said or not machine.read("/proc/" .. pid .. "/stat")
     assert(self.said, "it did not start; see " .. log)
     os.remove(log)
     self.said = json.decode(self.said)
     self.url = self.said.url
-    self.resident = tonumber(read("/proc/" .. pid .. "/status"):match("VmRSS:%s*(%d+)")) * 1024
     return self
 end
 
 ---kube-apiserver with etcd, as spec/cluster starts them, over TLS.
+---@return bench.Server
 function server.real(root, folder)
     local script = "'" .. root .. "/spec/cluster/cluster.sh'"
-    local times = run(string.format("begun=$(date +%%s%%N); %s start %s >&2; echo $begun "
+    local times = machine.run(string.format("begun=$(date +%%s%%N); %s start %s >&2; echo $begun "
         .. "$(date +%%s%%N)", script, folder))
     local begun, ended = times:match("(%d+) (%d+)")
-    local env = read(folder .. "/env")
-    local self = setmetatable({
+    local env = machine.read(folder .. "/env")
+    return setmetatable({
         url = env:match("SERVER=(%S+)"), token = env:match("\nTOKEN=(%S+)"),
-        pid = read(folder .. "/apiserver.pid"):match("%d+"), root = root, folder = folder,
+        pid = machine.read(folder .. "/apiserver.pid"):match("%d+"), root = root, folder = folder,
         started = (ended - begun) / 1e9,
     }, Server)
-    return self
 end
 
----Creates ConfigMaps of 7 KB to list; returns how many.
-function Server:fill()
-    local count, items = 1000, {}
+---Creates ConfigMaps of 7 KB to list.
+function Server:fill(count)
+    local items = {}
     for number = 1, count do
         items[number] = json.encode {
             apiVersion = "v1", kind = "ConfigMap",
@@ -85,16 +88,9 @@ function Server:fill()
     local file = assert(io.open(path, "w"))
     file:write('{"apiVersion":"v1","kind":"List","items":[', table.concat(items, ","), "]}")
     file:close()
-    run(string.format("'%s/spec/cluster/cluster.sh' kubectl %s create -f %s", self.root,
+    machine.run(string.format("'%s/spec/cluster/cluster.sh' kubectl %s create -f %s", self.root,
         self.folder, path))
     os.remove(path)
-    return count
-end
-
----What this machine is.
-function server.machine()
-    local model = (read("/proc/cpuinfo") or ""):match("model name%s*:%s*([^\n]+)")
-    return string.format("%s, %s cores", model or "unknown", run("nproc"):match("%d+"))
 end
 
 return server
