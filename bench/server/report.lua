@@ -90,9 +90,9 @@ function report.table(results)
         lines[#lines + 1] = "| **" .. of.title .. "** | | | |"
         for _, row in ipairs(of.rows) do
             local theirs = row[5] ~= "ours" and shown(results.real, row) or ""
-            lines[#lines + 1] = ("| %s | %s | %s | %s |"):format(
-                row[1]:gsub("FLIGHT", ("%d"):format(results.in_flight)), shown(results.simulated, row),
-                theirs, ratio(results, row))
+            local name = row[1]:gsub("FLIGHT", ("%d"):format(results.in_flight))
+            lines[#lines + 1] = ("| %s | %s | %s | %s |"):format(name,
+                shown(results.simulated, row), theirs, ratio(results, row))
         end
     end
     return table.concat(lines, "\n") .. "\n"
