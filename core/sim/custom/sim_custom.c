@@ -271,7 +271,7 @@ static kl__sim_state *renew(const kl__sim_state *state,
     return renewed;
 }
 
-kl_code kl__sim_custom_renew(kl__sim_resource *resource, kl_error *err)
+static kl_code renew_all(kl__sim_resource *resource, kl_error *err)
 {
     for (kl__sim_node *node = resource->items.first[0]; node != NULL;
          node = node->next[0]) {
@@ -284,4 +284,16 @@ kl_code kl__sim_custom_renew(kl__sim_resource *resource, kl_error *err)
         node->state = renewed;
     }
     return KL_OK;
+}
+
+kl_code kl__sim_reserve(kl_sim *sim, kl__sim_resource *resource,
+                        kl__sim_kind *kind, kl_error *err)
+{
+    /* The same name: only the key's owner changes. */
+    if (!kl__map_put(&sim->by_name, kind->qualified, resource, NULL)) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a resource");
+    }
+    kl__sim_kind_unref(resource->kind);
+    resource->kind = kl__sim_kind_ref(kind);
+    return renew_all(resource, err);
 }

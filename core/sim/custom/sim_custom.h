@@ -1,16 +1,15 @@
 /*
- * sim_custom.h - custom objects by the schemas of their versions.
+ * sim_custom.h - custom objects by the schemas of their versions. The cluster's
+ * mutex is held.
  */
 #ifndef KL_SIM_CUSTOM_H
 #define KL_SIM_CUSTOM_H
 
-#include "sim/store/sim_state.h"
+#include "sim/store/sim_core.h"
 
-struct kl__sim_resource;
-
-/* Makes all objects of a resource anew by its kind's schema, each at the
- * version that it has: the kind has changed. KL_ENOMEM: those that are left
- * stay. */
-kl_code kl__sim_custom_renew(struct kl__sim_resource *resource, kl_error *err);
+/* Serves a changed kind instead: its objects are made anew by that schema, each
+ * at the version that it has. KL_ENOMEM: what is left stays as it was. */
+kl_code kl__sim_reserve(kl_sim *sim, kl__sim_resource *resource,
+                        kl__sim_kind *kind, kl_error *err);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "schema/schema_normal.h"
+#include "sim/custom/sim_custom.h"
 #include "sim/write/sim_deletion.h"
 
 #include <string.h>

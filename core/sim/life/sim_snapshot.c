@@ -5,6 +5,7 @@
 #include "sim/life/sim_snapshot.h"
 
 #include "base/mem.h"
+#include "sim/custom/sim_custom.h"
 #include "sim/store/sim_chores.h"
 #include "sim/store/sim_owners.h"
 

@@ -111,9 +111,6 @@ kl__sim_resource *kl__sim_find_kind(kl_sim *sim, const char *api_version,
 kl_code kl__sim_serve(kl_sim *sim, kl__sim_kind *kind, kl_error *err);
 /* Serves it no longer: its watches end. */
 void kl__sim_unserve(kl_sim *sim, kl__sim_resource *resource);
-/* Serves a changed kind instead; KL_ENOMEM changes nothing. */
-kl_code kl__sim_reserve(kl_sim *sim, kl__sim_resource *resource,
-                        kl__sim_kind *kind, kl_error *err);
 
 /* Wakes everyone who waits for anything. */
 void kl__sim_wake_all(kl_sim *sim);
