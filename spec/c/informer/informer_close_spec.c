@@ -170,22 +170,42 @@ static int ask_in_child(kl_informer *informer)
     return wrong;
 }
 
+/* Waits until both threads wait on the clock: what one of them has in hand at a
+ * fork is lost in the child, and memcheck takes that for a leak. Only where a
+ * resync is to come is the informer thread's wait one on the clock. */
+static void await_rest(informer_world *self, kl_event_queue *queue)
+{
+    const kl_handler_options options = {.resync_ms = 3600000};
+
+    self->registration =
+        kl_informer_subscribe(self->informer, queue, NULL, &options, NULL);
+    assert_non_null(self->registration);
+    assert_true(kl__clock_await_waiters(self->clock, 2));
+}
+
 static void a_child_of_fork_waits_for_nothing(void **state)
 {
     informer_world *self = *state;
+    kl_event_queue *queue = kl_event_queue_new(NULL);
     int status = -1;
     pid_t child;
 
     informer_world_open(self, "a@1 =10; ok");
     informer_world_await_synced(self);
+    await_rest(self, queue);
     child = fork();
     if (child == 0) {
         alarm(20); /* a call that waits for ever ends the child */
-        _exit(ask_in_child(self->informer));
+        status = ask_in_child(self->informer);
+        close(kl_event_queue_fd(queue)); /* for memcheck: nothing is freed */
+        _exit(status);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
+    kl_registration_remove(self->registration);
+    self->registration = NULL;
+    kl_event_queue_free(queue);
 }
 
 /* Fails what the informer thread allocates, and nothing else. */
