@@ -24,6 +24,7 @@ local EXEMPT = {
     kl__sim_answer_begin = "within the simulator's streams",
     kl__sim_answer_read = "within the simulator's streams",
     kl__sim_answer_await = "notes what the streams wait for",
+    kl__sim_connections_end = "within kl_sim_unlisten: what it waits for, it ends",
     kl__wakeup_wait = "within kl_event_queue_wait",
     kl__mem_ahead = "a block of memory",
     kl__skip_blocks = "a block of bytes",

@@ -85,15 +85,12 @@ static int answer_hello(gnutls_session_t session)
     return 0;
 }
 
-void kl__sim_handshake_attend(void *http, struct MHD_Connection *connection,
-                              void **context,
-                              enum MHD_ConnectionNotificationCode what)
+void kl__sim_handshake_attend(kl__sim_http *http,
+                              struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *about;
 
-    (void)context;
-    if (what != MHD_CONNECTION_NOTIFY_STARTED ||
-        !((kl__sim_http *)http)->has_tls) {
+    if (!http->has_tls) {
         return;
     }
     about =

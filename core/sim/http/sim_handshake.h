@@ -6,9 +6,8 @@
 
 #include "sim/http/sim_http.h"
 
-/* MHD_NotifyConnectionCallback; `http` is a kl__sim_http. */
-void kl__sim_handshake_attend(void *http, struct MHD_Connection *connection,
-                              void **context,
-                              enum MHD_ConnectionNotificationCode what);
+/* Has the faults of handshakes hold for a connection that begins. */
+void kl__sim_handshake_attend(kl__sim_http *http,
+                              struct MHD_Connection *connection);
 
 #endif

@@ -13,7 +13,10 @@
 typedef struct kl__sim_http {
     kl_sim *sim;
     bool has_tls; /* client certificates are asked for */
-    bool closing; /* guarded by the cluster's mutex: every stream ends */
+    /* Guarded by the cluster's mutex: */
+    bool closing;         /* every stream ends */
+    kl__list connections; /* of sim_connections.c: those that are open */
+    kl__cond gone;        /* the last of them ended */
 } kl__sim_http;
 
 /* MHD_OPTION_URI_LOG_CALLBACK, MHD_AccessHandlerCallback and

@@ -9,8 +9,7 @@
 #include "base/remedy.h"
 #include "base/str.h"
 #include "kubelua/log.h"
-#include "sim/http/sim_handshake.h"
-#include "sim/http/sim_http.h"
+#include "sim/http/sim_connections.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -97,7 +96,7 @@ static struct MHD_Daemon *start_daemon(kl__sim_listener *listener, int fd)
 {
     unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD |
                      MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL |
-                     MHD_USE_ERROR_LOG;
+                     MHD_USE_ITC | MHD_USE_ERROR_LOG;
     struct MHD_OptionItem tls[] = {
         {MHD_OPTION_HTTPS_MEM_TRUST, 0, listener->tls.ca},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, listener->tls.key},
@@ -119,14 +118,14 @@ static struct MHD_Daemon *start_daemon(kl__sim_listener *listener, int fd)
         flags | (listener->has_tls ? MHD_USE_TLS : 0), 0, NULL, NULL,
         kl__sim_http_handle, &listener->http, MHD_OPTION_EXTERNAL_LOGGER,
         rest_if_starved, listener, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_NOTIFY_CONNECTION, kl__sim_handshake_attend, &listener->http,
-        MHD_OPTION_URI_LOG_CALLBACK, kl__sim_http_begin, &listener->http,
-        MHD_OPTION_NOTIFY_COMPLETED, kl__sim_http_end, &listener->http,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_LIMIT,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS,
-        MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_SIZE, MHD_OPTION_ARRAY, tls,
-        MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_CONNECTION, kl__sim_connections_notice,
+        &listener->http, MHD_OPTION_URI_LOG_CALLBACK, kl__sim_http_begin,
+        &listener->http, MHD_OPTION_NOTIFY_COMPLETED, kl__sim_http_end,
+        &listener->http, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)MEMORY_LIMIT, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_SECONDS, MHD_OPTION_THREAD_STACK_SIZE,
+        (size_t)STACK_SIZE, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return daemon;
 }
@@ -155,18 +154,21 @@ static kl_code accept_connections(kl__sim_listener *listener, kl_error *err)
 }
 
 /* Ends every connection and waits for their threads. */
-static void stop_daemon(kl_sim *sim, kl__sim_listener *listener)
+static void stop_daemon(kl__sim_listener *listener)
 {
+    int fd;
+
     if (listener->daemon == NULL) {
         return;
     }
-    kl__mutex_lock(&sim->mutex);
-    listener->http.closing = true;
-    kl__sim_wake_all(sim);
-    kl__mutex_unlock(&sim->mutex);
-    MHD_stop_daemon(listener->daemon); /* closes its socket */
+    fd = MHD_quiesce_daemon(listener->daemon); /* it accepts no more */
+    kl__sim_connections_end(&listener->http);
+    MHD_stop_daemon(listener->daemon);
     listener->daemon = NULL;
-    listener->http.closing = false; /* nobody is left to read it */
+    if (fd >= 0) {
+        close(fd); /* nobody else does, of one that was quiesced */
+    }
+    kl__sim_connections_reopen(&listener->http);
 }
 
 static void free_listener(kl__sim_listener *listener)
@@ -174,6 +176,7 @@ static void free_listener(kl__sim_listener *listener)
     if (listener->holder >= 0) {
         close(listener->holder);
     }
+    kl__cond_deinit(&listener->http.gone);
     kl__sim_tls_clear(&listener->tls);
     kl__free(listener->url);
     kl__free(listener);
@@ -246,6 +249,8 @@ static kl_code start(kl_sim *sim, const kl_sim_listen_options *options,
     }
     listener->holder = -1;
     listener->http.sim = sim;
+    kl__list_init(&listener->http.connections);
+    kl__cond_init(&listener->http.gone);
     listener->has_tls = options->tls;
     listener->http.has_tls = options->tls;
     code = resolve(listener, address, options->port, err);
@@ -296,7 +301,7 @@ void kl__sim_listener_stop(kl_sim *sim)
 {
     kl__mutex_lock(&sim->listening);
     if (sim->listener != NULL) {
-        stop_daemon(sim, sim->listener);
+        stop_daemon(sim->listener);
         free_listener(sim->listener);
         sim->listener = NULL;
     }
@@ -325,7 +330,7 @@ void kl_sim_refuse(kl_sim *sim, bool on)
     if (on) {
         set_refused(sim, true);
         if (sim->listener != NULL) {
-            stop_daemon(sim, sim->listener);
+            stop_daemon(sim->listener);
         }
     } else {
         if (sim->listener != NULL && sim->listener->daemon == NULL &&
@@ -352,7 +357,7 @@ kl_code kl__sim_listener_certify(kl_sim *sim, const char *host, int64_t seconds,
     } else {
         bool accepts = listener->daemon != NULL;
 
-        stop_daemon(sim, listener);
+        stop_daemon(listener);
         code = kl__sim_tls_renew(
             &listener->tls, host != NULL ? host : listener->host, seconds, err);
         if (accepts) { /* with the old one, if there is no other */

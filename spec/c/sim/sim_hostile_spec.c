@@ -4,10 +4,8 @@
  * afterwards.
  */
 #include "fault_rig.h"
+#include "sim_socket.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,46 +20,10 @@
 
 #define HEAD "Host: x\r\nConnection: close\r\n"
 
-static int dial(sim_rig *f)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    if (kl_sim_url(f->sim) == NULL) {
-        assert_int_equal(kl_sim_listen(f->sim, NULL, NULL), KL_OK);
-    }
-    address.sin_port =
-        htons((uint16_t)atoi(strrchr(kl_sim_url(f->sim), ':') + 1));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)),
-                     0);
-    return fd;
-}
-
-/* What comes back until the connection is closed, at most a minute. */
-static char *talk(sim_rig *f, const char *bytes)
-{
-    struct pollfd ready = {.fd = dial(f), .events = POLLIN};
-    kl__buf out = {0};
-    ssize_t length;
-
-    (void)send(ready.fd, bytes, strlen(bytes), MSG_NOSIGNAL);
-    do {
-        char *room = kl__buf_reserve(&out, 4096);
-
-        assert_int_equal(poll(&ready, 1, SIM_CLIENT_PATIENCE_MS), 1);
-        length = recv(ready.fd, room, 4096, 0);
-        out.length += length > 0 ? (size_t)length : 0;
-        out.bytes[out.length] = '\0';
-    } while (length > 0);
-    close(ready.fd);
-    return kl__buf_take(&out, NULL);
-}
-
 static void expect_answer(sim_rig *f, const char *bytes, int status,
                           const char *part)
 {
-    char *answer = talk(f, bytes);
+    char *answer = sim_talk(f->sim, bytes);
 
     if (strncmp(answer, "HTTP/1.1 ", 9) != 0 || atoi(answer + 9) != status ||
         strstr(answer, part) == NULL) {
@@ -149,7 +111,7 @@ static void heads_may_be_long(void **state)
 
         memset(request + at, 'a', (size_t)length);
         strcpy(request + at + length, "\r\n\r\n");
-        answer = talk(f, request);
+        answer = sim_talk(f->sim, request);
         assert_int_equal(strncmp(answer, "HTTP/1.1 ", 9), 0);
         assert_int_equal(atoi(answer + 9), length == LONG ? 200 : 431);
         kl_free(answer);
@@ -268,7 +230,7 @@ static void who_is_slow_or_half_open_holds_up_nobody(void **state)
                                         " HTTP/1.1\r\nHost: x\r\n"
                                         "Content-Length: 1000\r\n\r\n{";
 
-        peers[i] = dial(f);
+        peers[i] = sim_dial(f->sim);
         assert_true(send(peers[i], part, strlen(part), MSG_NOSIGNAL) > 0);
         if (i % 3 == 0) {
             shutdown(peers[i], SHUT_WR);
