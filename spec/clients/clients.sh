@@ -1,6 +1,6 @@
 #!/bin/sh
-# Other people's clients against the simulator: client-go (go/) and Python's
-# kubernetes (python/). Prints TAP. Usage, in the root of a tree that is built:
+# Other people's clients against the simulator: client-go and controller-runtime
+# (go/), Python's kubernetes and kopf (python/). Prints TAP. Usage, in the root of a tree that is built:
 #     spec/clients/clients.sh go|python
 # Exit status 77 where the toolchain or its packages are not to be had. With
 # KUBECONFIG set, another server is asked.
@@ -78,7 +78,11 @@ run_python() {
         cp "$here/python/requirements.txt" "$home/installed"
     fi
     start_simulator
-    timeout 120 "$home/bin/python" "$here/python/clients.py"
+    status=0
+    for script in clients operators; do
+        timeout 120 "$home/bin/python" "$here/python/$script.py" || status=1
+    done
+    return $status
 }
 
 case ${1:-} in

@@ -188,7 +188,6 @@ def main():
             print(f"not ok {i} - {sentence}", flush=True)
             for line in traceback.format_exc().splitlines():
                 print("# " + line)
-    print(f"1..{len(CLAIMS)}")
     return 1 if bad else 0
 
 
