@@ -104,7 +104,7 @@ function Sim.new(given)
         return nil, message, code
     end
     local self = setmetatable({ box = box, users = given.users, token = given.token,
-        clock = given.clock == "fake" and Clock.new(box) or nil }, Sim)
+        clock = (given.clock == "fake" and Clock.fake or Clock.running)(box) }, Sim)
     self.verbs = Verbs.new(function(request)
         return box:call(request)
     end)

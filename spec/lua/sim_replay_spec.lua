@@ -113,6 +113,17 @@ describe("a recording", function()
         cluster:close()
     end)
 
+    it("plays no more once it is closed", function()
+        record()
+        local cluster = assert(Sim.new { replay = path })
+        local left = cluster:left()
+        assert.is_true(left > 0)
+        cluster:play { speed = math.huge }
+        cluster:close()
+        kubelua.step(0)
+        assert.equal(left, cluster:left())
+    end)
+
     it("that is none says which line", function()
         local file = assert(io.open(path, "wb"))
         file:write('{"kubelua":"recording","version":1}\nnonsense\n')

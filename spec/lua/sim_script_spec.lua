@@ -124,7 +124,37 @@ describe("a script under a fake clock", function()
     end)
 end)
 
+describe("a script whose cluster is closed", function()
+    for _, clock in ipairs { "real", "fake" } do
+        it("does nothing any more, with a clock that is " .. clock, function()
+            local cluster, log = assert(Sim.new { clock = clock }), {}
+            local path = script [[kubelua.every(0.001, function() log[#log + 1] = "tick" end)
+            kubelua.spawn(function()
+                while true do kubelua.sleep(0.001) log[#log + 1] = "slept" end
+            end)]]
+            cluster:run(path, log)
+            os.remove(path)
+            cluster:advance(0.01)
+            assert(cluster:eventually(function() return #log > 2 end))
+            cluster:close()
+            kubelua.step(0)
+            local count = #log
+            kubelua.sleep(0.02)
+            assert.equal(count, #log)
+        end)
+    end
+end)
+
 describe("a script under a clock that runs", function()
+    it("has the cluster's time of day", function()
+        local cluster, log = assert(Sim.new { now = 86400 }), {}
+        local path = script [[log.now = kubelua.now()]]
+        cluster:run(path, log)
+        os.remove(path)
+        assert.is_true(log.now >= 86400 and log.now < 90000)
+        cluster:close()
+    end)
+
     it("waits in the machine's time", function()
         local cluster, log = assert(Sim.new()), {}
         local path = script [[kubelua.spawn(function() kubelua.sleep(0.01); log[1] = "slept" end)]]

@@ -1,40 +1,77 @@
--- A clock that stands until it is moved: what the timers of a script under test go by.
+-- The time that a script under test keeps: its cluster's, and no longer than that. What runs, or
+-- what stands until it is moved.
 local scheduler = require "kubelua.scheduler"
 local timers = require "kubelua.timers"
 
----Has what kubelua.sleep and kubelua.every need, as scheduler.machine has.
+---What the timers of tasks go by; scheduler.machine is another one.
 ---@class kubelua.Clock
----@field stands true
-local Clock = { stands = true }
-Clock.__index = Clock
+---@field now fun(self): number seconds since some moment
+---@field unix fun(self): number Unix time
+---@field at fun(self, at: number, fire: fun()): kubelua.Timer calls `fire` once, at that time
+---@field stands boolean? until it is told to advance
+
+-- One that runs as the machine's.
+---@class kubelua.sim.RunningClock: kubelua.Clock
+local Running = {}
+Running.__index = Running
+
+-- One that stands.
+---@class kubelua.sim.FakeClock: kubelua.Clock
+local Fake = { stands = true }
+Fake.__index = Fake
 
 -- Rounds in which woken tasks come to rest, before the clock moves on without them.
 local ROUNDS = 1000
 
----@param box userdata the cluster that moves along with it
----@return kubelua.Clock
-function Clock.new(box)
-    return setmetatable({ box = box, time = 0, heap = timers.new() }, Clock)
+local Clock = {}
+
+---@param box userdata the cluster
+---@return kubelua.sim.RunningClock
+function Clock.running(box)
+    return setmetatable({ box = box, timers = setmetatable({}, { __mode = "k" }) }, Running)
 end
 
----Seconds since it began.
----@return number
-function Clock:now()
-    return self.time
+---@param box userdata the cluster, which moves along
+---@return kubelua.sim.FakeClock
+function Clock.fake(box)
+    return setmetatable({ box = box, time = 0, heap = timers.new() }, Fake)
 end
 
----Unix time.
----@return number
-function Clock:unix()
+function Running:now()
+    return scheduler.machine:now()
+end
+
+function Running:unix()
     return self.box:now()
 end
 
----Calls `fire` once, when it has been moved that far; now if it has already.
----@param at number
----@param fire fun()
----@return kubelua.Timer
-function Clock:at(at, fire)
-    if at <= self.time then
+function Running:at(at, fire)
+    if self.is_over then
+        return { at = at, fire = fire, cancelled = true }
+    end
+    local timer = scheduler.at(at, fire)
+    self.timers[timer] = true
+    return timer
+end
+
+---No timer of it fires any more.
+function Running:close()
+    self.is_over = true
+    for timer in pairs(self.timers) do
+        timer.cancelled = true
+    end
+end
+
+function Fake:now()
+    return self.time
+end
+
+function Fake:unix()
+    return self.box:now()
+end
+
+function Fake:at(at, fire)
+    if at <= self.time and not self.is_over then
         return scheduler.at(0, fire)
     end
     return self.heap:add(at, fire)
@@ -67,7 +104,7 @@ end
 ---Moves it, and the cluster, from timer to timer; what these wake runs in its own time.
 ---@param seconds number
 ---@return true?, string?
-function Clock:advance(seconds)
+function Fake:advance(seconds)
     local target = self.time + seconds
     settle()
     local first = self.heap:first()
@@ -81,6 +118,11 @@ function Clock:advance(seconds)
         first = self.heap:first()
     end
     return move(self, target)
+end
+
+function Fake:close()
+    self.is_over = true
+    self.heap = timers.new()
 end
 
 return Clock

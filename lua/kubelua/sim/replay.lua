@@ -159,11 +159,15 @@ function methods:play(given)
         error("play: the speed is a number above 0", 2)
     end
     scheduler.task("replay", function()
-        local began, origin = core.now(), events[1] and events[1].at
+        local clock = scheduler.clock_here()
+        local began, origin = clock:now(), events[1] and events[1].at
         while self.played < #events do
-            local pause = began + (events[self.played + 1].at - origin) / speed - core.now()
+            local pause = began + (events[self.played + 1].at - origin) / speed - clock:now()
             if pause > 0 then
                 loop.sleep(pause)
+            end
+            if self.closed then
+                return
             end
             self:step()
         end

@@ -8,7 +8,7 @@ local methods = {}
 local function with_defaults(self, f)
     local defaults, connect, clock = Client.defaults, Client.connected, scheduler.clock
     Client.defaults = { sim = self }
-    scheduler.clock = self.clock or clock
+    scheduler.clock = self.clock
     Client.connected = function(client)
         self.clients = self.clients or {}
         self.clients[#self.clients + 1] = client
@@ -38,12 +38,14 @@ function methods:run(path, ...)
     end)
 end
 
----Ends the cluster, and the clients of the scripts that it ran.
+---Ends the cluster, and the clients and timers of the scripts that it ran.
 function methods:close()
+    self.clock:close()
     for _, client in ipairs(self.clients or {}) do
         client:close()
     end
     self.clients = nil
+    self.closed = true
     self.box:close()
 end
 

@@ -39,7 +39,7 @@ function methods:advance(seconds)
     if type(seconds) ~= "number" or seconds ~= seconds or seconds < 0 then
         error("advance: how many seconds? Time goes forward only", 2)
     end
-    local ok, message = (self.clock or self.box):advance(seconds)
+    local ok, message = (self.clock.stands and self.clock or self.box):advance(seconds)
     if not ok then
         error("advance: " .. message, 2)
     end
