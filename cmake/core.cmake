@@ -5,14 +5,25 @@ configure_file(core/include/kubelua/version.h.in
 file(GLOB KUBELUA_CORE_SOURCES CONFIGURE_DEPENDS core/*/*.c core/sim/*/*.c)
 file(GLOB KUBELUA_PUBLIC_HEADERS CONFIGURE_DEPENDS core/include/kubelua/*.h)
 
-set(KUBELUA_CORE_LIBRARIES PkgConfig::CURL PkgConfig::YYJSON PkgConfig::YAML
+set(KUBELUA_CORE_LIBRARIES PkgConfig::YYJSON PkgConfig::YAML
     PkgConfig::MICROHTTPD PkgConfig::ZLIB PkgConfig::GNUTLS Threads::Threads)
+if(KUBELUA_CURL_LIBRARY)
+    list(APPEND KUBELUA_CORE_LIBRARIES ${CMAKE_DL_LIBS})
+else()
+    list(APPEND KUBELUA_CORE_LIBRARIES PkgConfig::CURL)
+endif()
 
 add_library(kubelua_objects OBJECT ${KUBELUA_CORE_SOURCES})
 target_include_directories(kubelua_objects PUBLIC
     ${PROJECT_SOURCE_DIR}/core ${PROJECT_SOURCE_DIR}/core/include
     ${PROJECT_BINARY_DIR}/include)
 target_link_libraries(kubelua_objects PUBLIC ${KUBELUA_CORE_LIBRARIES} m)
+if(KUBELUA_CURL_LIBRARY)
+    target_include_directories(kubelua_objects SYSTEM PUBLIC
+        ${CURL_INCLUDE_DIRS})
+    target_compile_definitions(kubelua_objects PUBLIC
+        KL__CURL_LIBRARY="${KUBELUA_CURL_LIBRARY}")
+endif()
 
 add_library(kubelua SHARED $<TARGET_OBJECTS:kubelua_objects>)
 set_target_properties(kubelua PROPERTIES

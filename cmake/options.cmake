@@ -8,6 +8,8 @@ option(KUBELUA_LUA "Build the Lua modules" ON)
 option(KUBELUA_EXAMPLES "Build the C examples" ON)
 option(KUBELUA_FUZZ "Build the fuzz targets: clang, for spec/fuzz/run" OFF)
 option(KUBELUA_ASSERTS "Keep assertions and lock ranks in every build" OFF)
+option(KUBELUA_LAZY_CURL "Load libcurl once it is needed: a start takes 3 ms less"
+       ON)
 set(KUBELUA_SANITIZE "" CACHE STRING
     "Sanitizers to build with: address,undefined or thread")
 

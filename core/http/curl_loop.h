@@ -1,6 +1,6 @@
 /*
  * curl_loop.h - what the curl_*.c files share: a transport, the loop on its
- * thread, and the streams that it fills. The one header that includes curl.h.
+ * thread, and the streams that it fills.
  */
 #ifndef KL_HTTP_CURL_LOOP_H
 #define KL_HTTP_CURL_LOOP_H
@@ -8,11 +8,11 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/thread.h"
+#include "http/curl_library.h"
 #include "http/head.h"
 #include "http/inflate.h"
 #include "http/transport.h"
 
-#include <curl/curl.h>
 #include <stdatomic.h>
 #include <stdint.h>
 

@@ -8,26 +8,11 @@
 
 static const kl__transport_ops ops;
 
-static CURLcode global_status;
-
-/* For the life of the process: libcurl may serve others in it too. */
-static void init_curl(void)
-{
-    global_status = curl_global_init(CURL_GLOBAL_DEFAULT);
-}
-
 kl_transport *kl__curl_transport_new(kl_error *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     kl__curl_transport *transport;
 
-    if (kl__check_process(err) != KL_OK) {
-        return NULL;
-    }
-    pthread_once(&once, init_curl);
-    if (global_status != CURLE_OK) {
-        kl_error_set(err, KL_EIO, "cannot initialise libcurl: %s",
-                     curl_easy_strerror(global_status));
+    if (kl__check_process(err) != KL_OK || kl__curl_load(err) != KL_OK) {
         return NULL;
     }
     transport = kl__calloc(1, sizeof(*transport));

@@ -1,5 +1,4 @@
 -- kubelua sim: a simulated API server on a port, until it is stopped.
-local controllers = require "kubelua.sim.controllers"
 local loop = require "kubelua.loop"
 local scheduler = require "kubelua.scheduler"
 local Sim = require "kubelua.sim"
@@ -63,7 +62,7 @@ local function bring_to_life(sim, options)
     if not client then
         return nil, message
     end
-    return controllers.start(client, { now = function()
+    return require("kubelua.sim.controllers").start(client, { now = function()
         return sim:now()
     end })
 end
