@@ -56,7 +56,8 @@ describe("docs/LUA.md", function()
     end)
 
     it("has every option", function()
-        for _, name in ipairs(names_between("lua/src/client.c", "OPTIONS[]", "NULL}", '"([%w_]+)"')) do
+        for _, name in ipairs(names_between("lua/src/client.c", "OPTIONS[]", "NULL}",
+            '"([%w_]+)"')) do
             expect("`" .. name .. "`")
         end
         for _, name in ipairs(names_between("lua/kubelua/informer.lua", "NAMES = {", "}",
