@@ -49,6 +49,21 @@ char *kl__strprintf(const char *format, ...)
     return text;
 }
 
+bool kl__strjoin(char *to, size_t size, const char *const parts[3])
+{
+    for (int i = 0; i < 3; i++) {
+        size_t length = strlen(parts[i]);
+
+        if (length >= size) {
+            return false;
+        }
+        memcpy(to, parts[i], length + 1);
+        to += length;
+        size -= length;
+    }
+    return true;
+}
+
 bool kl__streq(const char *a, const char *b)
 {
     if (a == NULL || b == NULL) {

@@ -17,6 +17,10 @@ char *kl__strndup(const char *text, size_t length);
 /* A formatted string, owned by the caller; NULL when out of memory. */
 char *kl__strprintf(const char *format, ...) KL_PRINTF(1, 2);
 
+/* Puts three texts one after the other into `size` bytes, for names that are
+ * looked up all the time. False: they do not fit. */
+bool kl__strjoin(char *to, size_t size, const char *const parts[3]);
+
 /* Equality where NULL equals NULL alone. */
 bool kl__streq(const char *a, const char *b);
 

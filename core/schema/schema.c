@@ -3,9 +3,9 @@
  */
 #include "schema/schema.h"
 
+#include "base/str.h"
 #include "schema/schema_table.h"
 
-#include <stdio.h>
 #include <string.h>
 
 const kl__schema_field *kl__schema_get(const kl__schema *schema,
@@ -36,10 +36,10 @@ static const char meta[] = "io.k8s.apimachinery.pkg.apis.meta.v1.";
 static const kl__schema *in_package(const char *prefix, const char *kind,
                                     kl_error *err)
 {
+    const char *const parts[] = {prefix, kind, ""};
     char name[256];
-    int length = snprintf(name, sizeof(name), "%s%s", prefix, kind);
 
-    if (length < 0 || (size_t)length >= sizeof(name)) {
+    if (!kl__strjoin(name, sizeof(name), parts)) {
         kl_error_set(err, KL_EUNKNOWN_KIND, "no kind has so long a name");
         return NULL;
     }

@@ -204,7 +204,7 @@ void kl__time_write(const kl__time *time, bool micro, char out[KL__TIME_SIZE])
 {
     int64_t days = time->seconds / 86400 - (time->seconds % 86400 < 0);
     int rest = (int)(time->seconds - days * 86400);
-    int year = 1970, month = 1;
+    int year = 1970 + (int)(days / 366), month = 1; /* or some years later */
     size_t length;
 
     while (day_number(year + 1, 1, 1) <= days) {
@@ -216,14 +216,12 @@ void kl__time_write(const kl__time *time, bool micro, char out[KL__TIME_SIZE])
     while (month < 12 && day_number(year, month + 1, 1) <= days) {
         month++;
     }
-    snprintf(out, KL__TIME_SIZE, "%04d-%02d-%02dT%02d:%02d:%02d", year, month,
+    snprintf(out, KL__TIME_SIZE, "%04d-%02d-%02dT%02d:%02d:%02dZ", year, month,
              (int)(days - day_number(year, month, 1)) + 1, rest / 3600,
              rest / 60 % 60, rest % 60);
-    length = strlen(out);
     if (micro) {
+        length = strlen(out) - 1;
         snprintf(out + length, KL__TIME_SIZE - length, ".%06dZ",
                  time->microseconds);
-    } else {
-        snprintf(out + length, KL__TIME_SIZE - length, "Z");
     }
 }

@@ -25,10 +25,8 @@ kl__sim_answer *kl__sim_answer_new(kl_sim *sim, const kl__sim_request *request,
     }
     answer->sim = sim;
     answer->retry_after_seconds = -1;
-    kl__mutex_lock(&sim->mutex);
-    answer->breaks = sim->breaks;
-    answer->cuts = sim->cuts;
-    kl__mutex_unlock(&sim->mutex);
+    answer->breaks = atomic_load_explicit(&sim->breaks, memory_order_relaxed);
+    answer->cuts = atomic_load_explicit(&sim->cuts, memory_order_relaxed);
     return answer;
 }
 

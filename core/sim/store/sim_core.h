@@ -86,8 +86,11 @@ struct kl_sim {
     unsigned next_port;
     bool refused;
     bool frozen;
-    uint64_t breaks;   /* how often everything open was broken, and how often */
-    uint64_t cuts;     /* every watch: an open one remembers the count */
+    /* How often everything open was broken, and how often every watch: an open
+     * one remembers the count. Changed under the mutex; relaxed: a request that
+     * begins meanwhile is before the break or after it. */
+    _Atomic uint64_t breaks;
+    _Atomic uint64_t cuts;
     kl__list rules;    /* of sim_rule.h: the faults that were ordered */
     int64_t last_rule; /* its id; 0: there never was one */
     kl__sim_port port;

@@ -3,29 +3,40 @@
  */
 #include "sim/store/sim_random.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
+
+static void fill(void *bytes, size_t size)
+{
+    if (getrandom(bytes, size, 0) != (ssize_t)size) {
+        abort(); /* up to 256 bytes cannot fail once the system is up */
+    }
+}
 
 uint64_t kl__sim_random(void)
 {
     uint64_t bits;
 
-    if (getrandom(&bits, sizeof(bits), 0) != (ssize_t)sizeof(bits)) {
-        abort(); /* up to 256 bytes cannot fail once the system is up */
-    }
+    fill(&bits, sizeof(bits));
     return bits;
 }
 
 void kl__sim_random_uid(char *uid)
 {
-    uint64_t high = kl__sim_random(), low = kl__sim_random();
+    static const char digits[] = "0123456789abcdef";
+    unsigned char bytes[16];
 
-    snprintf(uid, KL__SIM_UID_SIZE, "%08x-%04x-4%03x-%04x-%012" PRIx64,
-             (unsigned)(high >> 32), (unsigned)(high >> 16 & 0xffff),
-             (unsigned)(high & 0xfff), (unsigned)(low >> 48 & 0x3fff) | 0x8000,
-             low & UINT64_C(0xffffffffffff));
+    fill(bytes, sizeof(bytes));
+    bytes[6] = (unsigned char)((bytes[6] & 0x0f) | 0x40); /* version 4 */
+    bytes[8] = (unsigned char)((bytes[8] & 0x3f) | 0x80); /* RFC 9562's */
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10) {
+            *uid++ = '-';
+        }
+        *uid++ = digits[bytes[i] >> 4];
+        *uid++ = digits[bytes[i] & 0x0f];
+    }
+    *uid = '\0';
 }
 
 void kl__sim_random_suffix(char *suffix)

@@ -4,9 +4,9 @@
  */
 #include "sim/store/sim_core.h"
 
+#include "base/str.h"
 #include "schema/convert.h"
 
-#include <stdio.h>
 #include <string.h>
 
 void kl__sim_wake_all(kl_sim *sim)
@@ -22,11 +22,10 @@ void kl__sim_wake_all(kl_sim *sim)
 kl__sim_resource *kl__sim_find(kl_sim *sim, const char *group,
                                const char *plural)
 {
+    const char *const parts[] = {plural, *group != '\0' ? "." : "", group};
     char name[512];
-    int length = snprintf(name, sizeof(name), "%s%s%s", plural,
-                          *group != '\0' ? "." : "", group);
 
-    return length > 0 && (size_t)length < sizeof(name)
+    return kl__strjoin(name, sizeof(name), parts)
                ? kl__map_get(&sim->by_name, name)
                : NULL;
 }

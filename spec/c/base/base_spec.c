@@ -47,6 +47,20 @@ static void an_empty_buf_gives_an_empty_string(void **state)
     kl__free(text);
 }
 
+static void texts_are_joined_as_far_as_there_is_room(void **state)
+{
+    const char *const parts[] = {"deployments", ".", "apps"};
+    const char *const none[] = {"", "", ""};
+    char room[17];
+
+    (void)state;
+    assert_true(kl__strjoin(room, sizeof(room), parts));
+    assert_string_equal(room, "deployments.apps");
+    assert_false(kl__strjoin(room, sizeof(room) - 1, parts));
+    assert_true(kl__strjoin(room, 1, none));
+    assert_string_equal(room, "");
+}
+
 enum { KEYS = 5000 };
 
 static void a_map_finds_what_was_put_and_not_removed(void **state)
@@ -255,6 +269,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_buf_grows_and_gives_its_bytes_away),
         cmocka_unit_test(an_empty_buf_gives_an_empty_string),
+        cmocka_unit_test(texts_are_joined_as_far_as_there_is_room),
         cmocka_unit_test(a_map_finds_what_was_put_and_not_removed),
         cmocka_unit_test(a_map_is_copied_with_room_to_grow),
         cmocka_unit_test(a_map_hands_back_the_value_it_replaces),
