@@ -22,6 +22,7 @@ enum { MAX_ALIAS_NODES = 400000, MAX_ALIAS_BYTES = 16 * 1024 * 1024 };
 typedef struct emitter {
     kl_writer *writer;
     kl_error *err;
+    kl__buf *twice; /* what kl__yaml_write_last tells; NULL: an error */
     size_t depth;
     size_t alias_depth; /* inside of how many aliases this is */
     size_t alias_nodes;
@@ -35,6 +36,24 @@ static kl_code out_of_memory(emitter *self)
     return kl_error_set(self->err, KL_ENOMEM, "out of memory reading YAML");
 }
 
+/* An error of a node; `go` is what go-yaml says of it. */
+static kl_code refuse(emitter *self, kl_code code, const kl__yaml_node *at,
+                      const char *go, const char *own)
+{
+    return self->twice != NULL ? kl_error_set(self->err, code, "%s", go)
+                               : kl__yaml_error(self->err, code, at, "%s", own);
+}
+
+static kl_code refuse_loop(emitter *self, const kl__yaml_node *node)
+{
+    char go[128], own[128];
+
+    snprintf(go, sizeof(go), "yaml: anchor '%.80s' value contains itself",
+             node->text);
+    snprintf(own, sizeof(own), "*%.80s contains itself", node->text);
+    return refuse(self, KL_EPARSE, node, go, own);
+}
+
 static kl_code count_node(emitter *self, const kl__yaml_node *node)
 {
     if (self->alias_depth == 0) {
@@ -44,8 +63,9 @@ static kl_code count_node(emitter *self, const kl__yaml_node *node)
     self->alias_bytes += node->length;
     if (self->alias_nodes > MAX_ALIAS_NODES ||
         self->alias_bytes > MAX_ALIAS_BYTES) {
-        return kl__yaml_error(self->err, KL_ETOO_LARGE, node,
-                              "aliases multiply this document beyond bounds");
+        return refuse(self, KL_ETOO_LARGE, node,
+                      "yaml: document contains excessive aliasing",
+                      "aliases multiply this document beyond bounds");
     }
     return KL_OK;
 }
@@ -76,6 +96,7 @@ static kl_code write_scalar(emitter *self, const kl__yaml_node *node)
 {
     kl__scalar scalar;
     kl_code code = kl__scalar_resolve(node, &scalar, self->err);
+    char text[64];
 
     if (code != KL_OK) {
         kl__scalar_deinit(&scalar);
@@ -101,9 +122,13 @@ static kl_code write_scalar(emitter *self, const kl__yaml_node *node)
         write_real(self, scalar.real);
         break;
     case KL__SCALAR_INFINITE:
-        code = kl__yaml_error(self->err, KL_EPARSE, node,
-                              "JSON has no %.8s; quote it if it is text",
-                              node->text);
+        snprintf(text, sizeof(text), "JSON has no %.8s; quote it if it is text",
+                 node->text);
+        code = refuse(self, KL_EPARSE, node,
+                      isnan(scalar.real)     ? "json: unsupported value: NaN"
+                      : signbit(scalar.real) ? "json: unsupported value: -Inf"
+                                             : "json: unsupported value: +Inf",
+                      text);
         break;
     case KL__SCALAR_STRING:
         kl_writer_string(self->writer, scalar.text, scalar.length);
@@ -186,6 +211,23 @@ static kl_code read_name(emitter *self, const kl__yaml_node *key, kl__buf *name)
     return code;
 }
 
+/* What go-yaml says of a name that came again, with the line of its value. */
+static kl_code note_again(emitter *self, const kl__yaml_node *key,
+                          const kl__buf *name)
+{
+    const kl__yaml_node *source =
+        key->kind == KL__YAML_ALIAS ? key->target : key;
+    kl__scalar scalar;
+    kl_code code = kl__scalar_resolve(source, &scalar, self->err);
+    const char *quote =
+        code == KL_OK && scalar.type == KL__SCALAR_STRING ? "\"" : "";
+
+    kl__buf_printf(self->twice, "line %zu: key %s%s%s already set in map\n",
+                   key->next->line, quote, name->bytes, quote);
+    kl__scalar_deinit(&scalar);
+    return code;
+}
+
 /* Where a name is there already, kubectl lets a merge overwrite what stands
  * before it and be overwritten by what follows; twice by hand is a mistake. */
 static kl_code set_member(emitter *self, members *all, const kl__yaml_node *key,
@@ -202,9 +244,12 @@ static kl_code set_member(emitter *self, members *all, const kl__yaml_node *key,
     known = kl__map_get_n(&all->by_name, name.bytes, name.length);
     if (known == NULL) {
         code = add_member(self, all, &name, key->next, is_merged);
-    } else if (is_merged || known->is_merged) {
+    } else if (is_merged || known->is_merged || self->twice != NULL) {
         known->value = key->next;
         known->is_merged = is_merged;
+        if (self->twice != NULL) {
+            code = note_again(self, key, &name);
+        }
     } else {
         code = kl__yaml_error(self->err, KL_EPARSE, key,
                               "key \"%.60s\" is there twice", name.bytes);
@@ -231,12 +276,13 @@ static kl_code merge_map(emitter *self, members *all, kl__yaml_node *node)
     kl_code code;
 
     if (map->kind != KL__YAML_MAPPING) {
-        return kl__yaml_error(self->err, KL_EPARSE, node,
-                              "\"<<\" wants a map or a list of maps");
+        return refuse(self, KL_EPARSE, node,
+                      "yaml: map merge requires map or sequence of maps as the "
+                      "value",
+                      "\"<<\" wants a map or a list of maps");
     }
     if (map->open) {
-        return kl__yaml_error(self->err, KL_EPARSE, node, "*%s contains itself",
-                              node->text);
+        return refuse_loop(self, node);
     }
     self->alias_depth += is_alias;
     /* Counted itself: a map may have no members, and stand there often. */
@@ -339,8 +385,7 @@ static kl_code write_alias(emitter *self, kl__yaml_node *node)
     kl_code code;
 
     if (node->target->open) {
-        return kl__yaml_error(self->err, KL_EPARSE, node, "*%s contains itself",
-                              node->text);
+        return refuse_loop(self, node);
     }
     self->alias_depth++;
     code = write_node(self, node->target);
@@ -377,6 +422,15 @@ kl_code kl__yaml_write(kl_writer *writer, kl__yaml_node *root, kl_error *err)
     emitter self = {.writer = writer, .err = err};
 
     return write_node(&self, root);
+}
+
+kl_code kl__yaml_write_last(kl_writer *writer, kl__yaml_node *root,
+                            kl__buf *twice, kl_error *err)
+{
+    emitter self = {.writer = writer, .err = err, .twice = twice};
+    kl_code code = write_node(&self, root);
+
+    return code == KL_OK && twice->failed ? out_of_memory(&self) : code;
 }
 
 /* The value under a name, or the item at a position; NULL if there is none. */

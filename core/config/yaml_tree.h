@@ -46,6 +46,10 @@ void kl__yaml_free(kl__yaml *yaml); /* NULL is fine */
  * (nesting over KL_MAX_DEPTH, %TAG directives by the hundred); KL_ENOMEM. */
 kl_code kl__yaml_next(kl__yaml *yaml, kl__yaml_node **root, kl_error *err);
 
+/* What go-yaml says where kl__yaml_next has failed with KL_EPARSE:
+ * "yaml: line 3: did not find expected key". */
+void kl__yaml_fault(const kl__yaml *yaml, char *out, size_t size);
+
 /* The code with "line L, column C: " before the message. */
 kl_code kl__yaml_error(kl_error *err, kl_code code, const kl__yaml_node *at,
                        const char *format, ...) KL_PRINTF(4, 5);

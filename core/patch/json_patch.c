@@ -6,6 +6,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "patch/members.h"
+#include "patch/strict.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,6 +24,7 @@ typedef struct patch_job {
     size_t depth;    /* of the document, at most */
     size_t copied;
     size_t steps;
+    bool has_twins; /* a value has a name twice, and keeps it if it may */
     kl_error *err;
 } patch_job;
 
@@ -120,6 +123,17 @@ static bool look(patch_job *job, const place *at, kl__node **found)
     return true;
 }
 
+/* An object that a path leads through becomes a map in Go: of a name that is
+ * there twice the last value is left. */
+static bool enter(patch_job *job, kl__node *container)
+{
+    if (!job->has_twins) {
+        return true;
+    }
+    job->steps += kl__node_size(container);
+    return kl__members_unique_in(container, NULL) == KL_OK;
+}
+
 /* Follows a path to the container of its last segment. */
 static kl_code find(patch_job *job, const char *path, size_t length, place *at)
 {
@@ -137,13 +151,16 @@ static kl_code find(patch_job *job, const char *path, size_t length, place *at)
         at->length = job->segment.length;
         at->level++;
         slash = next;
-        if (next != NULL && (!look(job, at, &at->container) ||
-                             (!kl__node_is(at->container, KL_OBJECT) &&
-                              !kl__node_is(at->container, KL_ARRAY)))) {
-            break;
-        }
         if (next == NULL) {
             return step(job, 1);
+        }
+        if (!look(job, at, &at->container) ||
+            (!kl__node_is(at->container, KL_OBJECT) &&
+             !kl__node_is(at->container, KL_ARRAY))) {
+            break;
+        }
+        if (!enter(job, at->container)) {
+            return no_memory(job);
         }
     }
     return refuse(job, "doc is missing path");
@@ -399,90 +416,22 @@ static kl_code operate(patch_job *job, kl__node *operation)
     return refuse(job, "Unexpected kind");
 }
 
-static const char *go_type(const kl__node *node)
-{
-    static const char *const words[] = {"null",   "bool",   "number",
-                                        "number", "number", "number",
-                                        "string", "array",  "object"};
-
-    return words[kl__node_type(node)];
-}
-
-static const kl__node *check_operation(const kl__node *operation,
-                                       const char **field)
-{
-    static const char *const fields[] = {"op", "path", "from"};
-
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        const kl__node *value = kl__node_get(operation, fields[i]);
-
-        if (kl__node_type(value) != KL_NULL && !kl__node_is(value, KL_STRING)) {
-            *field = fields[i];
-            return value;
-        }
-    }
-    return NULL;
-}
-
-/* Whether the patch has the shape of one. */
-static kl_code check(const kl__node *patch, kl_error *err)
-{
-    static const char what[] = "error decoding patch: json: cannot unmarshal";
-    const kl__node *operation, *bad;
-    kl__node_iter iter = {0};
-    const char *field = "";
-
-    if (kl__node_type(patch) == KL_NULL) {
-        return KL_OK;
-    }
-    if (!kl__node_is(patch, KL_ARRAY)) {
-        return kl__patch_refuse(err, 400,
-                                "%s %s into Go value of type "
-                                "[]handlers.jsonPatchOp",
-                                what, go_type(patch));
-    }
-    while ((operation = kl__node_next(patch, &iter, NULL, NULL)) != NULL) {
-        if (kl__node_type(operation) == KL_NULL) {
-            continue;
-        }
-        if (!kl__node_is(operation, KL_OBJECT)) {
-            return kl__patch_refuse(err, 400,
-                                    "%s %s into Go value of type "
-                                    "handlers.jsonPatchOp",
-                                    what, go_type(operation));
-        }
-        bad = check_operation(operation, &field);
-        if (bad != NULL) {
-            return kl__patch_refuse(err, 400,
-                                    "%s %s into Go struct field "
-                                    "jsonPatchOp.%s of type string",
-                                    what, go_type(bad), field);
-        }
-    }
-    if (kl__node_size(patch) > KL__PATCH_MOST_OPERATIONS) {
-        return kl__patch_refuse(err, 413,
-                                "Request entity too large: The allowed maximum "
-                                "operations in a JSON patch is %d, got %zu",
-                                (int)KL__PATCH_MOST_OPERATIONS,
-                                kl__node_size(patch));
-    }
-    return KL_OK;
-}
-
 kl_code kl__patch_json(kl__edit *edit, kl__node *target, kl__node *patch,
                        kl_error *err)
 {
     patch_job job = {.edit = edit,
                      .root = target,
                      .depth = kl__node_depth(target),
+                     .has_twins = !kl__members_are_unique(patch),
                      .err = err};
     kl__node_iter iter = {0};
     kl__node *operation;
-    kl_code code = check(patch, err);
+    kl_code code = kl__patch_check_operations(patch, err);
 
     while (code == KL_OK &&
            (operation = kl__node_next(patch, &iter, NULL, NULL)) != NULL) {
-        code = operate(&job, operation);
+        code =
+            enter(&job, operation) ? operate(&job, operation) : no_memory(&job);
         if (code == KL_OK) {
             code = step(&job, 1);
         }

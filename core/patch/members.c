@@ -54,7 +54,7 @@ static bool few_are_unique(const kl__node *object)
     return true;
 }
 
-static kl_code unique_members(kl__node *object, kl_error *err)
+kl_code kl__members_unique_in(kl__node *object, kl_error *err)
 {
     kl__node_iter iter = {0};
     kl__map seen = {0};
@@ -62,6 +62,9 @@ static kl_code unique_members(kl__node *object, kl_error *err)
     const char *name;
     size_t length;
 
+    if (!kl__node_is(object, KL_OBJECT)) {
+        return KL_OK;
+    }
     if (kl__node_size(object) <= FEW_MEMBERS && few_are_unique(object)) {
         return KL_OK;
     }
@@ -84,17 +87,51 @@ static kl_code unique_members(kl__node *object, kl_error *err)
 kl_code kl__members_unique(kl__node *node, kl_error *err)
 {
     kl__node_iter iter = {0};
-    kl_code code = KL_OK;
+    kl_code code = kl__members_unique_in(node, err);
     kl__node *child;
 
-    if (kl__node_is(node, KL_OBJECT)) {
-        code = unique_members(node, err);
-    }
     while (code == KL_OK &&
            (child = kl__node_next(node, &iter, NULL, NULL)) != NULL) {
         code = kl__members_unique(child, err);
     }
     return code;
+}
+
+/* As few_are_unique, of any number. */
+static bool many_are_unique(const kl__node *object)
+{
+    kl__node_iter iter = {0};
+    kl__map seen = {0};
+    const char *name;
+    size_t length;
+    bool unique = kl__map_reserve(&seen, kl__node_size(object));
+
+    while (unique && kl__node_next(object, &iter, &name, &length) != NULL) {
+        void *before = NULL;
+
+        unique = kl__map_put_n(&seen, name, length, &seen, &before) &&
+                 before == NULL;
+    }
+    kl__map_deinit(&seen);
+    return unique;
+}
+
+bool kl__members_are_unique(const kl__node *node)
+{
+    kl__node_iter iter = {0};
+    const kl__node *child;
+
+    if (kl__node_is(node, KL_OBJECT) &&
+        !(kl__node_size(node) <= FEW_MEMBERS ? few_are_unique(node)
+                                             : many_are_unique(node))) {
+        return false;
+    }
+    while ((child = kl__node_next(node, &iter, NULL, NULL)) != NULL) {
+        if (!kl__members_are_unique(child)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void kl__patch_prune(kl__node *node)

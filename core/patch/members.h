@@ -23,6 +23,10 @@ kl__node *kl__members_get(const kl__members *members, const char *name,
 /* Leaves one member of each name in all objects of a tree: the place is the
  * first one's, the value the last one's, as Go reads JSON. KL_ENOMEM. */
 kl_code kl__members_unique(kl__node *node, kl_error *err);
+/* The same of one object, and not of what is in it; of what is none nothing. */
+kl_code kl__members_unique_in(kl__node *object, kl_error *err);
+/* Whether that would change nothing. Without memory to look: false. */
+bool kl__members_are_unique(const kl__node *node);
 
 /* Takes out the members that are null, at any depth; elements stay. */
 void kl__patch_prune(kl__node *node);

@@ -6,8 +6,9 @@
  * All change `target` in place; when they fail it is left half changed. A patch
  * is used up. Codes: KL_ENOMEM; else err->http_status says what the server
  * answers (400, 413, 422, 500) and err->message why. Objects must have one
- * member of each name (members.h), and what comes out is nested at most
- * KL_MAX_DEPTH deep where what went in was.
+ * member of each name (members.h), but for the values of a JSON patch, which
+ * are left as they are where no path leads through them; and what comes out is
+ * nested at most KL_MAX_DEPTH deep where what went in was.
  */
 #ifndef KL_PATCH_PATCH_H
 #define KL_PATCH_PATCH_H

@@ -14,7 +14,8 @@
 #include <stddef.h>
 
 typedef enum kl__schema_type {
-    KL__SCHEMA_ANY,    /* anything: RawExtension, JSON, no type given */
+    KL__SCHEMA_ANY,    /* anything: RawExtension, JSON, no type given; with
+                        * `items` (itself): what Go makes maps and lists of */
     KL__SCHEMA_OBJECT, /* a struct: its fields are known */
     KL__SCHEMA_MAP,    /* any names, values of one schema: `items` */
     KL__SCHEMA_ARRAY,  /* elements of one schema: `items` */

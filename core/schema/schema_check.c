@@ -245,6 +245,20 @@ static void check_array(inspection *search, const kl__node *value,
     }
 }
 
+/* Raw JSON, which nobody looks into; or what Go makes maps and lists of. */
+static void check_any(inspection *search, const kl__node *value,
+                      const kl__schema *schema, const step *at)
+{
+    if (schema->items == NULL) {
+        return;
+    }
+    if (kl__node_is(value, KL_OBJECT)) {
+        check_map(search, value, schema, at);
+    } else if (kl__node_is(value, KL_ARRAY)) {
+        check_array(search, value, schema, at);
+    }
+}
+
 /* A value that is neither struct, map nor array. */
 static void check_leaf(inspection *search, const kl__node *value,
                        const kl__schema *schema, const step *at)
@@ -270,10 +284,12 @@ static void check(inspection *search, const kl__node *value,
 {
     bool object = kl__node_is(value, KL_OBJECT);
 
-    if (kl__node_type(value) == KL_NULL || schema->type == KL__SCHEMA_ANY) {
+    if (kl__node_type(value) == KL_NULL) {
         return;
     }
-    if (schema->type == KL__SCHEMA_OBJECT && object) {
+    if (schema->type == KL__SCHEMA_ANY) {
+        check_any(search, value, schema, at);
+    } else if (schema->type == KL__SCHEMA_OBJECT && object) {
         check_struct(search, value, schema, at);
     } else if (schema->type == KL__SCHEMA_MAP && object) {
         check_map(search, value, schema, at);

@@ -117,10 +117,42 @@ static bool put_member(kl__edit *edit, kl__node *to,
 
 enum { MOST_FIELDS = 64 /* no built-in type has more: a spec looks */ };
 
-/* The members that a struct has, each at its field's index; the last of the
- * same name counts. All are taken out of it. */
-static void take_members(kl__node *node, const kl__schema *schema,
-                         kl__node **members)
+/* A member that is there again: Go decodes it into what the first one made. Of
+ * structs and maps that is both; null is nothing where no pointer can be nil.
+ * False: out of memory. */
+static bool merge_member(kl__edit *edit, kl__node **into, kl__node *again,
+                         const kl__schema *schema)
+{
+    const bool is_struct = schema->type == KL__SCHEMA_OBJECT;
+    const bool is_map = schema->type == KL__SCHEMA_MAP;
+    kl__node_iter iter = {0};
+    kl__node *member;
+    const char *name;
+    size_t length;
+
+    if (kl__node_type(again) == KL_NULL &&
+        (schema->flags & KL__SCHEMA_POINTER) == 0 && !is_map &&
+        schema->type != KL__SCHEMA_ARRAY && schema->type != KL__SCHEMA_ANY) {
+        return true;
+    }
+    if ((!is_struct && !is_map) || !kl__node_is(*into, KL_OBJECT) ||
+        !kl__node_is(again, KL_OBJECT)) {
+        *into = again;
+        return true;
+    }
+    while ((member = kl__node_next(again, &iter, &name, &length)) != NULL) {
+        kl__node_drop(&iter);
+        if (!kl__node_add_n(edit, *into, name, length, member)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The members that a struct has, each at its field's index. All are taken out
+ * of it. False: out of memory. */
+static bool take_members(kl__edit *edit, kl__node *node,
+                         const kl__schema *schema, kl__node **members)
 {
     kl__node_iter iter = {0};
     kl__node *member;
@@ -129,12 +161,18 @@ static void take_members(kl__node *node, const kl__schema *schema,
 
     while ((member = kl__node_next(node, &iter, &name, &length)) != NULL) {
         const kl__schema_field *field = kl__schema_get(schema, name, length);
+        kl__node **known =
+            field != NULL ? &members[field - schema->fields] : NULL;
 
-        if (field != NULL) {
-            members[field - schema->fields] = member;
-        }
         kl__node_drop(&iter);
+        if (known != NULL && *known == NULL) {
+            *known = member;
+        } else if (known != NULL &&
+                   !merge_member(edit, known, member, field->schema)) {
+            return false;
+        }
     }
+    return true;
 }
 
 static kl__node *normal_struct(kl__edit *edit, kl__node *node,
@@ -145,7 +183,9 @@ static kl__node *normal_struct(kl__edit *edit, kl__node *node,
     if (!kl__node_is(node, KL_OBJECT) || schema->field_count > MOST_FIELDS) {
         return node;
     }
-    take_members(node, schema, members);
+    if (!take_members(edit, node, schema, members)) {
+        return NULL;
+    }
     for (size_t i = 0; i < schema->field_count; i++) {
         if (!put_member(edit, node, &schema->fields[i], members[i])) {
             return NULL;

@@ -26,7 +26,21 @@ local function show(value)
     return tostring(value)
 end
 
+-- Of two long texts what is around the first byte that differs.
+local function cut(one, other)
+    local at = 1
+    while at <= #one and one:byte(at) == other:byte(at) do
+        at = at + 1
+    end
+    local from = #one + #other > 2 * LONGEST and at > 100 and at - 60 or 1
+    local before = from > 1 and "..." or ""
+    return before .. one:sub(from), before .. other:sub(from)
+end
+
 local function differ(parts, where, real, sim)
+    if type(real) == "string" and type(sim) == "string" then
+        real, sim = cut(real, sim)
+    end
     parts[#parts + 1] = {
         where = where,
         what = "real " .. show(real) .. ", simulator " .. show(sim),

@@ -47,12 +47,12 @@ function normal.scalar(value, field, names)
     end
     value = value:gsub(UID, "<uid>"):gsub(TIME .. "%.%d%d%d%d%d%dZ", "<microtime>")
         :gsub(TIME .. "Z", "<time>"):gsub(", current: %d+", ", current: <version>")
+        :gsub('(\\?"resourceVersion\\?": ?\\?")%d+', "%1<version>")
     return (replace_names(value, names))
 end
 
 ---A text that is no JSON.
 function normal.text(text, names)
-    text = text:gsub('("resourceVersion": ?)"%d+"', '%1"<version>"')
     return normal.scalar(text, nil, names)
 end
 

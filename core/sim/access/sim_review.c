@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "json/edit.h"
 #include "sim/answer/sim_status.h"
+#include "sim/request/sim_said.h"
 
 #include <string.h>
 
@@ -376,6 +377,8 @@ kl_code kl__sim_review(kl__sim_answer *answer, bool *found, kl_error *err)
 {
     const kl__sim_ask *ask = &answer->ask;
     review self = {.answer = answer, .kind = find(answer->sim, &ask->route)};
+    char text[KL__SIM_SAID_SIZE], shown[KL__SIM_SHOWN_SIZE];
+    const char *fault;
 
     *found = self.kind != NULL;
     if (self.kind == NULL) {
@@ -389,13 +392,12 @@ kl_code kl__sim_review(kl__sim_answer *answer, bool *found, kl_error *err)
     if (strcmp(ask->method, "POST") != 0) {
         return kl__sim_refuse_method(answer, err);
     }
-    if (ask->doc == NULL || kl_value_type(kl_doc_root(ask->doc)) != KL_OBJECT) {
-        return kl__sim_refuse(answer, 400, "BadRequest", err,
-                              "%s in version \"v1\" cannot be handled as a "
-                              "%s: %s",
-                              self.kind->kind, self.kind->kind,
-                              ask->doc == NULL ? ask->parse.message
-                                               : "it is no object");
+    fault = kl__sim_body_fault(ask, text);
+    if (fault != NULL) {
+        return kl__sim_refuse(
+            answer, 400, "BadRequest", err,
+            "the object provided is unrecognized (must be of type %s): %s (%s)",
+            self.kind->kind, fault, kl__sim_show_body(ask, shown));
     }
     return review_it(&self, err);
 }

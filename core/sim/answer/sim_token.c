@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config/base64.h"
+#include "json/fault.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -111,6 +112,7 @@ kl_code kl__sim_token_read(const char *text, kl__sim_token *token,
     kl_error parse = {0};
     kl_doc *doc = NULL;
     kl_code code;
+    char fault[KL__JSON_FAULT_SIZE];
     size_t bad;
 
     memset(token, 0, sizeof(*token));
@@ -128,7 +130,10 @@ kl_code kl__sim_token_read(const char *text, kl__sim_token *token,
     if (json.failed || (doc == NULL && parse.code == KL_ENOMEM)) {
         code = kl_error_set(err, KL_ENOMEM, "out of memory for a list");
     } else if (doc == NULL) {
-        code = refuse(err, parse.message);
+        const char *why = kl__json_fault(json.bytes != NULL ? json.bytes : "",
+                                         json.length, fault);
+
+        code = refuse(err, why != NULL ? why : parse.message);
     } else {
         code = take(kl_doc_root(doc), token, err);
     }

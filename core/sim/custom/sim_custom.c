@@ -7,9 +7,8 @@
 
 #include "base/mem.h"
 #include "schema/custom.h"
-#include "sim/answer/sim_warnings.h"
 #include "sim/store/sim_compose.h"
-#include "sim/write/sim_pipeline.h"
+#include "sim/write/sim_found.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,10 +85,7 @@ static kl_code refuse_fields(kl__sim_write *write, const char *shown,
     kl__buf why = {0};
     kl_code code;
 
-    kl__buf_puts(&why, "strict decoding error: ");
-    for (size_t i = 0; i < count; i++) {
-        kl__buf_printf(&why, "%s%s", i != 0 ? ", " : "", lines[i]);
-    }
+    kl__sim_found_join(write, lines, count, &why);
     if (why.failed) {
         code = kl__sim_no_memory(err);
     } else if (write->operation == KL__SIM_PATCH) {
@@ -136,7 +132,7 @@ static kl_code report(kl__sim_write *write, const char *shown, kl__buf *twice,
     size_t count = 0;
     char **lines = NULL;
 
-    if (unknown->length + twice->length == 0 ||
+    if (unknown->length + twice->length + kl__sim_found_sent(write) == 0 ||
         (level != NULL && strcmp(level, "Ignore") == 0)) {
         return KL_OK;
     }
@@ -149,9 +145,7 @@ static kl_code report(kl__sim_write *write, const char *shown, kl__buf *twice,
     } else if (level != NULL && strcmp(level, "Strict") == 0) {
         code = refuse_fields(write, shown, lines, count, err);
     } else {
-        for (size_t i = 0; i < count && code == KL_OK; i++) {
-            code = kl__sim_warn(write->answer, lines[i], err);
-        }
+        code = kl__sim_found_warn(write, lines, count, err);
     }
     kl__free(lines);
     kl__buf_deinit(&all);

@@ -5,8 +5,9 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "config/yaml_body.h"
 #include "http/url.h"
-#include "kubelua/manifest.h"
+#include "json/fault.h"
 #include "sim/request/sim_mend.h"
 #include "sim/request/sim_protobuf.h"
 
@@ -206,23 +207,6 @@ static bool find_route(kl__sim_ask *ask)
     return route_object(&ask->route, segments + skip + 1, count - skip - 1);
 }
 
-typedef struct first_document {
-    kl_doc *doc;
-} first_document;
-
-/* Keeps the first document of a YAML body; kubectl never sends two. */
-static kl_code keep_first(void *context, const char *json, size_t length,
-                          kl_error *err)
-{
-    first_document *first = context;
-
-    if (first->doc == NULL) {
-        first->doc = kl_doc_parse(json, length, err);
-        return first->doc != NULL ? KL_OK : err != NULL ? err->code : KL_EPARSE;
-    }
-    return KL_OK;
-}
-
 static bool is_yaml(const char *content_type)
 {
     return strncasecmp(content_type, "application/yaml", 16) == 0 ||
@@ -233,12 +217,15 @@ static bool is_yaml(const char *content_type)
 static kl_doc *parse_json(const kl__sim_ask *ask, kl_error *err)
 {
     kl_doc *doc = kl_doc_parse(ask->body, ask->body_length, err);
+    char fault[KL__JSON_FAULT_SIZE];
     kl__buf mended = {0};
 
     if (doc != NULL || err->code != KL_EPARSE) {
         return doc;
     }
-    if (kl__sim_mend(ask->body, ask->body_length, &mended)) {
+    if (kl__json_fault(ask->body, ask->body_length, fault) != NULL) {
+        kl_error_set(err, KL_EPARSE, "%s", fault);
+    } else if (kl__sim_mend(ask->body, ask->body_length, &mended)) {
         doc = kl_doc_parse(mended.bytes, mended.length, err);
     } else if (mended.failed) {
         kl_error_set(err, KL_ENOMEM, "out of memory for a body");
@@ -247,25 +234,27 @@ static kl_doc *parse_json(const kl__sim_ask *ask, kl_error *err)
     return doc;
 }
 
+static kl_doc *parse_yaml(kl__sim_ask *ask, kl_error *err)
+{
+    kl__buf twice = {0};
+    kl_doc *doc = kl__yaml_body(ask->body, ask->body_length, &twice, err);
+
+    if (doc != NULL && twice.length > 0) {
+        ask->twice = kl__buf_take(&twice, NULL);
+    }
+    kl__buf_deinit(&twice);
+    return doc;
+}
+
 /* Parses the body; KL_ENOMEM only, the rest is kept for the answer. */
 static kl_code parse_body(kl__sim_ask *ask, kl_error *err)
 {
-    first_document first = {NULL};
-
     if (kl__sim_is_protobuf(ask->content_type)) {
         return kl__sim_protobuf_read(ask, err);
     }
-    if (ask->body_length == 0) {
-        kl_error_set(&ask->parse, KL_EPARSE, "unexpected end of JSON input");
-        return KL_OK;
-    }
-    if (is_yaml(ask->content_type)) {
-        kl_manifest_each(ask->body, ask->body_length, keep_first, &first,
-                         &ask->parse);
-        ask->doc = first.doc;
-    } else {
-        ask->doc = parse_json(ask, &ask->parse);
-    }
+    ask->is_yaml = is_yaml(ask->content_type);
+    ask->doc = ask->is_yaml ? parse_yaml(ask, &ask->parse)
+                            : parse_json(ask, &ask->parse);
     if (ask->doc == NULL && ask->parse.code == KL_ENOMEM) {
         return kl_error_set(err, KL_ENOMEM, "%s", ask->parse.message);
     }
@@ -343,6 +332,7 @@ void kl__sim_ask_deinit(kl__sim_ask *ask)
     kl__free(ask->certified);
     kl__free(ask->user_agent);
     kl__free(ask->accept_encoding);
+    kl__free(ask->twice);
     kl__free(ask->sent_kind);
     kl__free(ask->sent_version);
     kl__free(ask->path);

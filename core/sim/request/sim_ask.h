@@ -63,7 +63,9 @@ typedef struct kl__sim_ask {
     char *body;
     size_t body_length;
     kl_doc *doc; /* of the body, for requests that take one; NULL: see parse */
-    kl_error parse; /* why the body is no document */
+    kl_error parse; /* why the body is no document, in Go's words */
+    bool is_yaml;
+    char *twice; /* names that came again in YAML, a line each; NULL: none */
     bool is_protobuf;
     char *sent_kind; /* of protobuf's envelope; NULL: there is none */
     char *sent_version;

@@ -196,6 +196,58 @@ static bool is_empty(const kl__node *value)
     }
 }
 
+/* Puts the members of each element into the order of its Go struct. */
+static bool order_elements(kl__edit *edit, kl__node *list,
+                           const char *const *names)
+{
+    kl__node_iter iter = {0};
+    kl__node *element;
+
+    while ((element = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
+        kl__node *ordered = kl__edit_object(edit);
+
+        for (size_t i = 0; names[i] != NULL && ordered != NULL; i++) {
+            kl__node *value = kl__node_remove(element, names[i]);
+
+            if (value != NULL && !kl__node_add_n(edit, ordered, names[i],
+                                                 strlen(names[i]), value)) {
+                return false;
+            }
+        }
+        if (ordered == NULL) {
+            return false;
+        }
+        kl__node_become(element, ordered);
+    }
+    return true;
+}
+
+/* Puts a member of metadata in order: what are maps in Go is sorted, and of
+ * what are structs the members stand as they do there. */
+static bool order_member(const kl__sim_kind *kind, kl__edit *edit,
+                         const char *name, kl__node *value)
+{
+    static const char *const entry[] = {
+        "manager",    "operation", "apiVersion",  "time",
+        "fieldsType", "fieldsV1",  "subresource", NULL};
+    static const char *const owner[] = {
+        "apiVersion",         "kind", "name", "uid", "controller",
+        "blockOwnerDeletion", NULL};
+
+    if (!sort(edit, value) ||
+        (kl__node_is(value, KL_OBJECT) && !fill_strings(edit, value))) {
+        return false;
+    }
+    if (kl__sim_kind_is(kind, KL__SIM_CUSTOM)) {
+        return true;
+    }
+    return strcmp(name, "managedFields") == 0
+               ? order_elements(edit, value, entry)
+           : strcmp(name, "ownerReferences") == 0
+               ? order_elements(edit, value, owner)
+               : true;
+}
+
 /* A new metadata out of the members of the old one; NULL: out of memory. */
 static kl__node *order_metadata(const kl__sim_kind *kind, kl__edit *edit,
                                 kl__node *old)
@@ -210,8 +262,7 @@ static kl__node *order_metadata(const kl__sim_kind *kind, kl__edit *edit,
         if (is_empty(value)) {
             continue;
         }
-        if (!sort(edit, value) ||
-            (kl__node_is(value, KL_OBJECT) && !fill_strings(edit, value)) ||
+        if (!order_member(kind, edit, *order, value) ||
             !kl__node_add_n(edit, metadata, *order, strlen(*order), value)) {
             return NULL;
         }

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "sim/answer/sim_status.h"
+#include "sim/request/sim_said.h"
 #include "sim/write/sim_pipeline.h"
 
 #include <stdlib.h>
@@ -17,14 +18,15 @@ kl_code kl__sim_below_body(kl__sim_answer *answer, const char *kind,
     const kl_value *root = ask->doc != NULL ? kl_doc_root(ask->doc) : NULL;
     const char *given = kl__sim_text(root, "kind");
     const char *version = kl__sim_text(root, "apiVersion");
+    char text[KL__SIM_SAID_SIZE], shown[KL__SIM_SHOWN_SIZE];
+    const char *fault = kl__sim_body_fault(ask, text);
 
     *edit = NULL;
-    if (kl_value_type(root) != KL_OBJECT) {
+    if (fault != NULL) {
         return kl__sim_refuse(
             answer, 400, "BadRequest", err,
-            "the object provided is unrecognized (must be of type %s): "
-            "couldn't get version/kind; json parse error: %s",
-            kind, ask->doc == NULL ? ask->parse.message : "it is no object");
+            "the object provided is unrecognized (must be of type %s): %s (%s)",
+            kind, fault, kl__sim_show_body(ask, shown));
     }
     if (given != NULL && *given != '\0' && strcmp(given, kind) != 0) {
         const char *slash = version != NULL ? strchr(version, '/') : NULL;
@@ -37,8 +39,14 @@ kl_code kl__sim_below_body(kl__sim_answer *answer, const char *kind,
                               given, version != NULL ? version : "v1", kind,
                               version != NULL ? version : "v1", given, kind);
     }
-    *edit = kl__edit_of(root, err);
-    return *edit != NULL ? KL_OK : KL_ENOMEM;
+    *edit = kl_value_type(root) == KL_OBJECT ? kl__edit_of(root, err)
+                                             : kl__edit_new(err);
+    if (*edit != NULL && kl__edit_root(*edit) == NULL) {
+        kl__edit_set_root(*edit, kl__edit_object(*edit));
+    }
+    return *edit != NULL && kl__edit_root(*edit) != NULL
+               ? KL_OK
+               : kl__sim_no_memory(err);
 }
 
 kl_code kl__sim_answer_tree(kl__sim_answer *answer, int status,

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "patch/members.h"
+#include "sim/write/sim_found.h"
 #include "sim/write/sim_last_applied.h"
 #include "sim/write/sim_versions.h"
 #include "sim/write/sim_write.h"
@@ -76,21 +77,25 @@ static kl__node *decode(kl__sim_write *write, const char *api_version,
     if (ask->doc == NULL && ask->body_length > 0) {
         *code = kl__sim_refuse(write->answer, 400, "BadRequest", err,
                                "error decoding YAML: error converting YAML to "
-                               "JSON: yaml: %s",
+                               "JSON: %s",
                                ask->parse.message);
         return NULL;
     }
-    config = ask->doc != NULL
+    config = ask->doc != NULL && kl_value_type(kl_doc_root(ask->doc)) != KL_NULL
                  ? kl__edit_value(write->edit, kl_doc_root(ask->doc))
                  : kl__edit_object(write->edit);
     *code = config == NULL ? kl__sim_no_memory(err)
                            : kl__members_unique(config, err);
     if (*code == KL_OK && !kl__node_is(config, KL_OBJECT)) {
-        *code = refuse(write,
-                       "error decoding YAML: error unmarshaling JSON: while "
-                       "decoding JSON: json: cannot unmarshal the body into Go "
-                       "value of type map[string]interface {}",
-                       err);
+        *code = kl__sim_refuse(
+            write->answer, 400, "BadRequest", err,
+            "error decoding YAML: error unmarshaling JSON: while decoding "
+            "JSON: json: cannot unmarshal %s into Go value of type "
+            "map[string]interface {}",
+            kl__node_is(config, KL_ARRAY)    ? "array"
+            : kl__node_is(config, KL_STRING) ? "string"
+            : kl__node_is(config, KL_BOOL)   ? "bool"
+                                             : "number");
         return NULL;
     }
     if (*code == KL_OK) {
@@ -178,6 +183,31 @@ static kl_code complete(kl__sim_write *write, kl_error *err)
     return KL_OK;
 }
 
+/* Names that are there twice, which matter once the rest was found good. */
+static kl_code check_twice(kl__sim_write *write, kl_error *err)
+{
+    const kl__sim_ask *ask = &write->answer->ask;
+    const char *level = kl__sim_parameter_get(ask, "fieldValidation");
+    kl__buf text = {0};
+    kl_code code;
+
+    if (ask->twice == NULL || kl__streq(level, "Ignore")) {
+        return KL_OK;
+    }
+    if (!kl__streq(level, "Strict")) {
+        return kl__sim_found_warn(write, NULL, 0, err);
+    }
+    kl__sim_found_yaml(ask, &text);
+    code = text.failed
+               ? kl__sim_no_memory(err)
+               : kl__sim_refuse(write->answer, 400, "BadRequest", err,
+                                "error strict decoding YAML: error converting "
+                                "YAML to JSON: %s",
+                                text.bytes);
+    kl__buf_deinit(&text);
+    return code;
+}
+
 static kl_code apply(kl__sim_write *write, const kl__author *author,
                      kl_error *err)
 {
@@ -206,7 +236,10 @@ static kl_code apply(kl__sim_write *write, const kl__author *author,
         kl__edit_set_root(write->edit, applied.object);
         write->managed = applied.managed;
         write->is_tracked = true;
-        code = complete(write, err);
+        code = check_twice(write, err);
+        if (code == KL_OK && kl__sim_write_goes_on(write)) {
+            code = complete(write, err);
+        }
         if (noted != NULL && code == KL_OK && kl__sim_write_goes_on(write) &&
             !kl__sim_put_last_applied(write->edit, applied.object, noted)) {
             code = kl__sim_no_memory(err);

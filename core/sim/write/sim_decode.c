@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "schema/convert.h"
 #include "schema/schema.h"
+#include "sim/request/sim_said.h"
 #include "sim/write/sim_write.h"
 
 #include <stdio.h>
@@ -262,36 +263,13 @@ static bool check_media(const kl__sim_write *write, kl_code *code,
     return false;
 }
 
-/* What is wrong with a body that is no object, in Go's words where they are
- * known. */
-static const char *body_fault(const kl__sim_ask *ask, char *text, size_t size)
-{
-    const kl_value *root = ask->doc != NULL ? kl_doc_root(ask->doc) : NULL;
-
-    if (root != NULL) {
-        snprintf(
-            text, size,
-            "json: cannot unmarshal %s into Go value of type struct { "
-            "APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind "
-            "string \"json:\\\"kind,omitempty\\\"\" }",
-            kl_value_type(root) == KL_ARRAY    ? "array"
-            : kl_value_type(root) == KL_STRING ? "string"
-            : kl_value_type(root) == KL_BOOL   ? "bool"
-                                               : "number");
-        return text;
-    }
-    if (strstr(ask->parse.message, "before it is complete") != NULL) {
-        return "unexpected end of JSON input";
-    }
-    return ask->parse.message;
-}
-
 /* A body that could not be read. */
-static kl_code refuse_body(const kl__sim_write *write, kl_error *err)
+static kl_code refuse_body(const kl__sim_write *write, const char *fault,
+                           kl_error *err)
 {
     const kl__sim_ask *ask = &write->answer->ask;
     const char *kind = write->kind->kind;
-    char fault[256], shown[KL__SIM_SHOWN_SIZE];
+    char shown[KL__SIM_SHOWN_SIZE];
 
     if (ask->sent_kind != NULL && ask->doc == NULL) {
         const char *slash = strchr(ask->sent_version, '/');
@@ -304,10 +282,9 @@ static kl_code refuse_body(const kl__sim_write *write, kl_error *err)
     }
     return kl__sim_refuse(
         write->answer, 400, "BadRequest", err,
-        "the object provided is unrecognized (must be of type %s): %s%s (%s)",
-        kind,
-        ask->is_protobuf ? "" : "couldn't get version/kind; json parse error: ",
-        body_fault(ask, fault, sizeof(fault)), kl__sim_show_body(ask, shown));
+        "the object provided is unrecognized (must be of type %s): %s (%s)",
+        kind, ask->is_protobuf ? ask->parse.message : fault,
+        kl__sim_show_body(ask, shown));
 }
 
 static kl_code check_metadata(kl__sim_write *write, kl_error *err)
@@ -329,15 +306,16 @@ kl_code kl__sim_decode(kl__sim_write *write, kl_error *err)
     kl__sim_answer *answer = write->answer;
     const kl__sim_ask *ask = &answer->ask;
     const kl_value *root = ask->doc != NULL ? kl_doc_root(ask->doc) : NULL;
+    char text[KL__SIM_SAID_SIZE];
+    const char *fault = kl__sim_body_fault(ask, text);
     kl_code code = KL_OK;
 
     if (!check_media(write, &code, err) ||
         !kl__sim_check_dry(answer, &code, err)) {
         return code;
     }
-    if (kl_value_type(root) != KL_OBJECT &&
-        (ask->doc == NULL || kl_value_type(root) != KL_NULL)) {
-        return refuse_body(write, err);
+    if (fault != NULL) {
+        return refuse_body(write, fault, err);
     }
     if (kl__sim_write_is_custom(write)
             ? !check_custom_type(answer, write->kind, root, &code, err)

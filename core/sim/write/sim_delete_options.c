@@ -4,6 +4,7 @@
 #include "sim/write/sim_deletion.h"
 
 #include "sim/answer/sim_status.h"
+#include "sim/request/sim_said.h"
 #include "sim/store/sim_compose.h"
 #include "sim/write/sim_write.h"
 
@@ -42,20 +43,15 @@ static bool check_body(kl__sim_answer *answer, kl_code *code, kl_error *err)
 {
     const kl__sim_ask *ask = &answer->ask;
     const kl_value *root = ask->doc != NULL ? kl_doc_root(ask->doc) : NULL;
-    const char *kind, *version;
+    const char *fault, *kind, *version;
+    char text[KL__SIM_SAID_SIZE];
 
     if (!check_media(answer, code, err)) {
         return false;
     }
-    if (kl_value_type(root) != KL_OBJECT) {
-        *code = kl__sim_refuse(
-            answer, 400, "BadRequest", err,
-            "couldn't get version/kind; json parse error: %s",
-            ask->doc == NULL
-                ? ask->parse.message
-                : "json: cannot unmarshal array into Go value of type struct "
-                  "{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; "
-                  "Kind string \"json:\\\"kind,omitempty\\\"\" }");
+    fault = kl__sim_body_fault(ask, text);
+    if (fault != NULL) {
+        *code = kl__sim_refuse(answer, 400, "BadRequest", err, "%s", fault);
         return false;
     }
     kind = kl__sim_text(root, "kind");

@@ -6,11 +6,10 @@
 
 #include "schema/schema_check.h"
 #include "schema/schema_normal.h"
-#include "sim/answer/sim_warnings.h"
+#include "sim/write/sim_found.h"
 #include "sim/write/sim_track.h"
 #include "sim/write/sim_write.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* The schema of the write's kind, as asked for or stored, in a version; NULL: a
@@ -33,44 +32,6 @@ static const kl__schema *schema_of(const kl__sim_kind *kind,
     return schema;
 }
 
-typedef enum strict { IGNORE, WARN, STRICT } strict;
-
-static kl_code refuse_strictness(kl__sim_write *write, const char *given,
-                                 kl_error *err)
-{
-    static const char *const verbs[] = {"Create", "Update", "Patch"};
-    kl__sim_status status = {.group = "meta.k8s.io"};
-    char kind[32], qualified[64];
-
-    snprintf(kind, sizeof(kind), "%sOptions", verbs[write->operation]);
-    snprintf(qualified, sizeof(qualified), "%s.meta.k8s.io", kind);
-    status.kind = kind;
-    kl__sim_cause_add(&status, "FieldValueNotSupported", "fieldValidation",
-                      "Unsupported value: \"%s\": supported values: \"\", "
-                      "\"Ignore\", \"Strict\", \"Warn\"",
-                      given);
-    return kl__sim_refuse_invalid(write->answer, &status, qualified, err);
-}
-
-/* What fieldValidation asks for; false: it was refused. */
-static bool how_strict(kl__sim_write *write, strict *out, kl_code *code,
-                       kl_error *err)
-{
-    const char *given =
-        kl__sim_parameter_get(&write->answer->ask, "fieldValidation");
-
-    if (given == NULL || *given == '\0' || strcmp(given, "Warn") == 0) {
-        *out = WARN;
-        return true;
-    }
-    if (strcmp(given, "Strict") == 0 || strcmp(given, "Ignore") == 0) {
-        *out = *given == 'S' ? STRICT : IGNORE;
-        return true;
-    }
-    *code = refuse_strictness(write, given, err);
-    return false;
-}
-
 static kl_code refuse(kl__sim_write *write, const char *why, kl_error *err)
 {
     const char *kind = write->kind->kind;
@@ -84,21 +45,16 @@ static kl_code refuse(kl__sim_write *write, const char *why, kl_error *err)
 }
 
 static kl_code tell(kl__sim_write *write, const kl__findings *found,
-                    strict strictness, kl_error *err)
+                    kl__sim_strictness strictness, kl_error *err)
 {
     kl__buf text = {0};
     kl_code code = KL_OK;
 
-    if (strictness == WARN) {
-        for (size_t i = 0; i < found->field_count && code == KL_OK; i++) {
-            code = kl__sim_warn(write->answer, found->fields[i], err);
-        }
-        return code;
+    if (strictness == KL__SIM_WARN) {
+        return kl__sim_found_warn(write, found->fields, found->field_count,
+                                  err);
     }
-    kl__buf_puts(&text, "strict decoding error: ");
-    for (size_t i = 0; i < found->field_count; i++) {
-        kl__buf_printf(&text, "%s%s", i > 0 ? ", " : "", found->fields[i]);
-    }
+    kl__sim_found_join(write, found->fields, found->field_count, &text);
     code =
         text.failed ? kl__sim_no_memory(err) : refuse(write, text.bytes, err);
     kl__buf_deinit(&text);
@@ -106,7 +62,7 @@ static kl_code tell(kl__sim_write *write, const kl__findings *found,
 }
 
 static kl_code check(kl__sim_write *write, const kl__schema *schema,
-                     strict strictness, kl_error *err)
+                     kl__sim_strictness strictness, kl_error *err)
 {
     kl__findings found = {0};
     kl_code code =
@@ -114,7 +70,8 @@ static kl_code check(kl__sim_write *write, const kl__schema *schema,
 
     if (code == KL_OK && found.error != NULL) {
         code = refuse(write, found.error, err);
-    } else if (code == KL_OK && found.field_count > 0 && strictness != IGNORE) {
+    } else if (code == KL_OK && strictness != KL__SIM_IGNORE &&
+               found.field_count + kl__sim_found_sent(write) > 0) {
         code = tell(write, &found, strictness, err);
     }
     kl__findings_deinit(&found);
@@ -125,12 +82,12 @@ static kl_code check(kl__sim_write *write, const kl__schema *schema,
 kl_code kl__sim_decode_fields(kl__sim_write *write, kl_error *err)
 {
     kl_code code = KL_OK;
-    strict strictness = WARN;
+    kl__sim_strictness strictness = KL__SIM_WARN;
     const kl__schema *schema;
     kl__node *root = kl__sim_write_root(write);
 
     write->says_status = kl__node_size(kl__node_get(root, "status")) > 0;
-    if (!how_strict(write, &strictness, &code, err)) {
+    if (!kl__sim_how_strict(write, &strictness, &code, err)) {
         return code;
     }
     schema = schema_of(write->kind, write->served->name, &code, err);

@@ -10,6 +10,8 @@
 #include "patch/go_text.h"
 #include "patch/members.h"
 #include "patch/patch.h"
+#include "patch/strict.h"
+#include "sim/request/sim_said.h"
 #include "sim/write/sim_track.h"
 #include "sim/write/sim_write.h"
 
@@ -45,6 +47,25 @@ static bool is_strategic(const kl__sim_write *write)
                        21) == 0;
 }
 
+static bool is_operations(const kl__sim_write *write)
+{
+    return strncasecmp(write->answer->ask.content_type, "application/json",
+                       16) == 0;
+}
+
+/* What strict decoding has to say of the patch. */
+static kl_code check_strictly(kl__sim_write *write, const kl__node *patch,
+                              kl_error *err)
+{
+    const char *level =
+        kl__sim_parameter_get(&write->answer->ask, "fieldValidation");
+
+    return kl__streq(level, "Ignore")
+               ? KL_OK
+               : kl__patch_check(patch, is_operations(write), &write->sent,
+                                 err);
+}
+
 /* The body of a patch as a tree of the write; NULL: see *code. */
 static kl__node *decode(kl__sim_write *write, const char *prefix, kl_code *code,
                         kl_error *err)
@@ -53,15 +74,16 @@ static kl__node *decode(kl__sim_write *write, const char *prefix, kl_code *code,
     kl__node *patch;
 
     if (ask->doc == NULL) {
-        *code = kl__sim_refuse(
-            write->answer, 400, "BadRequest", err, "%s%s", prefix,
-            ask->body_length == 0 ? "unexpected end of JSON input"
-                                  : ask->parse.message);
+        *code = kl__sim_refuse(write->answer, 400, "BadRequest", err, "%s%s",
+                               prefix, ask->parse.message);
         return NULL;
     }
     patch = kl__edit_value(write->edit, kl_doc_root(ask->doc));
-    *code =
-        patch == NULL ? kl__sim_no_memory(err) : kl__members_unique(patch, err);
+    *code = patch == NULL ? kl__sim_no_memory(err)
+                          : check_strictly(write, patch, err);
+    if (*code == KL_OK && !is_operations(write)) {
+        *code = kl__members_unique(patch, err);
+    }
     return *code == KL_OK ? patch : NULL;
 }
 
@@ -109,7 +131,6 @@ static kl_code merge_strategic(kl__sim_write *write, kl__node *patch,
 
 static kl_code change(kl__sim_write *write, kl_error *err)
 {
-    const char *type = write->answer->ask.content_type;
     bool strategic = is_strategic(write);
     kl_error why = {0};
     kl_code code = copy_current(write, err);
@@ -126,7 +147,7 @@ static kl_code change(kl__sim_write *write, kl_error *err)
     root = kl__sim_write_root(write);
     if (strategic) {
         code = merge_strategic(write, patch, &why);
-    } else if (strncasecmp(type, "application/json", 16) == 0) {
+    } else if (is_operations(write)) {
         code = kl__patch_json(write->edit, root, patch, &why);
     } else {
         code = kl__patch_merge(write->edit, root, patch, &why);
@@ -257,15 +278,10 @@ static kl_code check_patched(kl__sim_write *write, kl_error *err)
     const kl__node *old = kl__sim_write_old(write);
     const char *given, *version;
     char why[512];
+    const char *fault = kl__sim_node_fault(root, why);
 
-    if (!kl__node_is(root, KL_OBJECT)) {
-        return kl__sim_refuse_patched(
-            write,
-            "couldn't get version/kind; json parse error: json: cannot "
-            "unmarshal array into Go value of type struct { APIVersion string "
-            "\"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
-            "\"json:\\\"kind,omitempty\\\"\" }",
-            err);
+    if (fault != NULL) {
+        return kl__sim_refuse_patched(write, fault, err);
     }
     if (!complete_type(write)) {
         return kl__sim_no_memory(err);

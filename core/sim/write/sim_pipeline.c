@@ -29,6 +29,7 @@ void kl__sim_write_close(kl__sim_write *write)
     kl__edit_free(write->edit);
     kl__edit_free(write->before);
     kl__field_errors_deinit(&write->errors);
+    kl__findings_deinit(&write->sent);
     kl__sim_state_unref(write->old);
 }
 

@@ -9,6 +9,7 @@
 
 #include "json/edit.h"
 #include "schema/field_errors.h"
+#include "schema/schema_check.h"
 #include "sim/answer/sim_answer.h"
 #include "sim/answer/sim_status.h"
 
@@ -32,6 +33,7 @@ typedef struct kl__sim_write {
     bool forgets_managers;   /* the request empties managedFields */
     bool is_tracked;         /* `managed` is what managedFields are to be */
     kl__node *managed;       /* of `edit`; NULL: none */
+    kl__findings sent;       /* what strict decoding found in the patch */
     kl__sim_status invalid;  /* causes of a 422; answered after validation */
     kl__field_errors errors; /* more of them, which come after those */
     /* Answers with the new state, where that is not the object itself. */

@@ -98,9 +98,9 @@ static void a_conflict_names_who_manages_the_field(void **state)
     sim_expect_patch(*state, DEPLOYMENTS "/d/status?fieldManager=s", APPLY,
                      "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\","
                      "\"status\":{\"replicas\":2},\"spec\":{\"replicas\":9}}",
-                     "200 \"fieldsV1\":{\"f:status\":{\"f:replicas\":{}}},"
-                     "\"manager\":\"s\",\"operation\":\"Apply\","
-                     "\"subresource\":\"status\"");
+                     "200 \"fieldsType\":\"FieldsV1\","
+                     "\"fieldsV1\":{\"f:status\":{\"f:replicas\":{}}},"
+                     "\"subresource\":\"status\"}");
 }
 
 static void an_apply_that_changes_nothing_is_no_version(void **state)

@@ -33,6 +33,35 @@ static void add_deployment(kl_sim *sim)
                201);
 }
 
+static void
+what_is_there_twice_in_a_patch_is_told_if_it_is_asked_for(void **state)
+{
+    sim_add(*state, "a");
+    sim_expect_patch(
+        *state, CONFIGMAPS "/a?fieldValidation=Strict", MERGE_PATCH,
+        "{\"data\":{\"m\":\"1\",\"m\":\"2\"}}",
+        "422 : strict decoding error: duplicate field \\\"data.m\\\"\"");
+    sim_expect_patch(
+        *state, CONFIGMAPS "/a?fieldValidation=Strict", JSON_PATCH,
+        "[{\"op\":\"add\",\"path\":\"/data\",\"value\":{\"a\":\"1\","
+        "\"a\":\"2\"},\"nix\":1}]",
+        "422 : strict decoding error: json patch duplicate field "
+        "\\\"[0].value.a\\\", json patch unknown field \\\"[0].nix\\\", "
+        "duplicate field \\\"data.a\\\"\"");
+    sim_expect_patch(
+        *state, CONFIGMAPS "/a?fieldValidation=Ignore", JSON_PATCH,
+        "[{\"op\":\"add\",\"path\":\"/data\",\"value\":{\"a\":\"1\","
+        "\"a\":\"2\"},\"nix\":1}]",
+        "200 \"data\":{\"a\":\"2\"}");
+    /* What a path leads through has each name once. */
+    sim_expect_patch(
+        *state, CONFIGMAPS "/a?fieldValidation=Strict&dryRun=All", JSON_PATCH,
+        "[{\"op\":\"add\",\"path\":\"/data\",\"value\":{}},"
+        "{\"op\":\"replace\",\"path\":\"/data\",\"value\":{\"a\":\"1\"}},"
+        "{\"op\":\"add\",\"path\":\"/data/b\",\"value\":\"2\"}]",
+        "200 \"data\":{\"a\":\"1\",\"b\":\"2\"}");
+}
+
 static void a_json_patch_changes_an_object(void **state)
 {
     sim_add(*state, "a");
@@ -110,6 +139,7 @@ static void options_of_a_patch_are_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        SPEC(what_is_there_twice_in_a_patch_is_told_if_it_is_asked_for),
         SPEC(a_json_patch_changes_an_object),
         SPEC(a_strategic_patch_merges_containers_by_name),
         SPEC(other_patches_are_unsupported),

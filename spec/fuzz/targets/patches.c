@@ -2,8 +2,8 @@
  * patches.c - patches of every sort: "json", "merge", "strategic" or "apply"
  * and a kind on the first line ("strategic Deployment"; none: not known), the
  * object on the second, the patch on the others. What comes out is no deeper
- * than JSON may be; a merge (but for nulls) or an apply once more changes nothing;
- * whose the fields are is a set that reads back the same.
+ * than JSON may be; a merge (but for nulls) or an apply once more changes
+ * nothing; whose the fields are is a set that reads back the same.
  */
 #include "fuzz.h"
 

@@ -53,9 +53,6 @@ return {
     { "pod_subresources: a pod whose status runs", "body.metadata.managedFields" },
     { "pod_subresources: a phase that is none", "body.metadata.managedFields" },
     { "pod_subresources: the budget has counted it", "body.metadata.managedFields" },
-    { "strict: Warn: a field twice", "body.metadata.managedFields" },
-    { "strict: Ignore: a field twice", "body.metadata.managedFields" },
-    { "strict: : a field twice", "body.metadata.managedFields" },
     { "subresources: the deployment has it", "body.metadata.managedFields" },
     { "subresources: a daemon set", "body.metadata.managedFields" },
 }

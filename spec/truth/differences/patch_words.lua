@@ -2,13 +2,11 @@
 return {
     what = "words of patches that fail",
     why = "Go's own types stand in them",
-    { "patch: json: a number into data", "body.details.causes[1].message", "body.message" },
     { "patch: merge: another kind", "body.details.causes[1].message", "body.message" },
     {
         "patch: merge: another version of the API",
         "body.details.causes[1].message",
         "body.message",
     },
-    { "patch: merge: a wrong type", "body.details.causes[1].message", "body.message" },
     { "strategic: strategic: an order without its items", "body.message" },
 }
