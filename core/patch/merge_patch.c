@@ -109,9 +109,12 @@ static kl_code merge(kl__edit *edit, kl__node *target, kl__node *patch,
 kl_code kl__patch_merge(kl__edit *edit, kl__node *target, kl__node *patch,
                         kl_error *err)
 {
-    static const char *const words[] = {"nil",    "bool",   "number", "number",
+    static const char *const words[] = {"null",   "bool",   "number", "number",
                                         "number", "number", "string", "array"};
 
+    if (kl__node_type(patch) == KL_NULL) {
+        return kl__patch_refuse(err, 400, "Invalid JSON Patch");
+    }
     if (!kl__node_is(patch, KL_OBJECT)) {
         return kl__patch_refuse(err, 400,
                                 "error decoding patch: json: cannot unmarshal "

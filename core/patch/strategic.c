@@ -422,6 +422,9 @@ kl_code kl__patch_strategic(kl__edit *edit, const kl__schema *schema,
 {
     const kl__strategic job = {edit, err};
 
+    if (kl__node_type(patch) == KL_NULL) {
+        return KL_OK;
+    }
     if (!kl__node_is(patch, KL_OBJECT)) {
         return kl__patch_refuse(err, 400,
                                 "json: cannot unmarshal %s into Go value of "

@@ -8,7 +8,9 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "schema/schema_leaf.h"
+#include "schema/schema_restore.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_FIELDS = 100 /* the real server stops counting there too */ };
@@ -25,8 +27,9 @@ typedef struct step {
 
 typedef struct inspection {
     kl__findings *found;
-    kl__map seen; /* of findings: each is told once */
-    bool failed;  /* out of memory */
+    kl__map seen;     /* of findings: each is told once */
+    bool is_restored; /* of a map that is converted, not of JSON */
+    bool failed;      /* out of memory */
 } inspection;
 
 void kl__findings_deinit(kl__findings *findings)
@@ -106,6 +109,11 @@ static void wrong_type(inspection *search, const kl__node *value,
     const step *field = at;
     kl__buf text = {0};
 
+    if (search->is_restored) {
+        kl__restore_put_fault(&text, value, schema);
+        end_with(search, &text);
+        return;
+    }
     kl__buf_puts(&text, "json: cannot unmarshal ");
     kl__leaf_put_found(&text, value, schema);
     while (field != NULL && field->field == NULL) {
@@ -266,6 +274,9 @@ static void check_leaf(inspection *search, const kl__node *value,
     const char *go = NULL;
     kl__buf why = {0};
 
+    if (search->is_restored && kl__restore_fits(value, schema)) {
+        return;
+    }
     switch (kl__leaf_fits(value, schema, &why, &go)) {
     case KL__LEAF_FITS:
         break;
@@ -279,6 +290,10 @@ static void check_leaf(inspection *search, const kl__node *value,
     kl__buf_deinit(&why);
 }
 
+/* Bytes that are told as numbers. */
+static const kl__schema byte = {.type = KL__SCHEMA_INTEGER, .go = "uint8"};
+static const kl__schema bytes = {.type = KL__SCHEMA_ARRAY, .items = &byte};
+
 static void check(inspection *search, const kl__node *value,
                   const kl__schema *schema, const step *at)
 {
@@ -287,7 +302,9 @@ static void check(inspection *search, const kl__node *value,
     if (kl__node_type(value) == KL_NULL) {
         return;
     }
-    if (schema->type == KL__SCHEMA_ANY) {
+    if (schema->format == KL__FORMAT_BYTE && kl__node_is(value, KL_ARRAY)) {
+        check_array(search, value, &bytes, at);
+    } else if (schema->type == KL__SCHEMA_ANY) {
         check_any(search, value, schema, at);
     } else if (schema->type == KL__SCHEMA_OBJECT && object) {
         check_struct(search, value, schema, at);
@@ -305,14 +322,39 @@ static void check(inspection *search, const kl__node *value,
     }
 }
 
+static kl_code inspect(inspection *search, const kl__node *object,
+                       const kl__schema *schema, kl_error *err)
+{
+    memset(search->found, 0, sizeof(*search->found));
+    check(search, object, schema, NULL);
+    kl__map_deinit(&search->seen);
+    return search->failed ? kl_error_set(err, KL_ENOMEM, "out of memory")
+                          : KL_OK;
+}
+
 kl_code kl__schema_check(const kl__node *object, const kl__schema *schema,
                          kl__findings *out, kl_error *err)
 {
     inspection search = {.found = out};
 
-    memset(out, 0, sizeof(*out));
-    check(&search, object, schema, NULL);
-    kl__map_deinit(&search.seen);
-    return search.failed ? kl_error_set(err, KL_ENOMEM, "out of memory")
-                         : KL_OK;
+    return inspect(&search, object, schema, err);
+}
+
+static int compare_fields(const void *left, const void *right)
+{
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+kl_code kl__schema_check_restored(const kl__node *object,
+                                  const kl__schema *schema, kl__findings *out,
+                                  kl_error *err)
+{
+    inspection search = {.found = out, .is_restored = true};
+    kl_code code = inspect(&search, object, schema, err);
+
+    if (out->field_count > 1) {
+        qsort(out->fields, out->field_count, sizeof(*out->fields),
+              compare_fields);
+    }
+    return code;
 }

@@ -22,6 +22,12 @@ typedef struct kl__findings {
 kl_code kl__schema_check(const kl__node *object, const kl__schema *schema,
                          kl__findings *out, kl_error *err);
 
+/* The same of an object that a strategic merge patch made: Go converts a map to
+ * it, with other words and its fields sorted. */
+kl_code kl__schema_check_restored(const kl__node *object,
+                                  const kl__schema *schema, kl__findings *out,
+                                  kl_error *err);
+
 void kl__findings_deinit(kl__findings *findings);
 
 #endif

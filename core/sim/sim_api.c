@@ -149,7 +149,9 @@ static kl_code dispatch_resource(kl__sim_answer *answer, kl_error *err)
     is_namespaced = kl__sim_kind_is(resource->kind, KL__SIM_NAMESPACED);
     if ((route->name_space != NULL && !is_namespaced) ||
         (route->name != NULL && route->name_space == NULL && is_namespaced)) {
-        return kl__sim_refuse_path(answer, err);
+        return kl__sim_kind_is(resource->kind, KL__SIM_CUSTOM)
+                   ? kl__sim_refuse_page(answer, err)
+                   : kl__sim_refuse_path(answer, err);
     }
     answer->kind = kl__sim_kind_ref(resource->kind);
     if (kl__sim_kind_is(resource->kind, KL__SIM_VIRTUAL)) {

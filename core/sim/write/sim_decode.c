@@ -212,6 +212,7 @@ static bool check_type(kl__sim_answer *answer, const kl__sim_kind *kind,
     if (given == NULL || *given == '\0') {
         given = expected;
     }
+    given += *given == '/'; /* of the core group, as "v1" */
     if (strcmp(given, expected) == 0 && strcmp(given_kind, kind->kind) == 0) {
         return true;
     }

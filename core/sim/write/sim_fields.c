@@ -65,8 +65,10 @@ static kl_code check(kl__sim_write *write, const kl__schema *schema,
                      kl__sim_strictness strictness, kl_error *err)
 {
     kl__findings found = {0};
-    kl_code code =
-        kl__schema_check(kl__sim_write_root(write), schema, &found, err);
+    kl__node *root = kl__sim_write_root(write);
+    kl_code code = kl__sim_is_strategic(write)
+                       ? kl__schema_check_restored(root, schema, &found, err)
+                       : kl__schema_check(root, schema, &found, err);
 
     if (code == KL_OK && found.error != NULL) {
         code = refuse(write, found.error, err);

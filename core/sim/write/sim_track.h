@@ -20,6 +20,8 @@ kl_code kl__sim_refuse_patched(kl__sim_write *write, const char *why,
                                kl_error *err);
 /* Whether it is a server-side apply. */
 bool kl__sim_is_apply(const kl__sim_write *write);
+/* sim_patch.c: whether it is a strategic merge patch. */
+bool kl__sim_is_strategic(const kl__sim_write *write);
 /* sim_apply.c: finds the object and makes `write->edit` of it and the
  * configuration in the body. Answers what cannot be applied; KL_ENOMEM. */
 kl_code kl__sim_apply(kl__sim_write *write, kl_error *err);
