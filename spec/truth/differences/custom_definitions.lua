@@ -9,6 +9,5 @@ return {
     { "crd_objects: a number where an object belongs", "body.details.causes", "body.message" },
     { "crd_objects: a JSON patch", "body.metadata.managedFields" },
     { "crd_schema: of the cluster", "body.metadata.managedFields" },
-    { "crd_schema: of the cluster: in a namespace", "body" },
     { "crd_schema: is not accepted", "body.metadata.managedFields" },
 }
