@@ -147,8 +147,10 @@ kl_sim *kl_sim_ref(kl_sim *sim)
 
 void kl_sim_unref(kl_sim *sim)
 {
-    if (sim != NULL &&
-        atomic_fetch_sub_explicit(&sim->refs, 1, memory_order_acq_rel) == 1) {
+    if (sim == NULL || kl__check_process(NULL) != KL_OK) {
+        return; /* of a child: its threads, and their locks, are the parent's */
+    }
+    if (atomic_fetch_sub_explicit(&sim->refs, 1, memory_order_acq_rel) == 1) {
         kl__sim_keeper_stop(sim);
         kl__sim_listener_stop(sim);
         free_sim(sim);
@@ -159,6 +161,9 @@ kl_code kl_sim_advance(kl_sim *sim, int64_t ms, kl_error *err)
 {
     const int64_t century_ms = INT64_C(100) * 366 * 24 * 3600 * 1000;
 
+    if (kl__check_process(err) != KL_OK) {
+        return KL_EFORKED;
+    }
     if (ms < 0 || ms > century_ms) {
         return kl_error_set(err, KL_EINVAL,
                             "simulator: time goes forward, by a hundred years "

@@ -136,6 +136,9 @@ kl_code kl__sim_request_once(kl_sim *sim, const kl_call *call, bool loading,
 kl_code kl_sim_call(kl_sim *sim, const kl_call *call, kl_reply *reply,
                     kl_error *err)
 {
+    if (kl__check_process(err) != KL_OK) {
+        return KL_EFORKED;
+    }
     if (call->method == NULL || call->target == NULL || *call->target != '/') {
         return kl_error_set(err, KL_EINVAL,
                             "a call needs a method and a target that begins "

@@ -15,6 +15,9 @@
 
 void kl_sim_cut(kl_sim *sim)
 {
+    if (kl__check_process(NULL) != KL_OK) {
+        return;
+    }
     kl__mutex_lock(&sim->mutex);
     sim->cuts++;
     kl__sim_wake_all(sim);
@@ -23,6 +26,9 @@ void kl_sim_cut(kl_sim *sim)
 
 void kl_sim_freeze(kl_sim *sim, bool on)
 {
+    if (kl__check_process(NULL) != KL_OK) {
+        return;
+    }
     kl__mutex_lock(&sim->mutex);
     sim->frozen = on;
     kl__sim_wake_all(sim);
@@ -90,8 +96,12 @@ kl_code kl_sim_fault(kl_sim *sim, const char *rule, size_t length, int64_t *id,
                      kl_error *err)
 {
     kl_error why;
-    kl__sim_rule *parsed = kl__sim_rule_parse(rule, length, &why);
+    kl__sim_rule *parsed;
 
+    if (kl__check_process(err) != KL_OK) {
+        return KL_EFORKED;
+    }
+    parsed = kl__sim_rule_parse(rule, length, &why);
     if (parsed == NULL) {
         return kl_error_set(err, why.code, "%s", why.message);
     }
@@ -127,10 +137,14 @@ static void write_rule(kl_writer *writer, const kl__sim_rule *rule)
 
 char *kl_sim_faults(kl_sim *sim, kl_error *err)
 {
-    kl_writer *writer = kl_writer_new();
+    kl_writer *writer;
     const char *json;
     char *copy = NULL;
 
+    if (kl__check_process(err) != KL_OK) {
+        return NULL;
+    }
+    writer = kl_writer_new();
     if (writer == NULL) {
         kl_error_set(err, KL_ENOMEM, "out of memory for the faults");
         return NULL;
@@ -166,6 +180,9 @@ bool kl_sim_heal(kl_sim *sim, int64_t id)
     bool found = id == 0;
     kl__list *next;
 
+    if (kl__check_process(NULL) != KL_OK) {
+        return false;
+    }
     kl__mutex_lock(&sim->mutex);
     for (kl__list *node = sim->rules.next; node != &sim->rules; node = next) {
         kl__sim_rule *rule = KL__CONTAINER(node, kl__sim_rule, node);

@@ -145,11 +145,15 @@ static kl_code put_requests(kl_sim *sim, kl_writer *writer, kl_error *err)
 
 char *kl_sim_requests(kl_sim *sim, kl_error *err)
 {
-    kl_writer *writer = kl_writer_new();
+    kl_writer *writer;
     const char *json = NULL;
     char *copy = NULL;
     kl_code code;
 
+    if (kl__check_process(err) != KL_OK) {
+        return NULL;
+    }
+    writer = kl_writer_new();
     if (writer == NULL) {
         kl_error_set(err, KL_ENOMEM, "out of memory for the requests");
         return NULL;
@@ -172,6 +176,9 @@ char *kl_sim_requests(kl_sim *sim, kl_error *err)
 
 void kl_sim_requests_clear(kl_sim *sim)
 {
+    if (kl__check_process(NULL) != KL_OK) {
+        return;
+    }
     kl__mutex_lock(&sim->mutex);
     kl__sim_requests_forget(sim);
     kl__mutex_unlock(&sim->mutex);

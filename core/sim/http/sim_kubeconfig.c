@@ -84,6 +84,9 @@ char *kl_sim_kubeconfig(const kl_sim *sim, kl_error *err)
     const char *url;
     char *text = NULL;
 
+    if (kl__check_process(err) != KL_OK) {
+        return NULL;
+    }
     kl__mutex_lock(&locked->listening);
     url = look(sim, &tls, err);
     if (url != NULL) {
@@ -130,6 +133,9 @@ char *kl_sim_kubeconfig_of(const kl_sim *sim, const kl_sim_user *user,
     const char *url;
     char *text = NULL;
 
+    if (kl__check_process(err) != KL_OK) {
+        return NULL;
+    }
     if (user->name == NULL || *user->name == '\0') {
         kl_error_set(err, KL_EINVAL, "simulator: a user needs a name");
         return NULL;

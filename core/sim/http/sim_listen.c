@@ -299,6 +299,9 @@ kl_code kl_sim_listen(kl_sim *sim, const kl_sim_listen_options *options,
 
 void kl__sim_listener_stop(kl_sim *sim)
 {
+    if (kl__check_process(NULL) != KL_OK) {
+        return;
+    }
     kl__mutex_lock(&sim->listening);
     if (sim->listener != NULL) {
         stop_daemon(sim->listener);
@@ -326,6 +329,9 @@ void kl_sim_refuse(kl_sim *sim, bool on)
 {
     kl_error err;
 
+    if (kl__check_process(NULL) != KL_OK) {
+        return;
+    }
     kl__mutex_lock(&sim->listening);
     if (on) {
         set_refused(sim, true);
@@ -375,6 +381,9 @@ const char *kl_sim_url(const kl_sim *sim)
     kl_sim *locked = (kl_sim *)(uintptr_t)sim;
     const char *url;
 
+    if (kl__check_process(NULL) != KL_OK) {
+        return NULL;
+    }
     kl__mutex_lock(&locked->listening);
     url = sim->listener != NULL ? sim->listener->url : NULL;
     kl__mutex_unlock(&locked->listening);

@@ -62,8 +62,11 @@ static kl_code response(kl__stream *base, kl__response *out,
     sim_stream *stream = (sim_stream *)base;
     const kl__sim_wait wait = {deadline_ms, cancel};
     const kl__sim_answer *answer = stream->answer;
-    kl_code code = kl__sim_answer_begin(stream->answer, &wait, err);
+    kl_code code = kl__check_process(err);
 
+    if (code == KL_OK) {
+        code = kl__sim_answer_begin(stream->answer, &wait, err);
+    }
     if (code != KL_OK) {
         return code;
     }
@@ -84,9 +87,12 @@ static kl_code read_stream(kl__stream *base, char *buffer, size_t size,
 {
     sim_stream *stream = (sim_stream *)base;
     const kl__sim_wait wait = {deadline_ms, cancel};
-    kl_code code = kl__sim_answer_begin(stream->answer, &wait, err);
+    kl_code code = kl__check_process(err);
 
     *length = 0;
+    if (code == KL_OK) {
+        code = kl__sim_answer_begin(stream->answer, &wait, err);
+    }
     if (code == KL_OK) {
         code = kl__sim_answer_read(stream->answer, buffer, size, length, &wait,
                                    err);
@@ -108,6 +114,9 @@ static void close_stream(kl__stream *base)
 {
     sim_stream *stream = (sim_stream *)base;
 
+    if (kl__check_process(NULL) != KL_OK) {
+        return; /* the cluster's locks are the parent's */
+    }
     kl__sim_answer_free(stream->answer);
     kl_transport_unref(&stream->transport->base);
     kl__free(stream);
@@ -139,6 +148,21 @@ static bool join_groups(const kl__request *request, kl__buf *lines)
     return !lines->failed;
 }
 
+static kl_code check_open(sim_transport *transport, kl_error *err)
+{
+    bool closed;
+
+    if (kl__check_process(err) != KL_OK) {
+        return KL_EFORKED;
+    }
+    kl__mutex_lock(&transport->sim->mutex);
+    closed = transport->closed;
+    kl__mutex_unlock(&transport->sim->mutex);
+    return !closed ? KL_OK
+                   : kl_error_set(err, KL_ECLOSED,
+                                  "simulator: the transport is closed");
+}
+
 static kl__stream *open_stream(kl_transport *base, const kl__request *request,
                                kl_error *err)
 {
@@ -160,14 +184,9 @@ static kl__stream *open_stream(kl_transport *base, const kl__request *request,
         .body = request->body,
         .body_length = request->body_length};
     sim_stream *stream;
-    bool closed;
 
-    kl__mutex_lock(&transport->sim->mutex);
-    closed = transport->closed;
-    kl__mutex_unlock(&transport->sim->mutex);
-    if (closed) {
+    if (check_open(transport, err) != KL_OK) {
         kl__buf_deinit(&groups);
-        kl_error_set(err, KL_ECLOSED, "simulator: the transport is closed");
         return NULL;
     }
     stream = kl__calloc(1, sizeof(*stream));
@@ -198,6 +217,9 @@ static void close_transport(kl_transport *base)
 {
     sim_transport *transport = (sim_transport *)base;
 
+    if (kl__check_process(NULL) != KL_OK) {
+        return;
+    }
     kl__mutex_lock(&transport->sim->mutex);
     transport->closed = true;
     kl__sim_wake_all(transport->sim);
@@ -218,8 +240,12 @@ static const kl__transport_ops transport_ops = {open_stream, close_transport,
 
 kl_transport *kl_sim_transport_as(kl_sim *sim, const char *token, kl_error *err)
 {
-    sim_transport *transport = kl__calloc(1, sizeof(*transport));
+    sim_transport *transport;
 
+    if (kl__check_process(err) != KL_OK) {
+        return NULL;
+    }
+    transport = kl__calloc(1, sizeof(*transport));
     if (transport != NULL && token != NULL) {
         transport->authorization = kl__strprintf("Bearer %s", token);
     }

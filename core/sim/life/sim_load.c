@@ -293,6 +293,9 @@ kl_code kl_sim_load(kl_sim *sim, const char *text, size_t length, kl_error *err)
     if (err == NULL) {
         err = &own;
     }
+    if (kl__check_process(err) != KL_OK) {
+        return KL_EFORKED;
+    }
     code = kl_manifest_each(text, length, take_document, &load, err);
     for (int stage = 0; stage < STAGES && code == KL_OK; stage++) {
         for (size_t i = 0; i < load.count && code == KL_OK; i++) {

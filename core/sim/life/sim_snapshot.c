@@ -145,6 +145,9 @@ kl_code kl_sim_snapshot(kl_sim *sim, int64_t *version, kl_error *err)
     kl__sim_snapshot *snapshot;
     kl_code code = KL_OK;
 
+    if (kl__check_process(err) != KL_OK) {
+        return KL_EFORKED;
+    }
     kl__mutex_lock(&sim->mutex);
     snapshot = find_locked(sim, sim->version);
     if (snapshot != NULL) { /* of a time line that was left: this one counts */
@@ -300,6 +303,9 @@ kl_code kl_sim_restore(kl_sim *sim, int64_t version, kl_error *err)
     kl__sim_snapshot *kept, *snapshot;
     kl_code code;
 
+    if (kl__check_process(err) != KL_OK) {
+        return KL_EFORKED;
+    }
     kl__mutex_lock(&sim->mutex);
     kept = snapshot = find_locked(sim, version);
     if (snapshot == NULL && !remembers(sim, version)) {

@@ -41,6 +41,9 @@ void kl__sim_compact_in_time(kl_sim *sim)
 
 void kl_sim_compact(kl_sim *sim)
 {
+    if (kl__check_process(NULL) != KL_OK) {
+        return;
+    }
     kl__mutex_lock(&sim->mutex);
     compact(sim, sim->version);
     kl__mutex_unlock(&sim->mutex);
