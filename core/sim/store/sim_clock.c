@@ -31,7 +31,8 @@ void kl__sim_clock_init(kl__sim_clock *clock, bool stands, int64_t start_ms)
     int64_t from_ms = start_ms > 0 ? start_ms : machine_ms;
 
     clock->stands = stands;
-    atomic_init(&clock->base, stands ? from_ms : from_ms - machine_ms);
+    clock->skew_ms = stands ? 0 : from_ms - machine_ms;
+    atomic_init(&clock->base, stands ? from_ms : 0);
 }
 
 int64_t kl__sim_clock_now(const kl__sim_clock *clock)
@@ -42,7 +43,8 @@ int64_t kl__sim_clock_now(const kl__sim_clock *clock)
 
 int64_t kl__sim_clock_unix(const kl__sim_clock *clock)
 {
-    return clock->stands ? base(clock) : machine_unix_ms() + base(clock);
+    return clock->stands ? base(clock)
+                         : machine_unix_ms() + clock->skew_ms + base(clock);
 }
 
 void kl__sim_clock_format(int64_t unix_ms, char *text)

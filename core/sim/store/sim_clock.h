@@ -22,13 +22,16 @@ struct kl_sim_options;
 
 typedef struct kl__sim_clock {
     bool stands;          /* immutable */
-    _Atomic int64_t base; /* relaxed; ms: what is added to the machine's
-                             clocks, or the Unix time itself if it stands */
+    int64_t skew_ms;      /* immutable: what it is ahead of the machine's time
+                             of day from the start; 0 if it stands */
+    _Atomic int64_t base; /* relaxed; ms: how far it was advanced, or the Unix
+                             time itself if it stands */
 } kl__sim_clock;
 
 void kl__sim_clock_init(kl__sim_clock *clock, bool stands, int64_t start_ms);
 
-/* Milliseconds since some fixed moment, for deadlines; never goes back.
+/* Milliseconds since some fixed moment, for deadlines; never goes back, nor is
+ * less than 0, whatever time of day was set.
  * Thread-safe. */
 int64_t kl__sim_clock_now(const kl__sim_clock *clock);
 /* Unix time in milliseconds. Thread-safe. */

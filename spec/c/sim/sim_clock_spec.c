@@ -184,6 +184,21 @@ static void time_does_not_go_back(void **state)
     assert_true(kl_sim_now(f->sim) == START_MS);
 }
 
+/* Its times are before the machine's: nothing is late, or never, for that. */
+static void what_is_to_be_happens_where_the_clock_was_set_back(void **state)
+{
+    const char delay[] = "{\"action\":\"delay\",\"before\":0.05}";
+    sim_rig *f = *state;
+    sim_watch watch = {0};
+
+    assert_int_equal(kl_sim_fault(f->sim, delay, sizeof(delay) - 1, NULL, NULL),
+                     KL_OK);
+    sim_watch_open(&watch, f->transport, "http://sim",
+                   CONFIGMAPS "?watch=true&timeoutSeconds=1");
+    assert_string_equal(sim_watch_next(&watch), "");
+    sim_watch_close(&watch);
+}
+
 #define STANDING(spec) \
     cmocka_unit_test_setup_teardown(spec, set_up_standing, sim_rig_tear_down)
 
@@ -196,6 +211,9 @@ int main(void)
         STANDING(who_waits_is_woken),
         cmocka_unit_test_setup_teardown(
             a_clock_that_runs_can_be_set_and_moved_too, set_up_running,
+            sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(
+            what_is_to_be_happens_where_the_clock_was_set_back, set_up_running,
             sim_rig_tear_down),
         STANDING(history_is_forgotten_in_good_time),
         STANDING(history_is_forgotten_while_nobody_asks),
