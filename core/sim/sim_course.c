@@ -178,10 +178,14 @@ static kl_code fill_watch_locked(kl__sim_answer *answer,
 {
     kl__sim_watch *watch = &answer->watch;
     int64_t wake_ms = -1;
-    kl_code code = kl__sim_watch_fill(answer, &wake_ms, err);
+    size_t released;
+    kl_code code;
 
+    kl__sim_tamper_release(answer);
+    released = answer->out.length;
+    code = kl__sim_watch_fill(answer, &wake_ms, err);
     if (code == KL_OK && answer->out.length != 0) {
-        return kl__sim_tamper(answer, 0, err);
+        return kl__sim_tamper(answer, released, err);
     }
     if (code != KL_OK || watch->ended) {
         return code;

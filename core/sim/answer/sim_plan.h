@@ -65,6 +65,8 @@ bool kl__sim_plan_answer(kl__sim_answer *answer, kl_code *code, kl_error *err);
 /* sim_tamper.c: changes the lines of a watch that begin at answer->out[from],
  * as its rules say. KL_ENOMEM. */
 kl_code kl__sim_tamper(kl__sim_answer *answer, size_t from, kl_error *err);
+/* Appends the lines that were kept back by rules which are cleared. */
+void kl__sim_tamper_release(kl__sim_answer *answer);
 
 /* The time by which faults go. */
 int64_t kl__sim_fault_now(const kl_sim *sim);

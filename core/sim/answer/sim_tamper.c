@@ -201,6 +201,26 @@ static bool is_meant(kl__sim_applied *applied)
            (rule->events == 0 || applied->lines < rule->at + rule->events);
 }
 
+/* Appends what a rule kept back. */
+static void put_held(kl__sim_answer *answer, kl__sim_applied *applied)
+{
+    put(&answer->out, (line){applied->held.bytes, applied->held.length});
+    kl__buf_reset(&applied->held);
+}
+
+void kl__sim_tamper_release(kl__sim_answer *answer)
+{
+    kl__sim_plan *plan = answer->plan;
+
+    for (size_t i = 0; plan != NULL && i < plan->count; i++) {
+        kl__sim_applied *applied = &plan->applied[i];
+
+        if (applied->rule->is_cleared && applied->held.length != 0) {
+            put_held(answer, applied);
+        }
+    }
+}
+
 static void show(kl__sim_answer *answer, line text)
 {
     kl__sim_plan *plan = answer->plan;
@@ -230,9 +250,7 @@ static void show(kl__sim_answer *answer, line text)
         kl__sim_applied *applied = &plan->applied[i];
 
         if (applied != by && applied->held.length != 0) {
-            put(&answer->out,
-                (line){applied->held.bytes, applied->held.length});
-            kl__buf_reset(&applied->held);
+            put_held(answer, applied);
         }
     }
 }

@@ -235,6 +235,22 @@ static void a_watch_can_tell_what_is_not_so(void **state)
                 "ADDED:a ADDED:b ADDED:c ");
 }
 
+static void what_a_fault_keeps_back_comes_when_it_is_healed(void **state)
+{
+    sim_rig *f = *state;
+    sim_watch stream;
+
+    sim_watch_open(&stream, f->transport, "", FAULT_WATCH);
+    fault_order(f, "{\"action\":\"event\",\"how\":\"swap\"}");
+    sim_add(f->sim, "a");
+    sim_watch_expect_silence(&stream);
+    kl_sim_heal(f->sim, 0);
+    sim_watch_expect(&stream, "ADDED", "a");
+    sim_add(f->sim, "b");
+    sim_watch_expect(&stream, "ADDED", "b");
+    sim_watch_close(&stream);
+}
+
 static void bookmarks_can_be_withheld(void **state)
 {
     static const char streaming[] =
@@ -272,6 +288,7 @@ int main(void)
         SPEC(bytes_come_one_at_a_time),
         SPEC(a_delay_is_before_the_head_or_between_bytes_and_events),
         SPEC(a_watch_can_tell_what_is_not_so),
+        SPEC(what_a_fault_keeps_back_comes_when_it_is_healed),
         SPEC(bookmarks_can_be_withheld),
     };
 
