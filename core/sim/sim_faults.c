@@ -8,7 +8,6 @@
 #include "kubelua/writer.h"
 #include "sim/answer/sim_requests.h"
 #include "sim/http/sim_keeper.h"
-#include "sim/http/sim_listen.h"
 #include "sim/request/sim_rule.h"
 
 #include <string.h>
@@ -49,19 +48,26 @@ static kl_code order(kl_sim *sim, kl__sim_rule *rule, int64_t *id)
     return KL_OK;
 }
 
-/* Whether there are handshakes that a fault can be for. */
-static kl_code expect_tls(kl_sim *sim, kl_error *err)
+/* Whether there is what a fault of TLS can be for. Without the lock LIFECYCLE:
+ * see sim_keeper.c. */
+static kl_code expect_tls(kl_sim *sim, const kl__sim_rule *rule, kl_error *err)
 {
-    const kl__sim_tls *tls;
+    bool has_tls;
 
-    kl__mutex_lock(&sim->listening);
-    kl__sim_listener_look(sim, &tls);
-    kl__mutex_unlock(&sim->listening);
-    return tls != NULL
+    if (rule->action != KL__SIM_TLS && rule->action != KL__SIM_CERTIFICATE) {
+        return KL_OK;
+    }
+    kl__mutex_lock(&sim->mutex);
+    has_tls = sim->port.has_tls;
+    kl__mutex_unlock(&sim->mutex);
+    return has_tls
                ? KL_OK
                : kl_error_set(err, KL_EINVAL,
                               "simulator: it listens without TLS, or not at "
-                              "all: there are no handshakes");
+                              "all: %s",
+                              rule->action == KL__SIM_TLS
+                                  ? "there are no handshakes"
+                                  : "there is no certificate");
 }
 
 /* An order for the port is carried out, and no rule. */
@@ -79,40 +85,43 @@ static kl_code instruct(kl_sim *sim, kl__sim_rule *rule, bool later,
     return code;
 }
 
+/* Puts a rule that was read in force; takes it. NULL: `why` says why there is
+ * none. `later`: see sim_keeper.h. */
+static kl_code enforce(kl_sim *sim, kl__sim_rule *rule, bool later, int64_t *id,
+                       kl_error *why)
+{
+    kl_code code;
+
+    if (rule == NULL) {
+        return why->code;
+    }
+    code = expect_tls(sim, rule, why);
+    if (code != KL_OK) {
+        kl__sim_rule_unref(rule);
+        return code;
+    }
+    return rule->action == KL__SIM_REFUSE || rule->action == KL__SIM_CERTIFICATE
+               ? instruct(sim, rule, later, id, why)
+               : order(sim, rule, id);
+}
+
 kl_code kl__sim_fault(kl_sim *sim, const kl__sim_ask *ask, int64_t *id,
                       kl_error *err)
 {
-    kl__sim_rule *rule = kl__sim_rule_parse(ask->body, ask->body_length, err);
-
-    if (rule == NULL) {
-        return err->code;
-    }
-    return rule->action == KL__SIM_REFUSE || rule->action == KL__SIM_CERTIFICATE
-               ? instruct(sim, rule, true, id, err)
-               : order(sim, rule, id);
+    return enforce(sim, kl__sim_rule_parse(ask->body, ask->body_length, err),
+                   true, id, err);
 }
 
 kl_code kl_sim_fault(kl_sim *sim, const char *rule, size_t length, int64_t *id,
                      kl_error *err)
 {
-    kl_error why;
-    kl__sim_rule *parsed;
+    kl_error own;
 
+    err = err != NULL ? err : &own;
     if (kl__check_process(err) != KL_OK) {
         return KL_EFORKED;
     }
-    parsed = kl__sim_rule_parse(rule, length, &why);
-    if (parsed == NULL) {
-        return kl_error_set(err, why.code, "%s", why.message);
-    }
-    if (parsed->action == KL__SIM_TLS && expect_tls(sim, err) != KL_OK) {
-        kl__sim_rule_unref(parsed);
-        return KL_EINVAL;
-    }
-    return parsed->action == KL__SIM_REFUSE ||
-                   parsed->action == KL__SIM_CERTIFICATE
-               ? instruct(sim, parsed, false, id, err)
-               : order(sim, parsed, id);
+    return enforce(sim, kl__sim_rule_parse(rule, length, err), false, id, err);
 }
 
 static void write_rule(kl_writer *writer, const kl__sim_rule *rule)

@@ -1,19 +1,25 @@
 /*
- * sim_keeper.c - see sim_keeper.h. The order to carry out is a field of the
- * cluster: a new one takes the place of the one before it.
+ * sim_keeper.c - see sim_keeper.h. Orders are fields of the cluster, one for
+ * each sort: a new one takes the place of the one before it.
  */
 #include "sim/http/sim_keeper.h"
 
+#include "base/clock.h"
 #include "kubelua/log.h"
 #include "sim/http/sim_listen.h"
 
-#include <string.h>
+enum { LATER_MS = 200, SECOND_MS = 1000 };
 
-enum { LATER_MS = 200 };
-
-static kl_code certify(kl_sim *sim, kl__sim_how how, int64_t seconds,
+static kl_code certify(kl_sim *sim, kl__sim_how how, int64_t lasts_ms,
                        kl_error *err)
 {
+    int64_t seconds = (lasts_ms + SECOND_MS - 1) / SECOND_MS;
+
+    if (lasts_ms < 0) {
+        seconds = 0;
+    } else if (lasts_ms == 0) {
+        seconds = -1;
+    }
     if (how == KL__SIM_EXPIRED) {
         seconds = -60;
     }
@@ -22,17 +28,64 @@ static kl_code certify(kl_sim *sim, kl__sim_how how, int64_t seconds,
         seconds, err);
 }
 
-/* Carries out what is due, without the mutex. */
-static void carry_out(kl_sim *sim, const kl__sim_port *order)
+/* When it is due, on the machine's clock; -1: never, as it is now. */
+static int64_t due_at(const kl_sim *sim, const kl__sim_order *order)
 {
+    if (!order->is_due) {
+        return -1;
+    }
+    return order->is_soon ? order->at_ms
+                          : kl__sim_clock_deadline(&sim->clock, order->at_ms);
+}
+
+static bool is_time(const kl_sim *sim, const kl__sim_order *order)
+{
+    return order->is_due &&
+           order->at_ms <= (order->is_soon ? kl__clock_now(kl__clock_real())
+                                           : kl__sim_clock_now(&sim->clock));
+}
+
+/* Takes an order whose time has come; one that is for a while is followed by
+ * its end. The mutex is held. */
+static bool take(kl_sim *sim, kl__sim_order *from, kl__sim_order *order)
+{
+    if (!is_time(sim, from)) {
+        return false;
+    }
+    *order = *from;
+    from->is_due = false;
+    if (from == &sim->port.refuse && !order->is_end && order->lasts_ms >= 0) {
+        from->is_due = from->is_end = true;
+        from->is_soon = false;
+        from->at_ms = kl__sim_clock_now(&sim->clock) + order->lasts_ms;
+    }
+    return true;
+}
+
+/* Carries out what is due. The mutex is held, but not meanwhile: the lock
+ * LIFECYCLE comes before it, so that nothing else is told to the port between
+ * the taking of an order and what it does. */
+static void carry_out(kl_sim *sim)
+{
+    kl__sim_order refuse, certificate;
+    bool refuses, certifies;
     kl_error err;
 
-    if (order->action == KL__SIM_REFUSE) {
-        kl_sim_refuse(sim, !order->is_on);
-    } else if (certify(sim, (kl__sim_how)order->how, order->lasts_ms / 1000,
-                       &err) != KL_OK) {
+    kl__mutex_unlock(&sim->mutex);
+    kl__mutex_lock(&sim->listening);
+    kl__mutex_lock(&sim->mutex);
+    certifies = take(sim, &sim->port.certify, &certificate);
+    refuses = take(sim, &sim->port.refuse, &refuse);
+    kl__mutex_unlock(&sim->mutex);
+    if (certifies && certify(sim, (kl__sim_how)certificate.how,
+                             certificate.lasts_ms, &err) != KL_OK) {
         kl_log(KL_LOG_ERROR, "%s", err.message);
     }
+    if (refuses) {
+        kl__sim_listener_refuse(sim, !refuse.is_end);
+    }
+    kl__mutex_unlock(&sim->listening);
+    kl__mutex_lock(&sim->mutex);
 }
 
 /* The thread: touches sim->port under the mutex. */
@@ -43,79 +96,102 @@ static void *keep(void *arg)
 
     kl__mutex_lock(&sim->mutex);
     while (!port->stop) {
-        int64_t now = kl__sim_clock_now(&sim->clock);
-        kl__sim_port order = *port;
+        if (is_time(sim, &port->refuse) || is_time(sim, &port->certify)) {
+            carry_out(sim);
+        } else {
+            int64_t one = due_at(sim, &port->refuse);
+            int64_t other = due_at(sim, &port->certify);
 
-        if (!order.is_due || now < order.at_ms) {
             kl__cond_wait(&sim->wake, &sim->mutex,
-                          order.is_due
-                              ? kl__sim_clock_deadline(&sim->clock, order.at_ms)
-                              : -1);
-            continue;
+                          other >= 0 && (one < 0 || other < one) ? other : one);
         }
-        port->is_due = false;
-        if (order.action == KL__SIM_REFUSE && !order.is_on &&
-            order.lasts_ms >= 0) {
-            port->is_due = port->is_on = true;
-            port->at_ms = now + order.lasts_ms;
-        }
-        kl__mutex_unlock(&sim->mutex);
-        carry_out(sim, &order);
-        kl__mutex_lock(&sim->mutex);
     }
     kl__mutex_unlock(&sim->mutex);
     return NULL;
 }
 
 /* Leaves an order to the thread, which is started for the first. Without the
- * lock LIFECYCLE: who ends the connections holds it, and waits for the one by
- * which an order comes. */
-static kl_code leave(kl_sim *sim, const kl__sim_port *order, kl_error *err)
+ * lock LIFECYCLE where it came by a request: who ends the connections holds it,
+ * and waits for that one. */
+static kl_code leave(kl_sim *sim, kl__sim_order *place, kl__sim_order order,
+                     kl_error *err)
 {
     kl__sim_port *port = &sim->port;
     kl_code code = KL_OK;
 
+    order.is_due = true;
     kl__mutex_lock(&sim->mutex);
-    port->action = order->action;
-    port->how = order->how;
-    port->is_on = order->is_on;
-    port->lasts_ms = order->lasts_ms;
-    port->at_ms = order->at_ms;
-    port->is_due = true;
-    kl__cond_broadcast(&sim->wake);
     if (!port->runs && !port->stop) {
         code = kl__thread_start(&port->thread, "kl-sim-port", keep, sim, err);
         port->runs = code == KL_OK;
     }
+    if (code == KL_OK) {
+        *place = order;
+        kl__cond_broadcast(&sim->wake);
+    }
     kl__mutex_unlock(&sim->mutex);
+    return code;
+}
+
+/* Forgets an order to refuse, or to end that. */
+static void forget(kl_sim *sim)
+{
+    kl__mutex_lock(&sim->mutex);
+    sim->port.refuse.is_due = false;
+    kl__mutex_unlock(&sim->mutex);
+}
+
+void kl_sim_refuse(kl_sim *sim, bool on)
+{
+    if (kl__check_process(NULL) != KL_OK) {
+        return;
+    }
+    kl__mutex_lock(&sim->listening);
+    forget(sim);
+    kl__sim_listener_refuse(sim, on);
+    kl__mutex_unlock(&sim->listening);
+}
+
+/* Refuses at once; for a while, if the rule says so. LIFECYCLE is held. */
+static kl_code refuse(kl_sim *sim, const kl__sim_rule *rule, kl_error *err)
+{
+    const kl__sim_order end = {.is_end = true,
+                               .at_ms = kl__sim_clock_now(&sim->clock) +
+                                        rule->seconds_ms};
+    kl_code code = KL_OK;
+
+    forget(sim);
+    kl__sim_listener_refuse(sim, true);
+    if (rule->seconds_ms >= 0) {
+        code = leave(sim, &sim->port.refuse, end, err);
+    }
+    if (code != KL_OK) {
+        kl__sim_listener_refuse(sim, false);
+    }
     return code;
 }
 
 kl_code kl__sim_keeper_order(kl_sim *sim, const kl__sim_rule *rule, bool later,
                              kl_error *err)
 {
-    const int64_t now = kl__sim_clock_now(&sim->clock);
-    kl__sim_port order = {.action = (int)rule->action,
-                          .how = (int)rule->how,
-                          .at_ms = now + LATER_MS,
-                          .lasts_ms = rule->seconds_ms};
-    kl_code code = KL_OK;
+    const kl__sim_order order = {.is_soon = true,
+                                 .how = (int)rule->how,
+                                 .at_ms =
+                                     kl__clock_now(kl__clock_real()) + LATER_MS,
+                                 .lasts_ms = rule->seconds_ms};
+    kl_code code;
 
-    if (!later && rule->action == KL__SIM_CERTIFICATE) {
-        return certify(sim, rule->how,
-                       rule->seconds_ms > 0 ? rule->seconds_ms / 1000 : 0, err);
+    if (later) {
+        return leave(sim,
+                     rule->action == KL__SIM_REFUSE ? &sim->port.refuse
+                                                    : &sim->port.certify,
+                     order, err);
     }
-    if (!later) {
-        kl_sim_refuse(sim, true);
-        order.is_on = true;
-        order.at_ms = now + rule->seconds_ms;
-    }
-    if (later || rule->seconds_ms >= 0) {
-        code = leave(sim, &order, err);
-    }
-    if (code != KL_OK && !later) {
-        kl_sim_refuse(sim, false);
-    }
+    kl__mutex_lock(&sim->listening);
+    code = rule->action == KL__SIM_REFUSE
+               ? refuse(sim, rule, err)
+               : certify(sim, rule->how, rule->seconds_ms, err);
+    kl__mutex_unlock(&sim->listening);
     return code;
 }
 

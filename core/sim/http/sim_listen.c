@@ -236,6 +236,15 @@ static kl_code hold_port(kl__sim_listener *listener, const char *address,
                : kl_error_set(err, KL_ENOMEM, "out of memory for a port");
 }
 
+/* Makes it the cluster's, or takes it from there. */
+static void install(kl_sim *sim, kl__sim_listener *listener)
+{
+    sim->listener = listener;
+    kl__mutex_lock(&sim->mutex);
+    sim->port.has_tls = listener != NULL && listener->has_tls;
+    kl__mutex_unlock(&sim->mutex);
+}
+
 static kl_code start(kl_sim *sim, const kl_sim_listen_options *options,
                      kl_error *err)
 {
@@ -268,7 +277,7 @@ static kl_code start(kl_sim *sim, const kl_sim_listen_options *options,
         free_listener(listener);
         return code;
     }
-    sim->listener = listener;
+    install(sim, listener);
     return KL_OK;
 }
 
@@ -306,7 +315,7 @@ void kl__sim_listener_stop(kl_sim *sim)
     if (sim->listener != NULL) {
         stop_daemon(sim->listener);
         free_listener(sim->listener);
-        sim->listener = NULL;
+        install(sim, NULL);
     }
     kl__mutex_unlock(&sim->listening);
 }
@@ -325,54 +334,45 @@ static void set_refused(kl_sim *sim, bool on)
     kl__mutex_unlock(&sim->mutex);
 }
 
-void kl_sim_refuse(kl_sim *sim, bool on)
+void kl__sim_listener_refuse(kl_sim *sim, bool on)
 {
     kl_error err;
 
-    if (kl__check_process(NULL) != KL_OK) {
-        return;
-    }
-    kl__mutex_lock(&sim->listening);
     if (on) {
         set_refused(sim, true);
         if (sim->listener != NULL) {
             stop_daemon(sim->listener);
         }
-    } else {
-        if (sim->listener != NULL && sim->listener->daemon == NULL &&
-            accept_connections(sim->listener, &err) != KL_OK) {
-            kl_log(KL_LOG_ERROR, "%s", err.message);
-        }
-        set_refused(sim, false);
+        return;
     }
-    kl__mutex_unlock(&sim->listening);
+    if (sim->listener != NULL && sim->listener->daemon == NULL &&
+        accept_connections(sim->listener, &err) != KL_OK) {
+        kl_log(KL_LOG_ERROR, "%s", err.message);
+    }
+    set_refused(sim, false);
 }
 
 kl_code kl__sim_listener_certify(kl_sim *sim, const char *host, int64_t seconds,
                                  kl_error *err)
 {
-    kl__sim_listener *listener;
+    kl__sim_listener *listener = sim->listener;
     kl_code code;
+    bool accepts;
 
-    kl__mutex_lock(&sim->listening);
-    listener = sim->listener;
     if (listener == NULL || !listener->has_tls) {
-        code = kl_error_set(err, KL_EINVAL,
+        return kl_error_set(err, KL_EINVAL,
                             "simulator: it listens without TLS, or not at all: "
                             "there is no certificate");
-    } else {
-        bool accepts = listener->daemon != NULL;
-
-        stop_daemon(listener);
-        code = kl__sim_tls_renew(
-            &listener->tls, host != NULL ? host : listener->host, seconds, err);
-        if (accepts) { /* with the old one, if there is no other */
-            kl_code again = accept_connections(listener, err);
-
-            code = code != KL_OK ? code : again;
-        }
     }
-    kl__mutex_unlock(&sim->listening);
+    accepts = listener->daemon != NULL;
+    stop_daemon(listener);
+    code = kl__sim_tls_renew(
+        &listener->tls, host != NULL ? host : listener->host, seconds, err);
+    if (accepts) { /* with the old one, if there is no other */
+        kl_code again = accept_connections(listener, err);
+
+        code = code != KL_OK ? code : again;
+    }
     return code;
 }
 

@@ -11,12 +11,12 @@
  * happens if it does not listen. */
 void kl__sim_listener_stop(kl_sim *sim);
 
-/* Serves TLS with another certificate of the same authority: of a host (NULL:
- * its own), for so many seconds (0: a year; less: it has expired). Connections
- * break. KL_EINVAL, KL_ETLS, KL_EIO, KL_ENOMEM. */
+/* The next two while sim->listening is held. Serves TLS with another
+ * certificate of the same authority: of a host (NULL: its own), for so many
+ * seconds (0: a year; less: it has expired). Connections break. KL_EINVAL,
+ * KL_ETLS, KL_EIO, KL_ENOMEM. */
 kl_code kl__sim_listener_certify(kl_sim *sim, const char *host, int64_t seconds,
                                  kl_error *err);
-
 /* Refuses connections, or accepts them again, on the same port. */
 void kl__sim_listener_refuse(kl_sim *sim, bool on);
 

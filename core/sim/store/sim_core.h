@@ -37,16 +37,23 @@ typedef struct kl__sim_asked {
 struct kl__sim_account;
 struct kl__sim_listener;
 
-/* What is to be done with the port, and when: see sim_keeper.h. */
-typedef struct kl__sim_port {
-    bool is_due; /* there is an order; it is carried out at `at_ms` */
-    bool is_on;  /* it is to end what it was for */
-    bool stop;   /* the thread ends, and no other begins */
-    bool runs;   /* there is a thread */
-    int action;
+/* Something that is to be done with the port, and when: see sim_keeper.h. */
+typedef struct kl__sim_order {
+    bool is_due;  /* it is carried out at `at_ms` */
+    bool is_soon; /* which is of the machine's clock, not of the cluster's */
+    bool is_end;  /* it is to end what it was for */
     int how;
     int64_t at_ms;
     int64_t lasts_ms; /* < 0: until it is told to end */
+} kl__sim_order;
+
+/* The latest order of each sort counts. */
+typedef struct kl__sim_port {
+    bool has_tls; /* it listens, with TLS */
+    bool stop;    /* the thread ends, and no other begins */
+    bool runs;    /* there is a thread */
+    kl__sim_order refuse;
+    kl__sim_order certify;
     kl__thread thread;
 } kl__sim_port;
 
