@@ -274,6 +274,18 @@ static void round_up(number *value, int scale)
     }
 }
 
+static void write_number(const number *value, char out[KL__QUANTITY_SIZE])
+{
+    if (value->digits == 0) {
+        strcpy(out, "0");
+        return;
+    }
+    *out = '-';
+    if (!write_binary(value, out + value->negative)) {
+        write_decimal(value, out + value->negative);
+    }
+}
+
 const char *kl__quantity_canonical(const char *text, size_t length, int scale,
                                    char out[KL__QUANTITY_SIZE])
 {
@@ -294,18 +306,76 @@ const char *kl__quantity_canonical(const char *text, size_t length, int scale,
         return why;
     }
     round_up(&value, scale);
-    if (value.digits == 0) {
-        strcpy(out, "0");
-        return NULL;
-    }
-    if (value.kept && length < KL__QUANTITY_SIZE) {
+    if (value.digits != 0 && value.kept && length < KL__QUANTITY_SIZE) {
         memcpy(out, text, length);
         out[length] = '\0';
         return NULL;
     }
-    *out = '-';
-    if (!write_binary(&value, out + value.negative)) {
-        write_decimal(&value, out + value.negative);
-    }
+    write_number(&value, out);
     return NULL;
+}
+
+/* --- Arithmetic. ---------------------------------------------------------- */
+
+static number number_of(const char *text)
+{
+    number value = {0};
+
+    read_number(text, strlen(text), &value);
+    return value;
+}
+
+static number sum(const number *a, const number *b)
+{
+    number result = *a;
+
+    if (a->digits == 0) {
+        result.form = b->form;
+    }
+    if (a->negative == b->negative) {
+        result.digits =
+            a->digits > most - b->digits ? most : a->digits + b->digits;
+    } else if (a->digits >= b->digits) {
+        result.digits = a->digits - b->digits;
+    } else {
+        result.digits = b->digits - a->digits;
+        result.negative = b->negative;
+    }
+    return result;
+}
+
+void kl__quantity_add(const char *a, const char *b, char out[KL__QUANTITY_SIZE])
+{
+    number first = number_of(a), second = number_of(b);
+    number result = sum(&first, &second);
+
+    write_number(&result, out);
+}
+
+void kl__quantity_subtract(const char *a, const char *b,
+                           char out[KL__QUANTITY_SIZE])
+{
+    number first = number_of(a), second = number_of(b);
+    number result;
+
+    second.negative = !second.negative;
+    result = sum(&first, &second);
+    write_number(&result, out);
+}
+
+int kl__quantity_compare(const char *a, const char *b)
+{
+    number first = number_of(a), second = number_of(b);
+    number rest;
+
+    second.negative = !second.negative;
+    rest = sum(&first, &second);
+    return rest.digits == 0 ? 0 : rest.negative ? -1 : 1;
+}
+
+double kl__quantity_real(const char *text)
+{
+    number value = number_of(text);
+
+    return (value.negative ? -1e-9 : 1e-9) * (double)value.digits;
 }

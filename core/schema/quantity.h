@@ -17,4 +17,16 @@
 const char *kl__quantity_canonical(const char *text, size_t length, int scale,
                                    char out[KL__QUANTITY_SIZE]);
 
+/* Two quantities, each of which was found good, and their sum or difference in
+ * its canonical form: with suffixes as `a` has them, or as `b` where `a` is 0.
+ */
+void kl__quantity_add(const char *a, const char *b,
+                      char out[KL__QUANTITY_SIZE]);
+void kl__quantity_subtract(const char *a, const char *b,
+                           char out[KL__QUANTITY_SIZE]);
+/* Less than 0, 0, more than 0: as of strcmp. */
+int kl__quantity_compare(const char *a, const char *b);
+/* The quantity of a ratio, about. */
+double kl__quantity_real(const char *text);
+
 #endif

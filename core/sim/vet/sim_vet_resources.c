@@ -3,41 +3,10 @@
  */
 #include "sim/vet/sim_vet.h"
 
+#include "schema/quantity.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* The amount of a quantity, about: to tell which of two is more. */
-static double amount(const char *text)
-{
-    static const struct {
-        const char *suffix;
-        double factor;
-    } suffixes[] = {{"n", 1e-9},
-                    {"u", 1e-6},
-                    {"m", 1e-3},
-                    {"k", 1e3},
-                    {"M", 1e6},
-                    {"G", 1e9},
-                    {"T", 1e12},
-                    {"P", 1e15},
-                    {"E", 1e18},
-                    {"Ki", 1024.0},
-                    {"Mi", 1048576.0},
-                    {"Gi", 1073741824.0},
-                    {"Ti", 1099511627776.0},
-                    {"Pi", 1125899906842624.0},
-                    {"Ei", 1152921504606846976.0}};
-    char *end = NULL;
-    double number = strtod(text, &end);
-
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
-        if (strcmp(end, suffixes[i].suffix) == 0) {
-            return number * suffixes[i].factor;
-        }
-    }
-    return number;
-}
 
 static bool is_standard(const char *name)
 {
@@ -56,7 +25,7 @@ static void check_amount(kl__vet *vet, const char *name, const char *text)
         kl__vet_fault(vet, KL__FIELD_INVALID, NULL, name,
                       "must be a standard resource for containers");
     }
-    if (amount(text) < 0) {
+    if (kl__quantity_compare(text, "0") < 0) {
         kl__vet_fault(vet, KL__FIELD_INVALID, NULL, text,
                       "must be greater than or equal to 0");
     }
@@ -74,7 +43,7 @@ static void check_limit(kl__vet *vet, const char *name, const char *request,
     if (limit == NULL) {
         return;
     }
-    if (shared ? amount(request) > amount(limit)
+    if (shared ? kl__quantity_compare(request, limit) > 0
                : strcmp(request, limit) != 0) {
         snprintf(why, sizeof(why), "must be %s %.100s limit of %.60s",
                  shared ? "less than or equal to" : "equal to", name, limit);
