@@ -100,9 +100,14 @@ kl__vet_kind kl__vet_pod, kl__vet_pod_template, kl__vet_deployment,
     kl__vet_claim, kl__vet_ingress, kl__vet_lease, kl__vet_slice, kl__vet_event,
     kl__vet_role_binding, kl__vet_cluster_role_binding, kl__vet_role,
     kl__vet_cluster_role, kl__vet_budget, kl__vet_autoscaler,
-    kl__vet_priority_class;
+    kl__vet_priority_class, kl__vet_quota, kl__vet_limit_range;
 
-/* Adds what is wrong with an object of that kind. */
+/* What a write of the status is held against. */
+kl__vet_kind kl__vet_quota_status;
+
+/* Adds what is wrong with an object of that kind, or with its status alone. */
+void kl__vet_status(const char *group, const char *plural,
+                    const kl__node *object, kl__field_errors *errors);
 void kl__vet_object(const char *group, const char *plural,
                     const kl__node *object, kl__field_errors *errors);
 

@@ -5,48 +5,76 @@
 
 #include <string.h>
 
-static const struct {
+typedef struct vetted {
     const char *plural;
     const char *group;
     kl__vet_kind *check;
-} kinds[] = {
-    {"configmaps", "", kl__vet_config_map},
-    {"pods", "", kl__vet_pod},
-    {"secrets", "", kl__vet_secret},
-    {"services", "", kl__vet_service},
-    {"events", "", kl__vet_event},
-    {"persistentvolumeclaims", "", kl__vet_claim},
-    {"podtemplates", "", kl__vet_pod_template},
-    {"deployments", "apps", kl__vet_deployment},
-    {"replicasets", "apps", kl__vet_replica_set},
-    {"daemonsets", "apps", kl__vet_daemon_set},
-    {"statefulsets", "apps", kl__vet_stateful_set},
-    {"jobs", "batch", kl__vet_job},
-    {"cronjobs", "batch", kl__vet_cron_job},
-    {"leases", "coordination.k8s.io", kl__vet_lease},
-    {"endpointslices", "discovery.k8s.io", kl__vet_slice},
-    {"ingresses", "networking.k8s.io", kl__vet_ingress},
-    {"poddisruptionbudgets", "policy", kl__vet_budget},
-    {"roles", "rbac.authorization.k8s.io", kl__vet_role},
-    {"clusterroles", "rbac.authorization.k8s.io", kl__vet_cluster_role},
-    {"rolebindings", "rbac.authorization.k8s.io", kl__vet_role_binding},
+    kl__vet_kind *status; /* NULL: nothing is checked */
+} vetted;
+
+static const vetted kinds[] = {
+    {"configmaps", "", kl__vet_config_map, NULL},
+    {"pods", "", kl__vet_pod, NULL},
+    {"secrets", "", kl__vet_secret, NULL},
+    {"services", "", kl__vet_service, NULL},
+    {"events", "", kl__vet_event, NULL},
+    {"persistentvolumeclaims", "", kl__vet_claim, NULL},
+    {"podtemplates", "", kl__vet_pod_template, NULL},
+    {"resourcequotas", "", kl__vet_quota, kl__vet_quota_status},
+    {"limitranges", "", kl__vet_limit_range, NULL},
+    {"deployments", "apps", kl__vet_deployment, NULL},
+    {"replicasets", "apps", kl__vet_replica_set, NULL},
+    {"daemonsets", "apps", kl__vet_daemon_set, NULL},
+    {"statefulsets", "apps", kl__vet_stateful_set, NULL},
+    {"jobs", "batch", kl__vet_job, NULL},
+    {"cronjobs", "batch", kl__vet_cron_job, NULL},
+    {"leases", "coordination.k8s.io", kl__vet_lease, NULL},
+    {"endpointslices", "discovery.k8s.io", kl__vet_slice, NULL},
+    {"ingresses", "networking.k8s.io", kl__vet_ingress, NULL},
+    {"poddisruptionbudgets", "policy", kl__vet_budget, NULL},
+    {"roles", "rbac.authorization.k8s.io", kl__vet_role, NULL},
+    {"clusterroles", "rbac.authorization.k8s.io", kl__vet_cluster_role, NULL},
+    {"rolebindings", "rbac.authorization.k8s.io", kl__vet_role_binding, NULL},
     {"clusterrolebindings", "rbac.authorization.k8s.io",
-     kl__vet_cluster_role_binding},
-    {"horizontalpodautoscalers", "autoscaling", kl__vet_autoscaler},
-    {"priorityclasses", "scheduling.k8s.io", kl__vet_priority_class}};
+     kl__vet_cluster_role_binding, NULL},
+    {"horizontalpodautoscalers", "autoscaling", kl__vet_autoscaler, NULL},
+    {"priorityclasses", "scheduling.k8s.io", kl__vet_priority_class, NULL}};
+
+static const vetted *find(const char *group, const char *plural)
+{
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (strcmp(kinds[i].plural, plural) == 0 &&
+            strcmp(kinds[i].group, group) == 0) {
+            return &kinds[i];
+        }
+    }
+    return NULL;
+}
+
+static void run(kl__vet_kind *check, const kl__node *object,
+                kl__field_errors *errors)
+{
+    kl__vet vet = {errors, {0}};
+
+    if (check != NULL) {
+        check(&vet, object);
+    }
+    errors->failed |= vet.path.failed;
+    kl__buf_deinit(&vet.path);
+}
 
 void kl__vet_object(const char *group, const char *plural,
                     const kl__node *object, kl__field_errors *errors)
 {
-    kl__vet vet = {errors, {0}};
+    const vetted *kind = find(group, plural);
 
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (strcmp(kinds[i].plural, plural) == 0 &&
-            strcmp(kinds[i].group, group) == 0) {
-            kinds[i].check(&vet, object);
-            break;
-        }
-    }
-    errors->failed |= vet.path.failed;
-    kl__buf_deinit(&vet.path);
+    run(kind != NULL ? kind->check : NULL, object, errors);
+}
+
+void kl__vet_status(const char *group, const char *plural,
+                    const kl__node *object, kl__field_errors *errors)
+{
+    const vetted *kind = find(group, plural);
+
+    run(kind != NULL ? kind->status : NULL, object, errors);
 }

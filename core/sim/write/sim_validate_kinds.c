@@ -28,6 +28,7 @@ static const immutable_member immutable[] = {
     {"batch", "jobs", "spec", "template", "spec.template", FIXED},
     {"batch", "jobs", "spec", "completionMode", "spec.completionMode", FIXED},
     {"", "secrets", NULL, "type", "type", FIXED},
+    {"", "resourcequotas", "spec", "scopes", "spec.scopes", FIXED},
     {"storage.k8s.io", "storageclasses", NULL, "provisioner", "provisioner",
      "field is immutable"},
     {"rbac.authorization.k8s.io", "rolebindings", NULL, "roleRef", "roleRef",
@@ -171,12 +172,14 @@ static void check_pod(kl__sim_write *write)
 static void check_object(kl__sim_write *write)
 {
     const kl__sim_kind *kind = write->kind;
+    void (*const vet)(const char *group, const char *plural,
+                      const kl__node *object, kl__field_errors *errors) =
+        kl__sim_write_is_status(write) ? kl__vet_status : kl__vet_object;
     kl__field_errors now = {0}, before = {0};
 
-    kl__vet_object(kind->group, kind->plural, kl__sim_write_root(write), &now);
+    vet(kind->group, kind->plural, kl__sim_write_root(write), &now);
     if (now.count > 0 && write->old != NULL) {
-        kl__vet_object(kind->group, kind->plural, kl__sim_write_old(write),
-                       &before);
+        vet(kind->group, kind->plural, kl__sim_write_old(write), &before);
         kl__field_errors_subtract(&now, &before);
     }
     write->errors.failed |= before.failed;
@@ -190,9 +193,7 @@ void kl__sim_validate_kind(kl__sim_write *write)
     if (kl__sim_write_is_custom(write)) {
         return;
     }
-    if (!kl__sim_write_is_status(write)) {
-        check_object(write);
-    }
+    check_object(write);
     if (write->old == NULL) {
         return;
     }
