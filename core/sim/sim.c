@@ -101,8 +101,6 @@ static kl_sim *alloc_sim(const kl_sim_options *options)
 
 kl_sim *kl_sim_new(const kl_sim_options *options, kl_error *err)
 {
-    static const char *const namespaces[] = {"default", "kube-node-lease",
-                                             "kube-public", "kube-system"};
     static const kl_sim_options defaults;
     kl_sim *sim;
     kl_code code;
@@ -121,13 +119,9 @@ kl_sim *kl_sim_new(const kl_sim_options *options, kl_error *err)
     if (code == KL_OK) {
         code = serve_builtins(sim, err);
     }
-    for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++) {
-        if (code == KL_OK) {
-            sim->version = 1 + (int64_t)(i / 2); /* nobody watches yet */
-            code = kl__sim_namespace_add(sim, namespaces[i], err);
-        }
+    if (code == KL_OK) {
+        code = kl__sim_boot(sim, err);
     }
-    kl__sim_chores_deinit(sim); /* what is there from the start is bare */
     kl__mutex_unlock(&sim->mutex);
     if (code == KL_OK && sim->has_rbac) {
         code = kl__sim_rbac_bootstrap(sim, err);

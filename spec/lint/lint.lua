@@ -10,8 +10,8 @@ local RANKS = {
 -- before it; what stands in the layer itself sees them all.
 local FOLDERS = {
     sim = {
-        "kinds", "request", "store", "table", "answer", "discovery", "vet", "write", "custom",
-        "subresources", "life", "access", "http",
+        "kinds", "request", "store", "table", "answer", "discovery", "vet", "write", "admit",
+        "custom", "subresources", "life", "access", "http",
     },
 }
 

@@ -2,6 +2,8 @@
 -- this process. Each is { url =, options = lines of a curl configuration }.
 local Sim = require "kubelua.sim"
 
+local TOKEN = "truth"
+
 local servers = {}
 
 local function is_there(path)
@@ -57,7 +59,7 @@ function servers.start()
         return nil, stop
     end
     local env = read_environment(cluster)
-    local sim = assert(Sim.new { no_controllers = true })
+    local sim = assert(Sim.new { no_controllers = true, rbac = true, token = TOKEN })
     local url = assert(sim:listen {})
     return {
         folder = folder,
@@ -69,7 +71,10 @@ function servers.start()
                 'header = "Authorization: Bearer ' .. env.TOKEN .. '"',
             },
         },
-        sim = { name = "simulator", url = url, options = {} },
+        sim = {
+            name = "simulator", url = url,
+            options = { 'header = "Authorization: Bearer ' .. TOKEN .. '"' },
+        },
         stop = function()
             stop()
             sim:close()

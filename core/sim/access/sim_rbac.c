@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_AGGREGATION = 4 };
-
 static const char rbac_group[] = "rbac.authorization.k8s.io";
 
 /* Goes through what a user is granted, until `stop`. */
@@ -52,59 +50,6 @@ static kl_code each_rule(const grant_walk *walk, const kl_value *rules,
     return code;
 }
 
-static bool is_selected(const kl_value *selectors, const kl_value *labels)
-{
-    kl_value_iter iter = {0};
-    const kl_value *selector;
-
-    while ((selector = kl_value_next(selectors, &iter, NULL)) != NULL) {
-        if (kl__sim_labels_fit(selector, labels)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static kl_code each_of_role(const grant_walk *walk, const kl_value *root,
-                            int depth, kl_error *err);
-
-/* The rules of the cluster roles that one of the selectors selects. A real
- * cluster's controller copies them into the role. */
-static kl_code each_aggregated(const grant_walk *walk,
-                               const kl_value *selectors, int depth,
-                               kl_error *err)
-{
-    const kl__sim_node *node = items_of(walk->sim, "clusterroles")->first[0];
-    kl_code code = KL_OK;
-
-    for (; code == KL_OK && node != NULL; node = node->next[0]) {
-        const kl_value *root = kl__sim_state_root(node->state, err);
-        const kl_value *labels =
-            kl_value_get(kl_value_get(root, "metadata"), "labels");
-
-        if (root == NULL) {
-            return KL_ENOMEM;
-        }
-        if (is_selected(selectors, labels)) {
-            code = each_of_role(walk, root, depth - 1, err);
-        }
-    }
-    return code;
-}
-
-/* admin takes in edit, which takes in view; roles may select each other. */
-static kl_code each_of_role(const grant_walk *walk, const kl_value *root,
-                            int depth, kl_error *err)
-{
-    const kl_value *aggregation = kl_value_get(root, "aggregationRule");
-
-    if (aggregation == NULL || depth == 0) {
-        return each_rule(walk, kl_value_get(root, "rules"), err);
-    }
-    return each_aggregated(
-        walk, kl_value_get(aggregation, "clusterRoleSelectors"), depth, err);
-}
-
 /* Notes that a binding leads nowhere, as a real one tells of it. */
 static void note_missing(const grant_walk *walk, const char *kind,
                          const char *name)
@@ -141,7 +86,7 @@ static kl_code each_bound(grant_walk *walk, const char *name_space,
         return KL_OK;
     }
     root = kl__sim_state_root(node->state, err);
-    return root != NULL ? each_of_role(walk, root, MAX_AGGREGATION, err)
+    return root != NULL ? each_rule(walk, kl_value_get(root, "rules"), err)
                         : KL_ENOMEM;
 }
 

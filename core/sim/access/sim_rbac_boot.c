@@ -5,6 +5,7 @@
 #include "sim/access/sim_rbac.h"
 #include "sim/access/sim_rbac_table.h"
 #include "sim/life/sim_load.h"
+#include "sim/life/sim_settle.h"
 
 #include "kubelua/sim.h"
 
@@ -17,6 +18,11 @@ kl_code kl__sim_rbac_bootstrap(kl_sim *sim, kl_error *err)
     for (size_t i = 0; code == KL_OK && kl__sim_rbac_objects[i] != NULL; i++) {
         code = kl_sim_load(sim, kl__sim_rbac_objects[i],
                            strlen(kl__sim_rbac_objects[i]), err);
+    }
+    if (code == KL_OK && !sim->no_controllers) {
+        kl__mutex_lock(&sim->mutex);
+        code = kl__sim_settle(sim, err); /* some are made of others */
+        kl__mutex_unlock(&sim->mutex);
     }
     return code;
 }

@@ -27,34 +27,29 @@ typedef struct content_left {
 
 /* --- New ones. ------------------------------------------------------------ */
 
-/* Creates an object as a request would, unless it is there. */
+/* Creates an object of the controllers, unless it is there. */
 static kl_code ensure(kl_sim *sim, const char *name_space, const char *plural,
                       const char *name, const char *body, kl_error *err)
 {
     kl__sim_resource *resource = kl__sim_find(sim, "", plural);
-    kl__sim_request request = {
-        .method = "POST", .body = body, .body_length = strlen(body)};
-    kl__sim_answer answer = {.sim = sim, .direct = true};
     char *key = kl__sim_key(name_space, name);
     char *target =
         kl__strprintf("/api/v1/namespaces/%s/%s", name_space, plural);
-    kl_code code =
-        key != NULL && target != NULL ? KL_OK : kl__sim_no_memory(err);
+    const kl__sim_made made = {.group = "",
+                               .plural = plural,
+                               .target = target,
+                               .agent = "kube-controller-manager",
+                               .body = body};
+    kl_code code = KL_OK;
 
-    if (code == KL_OK && kl__sim_tree_find(&resource->items, key) == NULL) {
-        request.target = target;
-        code = kl__sim_ask_init(&answer.ask, &request, err);
-        if (code == KL_OK) {
-            code = kl__sim_create(&answer, resource, resource->kind->versions,
-                                  err);
-            kl__buf_deinit(&answer.out);
-            kl__sim_warnings_deinit(&answer.warnings);
-            kl__sim_ask_deinit(&answer.ask);
-        }
+    if (key == NULL || target == NULL) {
+        code = kl__sim_no_memory(err);
+    } else if (kl__sim_tree_find(&resource->items, key) == NULL) {
+        code = kl__sim_make(sim, &made, err);
     }
     kl__free(key);
     kl__free(target);
-    return code;
+    return code == KL_EINVAL ? KL_OK : code; /* a quota may be used up */
 }
 
 static kl_code furnish(kl_sim *sim, const char *name, kl_error *err)

@@ -12,6 +12,9 @@
  * for the next call. */
 kl_code kl__sim_settle(kl_sim *sim, kl_error *err);
 
+/* sim_boot.c: makes what every cluster begins with. KL_ENOMEM. */
+kl_code kl__sim_boot(kl_sim *sim, kl_error *err);
+
 /* --- The controllers. KL_ENOMEM. ------------------------------------------ */
 
 /* sim_gc.c */
@@ -22,5 +25,12 @@ kl_code kl__sim_gc_finalize(kl_sim *sim, kl__sim_resource *resource,
                             const char *key, kl_error *err);
 /* sim_namespace_life.c */
 kl_code kl__sim_namespace_settle(kl_sim *sim, const char *name, kl_error *err);
+/* sim_quota_life.c: the quotas of a namespace. */
+kl_code kl__sim_quotas_settle(kl_sim *sim, const char *name_space,
+                              kl_error *err);
+/* sim_aggregation.c: ClusterRoles that others add to. */
+kl_code kl__sim_roles_settle(kl_sim *sim, kl_error *err);
+/* sim_protection_life.c */
+kl_code kl__sim_protection_settle(kl_sim *sim, kl_error *err);
 
 #endif

@@ -120,6 +120,86 @@ static kl_code note_budgets(kl_sim *sim, const kl__sim_resource *resource,
                              kl__sim_state_namespace(state), err);
 }
 
+static bool is_core(const kl__sim_kind *kind, const char *plural)
+{
+    return !kl__sim_kind_is(kind, KL__SIM_CUSTOM) && *kind->group == '\0' &&
+           strcmp(kind->plural, plural) == 0;
+}
+
+/* Whether two states of a quota ask for the same: all between the metadata and
+ * the status. */
+static bool asks_same(const kl__sim_state *a, const kl__sim_state *b)
+{
+    const char *const first = a->text + a->rest, *const second =
+                                                     b->text + b->rest;
+    const char *first_end = strstr(first, ",\"status\":");
+    const char *second_end = strstr(second, ",\"status\":");
+
+    return first_end != NULL && second_end != NULL &&
+           first_end - first == second_end - second &&
+           memcmp(first, second, (size_t)(first_end - first)) == 0;
+}
+
+/* Whether a change makes quotas count anew: what a write adds was counted when
+ * it was let in. */
+static bool frees(const kl_sim *sim, const kl__sim_kind *kind,
+                  const kl__sim_state *state, const kl__sim_state *previous)
+{
+    const kl__sim_field *phase;
+
+    if (state == NULL || (sim->loading && previous == NULL)) {
+        return true;
+    }
+    if (is_core(kind, "resourcequotas")) {
+        return previous == NULL || !asks_same(state, previous);
+    }
+    if (previous == NULL) {
+        return false;
+    }
+    if (is_core(kind, "pods")) {
+        phase = kl__sim_kind_field(kind, "status.phase");
+        return strcmp(state->fields[phase - kind->fields],
+                      previous->fields[phase - kind->fields]) != 0;
+    }
+    return is_core(kind, "services") || is_core(kind, "persistentvolumeclaims");
+}
+
+static kl_code note_quotas(kl_sim *sim, const kl__sim_kind *kind,
+                           const kl__sim_state *state,
+                           const kl__sim_state *previous, kl_error *err)
+{
+    const kl__sim_state *any = state != NULL ? state : previous;
+    size_t length = kl__sim_state_namespace(any);
+
+    if (length == 0 ||
+        (kl__sim_find(sim, "", "resourcequotas")->items.count == 0 &&
+         !is_core(kind, "resourcequotas")) ||
+        !frees(sim, kind, state, previous)) {
+        return KL_OK;
+    }
+    return kl__sim_chore_add(sim, KL__SIM_QUOTAS, NULL, any->key, length, err);
+}
+
+/* Claims and volumes that are deleted wait for those who use them. */
+static kl_code note_protection(kl_sim *sim, const kl__sim_kind *kind,
+                               const kl__sim_state *state, kl_error *err)
+{
+    bool is_claim = is_core(kind, "persistentvolumeclaims");
+    bool is_volume = is_core(kind, "persistentvolumes");
+    bool concerns =
+        state != NULL
+            ? state->deleting &&
+                  (is_claim || is_volume ||
+                   strcmp(kind->plural, "volumeattributesclasses") == 0)
+            : (is_claim || is_volume || is_core(kind, "pods")) &&
+                  kl__sim_find(sim, "", "persistentvolumeclaims")
+                          ->items.count != 0;
+
+    return concerns
+               ? kl__sim_chore_add(sim, KL__SIM_PROTECTION, NULL, "", 0, err)
+               : KL_OK;
+}
+
 kl_code kl__sim_chores_of(kl_sim *sim, kl__sim_resource *resource,
                           const kl__sim_state *state,
                           const kl__sim_state *previous, kl_error *err)
@@ -136,6 +216,16 @@ kl_code kl__sim_chores_of(kl_sim *sim, kl__sim_resource *resource,
     if (code == KL_OK) {
         code = state != NULL ? note_state(sim, resource, state, previous, err)
                              : note_loss(sim, resource, previous, err);
+    }
+    if (code == KL_OK) {
+        code = note_quotas(sim, resource->kind, state, previous, err);
+    }
+    if (code == KL_OK) {
+        code = note_protection(sim, resource->kind, state, err);
+    }
+    if (code == KL_OK && strcmp(resource->kind->plural, "clusterroles") == 0 &&
+        !kl__sim_kind_is(resource->kind, KL__SIM_CUSTOM)) {
+        code = kl__sim_chore_add(sim, KL__SIM_ROLES, NULL, "", 0, err);
     }
     return code == KL_OK ? note_budgets(sim, resource,
                                         state != NULL ? state : previous, err)

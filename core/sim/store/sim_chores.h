@@ -1,7 +1,8 @@
 /*
  * sim_chores.h - what controllers have left to do after a change: who is owned
- * by what is gone, which namespaces are to be filled or emptied. The change
- * leaves notes; sim_settle.c works them off. The cluster's mutex is held.
+ * by what is gone, which namespaces are to be filled or emptied, what is
+ * counted. The change leaves notes; sim_settle.c works them off. The cluster's
+ * mutex is held.
  */
 #ifndef KL_SIM_CHORES_H
 #define KL_SIM_CHORES_H
@@ -13,7 +14,10 @@ typedef enum kl__sim_chore_type {
     KL__SIM_GONE,      /* an object of that UID is gone: its dependents */
     KL__SIM_FINALIZE,  /* an object waits for its dependents */
     KL__SIM_NAMESPACE, /* a namespace is new, or is to be emptied */
-    KL__SIM_BUDGETS    /* the disruption budgets of a namespace */
+    KL__SIM_BUDGETS,   /* the disruption budgets of a namespace */
+    KL__SIM_QUOTAS,    /* the quotas of a namespace */
+    KL__SIM_ROLES,     /* ClusterRoles that others add to */
+    KL__SIM_PROTECTION /* claims and volumes that may be in use no longer */
 } kl__sim_chore_type;
 
 typedef struct kl__sim_chore {

@@ -30,6 +30,13 @@ kl__sim_node *kl__sim_tree_seek(const kl__sim_tree *tree, const char *key);
 /* The node of a key, or NULL. */
 kl__sim_node *kl__sim_tree_find(const kl__sim_tree *tree, const char *key);
 
+/* The first node of a namespace, and the one after a node of it; NULL: there is
+ * none. */
+kl__sim_node *kl__sim_tree_first_in(const kl__sim_tree *tree,
+                                    const char *name_space);
+kl__sim_node *kl__sim_tree_next_in(const kl__sim_node *node,
+                                   const char *name_space);
+
 /* A node that kl__sim_tree_add can put in without failing; NULL when out of
  * memory. */
 kl__sim_node *kl__sim_node_new(kl__sim_tree *tree);

@@ -154,7 +154,12 @@ kl_code kl__sim_conclude(kl__sim_write *write, kl_error *err)
                 ? kl__sim_tree_find(&write->resource->items, state->key)
                 : NULL;
     if (taken != NULL) {
-        code = refuse_taken(write, taken->state, err);
+        /* Quotas have counted it: as a real server's, until they count anew. */
+        code = kl__sim_chore_add(answer->sim, KL__SIM_QUOTAS, NULL, state->key,
+                                 kl__sim_state_namespace(state), err);
+        if (code == KL_OK) {
+            code = refuse_taken(write, taken->state, err);
+        }
     } else if (write->old != NULL && kl__sim_state_says(state, write->old)) {
         /* Nothing to write: no new version. */
         code = present(write, 200, &view, write->old, err);

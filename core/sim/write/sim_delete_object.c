@@ -67,6 +67,17 @@ bool kl__sim_drop_finalizer(kl__node *metadata, const char *finalizer)
     return dropped;
 }
 
+const char *kl__sim_protection(const kl__sim_kind *kind)
+{
+    return is_kind(kind, "", "persistentvolumeclaims")
+               ? "kubernetes.io/pvc-protection"
+           : is_kind(kind, "", "persistentvolumes")
+               ? "kubernetes.io/pv-protection"
+           : is_kind(kind, "storage.k8s.io", "volumeattributesclasses")
+               ? "kubernetes.io/vac-protection"
+               : NULL;
+}
+
 bool kl__sim_is_over(const kl__sim_kind *kind, const kl__node *root)
 {
     const kl__node *metadata = kl__node_get(root, "metadata");

@@ -52,6 +52,10 @@ bool kl__sim_has_finalizer(const kl__node *metadata, const char *finalizer);
 /* Takes a finalizer out of it; whether it was there. */
 bool kl__sim_drop_finalizer(kl__node *metadata, const char *finalizer);
 
+/* The finalizer of objects that may be in use: of claims, volumes and their
+ * classes of attributes. NULL: the kind has none. */
+const char *kl__sim_protection(const kl__sim_kind *kind);
+
 /* Whether an object that is being deleted waits for nothing any more: `root` is
  * what it is to be. */
 bool kl__sim_is_over(const kl__sim_kind *kind, const kl__node *root);

@@ -60,35 +60,6 @@ static bool prepare_job(kl__sim_write *write)
                          kl__edit_bool(edit, false)));
 }
 
-/* --- Nodes. --------------------------------------------------------------- */
-
-/* Nobody is to run on a new Node before a controller has seen it ready. Where
- * there are controllers, one sees it at once. */
-static bool prepare_node(kl__sim_write *write)
-{
-    kl__edit *edit = write->edit;
-    kl__node *spec = kl__node_ensure(edit, kl__sim_write_root(write), "spec");
-    kl__node *list, *taint;
-
-    if (write->old != NULL || !write->answer->sim->no_controllers ||
-        write->answer->loading) {
-        return true;
-    }
-    list = kl__node_get(spec, "taints");
-    if (!kl__node_is(list, KL_ARRAY)) {
-        list = kl__edit_array(edit);
-        if (spec == NULL || !kl__node_put(edit, spec, "taints", list)) {
-            return false;
-        }
-    }
-    taint = kl__edit_object(edit);
-    return taint != NULL &&
-           kl__sim_put_text(edit, taint, "key",
-                            "node.kubernetes.io/not-ready") &&
-           kl__sim_put_text(edit, taint, "effect", "NoSchedule") &&
-           kl__node_append(list, taint);
-}
-
 kl_code kl__sim_prepare_kind(kl__sim_write *write, kl_error *err)
 {
     if (kl__sim_write_is(write, "", "pods")) {
@@ -99,9 +70,6 @@ kl_code kl__sim_prepare_kind(kl__sim_write *write, kl_error *err)
     }
     if (kl__sim_write_is(write, "batch", "jobs")) {
         return prepare_job(write) ? KL_OK : kl__sim_no_memory(err);
-    }
-    if (kl__sim_write_is(write, "", "nodes")) {
-        return prepare_node(write) ? KL_OK : kl__sim_no_memory(err);
     }
     return KL_OK;
 }

@@ -60,9 +60,9 @@ bool kl__sim_write_is_status(const kl__sim_write *write)
 static kl_code (*const stages[])(kl__sim_write *write, kl_error *err) = {
     kl__sim_note_managers,  kl__sim_decode_fields,   kl__sim_custom_shape,
     kl__sim_identify,       kl__sim_enter_namespace, kl__sim_track,
-    kl__sim_convert_fields, kl__sim_prepare,         kl__sim_validate,
-    kl__sim_encode_fields,  kl__sim_keep_track,      kl__sim_custom_convert,
-    kl__sim_conclude};
+    kl__sim_convert_fields, kl__sim_admit,           kl__sim_prepare,
+    kl__sim_validate,       kl__sim_admit_valid,     kl__sim_encode_fields,
+    kl__sim_keep_track,     kl__sim_custom_convert,  kl__sim_conclude};
 
 kl_code kl__sim_write_run(kl__sim_write *write, kl_error *err)
 {

@@ -29,6 +29,7 @@ typedef struct kl__sim_write {
     kl__sim_state *old;      /* a reference; NULL: the object is new */
     kl__edit *before;        /* its tree, not to be changed; NULL likewise */
     kl__edit *edit;          /* what it is to be; stages change it */
+    bool generates;          /* the server made its name up */
     bool says_status;        /* the request's object has one */
     bool forgets_managers;   /* the request empties managedFields */
     bool is_tracked;         /* `managed` is what managedFields are to be */
@@ -107,10 +108,14 @@ kl_code kl__sim_identify(kl__sim_write *write, kl_error *err);
 kl_code kl__sim_enter_namespace(kl__sim_write *write, kl_error *err);
 /* sim_track.c: whether the request forgets who does, before that is dropped. */
 kl_code kl__sim_note_managers(kl__sim_write *write, kl_error *err);
+/* sim_admit.c: what admission sets, and what it does not let in. */
+kl_code kl__sim_admit(kl__sim_write *write, kl_error *err);
 /* sim_prepare.c: what the server sets and resets, whatever the request says. */
 kl_code kl__sim_prepare(kl__sim_write *write, kl_error *err);
 /* sim_validate.c: what no object may be; collects causes. */
 kl_code kl__sim_validate(kl__sim_write *write, kl_error *err);
+/* sim_admit.c: what admission does not let in of what is valid. */
+kl_code kl__sim_admit_valid(kl__sim_write *write, kl_error *err);
 /* sim_custom.c: what the version that is stored does not know is dropped. */
 kl_code kl__sim_custom_convert(kl__sim_write *write, kl_error *err);
 /* sim_track.c: who manages the fields that the request changes. */

@@ -70,6 +70,25 @@ static bool complete_namespace(kl__sim_write *write)
                             "phase", "Active");
 }
 
+/* A volume says since when it has its phase, unless the request does. */
+static bool note_phase(kl__sim_write *write)
+{
+    static const char since[] = "lastPhaseTransitionTime";
+    kl__node *status = kl__node_get(kl__sim_write_root(write), "status");
+    const kl__node *old = kl__node_get(kl__sim_write_old(write), "status");
+    const kl__node *given = kl__node_get(status, since);
+    char now[KL__SIM_TIME_SIZE];
+
+    if (!is_kind(write->kind, "", "persistentvolumes") ||
+        kl__node_equal(kl__node_get(status, "phase"),
+                       kl__node_get(old, "phase")) ||
+        (given != NULL && !kl__node_equal(given, kl__node_get(old, since)))) {
+        return true;
+    }
+    kl__sim_clock_time(&write->answer->sim->clock, now);
+    return kl__sim_put_text(write->edit, status, since, now);
+}
+
 /* The phase of what begins its life with one. */
 static bool complete_phase(kl__sim_write *write)
 {
@@ -84,7 +103,8 @@ static bool complete_phase(kl__sim_write *write)
     status = kl__node_ensure(write->edit, kl__sim_write_root(write), "status");
     return status != NULL &&
            ((write->answer->loading && kl__node_get(status, "phase") != NULL) ||
-            kl__sim_put_text(write->edit, status, "phase", "Pending"));
+            kl__sim_put_text(write->edit, status, "phase", "Pending")) &&
+           note_phase(write);
 }
 
 static kl_code complete(kl__sim_write *write, kl_error *err)
@@ -270,7 +290,7 @@ static kl_code prepare_change(kl__sim_write *write, kl_error *err)
     kl_code code = KL_OK;
 
     if (kl__sim_write_is_status(write)) {
-        return take_status(write) && keep_metadata(write)
+        return take_status(write) && note_phase(write) && keep_metadata(write)
                    ? KL_OK
                    : kl__sim_no_memory(err);
     }

@@ -45,6 +45,18 @@ kl_code kl__sim_commit(kl_sim *sim, kl__sim_resource *resource,
 /* Removes an object for good, and what lives by it. KL_ENOMEM. */
 kl_code kl__sim_remove(kl_sim *sim, kl__sim_resource *resource, const char *key,
                        kl_error *err);
+/* An object that the cluster makes itself; borrowed. */
+typedef struct kl__sim_made {
+    const char *group;
+    const char *plural;
+    const char *target; /* of the collection: "/api/v1/namespaces" */
+    const char *agent;  /* who makes it: "kube-apiserver" */
+    const char *body;   /* JSON */
+} kl__sim_made;
+/* Makes it as a request would, unless it is there. KL_ENOMEM; KL_EINVAL: it is
+ * refused. */
+kl_code kl__sim_make(kl_sim *sim, const kl__sim_made *made, kl_error *err);
+
 /* Makes what was changed of an object current, unless nothing was; or removes
  * it, where it is being deleted and waits for nothing more. KL_ENOMEM. */
 kl_code kl__sim_put_back(kl_sim *sim, kl__sim_resource *resource,

@@ -13,7 +13,5 @@ return {
     { "kinds_work: written back: apps/v1 daemonsets", "body.metadata.annotations" },
     { "update: the node of a pod", "body.message" },
     { "update: the restart policy of a pod", "body.message" },
-    { "update: a toleration more", "body.spec.tolerations" },
-    { "update: a deadline of a pod", "body.spec.tolerations" },
     { "update: the role of a binding cannot change", "body.message" },
 }

@@ -16,5 +16,4 @@ return {
         "body.message",
     },
     { "validation: stateful set: a claim", "body.metadata.managedFields" },
-    { "validation: quota: what nobody counts", "status" },
 }

@@ -55,4 +55,11 @@ return {
     { "pod_subresources: the budget has counted it", "body.metadata.managedFields" },
     { "subresources: the deployment has it", "body.metadata.managedFields" },
     { "subresources: a daemon set", "body.metadata.managedFields" },
+    { "quota: the last map: what is used", "body.metadata.managedFields" },
+    { "quota: a map less, which nobody counts: what is used", "body.metadata.managedFields" },
+    { "quota: a pod that fits: what is used", "body.metadata.managedFields" },
+    { "quota: a pod whose first container stays: what is used", "body.metadata.managedFields" },
+    { "quota: a pod as a whole: what is used", "body.metadata.managedFields" },
+    { "quota: a deadline of a pod: what is used", "body.metadata.managedFields" },
+    { "quota: a claim that fits: what is used", "body.metadata.managedFields" },
 }

@@ -1,0 +1,93 @@
+/*
+ * sim_admit.c - the two stages of admission: the plugins in kube-apiserver's
+ * order, first those that change an object, later those that look at it.
+ */
+#include "sim/admit/sim_admit.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <string.h>
+
+typedef kl_code (*plugin)(kl__sim_write *write, kl_error *err);
+
+static const plugin changing[] = {
+    kl__sim_limits_default,      kl__sim_admit_node,
+    kl__sim_admit_priority,      kl__sim_admit_tolerations,
+    kl__sim_admit_storage_class, kl__sim_admit_protection,
+    kl__sim_admit_runtime,       kl__sim_admit_ingress_class,
+    kl__sim_admit_rights,
+};
+
+static const plugin looking[] = {
+    kl__sim_limits_check,
+    kl__sim_admit_default_class,
+    kl__sim_admit_resize,
+    kl__sim_quota_charge,
+};
+
+static kl_code ask_all(const plugin *plugins, size_t count,
+                       kl__sim_write *write, kl_error *err)
+{
+    kl_code code = KL_OK;
+
+    if (kl__sim_write_is_custom(write) && plugins == changing) {
+        return KL_OK;
+    }
+    for (size_t i = 0;
+         i < count && code == KL_OK && kl__sim_write_goes_on(write); i++) {
+        code = plugins[i](write, err);
+    }
+    return code;
+}
+
+kl_code kl__sim_admit(kl__sim_write *write, kl_error *err)
+{
+    return ask_all(changing, sizeof(changing) / sizeof(changing[0]), write,
+                   err);
+}
+
+kl_code kl__sim_admit_valid(kl__sim_write *write, kl_error *err)
+{
+    write->generates = false; /* by now it has its name */
+    return ask_all(looking, sizeof(looking) / sizeof(looking[0]), write, err);
+}
+
+/* The name of an object as admission knows it: one that the server makes up is
+ * made up later. */
+static void put_name(const kl__sim_write *write, kl__buf *out)
+{
+    const kl__node *metadata = kl__sim_write_metadata(write);
+    const char *name = kl__node_text(metadata, "name");
+    const char *base = kl__node_text(metadata, "generateName");
+
+    if (write->generates && base != NULL) {
+        name = base;
+    }
+    kl__buf_puts(out, name != NULL && *name != '\0' ? name : "Unknown");
+}
+
+kl_code kl__sim_admit_forbid(kl__sim_write *write, const char *why,
+                             kl_error *err)
+{
+    kl__buf name = {0};
+    kl__sim_status status = {.code = 403,
+                             .reason = "Forbidden",
+                             .has_details = true,
+                             .group = write->kind->group,
+                             .kind = write->kind->plural};
+    char *words;
+    kl_code code;
+
+    put_name(write, &name);
+    words = kl__strprintf("%s \"%s\" is forbidden: %s", write->kind->qualified,
+                          name.bytes != NULL ? name.bytes : "", why);
+    status.name = name.bytes;
+    status.words = words;
+    code = words == NULL || name.failed
+               ? kl__sim_no_memory(err)
+               : kl__sim_answer_status(write->answer, &status, err);
+    kl__free(words);
+    kl__buf_deinit(&name);
+    return code;
+}

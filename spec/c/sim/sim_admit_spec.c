@@ -1,0 +1,196 @@
+/*
+ * sim_admit_spec.c - admission with its controllers at work: quotas count and
+ * let go, claims stay while they are used, roles take in others.
+ */
+#include "sim_rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CORE "/api/v1/namespaces/default/"
+#define PODS CORE "pods"
+#define CLAIMS CORE "persistentvolumeclaims"
+#define QUOTAS CORE "resourcequotas"
+#define ROLES "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+
+static void expect_text(kl_sim *sim, const char *target, const char *path,
+                        const char *text)
+{
+    sim_reply reply = sim_ask(sim, "GET", target, NULL);
+
+    assert_string_equal(sim_text(reply.doc, path), text);
+    sim_reply_clear(&reply);
+}
+
+static void add_quota(kl_sim *sim, const char *hard)
+{
+    char body[300];
+
+    snprintf(body, sizeof(body),
+             "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"hard\":{%s}}}", hard);
+    sim_expect(sim, "POST", QUOTAS, body, 201);
+}
+
+static void add_pod(kl_sim *sim, const char *name, const char *cpu, int status)
+{
+    char body[300];
+
+    snprintf(body, sizeof(body),
+             "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"containers\":[{"
+             "\"name\":\"a\",\"image\":\"a\",\"resources\":{\"requests\":{"
+             "\"cpu\":\"%s\"}}}]}}",
+             name, cpu);
+    sim_expect(sim, "POST", PODS, body, status);
+}
+
+static void a_quota_counts_what_was_there_and_what_comes(void **state)
+{
+    add_pod(*state, "a", "300m", 201);
+    add_quota(*state, "\"pods\":\"2\",\"requests.cpu\":\"1\"");
+    expect_text(*state, QUOTAS "/q", "status.hard.pods", "2");
+    expect_text(*state, QUOTAS "/q", "status.used.pods", "1");
+    expect_text(*state, QUOTAS "/q", "status.used['requests.cpu']", "300m");
+    add_pod(*state, "b", "800m", 403);
+    add_pod(*state, "b", "700m", 201);
+    expect_text(*state, QUOTAS "/q", "status.used['requests.cpu']", "1");
+    sim_expect_refusal(
+        *state, "POST " PODS,
+        "{\"metadata\":{\"name\":\"c\"},\"spec\":{\"containers\":[{\"name\":"
+        "\"a\",\"image\":\"a\",\"resources\":{\"requests\":{\"cpu\":\"1m\"}}}]}"
+        "}",
+        403,
+        "Forbidden: pods \"c\" is forbidden: exceeded quota: q, requested: "
+        "pods=1,requests.cpu=1m, used: pods=2,requests.cpu=1, limited: "
+        "pods=2,requests.cpu=1");
+}
+
+static void what_ends_or_goes_is_counted_no_more(void **state)
+{
+    add_quota(*state, "\"pods\":\"2\",\"count/pods\":\"3\"");
+    add_pod(*state, "a", "1", 201);
+    add_pod(*state, "b", "1", 201);
+    sim_expect(*state, "PATCH", PODS "/a/status",
+               "{\"status\":{\"phase\":\"Succeeded\"}}", 200);
+    expect_text(*state, QUOTAS "/q", "status.used.pods", "1");
+    expect_text(*state, QUOTAS "/q", "status.used['count/pods']", "2");
+    sim_expect(*state, "DELETE", PODS "/b", NULL, 200);
+    expect_text(*state, QUOTAS "/q", "status.used.pods", "0");
+    add_pod(*state, "a", "1", 409); /* refused after it was counted */
+    expect_text(*state, QUOTAS "/q", "status.used['count/pods']", "1");
+}
+
+static void a_quota_counts_kinds_by_their_group(void **state)
+{
+    static const char deployment[] =
+        "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"selector\":{\"matchLabels\""
+        ":{\"a\":\"b\"}},\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},"
+        "\"spec\":{\"containers\":[{\"name\":\"a\",\"image\":\"a\"}]}}}}";
+
+    add_quota(*state, "\"count/deployments.apps\":\"0\",\"services\":\"1\"");
+    sim_expect_refusal(
+        *state, "POST /apis/apps/v1/namespaces/default/deployments", deployment,
+        403,
+        "Forbidden: deployments.apps \"d\" is forbidden: exceeded quota: q, "
+        "requested: count/deployments.apps=1, used: count/deployments.apps=0, "
+        "limited: count/deployments.apps=0");
+    sim_expect(*state, "PATCH", QUOTAS "/q",
+               "{\"spec\":{\"hard\":{\"count/deployments.apps\":\"1\"}}}", 200);
+    sim_expect(*state, "POST", "/apis/apps/v1/namespaces/default/deployments",
+               deployment, 201);
+    /* The service of the API was there before. */
+    expect_text(*state, QUOTAS "/q", "status.used.services", "1");
+}
+
+/* A claim, which a pod uses. */
+static void add_claim(kl_sim *sim)
+{
+    sim_expect(sim, "POST", CLAIMS,
+               "{\"metadata\":{\"name\":\"c\"},\"spec\":{\"accessModes\":["
+               "\"ReadWriteOnce\"],\"resources\":{\"requests\":{\"storage\":"
+               "\"1Gi\"}}}}",
+               201);
+    sim_expect(sim, "POST", PODS,
+               "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"nodeName\":\"n\","
+               "\"terminationGracePeriodSeconds\":0,\"containers\":[{\"name\":"
+               "\"a\",\"image\":\"a\"}],\"volumes\":[{\"name\":\"v\","
+               "\"persistentVolumeClaim\":{\"claimName\":\"c\"}}]}}",
+               201);
+}
+
+static void a_claim_stays_while_a_pod_uses_it(void **state)
+{
+    add_claim(*state);
+    expect_text(*state, CLAIMS "/c", "metadata.finalizers[1]",
+                "kubernetes.io/pvc-protection");
+    sim_expect(*state, "DELETE", CLAIMS "/c", NULL, 200);
+    sim_expect(*state, "GET", CLAIMS "/c", NULL, 200);
+    sim_expect(*state, "DELETE", PODS "/p", NULL, 200);
+    sim_expect(*state, "GET", CLAIMS "/c", NULL, 404);
+}
+
+static void a_volume_stays_while_it_is_bound(void **state)
+{
+#define VOLUMES "/api/v1/persistentvolumes"
+    sim_expect(*state, "POST", VOLUMES,
+               "{\"metadata\":{\"name\":\"v\"},\"spec\":{\"accessModes\":["
+               "\"ReadWriteOnce\"],\"capacity\":{\"storage\":\"1Gi\"},"
+               "\"hostPath\":{\"path\":\"/v\"}}}",
+               201);
+    sim_expect(*state, "PATCH", VOLUMES "/v/status",
+               "{\"status\":{\"phase\":\"Bound\"}}", 200);
+    sim_expect(*state, "DELETE", VOLUMES "/v", NULL, 200);
+    sim_expect(*state, "GET", VOLUMES "/v", NULL, 200);
+    sim_expect(*state, "PATCH", VOLUMES "/v/status",
+               "{\"status\":{\"phase\":\"Released\"}}", 200);
+    sim_expect(*state, "GET", VOLUMES "/v", NULL, 404);
+}
+
+static void a_role_takes_in_those_that_it_selects(void **state)
+{
+    static const char part[] =
+        "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"in\":\"all\"}},\"rules\":"
+        "[{\"apiGroups\":[\"\"],\"resources\":[\"%s\"],\"verbs\":[\"get\"]}]}";
+    char body[300];
+
+    sim_expect(
+        *state, "POST", ROLES,
+        "{\"metadata\":{\"name\":\"all\"},\"aggregationRule\":{"
+        "\"clusterRoleSelectors\":[{\"matchLabels\":{\"in\":\"all\"}}]}}",
+        201);
+    snprintf(body, sizeof(body), part, "a", "pods");
+    sim_expect(*state, "POST", ROLES, body, 201);
+    snprintf(body, sizeof(body), part, "b", "nodes");
+    sim_expect(*state, "POST", ROLES, body, 201);
+    expect_text(*state, ROLES "/all", "rules[1].resources[1]", "pods");
+    expect_text(*state, ROLES "/all", "rules[2].resources[1]", "nodes");
+    sim_expect(*state, "DELETE", ROLES "/a", NULL, 200);
+    expect_text(*state, ROLES "/all", "rules[1].resources[1]", "nodes");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            a_quota_counts_what_was_there_and_what_comes, sim_set_up,
+            sim_tear_down),
+        cmocka_unit_test_setup_teardown(what_ends_or_goes_is_counted_no_more,
+                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(a_quota_counts_kinds_by_their_group,
+                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(a_claim_stays_while_a_pod_uses_it,
+                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(a_volume_stays_while_it_is_bound,
+                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(a_role_takes_in_those_that_it_selects,
+                                        sim_set_up, sim_tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
