@@ -5,10 +5,10 @@
  */
 #include "config/credentials.h"
 
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "config/base64.h"
 #include "config/load.h"
 #include "config/timestamp.h"
 #include "kubelua/log.h"

@@ -3,9 +3,9 @@
  */
 #include "config/exec_credential.h"
 
+#include "base/base64.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "config/base64.h"
 #include "config/exec_answer.h"
 #include "config/process.h"
 #include "kubelua/value.h"

@@ -3,9 +3,9 @@
  */
 #include "config/kubeconfig_file.h"
 
+#include "base/base64.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "config/base64.h"
 #include "config/file.h"
 #include "config/yaml_json.h"
 #include "kubelua/log.h"

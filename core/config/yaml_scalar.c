@@ -5,7 +5,7 @@
  */
 #include "config/yaml_scalar.h"
 
-#include "config/base64.h"
+#include "base/base64.h"
 #include "json/quote.h"
 #include "kubelua/value.h"
 

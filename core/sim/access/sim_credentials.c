@@ -3,9 +3,9 @@
  */
 #include "sim/access/sim_credentials.h"
 
+#include "base/base64.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "config/base64.h"
 #include "kubelua/writer.h"
 #include "sim/access/sim_access.h"
 #include "sim/store/sim_compose.h"

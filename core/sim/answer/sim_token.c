@@ -4,9 +4,9 @@
  */
 #include "sim/answer/sim_options.h"
 
+#include "base/base64.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "config/base64.h"
 #include "json/fault.h"
 
 #include <inttypes.h>

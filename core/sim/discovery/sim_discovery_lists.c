@@ -4,8 +4,8 @@
  */
 #include "sim/discovery/sim_discovery_write.h"
 
+#include "base/base64.h"
 #include "base/buf.h"
-#include "config/base64.h"
 
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>

@@ -2,8 +2,8 @@
  * sim_kubeconfig.c - kubeconfigs that lead to a simulated cluster, as its
  * administrator or as one of its users.
  */
+#include "base/base64.h"
 #include "base/buf.h"
-#include "config/base64.h"
 #include "json/quote.h"
 #include "sim/http/sim_listen.h"
 

@@ -3,7 +3,7 @@
  */
 #include "sim/vet/sim_vet.h"
 
-#include "config/base64.h"
+#include "base/base64.h"
 
 #include <stdio.h>
 #include <string.h>

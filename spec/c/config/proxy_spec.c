@@ -3,9 +3,9 @@
  */
 #include "config/proxy.h"
 
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/mem.h"
-#include "config/base64.h"
 #include "config/timestamp.h"
 #include "failing_alloc.h"
 #include "kubeconfigs.h"

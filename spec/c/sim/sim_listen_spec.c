@@ -4,8 +4,8 @@
  */
 #include "sim_client.h"
 
+#include "base/base64.h"
 #include "base/clock.h"
-#include "config/base64.h"
 
 #include <poll.h>
 #include <setjmp.h>

@@ -5,8 +5,8 @@
  */
 #include "fuzz.h"
 
+#include "base/base64.h"
 #include "base/buf.h"
-#include "config/base64.h"
 #include "config/exec_answer.h"
 #include "config/proxy.h"
 #include "config/timestamp.h"

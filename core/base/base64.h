@@ -1,8 +1,8 @@
 /*
  * base64.h - RFC 4648 base64, strict, and as kubeconfig and YAML hold it.
  */
-#ifndef KL_CONFIG_BASE64_H
-#define KL_CONFIG_BASE64_H
+#ifndef KL_BASE_BASE64_H
+#define KL_BASE_BASE64_H
 
 #include "base/buf.h"
 

@@ -1,7 +1,7 @@
 /*
  * base64.c - see base64.h.
  */
-#include "config/base64.h"
+#include "base/base64.h"
 
 #include <stdint.h>
 
