@@ -13,14 +13,17 @@ class Server:
         self.tls = ssl.create_default_context(cafile=env["CA"])
 
     def call(self, method, path, body=None, accept="application/json"):
+        """The status and what is answered: bytes, if it is asked for no JSON."""
+        read = json.load if "json" in accept else lambda reply: reply.read()
         request = urllib.request.Request(self.url + path, method=method)
         request.add_header("Authorization", "Bearer " + self.token)
         request.add_header("Accept", accept)
         if body is not None:
-            request.add_header("Content-Type", "application/json")
+            patch = "merge-patch+" if method == "PATCH" else ""
+            request.add_header("Content-Type", "application/%sjson" % patch)
             request.data = json.dumps(body).encode()
         try:
             with urllib.request.urlopen(request, context=self.tls) as reply:
-                return reply.status, json.load(reply)
+                return reply.status, read(reply)
         except urllib.error.HTTPError as error:
-            return error.code, json.load(error)
+            return error.code, read(error)

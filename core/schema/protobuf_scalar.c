@@ -3,8 +3,8 @@
  */
 #include "schema/protobuf_scalar.h"
 
+#include "base/base64.h"
 #include "base/buf.h"
-#include "base/mem.h"
 #include "json/quote.h"
 
 #include <inttypes.h>
@@ -14,8 +14,7 @@
 
 enum { TIME_SIZE = 48 };
 
-/* Go's zero time, and the last second of the year 9999. */
-#define FIRST_SECOND INT64_C(-62135596800)
+/* The last one of the year 9999. */
 #define LAST_SECOND INT64_C(253402300799)
 
 static kl__node *no_memory(kl_error *err)
@@ -102,10 +101,11 @@ static kl__node *read_time(kl__edit *edit, const kl__wire_field *field,
         return NULL;
     }
     seconds = (int64_t)read.numbers[1];
-    if (kl__wire_is_empty(&field->bytes) || seconds == FIRST_SECOND) {
+    if (kl__wire_is_empty(&field->bytes) ||
+        seconds == KL__PROTOBUF_FIRST_SECOND) {
         return kl__edit_null(edit);
     }
-    if (seconds < FIRST_SECOND || seconds > LAST_SECOND) {
+    if (seconds < KL__PROTOBUF_FIRST_SECOND || seconds > LAST_SECOND) {
         kl_error_set(err, KL_EPARSE, "year outside of range [0,9999]");
         return NULL;
     }
@@ -210,34 +210,15 @@ static kl__node *read_int_or_string(kl__edit *edit, const kl__wire_field *field,
 
 static kl__node *read_base64(kl__edit *edit, const kl__wire *bytes)
 {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "abcdefghijklmnopqrstuvwxyz0123456789+/";
-    size_t length = (size_t)(bytes->end - bytes->at), used = 0;
-    char *text = kl__malloc(length / 3 * 4 + 5);
+    kl__buf text = {0};
     kl__node *node;
 
-    if (text == NULL) {
-        return NULL;
-    }
-    for (size_t i = 0; i < length; i += 3) {
-        size_t count = length - i < 3 ? length - i : 3;
-        uint32_t group = (uint32_t)bytes->at[i] << 16;
-
-        group |= count > 1 ? (uint32_t)bytes->at[i + 1] << 8 : 0;
-        group |= count > 2 ? bytes->at[i + 2] : 0;
-        text[used++] = letters[group >> 18];
-        text[used++] = letters[group >> 12 & 63];
-        text[used++] = letters[group >> 6 & 63];
-        text[used++] = letters[group & 63];
-        if (count < 3) {
-            text[used - 1] = '=';
-        }
-        if (count < 2) {
-            text[used - 2] = '=';
-        }
-    }
-    node = kl__edit_text_n(edit, text, used);
-    kl__free(text);
+    kl__base64_encode(&text, bytes->at, (size_t)(bytes->end - bytes->at));
+    node = text.failed
+               ? NULL
+               : kl__edit_text_n(edit, text.length != 0 ? text.bytes : "",
+                                 text.length);
+    kl__buf_deinit(&text);
     return node;
 }
 

@@ -58,7 +58,12 @@ enum { /* x-kubernetes-patch-strategy, and other claims */
        KL__SCHEMA_OMIT_ZERO = 1 << 8,  /* left out when all in it is zero */
        /* An array that is a message of its own in protobuf, its elements in
         * field 1 (ExtraValue). */
-       KL__SCHEMA_WRAPPED = 1 << 9
+       KL__SCHEMA_WRAPPED = 1 << 9,
+       /* One of two things, in JSON as it is, in protobuf a message that has a
+        * field for either: a schema, or schemas, a boolean, names. */
+       KL__SCHEMA_OR_ARRAY = 1 << 10,
+       KL__SCHEMA_OR_BOOL = 1 << 11,
+       KL__SCHEMA_OR_NAMES = 1 << 12
 };
 
 typedef struct kl__schema kl__schema;
@@ -69,21 +74,24 @@ typedef struct kl__schema_field {
     const char *name;
     const kl__schema *schema;
     bool required;
-    int number;         /* of protobuf; 0: none. See kl__schema_outer */
+    int number;         /* of protobuf; 0: none. See kl__schema_step */
     const char *within; /* the inlined struct it is in: "VolumeSource", NULL */
 } kl__schema_field;
 
 /* A struct that Go inlines (VolumeSource in Volume) is a message of its own in
- * protobuf: the field's number in that message, and that message's number in
- * the one around it (0: the field is directly in it). */
-static inline int kl__schema_inner(const kl__schema_field *field)
-{
-    return field->number & 0xffff;
-}
+ * protobuf: then a field's number is a path, whose last digit, to this base, is
+ * the number in that message, and whose first ones are the path to it. */
+enum { KL__SCHEMA_BASE = 1024 };
 
-static inline int kl__schema_outer(const kl__schema_field *field)
+/* The next message or field on the way from the message of a path to the field
+ * of another: what is left of `path` one digit below `within` (0: the struct's
+ * own message). 0: the field is not in it. */
+static inline int kl__schema_step(int path, int within)
 {
-    return field->number >> 16;
+    while (path != 0 && path / KL__SCHEMA_BASE != within) {
+        path /= KL__SCHEMA_BASE;
+    }
+    return path;
 }
 
 /* The keywords of a structural schema that constrain a value; all values
@@ -102,6 +110,10 @@ struct kl__schema {
     unsigned flags;
     const kl__schema_field *fields; /* OBJECT: sorted by name */
     size_t field_count;
+    /* Of fields that have numbers, which is the next in the order of protobuf;
+     * NULL of a custom one's. */
+    const unsigned char *numbered;
+    size_t numbered_count;
     const kl__schema *items;       /* ARRAY, MAP */
     const char *const *map_keys;   /* list MAP: names, the last NULL */
     const char *merge_key;         /* of a strategic merge; NULL: none */

@@ -32,36 +32,23 @@ static const char *message_name(const kl__schema *schema)
     return dot != NULL ? dot + 1 : "message";
 }
 
-/* Members that a message does not have, although the schema has numbers for
- * them: those of TypeMeta. */
-static bool is_type_meta(const kl__schema_field *field)
-{
-    return strcmp(field->name, "kind") == 0 ||
-           strcmp(field->name, "apiVersion") == 0;
-}
-
 /* The field of a number in the message `within` (0: the schema's own); or one
- * of the message of that number. NULL: none. */
+ * that is further within, in the message of that number. NULL: none. */
 static const kl__schema_field *find(const kl__schema *schema, int within,
                                     int number, bool *is_inlined)
 {
-    const kl__schema_field *found = NULL;
+    const int path = within * KL__SCHEMA_BASE + number;
 
-    *is_inlined = false;
-    for (size_t i = 0; i < schema->field_count; i++) {
+    for (size_t i = 0; number < KL__SCHEMA_BASE && i < schema->field_count;
+         i++) {
         const kl__schema_field *field = &schema->fields[i];
 
-        if (within == 0 && kl__schema_outer(field) == number) {
-            *is_inlined = true;
+        if (kl__schema_step(field->number, within) == path) {
+            *is_inlined = field->number != path;
             return field;
         }
-        if (kl__schema_outer(field) == within &&
-            kl__schema_inner(field) == number &&
-            (found == NULL || is_type_meta(found))) {
-            found = field;
-        }
     }
-    return found;
+    return NULL;
 }
 
 /* Whether JSON would not have it. */
@@ -194,6 +181,75 @@ static kl_code append_wrapped(decoder *self, const kl__schema *schema,
     return code;
 }
 
+/* One of the schemas in a definition's schema. */
+static kl__node *read_schema(decoder *self, kl__wire wire)
+{
+    const kl__schema *schema =
+        kl__schema_type_named(KL__PROTOBUF_SCHEMAS, self->err);
+    kl__node *node = kl__edit_object(self->edit);
+
+    if (schema == NULL || node == NULL) {
+        no_memory(self);
+        return NULL;
+    }
+    return read_message(self, schema, 0, wire, node) == KL_OK ? node : NULL;
+}
+
+/* What is a schema, or else schemas, names, or a boolean: it says which. */
+static kl__node *read_either(decoder *self, const kl__schema *schema,
+                             kl__wire wire)
+{
+    const bool is_bool = (schema->flags & KL__SCHEMA_OR_BOOL) != 0;
+    const bool has_names = (schema->flags & KL__SCHEMA_OR_NAMES) != 0;
+    kl__node *single =
+        is_bool ? kl__edit_bool(self->edit, false) : kl__edit_null(self->edit);
+    kl__node *many = kl__edit_array(self->edit);
+    kl__wire_field field;
+
+    while (single != NULL && many != NULL && !kl__wire_is_empty(&wire)) {
+        kl__node *node;
+
+        if (kl__wire_next(&wire, message_name(schema), &field, self->err) !=
+            KL_OK) {
+            return NULL;
+        }
+        if (field.number > 2) {
+            continue;
+        }
+        if (is_bool && field.number == 1) {
+            single = kl__edit_bool(self->edit, field.value != 0);
+            continue;
+        }
+        if (field.type != KL__WIRE_BYTES) {
+            wrong_wire(self, &field, message_name(schema));
+            return NULL;
+        }
+        node = has_names && field.number == 2
+                   ? kl__protobuf_text(self->edit, &field.bytes)
+                   : read_schema(self, field.bytes);
+        if (is_bool || field.number == 1) {
+            single = node;
+        } else if (!kl__node_append(many, node)) {
+            many = NULL;
+        }
+    }
+    if (single == NULL || many == NULL) {
+        if (self->err->code == KL_OK) {
+            no_memory(self);
+        }
+        return NULL;
+    }
+    return kl__node_size(many) != 0 ? many : single;
+}
+
+static kl__node *read_scalar(decoder *self, const kl__schema *schema,
+                             const kl__wire_field *field)
+{
+    return (schema->flags & KL__PROTOBUF_EITHER) != 0
+               ? read_either(self, schema, field->bytes)
+               : kl__protobuf_scalar(self->edit, schema, field, self->err);
+}
+
 static kl__node *read_value(decoder *self, const kl__schema *schema,
                             const kl__wire_field *field)
 {
@@ -219,7 +275,7 @@ static kl__node *read_value(decoder *self, const kl__schema *schema,
                             : no_memory(self);
         return code == KL_OK ? node : NULL;
     }
-    return kl__protobuf_scalar(self->edit, schema, field, self->err);
+    return read_scalar(self, schema, field);
 }
 
 /* The member that a field of this kind adds to, made if it is not there. */
@@ -249,7 +305,7 @@ static kl_code read_member(decoder *self, const kl__schema_field *field,
         return wrong_wire(self, read, field->name);
     }
     if (is_scalar) {
-        node = kl__protobuf_scalar(self->edit, schema, read, self->err);
+        node = read_scalar(self, schema, read);
         if (node == NULL) {
             return KL_EPARSE;
         }
@@ -295,7 +351,7 @@ typedef struct message {
 /* One field, whose tag was read. */
 static kl_code read_field(decoder *self, message *from, kl__wire_field *read)
 {
-    bool is_inlined;
+    bool is_inlined = false;
     const kl__schema_field *field =
         find(from->schema, from->within, read->number, &is_inlined);
     kl_code code;
@@ -311,9 +367,11 @@ static kl_code read_field(decoder *self, message *from, kl__wire_field *read)
     if (code != KL_OK) {
         return code;
     }
-    return is_inlined ? read_message(self, from->schema, read->number,
-                                     read->bytes, from->target)
-                      : read_member(self, field, read, from->target);
+    return is_inlined
+               ? read_message(self, from->schema,
+                              from->within * KL__SCHEMA_BASE + read->number,
+                              read->bytes, from->target)
+               : read_member(self, field, read, from->target);
 }
 
 static kl_code read_message(decoder *self, const kl__schema *schema, int within,
@@ -380,7 +438,6 @@ static kl_code read_type(kl__wire wire, kl__protobuf *out, kl_error *err)
 kl_code kl__protobuf_open(const char *bytes, size_t length, kl__protobuf *out,
                           kl_error *err)
 {
-    static const char magic[] = {'k', '8', 's', '\0'};
     kl_code code = KL_OK;
     kl__wire_field field;
     kl__wire wire;
@@ -389,12 +446,14 @@ kl_code kl__protobuf_open(const char *bytes, size_t length, kl__protobuf *out,
     if (length == 0) {
         return kl_error_set(err, KL_EPARSE, "empty data");
     }
-    if (length < sizeof(magic) || memcmp(bytes, magic, sizeof(magic)) != 0) {
+    if (length < sizeof(KL__PROTOBUF_MAGIC) ||
+        memcmp(bytes, KL__PROTOBUF_MAGIC, sizeof(KL__PROTOBUF_MAGIC)) != 0) {
         return kl_error_set(err, KL_EPARSE,
                             "provided data does not appear to be a protobuf "
                             "message, expected prefix [107 56 115 0]");
     }
-    wire = kl__wire_of(bytes + sizeof(magic), length - sizeof(magic));
+    wire = kl__wire_of(bytes + sizeof(KL__PROTOBUF_MAGIC),
+                       length - sizeof(KL__PROTOBUF_MAGIC));
     if (kl__wire_is_empty(&wire)) {
         return kl_error_set(err, KL_EPARSE, "empty body");
     }

@@ -44,6 +44,7 @@ static const letter letters[] = {
     {'a', KL__SCHEMA_ANY, KL__FORMAT_NONE, "runtime.RawExtension",
      PKG "runtime.RawExtension"},
     {'[', KL__SCHEMA_ARRAY, KL__FORMAT_NONE, NULL, NULL},
+    {'(', KL__SCHEMA_ARRAY, KL__FORMAT_NONE, NULL, NULL},
     {'{', KL__SCHEMA_MAP, KL__FORMAT_NONE, NULL, NULL},
 };
 
@@ -178,23 +179,26 @@ static const kl__schema *read_items(text *from)
 /* Types that are the same letter and not the same type, by their Go name. */
 static void tell_apart(kl__schema *schema)
 {
-    static const char *const named[][2] = {
-        {"v1.FieldsV1", META "FieldsV1"},
+    static const struct {
+        const char *go, *name;
+        unsigned flags;
+    } named[] = {
+        {"v1.FieldsV1", META "FieldsV1", 0},
 #define EXTENSIONS "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
-        {"v1.JSON", EXTENSIONS "JSON"},
-        {"v1.JSONSchemaPropsOrArray", EXTENSIONS "JSONSchemaPropsOrArray"},
-        {"v1.JSONSchemaPropsOrBool", EXTENSIONS "JSONSchemaPropsOrBool"},
+        {"v1.JSON", EXTENSIONS "JSON", 0},
+        {"v1.JSONSchemaPropsOrArray", EXTENSIONS "JSONSchemaPropsOrArray",
+         KL__SCHEMA_OR_ARRAY},
+        {"v1.JSONSchemaPropsOrBool", EXTENSIONS "JSONSchemaPropsOrBool",
+         KL__SCHEMA_OR_BOOL},
         {"v1.JSONSchemaPropsOrStringArray",
-         EXTENSIONS "JSONSchemaPropsOrStringArray"},
+         EXTENSIONS "JSONSchemaPropsOrStringArray", KL__SCHEMA_OR_NAMES},
     };
 
     for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
-        if (strcmp(schema->go, named[i][0]) == 0) {
-            schema->name = named[i][1];
+        if (strcmp(schema->go, named[i].go) == 0) {
+            schema->name = named[i].name;
+            schema->flags |= named[i].flags;
         }
-    }
-    if (schema->type == KL__SCHEMA_ARRAY) {
-        schema->flags |= KL__SCHEMA_WRAPPED;
     }
 }
 
@@ -220,7 +224,8 @@ static bool read_type(text *from, kl__schema *schema)
         }
         tell_apart(schema);
     }
-    if (found->letter == '[' || found->letter == '{') {
+    schema->flags |= found->letter == '(' ? KL__SCHEMA_WRAPPED : 0;
+    if (strchr("[({", found->letter) != NULL) {
         schema->items = read_items(from);
         return schema->items != NULL;
     }
@@ -242,6 +247,8 @@ static bool refer(text *from, kl__schema *schema)
     schema->type = type->type;
     schema->fields = type->fields;
     schema->field_count = type->field_count;
+    schema->numbered = type->numbered;
+    schema->numbered_count = type->numbered_count;
     if (schema->list == KL__LIST_NONE) {
         schema->list = type->list;
     }
@@ -290,11 +297,59 @@ static size_t count_fields(const char *fields)
     return count;
 }
 
+/* A field's number so that it compares with others of other depths. */
+static int depth_first(int number)
+{
+    while (number < KL__SCHEMA_BASE * KL__SCHEMA_BASE) {
+        number *= KL__SCHEMA_BASE;
+    }
+    return number;
+}
+
+/* How many of the fields have numbers. */
+static size_t count_numbers(const char *fields)
+{
+    const char *at = *fields != '\0' ? fields : NULL;
+    size_t count = 0;
+
+    while (at != NULL) {
+        at = strchr(at, ',');
+        count += at[1] != ',';
+        at = strchr(at, ';');
+        at = at != NULL ? at + 1 : NULL;
+    }
+    return count;
+}
+
+/* Puts the fields that have numbers in order. */
+static void order(const kl__schema *type, unsigned char *numbered)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < type->field_count; i++) {
+        int number = type->fields[i].number;
+        size_t at = count;
+
+        if (number == 0) {
+            continue;
+        }
+        while (at > 0 && depth_first(type->fields[numbered[at - 1]].number) >
+                             depth_first(number)) {
+            numbered[at] = numbered[at - 1];
+            at--;
+        }
+        numbered[at] = (unsigned char)i;
+        count++;
+    }
+    assert(count == type->numbered_count);
+}
+
 kl__schema *kl__schema_read(kl__schema_cache *cache, size_t row)
 {
     text from = {cache, kl__schema_rows[row].fields};
     kl__schema *type = cache->types[row];
     kl__schema_field *fields;
+    unsigned char *numbered;
 
     if (type != NULL) {
         return type; /* or being read, further out: a type that holds itself */
@@ -312,17 +367,23 @@ kl__schema *kl__schema_read(kl__schema_cache *cache, size_t row)
         type->list = KL__LIST_ATOMIC;
         from.at++;
     }
+    /* What refers to the type while it is being read sees all but the fields
+     * themselves. */
     type->field_count = count_fields(from.at);
+    type->numbered_count = count_numbers(from.at);
     fields = kl__schema_alloc(cache, type->field_count * sizeof(*fields));
-    if (fields == NULL) {
+    numbered = kl__schema_alloc(cache, type->field_count);
+    if (fields == NULL || numbered == NULL) {
         return NULL;
     }
     type->fields = fields;
+    type->numbered = numbered;
     for (size_t i = 0; i < type->field_count; i++) {
         if (!read_field(&from, &fields[i])) {
             return NULL;
         }
         from.at += *from.at == ';';
     }
+    order(type, numbered);
     return type;
 }

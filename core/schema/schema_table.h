@@ -12,8 +12,9 @@
  * then its type: s string, i int32, l int64, f float64, b bool, y bytes, t
  * time, u time with microseconds, d duration, q quantity, o int or string, a
  * anything,
- * @7 the struct of row 7, [ array of, { map of. What a type other than @ is
- * called in Go, if not what others of the letter are, follows in quotes.
+ * @7 the struct of row 7, [ array of, ( array of that is a message of its own,
+ * { map of. What a type other than @ is called in Go, if not what others of the
+ * letter are, follows in quotes.
  */
 #ifndef KL_SCHEMA_SCHEMA_TABLE_H
 #define KL_SCHEMA_SCHEMA_TABLE_H

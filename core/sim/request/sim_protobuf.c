@@ -67,25 +67,26 @@ static bool take_type(kl__sim_ask *ask, const kl__protobuf *open)
     return true;
 }
 
-/* The schema of what is sent; NULL: there is none (or KL_ENOMEM). */
-static const kl__schema *find_schema(const kl__sim_ask *ask, kl_error *err)
+const kl__schema *kl__sim_protobuf_schema(const char *api_version,
+                                          const char *kind, kl_error *err)
 {
-    const char *version = ask->sent_version;
-    const char *slash = strchr(version, '/');
+    const char *slash = strchr(api_version, '/');
+    const char *version = slash != NULL ? slash + 1 : api_version;
     char group[256] = "";
 
     if (slash != NULL) {
-        snprintf(group, sizeof(group), "%.*s", (int)(slash - version), version);
-        version = slash + 1;
+        snprintf(group, sizeof(group), "%.*s", (int)(slash - api_version),
+                 api_version);
     }
-    return kl__schema_builtin(group, version, ask->sent_kind, err);
+    return kl__schema_builtin(group, version, kind, err);
 }
 
 /* Decodes what is in the envelope. */
 static kl_code read_object(kl__sim_ask *ask, const kl__protobuf *open,
                            kl__edit *edit, kl_error *err)
 {
-    const kl__schema *schema = find_schema(ask, &ask->parse);
+    const kl__schema *schema =
+        kl__sim_protobuf_schema(ask->sent_version, ask->sent_kind, &ask->parse);
     kl__node *root;
 
     if (schema == NULL && ask->parse.code == KL_ENOMEM) {

@@ -115,10 +115,12 @@ static void an_inlined_struct_is_a_message_of_its_own(void **state)
     const kl__schema_field *path = member(volume, "hostPath");
 
     (void)state;
-    assert_int_equal(kl__schema_outer(path), 2);
-    assert_int_equal(kl__schema_inner(path), 1);
-    assert_int_equal(kl__schema_outer(member(volume, "name")), 0);
-    assert_int_equal(kl__schema_inner(member(volume, "name")), 1);
+    assert_int_equal(kl__schema_step(path->number, 0), 2);
+    assert_int_equal(kl__schema_step(path->number, 2), path->number);
+    assert_int_equal(path->number % KL__SCHEMA_BASE, 1);
+    assert_int_equal(kl__schema_step(path->number, 3), 0);
+    assert_int_equal(member(volume, "name")->number, 1);
+    assert_int_equal(member(builtin("", "v1", "Pod"), "kind")->number, 0);
 }
 
 static void a_type_may_hold_itself(void **state)

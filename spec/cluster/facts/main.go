@@ -11,8 +11,10 @@ import (
 	"sort"
 	"strings"
 
+	apidiscovery "k8s.io/api/apidiscovery/v2"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/install"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/install"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
@@ -37,6 +39,8 @@ func main() {
 		&metav1.PartialObjectMetadataList{}, &metav1.DeleteOptions{}} {
 		r.read(reflect.TypeOf(object).Elem())
 	}
+	kinds = append(kinds, readKind(&r, "meta.k8s.io", "v1beta1", &metav1beta1.PartialObjectMetadataList{}),
+		readKind(&r, "apidiscovery.k8s.io", "v2", &apidiscovery.APIGroupDiscoveryList{}))
 	p := prober{scheme: scheme, found: map[string]map[string][]string{}}
 	for _, kind := range kinds {
 		if !strings.HasSuffix(kind.Kind, "List") && !strings.Contains(kind.Type, "apimachinery") {
@@ -54,6 +58,13 @@ func main() {
 	if err := out.Encode(map[string]any{"kinds": kinds, "structs": structs}); err != nil {
 		panic(err)
 	}
+}
+
+// readKind reads a kind that is answered, but no scheme's.
+func readKind(r *reader, group, version string, object any) Kind {
+	t := reflect.TypeOf(object).Elem()
+	r.read(t)
+	return Kind{group, version, t.Name(), modelName(t)}
 }
 
 // readKinds reads the kinds of the versions that a server serves by default.

@@ -27,8 +27,8 @@ var leaves = map[string]string{
 // Field is what a struct's field is in JSON.
 type Field struct {
 	Name string `json:"name"`
-	// Of protobuf; of a field of an inlined struct, the struct's own number
-	// times 65536 comes on top.
+	// Of protobuf, 0 for none; of a field of an inlined struct, the struct's
+	// own number times 1024 comes on top.
 	Number    int    `json:"number"`
 	Type      string `json:"type"`
 	Pointer   bool   `json:"pointer"`
@@ -48,6 +48,9 @@ type Struct struct {
 }
 
 type modelNamer interface{ OpenAPIModelName() string }
+
+// message is what protobuf knows: also of a list that is one by itself.
+type message interface{ Marshal() ([]byte, error) }
 
 // modelName is the type's name in OpenAPI documents.
 func modelName(t reflect.Type) string {
@@ -83,6 +86,9 @@ func (r *reader) typeText(t reflect.Type) string {
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
 			return named("y", t)
+		}
+		if _, ok := reflect.New(t).Interface().(message); ok {
+			return named("(", t) + r.typeText(t.Elem())
 		}
 		return named("[", t) + r.typeText(t.Elem())
 	case reflect.Map:
@@ -122,10 +128,20 @@ func (r *reader) read(t reflect.Type) {
 	s := &Struct{Name: name, Go: t.String()}
 	r.structs[name] = s
 	r.types[name] = t
-	s.Fields = r.fields(t, 0, "")
+	s.Fields = r.fields(t, inlined{numbered: true})
 }
 
-func (r *reader) fields(t reflect.Type, outer int, within string) []Field {
+// inlined is where the fields of a struct are told: in the message of that
+// number, by the name of the struct there; or, without a number, nowhere.
+type inlined struct {
+	numbered bool
+	number   int
+	within   string
+}
+
+const base = 1024 // of the numbers of messages within each other
+
+func (r *reader) fields(t reflect.Type, in inlined) []Field {
 	var all []Field
 	for i := 0; i < t.NumField(); i++ {
 		f := t.Field(i)
@@ -135,25 +151,30 @@ func (r *reader) fields(t reflect.Type, outer int, within string) []Field {
 		}
 		number := protobufNumber(f)
 		if words[0] == "" && (f.Anonymous || contains(words, "inline")) {
-			inner := f.Type
-			if inner.Kind() == reflect.Pointer {
-				inner = inner.Elem()
+			if f.Type.Kind() != reflect.Struct {
+				panic(t.String() + "." + f.Name + " is inlined, and no struct")
 			}
 			name := f.Name
 			if name == "TypeMeta" {
 				name = ""
 			}
-			all = append(all, r.fields(inner, number, name)...)
+			all = append(all, r.fields(f.Type,
+				inlined{number != 0, in.number*base + number, name})...)
 			continue
 		}
 		if words[0] == "" {
 			panic(t.String() + "." + f.Name + " has no name in JSON")
 		}
+		if number != 0 && in.numbered {
+			number += in.number * base
+		} else {
+			number = 0
+		}
 		all = append(all, Field{
-			Name: words[0], Number: outer<<16 | number, Type: r.typeText(f.Type),
+			Name: words[0], Number: number, Type: r.typeText(f.Type),
 			Pointer:   f.Type.Kind() == reflect.Pointer,
 			OmitEmpty: contains(words, "omitempty") && f.Type.Kind() != reflect.Struct,
-			OmitZero:  contains(words, "omitzero"), Within: within,
+			OmitZero:  contains(words, "omitzero"), Within: in.within,
 		})
 	}
 	return all
@@ -165,8 +186,8 @@ func protobufNumber(f reflect.StructField) int {
 		return 0
 	}
 	number, err := strconv.Atoi(words[1])
-	if err != nil {
-		panic(f.Name + ": " + err.Error())
+	if err != nil || number < 1 || number >= base {
+		panic(f.Name + ": " + words[1])
 	}
 	return number
 }

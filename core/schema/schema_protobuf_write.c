@@ -1,0 +1,237 @@
+/*
+ * schema_protobuf_write.c - objects of built-in kinds as protobuf, the bytes
+ * that Go's generated code writes: fields by their numbers, maps by their keys,
+ * and also what is zero, unless Go has a pointer, a list or a map there.
+ */
+#include "schema/schema_protobuf.h"
+
+#include "base/mem.h"
+#include "schema/protobuf_scalar.h"
+#include "schema/protobuf_write.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Members of an object by the fields of its schema; NULL where there is none,
+ * or null. */
+typedef struct members {
+    const kl__schema *schema;
+    const kl_value *values[KL__PROTOBUF_MAX_FIELDS];
+} members;
+
+static void put_members(const members *from, int within, size_t *at,
+                        kl__buf *out);
+
+static void put_message(const kl__schema *schema, const kl_value *object,
+                        kl__buf *out)
+{
+    members from = {.schema = schema};
+    kl_value_iter iter = {0};
+    const kl_value *value, *key;
+    size_t at = 0;
+
+    assert(schema->field_count <= KL__PROTOBUF_MAX_FIELDS);
+    while (kl_value_type(object) == KL_OBJECT &&
+           (value = kl_value_next(object, &iter, &key)) != NULL) {
+        size_t length;
+        const char *name = kl_value_string(key, &length);
+        const kl__schema_field *field = kl__schema_get(schema, name, length);
+
+        if (field != NULL && kl_value_type(value) != KL_NULL) {
+            from.values[field - schema->fields] = value;
+        }
+    }
+    put_members(&from, 0, &at, out);
+}
+
+/* A member of a map. */
+typedef struct entry {
+    const char *name;
+    size_t length;
+    const kl_value *value;
+} entry;
+
+static int compare(const void *a, const void *b)
+{
+    const entry *left = a, *right = b;
+    size_t length = left->length < right->length ? left->length : right->length;
+    int order = memcmp(left->name, right->name, length);
+
+    return order != 0 ? order
+                      : (left->length > right->length) -
+                            (left->length < right->length);
+}
+
+/* The members in the order of their names; owned by the caller. NULL: there are
+ * none, or out of memory. */
+static entry *sort_entries(const kl_value *map, kl__buf *out)
+{
+    const size_t count = kl_value_size(map);
+    entry *entries = count != 0 ? kl__malloc(count * sizeof(*entries)) : NULL;
+    kl_value_iter iter = {0};
+    const kl_value *key;
+
+    for (size_t i = 0; entries != NULL && i < count; i++) {
+        entries[i].value = kl_value_next(map, &iter, &key);
+        entries[i].name = kl_value_string(key, &entries[i].length);
+    }
+    if (entries != NULL) {
+        qsort(entries, count, sizeof(*entries), compare);
+    }
+    out->failed = out->failed || (entries == NULL && count != 0);
+    return entries;
+}
+
+static void put_either(const kl__schema *schema, int number,
+                       const kl_value *value, kl__buf *out);
+
+/* An element of a list or a map, which is written whatever it is. */
+static void put_element(const kl__schema *schema, int number,
+                        const kl_value *value, kl__buf *out)
+{
+    size_t begin;
+
+    if (schema->type == KL__SCHEMA_OBJECT) {
+        begin = kl__wire_begin(out, number);
+        put_message(schema, value, out);
+        kl__wire_end(out, begin);
+    } else if (schema->type == KL__SCHEMA_ARRAY) {
+        kl_value_iter iter = {0};
+        const kl_value *element;
+
+        begin = kl__wire_begin(out, number);
+        while ((element = kl_value_next(value, &iter, NULL)) != NULL) {
+            put_element(schema->items, 1, element, out);
+        }
+        kl__wire_end(out, begin);
+    } else if ((schema->flags & KL__PROTOBUF_EITHER) != 0) {
+        put_either(schema, number, value, out);
+    } else {
+        kl__protobuf_put_scalar(schema, number, value, out);
+    }
+}
+
+static void put_list(const kl__schema *schema, int number, const kl_value *list,
+                     kl__buf *out)
+{
+    kl_value_iter iter = {0};
+    const kl_value *element;
+
+    while (kl_value_type(list) == KL_ARRAY &&
+           (element = kl_value_next(list, &iter, NULL)) != NULL) {
+        put_element(schema, number, element, out);
+    }
+}
+
+static void put_map(const kl__schema *schema, int number, const kl_value *map,
+                    kl__buf *out)
+{
+    const size_t count =
+        kl_value_type(map) == KL_OBJECT ? kl_value_size(map) : 0;
+    entry *entries = count != 0 ? sort_entries(map, out) : NULL;
+
+    for (size_t i = 0; entries != NULL && i < count; i++) {
+        size_t begin = kl__wire_begin(out, number);
+
+        kl__wire_put_bytes(out, 1, entries[i].name, entries[i].length);
+        put_element(schema, 2, entries[i].value, out);
+        kl__wire_end(out, begin);
+    }
+    kl__free(entries);
+}
+
+/* What is a schema, or else schemas, names, or a boolean. */
+static void put_either(const kl__schema *schema, int number,
+                       const kl_value *value, kl__buf *out)
+{
+    const bool is_bool = (schema->flags & KL__SCHEMA_OR_BOOL) != 0;
+    const bool is_schema = kl_value_type(value) == KL_OBJECT;
+    const kl__schema *inner = kl__schema_type_named(KL__PROTOBUF_SCHEMAS, NULL);
+    size_t begin = kl__wire_begin(out, number);
+
+    if (inner == NULL) {
+        out->failed = true;
+        return;
+    }
+    if (is_bool) {
+        kl__wire_put_number(out, 1, is_schema || kl_value_bool(value));
+    }
+    if (is_schema) {
+        put_element(inner, is_bool ? 2 : 1, value, out);
+    } else if ((schema->flags & KL__SCHEMA_OR_ARRAY) != 0) {
+        put_list(inner, 2, value, out);
+    } else if (kl_value_type(value) == KL_ARRAY) {
+        static const kl__schema name = {.type = KL__SCHEMA_STRING};
+
+        put_list(&name, 2, value, out);
+    }
+    kl__wire_end(out, begin);
+}
+
+static void put_member(const kl__schema *schema, int number,
+                       const kl_value *value, kl__buf *out)
+{
+    const bool is_wrapped = (schema->flags & KL__SCHEMA_WRAPPED) != 0;
+    /* What Go has as nil, if it is not there. */
+    const bool may_be_nil = (schema->flags & KL__SCHEMA_POINTER) != 0 ||
+                            is_wrapped || schema->format == KL__FORMAT_BYTE;
+
+    if (schema->type == KL__SCHEMA_ARRAY && !is_wrapped) {
+        put_list(schema->items, number, value, out);
+    } else if (schema->type == KL__SCHEMA_MAP) {
+        put_map(schema->items, number, value, out);
+    } else if (value != NULL || !may_be_nil) {
+        put_element(schema, number, value, out);
+    }
+}
+
+/* The members of the message on that path, and of those further within. */
+static void put_members(const members *from, int within, size_t *at,
+                        kl__buf *out)
+{
+    const kl__schema *schema = from->schema;
+
+    while (*at < schema->numbered_count) {
+        const size_t index = schema->numbered[*at];
+        const kl__schema_field *field = &schema->fields[index];
+        const int step = kl__schema_step(field->number, within);
+        const int number = step % KL__SCHEMA_BASE;
+
+        if (step == 0) {
+            return;
+        }
+        if (step == field->number) {
+            put_member(field->schema, number, from->values[index], out);
+            ++*at;
+        } else {
+            size_t begin = kl__wire_begin(out, number);
+
+            put_members(from, step, at, out);
+            kl__wire_end(out, begin);
+        }
+    }
+}
+
+void kl__protobuf_encode(const kl__schema *schema, const kl_value *object,
+                         kl__buf *out)
+{
+    put_message(schema, object, out);
+}
+
+void kl__protobuf_begin(kl__buf *out, const char *api_version, const char *kind)
+{
+    size_t begin;
+
+    kl__buf_append(out, KL__PROTOBUF_MAGIC, sizeof(KL__PROTOBUF_MAGIC));
+    begin = kl__wire_begin(out, 1);
+    kl__wire_put_text(out, 1, api_version);
+    kl__wire_put_text(out, 2, kind);
+    kl__wire_end(out, begin);
+}
+
+void kl__protobuf_end(kl__buf *out)
+{
+    kl__wire_put_text(out, 3, ""); /* contentEncoding */
+    kl__wire_put_text(out, 4, ""); /* contentType */
+}
