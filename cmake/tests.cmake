@@ -32,6 +32,14 @@ foreach(spec ${KUBELUA_C_SPECS})
         ENVIRONMENT "CMOCKA_MESSAGE_OUTPUT=STDOUT")
 endforeach()
 
+# Reads the truth suite's answers in protobuf.
+add_executable(protobuf_json spec/truth/protobuf_json.c
+    spec/support/protobuf_reader.c $<TARGET_OBJECTS:kubelua_objects>)
+target_include_directories(protobuf_json PRIVATE spec/support)
+target_link_libraries(protobuf_json PRIVATE kubelua_objects)
+set_target_properties(protobuf_json PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/spec)
+
 # The soak (spec/soak): a program like any user's, against the shared library.
 file(GLOB KUBELUA_SOAK_SOURCES CONFIGURE_DEPENDS spec/soak/*.c)
 add_executable(soak ${KUBELUA_SOAK_SOURCES})

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "sim/answer/sim_encode.h"
+#include "sim/answer/sim_frames.h"
 #include "sim/answer/sim_list.h"
 #include "sim/answer/sim_plan.h"
 #include "sim/answer/sim_requests.h"
@@ -228,6 +229,15 @@ static kl_code fill(kl__sim_answer *answer, size_t *most,
         if (code == KL_OK) {
             code = pace_locked(answer, &pace, err);
         }
+        if (code == KL_OK && kl__sim_frames_are_due(answer)) {
+            /* Its own bytes, which take time: the cluster does not wait. */
+            kl__mutex_unlock(&sim->mutex);
+            code = kl__sim_frames_make(answer, err);
+            kl__mutex_lock(&sim->mutex);
+            if (code == KL_OK) {
+                continue;
+            }
+        }
         *most = pace.most;
         if (code != KL_OK) {
             break;
@@ -278,11 +288,12 @@ kl_code kl__sim_answer_read(kl__sim_answer *answer, char *buffer, size_t size,
     answer->out_at += *length;
     if (answer->plan != NULL) {
         kl__mutex_lock(&answer->sim->mutex);
-        kl__sim_plan_sent(answer, buffer, *length);
+        kl__sim_plan_sent(answer, *length);
         kl__mutex_unlock(&answer->sim->mutex);
     }
     if (answer->out_at == answer->out.length) {
         kl__buf_reset(&answer->out);
+        kl__sim_frames_forget(answer);
         answer->out_at = 0;
     }
     return KL_OK;

@@ -18,10 +18,14 @@ int64_t fault_order(sim_rig *f, const char *rule);
 
 /* Sends a GET; `agent` (may be NULL) says who asks. */
 kl__stream *fault_send(sim_rig *f, const char *target, const char *agent);
+/* The same of what is accepted; `accept` may be NULL. */
+kl__stream *fault_send_as(sim_rig *f, const char *target, const char *accept);
 /* The status that it gets, or minus the code. */
 int fault_outcome(sim_rig *f, const char *target, const char *agent);
 /* Appends its body up to the end, or to the failure that is returned. */
 kl_code fault_body(sim_rig *f, const char *target, int patience_ms,
                    kl__buf *body);
+kl_code fault_body_as(sim_rig *f, const char *target, const char *accept,
+                      int patience_ms, kl__buf *body);
 
 #endif

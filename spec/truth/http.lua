@@ -1,5 +1,7 @@
 -- One HTTP exchange by curl(1), with its headers: requests are files that curl reads, so that
 -- nothing passes a shell. Both servers are asked at the same time.
+local protobuf = require "protobuf"
+
 local http = {}
 
 local SECONDS = 40 -- for one answer
@@ -64,21 +66,28 @@ local function read_head(exchange)
     return { status = status or first, headers = headers }
 end
 
--- So many lines of the body, then the end of the connection; all of it without a number.
-local function read_body(exchange, lines)
-    if not lines then
-        return exchange.pipe:read("a")
-    end
+local function read_lines(pipe, count)
     local read = {}
-    while #read < lines do
-        local line = exchange.pipe:read("l")
+    while #read < count do
+        local line = pipe:read("l")
         if not line then
             break
         end
         read[#read + 1] = line
     end
-    os.execute("kill " .. exchange.process .. " 2>/dev/null")
     return table.concat(read, "\n")
+end
+
+-- So many lines of the body, or frames of protobuf, then the end of the connection; all of it
+-- without a number.
+local function read_body(exchange, headers, lines)
+    if not lines then
+        return exchange.pipe:read("a")
+    end
+    local read = protobuf.is_watch(headers) and protobuf.read_frames or read_lines
+    local body = read(exchange.pipe, lines)
+    os.execute("kill " .. exchange.process .. " 2>/dev/null")
+    return body
 end
 
 ---The answer to a request of each server: { status, headers, body }.
@@ -91,8 +100,9 @@ function http.ask(all, folder, requests)
     end
     for i, exchange in ipairs(exchanges) do
         local reply = read_head(exchange)
-        reply.body = read_body(exchange, requests[i].lines)
+        reply.body = read_body(exchange, reply.headers, requests[i].lines)
         exchange.pipe:close()
+        protobuf.decode(reply, folder)
         replies[i] = reply
     end
     return replies

@@ -199,18 +199,19 @@ static bool fits(const accept_clause *clause, const char *subtype)
 /* Whether an encoding does what the parameters ask for. */
 static bool can(const accept_wish *wish, unsigned takes, kl__sim_form *form)
 {
-    bool streams = (takes & KL__SIM_STREAM) != 0;
-
     if (wish->stream.length != 0 &&
         (form->encoding == KL__SIM_YAML || !is(wish->stream, "watch"))) {
-        return false;
-    }
-    if (streams && form->encoding == KL__SIM_YAML) {
         return false;
     }
     if (form->encoding == KL__SIM_PROTOBUF && (takes & KL__SIM_CUSTOMS) != 0 &&
         !wish->converts) {
         return false;
+    }
+    if ((takes & KL__SIM_GROUPS) != 0 && wish->converts) {
+        form->shape = KL__SIM_DISCOVERY;
+        return is(wish->group, "apidiscovery.k8s.io") &&
+               is(wish->version, "v2") &&
+               is(wish->kind, "APIGroupDiscoveryList");
     }
     if ((takes & KL__SIM_SHAPES) == 0) {
         return !wish->converts;
@@ -260,7 +261,7 @@ bool kl__sim_accept_read(const kl__sim_ask *ask, unsigned takes,
     for (size_t i = 0; i < count; i++) {
         const accept_wish wish = read_wish(clauses[i].parameters);
 
-        for (int encoding = KL__SIM_JSON; encoding < KL__SIM_PROTOBUF;
+        for (int encoding = KL__SIM_JSON; encoding <= KL__SIM_PROTOBUF;
              encoding++) {
             kl__sim_form tried = *form;
 
@@ -384,12 +385,13 @@ bool kl__sim_accept(kl__sim_answer *answer, unsigned takes, kl_code *code,
             .version = "v1", .pretty = kl__sim_wants_pretty(&answer->ask)};
         return true;
     }
-    /* A watch is asked for its form twice, with words of their own. */
     if (!kl__sim_accept_read(&answer->ask, plain, &answer->form)) {
         *code = refuse(answer, false, plain, err);
         return false;
     }
-    if (!kl__sim_accept_read(&answer->ask, takes, &answer->form)) {
+    /* A watch takes no other form if it cannot have the one liked best. */
+    if ((takes & KL__SIM_STREAM) != 0 &&
+        answer->form.encoding == KL__SIM_YAML) {
         *code = refuse(answer, false, takes, err);
         return false;
     }

@@ -20,7 +20,8 @@ typedef enum kl__sim_shape {
     KL__SIM_WHOLE,        /* the objects themselves */
     KL__SIM_PARTIAL,      /* PartialObjectMetadata */
     KL__SIM_PARTIAL_LIST, /* PartialObjectMetadataList */
-    KL__SIM_TABLE
+    KL__SIM_TABLE,
+    KL__SIM_DISCOVERY /* all groups with their resources, as one document */
 } kl__sim_shape;
 
 /* What a row of a table has of its object. */
@@ -46,7 +47,8 @@ enum {
     KL__SIM_CUSTOMS = 1 << 2, /* custom resources: no protobuf of a whole one */
     KL__SIM_MAY_WATCH = 1 << 3, /* the collection could also be watched */
     KL__SIM_NO_ROUTER = 1 << 4, /* nobody looks at Accept before */
-    KL__SIM_JSON_ONLY = 1 << 5  /* for the router there is nothing but JSON */
+    KL__SIM_JSON_ONLY = 1 << 5, /* for the router there is nothing but JSON */
+    KL__SIM_GROUPS = 1 << 6     /* the groups: KL__SIM_DISCOVERY is a shape */
 };
 
 /* Whether the request is for a pretty answer: asked for, or by a person. */

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cancel.h"
 #include "http/deflate.h"
+#include "schema/schema.h"
 #include "sim/answer/sim_accept.h"
 #include "sim/answer/sim_select.h"
 #include "sim/answer/sim_warnings.h"
@@ -27,6 +28,22 @@ typedef struct kl__sim_watch {
     int64_t end_ms;      /* when it ends by itself */
     bool ended;
 } kl__sim_watch;
+
+/* What a list's items are in protobuf. */
+typedef struct kl__sim_items {
+    const kl__schema *schema; /* NULL: the list is JSON */
+    int number;               /* of the field that each of them is */
+    size_t length;            /* of all of them */
+} kl__sim_items;
+
+/* How much of answer->out is frames of protobuf already, and where in it each
+ * event ends: see sim_frames.h. */
+typedef struct kl__sim_frames {
+    size_t made;
+    size_t *ends;
+    size_t count;
+    size_t capacity;
+} kl__sim_frames;
 
 typedef struct kl__sim_answer {
     kl_sim *sim;        /* borrowed: what it came by keeps it */
@@ -68,6 +85,9 @@ typedef struct kl__sim_answer {
     kl__buf tail;      /* after the last of them */
     kl__deflate *gzip; /* NULL: the body is not compressed */
     kl__buf plain;     /* of a list: what is to be compressed next */
+    kl__sim_items items;
+    kl__buf item; /* the one under way, as JSON */
+    kl__sim_frames frames;
     kl__sim_selection selection;
     kl__sim_watch watch;
 } kl__sim_answer;

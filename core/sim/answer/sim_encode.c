@@ -1,11 +1,12 @@
 /*
  * sim_encode.c - see sim_encode.h. A list that is sent as it is made has to be
- * made as a whole for this; people and YAML do not ask for large ones.
+ * made as a whole for people and YAML, who do not ask for large ones.
  */
 #include "sim/answer/sim_encode.h"
 
 #include "config/yaml_write.h"
 #include "json/indent.h"
+#include "sim/answer/sim_message.h"
 #include "sim/answer/sim_shape.h"
 
 #include <stdint.h>
@@ -20,15 +21,22 @@ enum {
  * after the last. */
 static void write_items(kl__sim_answer *answer, size_t limit, kl__buf *out)
 {
+    const bool is_json = answer->items.schema == NULL;
+
     while (answer->state_at < answer->state_count && out->length < limit) {
-        if (answer->state_at != 0) {
-            kl__buf_putc(out, ',');
+        const kl__sim_state *state = answer->states[answer->state_at];
+
+        if (!is_json) {
+            kl__sim_message_item(answer, state, out);
+        } else {
+            kl__buf_puts(out, answer->state_at != 0 ? "," : "");
+            kl__sim_shape_item(answer, state, out);
         }
-        kl__sim_shape_item(answer, answer->states[answer->state_at++], out);
+        answer->state_at++;
     }
     if (answer->state_at == answer->state_count && answer->tail.length != 0) {
         kl__buf_append(out, answer->tail.bytes, answer->tail.length);
-        kl__buf_putc(out, '\n');
+        kl__buf_puts(out, is_json ? "\n" : "");
         kl__buf_reset(&answer->tail);
     }
 }
@@ -69,6 +77,9 @@ static bool wants_gzip(const kl__sim_answer *answer)
         strstr(ask->accept_encoding, "gzip") == NULL) {
         return false;
     }
+    if (answer->items.schema != NULL) {
+        return length + answer->items.length > MIN_GZIP_SIZE;
+    }
     for (size_t i = 0; i < answer->state_count && length <= MIN_GZIP_SIZE;
          i++) {
         length += answer->states[i]->length;
@@ -102,7 +113,6 @@ static kl_code write_yaml(kl__sim_answer *answer, kl__buf *yaml, kl_error *err)
     }
     code = kl__yaml_print(kl_doc_root(doc), yaml, err);
     kl_doc_unref(doc);
-    answer->content_type = "application/yaml";
     return code;
 }
 
@@ -142,6 +152,19 @@ static kl_code encode_whole(kl__sim_answer *answer, kl_error *err)
     return KL_OK;
 }
 
+static const char *type_of(const kl__sim_form *form)
+{
+#define DISCOVERY ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+    static const char *const types[][2] = {
+        {"application/json", "application/json" DISCOVERY},
+        {"application/yaml", "application/yaml" DISCOVERY},
+        {"application/vnd.kubernetes.protobuf",
+         "application/vnd.kubernetes.protobuf" DISCOVERY},
+    };
+
+    return types[form->encoding][form->shape == KL__SIM_DISCOVERY];
+}
+
 kl_code kl__sim_encode(kl__sim_answer *answer, kl_error *err)
 {
     const kl__sim_form *form = &answer->form;
@@ -151,7 +174,10 @@ kl_code kl__sim_encode(kl__sim_answer *answer, kl_error *err)
         strcmp(answer->content_type, "application/json") != 0) {
         return KL_OK;
     }
-    if (form->encoding != KL__SIM_JSON || form->pretty) {
+    answer->content_type = type_of(form);
+    if (form->encoding == KL__SIM_PROTOBUF) {
+        code = kl__sim_message_encode(answer, err);
+    } else if (form->encoding == KL__SIM_YAML || form->pretty) {
         code = encode_whole(answer, err);
     }
     return code == KL_OK && wants_gzip(answer) ? begin_gzip(answer, err) : code;

@@ -4,6 +4,7 @@
 #include "sim/answer/sim_plan.h"
 
 #include "base/mem.h"
+#include "sim/answer/sim_frames.h"
 #include "sim/answer/sim_list.h"
 #include "sim/answer/sim_status.h"
 
@@ -226,21 +227,6 @@ static void limit(kl__sim_pace *pace, size_t most)
     }
 }
 
-/* The bytes up to the end of so many lines that are ready. */
-static size_t bytes_of_lines(const kl__sim_answer *answer, int64_t lines)
-{
-    const kl__buf *out = &answer->out;
-    size_t at = answer->out_at;
-
-    while (lines > 0 && at < out->length) {
-        const char *end = memchr(out->bytes + at, '\n', out->length - at);
-
-        at = end != NULL ? (size_t)(end - out->bytes) + 1 : out->length;
-        lines--;
-    }
-    return at > answer->out_at ? at - answer->out_at : SIZE_MAX;
-}
-
 /* Whether it is time; limits what may be sent before. */
 static bool is_due(const kl__sim_answer *answer, const kl__sim_applied *applied,
                    kl__sim_pace *pace)
@@ -256,8 +242,8 @@ static bool is_due(const kl__sim_answer *answer, const kl__sim_applied *applied,
         limit(pace, (size_t)(rule->after_bytes - applied->bytes));
     }
     if (rule->after_events >= 0) {
-        limit(pace,
-              bytes_of_lines(answer, rule->after_events - applied->events));
+        limit(pace, kl__sim_events_reach(answer,
+                                         rule->after_events - applied->events));
     }
     return false;
 }
@@ -276,7 +262,7 @@ static void slow_down(const kl__sim_answer *answer,
         limit(pace, rule->bytes != 0 ? (size_t)rule->bytes : 1);
     }
     if (rule->event_ms != 0) {
-        limit(pace, bytes_of_lines(answer, 1));
+        limit(pace, kl__sim_events_reach(answer, 1));
     }
 }
 
@@ -286,6 +272,7 @@ static void end_early(kl__sim_answer *answer)
     kl__sim_answer_drop(answer);
     kl__buf_reset(&answer->out);
     kl__buf_reset(&answer->tail);
+    kl__sim_frames_forget(answer);
     answer->out_at = 0;
     answer->watch.ended = true;
 }
@@ -320,24 +307,22 @@ kl_code kl__sim_plan_body(kl__sim_answer *answer, kl__sim_pace *pace,
     return KL_OK;
 }
 
-void kl__sim_plan_sent(kl__sim_answer *answer, const char *bytes, size_t length)
+void kl__sim_plan_sent(kl__sim_answer *answer, size_t length)
 {
     kl__sim_plan *plan = answer->plan;
-    const bool watches = answer->watch.resource != NULL;
-    int64_t lines = 0;
+    const int64_t events = plan != NULL && answer->watch.resource != NULL
+                               ? kl__sim_events_sent(answer, length)
+                               : 0;
 
-    for (size_t i = 0; watches && plan != NULL && i < length; i++) {
-        lines += bytes[i] == '\n';
-    }
     for (size_t i = 0; plan != NULL && i < plan->count; i++) {
         kl__sim_applied *applied = &plan->applied[i];
         const kl__sim_rule *rule = applied->rule;
 
         applied->bytes += (int64_t)length;
-        applied->events += lines;
+        applied->events += events;
         if (rule->action == KL__SIM_DELAY) {
             applied->until_ms = kl__sim_fault_now(answer->sim) + rule->byte_ms +
-                                (lines != 0 ? rule->event_ms : 0);
+                                (events != 0 ? rule->event_ms : 0);
         }
     }
 }
@@ -369,6 +354,7 @@ static kl_code answer_failure(kl__sim_answer *answer, const kl__sim_rule *rule,
                            : *rule->body == '<' ? "text/html; charset=utf-8"
                                                 : "text/plain; charset=utf-8";
     kl__buf_puts(&answer->out, rule->body);
+    answer->encoded = true; /* it is sent as it was given */
     return !answer->out.failed
                ? KL_OK
                : kl_error_set(err, KL_ENOMEM, "out of memory for an answer");

@@ -15,7 +15,7 @@ typedef struct kl__sim_applied {
     kl__sim_rule *rule; /* a reference */
     int64_t since_ms;
     int64_t bytes;    /* of the body since then */
-    int64_t events;   /* lines of a watch since then */
+    int64_t events;   /* of a watch since then */
     int64_t lines;    /* those that came by to be changed */
     int64_t until_ms; /* nothing is sent until then; 0: no such time */
     bool is_over;     /* it has done what it is for */
@@ -46,9 +46,8 @@ kl_code kl__sim_plan_head(kl__sim_answer *answer, kl__sim_pace *pace,
 /* Before bytes of its body are. As above; may end the body early. */
 kl_code kl__sim_plan_body(kl__sim_answer *answer, kl__sim_pace *pace,
                           kl_error *err);
-/* After they were. */
-void kl__sim_plan_sent(kl__sim_answer *answer, const char *bytes,
-                       size_t length);
+/* After so many of them were; answer->out_at is behind them. */
+void kl__sim_plan_sent(kl__sim_answer *answer, size_t length);
 
 /* The first rule of an action that is in force, or NULL. */
 const kl__sim_rule *kl__sim_plan_rule(const kl__sim_answer *answer,

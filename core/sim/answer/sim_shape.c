@@ -98,6 +98,7 @@ void kl__sim_shape_item(const kl__sim_answer *answer,
 {
     switch (answer->form.shape) {
     case KL__SIM_WHOLE:
+    case KL__SIM_DISCOVERY: /* is of no objects */
         kl__sim_state_write(state, &answer->view, out);
         break;
     case KL__SIM_PARTIAL:
@@ -116,6 +117,7 @@ void kl__sim_shape_object(const kl__sim_answer *answer,
 {
     switch (answer->form.shape) {
     case KL__SIM_WHOLE:
+    case KL__SIM_DISCOVERY:
     case KL__SIM_PARTIAL_LIST:
         kl__sim_state_write(state, view, out);
         break;

@@ -4,6 +4,7 @@
  */
 #include "sim/answer/sim_plan.h"
 
+#include "sim/answer/sim_frames.h"
 #include "sim/answer/sim_status.h"
 
 #include <stdio.h>
@@ -129,12 +130,55 @@ static void put_error(kl__sim_answer *answer, const kl__sim_rule *rule)
     answer->watch.ended = true;
 }
 
+/* The same for a client of protobuf, as far as it is about bytes: the line says
+ * what its frame is to be. False: it is about the event. */
+static bool change_frame(kl__sim_answer *answer, const kl__sim_rule *rule,
+                         line text)
+{
+    kl__buf *out = &answer->out;
+
+    switch (rule->how) {
+    case KL__SIM_BROKEN:
+        kl__buf_putc(out, KL__SIM_FRAME_BROKEN);
+        break;
+    case KL__SIM_UNCLOSED:
+        kl__buf_putc(out, KL__SIM_FRAME_UNCLOSED);
+        break;
+    case KL__SIM_TRUNCATED:
+        kl__buf_putc(out, KL__SIM_FRAME_HALF);
+        answer->watch.ended = true;
+        break;
+    case KL__SIM_HUGE:
+        kl__buf_putc(out, KL__SIM_FRAME_PADDED);
+        kl__buf_printf(out, "%zu",
+                       rule->bytes != 0 ? (size_t)rule->bytes : HUGE_BYTES);
+        break;
+    case KL__SIM_RAW:
+        put(out, text);
+        for (const char *at = rule->body; at != NULL; at = strchr(at, '\n')) {
+            at += *at == '\n';
+            kl__buf_putc(out, KL__SIM_FRAME_RAW);
+            kl__buf_append(out, at, strcspn(at, "\n"));
+            kl__buf_putc(out, '\n');
+        }
+        return true;
+    default:
+        return false;
+    }
+    put(out, text);
+    return true;
+}
+
 /* One event that a rule is for. */
 static void change(kl__sim_answer *answer, kl__sim_applied *applied, line text)
 {
     const kl__sim_rule *rule = applied->rule;
     kl__buf *out = &answer->out;
 
+    if (answer->form.encoding == KL__SIM_PROTOBUF &&
+        change_frame(answer, rule, text)) {
+        return;
+    }
     switch (rule->how) {
     case KL__SIM_DUPLICATE:
         put(out, text);
@@ -258,7 +302,6 @@ static void show(kl__sim_answer *answer, line text)
 static bool has_work(const kl__sim_answer *answer, size_t from)
 {
     return answer->out.length > from &&
-           strncmp(answer->content_type, "application/json", 16) == 0 &&
            (kl__sim_plan_rule(answer, KL__SIM_EVENT) != NULL ||
             kl__sim_plan_rule(answer, KL__SIM_BOOKMARKS) != NULL);
 }

@@ -132,6 +132,10 @@ kl_code kl__sim_watch_open(kl__sim_answer *answer, kl__sim_resource *resource,
         return KL_ENOMEM;
     }
     kl__sim_answer_json(answer, 200);
+    if (answer->form.encoding == KL__SIM_PROTOBUF) {
+        answer->content_type = "application/vnd.kubernetes.protobuf;"
+                               "stream=watch";
+    }
     resource->refs++;
     watch->resource = resource;
     watch->view =
@@ -151,6 +155,16 @@ kl_code kl__sim_watch_open(kl__sim_answer *answer, kl__sim_resource *resource,
     return begin(answer, &options, err);
 }
 
+/* Objects cannot be lists: a real server notices at the first event, and ends
+ * the watch without a word. */
+static bool has_no_shape(kl__sim_answer *answer)
+{
+    if (answer->form.shape == KL__SIM_PARTIAL_LIST) {
+        answer->watch.ended = true;
+    }
+    return answer->watch.ended;
+}
+
 /* Appends a BOOKMARK; `is_end`: of the initial events. */
 static void write_bookmark(kl__sim_answer *answer, int64_t version, bool is_end)
 {
@@ -160,8 +174,10 @@ static void write_bookmark(kl__sim_answer *answer, int64_t version, bool is_end)
     kl__buf *out = &answer->out;
     char metadata[160];
 
+    if (has_no_shape(answer)) {
+        return;
+    }
     view.version = version;
-
     kl__buf_puts(out, "{\"type\":\"BOOKMARK\",\"object\":");
     if (is_end && kl__sim_kind_is(view.kind, KL__SIM_CUSTOM)) {
         snprintf(metadata, sizeof(metadata),
@@ -181,6 +197,9 @@ static void write_event(kl__sim_answer *answer, const char *type,
 {
     kl__sim_view view = answer->watch.view;
 
+    if (has_no_shape(answer)) {
+        return;
+    }
     view.version = version;
     kl__buf_printf(&answer->out, "{\"type\":\"%s\",\"object\":", type);
     kl__sim_shape_object(answer, &view, state, &answer->out);

@@ -10,9 +10,6 @@
 
 #include <string.h>
 
-static const char aggregated[] =
-    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-
 static const char core_versions[] =
     "{\"kind\":\"APIVersions\",\"versions\":[\"v1\"]}";
 
@@ -59,14 +56,21 @@ static kl_code finish(kl__sim_answer *answer, kl_writer *writer, kl_error *err)
     return KL_OK;
 }
 
-static bool wants_aggregated(const kl__sim_answer *answer)
+/* Whether it is asked for all groups at once. The form v2beta1 is spoken no
+ * more; those who ask for it take the lists as well. */
+static bool wants_aggregated(kl__sim_answer *answer)
 {
-    const char *accept = answer->ask.accept;
-    const char *as = strstr(accept, "as=APIGroupDiscoveryList");
-    const char *version = strstr(accept, "v=v2");
+    const kl__sim_route *route = &answer->ask.route;
+    kl__sim_form form;
 
-    /* v2beta1 is not spoken; those who ask for it take the lists as well. */
-    return as != NULL && version != NULL && version[4] != 'b';
+    if (route->version != NULL ||
+        (route->group != NULL && *route->group != '\0') ||
+        !kl__sim_accept_read(&answer->ask, KL__SIM_GROUPS, &form) ||
+        form.shape != KL__SIM_DISCOVERY) {
+        return false;
+    }
+    answer->form = form;
+    return true;
 }
 
 static kl_code discover_api(kl__sim_answer *answer, kl_writer *writer,
@@ -84,8 +88,7 @@ static kl_code discover_api(kl__sim_answer *answer, kl_writer *writer,
     if (route->version != NULL) {
         kl__sim_write_resources(writer, answer->sim, route->group,
                                 route->version);
-    } else if ((is_core || route->group == NULL) && wants_aggregated(answer)) {
-        answer->content_type = aggregated;
+    } else if (answer->form.shape == KL__SIM_DISCOVERY) {
         answer->vary = "Accept";
         answer->is_public = true;
         kl__sim_write_aggregated(writer, answer->sim, is_core);

@@ -9,6 +9,7 @@ return {
     { "kinds_work: made, strictly: apps/v1 daemonsets", "body.metadata.annotations" },
     { "kinds_work: got: apps/v1 daemonsets", "body.metadata.annotations" },
     { "kinds_work: listed: apps/v1 daemonsets", "body.items[1].metadata.annotations" },
+    { "kinds_work: in protobuf: apps/v1 daemonsets", "body.items[1].metadata.annotations" },
     { "kinds_work: status: apps/v1 daemonsets", "body.metadata.annotations" },
     { "kinds_work: written back: apps/v1 daemonsets", "body.metadata.annotations" },
     { "update: the node of a pod", "body.message" },

@@ -10,4 +10,5 @@ return {
     { "crd_objects: a JSON patch", "body.metadata.managedFields" },
     { "crd_schema: of the cluster", "body.metadata.managedFields" },
     { "crd_schema: is not accepted", "body.metadata.managedFields" },
+    { "protobuf: the definition", "body.metadata.managedFields" },
 }

@@ -5,6 +5,7 @@ return {
     { "kinds_core: made, strictly: v1 namespaces", "body.metadata.managedFields" },
     { "kinds_core: got: v1 namespaces", "body.metadata.managedFields" },
     { "kinds_core: listed: v1 namespaces", "body.items[1].metadata.managedFields" },
+    { "kinds_core: in protobuf: v1 namespaces", "body.items[1].metadata.managedFields" },
     { "kinds_core: as a table: v1 namespaces", "body.rows[1].object.metadata.managedFields" },
     { "kinds_core: status: v1 namespaces", "body.metadata.managedFields" },
     { "kinds_core: written back: v1 namespaces", "body.metadata.managedFields" },
@@ -12,6 +13,10 @@ return {
     { "kinds_other: made, strictly: storage.k8s.io/v1 csinodes", "body.metadata.managedFields" },
     { "kinds_other: got: storage.k8s.io/v1 csinodes", "body.metadata.managedFields" },
     { "kinds_other: listed: storage.k8s.io/v1 csinodes", "body.items[1].metadata.managedFields" },
+    {
+        "kinds_other: in protobuf: storage.k8s.io/v1 csinodes",
+        "body.items[1].metadata.managedFields",
+    },
     {
         "kinds_other: as a table: storage.k8s.io/v1 csinodes",
         "body.rows[1].object.metadata.managedFields",
@@ -21,12 +26,14 @@ return {
     { "kinds_work: made, strictly: apps/v1 daemonsets", "body.metadata.managedFields" },
     { "kinds_work: got: apps/v1 daemonsets", "body.metadata.managedFields" },
     { "kinds_work: listed: apps/v1 daemonsets", "body.items[1].metadata.managedFields" },
+    { "kinds_work: in protobuf: apps/v1 daemonsets", "body.items[1].metadata.managedFields" },
     { "kinds_work: as a table: apps/v1 daemonsets", "body.rows[1].object.metadata.managedFields" },
     { "kinds_work: status: apps/v1 daemonsets", "body.metadata.managedFields" },
     { "kinds_work: written back: apps/v1 daemonsets", "body.metadata.managedFields" },
     { "kinds_work: made, strictly: apps/v1 statefulsets", "body.metadata.managedFields" },
     { "kinds_work: got: apps/v1 statefulsets", "body.metadata.managedFields" },
     { "kinds_work: listed: apps/v1 statefulsets", "body.items[1].metadata.managedFields" },
+    { "kinds_work: in protobuf: apps/v1 statefulsets", "body.items[1].metadata.managedFields" },
     {
         "kinds_work: as a table: apps/v1 statefulsets",
         "body.rows[1].object.metadata.managedFields",

@@ -54,11 +54,9 @@ ask("metadata of what is deleted", "DELETE " .. MAPS .. "/partial", PARTIAL)
 ask("YAML", "GET " .. MAPS .. "/one", "application/yaml", { only = "headers" })
 ask("YAML of a list", "GET " .. MAPS, "application/yaml", { only = "headers" })
 ask("YAML of an error", "GET " .. MAPS .. "/none", "application/yaml")
-ask("protobuf", "GET " .. MAPS .. "/one", PROTOBUF, { only = "headers" })
-ask("protobuf of a list", "GET " .. MAPS, PROTOBUF, { only = "headers" })
-ask("protobuf or JSON", "GET " .. MAPS .. "/one", PROTOBUF .. ",application/json", {
-    only = "headers",
-})
+ask("protobuf", "GET " .. MAPS .. "/one", PROTOBUF)
+ask("protobuf of a list", "GET " .. MAPS, PROTOBUF)
+ask("protobuf or JSON", "GET " .. MAPS .. "/one", PROTOBUF .. ",application/json")
 ask("CBOR or JSON", "GET " .. MAPS .. "/one", "application/cbor,application/json", {
     only = "headers",
 })
