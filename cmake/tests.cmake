@@ -44,5 +44,9 @@ set_target_properties(protobuf_json PROPERTIES
 file(GLOB KUBELUA_SOAK_SOURCES CONFIGURE_DEPENDS spec/soak/*.c)
 add_executable(soak ${KUBELUA_SOAK_SOURCES})
 target_link_libraries(soak PRIVATE kubelua)
-set_target_properties(soak PROPERTIES
+file(GLOB KUBELUA_CROWD_SOURCES CONFIGURE_DEPENDS spec/soak/crowd/*.c)
+add_executable(crowd ${KUBELUA_CROWD_SOURCES} spec/soak/usage.c)
+target_include_directories(crowd PRIVATE spec/soak)
+target_link_libraries(crowd PRIVATE kubelua)
+set_target_properties(soak crowd PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/spec)
