@@ -152,7 +152,8 @@ void kl_sim_refuse(kl_sim *sim, bool on)
     kl__mutex_unlock(&sim->listening);
 }
 
-/* Refuses at once; for a while, if the rule says so. LIFECYCLE is held. */
+/* Refuses at once; for a while, if the rule says so: the order to end it comes
+ * first, as there may be no thread for that. LIFECYCLE is held. */
 static kl_code refuse(kl_sim *sim, const kl__sim_rule *rule, kl_error *err)
 {
     const kl__sim_order end = {.is_end = true,
@@ -160,13 +161,13 @@ static kl_code refuse(kl_sim *sim, const kl__sim_rule *rule, kl_error *err)
                                         rule->seconds_ms};
     kl_code code = KL_OK;
 
-    forget(sim);
-    kl__sim_listener_refuse(sim, true);
     if (rule->seconds_ms >= 0) {
         code = leave(sim, &sim->port.refuse, end, err);
+    } else {
+        forget(sim);
     }
-    if (code != KL_OK) {
-        kl__sim_listener_refuse(sim, false);
+    if (code == KL_OK) {
+        kl__sim_listener_refuse(sim, true);
     }
     return code;
 }

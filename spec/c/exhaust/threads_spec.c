@@ -5,6 +5,7 @@
  */
 #include "live_world.h"
 #include "sim_client.h"
+#include "sim_socket.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -81,6 +82,27 @@ static void a_port_names_the_limit(void **state)
     expect_remedy(&err);
     assert_null(kl_sim_url(sim));
     assert_int_equal(kl_sim_listen(sim, NULL, &err), KL_OK);
+    kl_sim_unref(sim);
+    sim_expect_nothing_lives();
+}
+
+static void a_refusal_that_could_not_be_ended_is_none(void **state)
+{
+    const char rule[] = "{\"action\":\"refuse\",\"seconds\":60}";
+    kl_sim *sim = kl_sim_new(NULL, NULL);
+    kl_error err = {0};
+    char *answer;
+
+    (void)state;
+    assert_int_equal(kl_sim_listen(sim, NULL, NULL), KL_OK);
+    allow(0);
+    assert_int_equal(kl_sim_fault(sim, rule, sizeof(rule) - 1, NULL, &err),
+                     KL_EIO);
+    allow(-1);
+    expect_remedy(&err);
+    answer = sim_talk(sim, "GET /version HTTP/1.0\r\n\r\n");
+    assert_memory_equal(answer, "HTTP/1.1 200 ", 13);
+    kl_free(answer);
     kl_sim_unref(sim);
     sim_expect_nothing_lives();
 }
@@ -178,6 +200,7 @@ static void an_informer_outlives_a_server_without_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_refusal_that_could_not_be_ended_is_none),
         cmocka_unit_test(a_client_names_the_limit),
         cmocka_unit_test(a_port_names_the_limit),
         cmocka_unit_test(a_handler_names_the_limit),

@@ -1,0 +1,260 @@
+/*
+ * sim_vet_memory_spec.c - the whole way of a write, with validation, and each
+ * of its allocations failing: it is refused for what it is, or for want of
+ * memory; what is stored is what was before, or all that was written.
+ */
+#include "sim_client.h"
+
+#include "failing_alloc.h"
+#include "vet_cases.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define IN_DEFAULT "/namespaces/default/"
+#define NAMED "\"metadata\":{\"name\":\"a\"}"
+#define HEAD(version, kind) \
+    "{\"apiVersion\":\"" version "\",\"kind\":\"" kind "\"," NAMED ","
+#define POD "{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}"
+#define TEMPLATE \
+    "\"template\":{\"metadata\":{\"labels\":{\"app\":\"x\"}},\"spec\":" POD "}"
+#define DEPLOYMENT                                              \
+    HEAD("apps/v1", "Deployment")                               \
+    "\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"x\"}}," \
+    "\"replicas\":2," TEMPLATE "}}"
+#define SERVICE           \
+    HEAD("v1", "Service") \
+    "\"spec\":{\"clusterIP\":\"None\",\"ports\":[{\"port\":80}]}}"
+
+enum { TEXT_SIZE = 8192 };
+
+/* A write of the object "a" of a collection. */
+typedef struct written {
+    const char *path;
+    const char *base; /* the object before; NULL: there is none */
+    const char *method;
+    const char *type; /* of the body */
+    const char *body;
+    const char *below; /* "?...", or a subresource */
+} written;
+
+/* The answer: its status and, where it is refused, why. */
+typedef struct outcome {
+    kl_code code;
+    bool has_failed; /* an allocation has */
+    int status;
+    char says[512];
+} outcome;
+
+static void target_of(const written *w, char *out, size_t size)
+{
+    bool creates = strcmp(w->method, "POST") == 0;
+
+    snprintf(out, size, "%s%s%s", w->path, creates ? "" : "/a",
+             w->below != NULL ? w->below : "");
+}
+
+static outcome send(kl_sim *sim, const written *w)
+{
+    char target[256];
+    const kl_call call = {.method = w->method,
+                          .target = target,
+                          .content_type = w->type,
+                          .body = w->body,
+                          .body_length = w->body != NULL ? strlen(w->body) : 0};
+    outcome out = {.status = 0};
+    kl_reply reply;
+    kl_doc *doc;
+
+    target_of(w, target, sizeof(target));
+    out.code = kl_sim_call(sim, &call, &reply, NULL);
+    out.has_failed = failing_alloc_has_failed() != 0;
+    failing_alloc_fail_at(0, 0); /* what follows only reads */
+    if (out.code == KL_OK) {
+        out.status = reply.status;
+        doc = kl_doc_parse(reply.body, reply.body_length, NULL);
+        snprintf(out.says, sizeof(out.says), "%s", sim_text(doc, "message"));
+        kl_doc_unref(doc);
+        kl_reply_clear(&reply);
+    }
+    return out;
+}
+
+/* What is stored, but for who wrote it and when. */
+static void read_stored(kl_sim *sim, const written *w, char *out)
+{
+    char target[256];
+    sim_reply reply;
+
+    snprintf(target, sizeof(target), "%s/a", w->path);
+    reply = sim_ask(sim, "GET", target, NULL);
+    *out = '\0';
+    for (size_t i = 0; reply.status == 200 && i < 3; i++) {
+        static const char *const parts[] = {"spec", "data", "metadata.labels"};
+
+        strncat(out, sim_text(reply.doc, parts[i]),
+                TEXT_SIZE - 1 - strlen(out));
+        strncat(out, ";", TEXT_SIZE - 1 - strlen(out));
+    }
+    sim_reply_clear(&reply);
+}
+
+/* As it was before each run. */
+static void reset(kl_sim *sim, const written *w)
+{
+    const written drop = {
+        .path = w->path, .method = "DELETE", .below = "?gracePeriodSeconds=0"};
+    kl_error err;
+
+    (void)send(sim, &drop);
+    if (w->base != NULL &&
+        kl_sim_load(sim, w->base, strlen(w->base), &err) != KL_OK) {
+        fail_msg("%s", err.message);
+    }
+}
+
+/* With each allocation failing, alone and with all after it. */
+static void try_write(kl_sim *sim, const written *w)
+{
+    static char before[TEXT_SIZE], after[TEXT_SIZE], now[TEXT_SIZE];
+    bool more = true, refused = false;
+    outcome whole;
+
+    reset(sim, w);
+    read_stored(sim, w, before);
+    whole = send(sim, w);
+    assert_int_equal(whole.code, KL_OK);
+    read_stored(sim, w, after);
+    for (long nth = 1; more; nth++) {
+        more = false;
+        for (int forever = 0; forever <= 1; forever++) {
+            outcome got;
+
+            reset(sim, w);
+            failing_alloc_install();
+            failing_alloc_fail_at(nth, forever);
+            got = send(sim, w);
+            more = more || got.has_failed;
+            failing_alloc_uninstall();
+            read_stored(sim, w, now);
+            if (got.code == KL_OK) {
+                assert_int_equal(got.status, whole.status);
+                assert_string_equal(got.says, whole.says);
+                assert_string_equal(now, after);
+                continue;
+            }
+            refused = true;
+            assert_int_equal(got.code, KL_ENOMEM);
+            if (strcmp(now, before) != 0) {
+                assert_string_equal(now, after);
+            }
+        }
+    }
+    assert_true(refused);
+}
+
+static void what_cannot_be_is_never_let_in_for_want_of_memory(void **state)
+{
+    kl_sim *sim = kl_sim_new(NULL, NULL);
+
+    (void)state;
+    for (size_t i = 0; i < vet_case_count; i++) {
+        const written create = {.path = vet_cases[i].path,
+                                .method = "POST",
+                                .body = vet_cases[i].body};
+        sim_reply reply;
+        char target[256];
+
+        try_write(sim, &create);
+        snprintf(target, sizeof(target), "%s/a", create.path);
+        reply = sim_ask(sim, "GET", target, NULL);
+        assert_int_equal(reply.status, 404);
+        sim_reply_clear(&reply);
+    }
+    kl_sim_unref(sim);
+}
+
+static const written writes[] = {
+    {"/api/v1" IN_DEFAULT "pods", NULL, "POST", NULL,
+     HEAD("v1", "Pod") "\"spec\":" POD "}", NULL},
+    {"/api/v1" IN_DEFAULT "services", NULL, "POST", NULL, SERVICE, NULL},
+    {"/apis/apps/v1" IN_DEFAULT "deployments", NULL, "POST", NULL, DEPLOYMENT,
+     NULL},
+    {"/apis/batch/v1" IN_DEFAULT "cronjobs", NULL, "POST", NULL,
+     HEAD("batch/v1", "CronJob") "\"spec\":{\"schedule\":\"1 2 3 4 5\","
+                                 "\"jobTemplate\":{\"spec\":{\"template\":{"
+                                 "\"spec\":{\"restartPolicy\":"
+                                 "\"Never\",\"containers\":[{\"name\":"
+                                 "\"c\",\"image\":\"i\"}]}}}}}}",
+     NULL},
+    {"/apis/policy/v1" IN_DEFAULT "poddisruptionbudgets", NULL, "POST", NULL,
+     HEAD("policy/v1",
+          "PodDisruptionBudget") "\"spec\":{\"minAvailable\":"
+                                 "\"50%\",\"selector\":{\"matchLabels\":{"
+                                 "\"app\":\"x\"}}}}",
+     NULL},
+    {"/apis/networking.k8s.io/v1" IN_DEFAULT "ingresses", NULL, "POST", NULL,
+     HEAD("networking.k8s.io/v1", "Ingress") "\"spec\":{\"defaultBackend\":"
+                                             "{\"service\":{\"name\":\"s\","
+                                             "\"port\":{\"number\":80}}}}}",
+     NULL},
+    {"/apis/apps/v1" IN_DEFAULT "deployments", DEPLOYMENT, "PATCH",
+     "application/strategic-merge-patch+json",
+     "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\","
+     "\"image\":\"j\"},{\"name\":\"d\",\"image\":\"k\"}]}}}}",
+     NULL},
+    {"/apis/apps/v1" IN_DEFAULT "deployments", DEPLOYMENT, "PATCH",
+     "application/json-patch+json",
+     "[{\"op\":\"replace\",\"path\":\"/spec/replicas\",\"value\":3},"
+     "{\"op\":\"add\",\"path\":\"/metadata/labels\",\"value\":{\"b\":"
+     "\"c\"}}]",
+     NULL},
+    {"/apis/apps/v1" IN_DEFAULT "deployments", DEPLOYMENT, "PATCH",
+     "application/apply-patch+yaml",
+     "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a, labels: "
+     "{b: c}}\nspec: {replicas: 5}\n",
+     "?fieldManager=m&force=true"},
+    {"/apis/apps/v1" IN_DEFAULT "deployments", DEPLOYMENT, "PATCH",
+     "application/apply-patch+yaml",
+     "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"
+     "spec: {replicas: -5}\n",
+     "?fieldManager=m&force=true"},
+    {"/apis/apps/v1" IN_DEFAULT "deployments", DEPLOYMENT, "PATCH",
+     "application/merge-patch+json", "{\"spec\":{\"replicas\":4}}", "/scale"},
+    {"/api/v1" IN_DEFAULT "services", SERVICE, "PUT", NULL,
+     HEAD("v1", "Service") "\"spec\":{\"clusterIP\":\"None\",\"ports\":[{"
+                           "\"port\":81,\"targetPort\":\"web\"}]}}",
+     NULL},
+    {"/api/v1" IN_DEFAULT "services", SERVICE, "PUT", NULL,
+     HEAD("v1", "Service") "\"spec\":{\"clusterIP\":\"None\",\"ports\":[{"
+                           "\"port\":81000}]}}",
+     NULL},
+};
+
+static void what_can_be_is_written_wholly_or_not_at_all(void **state)
+{
+    kl_sim *sim = kl_sim_new(NULL, NULL);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(writes) / sizeof(writes[0]); i++) {
+        try_write(sim, &writes[i]);
+    }
+    kl_sim_unref(sim);
+    sim_expect_nothing_lives();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_cannot_be_is_never_let_in_for_want_of_memory),
+        cmocka_unit_test(what_can_be_is_written_wholly_or_not_at_all),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
