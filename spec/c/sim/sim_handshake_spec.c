@@ -146,18 +146,37 @@ static void a_port_is_left_while_one_stalls(void **state)
     end(&client);
 }
 
-/* Two orders of one moment: both come about, in whatever order. */
+/* Whether the port shows a certificate of another host. */
+static bool shows_elsewhere(const sim_rig *f)
+{
+    shaking client = begin(f);
+    const gnutls_datum_t *shown;
+    gnutls_x509_crt_t cert;
+    unsigned count;
+    bool is_elsewhere = false;
+
+    if (shake(&client, SIM_CLIENT_PATIENCE_MS) == 0) {
+        shown = gnutls_certificate_get_peers(client.session, &count);
+        assert_true(shown != NULL && count >= 1);
+        assert_int_equal(gnutls_x509_crt_init(&cert), 0);
+        assert_int_equal(
+            gnutls_x509_crt_import(cert, &shown[0], GNUTLS_X509_FMT_DER), 0);
+        is_elsewhere =
+            gnutls_x509_crt_check_hostname(cert, "elsewhere.example.com") != 0;
+        gnutls_x509_crt_deinit(cert);
+    }
+    end(&client);
+    return is_elsewhere;
+}
+
+/* Two orders of one moment: both come about, whichever is first. */
 static void a_certificate_and_a_refusal_both_hold(void **state)
 {
     static const char certificate[] =
         "{\"action\":\"certificate\",\"how\":\"wrong_host\"}";
     static const char refusal[] = "{\"action\":\"refuse\",\"seconds\":60}";
-    sim_rig *f = *state;
-    const gnutls_datum_t *shown;
-    unsigned count;
-    gnutls_x509_crt_t cert;
-    shaking client;
     const int64_t deadline = fault_in(SIM_CLIENT_PATIENCE_MS);
+    sim_rig *f = *state;
 
     listen_with_tls(f);
     sim_expect(f->sim, "POST", "/kubelua/faults", refusal, 201);
@@ -171,18 +190,9 @@ static void a_certificate_and_a_refusal_both_hold(void **state)
         assert_true(fault_in(0) < deadline);
         poll(NULL, 0, 1);
     }
-    client = begin(f);
-    assert_int_equal(shake(&client, SIM_CLIENT_PATIENCE_MS), 0);
-    shown = gnutls_certificate_get_peers(client.session, &count);
-    assert_true(shown != NULL && count >= 1);
-    assert_int_equal(gnutls_x509_crt_init(&cert), 0);
-    assert_int_equal(
-        gnutls_x509_crt_import(cert, &shown[0], GNUTLS_X509_FMT_DER), 0);
-    assert_true(gnutls_x509_crt_check_hostname(cert, "elsewhere.example.com") !=
-                0);
-    assert_true(gnutls_x509_crt_check_hostname(cert, "127.0.0.1") == 0);
-    gnutls_x509_crt_deinit(cert);
-    end(&client);
+    while (!shows_elsewhere(f)) {
+        assert_true(fault_in(0) < deadline);
+    }
 }
 
 #define SPEC(name) \
