@@ -3,6 +3,7 @@
  */
 #include "sim/admit/sim_quota.h"
 
+#include "base/str.h"
 #include "schema/quantity.h"
 #include "schema/amounts.h"
 
@@ -302,10 +303,12 @@ static bool put_number(kl__edit *edit, kl__node *usage, const char *name,
 static bool put_prefixed(kl__edit *edit, kl__node *usage, const char *prefix,
                          const char *name, const char *amount)
 {
+    const char *const parts[] = {prefix, name, ""};
     char full[NAME_SIZE];
 
-    snprintf(full, sizeof(full), "%s%s", prefix, name);
-    return kl__amount_put(edit, usage, full, amount);
+    /* No quota can have so long a name: nothing is counted by it. */
+    return !kl__strjoin(full, sizeof(full), parts) ||
+           kl__amount_put(edit, usage, full, amount);
 }
 
 /* What a pod asks for, as quotas name it. */
