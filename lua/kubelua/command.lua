@@ -2,11 +2,6 @@
 -- that one: a start takes milliseconds, and each module some tenths of one.
 local core = require "kubelua.core"
 core.open_streams() -- before the first descriptor is made
-local Client = require "kubelua.client"
-local kubelua = require "kubelua"
-local loop = require "kubelua.loop"
-local scheduler = require "kubelua.scheduler"
-local trace = require "kubelua.trace"
 local usage = require "kubelua.usage"
 
 local command = {}
@@ -15,90 +10,6 @@ local STOPPED, FAILED, USAGE = 0, 1, 2
 
 local function complain(message)
     io.stderr:write("kubelua: ", message, "\n")
-end
-
-local function set_defaults(options)
-    local defaults = Client.defaults
-    defaults.kubeconfig = options.kubeconfig
-    defaults.context = options.context
-    defaults.server = options.server
-    defaults.namespace = options.namespace
-    if options.record then
-        local recorder, problem = require("kubelua.record").to(options.record)
-        if not recorder then
-            return nil, problem
-        end
-        Client.recorder = recorder
-    end
-    if not options.sim then
-        return true
-    end
-    local sim, message = require("kubelua.sim").new { load = options.sim_load }
-    if not sim then
-        return nil, message
-    end
-    defaults.sim = sim
-    return true
-end
-
-local function load_script(path)
-    local chunk, message
-    if path == "-" then
-        chunk, message = loadfile()
-    else
-        chunk, message = loadfile(path)
-    end
-    if not chunk and (path:match("%.ya?ml$") or path:match("%.json$")) then
-        return nil, path .. " is no Lua script; write --sim=" .. path
-            .. " to load it into a simulated API server"
-    end
-    return chunk, message
-end
-
-local function describe(problem)
-    if problem == loop.ENDED then
-        return problem
-    end
-    return trace.handler(problem)
-end
-
-local function run_script(options)
-    if options.sim and options.server then
-        complain("--sim and --server: choose one of them")
-        return USAGE
-    end
-    local chunk, message = load_script(options.script)
-    if not chunk then
-        complain(message)
-        return FAILED
-    end
-    local ok
-    ok, message = set_defaults(options)
-    if not ok then
-        complain(message)
-        return FAILED
-    end
-    _G.arg = { [0] = options.script, (table.unpack or unpack)(options.args) }
-    _G.kubelua = kubelua
-    loop.ends_waits = true
-    loop.ends_at = options.duration and core.now() + options.duration or math.huge
-    ok, message = xpcall(function()
-        return chunk((table.unpack or unpack)(options.args))
-    end, describe)
-    if message == loop.ENDED then
-        return STOPPED
-    elseif not ok then
-        complain(message)
-        if tostring(message):find("no configuration:", 1, true) then
-            complain("to try it without a cluster: kubelua run --sim " .. options.script)
-        end
-        return FAILED
-    end
-    -- A script that dispatched by itself has had its run; one that waits for nothing is done.
-    if not loop.has_run and not scheduler.is_idle() then
-        loop.run()
-    end
-    return STOPPED
 end
 
 local function print_version()
@@ -114,7 +25,7 @@ local function perform(options)
     elseif options.command == "record" then
         return require("kubelua.record").run(options)
     end
-    return run_script(options)
+    return require("kubelua.run")(options)
 end
 
 ---Runs the command line and returns the exit status.

@@ -1,6 +1,5 @@
 -- The simulated API server: a cluster in this process, to try a script and to test one.
 -- What it can be told is in sim/: objects.lua, requests.lua, time.lua, faults.lua.
-local Client = require "kubelua.client"
 local Clock = require "kubelua.sim.clock"
 local core = require "kubelua.core"
 local faults = require "kubelua.sim.faults"
@@ -132,7 +131,7 @@ function Sim:connect(given)
     if merged.user then
         merged.token, merged.user = users.token(self.users, merged.user), nil
     end
-    return Client.connect(merged)
+    return require("kubelua.client").connect(merged)
 end
 
 ---One raw request, which is not recorded: status, body, content type.

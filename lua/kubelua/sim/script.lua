@@ -1,11 +1,11 @@
 -- A script under test: as kubelua run starts it, but in this process and with this cluster.
-local Client = require "kubelua.client"
 local scheduler = require "kubelua.scheduler"
 
 local methods = {}
 
 -- What kubelua.connect gives to whoever names no other cluster, and whose time passes.
 local function with_defaults(self, f)
+    local Client = require "kubelua.client"
     local defaults, connect, clock = Client.defaults, Client.connected, scheduler.clock
     Client.defaults = { sim = self }
     scheduler.clock = self.clock
