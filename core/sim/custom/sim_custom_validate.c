@@ -5,6 +5,7 @@
 #include "sim/write/sim_pipeline.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "schema/custom.h"
 #include "sim/answer/sim_warnings.h"
 #include "sim/custom/sim_scale_paths.h"
@@ -58,49 +59,93 @@ static kl_code warn_finalizers(kl__sim_write *write, kl_error *err)
     return code;
 }
 
+/* A value where one of another type belongs: Go's, by their names. The paths
+ * are the one that was asked for, and how far it led. */
+static void refuse_type(kl__sim_write *write, const char *const paths[2],
+                        const char *wanted, const char *got,
+                        const kl__node *value)
+{
+    const char *found = kl__node_is(value, KL_INTEGER)  ? "int64"
+                        : kl__node_is(value, KL_STRING) ? "string"
+                        : kl__node_is(value, KL_BOOL)   ? "bool"
+                        : kl__node_is(value, KL_REAL)   ? "float64"
+                        : kl__node_is(value, KL_NULL)   ? "<nil>"
+                        : kl__node_is(value, KL_ARRAY)
+                            ? "[]interface {}"
+                            : "map[string]interface {}";
+    bool is_bare = kl__node_is(value, KL_OBJECT) && kl__node_size(value) == 0;
+    const char *text = is_bare ? "map[]" : kl__node_string(value, NULL);
+    char *shown = kl__field_value(value);
+    kl__buf why = {0};
+
+    if (shown != NULL) {
+        kl__buf_printf(&why,
+                       "%s accessor error: %s is of the type %s, expected %s",
+                       paths[1], text != NULL ? text : shown, found, wanted);
+        kl__field_add(&write->errors, KL__FIELD_INVALID, paths[0], got,
+                      why.bytes != NULL ? why.bytes : "");
+    }
+    write->errors.failed |= shown == NULL || why.failed;
+    kl__buf_deinit(&why);
+    kl__free(shown);
+}
+
+/* What the path leads to; NULL: to nothing, or it has led through what is no
+ * object, which is refused. `got` is what is shown then. */
+static const kl__node *follow(kl__sim_write *write, const char *path,
+                              const char *got)
+{
+    const kl__node *node = kl__sim_write_root(write);
+    const char *at = path + (*path == '.');
+
+    while (node != NULL && *at != '\0') {
+        size_t length = strcspn(at, ".");
+
+        if (!kl__node_is(node, KL_OBJECT)) {
+            char *reached = kl__strndup(path, (size_t)(at - path) + length);
+            const char *const paths[2] = {path, reached};
+
+            write->errors.failed |= reached == NULL;
+            if (reached != NULL && !kl__node_is(node, KL_NULL)) {
+                refuse_type(write, paths, "map[string]interface{}", got, node);
+            }
+            kl__free(reached);
+            return NULL;
+        }
+        node = kl__node_get_n(node, at, length);
+        at += length + (at[length] == '.');
+    }
+    return node;
+}
+
 /* A number of replicas, where the path leads. */
 static void check_replicas(kl__sim_write *write, const char *path)
 {
-    const kl__node *value = NULL;
-    const char *found = NULL;
+    const char *const paths[2] = {path, path};
+    const kl__node *value = path != NULL ? follow(write, path, "0") : NULL;
 
-    if (path == NULL ||
-        !kl__sim_scale_find(kl__sim_write_root(write), path, &value)) {
+    if (value == NULL) {
         return;
     }
     if (!kl__node_is(value, KL_INTEGER)) {
-        char *shown = kl__field_value(value);
-
-        found = kl__node_is(value, KL_STRING)  ? "string"
-                : kl__node_is(value, KL_BOOL)  ? "bool"
-                : kl__node_is(value, KL_REAL)  ? "float64"
-                : kl__node_is(value, KL_NULL)  ? "<nil>"
-                : kl__node_is(value, KL_ARRAY) ? "[]interface {}"
-                                               : "map[string]interface {}";
-        write->errors.failed |= shown == NULL;
-        if (shown != NULL) {
-            kl__buf why = {0};
-            const char *text =
-                kl__node_is(value, KL_OBJECT) && kl__node_size(value) == 0
-                    ? "map[]"
-                    : kl__node_string(value, NULL);
-
-            kl__buf_printf(&why,
-                           "%s accessor error: %s is of the type %s, expected "
-                           "int64",
-                           path, text != NULL ? text : shown, found);
-            write->errors.failed |= why.failed;
-            kl__field_add(&write->errors, KL__FIELD_INVALID, path, "0",
-                          why.bytes != NULL ? why.bytes : "");
-            kl__buf_deinit(&why);
-        }
-        kl__free(shown);
+        refuse_type(write, paths, "int64", "0", value);
     } else if (kl__node_integer(value) < 0) {
         kl__field_invalid_node(&write->errors, path, value,
                                "should be a non-negative integer");
     } else if (kl__node_integer(value) > INT32_MAX) {
         kl__field_invalid_node(&write->errors, path, value,
                                "should be less than or equal to %d", INT32_MAX);
+    }
+}
+
+/* The text of a label selector, where the path leads. */
+static void check_selector(kl__sim_write *write, const char *path)
+{
+    const char *const paths[2] = {path, path};
+    const kl__node *value = path != NULL ? follow(write, path, "\"\"") : NULL;
+
+    if (value != NULL && !kl__node_is(value, KL_STRING)) {
+        refuse_type(write, paths, "string", "\"\"", value);
     }
 }
 
@@ -142,6 +187,7 @@ static void check_schema(kl__sim_write *write)
             &write->errors);
     }
     check_replicas(write, kl__sim_scale_path(scale, "statusReplicasPath"));
+    check_selector(write, kl__sim_scale_path(scale, "labelSelectorPath"));
 }
 
 kl_code kl__sim_custom_validate(kl__sim_write *write, kl_error *err)

@@ -110,5 +110,8 @@ void kl__vet_status(const char *group, const char *plural,
                     const kl__node *object, kl__field_errors *errors);
 void kl__vet_object(const char *group, const char *plural,
                     const kl__node *object, kl__field_errors *errors);
+/* The same of its status, which is written. */
+void kl__vet_status(const char *group, const char *plural, const kl__node *root,
+                    kl__field_errors *errors);
 
 #endif
