@@ -43,8 +43,8 @@ static kl_code begin_managing(applying *self, kl_error *err)
     if (self->live == NULL || self->managers.count > 0) {
         return KL_OK;
     }
-    if (!kl__typed_compare(author->edit, author->schema, NULL, self->live,
-                           &difference)) {
+    if (!kl__typed_compare(author->edit, author->schema, author->nothing,
+                           self->live, &difference)) {
         return no_memory(err);
     }
     if (author->ignored != NULL) {

@@ -59,6 +59,8 @@ typedef struct kl__author {
     const char *now;         /* RFC 3339 */
     bool forgets;            /* the request empties managedFields */
     const kl__node *ignored; /* fields that the write does not reach; NULL */
+    const kl__node *nothing; /* what a new object is compared with: one in which
+                              * nothing is set; NULL: with none */
 } kl__author;
 
 /* What a create (`live` is NULL), update or patch makes of managedFields: takes
@@ -97,6 +99,35 @@ typedef struct kl__applied {
 kl_code kl__track_apply(const kl__author *author, const kl__node *live,
                         const kl__node *config, bool force,
                         kl__applied *applied, kl_error *err);
+
+/* --- Scale: scale_managers.c. --------------------------------------------- */
+
+#define KL__SCALE_VERSION "autoscaling/v1"
+#define KL__SCALE_PATH ".spec.replicas"
+
+/* Where objects of a version have what their scale changes. */
+typedef struct kl__scale_path {
+    const char *api_version; /* NULL ends a list of them */
+    const char *path;        /* ".spec.replicas"; NULL: it has no scale */
+} kl__scale_path;
+
+/* The entries of an object's list as they are in its scale: of those who manage
+ * the field. `*scale` is NULL where there are none. KL_ENOMEM. */
+kl_code kl__managers_to_scale(kl__edit *edit, const kl__node *list,
+                              const kl__scale_path *paths, kl__node **scale,
+                              kl_error *err);
+
+typedef struct kl__scale_lists {
+    const kl__node *parent; /* of the object, as it was */
+    const kl__node *scale;  /* of its scale, as it is now */
+} kl__scale_lists;
+
+/* And back: the object's list after its scale was written through a version.
+ * `*managed` is NULL where it is empty. KL_ENOMEM. */
+kl_code kl__managers_from_scale(kl__edit *edit, const kl__scale_lists *lists,
+                                const kl__scale_path *paths,
+                                const char *api_version, kl__node **managed,
+                                kl_error *err);
 
 /* Shared by both. Takes from each manager but `self` what a write changed and
  * took out; some may be left with nothing. */

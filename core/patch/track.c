@@ -93,7 +93,8 @@ static kl_code update(const kl__author *author, const kl__node *live,
     kl__difference difference;
 
     kl__managers_drop_foreign(managers, author->api_version);
-    if (!kl__typed_compare(author->edit, author->schema, live, object,
+    if (!kl__typed_compare(author->edit, author->schema,
+                           live != NULL ? live : author->nothing, object,
                            &difference)) {
         return no_memory(err);
     }

@@ -4,6 +4,8 @@
  */
 #include "schema/schema_default.h"
 
+#include "base/mem.h"
+#include "base/str.h"
 #include "schema/amounts.h"
 #include "schema/schema_leaf.h"
 
@@ -318,14 +320,19 @@ static bool secret(kl__edit *edit, kl__node *object)
            kl__node_put(edit, object, "data", bytes);
 }
 
-/* The one range, in the list that came later. */
+/* The one range, in the list that came later: where they differ, the one
+ * counts. */
 static bool node(kl__edit *edit, kl__node *object)
 {
     kl__node *spec = kl__node_get(object, "spec");
     const char *range = kl__node_text(spec, "podCIDR");
-    kl__node *ranges;
+    kl__node *ranges = kl__node_get(spec, "podCIDRs");
+    const char *first = kl__node_string(kl__node_at(ranges, 0), NULL);
 
-    if (range == NULL || kl__node_size(kl__node_get(spec, "podCIDRs")) > 0) {
+    if (range == NULL || *range == '\0') {
+        return first == NULL || kl__default_text(edit, spec, "podCIDR", first);
+    }
+    if (first != NULL && strcmp(first, range) == 0) {
         return true;
     }
     ranges = kl__edit_array(edit);
@@ -334,18 +341,70 @@ static bool node(kl__edit *edit, kl__node *object)
            kl__node_put(edit, spec, "podCIDRs", ranges);
 }
 
+/* Its name is one of its labels. */
+static bool name_space(kl__edit *edit, kl__node *object)
+{
+    kl__node *metadata = kl__node_get(object, "metadata");
+    const char *name = kl__node_text(metadata, "name");
+
+    return name == NULL || *name == '\0' ||
+           kl__node_put(edit, kl__node_ensure(edit, metadata, "labels"),
+                        "kubernetes.io/metadata.name",
+                        kl__edit_text(edit, name));
+}
+
+/* What counts its templates is a field inside kube-apiserver, and so is there
+ * whatever was said. */
+static bool daemon_set(kl__edit *edit, kl__node *object)
+{
+    kl__node *metadata = kl__node_get(object, "metadata");
+
+    return kl__default_json(
+        edit, kl__node_ensure(edit, metadata, "annotations"),
+        "deprecated.daemonset.template.generation", "\"0\"");
+}
+
+/* The names that are made of the kind. */
+static bool definition(kl__edit *edit, kl__node *object)
+{
+    kl__node *names = kl__node_get(kl__node_get(object, "spec"), "names");
+    const char *kind = kl__node_text(names, "kind");
+    char *lower, *list;
+    bool done;
+
+    if (kind == NULL || *kind == '\0') {
+        return true;
+    }
+    lower = kl__strdup(kind);
+    list = kl__strprintf("%sList", kind);
+    for (char *at = lower; at != NULL && *at != '\0'; at++) {
+        *at = (char)(*at >= 'A' && *at <= 'Z' ? *at + 32 : *at);
+    }
+    done = lower != NULL && list != NULL &&
+           kl__default_text(edit, names, "singular", lower) &&
+           kl__default_text(edit, names, "listKind", list);
+    kl__free(lower);
+    kl__free(list);
+    return done;
+}
+
 typedef struct rule {
     const char *type;
     bool (*complete)(kl__edit *edit, kl__node *object);
 } rule;
 
 static const rule rules[] = {
+    {"io.k8s.api.core.v1.Namespace", name_space},
     {"io.k8s.api.core.v1.Node", node},
     {"io.k8s.api.core.v1.Secret", secret},
     {"io.k8s.api.core.v1.Pod", pod},
     {"io.k8s.api.core.v1.Service", service},
     {"io.k8s.api.core.v1.ReplicationController", replication_controller},
     {"io.k8s.api.core.v1.PersistentVolume", persistent_volume},
+    {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
+     "CustomResourceDefinition",
+     definition},
+    {"io.k8s.api.apps.v1.DaemonSet", daemon_set},
     {"io.k8s.api.apps.v1.StatefulSet", stateful_set},
     {"io.k8s.api.batch.v1.Job", job},
     {"io.k8s.api.networking.v1.NetworkPolicy", network_policy},

@@ -106,6 +106,29 @@ static bool limit_range_item(kl__edit *edit, kl__node *node)
            kl__default_members(edit, requests, kl__node_get(node, "min"));
 }
 
+/* The one address, in the list that came later: where they differ, the one
+ * counts. */
+static bool pod_status(kl__edit *edit, kl__node *node)
+{
+    const char *address = kl__node_text(node, "podIP");
+    const char *first =
+        kl__node_text(kl__node_at(kl__node_get(node, "podIPs"), 0), "ip");
+    kl__node *list, *entry;
+
+    if (address == NULL || *address == '\0') {
+        return first == NULL || kl__default_text(edit, node, "podIP", first);
+    }
+    if (first != NULL && strcmp(first, address) == 0) {
+        return true;
+    }
+    list = kl__edit_array(edit);
+    entry = kl__edit_object(edit);
+    return list != NULL && entry != NULL &&
+           kl__default_text(edit, entry, "ip", address) &&
+           kl__node_append(list, entry) &&
+           kl__node_put(edit, node, "podIPs", list);
+}
+
 static bool node_status(kl__edit *edit, kl__node *node)
 {
     return kl__default_copy(edit, node, "allocatable",
@@ -148,6 +171,7 @@ static const rule rules[] = {
     {CORE "Volume", volume},
     {CORE "LimitRangeItem", limit_range_item},
     {CORE "NodeStatus", node_status},
+    {CORE "PodStatus", pod_status},
     {"io.k8s.api.apps.v1.DeploymentStrategy", deployment_strategy},
     {"io.k8s.api.apps.v1.DaemonSetUpdateStrategy", daemon_set_strategy},
     {"io.k8s.api.resource.v1.ExactDeviceRequest", device_request},

@@ -9,19 +9,28 @@
 
 #include <string.h>
 
+/* What is made of an object: as it is decoded, or as it comes out of the store,
+ * where a list with nothing in it and one that is not given are the same. */
+typedef struct normal_form {
+    kl__edit *edit;
+    bool stored;
+} normal_form;
+
 /* A node in its normal form: itself or another one. NULL: out of memory. */
-static kl__node *normal(kl__edit *edit, kl__node *node,
+static kl__node *normal(const normal_form *form, kl__node *node,
                         const kl__schema *schema);
 
 /* What Go writes for a value that nobody set. */
-static kl__node *zero(kl__edit *edit, const kl__schema *schema)
+static kl__node *zero(const normal_form *form, const kl__schema *schema)
 {
+    kl__edit *edit = form->edit;
+
     if ((schema->flags & KL__SCHEMA_POINTER) != 0) {
         return kl__edit_null(edit);
     }
     switch (schema->type) {
     case KL__SCHEMA_OBJECT:
-        return normal(edit, kl__edit_object(edit), schema);
+        return normal(form, kl__edit_object(edit), schema);
     case KL__SCHEMA_INTEGER:
     case KL__SCHEMA_NUMBER:
     case KL__SCHEMA_INT_OR_STRING:
@@ -95,13 +104,13 @@ static bool is_null_list(const kl__node *node, const kl__schema *schema)
 }
 
 /* One known member: into `to`, where it is not left out. */
-static bool put_member(kl__edit *edit, kl__node *to,
+static bool put_member(const normal_form *form, kl__node *to,
                        const kl__schema_field *field, kl__node *value)
 {
     size_t length = strlen(field->name);
     kl__node *node = value != NULL && kl__node_type(value) != KL_NULL
-                         ? normal(edit, value, field->schema)
-                         : zero(edit, field->schema);
+                         ? normal(form, value, field->schema)
+                         : zero(form, field->schema);
 
     if (node == NULL) {
         return false;
@@ -109,10 +118,10 @@ static bool put_member(kl__edit *edit, kl__node *to,
     if (is_left_out(node, field->schema)) {
         return true;
     }
-    if (is_null_list(node, field->schema)) {
-        node = kl__edit_null(edit);
+    if (form->stored && is_null_list(node, field->schema)) {
+        node = kl__edit_null(form->edit);
     }
-    return kl__node_add_n(edit, to, field->name, length, node);
+    return kl__node_add_n(form->edit, to, field->name, length, node);
 }
 
 enum { MOST_FIELDS = 64 /* no built-in type has more: a spec looks */ };
@@ -175,7 +184,7 @@ static bool take_members(kl__edit *edit, kl__node *node,
     return true;
 }
 
-static kl__node *normal_struct(kl__edit *edit, kl__node *node,
+static kl__node *normal_struct(const normal_form *form, kl__node *node,
                                const kl__schema *schema)
 {
     kl__node *members[MOST_FIELDS] = {NULL};
@@ -183,22 +192,22 @@ static kl__node *normal_struct(kl__edit *edit, kl__node *node,
     if (!kl__node_is(node, KL_OBJECT) || schema->field_count > MOST_FIELDS) {
         return node;
     }
-    if (!take_members(edit, node, schema, members)) {
+    if (!take_members(form->edit, node, schema, members)) {
         return NULL;
     }
     for (size_t i = 0; i < schema->field_count; i++) {
-        if (!put_member(edit, node, &schema->fields[i], members[i])) {
+        if (!put_member(form, node, &schema->fields[i], members[i])) {
             return NULL;
         }
     }
     return node;
 }
 
-static kl__node *normal_value(kl__edit *edit, kl__node *node,
+static kl__node *normal_value(const normal_form *form, kl__node *node,
                               const kl__schema *items)
 {
-    return kl__node_type(node) == KL_NULL ? zero(edit, items)
-                                          : normal(edit, node, items);
+    return kl__node_type(node) == KL_NULL ? zero(form, items)
+                                          : normal(form, node, items);
 }
 
 /* Of each name the last member. A map is as long as its sender likes: no lookup
@@ -218,10 +227,10 @@ static bool find_last(kl__node *node, kl__map *last)
     return true;
 }
 
-static kl__node *normal_map(kl__edit *edit, kl__node *node,
+static kl__node *normal_map(const normal_form *form, kl__node *node,
                             const kl__schema *schema)
 {
-    kl__node *to = kl__edit_object(edit);
+    kl__node *to = kl__edit_object(form->edit);
     kl__node_iter iter = {0};
     kl__map last = {0};
     kl__node *member;
@@ -237,18 +246,18 @@ static kl__node *normal_map(kl__edit *edit, kl__node *node,
            (member = kl__node_next(node, &iter, &name, &length)) != NULL) {
         kl__node_drop(&iter);
         if (kl__map_get_n(&last, name, length) == member) {
-            member = normal_value(edit, member, schema->items);
-            good = kl__node_add_n(edit, to, name, length, member);
+            member = normal_value(form, member, schema->items);
+            good = kl__node_add_n(form->edit, to, name, length, member);
         }
     }
     kl__map_deinit(&last);
     return good ? to : NULL;
 }
 
-static kl__node *normal_array(kl__edit *edit, kl__node *node,
+static kl__node *normal_array(const normal_form *form, kl__node *node,
                               const kl__schema *schema)
 {
-    kl__node *to = kl__edit_array(edit);
+    kl__node *to = kl__edit_array(form->edit);
     kl__node_iter iter = {0};
     kl__node *element;
 
@@ -257,7 +266,7 @@ static kl__node *normal_array(kl__edit *edit, kl__node *node,
     }
     while ((element = kl__node_next(node, &iter, NULL, NULL)) != NULL) {
         kl__node_drop(&iter);
-        element = normal_value(edit, element, schema->items);
+        element = normal_value(form, element, schema->items);
         if (!kl__node_append(to, element)) {
             return NULL;
         }
@@ -265,7 +274,7 @@ static kl__node *normal_array(kl__edit *edit, kl__node *node,
     return to;
 }
 
-static kl__node *normal(kl__edit *edit, kl__node *node,
+static kl__node *normal(const normal_form *form, kl__node *node,
                         const kl__schema *schema)
 {
     if (node == NULL) {
@@ -273,20 +282,26 @@ static kl__node *normal(kl__edit *edit, kl__node *node,
     }
     switch (schema->type) {
     case KL__SCHEMA_OBJECT:
-        return normal_struct(edit, node, schema);
+        return normal_struct(form, node, schema);
     case KL__SCHEMA_MAP:
-        return normal_map(edit, node, schema);
+        return normal_map(form, node, schema);
     case KL__SCHEMA_ARRAY:
-        return normal_array(edit, node, schema);
+        return normal_array(form, node, schema);
     case KL__SCHEMA_ANY:
         return node;
     default:
-        return kl__leaf_canonical(edit, node, schema);
+        return kl__leaf_canonical(form->edit, node, schema);
     }
 }
 
 bool kl__schema_normalize(kl__edit *edit, kl__node *object,
                           const kl__schema *schema)
 {
-    return normal(edit, object, schema) != NULL;
+    return normal(&(normal_form){edit, true}, object, schema) != NULL;
+}
+
+bool kl__schema_decode(kl__edit *edit, kl__node *object,
+                       const kl__schema *schema)
+{
+    return normal(&(normal_form){edit, false}, object, schema) != NULL;
 }

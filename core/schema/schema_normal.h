@@ -16,6 +16,12 @@
 bool kl__schema_normalize(kl__edit *edit, kl__node *object,
                           const kl__schema *schema);
 
+/* The same but for lists that are always written: one with nothing in it is no
+ * null yet, as kube-apiserver tells the two apart until it stores the object.
+ */
+bool kl__schema_decode(kl__edit *edit, kl__node *object,
+                       const kl__schema *schema);
+
 /* Gives a normalized object of a kind what is absent in it: constants of the
  * table, then what hangs on other fields (schema_default_*.c). It is to be
  * normalized again. False: out of memory. */

@@ -326,7 +326,8 @@ static kl_code count(charging *self, kl__sim_resource *quotas,
         !kl__amounts_add(edit, used, to.more)) {
         return kl__sim_no_memory(err);
     }
-    return kl__sim_put_back(write->answer->sim, quotas, state, edit, err);
+    return kl__sim_put_as(write->answer->sim, quotas, state, edit,
+                          &kl__sim_server, err);
 }
 
 /* --- All quotas. ---------------------------------------------------------- */

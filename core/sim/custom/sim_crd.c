@@ -16,48 +16,12 @@
 
 /* --- Defaults. ------------------------------------------------------------ */
 
-static bool is_missing(const kl__node *object, const char *name)
-{
-    const char *text = kl__node_text(object, name);
-
-    return text == NULL || *text == '\0';
-}
-
-/* The names that are made of the kind. */
-static bool complete_names(kl__edit *edit, kl__node *names)
-{
-    const char *kind = kl__node_text(names, "kind");
-    char *lower = NULL, *list = NULL;
-    bool done;
-
-    if (kind == NULL || *kind == '\0') {
-        return true;
-    }
-    lower = kl__strdup(kind);
-    list = kl__strprintf("%sList", kind);
-    for (char *at = lower; at != NULL && *at != '\0'; at++) {
-        *at = (char)(*at >= 'A' && *at <= 'Z' ? *at + 32 : *at);
-    }
-    done = lower != NULL && list != NULL &&
-           (!is_missing(names, "singular") ||
-            kl__sim_put_text(edit, names, "singular", lower)) &&
-           (!is_missing(names, "listKind") ||
-            kl__sim_put_text(edit, names, "listKind", list));
-    kl__free(lower);
-    kl__free(list);
-    return done;
-}
-
 static bool complete_spec(kl__edit *edit, kl__node *spec)
 {
     const kl__node *versions = kl__node_get(spec, "versions");
-    kl__node *names = kl__node_ensure(edit, spec, "names");
     kl__node_iter iter = {0};
     kl__node *version;
 
-    if (names == NULL || !complete_names(edit, names)) {
-        return false;
-    }
     while ((version = kl__node_next(versions, &iter, NULL, NULL)) != NULL) {
         if (!kl__node_is(version, KL_OBJECT)) {
             kl__node_drop(&iter);

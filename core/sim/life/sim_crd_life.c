@@ -6,7 +6,6 @@
 #include "sim/custom/sim_crd.h"
 
 #include "base/mem.h"
-#include "schema/schema_normal.h"
 #include "sim/custom/sim_custom.h"
 #include "sim/write/sim_deletion.h"
 
@@ -89,16 +88,14 @@ kl_code kl__sim_crd_guard(kl_sim *sim, kl__edit *edit, kl_error *err)
     return failed ? kl__sim_no_memory(err) : KL_OK;
 }
 
-/* Makes the tree the definition's new state. */
+/* Makes the tree the definition's new state, which was `old`. */
 static kl_code commit(kl_sim *sim, kl__sim_resource *definitions,
-                      kl__edit *edit, kl_error *err)
+                      const kl__sim_state *old, kl__edit *edit, kl_error *err)
 {
-    const kl__schema *schema = kl__schema_builtin(
-        definitions->kind->group, "v1", definitions->kind->kind, err);
     kl__sim_state *state = NULL;
 
-    if (schema != NULL &&
-        kl__schema_normalize(edit, kl__edit_root(edit), schema)) {
+    if (kl__sim_track_own(sim, definitions, old, edit, &kl__sim_server, err) ==
+        KL_OK) {
         state = kl__sim_compose(definitions->kind, edit, sim->version + 1, err);
     }
     if (state == NULL ||
@@ -182,8 +179,9 @@ static kl_code empty(kl_sim *sim, kl__sim_resource *resource, kl_error *err)
 
 /* One step of a definition that is being deleted; *over: it is gone, or waits
  * for others. */
-static kl_code end(kl_sim *sim, kl__sim_resource *definitions, kl__edit *edit,
-                   bool *over, kl_error *err)
+static kl_code end(kl_sim *sim, kl__sim_resource *definitions,
+                   const kl__sim_state *old, kl__edit *edit, bool *over,
+                   kl_error *err)
 {
     static const char *const running[] = {
         "Terminating", "True", "InstanceDeletionInProgress",
@@ -202,7 +200,7 @@ static kl_code end(kl_sim *sim, kl__sim_resource *definitions, kl__edit *edit,
     }
     if (kl__sim_crd_condition(sim, edit, running, &failed)) {
         return failed ? kl__sim_no_memory(err)
-                      : commit(sim, definitions, edit, err);
+                      : commit(sim, definitions, old, edit, err);
     }
     if (resource != NULL && empty(sim, resource, err) != KL_OK) {
         return KL_ENOMEM;
@@ -217,7 +215,7 @@ static kl_code end(kl_sim *sim, kl__sim_resource *definitions, kl__edit *edit,
     }
     kl__sim_crd_condition(sim, edit, completed, &failed);
     return failed ? kl__sim_no_memory(err)
-                  : commit(sim, definitions, edit, err);
+                  : commit(sim, definitions, old, edit, err);
 }
 
 /* --- The controller. ------------------------------------------------------ */
@@ -237,10 +235,10 @@ static kl_code step(kl_sim *sim, kl__sim_resource *definitions,
         sim->definitions_ending = true;
         code = serve(sim, edit, state->name, err);
         if (code == KL_OK) {
-            code = end(sim, definitions, edit, over, err);
+            code = end(sim, definitions, state, edit, over, err);
         }
     } else if (kl__sim_crd_accept(sim, edit, &failed) && !failed) {
-        code = commit(sim, definitions, edit, err);
+        code = commit(sim, definitions, state, edit, err);
     } else if (failed) {
         code = kl__sim_no_memory(err);
     } else {

@@ -173,7 +173,8 @@ static kl_code judge(kl_sim *sim, kl__sim_resource *resource,
             policy_of(sim, state, metadata_of(edit), &counts), err);
     }
     code = count_owners(sim, edit, true, &counts, err);
-    return code == KL_OK ? kl__sim_put_back(sim, resource, state, edit, err)
+    return code == KL_OK ? kl__sim_put_as(sim, resource, state, edit,
+                                          &kl__sim_controller, err)
                          : code;
 }
 
@@ -251,7 +252,7 @@ static kl_code finalize(kl_sim *sim, kl__sim_resource *resource,
                         const char *finalizer, kl_error *err)
 {
     kl__sim_drop_finalizer(metadata_of(edit), finalizer);
-    return kl__sim_put_back(sim, resource, state, edit, err);
+    return kl__sim_put_as(sim, resource, state, edit, &kl__sim_controller, err);
 }
 
 /* Takes the references to `uid` out of an object. */
@@ -273,7 +274,7 @@ static kl_code release(kl_sim *sim, kl__sim_resource *resource,
         }
     }
     kl__sim_state_ref(state);
-    code = kl__sim_put_back(sim, resource, state, edit, err);
+    code = kl__sim_put_as(sim, resource, state, edit, &kl__sim_controller, err);
     kl__sim_state_unref(state);
     kl__edit_free(edit);
     return code;

@@ -281,7 +281,8 @@ static kl_code conclude(kl_sim *sim, kl__sim_resource *namespaces,
     if (code == KL_OK) {
         kl__sim_state *old = kl__sim_state_ref(node->state);
 
-        code = kl__sim_put_back(sim, namespaces, old, edit, err);
+        code = kl__sim_put_as(sim, namespaces, old, edit,
+                              &kl__sim_status_controller, err);
         kl__sim_state_unref(old);
     }
     kl__edit_free(edit);

@@ -131,7 +131,8 @@ static kl_code let_go(kl_sim *sim, kl__sim_resource *resource,
     if (code == KL_OK && !used &&
         kl__sim_drop_finalizer(kl__node_get(root, "metadata"),
                                kl__sim_protection(resource->kind))) {
-        code = kl__sim_put_back(sim, resource, state, edit, err);
+        code = kl__sim_put_as(sim, resource, state, edit, &kl__sim_controller,
+                              err);
     }
     kl__edit_free(edit);
     return code;

@@ -139,7 +139,8 @@ static kl_code count_quota(kl_sim *sim, kl__sim_resource *quotas,
         code = kl__sim_no_memory(err);
     }
     if (code == KL_OK) {
-        code = kl__sim_put_back(sim, quotas, state, self.edit, err);
+        code = kl__sim_put_as(sim, quotas, state, self.edit,
+                              &kl__sim_status_controller, err);
     }
     kl__edit_free(self.edit);
     return code;

@@ -112,8 +112,10 @@ static kl_code note_budgets(kl_sim *sim, const kl__sim_resource *resource,
     bool is_budget = strcmp(kind->plural, "poddisruptionbudgets") == 0 &&
                      strcmp(kind->group, "policy") == 0;
 
-    if ((!is_pod && !is_budget) ||
-        kl__sim_find(sim, "policy", "poddisruptionbudgets")->items.count == 0) {
+    if (!is_budget &&
+        (!is_pod ||
+         kl__sim_find(sim, "policy", "poddisruptionbudgets")->items.count ==
+             0)) {
         return KL_OK;
     }
     return kl__sim_chore_add(sim, KL__SIM_BUDGETS, NULL, state->key,

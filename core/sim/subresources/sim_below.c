@@ -4,12 +4,28 @@
 #include "sim/subresources/sim_below.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "sim/answer/sim_status.h"
 #include "sim/request/sim_said.h"
 #include "sim/write/sim_pipeline.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Where kube-apiserver has the kind among its own. */
+static const char *package_of(const char *kind)
+{
+    static const char *const rows[][2] = {{"Scale", "autoscaling"},
+                                          {"Eviction", "policy"},
+                                          {"TokenRequest", "authentication"}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (strcmp(rows[i][0], kind) == 0) {
+            return rows[i][1];
+        }
+    }
+    return "core";
+}
 
 kl_code kl__sim_below_body(kl__sim_answer *answer, const char *kind,
                            kl__edit **edit, kl_error *err)
@@ -34,10 +50,11 @@ kl_code kl__sim_below_body(kl__sim_answer *answer, const char *kind,
         version = slash != NULL ? slash + 1 : version;
         return kl__sim_refuse(answer, 400, "BadRequest", err,
                               "%.100s in version \"%.100s\" cannot be handled "
-                              "as a %s: converting (%.100s.%.100s) to (%s): "
-                              "unknown conversion",
+                              "as a %s: converting (%.100s.%.100s) to "
+                              "(%s.%s): unknown conversion",
                               given, version != NULL ? version : "v1", kind,
-                              version != NULL ? version : "v1", given, kind);
+                              version != NULL ? version : "v1", given,
+                              package_of(kind), kind);
     }
     *edit = kl_value_type(root) == KL_OBJECT ? kl__edit_of(root, err)
                                              : kl__edit_new(err);
@@ -47,6 +64,26 @@ kl_code kl__sim_below_body(kl__sim_answer *answer, const char *kind,
     return *edit != NULL && kl__edit_root(*edit) != NULL
                ? KL_OK
                : kl__sim_no_memory(err);
+}
+
+kl_code kl__sim_below_check(kl__sim_answer *answer, const char *kind,
+                            const kl__edit *edit, kl_error *err)
+{
+    const kl__sim_route *route = &answer->ask.route;
+    const kl__node *metadata = kl__node_get(kl__edit_root(edit), "metadata");
+    const char *name_space = kl__node_text(metadata, "namespace");
+
+    if (name_space != NULL && *name_space != '\0' &&
+        !kl__streq(name_space, route->name_space)) {
+        return kl__sim_refuse(answer, 400, "BadRequest", err,
+                              "the namespace of the provided object does not "
+                              "match the namespace sent on the request");
+    }
+    return kl__streq(kl__node_text(metadata, "name"), route->name)
+               ? KL_OK
+               : kl__sim_refuse(answer, 400, "BadRequest", err,
+                                "name in URL does not match name in %s object",
+                                kind);
 }
 
 kl_code kl__sim_answer_tree(kl__sim_answer *answer, int status,
@@ -213,7 +250,7 @@ static kl_code ask_kubelet(kl__sim_answer *answer, kl__sim_resource *resource,
     if (node != NULL && *state->fields[node - resource->kind->fields] == '\0') {
         if (is_log) {
             answer->status = 204;
-            answer->content_type = "text/plain";
+            answer->content_type = "";
             return KL_OK;
         }
         return kl__sim_refuse(answer, 400, "BadRequest", err,

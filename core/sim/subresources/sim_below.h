@@ -31,6 +31,10 @@ kl_code kl__sim_request_token(kl__sim_answer *answer,
  * may be NULL. */
 kl_code kl__sim_below_body(kl__sim_answer *answer, const char *kind,
                            kl__edit **edit, kl_error *err);
+/* Whether what is in the body is named as the path is, and of its namespace;
+ * else the answer is a 400. KL_ENOMEM. */
+kl_code kl__sim_below_check(kl__sim_answer *answer, const char *kind,
+                            const kl__edit *edit, kl_error *err);
 /* Ends with a tree, or with a Status that says only that it went well. */
 kl_code kl__sim_answer_tree(kl__sim_answer *answer, int status,
                             const kl__edit *edit, kl_error *err);

@@ -125,6 +125,24 @@ static bool put_number(kl__edit *edit, kl__node *object, const char *name,
     return kl__node_put(edit, object, name, kl__edit_integer(edit, number));
 }
 
+static int64_t number_in(const kl__node *object, const char *name)
+{
+    return kl__node_integer(kl__node_get(object, name));
+}
+
+/* The one that says whether a pod may go, or NULL. */
+static kl__node *condition_of(const kl__node *status)
+{
+    const kl__node *list = kl__node_get(status, "conditions");
+    kl__node_iter iter = {0};
+    kl__node *condition;
+
+    while ((condition = kl__node_next(list, &iter, NULL, NULL)) != NULL &&
+           !kl__streq(kl__node_text(condition, "type"), "DisruptionAllowed")) {
+    }
+    return condition;
+}
+
 static bool put_allowed(kl_sim *sim, kl__edit *edit, kl__node *status,
                         int64_t allowed)
 {
@@ -135,7 +153,10 @@ static bool put_allowed(kl_sim *sim, kl__edit *edit, kl__node *status,
 
     kl__sim_clock_time(&sim->clock, now);
     return put_number(edit, status, "disruptionsAllowed", allowed) &&
-           kl__sim_put_condition(edit, status, "DisruptionAllowed", texts, now);
+           kl__sim_put_condition(edit, status, "DisruptionAllowed", texts,
+                                 now) &&
+           put_number(edit, condition_of(status), "observedGeneration",
+                      number_in(status, "observedGeneration"));
 }
 
 /* Pods that are gone are no longer remembered as disrupted. */
@@ -174,13 +195,13 @@ static bool fill(kl_sim *sim, kl__edit *edit, const pod_count *count)
     int64_t allowed = count->healthy - desired;
 
     return status != NULL &&
+           put_number(edit, status, "observedGeneration",
+                      number_in(metadata, "generation")) &&
            put_allowed(sim, edit, status,
                        allowed > 0 && count->all > 0 ? allowed : 0) &&
            put_number(edit, status, "currentHealthy", count->healthy) &&
            put_number(edit, status, "desiredHealthy", desired) &&
-           put_number(edit, status, "expectedPods", count->all) &&
-           put_number(edit, status, "observedGeneration",
-                      kl__node_integer(kl__node_get(metadata, "generation")));
+           put_number(edit, status, "expectedPods", count->all);
 }
 
 static kl_code settle(kl_sim *sim, kl__sim_state *state, const char *name,
@@ -205,7 +226,8 @@ static kl_code settle(kl_sim *sim, kl__sim_state *state, const char *name,
     }
     if (code == KL_OK) {
         code = fill(sim, edit, &count)
-                   ? kl__sim_put_back(sim, budgets_of(sim), state, edit, err)
+                   ? kl__sim_put_as(sim, budgets_of(sim), state, edit,
+                                    &kl__sim_status_controller, err)
                    : kl__sim_no_memory(err);
     }
     kl_selector_free(selector);
@@ -247,9 +269,39 @@ static kl_code refuse(kl__sim_answer *answer, int retry_after_seconds,
     return kl__sim_answer_status(answer, &status, err);
 }
 
-static int64_t number_in(const kl__node *object, const char *name)
+/* Why a budget that allows nothing does not. */
+static void explain(const kl__node *budget, const char *name, char why[512])
 {
-    return kl__node_integer(kl__node_get(object, name));
+    const kl__node *status = kl__node_get(budget, "status");
+    const kl__node *condition = condition_of(status);
+    const char *reason = kl__node_text(condition, "reason");
+    const char *message = kl__node_text(condition, "message");
+    bool is_told = kl__streq(kl__node_text(condition, "status"), "False") &&
+                   message != NULL && *message != '\0';
+    int64_t wanted = number_in(status, "desiredHealthy");
+    int64_t healthy = number_in(status, "currentHealthy");
+
+    if (is_told && kl__streq(reason, "SyncFailed")) {
+        snprintf(why, 512,
+                 "The disruption budget %.253s does not allow evicting pods "
+                 "currently because it failed sync: %.100s",
+                 name, message);
+    } else if (healthy <= wanted) {
+        snprintf(why, 512,
+                 "The disruption budget %.253s needs %" PRId64
+                 " healthy pods and has %" PRId64 " currently",
+                 name, wanted, healthy);
+    } else if (is_told) {
+        snprintf(why, 512,
+                 "The disruption budget %.253s does not allow evicting pods "
+                 "currently (%.60s): %.100s",
+                 name, reason != NULL ? reason : "", message);
+    } else {
+        snprintf(why, 512,
+                 "The disruption budget %.253s does not allow evicting pods "
+                 "currently",
+                 name);
+    }
 }
 
 /* Takes one from the budget; `edit` is its tree. */
@@ -270,11 +322,7 @@ static kl_code take(kl__sim_answer *answer, kl__sim_state *budget,
         return refuse(answer, PROCESSING_SECONDS, why, err);
     }
     if (allowed <= 0) {
-        snprintf(why, sizeof(why),
-                 "The disruption budget %s needs %" PRId64
-                 " healthy pods and has %" PRId64 " currently",
-                 budget->name, number_in(status, "desiredHealthy"),
-                 number_in(status, "currentHealthy"));
+        explain(root, budget->name, why);
         return refuse(answer, 0, why, err);
     }
     if (tries) {
@@ -288,12 +336,19 @@ static kl_code take(kl__sim_answer *answer, kl__sim_state *budget,
               : put_allowed(answer->sim, edit, status, 0))) {
         return kl__sim_no_memory(err);
     }
-    return kl__sim_put_back(answer->sim, budgets_of(answer->sim), budget, edit,
-                            err);
+    return kl__sim_put_as(answer->sim, budgets_of(answer->sim), budget, edit,
+                          &kl__sim_server, err);
 }
 
-/* Whether a pod may go whatever its budget says: it has not begun, has ended,
- * or is not ready while enough others are. */
+/* Whether a pod has not begun, or has ended, and so disrupts nothing. */
+static bool is_idle(const kl__sim_state *pod, const char *phase)
+{
+    return pod->deleting || phase == NULL || strcmp(phase, "Pending") == 0 ||
+           strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
+}
+
+/* Whether a pod may go whatever its budget says: it is idle, or is not ready
+ * while enough others are. */
 static bool is_free(const kl__sim_state *pod, const kl__node *tree,
                     const kl__node *budget)
 {
@@ -302,7 +357,7 @@ static bool is_free(const kl__sim_state *pod, const kl__node *tree,
     const char *policy = kl__node_text(kl__node_get(budget, "spec"),
                                        "unhealthyPodEvictionPolicy");
 
-    if (pod->deleting || phase == NULL || strcmp(phase, "Running") != 0) {
+    if (is_idle(pod, phase)) {
         return true;
     }
     if (pod->ready) {
@@ -376,7 +431,7 @@ kl_code kl__sim_budget_take(kl__sim_answer *answer, const kl__sim_state *pod,
         return code;
     }
     if (count > 1) {
-        return kl__sim_refuse(answer, 500, "InternalError", err,
+        return kl__sim_refuse(answer, 500, NULL, err,
                               "This pod has more than one PodDisruptionBudget, "
                               "which the eviction subresource does not "
                               "support.");

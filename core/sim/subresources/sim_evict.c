@@ -5,32 +5,90 @@
 #include "sim/subresources/sim_below.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "sim/answer/sim_status.h"
 #include "sim/subresources/sim_budgets.h"
 #include "sim/write/sim_deletion.h"
 #include "sim/write/sim_pipeline.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-static const char *text_of(const kl__node *object, const char *name)
+/* Whether the deleteOptions of an Eviction can be meant. */
+static kl_code check_options(kl__sim_answer *answer, const kl__node *options,
+                             kl_error *err)
 {
-    const char *text = kl__node_text(object, name);
+    static const char member[] =
+        "ignoreStoreReadErrorWithClusterBreakingPotential";
+    const kl__node *dry = kl__node_get(options, "dryRun");
+    const char *way = kl__node_string(kl__node_at(dry, 0), NULL);
+    kl__sim_status status = {
+        .group = "policy", .kind = "Eviction", .name = answer->ask.route.name};
 
-    return text != NULL ? text : "";
+    if (kl__node_bool(kl__node_get(options, member))) {
+        kl__sim_cause_add(&status, "FieldValueInvalid",
+                          "deleteOptions.ignoreStoreReadErrorWithCluster"
+                          "BreakingPotential",
+                          "Invalid value: true: can not be set for pod "
+                          "eviction, try after removing the option");
+        return kl__sim_refuse_invalid(answer, &status, "Eviction.policy", err);
+    }
+    if (kl__node_size(dry) > 0 && kl__sim_is_dry(answer) &&
+        (kl__node_size(dry) > 1 || !kl__streq(way, "All"))) {
+        return kl__sim_refuse(answer, 500, NULL, err,
+                              "Non-matching dry-run options in request and "
+                              "content: [All] and [%.100s]",
+                              way != NULL ? way : "");
+    }
+    return KL_OK;
 }
 
-/* Reads the deleteOptions of an Eviction: how long, and whether at all. */
-static void read_options(const kl__sim_answer *answer, const kl__node *eviction,
+/* Reads the deleteOptions: how long, and whether at all. */
+static void read_options(const kl__sim_answer *answer, const kl__node *options,
                          kl__sim_deletion *deletion)
 {
-    const kl__node *options = kl__node_get(eviction, "deleteOptions");
     const kl__node *grace = kl__node_get(options, "gracePeriodSeconds");
+    const kl__node *wanted = kl__node_get(options, "preconditions");
 
     *deletion = (kl__sim_deletion){
         .has_grace = kl__node_is(grace, KL_INTEGER),
         .grace_seconds = kl__node_integer(grace),
+        .uid = kl__node_text(wanted, "uid"),
+        .version = kl__node_text(wanted, "resourceVersion"),
         .dry = kl__sim_is_dry(answer) ||
                kl__node_size(kl__node_get(options, "dryRun")) != 0};
+}
+
+/* Whether it is about the pod as it is now. */
+static kl_code check_precondition(kl__sim_answer *answer,
+                                  const kl__sim_state *pod,
+                                  const kl__sim_deletion *deletion,
+                                  kl_error *err)
+{
+    const char *uid = deletion->uid, *version = deletion->version;
+    bool is_other = uid != NULL && *uid != '\0' && strcmp(uid, pod->uid) != 0;
+    kl__sim_status status = {.code = 409,
+                             .reason = "Conflict",
+                             .has_details = true,
+                             .name = pod->name,
+                             .kind = "Pod"};
+    char now[24];
+
+    snprintf(now, sizeof(now), "%" PRId64, pod->version);
+    if (deletion->dry || (!is_other && (version == NULL || *version == '\0' ||
+                                        strcmp(version, now) == 0))) {
+        return KL_OK;
+    }
+    snprintf(status.message, sizeof(status.message),
+             "Operation cannot be fulfilled on Pod \"%s\": the %s in the "
+             "precondition (%.100s) does not match the %s in record (%s). The "
+             "object might have been %s",
+             pod->name, is_other ? "UID" : "ResourceVersion",
+             is_other ? uid : version, is_other ? "UID" : "ResourceVersion",
+             is_other ? pod->uid : now,
+             is_other ? "deleted and then recreated" : "modified");
+    return kl__sim_answer_status(answer, &status, err);
 }
 
 /* Marks the pod as one that an eviction has ended. */
@@ -63,6 +121,9 @@ static kl_code evict(kl__sim_answer *answer, kl__sim_resource *resource,
     kl__sim_fate fate = {0};
     kl_code code = kl__sim_budget_take(answer, state, deletion->dry, err);
 
+    if (code == KL_OK && answer->status == 0) {
+        code = check_precondition(answer, state, deletion, err);
+    }
     if (code != KL_OK || answer->status != 0) {
         return code;
     }
@@ -88,23 +149,23 @@ kl_code kl__sim_evict(kl__sim_answer *answer, kl__sim_resource *resource,
                       kl_error *err)
 {
     kl__edit *eviction;
+    const kl__node *options;
     kl__sim_deletion deletion;
     kl__sim_state *state;
-    const char *name;
     kl_code code = kl__sim_below_body(answer, "Eviction", &eviction, err);
 
     if (code != KL_OK || answer->status != 0) {
         return code;
     }
-    name = text_of(kl__node_get(kl__edit_root(eviction), "metadata"), "name");
-    if (*name != '\0' && strcmp(name, answer->ask.route.name) != 0) {
-        code = kl__sim_refuse(answer, 400, "BadRequest", err,
-                              "name in URL does not match name in Eviction "
-                              "object");
-    } else {
+    options = kl__node_get(kl__edit_root(eviction), "deleteOptions");
+    code = kl__sim_below_check(answer, "Eviction", eviction, err);
+    if (code == KL_OK && answer->status == 0) {
+        code = check_options(answer, options, err);
+    }
+    if (code == KL_OK && answer->status == 0) {
         state = kl__sim_current(answer, resource, &code, err);
         if (state != NULL) {
-            read_options(answer, kl__edit_root(eviction), &deletion);
+            read_options(answer, options, &deletion);
             kl__sim_state_ref(state);
             code = evict(answer, resource, state, &deletion, err);
             kl__sim_state_unref(state);

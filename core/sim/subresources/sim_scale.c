@@ -5,6 +5,8 @@
 #include "sim/subresources/sim_below.h"
 
 #include "base/mem.h"
+#include "base/str.h"
+#include "patch/managers.h"
 #include "sim/answer/sim_status.h"
 #include "sim/custom/sim_scale_paths.h"
 #include "sim/write/sim_pipeline.h"
@@ -130,55 +132,58 @@ static kl_code present(kl__sim_write *write, int status,
     return code;
 }
 
-static const char *word_for(const kl__node *node)
+/* A patch that says of which object it is. */
+static kl_code refuse_uid(kl__sim_write *write, const char *uid, kl_error *err)
 {
-    return kl__node_is(node, KL_STRING)   ? "string"
-           : kl__node_is(node, KL_BOOL)   ? "bool"
-           : kl__node_is(node, KL_OBJECT) ? "object"
-           : kl__node_is(node, KL_ARRAY)  ? "array"
-                                          : "number";
+    const kl__sim_kind *kind = write->kind;
+    char plural[128], qualified[256];
+    kl__sim_status status = {.code = 409,
+                             .reason = "Conflict",
+                             .has_details = true,
+                             .name = write->old->name,
+                             .group = kind->group,
+                             .kind = plural};
+
+    snprintf(plural, sizeof(plural), "%s/scale", kind->plural);
+    snprintf(qualified, sizeof(qualified), "%s%s%s", plural,
+             *kind->group != '\0' ? "." : "", kind->group);
+    snprintf(status.message, sizeof(status.message),
+             "Operation cannot be fulfilled on %s \"%s\": Precondition failed: "
+             "UID in precondition: %.100s, UID in object meta: %s",
+             qualified, write->old->name, uid, write->old->uid);
+    kl__sim_make_utf8(status.message);
+    return kl__sim_answer_status(write->answer, &status, err);
 }
 
-/* Whether the Scale asks for a number of replicas that there can be. */
-static kl_code check(kl__sim_write *write, const kl__edit *scale, bool patched,
+/* Whether the Scale asks for a number of replicas that there can be, of the
+ * object that is there. */
+static kl_code check(kl__sim_write *write, const kl__sim_write *scale,
                      kl_error *err)
 {
-    const kl__node *root = kl__edit_root(scale);
-    const kl__node *replicas =
-        kl__node_get(kl__node_get(root, "spec"), "replicas");
+    const kl__node *root = kl__sim_write_root(scale);
+    const char *uid = kl__node_text(kl__sim_write_metadata(scale), "uid");
+    int64_t number =
+        kl__node_integer(kl__node_get(kl__node_get(root, "spec"), "replicas"));
     kl__sim_status status = {
         .name = write->old->name, .group = "autoscaling", .kind = "Scale"};
-    int64_t number = kl__node_integer(replicas);
-    char why[160];
 
-    if (replicas != NULL && !kl__node_is(replicas, KL_NULL) &&
-        !kl__node_is(replicas, KL_INTEGER)) {
-        snprintf(why, sizeof(why),
-                 "json: cannot unmarshal %s into Go struct field "
-                 "ScaleSpec.spec.replicas of type int32",
-                 word_for(replicas));
-        if (patched) {
-            status = (kl__sim_status){0};
-            kl__sim_cause_add(&status, "FieldValueInvalid", "patch",
-                              "Invalid value: \"%.200s\": %s",
-                              write->answer->ask.body, why);
-            return kl__sim_refuse_invalid(write->answer, &status, "", err);
-        }
-        return kl__sim_refuse(write->answer, 400, "BadRequest", err,
-                              "Scale in version \"v1\" cannot be handled as a "
-                              "Scale: %s",
-                              why);
-    }
     /* Of a custom object, its own schema has a say. */
-    if (number >= 0 || kl__sim_write_is_custom(write)) {
+    if (kl__sim_write_is_custom(write)) {
         return KL_OK;
     }
-    kl__sim_cause_add(&status, "FieldValueInvalid", "spec.replicas",
-                      "Invalid value: %" PRId64
-                      ": must be greater than or equal to 0",
-                      number);
-    return kl__sim_refuse_invalid(write->answer, &status, "Scale.autoscaling",
-                                  err);
+    if (number < 0) {
+        kl__sim_cause_add(&status, "FieldValueInvalid", "spec.replicas",
+                          "Invalid value: %" PRId64
+                          ": must be greater than or equal to 0",
+                          number);
+        return kl__sim_refuse_invalid(write->answer, &status,
+                                      "Scale.autoscaling", err);
+    }
+    if (write->operation == KL__SIM_PATCH && uid != NULL && *uid != '\0' &&
+        strcmp(uid, write->old->uid) != 0) {
+        return refuse_uid(write, uid, err);
+    }
+    return KL_OK;
 }
 
 /* What the object is to be: as it is, but for what the Scale says. */
@@ -213,42 +218,178 @@ static kl_code take(kl__sim_write *write, const kl__edit *scale, kl_error *err)
     return taken ? KL_OK : kl__sim_no_memory(err);
 }
 
-/* The Scale as the patch leaves it: the patch sees no more of the object. */
-static kl_code patch(kl__sim_write *write, kl__edit **scale, kl_error *err)
+/* --- Managed fields: those of the scale are made of the object's, and the
+ * object's then of the scale's. -------------------------------------------- */
+
+static void free_paths(kl__scale_path *paths)
 {
-    kl__edit *before = write->before;
+    for (size_t i = 0; paths != NULL && paths[i].api_version != NULL; i++) {
+        kl__free((char *)paths[i].api_version);
+    }
+    kl__free(paths);
+}
+
+/* The versions of the kind, and where each has its replicas. NULL: no memory.
+ * For free_paths. */
+static kl__scale_path *list_paths(const kl__sim_kind *kind)
+{
+    kl__scale_path *paths = kl__calloc(kind->version_count + 1, sizeof(*paths));
+
+    for (size_t i = 0; paths != NULL && i < kind->version_count; i++) {
+        const kl__sim_version *version = &kind->versions[i];
+
+        paths[i].api_version =
+            *kind->group != '\0'
+                ? kl__strprintf("%s/%s", kind->group, version->name)
+                : kl__strdup(version->name);
+        if (paths[i].api_version == NULL) {
+            free_paths(paths);
+            return NULL;
+        }
+        if (!kl__sim_kind_is(kind, KL__SIM_CUSTOM) || version->scale != NULL) {
+            paths[i].path = paths_of(version).spec;
+        }
+    }
+    return paths;
+}
+
+static const kl__node *entries_of(const kl__edit *edit)
+{
+    static const char *const path[] = {"metadata", "managedFields", NULL};
+
+    return kl__node_find(kl__edit_root(edit), path);
+}
+
+/* The Scale that there is, with those who manage its replicas. */
+static kl_code show(kl__sim_write *write, const kl__scale_path *paths,
+                    kl__sim_write *scale, kl_error *err)
+{
+    kl__node *entries = NULL;
     kl_code code;
 
-    write->before = make(kl__edit_root(before), write->served, err);
-    code = write->before != NULL ? kl__sim_patch_apply(write, err) : KL_ENOMEM;
-    kl__edit_free(write->before);
-    write->before = before;
-    *scale = write->edit;
-    write->edit = NULL;
+    scale->before = make(kl__sim_write_old(write), write->served, err);
+    if (scale->before == NULL) {
+        return KL_ENOMEM;
+    }
+    code = kl__managers_to_scale(scale->before, entries_of(write->before),
+                                 paths, &entries, err);
+    return code != KL_OK || entries == NULL ||
+                   kl__node_put(
+                       scale->before,
+                       kl__node_get(kl__edit_root(scale->before), "metadata"),
+                       "managedFields", entries)
+               ? code
+               : kl__sim_no_memory(err);
+}
+
+/* The object's managedFields, after the Scale was written. */
+static kl_code return_managers(kl__sim_write *write, const kl__sim_write *scale,
+                               const kl__scale_path *paths, kl_error *err)
+{
+    const kl__scale_lists lists = {entries_of(write->before), scale->managed};
+    const char *group = write->kind->group;
+    char *api_version = *group != '\0'
+                            ? kl__strprintf("%s/%s", group, write->served->name)
+                            : kl__strdup(write->served->name);
+    kl_code code =
+        api_version != NULL
+            ? kl__managers_from_scale(write->edit, &lists, paths, api_version,
+                                      &write->managed, err)
+            : kl__sim_no_memory(err);
+
+    write->is_tracked = lists.parent != NULL;
+    kl__free(api_version);
+    return code;
+}
+
+/* What a patch of a custom object without replicas left without, too. */
+static kl_code check_found(kl__sim_write *write, const kl__sim_write *scale,
+                           kl_error *err)
+{
+    static const char *const path[] = {"spec", "replicas", NULL};
+    const char *in = paths_of(write->served).spec;
+    const kl__node *found = NULL;
+
+    if (!kl__sim_write_is_custom(write) || write->operation != KL__SIM_PATCH ||
+        kl__sim_scale_find(kl__sim_write_old(write), in, &found) ||
+        kl__node_find(kl__sim_write_root(scale), path) != NULL) {
+        return KL_OK;
+    }
+    return kl__sim_refuse(write->answer, 400, "BadRequest", err,
+                          "the spec replicas field \"%s\" cannot be empty", in);
+}
+
+/* The Scale as the request leaves it. */
+static kl_code change_scale(kl__sim_write *write, kl__sim_write *scale,
+                            kl_error *err)
+{
+    kl_code (*const steps[])(kl__sim_write *, kl_error *) = {
+        kl__sim_decode_fields, kl__sim_track};
+    kl_code code = KL_OK;
+
+    if (write->operation == KL__SIM_PATCH) {
+        code = kl__sim_patch_apply(scale, err);
+    }
+    if (code == KL_OK && kl__sim_write_goes_on(write)) {
+        code = check_found(write, scale, err);
+    }
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && code == KL_OK &&
+                       kl__sim_write_goes_on(write);
+         i++) {
+        code = steps[i](scale, err);
+    }
+    return code;
+}
+
+/* Goes from the object over its Scale to the object. */
+static kl_code change_through(kl__sim_write *write, kl__sim_write *scale,
+                              kl_error *err)
+{
+    kl__scale_path *paths = list_paths(write->resource->kind);
+    kl_code code =
+        paths != NULL ? show(write, paths, scale, err) : kl__sim_no_memory(err);
+
+    if (code == KL_OK) {
+        code = change_scale(write, scale, err);
+    }
+    if (code == KL_OK && kl__sim_write_goes_on(write)) {
+        code = check(write, scale, err);
+    }
+    if (code == KL_OK && kl__sim_write_goes_on(write)) {
+        code = take(write, scale->edit, err);
+    }
+    if (code == KL_OK && kl__sim_write_goes_on(write)) {
+        code = return_managers(write, scale, paths, err);
+    }
+    free_paths(paths);
     return code;
 }
 
 static kl_code change(kl__sim_write *write, kl_error *err)
 {
-    bool patches = write->operation == KL__SIM_PATCH;
-    kl__edit *scale = NULL;
+    static const kl__sim_builtin row = {
+        "autoscaling", "v1", "scales", "scale", "Scale", "", "", "", 0};
+    kl__sim_kind *kind = kl__sim_kind_builtin(&row);
+    kl__sim_write scale = {.answer = write->answer,
+                           .kind = kind,
+                           .served = kind != NULL ? kind->versions : NULL,
+                           .operation = write->operation,
+                           .subresource = write->subresource};
     kl_code code =
-        patches ? KL_OK
-                : kl__sim_below_body(write->answer, "Scale", &scale, err);
+        kind == NULL ? kl__sim_no_memory(err)
+        : write->operation == KL__SIM_PATCH
+            ? kl__sim_patch_check(write, err)
+            : kl__sim_below_body(write->answer, "Scale", &scale.edit, err);
 
     if (code == KL_OK && kl__sim_write_goes_on(write)) {
         code = kl__sim_write_find(write, err);
     }
-    if (code == KL_OK && kl__sim_write_goes_on(write) && patches) {
-        code = patch(write, &scale, err);
-    }
     if (code == KL_OK && kl__sim_write_goes_on(write)) {
-        code = check(write, scale, patches, err);
+        scale.old = kl__sim_state_ref(write->old);
+        code = change_through(write, &scale, err);
     }
-    if (code == KL_OK && kl__sim_write_goes_on(write)) {
-        code = take(write, scale, err);
-    }
-    kl__edit_free(scale);
+    kl__sim_write_close(&scale);
+    kl__sim_kind_unref(kind);
     return code == KL_OK && kl__sim_write_goes_on(write)
                ? kl__sim_write_run(write, err)
                : code;

@@ -103,15 +103,15 @@ kl__vet_kind kl__vet_pod, kl__vet_pod_template, kl__vet_deployment,
     kl__vet_priority_class, kl__vet_quota, kl__vet_limit_range;
 
 /* What a write of the status is held against. */
-kl__vet_kind kl__vet_quota_status;
+kl__vet_kind kl__vet_quota_status, kl__vet_deployment_status,
+    kl__vet_replica_set_status, kl__vet_controller_status,
+    kl__vet_stateful_set_status, kl__vet_daemon_set_status,
+    kl__vet_budget_status, kl__vet_autoscaler_status, kl__vet_namespace_status;
 
 /* Adds what is wrong with an object of that kind, or with its status alone. */
 void kl__vet_status(const char *group, const char *plural,
                     const kl__node *object, kl__field_errors *errors);
 void kl__vet_object(const char *group, const char *plural,
                     const kl__node *object, kl__field_errors *errors);
-/* The same of its status, which is written. */
-void kl__vet_status(const char *group, const char *plural, const kl__node *root,
-                    kl__field_errors *errors);
 
 #endif

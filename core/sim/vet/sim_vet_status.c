@@ -13,60 +13,10 @@ enum { MOST_COUNTS = 10 };
 /* The members of a kind's status that count something, and which of them are
  * no more than `replicas`; NULL ends both. */
 typedef struct counted {
-    const char *plural;
-    const char *group;
     const char *counts[MOST_COUNTS];
     const char *parts[MOST_COUNTS];
     const char *ready; /* what is said of fewer ready ones; NULL: nothing */
 } counted;
-
-#define THAN_READY "cannot be greater than readyReplicas"
-
-static const counted kinds[] = {
-    {"deployments",
-     "apps",
-     {"observedGeneration", "replicas", "updatedReplicas", "readyReplicas",
-      "availableReplicas", "unavailableReplicas", "terminatingReplicas",
-      "collisionCount"},
-     {"updatedReplicas", "readyReplicas", "availableReplicas"},
-     THAN_READY},
-    {"replicasets",
-     "apps",
-     {"replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas",
-      "observedGeneration", "terminatingReplicas"},
-     {"fullyLabeledReplicas", "readyReplicas", "availableReplicas"},
-     THAN_READY},
-    {"replicationcontrollers",
-     "",
-     {"replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas",
-      "observedGeneration"},
-     {"fullyLabeledReplicas", "readyReplicas", "availableReplicas"},
-     THAN_READY},
-    {"statefulsets",
-     "apps",
-     {"replicas", "readyReplicas", "currentReplicas", "updatedReplicas",
-      "availableReplicas", "observedGeneration", "collisionCount"},
-     {"readyReplicas", "currentReplicas", "updatedReplicas",
-      "availableReplicas"},
-     "cannot be greater than status.readyReplicas"},
-    {"daemonsets",
-     "apps",
-     {"currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled",
-      "numberReady", "observedGeneration", "updatedNumberScheduled",
-      "numberAvailable", "numberUnavailable", "collisionCount"},
-     {NULL},
-     NULL},
-    {"poddisruptionbudgets",
-     "policy",
-     {"disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"},
-     {NULL},
-     NULL},
-    {"horizontalpodautoscalers",
-     "autoscaling",
-     {"currentReplicas", "desiredReplicas"},
-     {NULL},
-     NULL},
-};
 
 /* More than others allow; nothing at all is 0. */
 static void refuse_count(kl__vet *vet, const char *member, int64_t count,
@@ -80,13 +30,15 @@ static void refuse_count(kl__vet *vet, const char *member, int64_t count,
     kl__vet_back(vet, mark);
 }
 
-static void check_counts(kl__vet *vet, const counted *kind,
-                         const kl__node *status)
+static void check_counts(kl__vet *vet, const kl__node *object,
+                         const counted *kind)
 {
+    const kl__node *status = kl__node_get(object, "status");
     int64_t all = kl__node_integer(kl__node_get(status, "replicas"));
     int64_t ready = kl__node_integer(kl__node_get(status, "readyReplicas"));
     int64_t available =
         kl__node_integer(kl__node_get(status, "availableReplicas"));
+    size_t outer = kl__vet_into(vet, "status");
 
     for (size_t i = 0; i < MOST_COUNTS && kind->counts[i] != NULL; i++) {
         kl__vet_not_negative(vet, status, kind->counts[i]);
@@ -102,15 +54,95 @@ static void check_counts(kl__vet *vet, const counted *kind,
     if (kind->ready != NULL && available > ready) {
         refuse_count(vet, "availableReplicas", available, kind->ready);
     }
+    kl__vet_back(vet, outer);
+}
+
+#define THAN_READY "cannot be greater than readyReplicas"
+
+void kl__vet_deployment_status(kl__vet *vet, const kl__node *object)
+{
+    static const counted kind = {
+        {"observedGeneration", "replicas", "updatedReplicas", "readyReplicas",
+         "availableReplicas", "unavailableReplicas", "terminatingReplicas",
+         "collisionCount"},
+        {"updatedReplicas", "readyReplicas", "availableReplicas"},
+        THAN_READY};
+
+    check_counts(vet, object, &kind);
+}
+
+void kl__vet_replica_set_status(kl__vet *vet, const kl__node *object)
+{
+    static const counted kind = {
+        {"replicas", "fullyLabeledReplicas", "readyReplicas",
+         "availableReplicas", "observedGeneration", "terminatingReplicas"},
+        {"fullyLabeledReplicas", "readyReplicas", "availableReplicas"},
+        THAN_READY};
+
+    check_counts(vet, object, &kind);
+}
+
+void kl__vet_controller_status(kl__vet *vet, const kl__node *object)
+{
+    static const counted kind = {
+        {"replicas", "fullyLabeledReplicas", "readyReplicas",
+         "availableReplicas", "observedGeneration"},
+        {"fullyLabeledReplicas", "readyReplicas", "availableReplicas"},
+        THAN_READY};
+
+    check_counts(vet, object, &kind);
+}
+
+void kl__vet_stateful_set_status(kl__vet *vet, const kl__node *object)
+{
+    static const counted kind = {
+        {"replicas", "readyReplicas", "currentReplicas", "updatedReplicas",
+         "availableReplicas", "observedGeneration", "collisionCount"},
+        {"readyReplicas", "currentReplicas", "updatedReplicas",
+         "availableReplicas"},
+        "cannot be greater than status.readyReplicas"};
+
+    check_counts(vet, object, &kind);
+}
+
+void kl__vet_daemon_set_status(kl__vet *vet, const kl__node *object)
+{
+    static const counted kind = {
+        {"currentNumberScheduled", "numberMisscheduled",
+         "desiredNumberScheduled", "numberReady", "observedGeneration",
+         "updatedNumberScheduled", "numberAvailable", "numberUnavailable",
+         "collisionCount"},
+        {NULL},
+        NULL};
+
+    check_counts(vet, object, &kind);
+}
+
+void kl__vet_budget_status(kl__vet *vet, const kl__node *object)
+{
+    static const counted kind = {{"disruptionsAllowed", "currentHealthy",
+                                  "desiredHealthy", "expectedPods"},
+                                 {NULL},
+                                 NULL};
+
+    check_counts(vet, object, &kind);
+}
+
+void kl__vet_autoscaler_status(kl__vet *vet, const kl__node *object)
+{
+    static const counted kind = {
+        {"currentReplicas", "desiredReplicas"}, {NULL}, NULL};
+
+    check_counts(vet, object, &kind);
 }
 
 /* A namespace ends when it is deleted, and not before. */
-static void check_phase(kl__vet *vet, const kl__node *root,
-                        const kl__node *status)
+void kl__vet_namespace_status(kl__vet *vet, const kl__node *object)
 {
-    bool ends = kl__node_text(kl__node_get(root, "metadata"),
+    bool ends = kl__node_text(kl__node_get(object, "metadata"),
                               "deletionTimestamp") != NULL;
-    const char *phase = kl__vet_text(status, "phase");
+    const char *phase = kl__vet_text(kl__node_get(object, "status"), "phase");
+    size_t outer = kl__vet_into(vet, "status");
 
     if (strcmp(phase, ends ? "Terminating" : "Active") != 0) {
         kl__vet_fault(vet, KL__FIELD_INVALID, "Phase", phase,
@@ -119,25 +151,5 @@ static void check_phase(kl__vet *vet, const kl__node *root,
                            : "may only be 'Active' if `deletionTimestamp` is "
                              "empty");
     }
-}
-
-void kl__vet_status(const char *group, const char *plural, const kl__node *root,
-                    kl__field_errors *errors)
-{
-    const kl__node *status = kl__node_get(root, "status");
-    kl__vet vet = {errors, {0}};
-    size_t outer = kl__vet_into(&vet, "status");
-
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (strcmp(kinds[i].plural, plural) == 0 &&
-            strcmp(kinds[i].group, group) == 0) {
-            check_counts(&vet, &kinds[i], status);
-        }
-    }
-    if (*group == '\0' && strcmp(plural, "namespaces") == 0) {
-        check_phase(&vet, root, status);
-    }
-    kl__vet_back(&vet, outer);
-    errors->failed |= vet.path.failed;
-    kl__buf_deinit(&vet.path);
+    kl__vet_back(vet, outer);
 }

@@ -30,9 +30,13 @@ bool kl__sim_is_apply(const kl__sim_write *write)
 static kl_code find(kl__sim_write *write, kl_error *err)
 {
     const kl__sim_route *route = &write->answer->ask.route;
-    char *key = kl__sim_key(route->name_space, route->name);
+    char *key;
     bool exists;
 
+    if (write->before != NULL) { /* a view of it: a Scale */
+        return KL_OK;
+    }
+    key = kl__sim_key(route->name_space, route->name);
     if (key == NULL) {
         return kl__sim_no_memory(err);
     }

@@ -77,6 +77,9 @@ kl_code kl__sim_put_back(kl_sim *sim, kl__sim_resource *resource,
     if (kl__sim_is_over(resource->kind, kl__edit_root(edit))) {
         return kl__sim_remove(sim, resource, old->key, err);
     }
+    if (kl__sim_encode_stored(resource->kind, edit, err) != KL_OK) {
+        return KL_ENOMEM;
+    }
     state = kl__sim_compose(resource->kind, edit, sim->version + 1, err);
     if (state == NULL) {
         return KL_ENOMEM;

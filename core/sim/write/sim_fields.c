@@ -98,8 +98,21 @@ kl_code kl__sim_decode_fields(kl__sim_write *write, kl_error *err)
     }
     code = check(write, schema, strictness, err);
     if (code == KL_OK && kl__sim_write_goes_on(write) &&
-        !(kl__schema_normalize(write->edit, root, schema) &&
+        !(kl__schema_decode(write->edit, root, schema) &&
           kl__schema_complete(write->edit, root, schema))) {
+        code = kl__sim_no_memory(err);
+    }
+    return code;
+}
+
+kl_code kl__sim_encode_stored(const kl__sim_kind *stored, kl__edit *edit,
+                              kl_error *err)
+{
+    kl_code code = KL_OK;
+    const kl__schema *schema = schema_of(stored, stored->storage, &code, err);
+
+    if (schema != NULL &&
+        !kl__schema_normalize(edit, kl__edit_root(edit), schema)) {
         code = kl__sim_no_memory(err);
     }
     return code;
@@ -107,15 +120,7 @@ kl_code kl__sim_decode_fields(kl__sim_write *write, kl_error *err)
 
 kl_code kl__sim_encode_fields(kl__sim_write *write, kl_error *err)
 {
-    const kl__sim_kind *stored = write->resource->kind;
-    kl_code code = KL_OK;
-    const kl__schema *schema = schema_of(stored, stored->storage, &code, err);
-
-    if (schema != NULL &&
-        !kl__schema_normalize(write->edit, kl__sim_write_root(write), schema)) {
-        code = kl__sim_no_memory(err);
-    }
-    return code;
+    return kl__sim_encode_stored(write->resource->kind, write->edit, err);
 }
 
 kl_code kl__sim_complete_stored(kl__sim_write *write, kl_error *err)

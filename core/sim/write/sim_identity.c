@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "sim/store/sim_random.h"
+#include "sim/write/sim_kinds_own.h"
 #include "sim/write/sim_write.h"
 
 #include <inttypes.h>
@@ -88,8 +89,12 @@ static kl_code identify_new(kl__sim_write *write, kl_error *err)
     if (metadata == NULL) {
         return kl__sim_no_memory(err);
     }
+    if (write->operation == KL__SIM_UPDATE) {
+        kl__node_remove(metadata, "resourceVersion");
+    }
     wipe(write, metadata);
-    if (is_given(version) && !answer->loading) {
+    if (is_given(version) && !answer->loading &&
+        write->operation != KL__SIM_UPDATE) {
         return kl__sim_refuse(
             answer, 500, NULL, err,
             "resourceVersion should not be set on objects to be created");
@@ -143,7 +148,7 @@ static kl_code check_version(const kl__sim_write *write, kl_error *err)
     char *end;
 
     if (!is_given(version)) {
-        return kl__sim_write_is_custom(write) &&
+        return kl__sim_put_is_conditional(write->kind) &&
                        strcmp(write->subresource, "scale") != 0
                    ? refuse_without_version(write, err)
                    : KL_OK;
@@ -171,28 +176,39 @@ static kl_code check_uid(const kl__sim_write *write, kl_error *err)
 {
     const char *uid = kl__node_text(kl__sim_write_metadata(write), "uid");
     bool is_custom = kl__sim_write_is_custom(write);
+    const kl__sim_route *route = &write->answer->ask.route;
+    const char *in = route->name_space;
+    const char *known = write->old != NULL ? write->old->uid : "";
     char why[1024];
 
-    if (!is_given(uid) || strcmp(uid, write->old->uid) == 0 ||
-        write->operation == KL__SIM_PATCH) {
+    if (!is_given(uid) || strcmp(uid, known) == 0 ||
+        write->operation != KL__SIM_UPDATE) {
         return KL_OK;
     }
     snprintf(why, sizeof(why),
-             "StorageError: invalid object, Code: 4, Key: /registry/%s%s%s/%s, "
-             "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID "
-             "in precondition: %.100s, UID in object meta: %s",
+             "StorageError: invalid object, Code: 4, Key: "
+             "/registry/%s%s%s/%s%s%s, ResourceVersion: 0, AdditionalErrorMsg: "
+             "Precondition failed: UID in precondition: %.100s, UID in object "
+             "meta: %s",
              is_custom ? write->kind->group : "", is_custom ? "/" : "",
-             write->kind->plural, write->old->key, uid, write->old->uid);
-    return kl__sim_refuse_conflict(write->answer, write->kind, write->old->name,
-                                   why, err);
+             write->kind->plural, in != NULL ? in : "", in != NULL ? "/" : "",
+             route->name, uid, known);
+    return kl__sim_refuse_conflict(write->answer, write->kind, route->name, why,
+                                   err);
 }
 
 kl_code kl__sim_identify(kl__sim_write *write, kl_error *err)
 {
-    kl_code code = write->old != NULL ? check_name(write, err) : KL_OK;
+    bool is_named = write->operation != KL__SIM_CREATE;
+    kl_code code =
+        write->old != NULL || is_named ? check_name(write, err) : KL_OK;
 
     if (code == KL_OK && kl__sim_write_goes_on(write)) {
         code = check_namespace(write, err);
+    }
+    if (code == KL_OK && kl__sim_write_goes_on(write) && is_named &&
+        !write->answer->loading) {
+        code = check_uid(write, err);
     }
     if (code != KL_OK || !kl__sim_write_goes_on(write)) {
         return code;
@@ -200,11 +216,5 @@ kl_code kl__sim_identify(kl__sim_write *write, kl_error *err)
     if (write->old == NULL) {
         return identify_new(write, err);
     }
-    if (!write->answer->loading) {
-        code = check_uid(write, err);
-        if (code == KL_OK && kl__sim_write_goes_on(write)) {
-            code = check_version(write, err);
-        }
-    }
-    return code;
+    return write->answer->loading ? KL_OK : check_version(write, err);
 }

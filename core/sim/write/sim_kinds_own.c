@@ -5,6 +5,8 @@
 
 #include "sim/write/sim_write.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool kl__sim_write_is(const kl__sim_write *write, const char *group,
@@ -14,6 +16,84 @@ bool kl__sim_write_is(const kl__sim_write *write, const char *group,
 
     return !kl__sim_kind_is(kind, KL__SIM_CUSTOM) &&
            strcmp(kind->plural, plural) == 0 && strcmp(kind->group, group) == 0;
+}
+
+/* Whether a kind is one of those; the list ends with NULL. */
+static bool is_one_of(const kl__sim_kind *kind, const char *const *names)
+{
+    while (*names != NULL && strcmp(kind->qualified, *names) != 0) {
+        names++;
+    }
+    return *names != NULL;
+}
+
+bool kl__sim_put_creates(const kl__sim_kind *kind)
+{
+    static const char *const kinds[] = {
+        "endpoints",
+        "events",
+        "events.events.k8s.io",
+        "limitranges",
+        "services",
+        "leases.coordination.k8s.io",
+        "leasecandidates.coordination.k8s.io",
+        "runtimeclasses.node.k8s.io",
+        "roles.rbac.authorization.k8s.io",
+        "rolebindings.rbac.authorization.k8s.io",
+        "clusterroles.rbac.authorization.k8s.io",
+        "clusterrolebindings.rbac.authorization.k8s.io",
+        NULL};
+
+    return !kl__sim_kind_is(kind, KL__SIM_CUSTOM) && is_one_of(kind, kinds);
+}
+
+bool kl__sim_put_is_conditional(const kl__sim_kind *kind)
+{
+    static const char *const kinds[] = {
+        "apiservices.apiregistration.k8s.io",
+        "clustertrustbundles.certificates.k8s.io",
+        "csidrivers.storage.k8s.io",
+        "csinodes.storage.k8s.io",
+        "csistoragecapacities.storage.k8s.io",
+        "customresourcedefinitions.apiextensions.k8s.io",
+        "leases.coordination.k8s.io",
+        "leasecandidates.coordination.k8s.io",
+        "mutatingadmissionpolicies.admissionregistration.k8s.io",
+        "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "podcertificaterequests.certificates.k8s.io",
+        "poddisruptionbudgets.policy",
+        "resourcepoolstatusrequests.resource.k8s.io",
+        "runtimeclasses.node.k8s.io",
+        "storageversionmigrations.storagemigration.k8s.io",
+        "storageversions.internal.apiserver.k8s.io",
+        "validatingadmissionpolicies.admissionregistration.k8s.io",
+        "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+        "validatingwebhookconfigurations.admissionregistration.k8s.io",
+        "volumeattachments.storage.k8s.io",
+        NULL};
+
+    return kl__sim_kind_is(kind, KL__SIM_CUSTOM) || is_one_of(kind, kinds);
+}
+
+bool kl__sim_status_keeps_metadata(const kl__sim_kind *kind)
+{
+    static const char *const kinds[] = {
+        "podcertificaterequests.certificates.k8s.io",
+        "podgroups.scheduling.k8s.io",
+        "servicecidrs.networking.k8s.io",
+        "storageversionmigrations.storagemigration.k8s.io",
+        "volumeattachments.storage.k8s.io",
+        "flowschemas.flowcontrol.apiserver.k8s.io",
+        "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
+        "validatingadmissionpolicies.admissionregistration.k8s.io",
+        "storageversions.internal.apiserver.k8s.io",
+        "resourceclaims.resource.k8s.io",
+        "devicetaintrules.resource.k8s.io",
+        "resourcepoolstatusrequests.resource.k8s.io",
+        NULL};
+
+    return kl__sim_kind_is(kind, KL__SIM_CUSTOM) || is_one_of(kind, kinds);
 }
 
 /* --- Jobs. ---------------------------------------------------------------- */
@@ -60,8 +140,59 @@ static bool prepare_job(kl__sim_write *write)
                          kl__edit_bool(edit, false)));
 }
 
+/* --- DaemonSets. ---------------------------------------------------------- */
+
+#define TEMPLATES "deprecated.daemonset.template.generation"
+
+static const kl__node *templates_before(const kl__sim_write *write)
+{
+    static const char *const path[] = {"metadata", "annotations", TEMPLATES,
+                                       NULL};
+
+    return kl__node_find(kl__sim_write_old(write), path);
+}
+
+bool kl__sim_keep_annotations(kl__sim_write *write)
+{
+    kl__node *metadata = kl__sim_write_metadata(write);
+
+    return !kl__sim_write_is(write, "apps", "daemonsets") ||
+           kl__sim_put_copy(
+               write->edit,
+               kl__node_ensure(write->edit, metadata, "annotations"), TEMPLATES,
+               templates_before(write));
+}
+
+/* How many templates it has had: what a request says of that does not count. */
+static bool prepare_daemon_set(kl__sim_write *write)
+{
+    static const char *const template[] = {"spec", "template", NULL};
+    kl__node *annotations = kl__node_ensure(
+        write->edit, kl__sim_write_metadata(write), "annotations");
+    const kl__node *from = write->old != NULL
+                               ? templates_before(write)
+                               : kl__node_get(annotations, TEMPLATES);
+    const char *text = kl__node_string(from, NULL);
+    long long count = text != NULL ? strtoll(text, NULL, 10) : 0;
+    char counted[32];
+
+    if (write->old == NULL) {
+        count = count > 0 ? count : 1;
+    } else if (!kl__node_equal(
+                   kl__node_find(kl__sim_write_old(write), template),
+                   kl__node_find(kl__sim_write_root(write), template))) {
+        count++;
+    }
+    snprintf(counted, sizeof(counted), "%lld", count);
+    return annotations != NULL &&
+           kl__sim_put_text(write->edit, annotations, TEMPLATES, counted);
+}
+
 kl_code kl__sim_prepare_kind(kl__sim_write *write, kl_error *err)
 {
+    if (kl__sim_write_is(write, "apps", "daemonsets")) {
+        return prepare_daemon_set(write) ? KL_OK : kl__sim_no_memory(err);
+    }
     if (kl__sim_write_is(write, "", "pods")) {
         return kl__sim_prepare_pod(write, err);
     }

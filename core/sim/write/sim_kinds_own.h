@@ -17,6 +17,17 @@ void kl__sim_validate_kind(kl__sim_write *write);
 bool kl__sim_write_is(const kl__sim_write *write, const char *group,
                       const char *plural);
 
+/* Puts back what a kind has in its annotations and belongs to its spec. False:
+ * out of memory. */
+bool kl__sim_keep_annotations(kl__sim_write *write);
+
+/* Whether a PUT of an object that is not there makes it. */
+bool kl__sim_put_creates(const kl__sim_kind *kind);
+/* Whether a PUT has to say which version it changes. */
+bool kl__sim_put_is_conditional(const kl__sim_kind *kind);
+/* Whether a write of status leaves all of an object's metadata alone. */
+bool kl__sim_status_keeps_metadata(const kl__sim_kind *kind);
+
 /* Of those kinds. False: out of memory, or a cause was added. */
 kl_code kl__sim_prepare_pod(kl__sim_write *write, kl_error *err);
 kl_code kl__sim_prepare_service(kl__sim_write *write, kl_error *err);

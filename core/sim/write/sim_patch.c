@@ -161,7 +161,7 @@ static kl_code change(kl__sim_write *write, kl_error *err)
 }
 
 /* What the body makes of the object that is there; an apply needs none. */
-static kl_code apply_patch(kl__sim_write *write, kl_error *err)
+kl_code kl__sim_patch_apply(kl__sim_write *write, kl_error *err)
 {
     kl_code code = KL_OK;
 
@@ -350,15 +350,12 @@ static kl_code check_media(kl__sim_write *write, kl_error *err)
     return kl__sim_answer_status(write->answer, &status, err);
 }
 
-kl_code kl__sim_patch_apply(kl__sim_write *write, kl_error *err)
+kl_code kl__sim_patch_check(kl__sim_write *write, kl_error *err)
 {
     kl_code code = check_media(write, err);
 
-    if (code == KL_OK && kl__sim_write_goes_on(write)) {
-        code = kl__sim_check_manager(write, err);
-    }
     return code == KL_OK && kl__sim_write_goes_on(write)
-               ? apply_patch(write, err)
+               ? kl__sim_check_manager(write, err)
                : code;
 }
 
@@ -366,7 +363,7 @@ kl_code kl__sim_patch(kl__sim_answer *answer, kl__sim_resource *resource,
                       const kl__sim_version *served, kl_error *err)
 {
     kl_code (*const steps[])(kl__sim_write *, kl_error *) = {
-        check_media, kl__sim_check_manager, apply_patch, check_patched,
+        kl__sim_patch_check, kl__sim_patch_apply, check_patched,
         kl__sim_write_run};
     kl_code code = KL_OK;
     kl__sim_write write;

@@ -54,8 +54,9 @@ void kl__sim_write_close(kl__sim_write *write);
  * a 404. */
 kl_code kl__sim_write_find(kl__sim_write *write, kl_error *err);
 
-/* sim_patch.c: makes `write->edit` of what was before and the request's patch.
- */
+/* sim_patch.c: whether the request's patch is one that the kind takes; and
+ * makes `write->edit` of what was before and the patch. */
+kl_code kl__sim_patch_check(kl__sim_write *write, kl_error *err);
 kl_code kl__sim_patch_apply(kl__sim_write *write, kl_error *err);
 
 /* Sends `write->edit` through all stages; they end with the answer. */
@@ -157,6 +158,9 @@ static inline kl_code kl__sim_no_memory(kl_error *err)
 /* sim_versions.c: the stored object that `edit` begins with, in the request's
  * version. */
 kl_code kl__sim_show_served(kl__sim_write *write, kl_error *err);
+/* sim_fields.c: makes the tree of an object what Go writes of it. */
+kl_code kl__sim_encode_stored(const kl__sim_kind *stored, kl__edit *edit,
+                              kl_error *err);
 /* sim_fields.c: what the stored version has defaults for. */
 kl_code kl__sim_complete_stored(kl__sim_write *write, kl_error *err);
 

@@ -179,8 +179,17 @@ static kl_code prepare_new(kl__sim_write *write, kl_error *err)
 
 /* --- Objects that are there. ---------------------------------------------- */
 
-/* A write of status reaches that alone, and the metadata of built-in kinds; of
- * a Deployment's not the labels. */
+/* A member of metadata as it was. */
+static bool keep_member(kl__sim_write *write, kl__node *metadata,
+                        const char *name)
+{
+    return kl__sim_put_copy(
+        write->edit, metadata, name,
+        kl__node_get(kl__node_get(kl__sim_write_old(write), "metadata"), name));
+}
+
+/* A write of status reaches that alone, and the metadata of most built-in
+ * kinds; of a Deployment not the labels, of a Pod not its owners. */
 static bool take_status(kl__sim_write *write)
 {
     kl__edit *edit = write->edit;
@@ -192,17 +201,18 @@ static bool take_status(kl__sim_write *write)
     if (whole == NULL) {
         return false;
     }
-    if (is_kind(write->kind, "apps", "deployments") &&
-        !kl__sim_put_copy(
-            edit, metadata, "labels",
-            kl__node_get(kl__node_get(whole, "metadata"), "labels"))) {
+    if ((is_kind(write->kind, "apps", "deployments") &&
+         !keep_member(write, metadata, "labels")) ||
+        (is_kind(write->kind, "", "pods") &&
+         !keep_member(write, metadata, "ownerReferences"))) {
         return false;
     }
     kl__edit_set_root(edit, whole);
     kl__node_remove(whole, "status");
     return (status == NULL || kl__node_put(edit, whole, "status", status)) &&
-           (kl__sim_write_is_custom(write) ||
-            kl__node_put(edit, whole, "metadata", metadata));
+           (kl__sim_status_keeps_metadata(write->kind) ||
+            (kl__node_put(edit, whole, "metadata", metadata) &&
+             kl__sim_keep_annotations(write)));
 }
 
 /* Any other write does not reach status, where that has a subresource. */
@@ -264,14 +274,20 @@ static bool is_changed(const kl__sim_write *write)
     return false;
 }
 
-/* A Deployment's controller reads its annotations. */
+/* A Deployment's controller reads its annotations, and who follows an
+ * EndpointSlice its labels. */
 static bool is_annotated(const kl__sim_write *write)
 {
-    return is_kind(write->kind, "apps", "deployments") &&
+    const char *name =
+        is_kind(write->kind, "apps", "deployments") ? "annotations"
+        : is_kind(write->kind, "discovery.k8s.io", "endpointslices") ? "labels"
+                                                                     : NULL;
+
+    return name != NULL &&
            !kl__node_equal(
-               kl__node_get(kl__sim_write_metadata(write), "annotations"),
+               kl__node_get(kl__sim_write_metadata(write), name),
                kl__node_get(kl__node_get(kl__sim_write_old(write), "metadata"),
-                            "annotations"));
+                            name));
 }
 
 static bool count_change(kl__sim_write *write)

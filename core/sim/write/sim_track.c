@@ -3,11 +3,13 @@
  */
 #include "sim/write/sim_track.h"
 
+#include "sim/write/sim_kinds_own.h"
 #include "sim/write/sim_versions.h"
 #include "sim/write/sim_write.h"
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "schema/schema_normal.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -90,121 +92,117 @@ static void name_manager(const kl__sim_ask *ask, char name[])
     }
 }
 
-/* Whether a write of status leaves all of an object's metadata alone. */
-static bool keeps_metadata(const kl__sim_write *write)
+/* What is written, and through which path. */
+typedef struct tracked {
+    kl_sim *sim;
+    const kl__sim_kind *kind;
+    const kl__sim_version *served; /* of the request, or of the store */
+    const char *subresource;
+    bool begins; /* it is compared with nothing */
+} tracked;
+
+static bool is_custom(const tracked *target)
 {
-    static const char *const groups[] = {"flowcontrol.apiserver.k8s.io",
-                                         "resource.k8s.io",
-                                         "admissionregistration.k8s.io"};
-    static const char *const plurals[] = {"volumeattachments", "servicecidrs"};
-
-    if (kl__sim_write_is_custom(write)) {
-        return true;
-    }
-    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
-        if (strcmp(write->kind->group, groups[i]) == 0) {
-            return true;
-        }
-    }
-    for (size_t i = 0; i < sizeof(plurals) / sizeof(plurals[0]); i++) {
-        if (strcmp(write->kind->plural, plurals[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Texts of a new Event that are empty and shown all the same: nobody's. */
-static const char *empty_texts(const kl__sim_write *write)
-{
-    static const char *const sets[] = {
-        NULL, "{\"f:reportingComponent\":{}}", "{\"f:reportingInstance\":{}}",
-        "{\"f:reportingComponent\":{},\"f:reportingInstance\":{}}"};
-    static const char *const names[] = {"reportingComponent",
-                                        "reportingInstance"};
-    size_t empty = 0;
-
-    if (write->old != NULL || *write->kind->group != '\0' ||
-        strcmp(write->kind->plural, "events") != 0) {
-        return NULL;
-    }
-    for (size_t i = 0; i < 2; i++) {
-        const char *text = kl__node_text(kl__sim_write_root(write), names[i]);
-
-        empty |= (size_t)(text == NULL || *text == '\0') << i;
-    }
-    return sets[empty];
+    return kl__sim_kind_is(target->kind, KL__SIM_CUSTOM);
 }
 
 /* The fields that are put back whatever the request says, as FieldsV1. */
-static const char *ignored_by(const kl__sim_write *write)
+static const char *ignored_by(const tracked *target)
 {
-    const char *plural = write->kind->plural;
+    const kl__sim_kind *kind = target->kind;
+    bool writes_status = strcmp(target->subresource, "status") == 0;
 
-    if (!kl__sim_write_is_status(write)) {
-        return write->served->has_status ? "{\"f:status\":{}}"
-                                         : empty_texts(write);
+    if (!writes_status) {
+        return target->served->has_status ? "{\"f:status\":{}}" : NULL;
     }
-    if (keeps_metadata(write)) {
+    if (kl__sim_status_keeps_metadata(kind)) {
         return "{\"f:metadata\":{},\"f:spec\":{}}";
     }
-    if (strcmp(plural, "deployments") == 0) {
+    if (strcmp(kind->plural, "deployments") == 0) {
         return "{\"f:metadata\":{\"f:labels\":{}},\"f:spec\":{}}";
     }
-    if (strcmp(plural, "pods") == 0) {
+    if (strcmp(kind->plural, "pods") == 0) {
         return "{\"f:metadata\":{\"f:deletionTimestamp\":{},"
                "\"f:ownerReferences\":{}},\"f:spec\":{}}";
     }
     return "{\"f:spec\":{}}";
 }
 
-/* The schema of the object in the version that it is tracked in: the
- * request's. */
-static const kl__schema *schema_of(const kl__sim_write *write, kl_error *err)
+/* The schema of the object in the version that it is tracked in. */
+static const kl__schema *schema_of(const tracked *target, kl_error *err)
 {
-    if (kl__sim_write_is_custom(write)) {
-        return write->served->schema;
+    if (is_custom(target)) {
+        return target->served->schema;
     }
-    return kl__schema_builtin(write->kind->group, write->served->name,
-                              write->kind->kind, err);
+    return kl__schema_builtin(target->kind->group, target->served->name,
+                              target->kind->kind, err);
 }
 
-kl_code kl__sim_author_init(kl__sim_author *self, kl__sim_write *write,
-                            kl_error *err)
+/* A new object of a built-in kind is compared with a Go struct in which nothing
+ * is set: what has to be written even so is nobody's. False: no memory. */
+static bool begin_with_nothing(kl__author *author, const tracked *target)
 {
-    const char *version = write->answer->ask.route.version;
-    const char *ignored = ignored_by(write);
+    kl__node *nothing;
+
+    if (!target->begins || is_custom(target) || author->schema == NULL) {
+        return true;
+    }
+    nothing = kl__edit_object(author->edit);
+    author->nothing = nothing;
+    return nothing != NULL &&
+           kl__schema_normalize(author->edit, nothing, author->schema);
+}
+
+/* Fills in all but the name. KL_ENOMEM. */
+static kl_code begin(kl__sim_author *self, const tracked *target,
+                     kl__edit *edit, kl_error *err)
+{
+    const char *group = target->kind->group;
+    const char *ignored = ignored_by(target);
     kl_error local = {0};
 
-    memset(self, 0, sizeof(*self));
-    name_manager(&write->answer->ask, self->name);
-    kl__sim_clock_time(&write->answer->sim->clock, self->now);
-    self->author = (kl__author){.edit = write->edit,
-                                .schema = schema_of(write, &local),
+    kl__sim_clock_time(&target->sim->clock, self->now);
+    self->author = (kl__author){.edit = edit,
+                                .schema = schema_of(target, &local),
                                 .name = self->name,
-                                .subresource = write->subresource,
-                                .now = self->now,
-                                .forgets = write->forgets_managers};
+                                .subresource = target->subresource,
+                                .now = self->now};
     self->api_version =
-        *write->kind->group != '\0'
-            ? kl__strprintf("%s/%s", write->kind->group, version)
-            : kl__strdup(version);
+        *group != '\0' ? kl__strprintf("%s/%s", group, target->served->name)
+                       : kl__strdup(target->served->name);
     self->author.api_version = self->api_version;
     if (ignored != NULL) {
         self->author.ignored =
-            kl__edit_parse(write->edit, ignored, strlen(ignored), NULL);
+            kl__edit_parse(edit, ignored, strlen(ignored), NULL);
     }
     if (local.code != KL_ENOMEM && self->api_version != NULL &&
-        (ignored == NULL || self->author.ignored != NULL)) {
+        (ignored == NULL || self->author.ignored != NULL) &&
+        begin_with_nothing(&self->author, target)) {
         return KL_OK;
     }
     kl__sim_author_deinit(self);
     return kl__sim_no_memory(err);
 }
 
+kl_code kl__sim_author_init(kl__sim_author *self, kl__sim_write *write,
+                            kl_error *err)
+{
+    const tracked target = {write->answer->sim, write->kind, write->served,
+                            write->subresource,
+                            write->old == NULL || kl__sim_is_apply(write)};
+    kl_code code;
+
+    memset(self, 0, sizeof(*self));
+    name_manager(&write->answer->ask, self->name);
+    code = begin(self, &target, write->edit, err);
+    self->author.forgets = write->forgets_managers;
+    return code;
+}
+
 void kl__sim_author_deinit(kl__sim_author *self)
 {
     kl__free(self->api_version);
+    self->api_version = NULL;
 }
 
 /* --- Stages. -------------------------------------------------------------- */
@@ -295,6 +293,56 @@ static bool is_idle(const kl__sim_write *write, const kl__node *before)
            kl__node_equal_but(
                kl__node_get(kl__sim_write_old(write), "metadata"),
                kl__sim_write_metadata(write), counted);
+}
+
+const kl__sim_hand kl__sim_controller = {"kube-controller-manager", ""};
+const kl__sim_hand kl__sim_status_controller = {"kube-controller-manager",
+                                                "status"};
+const kl__sim_hand kl__sim_server = {"kube-apiserver", "status"};
+
+kl_code kl__sim_track_own(kl_sim *sim, const kl__sim_resource *resource,
+                          const kl__sim_state *old, kl__edit *edit,
+                          const kl__sim_hand *hand, kl_error *err)
+{
+    const kl__sim_kind *kind = resource->kind;
+    const tracked target = {
+        sim, kind,
+        kl__sim_kind_version(kind, kind->storage, strlen(kind->storage)),
+        hand->subresource, false};
+    kl__edit *before = kl__sim_state_edit(old, err);
+    kl__sim_author self = {0};
+    kl__node *managed = NULL;
+    kl_code code =
+        before != NULL ? kl__sim_encode_stored(kind, edit, err) : KL_ENOMEM;
+
+    snprintf(self.name, sizeof(self.name), "%s", hand->manager);
+    if (code == KL_OK) {
+        code = begin(&self, &target, edit, err);
+    }
+    if (code == KL_OK) {
+        kl__node *root = kl__edit_root(edit);
+
+        code = kl__track_update(&self.author, kl__edit_root(before), root,
+                                &managed, err);
+        if (code == KL_OK && managed != NULL &&
+            !kl__node_put(edit, kl__node_get(root, "metadata"), "managedFields",
+                          managed)) {
+            code = kl__sim_no_memory(err);
+        }
+    }
+    kl__sim_author_deinit(&self);
+    kl__edit_free(before);
+    return code;
+}
+
+kl_code kl__sim_put_as(kl_sim *sim, kl__sim_resource *resource,
+                       const kl__sim_state *old, kl__edit *edit,
+                       const kl__sim_hand *hand, kl_error *err)
+{
+    kl_code code = kl__sim_track_own(sim, resource, old, edit, hand, err);
+
+    return code == KL_OK ? kl__sim_put_back(sim, resource, old, edit, err)
+                         : code;
 }
 
 kl_code kl__sim_keep_track(kl__sim_write *write, kl_error *err)

@@ -4,6 +4,7 @@
 #include "sim/write/sim_write.h"
 
 #include "base/mem.h"
+#include "sim/write/sim_kinds_own.h"
 #include "sim/write/sim_pipeline.h"
 #include "sim/write/sim_track.h"
 
@@ -28,23 +29,39 @@ kl__sim_state *kl__sim_current(kl__sim_answer *answer,
     return node->state;
 }
 
+/* Finds what is to be changed; some kinds are made where there is nothing. */
+static kl_code find(kl__sim_write *write, kl_error *err)
+{
+    const kl__sim_route *route = &write->answer->ask.route;
+    char *key;
+    bool exists;
+
+    if (!kl__sim_put_creates(write->kind) || *write->subresource != '\0') {
+        return kl__sim_write_find(write, err);
+    }
+    key = kl__sim_key(route->name_space, route->name);
+    if (key == NULL) {
+        return kl__sim_no_memory(err);
+    }
+    exists = kl__sim_tree_find(&write->resource->items, key) != NULL;
+    kl__free(key);
+    return exists ? kl__sim_write_find(write, err) : KL_OK;
+}
+
 kl_code kl__sim_update(kl__sim_answer *answer, kl__sim_resource *resource,
                        const kl__sim_version *served, kl_error *err)
 {
+    kl_code (*const steps[])(kl__sim_write *, kl_error *) = {
+        kl__sim_check_manager, kl__sim_decode, find, kl__sim_write_run};
     kl__sim_write write;
-    kl_code code;
+    kl_code code = KL_OK;
 
     kl__sim_write_open(&write, answer, resource, served);
     write.operation = KL__SIM_UPDATE;
-    code = kl__sim_check_manager(&write, err);
-    if (code == KL_OK && kl__sim_write_goes_on(&write)) {
-        code = kl__sim_decode(&write, err);
-    }
-    if (code == KL_OK && kl__sim_write_goes_on(&write)) {
-        code = kl__sim_write_find(&write, err);
-    }
-    if (code == KL_OK && kl__sim_write_goes_on(&write)) {
-        code = kl__sim_write_run(&write, err);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && code == KL_OK &&
+                       kl__sim_write_goes_on(&write);
+         i++) {
+        code = steps[i](&write, err);
     }
     kl__sim_write_close(&write);
     return code;

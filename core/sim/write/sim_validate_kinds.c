@@ -176,9 +176,6 @@ static void check_object(kl__sim_write *write)
                       const kl__node *object, kl__field_errors *errors) =
         kl__sim_write_is_status(write) ? kl__vet_status : kl__vet_object;
     kl__field_errors now = {0}, before = {0};
-    void (*const vet)(const char *, const char *, const kl__node *,
-                      kl__field_errors *) =
-        kl__sim_write_is_status(write) ? kl__vet_status : kl__vet_object;
 
     vet(kind->group, kind->plural, kl__sim_write_root(write), &now);
     if (now.count > 0 && write->old != NULL) {

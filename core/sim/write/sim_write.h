@@ -57,11 +57,33 @@ typedef struct kl__sim_made {
  * refused. */
 kl_code kl__sim_make(kl_sim *sim, const kl__sim_made *made, kl_error *err);
 
-/* Makes what was changed of an object current, unless nothing was; or removes
- * it, where it is being deleted and waits for nothing more. KL_ENOMEM. */
+/* Makes what the store itself changed of an object current, unless nothing was;
+ * or removes it, where it is being deleted and waits for nothing more.
+ * KL_ENOMEM. */
 kl_code kl__sim_put_back(kl_sim *sim, kl__sim_resource *resource,
                          const kl__sim_state *old, kl__edit *edit,
                          kl_error *err);
+
+/* Who writes for the server itself: one of its controllers. */
+typedef struct kl__sim_hand {
+    const char *manager;     /* "kube-controller-manager" */
+    const char *subresource; /* through which; "": the object itself */
+} kl__sim_hand;
+
+/* sim_track.c: kube-controller-manager, of an object and of its status; and
+ * kube-apiserver's own controllers, of a status. */
+extern const kl__sim_hand kl__sim_controller, kl__sim_status_controller,
+    kl__sim_server;
+
+/* sim_track.c: kl__sim_put_back of a write that kube-apiserver gets as a
+ * request, and so tracks: managedFields say who it was. KL_ENOMEM. */
+kl_code kl__sim_put_as(kl_sim *sim, kl__sim_resource *resource,
+                       const kl__sim_state *old, kl__edit *edit,
+                       const kl__sim_hand *hand, kl_error *err);
+/* The first half of it: makes `edit`, which was `old`, complete. */
+kl_code kl__sim_track_own(kl_sim *sim, const kl__sim_resource *resource,
+                          const kl__sim_state *old, kl__edit *edit,
+                          const kl__sim_hand *hand, kl_error *err);
 
 /* --- Namespaces. ---------------------------------------------------------- */
 

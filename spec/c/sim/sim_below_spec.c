@@ -34,10 +34,13 @@ static void add_pod(kl_sim *sim, const char *name)
 /* Makes a pod run on a node, ready. */
 static void run_pod(kl_sim *sim, const char *name)
 {
-    char target[128];
+    char target[128], binding[128];
 
     snprintf(target, sizeof(target), PODS "/%s/binding", name);
-    sim_expect(sim, "POST", target, "{\"target\":{\"name\":\"n\"}}", 201);
+    snprintf(binding, sizeof(binding),
+             "{\"metadata\":{\"name\":\"%s\"},\"target\":{\"name\":\"n\"}}",
+             name);
+    sim_expect(sim, "POST", target, binding, 201);
     snprintf(target, sizeof(target), PODS "/%s/status", name);
     sim_expect(sim, "PATCH", target,
                "{\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":"
@@ -119,7 +122,8 @@ static void a_pod_is_bound_once(void **state)
                                   "\"kind\":\"Node\",\"name\":\"n\"}}";
 
     add_pod(*state, "p");
-    sim_expect(*state, "POST", PODS "/p/binding", "{\"target\":{}}", 500);
+    sim_expect(*state, "POST", PODS "/p/binding",
+               "{\"metadata\":{\"name\":\"p\"},\"target\":{}}", 500);
     sim_expect(*state, "POST", "/api/v1/namespaces/default/bindings", binding,
                201);
     expect_text(*state, PODS "/p", "spec.nodeName", "n");
@@ -129,18 +133,45 @@ static void a_pod_is_bound_once(void **state)
                        "pods/binding \"p\": pod p is already assigned to node "
                        "\"n\"");
     sim_expect(*state, "POST", PODS "/none/binding",
-               "{\"target\":{\"name\":\"n\"}}", 404);
+               "{\"metadata\":{\"name\":\"none\"},\"target\":{\"name\":\"n\"}}",
+               404);
+}
+
+static void a_binding_is_of_one_pod_and_gives_it_labels(void **state)
+{
+    add_pod(*state, "p");
+    sim_expect_refusal(*state, "POST " PODS "/p/binding",
+                       "{\"target\":{\"name\":\"n\"}}", 400,
+                       "BadRequest: name in URL does not match name in Binding "
+                       "object");
+    sim_expect(*state, "POST", PODS "/p/binding",
+               "{\"metadata\":{\"name\":\"p\",\"uid\":\"x\"},\"target\":{"
+               "\"name\":\"n\"}}",
+               409);
+    sim_expect(*state, "POST", PODS "/p/binding",
+               "{\"metadata\":{\"name\":\"p\",\"resourceVersion\":\"1\"},"
+               "\"target\":{\"name\":\"n\"}}",
+               409);
+    sim_expect(*state, "POST", PODS "/p/binding",
+               "{\"metadata\":{\"name\":\"p\",\"labels\":{\"given\":\"l\"},"
+               "\"annotations\":{\"given\":\"a\"}},\"target\":{\"name\":"
+               "\"n\"}}",
+               201);
+    expect_text(*state, PODS "/p", "metadata.labels.given", "l");
+    expect_text(*state, PODS "/p", "metadata.annotations.given", "a");
 }
 
 static void an_eviction_deletes_with_time(void **state)
 {
     add_pod(*state, "p");
     run_pod(*state, "p");
-    sim_expect(*state, "POST", PODS "/p/eviction", "{}", 201);
+    sim_expect(*state, "POST", PODS "/p/eviction",
+               "{\"metadata\":{\"name\":\"p\"}}", 201);
     expect_text(*state, PODS "/p", "metadata.deletionGracePeriodSeconds", "30");
     expect_text(*state, PODS "/p", "status.conditions[2].reason",
                 "EvictionByEvictionAPI");
-    sim_expect(*state, "POST", PODS "/none/eviction", "{}", 404);
+    sim_expect(*state, "POST", PODS "/none/eviction",
+               "{\"metadata\":{\"name\":\"none\"}}", 404);
 }
 
 static void a_budget_limits_evictions(void **state)
@@ -157,10 +188,14 @@ static void a_budget_limits_evictions(void **state)
     expect_text(*state, BUDGETS "/b", "status.conditions[1].reason",
                 "SufficientPods");
     sim_expect(*state, "POST", PODS "/p/eviction",
-               "{\"deleteOptions\":{\"dryRun\":[\"All\"]}}", 201);
-    sim_expect(*state, "POST", PODS "/p/eviction", "{}", 201);
+               "{\"metadata\":{\"name\":\"p\"},\"deleteOptions\":{\"dryRun\":["
+               "\"All\"]}}",
+               201);
+    sim_expect(*state, "POST", PODS "/p/eviction",
+               "{\"metadata\":{\"name\":\"p\"}}", 201);
     expect_text(*state, BUDGETS "/b", "status.disruptionsAllowed", "0");
-    sim_expect_refusal(*state, "POST " PODS "/q/eviction", "{}", 429,
+    sim_expect_refusal(*state, "POST " PODS "/q/eviction",
+                       "{\"metadata\":{\"name\":\"q\"}}", 429,
                        "TooManyRequests: Cannot evict pod as it would violate "
                        "the pod's disruption budget.");
     expect_text(*state, PODS "/q", "metadata.deletionTimestamp", "");
@@ -203,8 +238,9 @@ static void each_can_run_out_of_memory(void **state)
         {"PUT", DEPLOYMENTS "/d/scale",
          "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"replicas\":3}}"},
         {"PATCH", DEPLOYMENTS "/d/scale", "{\"spec\":{\"replicas\":4}}"},
-        {"POST", PODS "/p/binding", "{\"target\":{\"name\":\"n\"}}"},
-        {"POST", PODS "/q/eviction", "{}"},
+        {"POST", PODS "/p/binding",
+         "{\"metadata\":{\"name\":\"p\"},\"target\":{\"name\":\"n\"}}"},
+        {"POST", PODS "/q/eviction", "{\"metadata\":{\"name\":\"q\"}}"},
         {"POST", "/api/v1/namespaces/default/serviceaccounts/s/token", "{}"}};
 
     (void)state;
@@ -255,6 +291,9 @@ int main(void)
                                         sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(a_pod_is_bound_once, sim_set_up,
                                         sim_tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_binding_is_of_one_pod_and_gives_it_labels, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(an_eviction_deletes_with_time,
                                         sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(a_budget_limits_evictions, sim_set_up,

@@ -4,10 +4,7 @@ return {
     why = "the rules that tests meet are there, these are rarer",
     { "create: a field manager that cannot be printed", "status" },
     { "kinds_other: made, strictly: certificates.k8s.io/v1 certificatesigningrequests", "status" },
-    { "namespaces: a status can be set", "status" },
-    { "namespaces: a phase that is none", "status" },
     { "pod_subresources: a token for a service account", "status" },
-    { "subresources: a status that cannot be", "status" },
     { "update: a longer deadline", "status" },
     { "update: the access of a claim cannot change", "status" },
     {
@@ -15,5 +12,4 @@ return {
         "body.details.causes[1].message",
         "body.message",
     },
-    { "validation: stateful set: a claim", "body.metadata.managedFields" },
 }
