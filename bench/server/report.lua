@@ -74,6 +74,49 @@ local function ratio(results, row)
     return ("%.1f x"):format(row[5] == "more" and ours / theirs or theirs / ours)
 end
 
+-- Creates, updates and deletes together.
+local function writes(suffix)
+    return function(figures)
+        return 3 / (1 / figures["create" .. suffix] + 1 / figures["update" .. suffix]
+            + 1 / figures["delete" .. suffix])
+    end
+end
+
+local function figure(name, factor)
+    return function(figures)
+        return figures[name] * factor
+    end
+end
+
+-- What was asked of the simulated one, how it is shown, the least or most, what it reached.
+local ASKED = {
+    { "start of a process to the first answer", "%.1f ms", "below", 10, figure("start", 1e3) },
+    { "pods loaded", "%.0f", "at least", 100000, figure("listed", 1) },
+    { "a list of them, MB a second", "%.0f", "at least", 500, figure("list_rate", 1) },
+    { "writes a second by one client, FLIGHT in flight", "%.0f", "at least", 20000,
+        writes("_flight") },
+    { "the same in the process of the script", "%.0f", "at least", 20000, writes("_inside") },
+    { "the same one after the other, client and server on one core", "%.0f", "at least", 20000,
+        writes("_core") },
+    { "the same wherever the kernel puts them", "%.0f", "at least", 20000, writes("") },
+    { "watchers of one resource", "%.0f", "at least", 1000, figure("watchers", 1) },
+    { "updates that each of them receives", "%.0f", "at least", 1000, figure("updates", 1) },
+}
+
+local function add_asked(lines, results)
+    lines[#lines + 1] = ""
+    lines[#lines + 1] = "| asked of the simulated one | | reached | passed |"
+    lines[#lines + 1] = "|---|---|---|---|"
+    for _, row in ipairs(ASKED) do
+        local reached = row[5](results.simulated)
+        local passed = row[3] == "below" and reached < row[4]
+            or row[3] == "at least" and reached >= row[4]
+        local name = row[1]:gsub("FLIGHT", ("%d"):format(results.in_flight))
+        lines[#lines + 1] = ("| %s | %s %d | %s | %s |"):format(name, row[3], row[4],
+            row[2]:format(reached), passed and "yes" or "no")
+    end
+end
+
 ---The table, in Markdown.
 ---@param results table
 ---@return string
@@ -95,6 +138,7 @@ function report.table(results)
                 shown(results.simulated, row), theirs, ratio(results, row))
         end
     end
+    add_asked(lines, results)
     return table.concat(lines, "\n") .. "\n"
 end
 
