@@ -84,7 +84,7 @@ end
 local function measure_all()
     local ours, theirs = Figures.new(load), Figures.new(load)
     local results = { date = os.date("!%Y-%m-%d %H:%M"), machine = machine.describe(root),
-        rounds = ROUNDS, in_flight = IN_FLIGHT, load = machine.load() }
+        rounds = ROUNDS, in_flight = IN_FLIGHT, is_quick = quick, load = machine.load() }
     local stolen = machine.stolen()
     measure_starts(ours)
     progress("loading %d pods", SIMULATED.listed)

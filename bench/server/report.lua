@@ -138,7 +138,9 @@ function report.table(results)
                 shown(results.simulated, row), theirs, ratio(results, row))
         end
     end
-    add_asked(lines, results)
+    if not results.is_quick then
+        add_asked(lines, results)
+    end
     return table.concat(lines, "\n") .. "\n"
 end
 
