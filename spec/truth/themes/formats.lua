@@ -98,6 +98,7 @@ ask("a large list with gzip refused", "GET " .. MAPS, nil, {
     headers = { ["Accept-Encoding"] = "gzip;q=0" }, only = "status",
 })
 ask("a large table with gzip", "GET " .. MAPS, TABLE, { compressed = true })
+ask("a large list in protobuf with gzip", "GET " .. MAPS, PROTOBUF, { compressed = true })
 ask("a large list without", "GET " .. MAPS .. "?fieldSelector=metadata.name=large-1", nil, {
     only = "headers",
 })
