@@ -23,8 +23,6 @@ typedef struct kl__protobuf {
 /* What every envelope begins with. */
 #define KL__PROTOBUF_MAGIC "k8s" /* with its NUL byte */
 
-enum { KL__PROTOBUF_MAX_FIELDS = 64 }; /* of a type; none has more */
-
 /* Takes the envelope off. KL_EPARSE: it is none, in kube-apiserver's words. */
 kl_code kl__protobuf_open(const char *bytes, size_t length, kl__protobuf *out,
                           kl_error *err);

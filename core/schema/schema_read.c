@@ -5,6 +5,7 @@
 #include "schema/schema_cache.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -373,6 +374,7 @@ kl__schema *kl__schema_read(kl__schema_cache *cache, size_t row)
     type->numbered_count = count_numbers(from.at);
     fields = kl__schema_alloc(cache, type->field_count * sizeof(*fields));
     numbered = kl__schema_alloc(cache, type->field_count);
+    assert(type->field_count <= UCHAR_MAX);
     if (fields == NULL || numbered == NULL) {
         return NULL;
     }

@@ -184,12 +184,12 @@ func expectBytes(t *testing.T, ctx context.Context, client rest.Interface, path 
 	ask := func(accept string) []byte {
 		return must[[]byte](t)(client.Get().AbsPath(path).SetHeader("Accept", accept).DoRaw(ctx))
 	}
-	json, protobuf := ask(runtime.ContentTypeJSON), ask(runtime.ContentTypeProtobuf)
-	list, kind, err := scheme.Codecs.UniversalDeserializer().Decode(json, nil, nil)
+	list, kind, err := scheme.Codecs.UniversalDeserializer().Decode(ask(runtime.ContentTypeJSON), nil, nil)
 	if err != nil {
-		t.Log(path, " is of no kind that client-go knows")
+		t.Log(path, "is of no kind that client-go knows")
 		return false
 	}
+	protobuf := ask(runtime.ContentTypeProtobuf)
 	message := must[[]byte](t)(list.(marshaler).Marshal())
 	unknown := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind}, Raw: message}
 	wanted := append([]byte("k8s\x00"), must[[]byte](t)(unknown.Marshal())...)

@@ -2,12 +2,15 @@
  * fields.c - an object of a built-in kind, which the first line names ("apps v1
  * Deployment"): what decodes without an error has its canonical form, in which
  * nothing is wrong any more, and which stays as it is when it is decoded again.
+ * What has no field too much comes back from protobuf as it was.
  */
 #include "fuzz.h"
 
 #include "kubelua/memory.h"
 #include "schema/schema_check.h"
 #include "schema/schema_normal.h"
+#include "schema/protobuf_scalar.h"
+#include "schema/schema_protobuf.h"
 
 #include <string.h>
 
@@ -53,6 +56,96 @@ static void check_stored(kl__edit *edit, kl__node *object,
     FUZZ_EXPECT(kl__node_equal(object, again));
 }
 
+static bool strip(kl__node *node, const kl__schema *schema);
+
+/* Strips all that is in an object, and takes out what is nothing then. */
+static void strip_members(kl__node *object, const kl__schema *schema)
+{
+    kl__node_iter iter = {0};
+    kl__node *value;
+    const char *name;
+    size_t length;
+
+    while ((value = kl__node_next(object, &iter, &name, &length)) != NULL) {
+        const kl__schema_field *field = kl__schema_get(schema, name, length);
+        bool is_map = schema->type == KL__SCHEMA_MAP;
+        const kl__schema *inner = is_map ? schema->items : field->schema;
+        /* Nobody has checked yet that these are one or the other. */
+        bool is_either = (inner->flags & KL__PROTOBUF_EITHER) != 0;
+        bool is_nothing = strip(value, inner);
+
+        if (is_either || (!is_map && (is_nothing || field->number == 0))) {
+            kl__node_drop(&iter);
+        }
+    }
+}
+
+/* Takes out what protobuf does not tell from what is not there. True: the value
+ * itself is of that sort. */
+static bool strip(kl__node *node, const kl__schema *schema)
+{
+    kl__node_iter iter = {0};
+    kl__node *element;
+
+    switch (kl__node_type(node)) {
+    case KL_OBJECT:
+        if (schema->type == KL__SCHEMA_OBJECT ||
+            schema->type == KL__SCHEMA_MAP) {
+            strip_members(node, schema);
+        }
+        return kl__node_size(node) == 0;
+    case KL_ARRAY:
+        while (schema->type == KL__SCHEMA_ARRAY &&
+               (element = kl__node_next(node, &iter, NULL, NULL)) != NULL) {
+            strip(element, schema->items);
+        }
+        return kl__node_size(node) == 0;
+    case KL_STRING:
+        return *kl__node_string(node, NULL) == '\0' ||
+               strncmp(kl__node_string(node, NULL), "0001-01-01T00:00:00",
+                       19) == 0;
+    case KL_NULL:
+        return true;
+    case KL_BOOL:
+        return !kl__node_bool(node);
+    default:
+        return kl__node_real(node) == 0;
+    }
+}
+
+static void put(kl__node *object, const kl__schema *schema, kl__buf *out)
+{
+    kl__edit *copy = kl__edit_new(NULL);
+    kl_doc *doc;
+
+    kl__edit_set_root(copy, kl__edit_copy(copy, object));
+    doc = kl__edit_doc(copy, NULL);
+    kl__protobuf_encode(schema, kl_doc_root(doc), out);
+    FUZZ_EXPECT(!out->failed);
+    kl_doc_unref(doc);
+    kl__edit_free(copy);
+}
+
+static void check_protobuf(kl__edit *edit, kl__node *object,
+                           const kl__schema *schema)
+{
+    kl__buf bytes = {0}, again = {0};
+    kl__node *back;
+
+    put(object, schema, &bytes);
+    back = kl__protobuf_decode(edit, schema, bytes.bytes, bytes.length, NULL);
+    FUZZ_EXPECT(back != NULL);
+    put(back, schema, &again);
+    FUZZ_EXPECT(bytes.length == again.length &&
+                (bytes.length == 0 ||
+                 memcmp(bytes.bytes, again.bytes, bytes.length) == 0));
+    strip(object, schema);
+    strip(back, schema);
+    FUZZ_EXPECT(kl__node_equal(object, back));
+    kl__buf_deinit(&bytes);
+    kl__buf_deinit(&again);
+}
+
 void fuzz_fields(const char *bytes, size_t length)
 {
     fuzz_text rest = {bytes, length};
@@ -66,6 +159,9 @@ void fuzz_fields(const char *bytes, size_t length)
         FUZZ_EXPECT(found.field_count <= 100);
         if (found.error == NULL) {
             check_stored(edit, object, schema);
+        }
+        if (found.error == NULL && found.field_count == 0) {
+            check_protobuf(edit, object, schema);
         }
         kl__findings_deinit(&found);
     }
