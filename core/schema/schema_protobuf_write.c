@@ -37,6 +37,9 @@ static bool reserve(encoder *self, size_t count)
     size_t capacity = 2 * (self->used + count) + 64;
     const kl_value **values = self->values;
 
+    if (count == 0) {
+        return true;
+    }
     if (self->used + count > self->capacity) {
         values = kl__realloc(self->values, capacity * sizeof(kl_value *));
         if (values == NULL) {
