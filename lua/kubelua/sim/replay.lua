@@ -13,6 +13,8 @@ local replay = {}
 ---@field change "put"|"deleted"
 ---@field json string
 ---@field order number the version that it is sorted by
+---@field key string of what it is about: kind, namespace and name
+---@field missed table? the object of a delete that was missed: its version is an older one
 
 ---@class kubelua.sim.Recording
 ---@field initial string[] JSON texts
@@ -35,21 +37,66 @@ local function add_line(recording, seen, line)
     end
     seen[name] = true
     local json = core.encode(object)
+    recording.versions[version] = true
     if line.initial then
         local is_definition = object.kind == "CustomResourceDefinition"
         table.insert(recording.initial, is_definition and 1 or #recording.initial + 1, json)
+        recording.latest = math.max(recording.latest, version)
         return
     end
     local events = recording.events
-    local last = events[#events]
     events[#events + 1] = {
         at = line.at,
         change = line.type == "DELETED" and "deleted" or "put",
         json = json,
-        -- A delete that was missed has an older version: it stays where it is.
-        order = line.unknown and math.max(version, last and last.order or 0) or version,
+        key = table.concat({ object.kind, object.metadata.namespace or "", object.metadata.name },
+            "/"),
+        order = line.unknown and math.max(version, recording.latest) or version,
         place = #events,
+        missed = line.unknown and object or nil,
     }
+    recording.latest = math.max(recording.latest, events[#events].order)
+end
+
+-- When the delete that was missed has to be over: there is another one of that name.
+local function ceiling_of(events, index)
+    for i = index + 1, #events do
+        if events[i].key == events[index].key then
+            return events[i].order
+        end
+    end
+    return math.huge
+end
+
+-- A delete that was missed took some version after the last one that was known. It gets one that
+-- nothing else of the recording has, so that all the others keep theirs.
+local function place_missed(recording)
+    local missed = {}
+    for i, event in ipairs(recording.events) do
+        if event.missed then
+            event.ceiling = ceiling_of(recording.events, i)
+            missed[#missed + 1] = event
+        end
+    end
+    table.sort(missed, function(a, b)
+        if a.ceiling ~= b.ceiling then
+            return a.ceiling < b.ceiling
+        end
+        return a.place < b.place
+    end)
+    for _, event in ipairs(missed) do
+        local version = event.order + 1
+        while recording.versions[version] do
+            version = version + 1
+        end
+        if version < event.ceiling then
+            recording.versions[version] = true
+            event.order = version
+            event.missed.metadata.resourceVersion = string.format("%.0f", version)
+            event.json = core.encode(event.missed)
+        end
+        event.missed, event.ceiling = nil, nil
+    end
 end
 
 -- Informers of several resources are told of their changes in an order of their own.
@@ -75,7 +122,8 @@ function replay.read(path)
     if not file then
         return nil, message, "io"
     end
-    local recording, seen, number = { initial = {}, events = {} }, {}, 0
+    local recording = { initial = {}, events = {}, versions = {}, latest = 0 }
+    local seen, number = {}, 0
     for text in file:lines() do
         number = number + 1
         local ok, line = pcall(core.decode, text)
@@ -92,7 +140,9 @@ function replay.read(path)
         end
     end
     file:close()
+    place_missed(recording)
     sort(recording.events)
+    recording.versions = nil
     return recording
 end
 

@@ -1,0 +1,138 @@
+-- What a server sent, recorded and replayed: the same events of the same objects, with their UIDs
+-- and versions, also of what happened while nobody was connected.
+local assert = require("busted").assert
+local conformance = require "conformance"
+local eventually = require "eventually"
+local record = require "kubelua.record"
+local Sim = require "kubelua.sim"
+
+-- What a handler is told, a line each. A missed delete is replayed as one that was not missed, with
+-- a version of its own: those are left out.
+local function listen(informer, missed)
+    local lines = {}
+    local function note(word, object, more)
+        lines[#lines + 1] = table.concat({ word, object.key, object.uid, more or
+            object.resource_version, tostring(object:get("data.v")) }, " ")
+    end
+    assert(informer:on {
+        coalesce = false,
+        add = function(object, initial)
+            note(initial and "initial" or "add", object)
+        end,
+        update = function(_, object)
+            note("update", object)
+        end,
+        delete = function(object, unknown)
+            missed[object.uid] = missed[object.uid] or unknown
+            note("delete", object, missed[object.uid] and "unknown")
+        end,
+    })
+    return lines
+end
+
+-- The objects of a first list come in no order, nor do those of a later one: what a handler was
+-- told of each object; of all of them together, where there is no later list.
+local function arrange(lines, has_order)
+    local told = { {} }
+    for _, line in ipairs(lines) do
+        local word, key = line:match("^(%S+) (%S+)")
+        told[key] = told[key] or {}
+        table.insert(told[key], line)
+        if has_order and word ~= "initial" then
+            table.insert(told[1], line)
+        end
+    end
+    return told
+end
+
+local function replay_of(path, namespace, missed)
+    local sim = assert(Sim.new { replay = path })
+    local client = assert(sim:connect())
+    local informer = assert(client:informer { "configmaps", namespace = namespace })
+    local lines = listen(informer, missed)
+    assert(informer:wait_synced(60))
+    while sim:step() == 1 do
+        local before = #lines
+        eventually(function() return #lines > before end, "an event of the replay")
+    end
+    assert.equal(0, sim:left())
+    informer:stop()
+    client:close()
+    sim:close()
+    return lines
+end
+
+local function text_of(path)
+    local file = assert(io.open(path, "rb"))
+    local text = file:read("*a")
+    file:close()
+    return text
+end
+
+-- Records what `f` does to ConfigMaps, and holds the replay against what a handler was told.
+local function expect_the_same(scene, has_order, f)
+    local path, missed = os.tmpname(), {}
+    local informer = scene:informer()
+    local told = listen(informer, missed)
+    local recorder = assert(record.to(path))
+    local options = { "configmaps", namespace = scene.namespace }
+    assert(recorder:attach(informer, options))
+    assert(informer:wait_synced(60))
+    f(told)
+    local last = scene:create("last").metadata.uid
+    eventually(function()
+        return (told[#told] or ""):find(last, 1, true) and text_of(path):find(last, 1, true)
+    end, "the last event, and its line")
+    recorder:attach(informer, options):remove()
+    local replayed = replay_of(path, scene.namespace, missed)
+    os.remove(path)
+    assert.same(arrange(told, has_order), arrange(replayed, has_order))
+end
+
+conformance.describe("A recording", function(it, cluster)
+    it("is replayed as it was told", function(scene)
+        scene:create("a", "1")
+        scene:create("b", "1", { app = "shop" })
+        expect_the_same(scene, true, function()
+            scene:update("a", "2")
+            scene:create("c", "1")
+            scene:recreate("b", "2")
+            scene:delete("a")
+            scene:update("c", "2")
+        end)
+    end)
+
+    it("goes on where a watch was cut and resumed", function(scene)
+        scene:create("a", "1")
+        expect_the_same(scene, true, function(told)
+            scene:update("a", "2")
+            eventually(function() return #told == 2 end, "the update")
+            scene:disconnect()
+            scene:update("a", "3")
+            scene:create("b", "1")
+            scene:recreate("a", "4")
+            scene:reconnect()
+            eventually(function() return #told == 6 end, "what was missed")
+            scene:update("b", "2")
+        end)
+    end)
+
+    it("knows what was missed when history was lost", function(scene)
+        scene:create("a", "1")
+        scene:create("b", "1")
+        scene:create("c", "1")
+        expect_the_same(scene, false, function(told)
+            scene:disconnect()
+            scene:recreate("a", "2")
+            scene:delete("b")
+            scene:update("c", "2")
+            scene:forget_history()
+            if cluster.is_real then
+                cluster:crash() -- or its watch cache still knew
+            end
+            scene:reconnect()
+            eventually(function() return #told >= 7 end, "what was missed")
+            scene:update("a", "3")
+        end)
+    end)
+end)
