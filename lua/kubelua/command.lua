@@ -7,6 +7,7 @@ local usage = require "kubelua.usage"
 local command = {}
 
 local STOPPED, FAILED, USAGE = 0, 1, 2
+local HELP = { run = true, sim = true, record = true } -- what has help of its own
 
 local function complain(message)
     io.stderr:write("kubelua: ", message, "\n")
@@ -35,7 +36,8 @@ function command.main(arguments)
     io.stdout:setvbuf("line") -- what a script prints is seen at once, through a pipe too
     local options, problem = usage.parse(arguments)
     if not options then
-        complain(problem .. "\nTry \"kubelua --help\", or \"kubelua run --help\".")
+        complain(problem .. "\nTry \"kubelua --help\", or \"kubelua "
+            .. (HELP[arguments[1]] and arguments[1] or "run") .. " --help\".")
         return USAGE
     end
     local status = perform(options)

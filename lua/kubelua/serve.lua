@@ -81,11 +81,11 @@ local function start(address, options)
     local sim, message = Sim.new {
         load = flatten(options.load), token = options.token, replay = options.replay,
         rbac = options.rbac, users = #options.users > 0 and options.users or nil,
+        now = options.clock_offset and os.time() + options.clock_offset,
     }
     if not sim then
         return nil, message
     end
-    sim:advance(options.clock_offset or 0)
     local ok
     ok, message = listen(sim, address, options)
     if ok then
@@ -96,7 +96,7 @@ local function start(address, options)
         return nil, message
     end
     if options.replay then
-        play(sim, options.speed)
+        play(sim, options.speed or 1)
     end
     return sim
 end

@@ -11,9 +11,35 @@ local function to_seconds(text)
     return nil, "'" .. text .. "' is no number of seconds; write one such as 10 or 0.5"
 end
 
+local function to_factor(text)
+    local factor = tonumber(text)
+    if factor and factor >= 0 then
+        return factor
+    end
+    return nil, "'" .. text .. "' is no factor; write one such as 10 or 0.5, or 0"
+end
+
+-- A century, as for cluster:advance.
+local function to_offset(text)
+    local seconds = tonumber(text)
+    if seconds and math.abs(seconds) <= 100 * 366 * 86400 then
+        return seconds
+    end
+    return nil, "'" .. text .. "' is no number of seconds within a hundred years; write one such "
+        .. "as 3600 or -86400"
+end
+
+-- RFC 6750: what stands in a header.
+local function to_token(text)
+    if text:find("^[%w%-%._~%+/]+=*$") then
+        return text
+    end
+    return nil, "'" .. text .. "' is no bearer token; write one of letters, digits and -._~+/"
+end
+
 local function to_user(text)
     local name, token, groups = text:match("^([^:]+):([^:]+):?([^:]*)$")
-    if name then
+    if name and to_token(token) then
         return { name = name, token = token, groups = groups }
     end
     return nil, "'" .. text .. "' is no user; write NAME:TOKEN or NAME:TOKEN:GROUP,GROUP"
@@ -68,19 +94,19 @@ local function add_sim(parser)
     sim:option("--load", "Manifests to load."):argname("FILE"):args("+"):count("*")
     sim:option("--replay", "Be the cluster that was recorded, and play its changes from the first "
         .. "watch on."):argname("FILE")
-    sim:option("--speed", "So many times as fast as they were; 0: as fast as it goes.")
-        :argname("FACTOR"):default("1"):convert(to_seconds)
+    sim:option("--speed", "With --replay: so many times as fast as they were; 0: as fast as it "
+        .. "goes. (default: 1)"):argname("FACTOR"):convert(to_factor)
     sim:flag("--tls", "Serve HTTPS, with a certificate made for this run.")
     sim:flag("--controllers", "Bring it to life: nodes, a scheduler, a kubelet, and the "
         .. "controllers of Deployments, ReplicaSets, Jobs and EndpointSlices.")
     sim:option("--token", "The bearer token that clients must have; implies --tls.")
-        :argname("TOKEN")
+        :argname("TOKEN"):convert(to_token)
     sim:option("--user", "Somebody else who is let in; implies --tls.")
         :argname("NAME:TOKEN[:GROUP,...]"):count("*"):target("users"):convert(to_user)
     sim:flag("--rbac", "What a user may do is what Roles and their bindings say; implies --tls. "
         .. "Try: kubectl --as NAME --as-group GROUP.")
-    sim:option("--clock-offset", "What its clock is ahead of the machine's.")
-        :argname("SECONDS"):convert(to_seconds)
+    sim:option("--clock-offset", "What its clock is ahead of the machine's; below 0: behind it.")
+        :argname("SECONDS"):convert(to_offset)
     sim:option("--write-kubeconfig", "Write a kubeconfig that leads to it.")
         :argname("FILE")
     sim:option("--for", "End after so many seconds."):argname("SECONDS"):target("duration")
@@ -102,8 +128,10 @@ local function make_parser()
     return parser
 end
 
+local NUMBERS = { ["--for"] = true, ["--speed"] = true, ["--clock-offset"] = true }
+
 -- "--sim=FILE" is "--sim" and "--sim-load FILE": argparse has no optional values that do not
--- swallow the argument behind.
+-- swallow the argument behind. And it takes a number below 0 for an option, but for "--for=-1".
 local function expand(arguments)
     local expanded = {}
     for i, argument in ipairs(arguments) do
@@ -118,6 +146,8 @@ local function expand(arguments)
             expanded[#expanded + 1] = "--sim"
             expanded[#expanded + 1] = "--sim-load"
             expanded[#expanded + 1] = manifest
+        elseif NUMBERS[expanded[#expanded]] and argument:find("^%-[%d%.]") then
+            expanded[#expanded] = expanded[#expanded] .. "=" .. argument
         else
             expanded[#expanded + 1] = argument
         end
@@ -136,6 +166,8 @@ function usage.parse(arguments)
     local ok, options = make_parser():pparse(expand(arguments))
     if not ok then
         return nil, options
+    elseif options.speed and not options.replay then
+        return nil, "--speed is for --replay FILE: there is nothing to play"
     end
     return options
 end

@@ -192,6 +192,24 @@ expect "a port that is no port is a usage error" 2 'ADDRESS:PORT' \
     bin/kubelua sim --listen nowhere
 expect "an address of IPv6 stands in brackets" 0 'http://\[::1\]:' \
     bin/kubelua sim --listen '[::1]:0' --for 0.1
+expect "sim names the remedy of an address of another machine" 1 \
+    'write an address of this machine' bin/kubelua sim --listen 192.0.2.1:0
+expect "sim names the remedy of no address" 1 'write one of this machine' \
+    bin/kubelua sim --listen nowhere.invalid:0
+expect "a number below 0 is read as one" 2 "'-1' is no number of seconds" \
+    bin/kubelua sim --for -1
+expect "a speed is a factor" 2 "'fast' is no factor; write one such as 10" \
+    bin/kubelua sim --replay "$work/run.ndjson" --speed fast
+expect "a speed is of a replay" 2 'speed is for --replay' \
+    bin/kubelua sim --speed 2
+expect "a token that no header can have is none" 2 'no bearer token' \
+    bin/kubelua sim --token 'a b'
+expect "a clock may be behind" 0 'Simulated API server on http:' \
+    bin/kubelua sim --clock-offset -86400 --for 0.1
+expect "a clock is of this age" 2 'within a hundred years' \
+    bin/kubelua sim --clock-offset 1e300
+expect "a mistake is told where its help is" 2 'kubelua sim --help' \
+    bin/kubelua sim --nope
 expect "sim serves, and writes a kubeconfig" 0 'Simulated API server on https' \
     bin/kubelua sim --tls --for 0.2 --load examples/cluster.yaml \
     --write-kubeconfig "$work/sim.kubeconfig"

@@ -196,13 +196,28 @@ static kl_code resolve(kl__sim_listener *listener, const char *address,
     status = getaddrinfo(address, service, &hints, &found);
     if (status != 0) {
         return kl_error_set(err, KL_EINVAL,
-                            "simulator: \"%s\" is no address to listen on: %s",
+                            "simulator: \"%s\" is no address to listen on: "
+                            "%s; write one of this machine, such as 127.0.0.1",
                             address, gai_strerror(status));
     }
     memcpy(&listener->address, found->ai_addr, found->ai_addrlen);
     listener->address_length = found->ai_addrlen;
     freeaddrinfo(found);
     return KL_OK;
+}
+
+static const char *remedy(int number)
+{
+    switch (number) {
+    case EADDRNOTAVAIL:
+        return "; write an address of this machine, such as 127.0.0.1";
+    case EACCES:
+        return "; choose a port from 1024 on, or 0 for a free one";
+    case EADDRINUSE:
+        return "; choose another port, or 0 for a free one";
+    default:
+        return kl__remedy(number);
+    }
 }
 
 /* Takes the port, and notes which it is. */
@@ -214,13 +229,9 @@ static kl_code hold_port(kl__sim_listener *listener, const char *address,
 
     listener->holder = bind_socket(listener);
     if (listener->holder < 0) {
-        const char *remedy = kl__remedy(errno);
-
-        return kl_error_set(
-            err, KL_EIO, "simulator: cannot listen on %s port %d: %s%s",
-            address, port, strerror(errno),
-            *remedy != '\0' ? remedy
-                            : "; choose another port, or 0 for a free one");
+        return kl_error_set(err, KL_EIO,
+                            "simulator: cannot listen on %s port %d: %s%s",
+                            address, port, strerror(errno), remedy(errno));
     }
     if (getsockname(listener->holder, bound, &listener->address_length) != 0 ||
         getnameinfo(bound, listener->address_length, NULL, 0, service,
