@@ -56,21 +56,29 @@ kl_code kl__sim_convert_fields(kl__sim_write *write, kl_error *err)
                : kl__sim_no_memory(err);
 }
 
-kl_code kl__sim_show_served(kl__sim_write *write, kl_error *err)
+/* The same, and it says so. */
+static bool show(kl__edit *edit, kl__node *object, const kl__sim_kind *kind,
+                 const kl__sim_version *served)
 {
-    kl__node *root = kl__sim_write_root(write);
     char *version;
     bool good;
 
-    if (conversion_of(write->kind, write->served) == NULL) {
-        return KL_OK;
+    if (conversion_of(kind, served) == NULL) {
+        return true;
     }
-    version = kl__strprintf("%s/%s", write->kind->group, write->served->name);
-    good = version != NULL &&
-           turn(write->edit, root, write->kind, write->served) &&
-           kl__sim_put_text(write->edit, root, "apiVersion", version);
+    version = kl__strprintf("%s/%s", kind->group, served->name);
+    good = version != NULL && turn(edit, object, kind, served) &&
+           kl__sim_put_text(edit, object, "apiVersion", version);
     kl__free(version);
-    return good ? KL_OK : kl__sim_no_memory(err);
+    return good;
+}
+
+kl_code kl__sim_show_served(kl__sim_write *write, kl_error *err)
+{
+    return show(write->edit, kl__sim_write_root(write), write->kind,
+                write->served)
+               ? KL_OK
+               : kl__sim_no_memory(err);
 }
 
 kl__sim_state *kl__sim_builtin_view(const kl__sim_state *state,
@@ -121,7 +129,7 @@ kl_code kl__sim_before_open(kl__sim_before *before, const kl__sim_write *write,
         return KL_ENOMEM;
     }
     before->root = kl__edit_root(before->copy);
-    return turn(before->copy, kl__edit_root(before->copy), kind, write->served)
+    return show(before->copy, kl__edit_root(before->copy), kind, write->served)
                ? KL_OK
                : kl__sim_no_memory(err);
 }
