@@ -106,7 +106,8 @@ kl__vet_kind kl__vet_pod, kl__vet_pod_template, kl__vet_deployment,
 kl__vet_kind kl__vet_quota_status, kl__vet_deployment_status,
     kl__vet_replica_set_status, kl__vet_controller_status,
     kl__vet_stateful_set_status, kl__vet_daemon_set_status,
-    kl__vet_budget_status, kl__vet_autoscaler_status, kl__vet_namespace_status;
+    kl__vet_budget_status, kl__vet_autoscaler_status, kl__vet_namespace_status,
+    kl__vet_service_status;
 
 /* Adds what is wrong with an object of that kind, or with its status alone. */
 void kl__vet_status(const char *group, const char *plural,

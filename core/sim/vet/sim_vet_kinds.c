@@ -16,7 +16,7 @@ static const vetted kinds[] = {
     {"configmaps", "", kl__vet_config_map, NULL},
     {"pods", "", kl__vet_pod, NULL},
     {"secrets", "", kl__vet_secret, NULL},
-    {"services", "", kl__vet_service, NULL},
+    {"services", "", kl__vet_service, kl__vet_service_status},
     {"events", "", kl__vet_event, NULL},
     {"persistentvolumeclaims", "", kl__vet_claim, NULL},
     {"podtemplates", "", kl__vet_pod_template, NULL},

@@ -152,3 +152,58 @@ void kl__vet_service(kl__vet *vet, const kl__node *object)
     check_duplicates(vet, ports);
     kl__vet_back(vet, mark);
 }
+
+/* Where a load balancer can be reached. */
+static void check_ingress(kl__vet *vet, const kl__node *ingress)
+{
+    static const char *const modes[] = {"Proxy", "VIP", NULL};
+    const char *address = kl__vet_text(ingress, "ip");
+    const char *name = kl__vet_text(ingress, "hostname");
+    const kl__node *mode = kl__node_get(ingress, "ipMode");
+    unsigned char bytes[16];
+    bool is_address = inet_pton(AF_INET, name, bytes) == 1 ||
+                      inet_pton(AF_INET6, name, bytes) == 1;
+
+    if (*address != '\0' && inet_pton(AF_INET, address, bytes) != 1 &&
+        inet_pton(AF_INET6, address, bytes) != 1) {
+        kl__vet_fault(vet, KL__FIELD_INVALID, "ip", address,
+                      "must be a valid IP address, (e.g. 10.9.8.7 or "
+                      "2001:db8::ffff)");
+    }
+    if (mode != NULL && *address == '\0') {
+        kl__vet_fault(vet, KL__FIELD_FORBIDDEN, "ipMode", NULL,
+                      "may not be specified when `ip` is not set");
+    } else {
+        kl__vet_enum(vet, ingress, "ipMode", modes);
+    }
+    kl__vet_subdomain(vet, ingress, "hostname");
+    if (is_address) {
+        kl__vet_fault(vet, KL__FIELD_INVALID, "hostname", name,
+                      "must be a DNS name, not an IP address");
+    }
+}
+
+void kl__vet_service_status(kl__vet *vet, const kl__node *object)
+{
+    static const char *const path[] = {"status", "loadBalancer", "ingress",
+                                       NULL};
+    const char *type = kl__vet_text(kl__node_get(object, "spec"), "type");
+    const kl__node *list = kl__node_find(object, path), *ingress;
+    kl__node_iter iter = {0};
+    size_t outer = kl__vet_into(vet, "status"), index = 0;
+
+    kl__vet_into(vet, "loadBalancer");
+    if (kl__node_size(list) > 0 && strcmp(type, "LoadBalancer") != 0) {
+        kl__vet_fault(vet, KL__FIELD_FORBIDDEN, "ingress", NULL,
+                      "may only be used when `spec.type` is 'LoadBalancer'");
+        list = NULL;
+    }
+    kl__vet_into(vet, "ingress");
+    while ((ingress = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
+        size_t mark = kl__vet_at(vet, index++);
+
+        check_ingress(vet, ingress);
+        kl__vet_back(vet, mark);
+    }
+    kl__vet_back(vet, outer);
+}

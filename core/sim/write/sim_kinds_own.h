@@ -28,6 +28,10 @@ bool kl__sim_put_is_conditional(const kl__sim_kind *kind);
 /* Whether a write of status leaves all of an object's metadata alone. */
 bool kl__sim_status_keeps_metadata(const kl__sim_kind *kind);
 
+/* What a Pod's new status keeps of the old one where it says nothing: quality
+ * of service, observed generations. False: out of memory. */
+bool kl__sim_keep_pod_status(kl__sim_write *write, kl__node *status);
+
 /* Of those kinds. False: out of memory, or a cause was added. */
 kl_code kl__sim_prepare_pod(kl__sim_write *write, kl_error *err);
 kl_code kl__sim_prepare_service(kl__sim_write *write, kl_error *err);

@@ -204,7 +204,8 @@ static bool take_status(kl__sim_write *write)
     if ((is_kind(write->kind, "apps", "deployments") &&
          !keep_member(write, metadata, "labels")) ||
         (is_kind(write->kind, "", "pods") &&
-         !keep_member(write, metadata, "ownerReferences"))) {
+         !(keep_member(write, metadata, "ownerReferences") &&
+           kl__sim_keep_pod_status(write, status)))) {
         return false;
     }
     kl__edit_set_root(edit, whole);

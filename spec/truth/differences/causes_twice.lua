@@ -4,6 +4,7 @@ return {
     why = "a real server looks twice at an update, and lists them twice",
     { "delete: a finalizer more", "body.details.causes" },
     { "patch: merge: another uid", "body.details.causes" },
+    { "status_fields: with another uid", "body.details.causes" },
     { "update: with a deletion time", "body.details.causes" },
     { "update: with a grace", "body.details.causes" },
     { "update: with labels that are none", "body.details.causes" },

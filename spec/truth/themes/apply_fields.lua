@@ -4,7 +4,6 @@ local objects = require "objects"
 
 local APPLY = "application/apply-patch+yaml"
 local MAPS = "/api/v1/namespaces/{ns}/configmaps"
-local PODS = "/api/v1/namespaces/{ns}/pods"
 local APPS = "/apis/apps/v1/namespaces/{ns}/deployments"
 local SERVICES = "/api/v1/namespaces/{ns}/services"
 local HPA = "/namespaces/{ns}/horizontalpodautoscalers/h?fieldManager="
