@@ -1,6 +1,6 @@
 #!/bin/sh
 # Other people's clients against the simulator: client-go and controller-runtime
-# (go/), Python's kubernetes and kopf (python/). Prints TAP. Usage, in the root of a tree that is built:
+# (go/; once more in protobuf), Python's kubernetes and kopf (python/). Prints TAP. Usage, in the root of a tree that is built:
 #     spec/clients/clients.sh go|python
 # Exit status 77 where the toolchain or its packages are not to be had. With
 # KUBECONFIG set, another server is asked.
@@ -14,8 +14,17 @@ simulator=
 trap 'finish' EXIT
 
 finish() {
-    [ -z "$simulator" ] || kill "$simulator"
+    stop_simulator
     rm -rf "$work"
+}
+
+stop_simulator() {
+    [ -n "$simulator" ] || return 0
+    kill "$simulator"
+    wait "$simulator" 2>/dev/null
+    simulator=
+    rm -f "$KUBECONFIG"
+    unset KUBECONFIG
 }
 
 skip() {
@@ -37,17 +46,17 @@ start_simulator() {
     done
 }
 
-# TAP of what `go test -v` says. What is in the file `known`, with a reason,
-# has to fail: it passes as that, and the other way round.
+# TAP of what `go test -v` says; $1 is who says it. What is in the file `known`,
+# with a reason, has to fail: it passes as that, and the other way round.
 as_tap() {
-    sed -nE -e 's/^ *--- PASS: ([^ ]*).*/ok - client-go: \1/p' \
-        -e 's/^ *--- FAIL: ([^ ]*).*/not ok - client-go: \1/p' \
+    sed -nE -e "s/^ *--- PASS: ([^ ]*).*/ok - $1: \\1/p" \
+        -e "s/^ *--- FAIL: ([^ ]*).*/not ok - $1: \\1/p" \
         -e 's/^( +[a-z_]+\.go:[0-9]+: .*)/#\1/p' -e 's/^panic: /# panic: /p' \
         "$work/output" >"$work/tap"
     while IFS=: read -r name reason; do
-        sed -i -E -e "s/^ok - client-go: $name\$/not ok - & works now: take it \
+        sed -i -E -e "s/^ok - $1: $name\$/not ok - & works now: take it \
 out of spec\/clients\/known/;t" \
-            -e "s|^not (ok - client-go: $name)\$|\1 # known:$reason|" \
+            -e "s|^not (ok - $1: $name)\$|\1 # known:$reason|" \
             "$work/tap"
     done <"$here/known"
     cat "$work/tap"
@@ -61,7 +70,16 @@ run_go() {
         skip "the Go client was not built: $(tail -n 1 "$work/output")"
     start_simulator
     timeout 120 "$test" -test.v >"$work/output" 2>&1
-    as_tap
+    as_tap client-go
+    json=$?
+    [ -n "$simulator" ] || return "$json" # names are taken there now
+    # The same tests in protobuf, which /version does not have.
+    stop_simulator
+    start_simulator
+    KUBELUA_CONTENT_TYPE=application/vnd.kubernetes.protobuf \
+        timeout 120 "$test" -test.v -test.skip TestVersionAndOpenAPI \
+        >"$work/output" 2>&1
+    as_tap 'client-go in protobuf' && return "$json"
 }
 
 # In an environment of its own, made once for each list of packages.
