@@ -3,7 +3,7 @@ local loop = require "kubelua.loop"
 local scheduler = require "kubelua.scheduler"
 local Sim = require "kubelua.sim"
 
-local STOPPED, FAILED, USAGE = 0, 1, 2
+local STOPPED, FAILED = 0, 1
 
 local function complain(message)
     io.stderr:write("kubelua: ", message, "\n")
@@ -33,8 +33,8 @@ local function flatten(lists)
 end
 
 -- Listens, and says where.
-local function listen(sim, address, options)
-    local url, message = sim:listen { address = address.host, port = address.port,
+local function listen(sim, options)
+    local url, message = sim:listen { address = options.listen.host, port = options.listen.port,
         tls = options.tls or options.rbac or options.token ~= nil or #options.users > 0 }
     if not url then
         return nil, message
@@ -77,7 +77,7 @@ local function play(sim, speed)
     end)
 end
 
-local function start(address, options)
+local function start(options)
     local sim, message = Sim.new {
         load = flatten(options.load), token = options.token, replay = options.replay,
         rbac = options.rbac, users = #options.users > 0 and options.users or nil,
@@ -87,7 +87,7 @@ local function start(address, options)
         return nil, message
     end
     local ok
-    ok, message = listen(sim, address, options)
+    ok, message = listen(sim, options)
     if ok then
         ok, message = bring_to_life(sim, options)
     end
@@ -105,12 +105,7 @@ end
 ---@param options table of the command line
 ---@return integer
 return function(options)
-    local host, port = options.listen:match("^%[?([^%[%]]+)%]?:(%d+)$")
-    if not host then
-        complain("--listen " .. options.listen .. ": write ADDRESS:PORT, such as 127.0.0.1:6443")
-        return USAGE
-    end
-    local sim, message = start({ host = host, port = tonumber(port) }, options)
+    local sim, message = start(options)
     if not sim then
         complain(message)
         return FAILED

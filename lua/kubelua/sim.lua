@@ -38,7 +38,7 @@ local function read_file(path)
     local text = file:read("*a")
     file:close()
     if not text then
-        return nil, path .. ": is a folder, or cannot be read", "io"
+        return nil, path .. ": is a folder, or cannot be read; name the files in it", "io"
     end
     return text
 end

@@ -29,6 +29,16 @@ local function to_offset(text)
         .. "as 3600 or -86400"
 end
 
+local function to_address(text)
+    local host, port = text:match("^%[?([^%[%]]+)%]?:(%d+)$")
+    if not host then
+        return nil, "--listen " .. text .. ": write ADDRESS:PORT, such as 127.0.0.1:6443"
+    elseif tonumber(port) > 65535 then
+        return nil, "--listen " .. text .. ": a port is 0 to 65535"
+    end
+    return { host = host, port = math.floor(tonumber(port)) }
+end
+
 -- RFC 6750: what stands in a header.
 local function to_token(text)
     if text:find("^[%w%-%._~%+/]+=*$") then
@@ -90,7 +100,7 @@ local function add_sim(parser)
     local sim = parser:command("sim", "Serve a simulated API server, for kubectl and all clients.")
     sim:epilog("For example: kubelua sim --tls --load cluster.yaml --write-kubeconfig sim.yaml")
     sim:option("--listen", "Where to serve; port 0 takes a free one."):argname("ADDRESS:PORT")
-        :default("127.0.0.1:0")
+        :default("127.0.0.1:0"):convert(to_address)
     sim:option("--load", "Manifests to load."):argname("FILE"):args("+"):count("*")
     sim:option("--replay", "Be the cluster that was recorded, and play its changes from the first "
         .. "watch on."):argname("FILE")
@@ -155,6 +165,26 @@ local function expand(arguments)
     return expanded
 end
 
+-- What makes no sense together.
+local function contradiction(options)
+    if options.speed and not options.replay then
+        return "--speed is for --replay FILE: there is nothing to play"
+    elseif options.command ~= "run" or not options.sim then
+        return nil
+    end
+    for _, name in ipairs { "server", "kubeconfig", "context" } do
+        if options[name] then
+            return "--sim and --" .. name .. ": choose one of them"
+        end
+    end
+    for _, path in ipairs(options.sim_load) do
+        if path == "" then
+            return "--sim= needs a file; --sim alone is an empty cluster"
+        end
+    end
+    return nil
+end
+
 ---Reads the arguments; prints help and exits where that is what they ask for.
 ---@param arguments string[]
 ---@return table? options `command` and what belongs to it
@@ -162,12 +192,15 @@ end
 function usage.parse(arguments)
     if arguments[1] == "-v" or arguments[1] == "--version" then
         return { command = "version" }
+    elseif arguments[1] == "help" then -- argparse would end the process itself
+        arguments = { arguments[2] or "--help", arguments[2] and "--help" }
     end
     local ok, options = make_parser():pparse(expand(arguments))
-    if not ok then
-        return nil, options
-    elseif options.speed and not options.replay then
-        return nil, "--speed is for --replay FILE: there is nothing to play"
+    local problem = not ok and options or contradiction(options)
+    if problem then
+        return nil, problem
+    elseif options.version then
+        return { command = "version" }
     end
     return options
 end

@@ -123,6 +123,9 @@ kubelua.connect():informer { "namespaces" }:on {
 END
 printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [}\n' >"$work/bad.yaml"
 
+printf 'apiVersion: extensions/v1beta1\nkind: Deployment\nmetadata: {name: a}\n' \
+    >"$work/old.yaml"
+
 expect "version" 0 '^kubelua [0-9]+\.[0-9]+\.[0-9]+' bin/kubelua version
 expect "help names the commands" 0 'Run a script' bin/kubelua --help
 expect "help of run names --sim" 0 '--sim' bin/kubelua run --help
@@ -190,6 +193,24 @@ expect "a closed stream's number goes to no socket" 5 '' \
     sh -c "echo '' >&2; bin/kubelua run '$work/streams.lua' <&- >&-"
 expect "a port that is no port is a usage error" 2 'ADDRESS:PORT' \
     bin/kubelua sim --listen nowhere
+expect "a port that cannot be is a usage error" 2 'a port is 0 to 65535' \
+    bin/kubelua sim --listen 127.0.0.1:99999999999999999999
+expect "a wrong option leads to the help of its command" 2 'kubelua sim --help' \
+    bin/kubelua sim --nonsense
+expect "help of no command is a usage error" 2 "unknown command 'dance'" \
+    bin/kubelua help dance
+expect "a simulator and a cluster's context are a usage error" 2 'choose one' \
+    bin/kubelua run --sim --context staging "$work/wait.lua"
+expect "a manifest without a name is a usage error" 2 'needs a file' \
+    bin/kubelua run --sim= "$work/wait.lua"
+expect "a folder is no manifest" 1 'name the files in it' \
+    bin/kubelua sim --load "$work"
+expect "a folder is no recording" 1 'is empty, or a folder' \
+    bin/kubelua sim --replay "$work"
+expect "a kind of another version is told which" 1 'it is served as apps/v1' \
+    bin/kubelua sim --load "$work/old.yaml"
+expect "a token of two users is refused" 1 'token of somebody else' \
+    bin/kubelua sim --user jane:same --user joe:same
 expect "an address of IPv6 stands in brackets" 0 'http://\[::1\]:' \
     bin/kubelua sim --listen '[::1]:0' --for 0.1
 expect "sim names the remedy of an address of another machine" 1 \

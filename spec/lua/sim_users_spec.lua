@@ -95,6 +95,28 @@ describe("a user of a simulated cluster", function()
     end)
 end)
 
+describe("a token", function()
+    local function refusal(options)
+        local none, message, code = Sim.new(options)
+        assert.is_nil(none)
+        assert.equal("invalid_argument", code)
+        return message
+    end
+
+    it("is a word that a header can carry", function()
+        assert.matches("one word of ASCII", refusal { token = "" }, 1, true)
+        assert.matches("one word of ASCII", refusal { token = "a\nb" }, 1, true)
+        assert.matches("token of user \"jane\"", refusal { users = {
+            { name = "jane", token = "a b" } } }, 1, true)
+    end)
+
+    it("is of one user", function()
+        assert.matches("user \"joe\" has the token of somebody else", refusal { users = {
+            { name = "jane", token = "a" }, { name = "joe", token = "a" } } }, 1, true)
+        refusal { token = "a", users = { { name = "jane", token = "a" } } }
+    end)
+end)
+
 describe("the administrator of a cluster with rules", function()
     it("has a token in the kubeconfig and needs none in-process", function()
         local cluster = assert(Sim.new { rbac = true })

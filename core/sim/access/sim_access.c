@@ -31,11 +31,76 @@ static bool asks_beyond_token(const kl_sim_options *options)
     return options->rbac || options->user_count != 0;
 }
 
+/* A header has to carry it: none does that is empty, or has blanks. */
+static bool can_be_sent(const char *token)
+{
+    size_t length = strlen(token);
+
+    for (size_t i = 0; i < length; i++) {
+        if (!isgraph((unsigned char)token[i])) {
+            return false;
+        }
+    }
+    return length != 0;
+}
+
+/* Whether somebody before the user of that number has its token already. */
+static bool is_taken(const kl_sim_options *options, size_t number)
+{
+    const char *token = options->users[number].token;
+
+    if (options->token != NULL && strcmp(options->token, token) == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < number; i++) {
+        if (strcmp(options->users[i].token, token) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A token is one word, and says who comes. */
+static kl_code check_tokens(const kl_sim_options *options, kl_error *err)
+{
+    if (options->token != NULL && !can_be_sent(options->token)) {
+        return kl_error_set(err, KL_EINVAL,
+                            "the token of the simulator is one word of ASCII, "
+                            "without blanks");
+    }
+    for (size_t i = 0; i < options->user_count; i++) {
+        const kl_sim_user *user = &options->users[i];
+
+        if (user->name == NULL || *user->name == '\0' || user->token == NULL ||
+            *user->token == '\0') {
+            return kl_error_set(err, KL_EINVAL,
+                                "a user of the simulator needs a name and a "
+                                "token");
+        }
+        if (!can_be_sent(user->token)) {
+            return kl_error_set(err, KL_EINVAL,
+                                "the token of user \"%.64s\" is one word of "
+                                "ASCII, without blanks",
+                                user->name);
+        }
+        if (is_taken(options, i)) {
+            return kl_error_set(err, KL_EINVAL,
+                                "user \"%.64s\" has the token of somebody "
+                                "else: give each their own",
+                                user->name);
+        }
+    }
+    return KL_OK;
+}
+
 kl_code kl__sim_access_init(kl_sim *sim, const kl_sim_options *options,
                             kl_error *err)
 {
-    kl_code code = KL_OK;
+    kl_code code = check_tokens(options, err);
 
+    if (code != KL_OK) {
+        return code;
+    }
     sim->has_rbac = options->rbac;
     if (asks_beyond_token(options) && options->token == NULL) {
         code = kl__sim_token_make_up(sim, err);
@@ -51,12 +116,6 @@ kl_code kl__sim_access_init(kl_sim *sim, const kl_sim_options *options,
         const kl_sim_user *given = &options->users[i];
         kl__sim_account *account = &sim->accounts[i];
 
-        if (given->name == NULL || *given->name == '\0' ||
-            given->token == NULL || *given->token == '\0') {
-            return kl_error_set(err, KL_EINVAL,
-                                "a user of the simulator needs a name and a "
-                                "token");
-        }
         sim->account_count = i + 1;
         account->token = kl__strdup(given->token);
         code = account->token == NULL

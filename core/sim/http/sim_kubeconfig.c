@@ -70,8 +70,9 @@ static const char *look(const kl_sim *sim, const kl__sim_tls **tls,
     const char *url = kl__sim_listener_look(sim, tls);
 
     if (url == NULL) {
-        kl_error_set(err, KL_EINVAL,
-                     "simulator: it does not listen; call kl_sim_listen first");
+        kl_error_set(
+            err, KL_EINVAL,
+            "simulator: it does not listen on a port yet: listen first");
     }
     return url;
 }

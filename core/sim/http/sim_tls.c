@@ -131,6 +131,12 @@ static int make_server(signer *server, const signer *ca, const char *address,
     if (status == 0) {
         status = add_name(server->cert, "localhost");
     }
+    /* Who listens everywhere is reached at the nearest address, too. */
+    if (status == 0 &&
+        (strcmp(address, "0.0.0.0") == 0 || strcmp(address, "::") == 0)) {
+        status = add_name(server->cert, "127.0.0.1");
+        status = status == 0 ? add_name(server->cert, "::1") : status;
+    }
     if (status == 0) {
         status = gnutls_x509_crt_set_key_usage(server->cert,
                                                GNUTLS_KEY_DIGITAL_SIGNATURE);

@@ -12,6 +12,7 @@
 #include "sim/life/sim_settle.h"
 #include "sim/store/sim_compose.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* What is loaded first: definitions, then namespaces, then the rest. */
@@ -73,6 +74,22 @@ static bool is_list(const kl_value *root)
            kl_value_type(kl_value_get(root, "items")) == KL_ARRAY;
 }
 
+/* A text or a number, mostly because something else than a manifest is meant:
+ * its path, or another file. */
+static kl_code refuse_document(const kl_value *root, kl_error *err)
+{
+    const char *text = kl_value_string(root, NULL);
+
+    return text != NULL
+               ? kl_error_set(err, KL_EINVAL,
+                              "a manifest is objects, with apiVersion and "
+                              "kind, not the text \"%.64s\"",
+                              text)
+               : kl_error_set(err, KL_EINVAL,
+                              "a manifest is objects, with apiVersion and "
+                              "kind, not numbers or lists");
+}
+
 static kl_code take_document(void *context, const char *json, size_t length,
                              kl_error *err)
 {
@@ -87,7 +104,9 @@ static kl_code take_document(void *context, const char *json, size_t length,
     }
     root = kl_doc_root(doc);
     items = kl_value_get(root, "items");
-    if (!is_list(root)) {
+    if (kl_value_type(root) != KL_OBJECT) {
+        code = refuse_document(root, err);
+    } else if (!is_list(root)) {
         code = add_item(load, doc, root, err);
     }
     while (code == KL_OK && is_list(root) &&
@@ -110,6 +129,36 @@ static void clear_place(api_place *place)
     kl__free(place->object);
 }
 
+/* Where a kind is not served: perhaps it is, as another version. */
+static kl_code refuse_kind(const char *version, const char *kind,
+                           const char *served, kl_error *err)
+{
+    return served[0] != '\0'
+               ? kl_error_set(err, KL_EINVAL,
+                              "%.128s has no %.128s; it is served as %s",
+                              version, kind, served)
+               : kl_error_set(err, KL_EINVAL,
+                              "no such kind is served in %.128s; load its "
+                              "CustomResourceDefinition too",
+                              version);
+}
+
+/* The version of any group that has a kind of that name; "" is none. */
+static void find_version(kl_sim *sim, const char *kind, char *out, size_t size)
+{
+    *out = '\0';
+    for (kl__list *node = sim->resources.next;
+         *out == '\0' && node != &sim->resources; node = node->next) {
+        const kl__sim_kind *other =
+            KL__CONTAINER(node, kl__sim_resource, node)->kind;
+
+        if (strcmp(other->kind, kind) == 0) {
+            snprintf(out, size, "%s%s%s", other->group,
+                     *other->group != '\0' ? "/" : "", other->versions[0].name);
+        }
+    }
+}
+
 /* The collection of a kind; KL_EINVAL where it is not served. */
 static kl_code find_collection(kl_sim *sim, const kl_value *root, kl__buf *out,
                                kl_error *err)
@@ -119,6 +168,7 @@ static kl_code find_collection(kl_sim *sim, const kl_value *root, kl__buf *out,
     const char *kind = kl__sim_text(root, "kind");
     const char *name_space = kl__sim_text(metadata, "namespace");
     kl__sim_resource *resource = NULL;
+    char served[256];
 
     if (version == NULL || kind == NULL) {
         return kl_error_set(err, KL_EINVAL, "apiVersion and kind are needed");
@@ -135,12 +185,12 @@ static kl_code find_collection(kl_sim *sim, const kl_value *root, kl__buf *out,
                                     : "default");
         }
         kl__buf_printf(out, "/%s", resource->kind->plural);
+    } else {
+        find_version(sim, kind, served, sizeof(served));
     }
     kl__mutex_unlock(&sim->mutex);
     if (resource == NULL) {
-        return kl_error_set(err, KL_EINVAL,
-                            "no such kind is served; load its "
-                            "CustomResourceDefinition too");
+        return refuse_kind(version, kind, served, err);
     }
     return out->failed ? out_of_memory(err) : KL_OK;
 }

@@ -227,6 +227,28 @@ static kl_code take_how(kl__sim_rule *rule, const kl_value *value,
     return code;
 }
 
+/* A rule for a verb that no request has would pass unnoticed. */
+static kl_code check_verb(const char *verb, kl_error *err)
+{
+    static const char *const verbs[] = {
+        "get",    "list",  "watch",  "create",
+        "update", "patch", "delete", "deletecollection"};
+
+    for (size_t i = 0; verb != NULL && i < sizeof(verbs) / sizeof(*verbs);
+         i++) {
+        if (strcmp(verb, verbs[i]) == 0) {
+            return KL_OK;
+        }
+    }
+    return verb == NULL
+               ? KL_OK
+               : kl_error_set(err, KL_EINVAL,
+                              "fault: \"verb\" is one of get, list, watch, "
+                              "create, update, patch, delete, "
+                              "deletecollection, not %.64s",
+                              verb);
+}
+
 /* What the fields mean together. */
 static kl_code check(const kl__sim_rule *rule, kl_error *err)
 {
@@ -248,7 +270,7 @@ static kl_code check(const kl__sim_rule *rule, kl_error *err)
     if (rule->action == KL__SIM_EVENT && rule->at == 0) {
         return kl_error_set(err, KL_EINVAL, "fault: \"at\" counts from 1");
     }
-    return KL_OK;
+    return check_verb(rule->verb, err);
 }
 
 static kl_code take_all(kl__sim_rule *rule, const kl_value *root, kl_error *err)

@@ -122,6 +122,10 @@ function replay.read(path)
     if not file then
         return nil, message, "io"
     end
+    if not file:read(0) then
+        file:close()
+        return nil, path .. ": is empty, or a folder; kubelua record writes a recording", "parse"
+    end
     local recording = { initial = {}, events = {}, versions = {}, latest = 0 }
     local seen, number = {}, 0
     for text in file:lines() do

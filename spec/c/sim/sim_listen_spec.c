@@ -382,7 +382,7 @@ static void the_last_reference_ends_everything(void **state)
 
 static void a_kubeconfig_with_its_token_is_let_in(void **state)
 {
-    const kl_sim_options options = {.token = "a \"secret\": #"};
+    const kl_sim_options options = {.token = "a\"secret\":#"};
     fixture *f = *state;
     kl_sim *sim = kl_sim_new(&options, NULL);
     char *text;
@@ -391,7 +391,7 @@ static void a_kubeconfig_with_its_token_is_let_in(void **state)
     f->sim = sim;
     listen_on(f, false, 0);
     text = kl_sim_kubeconfig(sim, NULL);
-    assert_non_null(strstr(text, "token: \"a \\\"secret\\\": #\""));
+    assert_non_null(strstr(text, "token: \"a\\\"secret\\\":#\""));
     assert_non_null(strstr(text, kl_sim_url(sim)));
     kl_free(text);
 }

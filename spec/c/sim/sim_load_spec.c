@@ -175,6 +175,29 @@ static void an_unknown_kind_names_the_object_and_the_remedy(void **state)
     assert_non_null(strstr(err.message, "CustomResourceDefinition"));
 }
 
+static void a_kind_of_another_version_is_told_which(void **state)
+{
+    kl_error err;
+
+    assert_int_equal(load_failure(*state,
+                                  "apiVersion: extensions/v1beta1\n"
+                                  "kind: Deployment\nmetadata: {name: a}\n",
+                                  &err),
+                     KL_EINVAL);
+    assert_non_null(strstr(err.message, "it is served as apps/v1"));
+}
+
+static void what_is_no_manifest_is_told_apart(void **state)
+{
+    kl_error err;
+
+    assert_int_equal(load_failure(*state, "examples/cluster.yaml", &err),
+                     KL_EINVAL);
+    assert_non_null(
+        strstr(err.message, "not the text \"examples/cluster.yaml\""));
+    assert_int_equal(load_failure(*state, "7", &err), KL_EINVAL);
+}
+
 static void what_the_server_refuses_is_told_in_its_words(void **state)
 {
     kl_error err;
@@ -209,6 +232,10 @@ static void a_text_that_does_not_parse_names_its_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_kind_of_another_version_is_told_which,
+                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(what_is_no_manifest_is_told_apart,
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(documents_and_lists_are_loaded,
                                         sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(an_empty_text_loads_nothing, sim_set_up,

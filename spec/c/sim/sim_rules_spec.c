@@ -218,6 +218,9 @@ static void a_rule_that_makes_no_sense_says_why(void **state)
                   "else");
     expect_misuse(f, "{\"action\":\"cut\",\"how\":\"gzip\"}",
                   "fault: \"how\" is one of close, reset, end, not gzip");
+    expect_misuse(f, "{\"action\":\"cut\",\"verb\":\"lisst\"}",
+                  "fault: \"verb\" is one of get, list, watch, create, update, "
+                  "patch, delete, deletecollection, not lisst");
     expect_misuse(f, "{\"action\":\"cut\",\"after_bytes\":-1}",
                   "fault: \"after_bytes\" is an integer from 0");
     expect_misuse(f, "{\"action\":\"refuse\",\"verb\":\"list\"}",
