@@ -6,7 +6,7 @@ local loop = require "kubelua.loop"
 local scheduler = require "kubelua.scheduler"
 local trace = require "kubelua.trace"
 
-local STOPPED, FAILED, USAGE = 0, 1, 2
+local STOPPED, FAILED = 0, 1
 
 local function complain(message)
     io.stderr:write("kubelua: ", message, "\n")
@@ -61,10 +61,6 @@ end
 ---@param options table of the command line
 ---@return integer
 return function(options)
-    if options.sim and options.server then
-        complain("--sim and --server: choose one of them")
-        return USAGE
-    end
     local chunk, message = load_script(options.script)
     if not chunk then
         complain(message)
