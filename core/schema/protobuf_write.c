@@ -56,13 +56,6 @@ void kl__wire_put_head(kl__buf *out, int number, size_t length)
     put_varint(out, length);
 }
 
-size_t kl__wire_head_size(int number, size_t length)
-{
-    char bytes[MAX_VARINT];
-
-    return encode((uint64_t)number << 3, bytes) + encode(length, bytes);
-}
-
 void kl__wire_put_bytes(kl__buf *out, int number, const void *bytes,
                         size_t length)
 {

@@ -15,9 +15,8 @@ void kl__wire_put_real(kl__buf *out, int number, double value);
 void kl__wire_put_bytes(kl__buf *out, int number, const void *bytes,
                         size_t length);
 void kl__wire_put_text(kl__buf *out, int number, const char *text);
-/* The head of a field of so many bytes, which are to follow; and its size. */
+/* The head of a field of so many bytes, which are to follow. */
 void kl__wire_put_head(kl__buf *out, int number, size_t length);
-size_t kl__wire_head_size(int number, size_t length);
 
 /* Begins a field that is a message; what is appended until its end is in it.
  * The result is what kl__wire_end needs. */

@@ -290,20 +290,6 @@ static void an_envelope_is_opened_again(void **state)
     kl__buf_deinit(&bytes);
 }
 
-static void a_head_is_as_long_as_it_is_said_to_be(void **state)
-{
-    static const size_t lengths[] = {0, 127, 128, 16383, 16384, 1 << 21};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-        kl__buf bytes = {0};
-
-        kl__wire_put_head(&bytes, 2000, lengths[i]);
-        assert_int_equal(kl__wire_head_size(2000, lengths[i]), bytes.length);
-        kl__buf_deinit(&bytes);
-    }
-}
-
 static kl_code write_all(void *context)
 {
     kl__buf bytes = {0};
@@ -343,7 +329,6 @@ int main(void)
         cmocka_unit_test(what_is_not_there_is_written_as_zero),
         cmocka_unit_test(what_does_not_fit_is_as_if_it_was_not_there),
         cmocka_unit_test(an_envelope_is_opened_again),
-        cmocka_unit_test(a_head_is_as_long_as_it_is_said_to_be),
         cmocka_unit_test_teardown(running_out_of_memory_is_an_error, tear_down),
     };
 
