@@ -92,7 +92,9 @@ static kl_code delete_fault(kl__sim_answer *answer, const char *rest,
 
     if ((rest != NULL && id <= 0) || !kl_sim_heal(answer->sim, id)) {
         return kl__sim_refuse(answer, 404, "NotFound", err,
-                              "there is no fault \"%s\"", rest);
+                              "there is no fault \"%s\": GET /kubelua/faults "
+                              "tells which there are",
+                              rest);
     }
     return tell_outcome(answer, KL_OK, NULL, err);
 }

@@ -288,7 +288,13 @@ static bool is_from_here(struct MHD_Connection *connection)
     if (peer->sa_family == AF_INET) {
         return ntohl(four->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
     }
-    return peer->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+    if (peer->sa_family != AF_INET6) {
+        return false;
+    }
+    /* "::ffff:127.0.0.1": by IPv4 to a port of both. */
+    return IN6_IS_ADDR_LOOPBACK(&six->sin6_addr) ||
+           (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) &&
+            six->sin6_addr.s6_addr[12] == IN_LOOPBACKNET);
 }
 
 static enum MHD_Result carry_out(kl__sim_http *http, http_request *request,

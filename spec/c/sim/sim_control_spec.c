@@ -3,6 +3,7 @@
  * HTTP, whatever faults are on.
  */
 #include "fault_rig.h"
+#include "sim_socket.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -125,6 +126,21 @@ static void who_needs_a_token_needs_it_here_too(void **state)
     }
 }
 
+/* A port of "::" takes IPv4 too: the peer is ::ffff:127.0.0.1 then. */
+static void who_comes_by_ipv4_to_a_port_of_both_is_of_this_machine(void **state)
+{
+    const kl_sim_listen_options both = {.address = "::"};
+    sim_rig *f = *state;
+    char *answer;
+
+    if (kl_sim_listen(f->sim, &both, NULL) != KL_OK) {
+        skip(); /* a machine without IPv6 */
+    }
+    answer = sim_talk(f->sim, "GET /kubelua/faults HTTP/1.0\r\n\r\n");
+    assert_memory_equal(answer, "HTTP/1.1 200 ", 13);
+    kl_free(answer);
+}
+
 #define SPEC(name) \
     cmocka_unit_test_setup_teardown(name, sim_rig_set_up, sim_rig_tear_down)
 
@@ -136,6 +152,7 @@ int main(void)
         SPEC(no_fault_is_for_the_control_paths),
         SPEC(snapshots_time_and_the_record_have_paths),
         SPEC(who_needs_a_token_needs_it_here_too),
+        SPEC(who_comes_by_ipv4_to_a_port_of_both_is_of_this_machine),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
