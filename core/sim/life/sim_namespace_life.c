@@ -205,10 +205,32 @@ static bool put_condition(kl__edit *edit, kl__node *conditions,
            kl__node_append(conditions, entry);
 }
 
+/* What the conditions say of what is left. */
+typedef struct left_told {
+    char remaining[1100];
+    char finalizers[400];
+} left_told;
+
+static left_told tell(const content_left *left)
+{
+    left_told told;
+
+    snprintf(told.remaining, sizeof(told.remaining),
+             "Some resources are remaining: %s", left->resources);
+    snprintf(told.finalizers, sizeof(told.finalizers),
+             left->finalized != 0
+                 ? "Some content in the namespace has finalizers remaining: %s "
+                   "in %zu resource instances"
+                 : "All content-preserving finalizers finished",
+             left->finalizer, left->finalized);
+    return told;
+}
+
 static bool put_conditions(kl_sim *sim, kl__edit *edit,
                            const content_left *left)
 {
-    char remaining[1100], finalizers[400], now[KL__SIM_TIME_SIZE];
+    const left_told told = tell(left);
+    char now[KL__SIM_TIME_SIZE];
     const space_condition conditions[] = {
         {"NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered",
          "All resources successfully discovered", false},
@@ -217,23 +239,16 @@ static bool put_conditions(kl_sim *sim, kl__edit *edit,
         {"NamespaceDeletionContentFailure", "ContentDeleted",
          "All content successfully deleted, may be waiting on finalization",
          false},
-        {"NamespaceContentRemaining", "SomeResourcesRemain", remaining, true},
+        {"NamespaceContentRemaining", "SomeResourcesRemain", told.remaining,
+         true},
         {"NamespaceFinalizersRemaining",
          left->finalized != 0 ? "SomeFinalizersRemain"
                               : "ContentHasNoFinalizers",
-         finalizers, left->finalized != 0}};
+         told.finalizers, left->finalized != 0}};
     kl__node *status = kl__node_ensure(edit, kl__edit_root(edit), "status");
     kl__node *list = kl__edit_array(edit);
 
     kl__sim_clock_time(&sim->clock, now);
-    snprintf(remaining, sizeof(remaining), "Some resources are remaining: %s",
-             left->resources);
-    snprintf(finalizers, sizeof(finalizers),
-             left->finalized != 0
-                 ? "Some content in the namespace has finalizers remaining: %s "
-                   "in %zu resource instances"
-                 : "All content-preserving finalizers finished",
-             left->finalizer, left->finalized);
     if (status == NULL || list == NULL) {
         return false;
     }
@@ -253,10 +268,11 @@ static bool is_told(const kl__edit *edit, const content_left *left)
     const char *message = kl__node_text(kl__node_at(list, 3), "message");
     const char *finalizers = kl__node_text(kl__node_at(list, 4), "message");
 
+    const left_told told = tell(left);
+
     return message != NULL && finalizers != NULL &&
-           strstr(message, left->resources) != NULL &&
-           strstr(finalizers,
-                  left->finalized != 0 ? left->finalizer : "finished") != NULL;
+           strcmp(message, told.remaining) == 0 &&
+           strcmp(finalizers, told.finalizers) == 0;
 }
 
 /* Ends the namespace, or says what it waits for. */

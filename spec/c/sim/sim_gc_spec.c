@@ -265,6 +265,30 @@ static void a_namespace_tells_what_it_waits_for(void **state)
     sim_expect(f->sim, "GET", "/api/v1/namespaces/web", NULL, 404);
 }
 
+static void a_namespace_tells_what_is_left_when_less_is(void **state)
+{
+    static const char kept[] =
+        "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"x/y\"]}}";
+    sim_rig *f = *state;
+    sim_reply reply;
+
+    sim_expect(f->sim, "POST", "/api/v1/namespaces",
+               "{\"metadata\":{\"name\":\"web\"}}", 201);
+    sim_expect(f->sim, "POST", "/api/v1/namespaces/web/configmaps", kept, 201);
+    sim_expect(f->sim, "POST", "/api/v1/namespaces/web/secrets", kept, 201);
+    sim_expect(f->sim, "DELETE", "/api/v1/namespaces/web", NULL, 200);
+    sim_expect(f->sim, "PATCH", "/api/v1/namespaces/web/secrets/a",
+               "{\"metadata\":{\"finalizers\":null}}", 200);
+    reply = sim_ask(f->sim, "GET", "/api/v1/namespaces/web", NULL);
+    assert_string_equal(sim_text(reply.doc, "status.conditions[4].message"),
+                        "Some resources are remaining: configmaps. has 1 "
+                        "resource instances");
+    assert_string_equal(sim_text(reply.doc, "status.conditions[5].message"),
+                        "Some content in the namespace has finalizers "
+                        "remaining: x/y in 1 resource instances");
+    sim_reply_clear(&reply);
+}
+
 static void a_namespace_is_finalized_by_whoever_has_to(void **state)
 {
     const kl_sim_options options = {.no_controllers = true};
@@ -393,6 +417,9 @@ int main(void)
                                         sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_namespace_tells_what_it_waits_for,
                                         sim_rig_set_up, sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_namespace_tells_what_is_left_when_less_is, sim_rig_set_up,
+            sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
             a_namespace_is_finalized_by_whoever_has_to, sim_rig_set_up,
             sim_rig_tear_down),
