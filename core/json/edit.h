@@ -119,6 +119,14 @@ kl__node *kl__node_remove_at(kl__node *array, size_t index);
 bool kl__node_replace_at(kl__node *array, size_t index, kl__node *value);
 /* Makes an object or array empty. */
 void kl__node_clear(kl__node *node);
+/* Less than 0, 0, or more: which of two names comes first. */
+typedef int (*kl__name_order)(const char *a, size_t a_length, const char *b,
+                              size_t b_length);
+/* By their bytes. */
+int kl__name_compare(const char *a, size_t a_length, const char *b,
+                     size_t b_length);
+/* Sorts the members of an object by their names. */
+bool kl__node_sort(kl__edit *edit, kl__node *object, kl__name_order order);
 /* Makes a node say what another one of its document says, wherever it stands:
  * replaces it in constant time. Takes `other`, which is in nothing and is not
  * to be used again. */

@@ -6,9 +6,7 @@
 
 #include "patch/field_name.h"
 
-#include "base/mem.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* One side of such a walk. */
@@ -97,63 +95,9 @@ bool kl__fields_end(kl__edit *edit, kl__node *parent, const char *name,
 
 /* --- Sorting. ------------------------------------------------------------- */
 
-typedef struct named {
-    const char *name;
-    size_t length;
-    kl__node *element;
-} named;
-
-static int compare_named(const void *a, const void *b)
-{
-    const named *left = a, *right = b;
-
-    return kl__field_compare(left->name, left->length, right->name,
-                             right->length);
-}
-
-static bool is_sorted(const kl__node *set)
-{
-    kl__node_iter iter = {0};
-    const char *before = NULL, *name;
-    size_t before_length = 0, length;
-
-    while (kl__node_next(set, &iter, &name, &length) != NULL) {
-        if (before != NULL &&
-            kl__field_compare(before, before_length, name, length) > 0) {
-            return false;
-        }
-        before = name;
-        before_length = length;
-    }
-    return true;
-}
-
 bool kl__fields_sort(kl__edit *edit, kl__node *set)
 {
-    kl__node_iter iter = {0};
-    size_t count = 0;
-    bool done = true;
-    named *all, one;
-
-    if (is_sorted(set)) {
-        return true;
-    }
-    all = kl__calloc(kl__node_size(set), sizeof(*all));
-    if (all == NULL) {
-        return false;
-    }
-    while ((one.element = kl__node_next(set, &iter, &one.name, &one.length)) !=
-           NULL) {
-        all[count++] = one;
-    }
-    qsort(all, count, sizeof(*all), compare_named);
-    kl__node_clear(set);
-    for (size_t i = 0; i < count && done; i++) {
-        done = kl__node_add_n(edit, set, all[i].name, all[i].length,
-                              all[i].element);
-    }
-    kl__free(all);
-    return done;
+    return kl__node_sort(edit, set, kl__field_compare);
 }
 
 /* --- Subtracting. --------------------------------------------------------- */

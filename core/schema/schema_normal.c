@@ -251,7 +251,7 @@ static kl__node *normal_map(const normal_form *form, kl__node *node,
         }
     }
     kl__map_deinit(&last);
-    return good ? to : NULL;
+    return good && kl__node_sort(form->edit, to, kl__name_compare) ? to : NULL;
 }
 
 static kl__node *normal_array(const normal_form *form, kl__node *node,

@@ -5,6 +5,7 @@
 #include "sim/answer/sim_answer.h"
 
 #include "sim/access/sim_access.h"
+#include "sim/answer/sim_deadline.h"
 #include "sim/answer/sim_list.h"
 #include "sim/answer/sim_options.h"
 #include "sim/answer/sim_plan.h"
@@ -180,7 +181,8 @@ kl_code kl__sim_dispatch(kl__sim_answer *answer, kl_error *err)
     if (kl__sim_plan_answer(answer, &code, err)) {
         return code;
     }
-    if (!kl__sim_let_in(answer, &code, err)) {
+    if (!kl__sim_deadline_check(answer, &code, err) ||
+        !kl__sim_let_in(answer, &code, err)) {
         return code;
     }
     if (answer->too_large || ask->body_length > KL__SIM_MAX_BODY) {

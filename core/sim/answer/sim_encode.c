@@ -67,8 +67,9 @@ kl_code kl__sim_encode_list(kl__sim_answer *answer, kl_error *err)
     return !out->failed ? KL_OK : no_memory(err);
 }
 
-/* Whether the client takes gzip, and there is enough of it. */
-static bool wants_gzip(const kl__sim_answer *answer)
+/* Whether the client takes gzip, and there is enough of it. How long an item is
+ * in another shape is seen once it has that. */
+static bool wants_gzip(kl__sim_answer *answer)
 {
     const kl__sim_ask *ask = &answer->ask;
     size_t length = answer->out.length;
@@ -79,6 +80,10 @@ static bool wants_gzip(const kl__sim_answer *answer)
     }
     if (answer->items.schema != NULL) {
         return length + answer->items.length > MIN_GZIP_SIZE;
+    }
+    if (answer->form.shape != KL__SIM_WHOLE) {
+        write_items(answer, MIN_GZIP_SIZE + 1, &answer->out);
+        return answer->out.length > MIN_GZIP_SIZE;
     }
     for (size_t i = 0; i < answer->state_count && length <= MIN_GZIP_SIZE;
          i++) {

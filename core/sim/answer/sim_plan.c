@@ -4,6 +4,7 @@
 #include "sim/answer/sim_plan.h"
 
 #include "base/mem.h"
+#include "sim/answer/sim_deadline.h"
 #include "sim/answer/sim_frames.h"
 #include "sim/answer/sim_list.h"
 #include "sim/answer/sim_status.h"
@@ -178,7 +179,29 @@ static bool is_at_head(const kl__sim_rule *rule)
     return rule->after_bytes < 0 && rule->after_events < 0;
 }
 
-static kl_code head_of(const kl__sim_answer *answer, kl__sim_applied *applied,
+/* Waits for the end of a delay, or of the time that the request gives. */
+static kl_code delay_head(kl__sim_answer *answer,
+                          const kl__sim_applied *applied, kl__sim_pace *pace,
+                          kl_error *err)
+{
+    const int64_t now = kl__sim_fault_now(answer->sim);
+    const int64_t given = kl__sim_deadline_ms(&answer->ask);
+    const int64_t delay = applied->rule->before_ms;
+
+    if (now >= applied->since_ms + delay) {
+        return KL_OK;
+    }
+    if (given < 0 || given >= delay) {
+        wait_until(pace, applied->since_ms + delay);
+    } else if (now < applied->since_ms + given) {
+        wait_until(pace, applied->since_ms + given);
+    } else if (answer->status == 0) {
+        return kl__sim_deadline_answer(answer, err);
+    }
+    return KL_OK;
+}
+
+static kl_code head_of(kl__sim_answer *answer, kl__sim_applied *applied,
                        kl__sim_pace *pace, kl_error *err)
 {
     const kl__sim_rule *rule = applied->rule;
@@ -198,11 +221,9 @@ static kl_code head_of(const kl__sim_answer *answer, kl__sim_applied *applied,
     if (rule->action == KL__SIM_FREEZE && is_at_head(rule)) {
         freeze(applied, now, pace);
     }
-    if (rule->action == KL__SIM_DELAY &&
-        now < applied->since_ms + rule->before_ms) {
-        wait_until(pace, applied->since_ms + rule->before_ms);
-    }
-    return KL_OK;
+    return rule->action == KL__SIM_DELAY
+               ? delay_head(answer, applied, pace, err)
+               : KL_OK;
 }
 
 kl_code kl__sim_plan_head(kl__sim_answer *answer, kl__sim_pace *pace,

@@ -23,19 +23,18 @@ static void name_member(kl_writer *writer, const char *name)
     kl_writer_name(writer, name, strlen(name));
 }
 
-static void write_causes(kl_writer *writer, const kl__sim_status *status)
+/* The causes from an index on up to another, then the errors likewise. */
+static void write_some(kl_writer *writer, const kl__sim_status *status,
+                       const size_t from[2], const size_t to[2])
 {
-    name_member(writer, "causes");
-    kl_writer_begin_array(writer);
-    for (size_t i = 0; i < status->cause_count; i++) {
+    for (size_t i = from[0]; i < to[0]; i++) {
         kl_writer_begin_object(writer);
         put(writer, "reason", status->causes[i].reason);
         put(writer, "message", status->causes[i].message);
         put(writer, "field", status->causes[i].field);
         kl_writer_end_object(writer);
     }
-    for (size_t i = 0; status->errors != NULL && i < status->errors->count;
-         i++) {
+    for (size_t i = from[1]; i < to[1]; i++) {
         const kl__field_error *error = &status->errors->items[i];
 
         kl_writer_begin_object(writer);
@@ -44,6 +43,19 @@ static void write_causes(kl_writer *writer, const kl__sim_status *status)
         put(writer, "field", error->field);
         kl_writer_end_object(writer);
     }
+}
+
+static void write_causes(kl_writer *writer, const kl__sim_status *status)
+{
+    const size_t none[2] = {0, 0};
+    const size_t twice[2] = {status->causes_twice, status->errors_twice};
+    const size_t all[2] = {status->cause_count,
+                           status->errors != NULL ? status->errors->count : 0};
+
+    name_member(writer, "causes");
+    kl_writer_begin_array(writer);
+    write_some(writer, status, none, twice);
+    write_some(writer, status, none, all);
     kl_writer_end_array(writer);
 }
 

@@ -29,7 +29,11 @@ typedef struct kl__sim_status {
     kl__sim_cause causes[KL__SIM_MAX_CAUSES];
     size_t cause_count;
     const kl__field_errors *errors; /* more causes, after those; borrowed */
-    int retry_after_seconds;        /* 0: none */
+    /* So many of each at the beginning are listed twice: a real server looks
+     * twice at the metadata of an update. The message has them once. */
+    size_t causes_twice;
+    size_t errors_twice;
+    int retry_after_seconds; /* 0: none */
     const char *words; /* the message, where `message` is too short for it */
     char message[4096];
 } kl__sim_status;

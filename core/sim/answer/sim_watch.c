@@ -319,6 +319,11 @@ kl_code kl__sim_watch_fill(kl__sim_answer *answer, int64_t *wake_ms,
     if (answer->state_at == answer->state_count && !watch->ended) {
         fill_events(answer);
     }
+    if (answer->form.shape == KL__SIM_PARTIAL_LIST && answer->out.length != 0) {
+        /* No event can be told as a list, which ends the watch. */
+        kl__buf_reset(&answer->out);
+        watch->ended = true;
+    }
     if (answer->out.length == 0 && !watch->ended) {
         idle(answer, wake_ms);
     }

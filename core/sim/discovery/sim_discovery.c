@@ -168,7 +168,9 @@ static bool takes_method(const kl__sim_answer *answer)
 static kl_code answer_other(kl__sim_answer *answer, kl_error *err)
 {
     static const char version[] =
-        "{\"major\":\"1\",\"minor\":\"36\","
+        "{\"major\":\"1\",\"minor\":\"36\",\"emulationMajor\":\"1\","
+        "\"emulationMinor\":\"36\",\"minCompatibilityMajor\":\"1\","
+        "\"minCompatibilityMinor\":\"35\","
         "\"gitVersion\":\"v1.36.3-kubelua-sim\",\"gitCommit\":\"\","
         "\"gitTreeState\":\"\",\"buildDate\":\"1970-01-01T00:00:00Z\","
         "\"goVersion\":\"\",\"compiler\":\"\",\"platform\":\"\"}\n";

@@ -66,6 +66,27 @@ static kl__sim_resource *find_home(kl_sim *sim, const kl__sim_kind *kind)
                : NULL;
 }
 
+/* What a new resource stands before: groups of custom kinds come last, by their
+ * names, as a real server tells them. */
+static kl__list *place_for(kl_sim *sim, const kl__sim_kind *kind)
+{
+    kl__list *node = sim->resources.next;
+
+    if (!kl__sim_kind_is(kind, KL__SIM_CUSTOM)) {
+        return &sim->resources;
+    }
+    for (; node != &sim->resources; node = node->next) {
+        const kl__sim_kind *other =
+            KL__CONTAINER(node, kl__sim_resource, node)->kind;
+
+        if (kl__sim_kind_is(other, KL__SIM_CUSTOM) &&
+            strcmp(other->group, kind->group) > 0) {
+            break;
+        }
+    }
+    return node;
+}
+
 kl_code kl__sim_serve(kl_sim *sim, kl__sim_kind *kind, kl_error *err)
 {
     kl__sim_resource *resource = kl__sim_resource_new(kind, sim->history);
@@ -81,7 +102,7 @@ kl_code kl__sim_serve(kl_sim *sim, kl__sim_kind *kind, kl_error *err)
     if (home != NULL) {
         resource->home = home;
     }
-    kl__list_append(&sim->resources, &resource->node);
+    kl__list_append(place_for(sim, kind), &resource->node);
     return KL_OK;
 }
 

@@ -4,6 +4,8 @@
  */
 #include "sim/write/sim_kinds_own.h"
 
+#include "base/mem.h"
+#include "base/str.h"
 #include "sim/vet/sim_vet.h"
 
 #include <string.h>
@@ -48,6 +50,32 @@ static void forbid(kl__sim_write *write, const char *field, const char *detail)
     kl__field_add(&write->errors, KL__FIELD_FORBIDDEN, field, NULL, detail);
 }
 
+/* A role is shown as Go has it inside, where its members have no JSON names. */
+static void refuse_member(kl__sim_write *write, const immutable_member *row,
+                          const kl__node *now)
+{
+    const char *const parts[] = {kl__node_text(now, "apiGroup"),
+                                 kl__node_text(now, "kind"),
+                                 kl__node_text(now, "name")};
+    char *shown;
+
+    if (strcmp(row->field, "roleRef") != 0) {
+        kl__field_invalid_node(&write->errors, row->field, now, "%s",
+                               row->detail);
+        return;
+    }
+    shown = kl__strprintf(
+        "{\"APIGroup\":\"%s\",\"Kind\":\"%s\",\"Name\":\"%s\"}",
+        parts[0] != NULL ? parts[0] : "", parts[1] != NULL ? parts[1] : "",
+        parts[2] != NULL ? parts[2] : "");
+    write->errors.failed |= shown == NULL;
+    if (shown != NULL) {
+        kl__field_add(&write->errors, KL__FIELD_INVALID, row->field, shown,
+                      row->detail);
+    }
+    kl__free(shown);
+}
+
 static void check_members(kl__sim_write *write)
 {
     const kl__node *old = kl__sim_write_old(write);
@@ -63,8 +91,7 @@ static void check_members(kl__sim_write *write)
         before = kl__node_get(part(old, row->parent), row->name);
         now = kl__node_get(part(root, row->parent), row->name);
         if (!kl__node_equal(before, now)) {
-            kl__field_invalid_node(&write->errors, row->field, now, "%s",
-                                   row->detail);
+            refuse_member(write, row, now);
         }
     }
 }

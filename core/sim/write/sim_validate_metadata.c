@@ -163,10 +163,32 @@ void kl__sim_check_kept(kl__sim_write *write)
     }
 }
 
+/* What was found of the metadata so far: the strategy of a kind looks once
+ * more. */
+static void note_twice(kl__sim_write *write)
+{
+    static const char within[] = "metadata.";
+    const kl__field_errors *errors = &write->errors;
+    kl__sim_status *invalid = &write->invalid;
+    size_t *causes = &invalid->causes_twice, *more = &invalid->errors_twice;
+
+    while (*causes < invalid->cause_count &&
+           strncmp(invalid->causes[*causes].field, within, 9) == 0) {
+        (*causes)++;
+    }
+    while (*more < errors->count &&
+           strncmp(errors->items[*more].field, within, 9) == 0) {
+        (*more)++;
+    }
+}
+
 void kl__sim_check_metadata(kl__sim_write *write)
 {
     check_owners(write);
     check_finalizers(write);
+    if (write->old != NULL) {
+        note_twice(write);
+    }
     if (!kl__sim_write_is_custom(write)) {
         check_domains(write);
     }

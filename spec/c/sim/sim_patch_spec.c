@@ -69,7 +69,7 @@ static void a_json_patch_changes_an_object(void **state)
         *state, CONFIGMAPS "/a", JSON_PATCH,
         "[{\"op\":\"add\",\"path\":\"/data\",\"value\":{\"n\":\"1\"}},"
         "{\"op\":\"copy\",\"from\":\"/data/n\",\"path\":\"/data/m\"}]",
-        "200 \"data\":{\"n\":\"1\",\"m\":\"1\"}");
+        "200 \"data\":{\"m\":\"1\",\"n\":\"1\"}");
     sim_expect_patch(
         *state, CONFIGMAPS "/a", JSON_PATCH "; charset=utf-8",
         "[{\"op\":\"test\",\"path\":\"/data/n\",\"value\":\"2\"}]",

@@ -170,6 +170,22 @@ static void a_delay_is_before_the_head_or_between_bytes_and_events(void **state)
     sim_watch_close(&stream);
 }
 
+static void who_gives_less_time_than_a_delay_takes_is_told_504(void **state)
+{
+    sim_rig *f = *state;
+    int64_t began = fault_in(0);
+
+    sim_add(f->sim, "a");
+    fault_order(f, "{\"action\":\"delay\",\"before\":3600}");
+    assert_int_equal(fault_outcome(f, FAULT_OBJECTS "?timeout=50ms", NULL),
+                     504);
+    assert_true(fault_in(0) - began >= 50);
+    fault_order(f, "{\"action\":\"delay\",\"before\":0.05}");
+    assert_int_equal(fault_outcome(f, FAULT_OBJECTS "?timeout=1h", NULL), 200);
+    assert_int_equal(fault_outcome(f, FAULT_OBJECTS "?timeout=0", NULL), 200);
+    assert_int_equal(fault_outcome(f, FAULT_OBJECTS "?timeout=5", NULL), 400);
+}
+
 /* What a watch of a, b, c tells under a rule, a word an event. */
 static void expect_told(sim_rig *f, const char *rule, const char *told)
 {
@@ -287,6 +303,7 @@ int main(void)
         SPEC(a_freeze_may_have_an_end),
         SPEC(bytes_come_one_at_a_time),
         SPEC(a_delay_is_before_the_head_or_between_bytes_and_events),
+        SPEC(who_gives_less_time_than_a_delay_takes_is_told_504),
         SPEC(a_watch_can_tell_what_is_not_so),
         SPEC(what_a_fault_keeps_back_comes_when_it_is_healed),
         SPEC(bookmarks_can_be_withheld),

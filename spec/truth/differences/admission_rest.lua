@@ -8,5 +8,4 @@ return {
     { "kinds_core: status: v1 endpoints", "header.warning" },
     { "update: the node of a pod", "body.message" },
     { "update: the restart policy of a pod", "body.message" },
-    { "update: the role of a binding cannot change", "body.message" },
 }

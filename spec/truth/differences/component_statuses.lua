@@ -1,7 +1,7 @@
 -- Differences that are known, for one reason (spec/truth/README.md).
 return {
     what = "ComponentStatus is not served",
-    why = "deprecated; there are no components",
+    why = "deprecated since 1.19; it tells of a scheduler, a controller manager and an etcd",
     { "discovery: the resources of the core group", "body.resources.componentstatuses" },
     { "discovery: the aggregated core group", "body.items[1].versions[1].resources" },
     { "watch: of kinds that cannot be watched", "status" },

@@ -1,0 +1,15 @@
+/*
+ * duration.h - durations as Go's time.ParseDuration reads them: "1h5m", "1.5s".
+ */
+#ifndef KL_SCHEMA_DURATION_H
+#define KL_SCHEMA_DURATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Reads one, which may be negative. False: `why` (of `size` bytes) says what Go
+ * would. */
+bool kl__duration_read(const char *text, double *seconds, char *why,
+                       size_t size);
+
+#endif
