@@ -3,10 +3,5 @@ return {
     what = "words of patches that fail",
     why = "Go's own types stand in them",
     { "patch: merge: another kind", "body.details.causes[1].message", "body.message" },
-    {
-        "patch: merge: another version of the API",
-        "body.details.causes[1].message",
-        "body.message",
-    },
     { "strategic: strategic: an order without its items", "body.message" },
 }
