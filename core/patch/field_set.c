@@ -6,7 +6,6 @@
 
 #include "patch/field_name.h"
 
-
 #include <string.h>
 
 /* One side of such a walk. */
