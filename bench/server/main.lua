@@ -106,7 +106,6 @@ local function measure_all()
             measure_round("real", real, theirs, REAL)
         end
     end
-    simulated:stop()
     results.simulated = finish(ours, SIMULATED, { loaded = simulated.said.seconds,
         resident = simulated.said.resident, pod_bytes = simulated.said.bytes / SIMULATED.listed })
     results.real = real and finish(theirs, REAL, { start = real.started })
@@ -114,7 +113,12 @@ local function measure_all()
     return results
 end
 
-local results = measure_all()
+local ok, results = xpcall(measure_all, debug.traceback)
+server.stop_all() -- whatever came: the real one is stopped by run
+if not ok then
+    io.stderr:write(results, "\n")
+    os.exit(false)
+end
 io.write(report.table(results))
 if not quick then
     report.store(root, results)

@@ -39,8 +39,13 @@ function Server:keep_on_core(core)
     machine.run(KEEP:format(core or "0-" .. machine.cores() - 1, self.pid))
 end
 
-function Server:stop()
-    os.execute("kill " .. self.pid)
+local started = {}
+
+---Ends the simulated ones.
+function server.stop_all()
+    for _, pid in ipairs(started) do
+        os.execute("kill " .. pid .. " 2>/dev/null")
+    end
 end
 
 ---A simulated cluster of so many pods on a port, over plain HTTP.
@@ -50,6 +55,7 @@ function server.simulated(root, pods)
     local pid = machine.run(string.format(
         "'%s/bin/kubelua' run '%s/bench/server/serve.lua' %d >%s 2>&1 & echo $!", root, root, pods,
         log)):match("%d+")
+    started[#started + 1] = pid
     local self = setmetatable({ pid = pid, token = "" }, Server)
     repeat
         os.execute("sleep 0.2")
