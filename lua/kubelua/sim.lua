@@ -11,12 +11,14 @@ local script = require "kubelua.sim.script"
 local time = require "kubelua.sim.time"
 local users = require "kubelua.sim.users"
 local Verbs = require "kubelua.sim.verbs"
+local wait = require "kubelua.sim.wait"
 
 ---@class kubelua.Sim
 local Sim = {}
 Sim.__index = Sim
 
-local PARTS = { faults, objects, replay.methods, requests, script, time.methods, users.methods }
+local PARTS = { faults, objects, replay.methods, requests, script, time.methods, users.methods,
+    wait }
 
 for _, part in ipairs(PARTS) do
     for name, method in pairs(part) do
@@ -66,6 +68,9 @@ end
 
 local function load_files(self, paths)
     for _, path in ipairs(paths) do
+        if type(path) ~= "string" then
+            error("sim: load: the path of a manifest expected, not a " .. type(path), 3)
+        end
         local text, message, code = read_file(path)
         if not text then
             return nil, message, code

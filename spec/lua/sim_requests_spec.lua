@@ -56,6 +56,31 @@ describe("what was asked", function()
         assert.same({}, cluster:requests())
     end)
 
+    it("can be filtered by fields of bodies and parameters", function()
+        for _, name in ipairs { "a", "b" } do
+            client:call { method = "POST", target = "/api/v1/namespaces/default/configmaps",
+                body = '{"metadata":{"name":"' .. name .. '"},"data":{"x":"1"}}' }
+        end
+        client:call { target = "/api/v1/pods?limit=5" }
+        assert.equal(1, #cluster:requests { body = { metadata = { name = "a" } } })
+        assert.equal(2, #cluster:requests { body = { data = { x = "1" } } })
+        assert.equal(0, #cluster:requests { body = { data = { x = "2" } } })
+        assert.equal(1, #cluster:requests { query = { limit = "5" } })
+    end)
+
+    it("is held against an order", function()
+        client:call { target = "/api/v1/pods" }
+        client:call { target = "/api/v1/nodes" }
+        client:call { target = "/api/v1/pods?watch=true&timeoutSeconds=0" }
+        assert.is_true(cluster:asked { { verb = "list", resource = "pods" }, { verb = "watch" } })
+        local asked, message = cluster:asked { { verb = "watch" }, { resource = "nodes" } }
+        assert.is_nil(asked)
+        assert.matches('number 2, {"resource":"nodes"}', message, 1, true)
+        assert.matches("GET /api/v1/nodes 200", message, 1, true)
+        assert.has_error(function() cluster:asked { { verbs = "list" } } end)
+        assert.has_error(function() cluster:asked {} end)
+    end)
+
     it("leaves out what the test itself does", function()
         cluster:apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "mine" } }
         cluster:get("configmaps", "mine")

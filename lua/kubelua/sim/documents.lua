@@ -15,6 +15,9 @@ local function read(object)
     elseif type(object) == "userdata" then
         given = { core.view_table(object) }
     else
+        if object == nil then
+            error("an object is a table, a view or a manifest's text, not nil", 4)
+        end
         given = { object }
     end
     local all = {}

@@ -35,6 +35,9 @@ local core = require "kubelua.core"
 local faults = {}
 
 local function order(self, action, rule)
+    if rule ~= nil and type(rule) ~= "table" then
+        error("fault: a table expected, such as { verb = \"list\" }, not a " .. type(rule), 3)
+    end
     local whole = { action = action }
     for name, value in pairs(rule or {}) do
         whole[name] = value

@@ -131,6 +131,9 @@ end
 ---@param name string
 ---@return kubelua.sim.Kind?, string?, string?
 function Kinds:find(name)
+    if type(name) ~= "string" then
+        error("a kind is a text, such as \"pods\", not a " .. type(name), 3)
+    end
     local api_version, kind_name = name:match("^(.+)/([^/]+)$")
     if api_version then
         return self:of(api_version, kind_name)
@@ -162,7 +165,11 @@ function Kinds:of(api_version, name)
     if kind then
         return kind
     end
-    load_all(self)
+    kind = find_in(load_all(self), lower)
+    if kind then
+        return nil, api_version .. " has no " .. name .. "; it is served as " .. kind.api_version,
+            "not_found"
+    end
     return refuse(self, name, "kind")
 end
 

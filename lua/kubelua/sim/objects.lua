@@ -11,6 +11,10 @@ local objects = {}
 ---@param text string
 ---@return true?, string?, string?
 function objects:load(text)
+    if type(text) ~= "string" then
+        error("load: the text of a manifest expected, not a " .. type(text)
+            .. "; objects go to cluster:apply", 2)
+    end
     return self.box:load(text)
 end
 

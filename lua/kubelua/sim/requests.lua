@@ -1,5 +1,6 @@
 -- What a simulated cluster was asked, for tests to assert on.
 local core = require "kubelua.core"
+local matching = require "kubelua.sim.matching"
 local options = require "kubelua.sim.options"
 
 ---One request. What there is not is nil: the name of a list, the body of a read.
@@ -24,7 +25,7 @@ local options = require "kubelua.sim.options"
 local FILTER = {
     method = "string", path = "string", verb = "string", group = "string", version = "string",
     resource = "string", subresource = "string", namespace = "string", name = "string",
-    status = "number", user_agent = "string",
+    status = "number", user_agent = "string", body = "table", query = "table",
 }
 
 local requests = {}
@@ -35,7 +36,7 @@ local function matches(request, filter)
             if not tostring(request.user_agent):find(value, 1, true) then
                 return false
             end
-        elseif request[name] ~= value then
+        elseif not matching.covers(request[name], value) then
             return false
         end
     end
@@ -43,9 +44,9 @@ local function matches(request, filter)
 end
 
 ---What was asked so far, oldest first; the last 1,000. The filter's fields must be equal, its
----user_agent a part of the request's.
+---user_agent a part of the request's, the fields of its body and query there.
 ---@param filter table? any of method, path, verb, group, version, resource, subresource,
----namespace, name, status, user_agent
+---namespace, name, status, user_agent, body, query
 ---@return kubelua.sim.Request[]
 function requests:requests(filter)
     filter = options.check("requests", filter, FILTER)
@@ -56,6 +57,34 @@ function requests:requests(filter)
         end
     end
     return found
+end
+
+local function tell(request)
+    return request.method .. " " .. request.target .. " " .. request.status
+end
+
+---Whether there were requests for each of the filters, in that order; others may be in between.
+---@param filters table[] as of cluster:requests
+---@return true?, string? which one was not, and what was asked
+function requests:asked(filters)
+    if type(filters) ~= "table" or #filters == 0 then
+        error("asked: an array of filters expected, such as { { verb = \"list\" } }", 2)
+    end
+    local next_one, lines = 1, {}
+    for _, filter in ipairs(filters) do
+        options.check("asked", filter, FILTER)
+    end
+    for _, request in ipairs(core.decode(self.box:requests())) do
+        if filters[next_one] and matches(request, filters[next_one]) then
+            next_one = next_one + 1
+        end
+        lines[#lines + 1] = tell(request)
+    end
+    if next_one > #filters then
+        return true
+    end
+    return nil, "asked: number " .. next_one .. ", " .. core.encode(filters[next_one])
+        .. ", was not asked after those before it; there was:\n" .. table.concat(lines, "\n")
 end
 
 ---Forgets what was asked.

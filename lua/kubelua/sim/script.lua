@@ -28,6 +28,9 @@ end
 ---@param ... any what it gets as `...`
 ---@return any ...
 function methods:run(path, ...)
+    if type(path) ~= "string" then
+        error("run: the path of a script expected, not a " .. type(path), 2)
+    end
     local chunk, message = loadfile(path)
     if not chunk then
         error("run: " .. message, 2)

@@ -1,10 +1,6 @@
--- The time of a simulated cluster, and waiting for what happens in it.
-local core = require "kubelua.core"
-local loop = require "kubelua.loop"
+-- The time of a simulated cluster.
 
 local time = {}
-
-local PAUSE = 0.005
 
 -- Days from 1970-01-01 to a day of the Gregorian calendar.
 local function days(year, month, day)
@@ -49,53 +45,6 @@ end
 ---@return number
 function methods:now()
     return self.box:now()
-end
-
----Waits until `condition()` returns something true, and dispatches meanwhile; returns that.
----@param condition fun(): any
----@param seconds number? of real time; default 10
----@return any, string?, string? the value, or nil, message, "timeout"
-function methods.eventually(_, condition, seconds)
-    if type(condition) ~= "function" then
-        error("eventually: a function expected, not a " .. type(condition), 2)
-    end
-    local till = core.now() + (seconds or 10)
-    local value = condition()
-    while not value do
-        if core.now() >= till then
-            return nil, "not after " .. (seconds or 10) .. " s", "timeout"
-        end
-        loop.sleep(PAUSE)
-        value = condition()
-    end
-    return value
-end
-
----Waits until `condition(object)` returns something true; the object is nil while there is none.
----@param kind string
----@param key string "namespace/name", or "name"
----@param condition (fun(object: kubelua.Object?): any)? default: it is there
----@param seconds number? of real time; default 10
----@return any, string?, string? the object (true if it is gone), or nil, message, "timeout"
-function methods:wait(kind, key, condition, seconds)
-    local last
-    local value, message, code = self:eventually(function()
-        local problem, problem_code
-        last, problem, problem_code = self:get(kind, key)
-        if not last and problem_code ~= "not_found" then
-            error("wait: " .. tostring(problem), 0)
-        end
-        if not condition then
-            return last
-        end
-        return condition(last) and (last or true)
-    end, seconds)
-    if value then
-        return value
-    end
-    return nil, kind .. " " .. key .. ": " .. message .. (last
-        and "; its status is " .. core.encode(last.status or {})
-        or "; it is not there"), code
 end
 
 time.methods = methods

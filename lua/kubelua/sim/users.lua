@@ -21,6 +21,12 @@ local function plain(user, level)
     end
     local groups = user.groups
     if type(groups) == "table" then
+        for _, group in ipairs(groups) do
+            if type(group) ~= "string" then
+                error("sim: a group of user \"" .. user.name .. "\" is a text, not a "
+                    .. type(group), level)
+            end
+        end
         groups = table.concat(groups, ",")
     end
     return { name = user.name, token = user.token, groups = groups }

@@ -11,8 +11,8 @@ Verbs.__index = Verbs
 
 local CODES = {
     [400] = "invalid", [401] = "unauthorized", [403] = "forbidden", [404] = "not_found",
-    [409] = "conflict", [410] = "gone", [422] = "invalid", [429] = "too_many_requests",
-    [503] = "unavailable", [504] = "timeout",
+    [405] = "method_not_allowed", [409] = "conflict", [410] = "gone", [422] = "invalid",
+    [429] = "too_many_requests", [503] = "unavailable", [504] = "timeout",
 }
 
 local PATCH_TYPES = {
@@ -84,11 +84,12 @@ end
 ---@param call string
 ---@return kubelua.sim.Kind?, string?, string?
 local function locate(self, call, kind, namespace, name)
-    if type(kind) ~= "string" or (type(namespace) ~= "string" and type(name) ~= "string") then
-        error(call .. ": write " .. call .. "(\"pods\", \"namespace/name\")", 3)
+    if type(name) ~= "string" and type(namespace) == "string" then
+        local prefix, rest = namespace:match("^([^/]+)/([^/]+)$")
+        namespace, name = prefix, rest or namespace:match("^[^/]+$")
     end
-    if type(name) ~= "string" then
-        namespace, name = namespace:match("^([^/]+)/(.+)$"), namespace:match("([^/]+)$")
+    if type(kind) ~= "string" or type(name) ~= "string" or name == "" then
+        error(call .. ": write " .. call .. "(\"pods\", \"namespace/name\")", 3)
     end
     local found, message, code = self.kinds:find(kind)
     if not found then
@@ -189,6 +190,9 @@ function Verbs:update(object, extra)
     if not found then
         return nil, where, which
     end
+    if type(which) ~= "string" then
+        error("update: the object needs metadata.name", 2)
+    end
     return answer_object(self:request("PUT", Kinds.path(found, where, which, extra.subresource),
         document))
 end
@@ -209,6 +213,8 @@ function Verbs:patch(kind, key, patch, extra)
     local content_type = PATCH_TYPES[extra.type or "merge"]
     if not content_type then
         error("patch: the type is merge, json, strategic or apply, not " .. extra.type, 2)
+    elseif patch == nil then
+        error("patch: a table or a text expected, not nil", 2)
     end
     return answer_object(self:request("PATCH", Kinds.path(found, where, which, extra.subresource),
         patch, { type = content_type, query = { fieldManager = extra.manager,

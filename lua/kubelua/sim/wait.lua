@@ -1,0 +1,107 @@
+-- Waiting for what happens in a simulated cluster, and saying what happened instead.
+local core = require "kubelua.core"
+local loop = require "kubelua.loop"
+local matching = require "kubelua.sim.matching"
+
+local methods = {}
+
+local PAUSE = 0.005
+
+local function check_seconds(call, seconds)
+    if seconds ~= nil and type(seconds) ~= "number" then
+        error(call .. ": how many seconds? A number expected, not a " .. type(seconds), 3)
+    end
+end
+
+---Waits until `condition()` returns something true, and dispatches meanwhile; returns that.
+---@param condition fun(): any
+---@param seconds number? of real time; default 10
+---@return any, string?, string? the value, or nil, message, "timeout"
+function methods.eventually(_, condition, seconds)
+    if type(condition) ~= "function" then
+        error("eventually: a function expected, not a " .. type(condition), 2)
+    end
+    check_seconds("eventually", seconds)
+    local till = core.now() + (seconds or 10)
+    local value = condition()
+    while not value do
+        if core.now() >= till then
+            return nil, "not after " .. (seconds or 10) .. " s", "timeout"
+        end
+        loop.sleep(PAUSE)
+        value = condition()
+    end
+    return value
+end
+
+local function has_condition(object, name)
+    for _, condition in ipairs((core.view_table(object).status or {}).conditions or {}) do
+        if condition.type == name then
+            return condition.status == "True",
+                "its condition " .. name .. " is " .. tostring(condition.status)
+        end
+    end
+    return false, "it has no condition " .. name
+end
+
+-- What is asked of the object, as a function that says why not, too.
+local function reader(condition)
+    if condition == nil then
+        return function(object) return object end
+    elseif type(condition) == "function" then
+        return condition
+    elseif condition == "deleted" then
+        return function(object) return not object end
+    elseif type(condition) == "string" then
+        return function(object)
+            if object then
+                return has_condition(object, condition)
+            end
+            return false
+        end
+    elseif type(condition) == "table" then
+        return function(object)
+            if object then
+                return matching.covers(core.view_table(object), condition)
+            end
+            return false
+        end
+    end
+    error("wait: the condition is a function, a table of fields, \"deleted\" or the type of a "
+        .. "condition such as \"Ready\", not a " .. type(condition), 3)
+end
+
+---Waits until an object is as it should be.
+---@param kind string
+---@param key string "namespace/name", or "name"
+---@param condition function|table|string|nil what returns something true of the object (nil while
+---there is none); fields that it has; "deleted"; a condition of its status that is True, such as
+---"Ready"; default: it is there
+---@param seconds number? of real time; default 10
+---@return any, string?, string? the object (true if it is gone), or nil, message, "timeout"
+function methods:wait(kind, key, condition, seconds)
+    if type(kind) ~= "string" or type(key) ~= "string" then
+        error("wait: write wait(\"pods\", \"namespace/name\", condition, seconds)", 2)
+    end
+    check_seconds("wait", seconds)
+    local holds = reader(condition)
+    local last, absent, why
+    local value, message, code = self:eventually(function()
+        local problem_code
+        last, absent, problem_code = self:get(kind, key)
+        if not last and problem_code ~= "not_found" then
+            error("wait: " .. tostring(absent), 0)
+        end
+        local met
+        met, why = holds(last)
+        return met and (last or true)
+    end, seconds)
+    if value then
+        return value
+    end
+    why = type(why) == "string" and "; " .. why or ""
+    return nil, kind .. " " .. key .. ": " .. message .. why .. (last
+        and "; " .. matching.show(last) or "; it is not there: " .. tostring(absent)), code
+end
+
+return methods

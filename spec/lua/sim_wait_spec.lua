@@ -1,0 +1,127 @@
+-- Waiting in a simulated cluster: for fields, for conditions, for the end; and what a wait in vain
+-- says. What makes no sense is told in the words of the call that was made.
+local kubelua = require "kubelua"
+local Sim = require "kubelua.sim"
+
+local cluster
+
+before_each(function()
+    cluster = assert(Sim.new())
+    assert(cluster:apply {
+        apiVersion = "v1", kind = "Pod",
+        metadata = { name = "shop-1", labels = { app = "shop" },
+            annotations = { ["example.com/a"] = "1" } },
+        spec = { containers = { { name = "main", image = "shop:1" } } },
+        status = { phase = "Running", conditions = { { type = "Ready", status = "False" } } },
+    })
+end)
+
+after_each(function()
+    cluster:close()
+end)
+
+-- What a wait in vain says.
+local function refusal(condition)
+    local found, message, code = cluster:wait("pods", "shop-1", condition, 0.01)
+    assert.is_nil(found)
+    assert.equal("timeout", code)
+    return message
+end
+
+local function later(f)
+    kubelua.spawn(function()
+        kubelua.sleep(0.01)
+        assert(f())
+    end)
+end
+
+describe("a wait", function()
+    it("is for fields", function()
+        later(function()
+            return cluster:patch("pods", "shop-1", { metadata = { labels = { team = "web" } } })
+        end)
+        local pod = assert(cluster:wait("pods", "shop-1", { metadata = { labels = {
+            team = "web" } }, status = { phase = "Running" } }))
+        assert.equal("shop", pod.metadata.labels.app)
+        assert(cluster:wait("pods", "shop-1", { spec = { containers = { { image = "shop:1" } } } }))
+        assert(cluster:wait("pods", "shop-1", { spec = { nodeName = kubelua.null } }))
+    end)
+
+    it("tells which field is another, and what there is", function()
+        local message = refusal { metadata = { labels = { team = "web" } } }
+        assert.matches('metadata.labels.team is absent, not "web"', message, 1, true)
+        assert.matches('its status is {.*"phase":"Running"', message)
+        assert.matches('"app":"shop"', message, 1, true)
+        assert.is_nil(message:find("managedFields", 1, true))
+        assert.matches('spec.containers[1].image is "shop:1", not "shop:2"',
+            refusal { spec = { containers = { { image = "shop:2" } } } }, 1, true)
+        assert.matches('metadata.annotations["example.com/a"] is "1", not absent',
+            refusal { metadata = { annotations = { ["example.com/a"] = kubelua.null } } }, 1, true)
+        assert.matches("spec.containers is [{", refusal { spec = { containers = {
+            { image = "shop:1" }, { image = "proxy:1" } } } }, 1, true)
+    end)
+
+    it("is for a condition of the status", function()
+        assert.matches("its condition Ready is False", refusal("Ready"), 1, true)
+        assert.matches("it has no condition Initialized", refusal("Initialized"), 1, true)
+        later(function()
+            return cluster:apply { apiVersion = "v1", kind = "Pod", metadata = { name = "shop-1" },
+                status = { conditions = { { type = "Ready", status = "True" } } } }
+        end)
+        assert.equal("shop-1", assert(cluster:wait("pods", "shop-1", "Ready")).name)
+    end)
+
+    it("is for the end", function()
+        assert.matches('"app":"shop"', refusal("deleted"), 1, true)
+        later(function()
+            return cluster:delete("pods", "shop-1", { grace = 0 })
+        end)
+        assert.is_true(cluster:wait("pods", "shop-1", "deleted"))
+        assert.matches('it is not there: pods "shop-1" not found', refusal("Ready"), 1, true)
+    end)
+
+    it("tells of a kind that nobody serves", function()
+        local _, message = cluster:wait("podz", "shop-1", nil, 0.01)
+        assert.matches('do you mean "pods"', message, 1, true)
+    end)
+end)
+
+describe("misuse", function()
+    local function expect(pattern, f)
+        local ok, message = pcall(f)
+        assert.is_false(ok)
+        assert.matches(pattern, message, 1, true)
+    end
+
+    it("of a wait names what it takes", function()
+        expect('wait: write wait("pods"', function() cluster:wait("pods") end)
+        expect("wait: the condition is", function() cluster:wait("pods", "a", 5) end)
+        expect("wait: how many seconds?", function() cluster:wait("pods", "a", nil, "x") end)
+        expect("eventually: how many seconds?", function() cluster:eventually(print, "x") end)
+    end)
+
+    it("of keys, kinds and objects is told", function()
+        for _, key in ipairs { "", "a/", "a/b/c", "/" } do
+            expect('get: write get("pods"', function() cluster:get("pods", key) end)
+        end
+        expect("a kind is a text", function() cluster:list() end)
+        expect("not nil", function() cluster:apply() end)
+        expect("patch: a table or a text", function() cluster:patch("pods", "shop-1") end)
+        expect("update: the object needs metadata.name", function()
+            cluster:update { apiVersion = "v1", kind = "Pod" }
+        end)
+        expect("objects go to cluster:apply", function() cluster:load {} end)
+        expect("run: the path of a script", function() cluster:run() end)
+        expect("fault: a table expected", function() cluster:cut("watch") end)
+        expect('a group of user "jane" is a text', function()
+            Sim.new { users = { { name = "jane", token = "a", groups = { 5 } } } }
+        end)
+        expect("the path of a manifest", function() Sim.new { load = { 5 } } end)
+    end)
+
+    it("of a version is told which one is served", function()
+        local _, message = cluster:apply { apiVersion = "extensions/v1beta1", kind = "Deployment",
+            metadata = { name = "a" } }
+        assert.equal("extensions/v1beta1 has no Deployment; it is served as apps/v1", message)
+    end)
+end)
