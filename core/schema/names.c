@@ -79,31 +79,83 @@ bool kl__name_is_dns1035(const char *text, kl__buf *why)
     return fits;
 }
 
-bool kl__name_is_subdomain(const char *text, kl__buf *why)
+/* Whether all that dots divide are labels. */
+static bool has_labels(const char *text)
 {
-    bool fits = strlen(text) <= MAX_SUBDOMAIN, is_one = true;
+    for (;;) {
+        size_t length = strcspn(text, ".");
 
-    for (const char *at = text; is_one;) {
-        size_t length = strcspn(at, ".");
-
-        is_one = is_label(at, length, false);
-        if (at[length] == '\0') {
-            break;
+        if (!is_label(text, length, false)) {
+            return false;
         }
-        at += length + 1;
+        if (text[length] == '\0') {
+            return true;
+        }
+        text += length + 1;
     }
+}
+
+/* Adds why not, where it is too long or none at all. */
+static bool judge(const char *text, bool is_one, const char *words,
+                  kl__buf *why)
+{
+    bool fits = strlen(text) <= MAX_SUBDOMAIN;
+
     if (!fits) {
         put_too_long(why, MAX_SUBDOMAIN);
     }
     if (!is_one) {
         kl__buf_puts(why, fits ? "" : ",");
-        kl__buf_puts(why,
-                     "a lowercase RFC 1123 subdomain must consist of lower "
-                     "case alphanumeric characters, '-' or '.', and must start "
-                     "and end with an alphanumeric character (e.g. "
-                     "'example.com', regex used for validation is "
-                     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*"
-                     "[a-z0-9])?)*')");
+        kl__buf_puts(why, words);
     }
     return fits && is_one;
+}
+
+bool kl__name_is_subdomain(const char *text, kl__buf *why)
+{
+    return judge(text, has_labels(text),
+                 "a lowercase RFC 1123 subdomain must consist of lower case "
+                 "alphanumeric characters, '-' or '.', and must start and end "
+                 "with an alphanumeric character (e.g. 'example.com', regex "
+                 "used for validation is "
+                 "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*"
+                 "[a-z0-9])?)*')",
+                 why);
+}
+
+bool kl__name_is_service(const char *text, kl__buf *why)
+{
+    char plain[MAX_SUBDOMAIN + 2];
+    size_t length = strlen(text), at = 0;
+
+    /* Underscores begin labels, or stand where hyphens do. */
+    for (size_t i = 0; i < length && at + 1 < sizeof(plain); i++) {
+        bool begins = i == 0 || text[i - 1] == '.';
+
+        if (text[i] != '_' || !begins) {
+            plain[at++] = text[i] == '_' ? '-' : text[i];
+        }
+    }
+    plain[at] = '\0';
+    return judge(text, has_labels(plain),
+                 "a lowercase RFC 1123 subdomain must consist of lower case "
+                 "alphanumeric characters, '_', '-' or '.', and must start and "
+                 "end with an alphanumeric character (e.g. 'example.com', "
+                 "regex used for validation is "
+                 "'_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*"
+                 "[a-z0-9])?)*')",
+                 why);
+}
+
+bool kl__name_is_wildcard(const char *text, kl__buf *why)
+{
+    return judge(text, strncmp(text, "*.", 2) == 0 && has_labels(text + 2),
+                 "a wildcard DNS-1123 subdomain must start with '*.', followed "
+                 "by a valid DNS subdomain, which must consist of lower case "
+                 "alphanumeric characters, '-' or '.' and end with an "
+                 "alphanumeric character (e.g. '*.example.com', regex used for "
+                 "validation is "
+                 "'\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*"
+                 "[a-z0-9])?)*')",
+                 why);
 }

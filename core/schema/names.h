@@ -13,5 +13,9 @@
 bool kl__name_is_label(const char *text, kl__buf *why);
 bool kl__name_is_dns1035(const char *text, kl__buf *why);
 bool kl__name_is_subdomain(const char *text, kl__buf *why);
+/* With underscores, as what is looked up may have. */
+bool kl__name_is_service(const char *text, kl__buf *why);
+/* "*.example.com". */
+bool kl__name_is_wildcard(const char *text, kl__buf *why);
 
 #endif

@@ -7,6 +7,7 @@
 #include "schema/names.h"
 #include "sim/answer/sim_labels.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,18 +174,32 @@ void kl__vet_not_negative(kl__vet *vet, const kl__node *object,
     }
 }
 
-static void check_name(kl__vet *vet, const kl__node *object, const char *member,
+static void check_text(kl__vet *vet, const char *member, const char *text,
                        bool (*is_one)(const char *text, kl__buf *why))
 {
-    const char *text = kl__vet_text(object, member);
     kl__buf why = {0};
 
-    if (*text != '\0' && !is_one(text, &why)) {
+    if (!is_one(text, &why)) {
         vet->errors->failed |= why.failed;
         kl__vet_fault(vet, KL__FIELD_INVALID, member, text,
                       why.bytes != NULL ? why.bytes : "");
     }
     kl__buf_deinit(&why);
+}
+
+static void check_name(kl__vet *vet, const kl__node *object, const char *member,
+                       bool (*is_one)(const char *text, kl__buf *why))
+{
+    const char *text = kl__vet_text(object, member);
+
+    if (*text != '\0') {
+        check_text(vet, member, text, is_one);
+    }
+}
+
+void kl__vet_dns(kl__vet *vet, const char *member, const char *text)
+{
+    check_text(vet, member, text != NULL ? text : "", kl__name_is_subdomain);
 }
 
 void kl__vet_label(kl__vet *vet, const kl__node *object, const char *member)
@@ -403,4 +418,53 @@ void kl__vet_percent(kl__vet *vet, const kl__node *object, const char *member)
                       "followed by an ending '%' (e.g. '1%',  or '93%', regex "
                       "used for validation is '[0-9]+%')");
     }
+}
+
+void kl__vet_dns_underscore(kl__vet *vet, const char *text)
+{
+    check_text(vet, NULL, text, kl__name_is_service);
+}
+
+void kl__vet_label_text(kl__vet *vet, const char *member, const char *text)
+{
+    check_text(vet, member, text, kl__name_is_label);
+}
+
+/* --- Names, addresses, lists. --------------------------------------------- */
+
+void kl__vet_qualified(kl__vet *vet, const char *member, const char *name)
+{
+    kl__sim_faults faults = kl__sim_key_faults(name);
+
+    check_faults(vet, &faults, member, name);
+}
+
+bool kl__vet_address(kl__vet *vet, const char *member, const char *text)
+{
+    unsigned char bytes[16];
+
+    if (inet_pton(AF_INET, text, bytes) == 1 ||
+        inet_pton(AF_INET6, text, bytes) == 1) {
+        return true;
+    }
+    kl__vet_fault(vet, KL__FIELD_INVALID, member, text,
+                  "must be a valid IP address, (e.g. 10.9.8.7 or "
+                  "2001:db8::ffff)");
+    return false;
+}
+
+void kl__vet_each(kl__vet *vet, const kl__node *object, const char *member,
+                  void (*check)(kl__vet *vet, const kl__node *element))
+{
+    const kl__node *list = kl__node_get(object, member), *element;
+    size_t outer = kl__vet_into(vet, member), index = 0;
+    kl__node_iter iter = {0};
+
+    while ((element = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
+        size_t mark = kl__vet_at(vet, index++);
+
+        check(vet, element);
+        kl__vet_back(vet, mark);
+    }
+    kl__vet_back(vet, outer);
 }

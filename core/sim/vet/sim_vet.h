@@ -63,6 +63,9 @@ void kl__vet_port(kl__vet *vet, const kl__node *object, const char *member);
 void kl__vet_labels(kl__vet *vet, const kl__node *labels, const char *member);
 /* A LabelSelector, if it is there at all. */
 void kl__vet_selector(kl__vet *vet, const kl__node *object, const char *member);
+/* The terms of a selector of nodes: expressions and fields. */
+void kl__vet_node_terms(kl__vet *vet, const kl__node *selector,
+                        const char *member);
 /* Key, operator and values of one of its expressions, or of a node's. */
 void kl__vet_expressions(kl__vet *vet, const kl__node *term,
                          const char *const *operators);
@@ -70,6 +73,19 @@ void kl__vet_expressions(kl__vet *vet, const kl__node *term,
 bool kl__vet_selects(const kl__node *selector, const kl__node *labels);
 /* A number that is not negative, or a percentage; if it is there at all. */
 void kl__vet_percent(kl__vet *vet, const kl__node *object, const char *member);
+
+/* The same of a text, which may not be "" (NULL: that is what it is). */
+void kl__vet_dns(kl__vet *vet, const char *member, const char *text);
+/* The same of what is at hand, with underscores in it; and of a label. */
+void kl__vet_dns_underscore(kl__vet *vet, const char *text);
+void kl__vet_label_text(kl__vet *vet, const char *member, const char *text);
+/* A name with a prefix or without, as keys of labels are; "" is none. */
+void kl__vet_qualified(kl__vet *vet, const char *member, const char *name);
+/* An address of IP; false: it is none. */
+bool kl__vet_address(kl__vet *vet, const char *member, const char *text);
+/* Goes through the elements of a list: `check` is called at each. */
+void kl__vet_each(kl__vet *vet, const kl__node *object, const char *member,
+                  void (*check)(kl__vet *vet, const kl__node *element));
 
 /* --- Parts of objects. ---------------------------------------------------- */
 
@@ -81,6 +97,14 @@ void kl__vet_template(kl__vet *vet, const kl__node *template,
                       const kl__node *claims);
 /* A spec of Jobs, which is at hand. */
 void kl__vet_job_spec(kl__vet *vet, const kl__node *spec);
+/* Of a PodSpec, which is at hand: where its pods may run. */
+void kl__vet_affinity(kl__vet *vet, const kl__node *spec);
+void kl__vet_spread(kl__vet *vet, const kl__node *spec);
+void kl__vet_tolerations(kl__vet *vet, const kl__node *spec);
+/* And how it uses its node: names, addresses, the node's own. */
+void kl__vet_host(kl__vet *vet, const kl__node *spec);
+void kl__vet_names_of_host(kl__vet *vet, const kl__node *spec);
+void kl__vet_system(kl__vet *vet, const kl__node *spec);
 void kl__vet_volumes(kl__vet *vet, const kl__node *volumes, kl__map *names);
 /* One of the spec's lists of containers; `volumes` by name. */
 void kl__vet_containers(kl__vet *vet, const kl__node *spec, const char *list,
@@ -100,7 +124,13 @@ kl__vet_kind kl__vet_pod, kl__vet_pod_template, kl__vet_deployment,
     kl__vet_claim, kl__vet_ingress, kl__vet_lease, kl__vet_slice, kl__vet_event,
     kl__vet_role_binding, kl__vet_cluster_role_binding, kl__vet_role,
     kl__vet_cluster_role, kl__vet_budget, kl__vet_autoscaler,
-    kl__vet_priority_class, kl__vet_quota, kl__vet_limit_range;
+    kl__vet_priority_class, kl__vet_quota, kl__vet_limit_range,
+    kl__vet_network_policy, kl__vet_ingress_class, kl__vet_volume,
+    kl__vet_storage_class, kl__vet_csi_driver, kl__vet_csi_node,
+    kl__vet_attachment, kl__vet_attributes, kl__vet_capacity, kl__vet_endpoints,
+    kl__vet_group_event;
+
+kl__vet_kind kl__vet_runtime_class;
 
 /* What a write of the status is held against. */
 kl__vet_kind kl__vet_quota_status, kl__vet_deployment_status,

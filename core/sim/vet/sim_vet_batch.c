@@ -1,5 +1,5 @@
 /*
- * sim_vet_batch.c - what Jobs and CronJobs have to be.
+ * sim_vet_batch.c - what CronJobs have to be.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -7,55 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- Jobs. ---------------------------------------------------------------- */
-
-static void check_restarts(kl__vet *vet, const kl__node *spec)
-{
-    static const char *const restarts[] = {"OnFailure", "Never", NULL};
-    static const char member[] = "template.spec.restartPolicy";
-    const char *restart = kl__vet_text(
-        kl__node_get(kl__node_get(spec, "template"), "spec"), "restartPolicy");
-
-    if (*restart == '\0' || strcmp(restart, "Always") == 0) {
-        kl__vet_fault(vet, KL__FIELD_REQUIRED, member, NULL,
-                      "valid values: \"OnFailure\", \"Never\"");
-    } else {
-        kl__vet_unsupported(vet, member, restart, restarts);
-    }
-}
-
-void kl__vet_job_spec(kl__vet *vet, const kl__node *spec)
-{
-    static const char *const numbers[] = {"parallelism",
-                                          "completions",
-                                          "activeDeadlineSeconds",
-                                          "backoffLimit",
-                                          "ttlSecondsAfterFinished",
-                                          "backoffLimitPerIndex",
-                                          "maxFailedIndexes"};
-    static const char *const modes[] = {"NonIndexed", "Indexed", NULL};
-
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        kl__vet_not_negative(vet, spec, numbers[i]);
-    }
-    kl__vet_enum(vet, spec, "completionMode", modes);
-    if (strcmp(kl__vet_text(spec, "completionMode"), "Indexed") == 0 &&
-        kl__node_get(spec, "completions") == NULL) {
-        kl__vet_fault(vet, KL__FIELD_REQUIRED, "completions", NULL,
-                      "when completion mode is Indexed");
-    }
-    kl__vet_template(vet, kl__node_get(spec, "template"), NULL);
-    check_restarts(vet, spec);
-}
-
-void kl__vet_job(kl__vet *vet, const kl__node *object)
-{
-    size_t mark = kl__vet_into(vet, "spec");
-
-    kl__vet_job_spec(vet, kl__node_get(object, "spec"));
-    kl__vet_back(vet, mark);
-}
+#include <strings.h>
 
 /* --- Schedules. ----------------------------------------------------------- */
 
@@ -211,11 +163,84 @@ static bool is_schedule(const char *schedule, char *why, size_t size)
 static void check_schedule(kl__vet *vet, const kl__node *spec)
 {
     const char *schedule = kl__vet_text(spec, "schedule");
+    bool is_zoned = strncmp(schedule, "TZ=", 3) == 0 ||
+                    strncmp(schedule, "CRON_TZ=", 8) == 0;
+    const char *times = is_zoned ? strchr(schedule, ' ') : schedule;
     char why[400] = "";
 
+    times = times != NULL ? times + strspn(times, " ") : schedule;
     if (kl__vet_required(vet, spec, "schedule") &&
-        !is_schedule(schedule, why, sizeof(why))) {
+        !is_schedule(times, why, sizeof(why))) {
         kl__vet_fault(vet, KL__FIELD_INVALID, "schedule", schedule, why);
+    }
+    if (strstr(schedule, "TZ") != NULL) {
+        kl__vet_fault(vet, KL__FIELD_INVALID, "schedule", schedule,
+                      "cannot use TZ or CRON_TZ in schedule, use timeZone "
+                      "field instead");
+    }
+}
+
+/* --- Time zones. ---------------------------------------------------------- */
+
+/* The names that zones begin with. Which cities there are differs from machine
+ * to machine, so any is taken. */
+static const char *const regions[] = {
+    "Africa",    "America", "Antarctica", "Arctic", "Asia", "Atlantic",
+    "Australia", "Brazil",  "Canada",     "Chile",  "Etc",  "Europe",
+    "Indian",    "Mexico",  "Pacific",    "US"};
+/* Zones without a city. */
+static const char *const zones[] = {
+    "CET",      "CST6CDT",   "Cuba",    "EET",       "EST",     "EST5EDT",
+    "Egypt",    "Eire",      "GB",      "GB-Eire",   "GMT",     "Greenwich",
+    "HST",      "Hongkong",  "Iceland", "Iran",      "Israel",  "Jamaica",
+    "Japan",    "Kwajalein", "Libya",   "MET",       "MST",     "MST7MDT",
+    "NZ",       "NZ-CHAT",   "Navajo",  "PRC",       "PST8PDT", "Poland",
+    "Portugal", "ROC",       "ROK",     "Singapore", "Turkey",  "UCT",
+    "UTC",      "Universal", "W-SU",    "WET",       "Zulu"};
+
+static bool is_zone(const char *name)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRS"
+        "TUVWXYZ0123456789/_+-";
+    size_t region = strcspn(name, "/");
+
+    if (name[region] == '\0') {
+        for (size_t i = 0; i < sizeof(zones) / sizeof(zones[0]); i++) {
+            if (strcmp(zones[i], name) == 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(regions) / sizeof(regions[0]); i++) {
+        if (strlen(regions[i]) == region &&
+            strncmp(regions[i], name, region) == 0) {
+            return name[region + 1] != '\0' && strstr(name, "//") == NULL &&
+                   strspn(name, letters) == strlen(name);
+        }
+    }
+    return false;
+}
+
+static void check_zone(kl__vet *vet, const kl__node *spec)
+{
+    const char *name = kl__node_text(spec, "timeZone");
+    char why[300];
+
+    if (name == NULL) {
+        return;
+    }
+    if (*name == '\0') {
+        kl__vet_fault(vet, KL__FIELD_INVALID, "timeZone", name,
+                      "timeZone must be nil or non-empty string");
+    } else if (strcasecmp(name, "Local") == 0) {
+        kl__vet_fault(vet, KL__FIELD_INVALID, "timeZone", name,
+                      "timeZone must be an explicit time zone as defined in "
+                      "https://www.iana.org/time-zones");
+    } else if (!is_zone(name)) {
+        snprintf(why, sizeof(why), "unknown time zone %.200s", name);
+        kl__vet_fault(vet, KL__FIELD_INVALID, "timeZone", name, why);
     }
 }
 
@@ -224,16 +249,23 @@ void kl__vet_cron_job(kl__vet *vet, const kl__node *object)
     static const char *const policies[] = {"Allow", "Forbid", "Replace", NULL};
     const kl__node *spec = kl__node_get(object, "spec");
     const char *name = kl__vet_text(kl__node_get(object, "metadata"), "name");
+    const kl__node *job =
+        kl__node_get(kl__node_get(spec, "jobTemplate"), "spec");
     size_t outer, mark, inner;
 
     outer = kl__vet_into(vet, "spec");
     check_schedule(vet, spec);
+    check_zone(vet, spec);
     kl__vet_not_negative(vet, spec, "startingDeadlineSeconds");
     kl__vet_enum(vet, spec, "concurrencyPolicy", policies);
     mark = kl__vet_into(vet, "jobTemplate");
     inner = kl__vet_into(vet, "spec");
-    kl__vet_job_spec(vet,
-                     kl__node_get(kl__node_get(spec, "jobTemplate"), "spec"));
+    kl__vet_job_spec(vet, job);
+    if (kl__node_bool(kl__node_get(job, "manualSelector"))) {
+        kl__vet_value(vet, KL__FIELD_UNSUPPORTED, "manualSelector",
+                      kl__node_get(job, "manualSelector"),
+                      "supported values: \"nil\", \"false\"");
+    }
     kl__vet_back(vet, inner);
     kl__vet_back(vet, mark);
     kl__vet_not_negative(vet, spec, "successfulJobsHistoryLimit");

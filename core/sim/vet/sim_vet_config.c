@@ -1,5 +1,5 @@
 /*
- * sim_vet_config.c - what ConfigMaps, Secrets and claims have to be.
+ * sim_vet_config.c - what ConfigMaps and Secrets have to be.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -214,37 +214,4 @@ void kl__vet_secret(kl__vet *vet, const kl__node *object)
     } else {
         check_type(vet, object, type);
     }
-}
-
-/* --- Claims of storage. --------------------------------------------------- */
-
-void kl__vet_claim(kl__vet *vet, const kl__node *object)
-{
-    static const char *const modes[] = {"ReadOnlyMany", "ReadWriteMany",
-                                        "ReadWriteOnce", "ReadWriteOncePod",
-                                        NULL};
-    static const char *const volume_modes[] = {"Block", "Filesystem", NULL};
-    const kl__node *spec = kl__node_get(object, "spec"), *mode;
-    const kl__node *list = kl__node_get(spec, "accessModes");
-    kl__node_iter iter = {0};
-    size_t mark = kl__vet_into(vet, "spec");
-
-    if (kl__node_size(list) == 0) {
-        kl__vet_fault(vet, KL__FIELD_REQUIRED, "accessModes", NULL,
-                      "at least 1 access mode is required");
-    }
-    kl__vet_selector(vet, spec, "selector");
-    while ((mode = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
-        const char *text = kl__node_string(mode, NULL);
-
-        kl__vet_unsupported(vet, "accessModes", text != NULL ? text : "",
-                            modes);
-    }
-    if (kl__node_get(kl__node_get(kl__node_get(spec, "resources"), "requests"),
-                     "storage") == NULL) {
-        kl__vet_fault(vet, KL__FIELD_REQUIRED, "resources[storage]", NULL, "");
-    }
-    kl__vet_subdomain(vet, spec, "storageClassName");
-    kl__vet_enum(vet, spec, "volumeMode", volume_modes);
-    kl__vet_back(vet, mark);
 }

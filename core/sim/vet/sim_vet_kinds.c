@@ -18,6 +18,7 @@ static const vetted kinds[] = {
     {"secrets", "", kl__vet_secret, NULL},
     {"services", "", kl__vet_service, kl__vet_service_status},
     {"events", "", kl__vet_event, NULL},
+    {"events", "events.k8s.io", kl__vet_group_event, NULL},
     {"persistentvolumeclaims", "", kl__vet_claim, NULL},
     {"podtemplates", "", kl__vet_pod_template, NULL},
     {"namespaces", "", NULL, kl__vet_namespace_status},
@@ -41,7 +42,18 @@ static const vetted kinds[] = {
      kl__vet_cluster_role_binding, NULL},
     {"horizontalpodautoscalers", "autoscaling", kl__vet_autoscaler,
      kl__vet_autoscaler_status},
-    {"priorityclasses", "scheduling.k8s.io", kl__vet_priority_class, NULL}};
+    {"priorityclasses", "scheduling.k8s.io", kl__vet_priority_class, NULL},
+    {"runtimeclasses", "node.k8s.io", kl__vet_runtime_class, NULL},
+    {"endpoints", "", kl__vet_endpoints, NULL},
+    {"networkpolicies", "networking.k8s.io", kl__vet_network_policy, NULL},
+    {"ingressclasses", "networking.k8s.io", kl__vet_ingress_class, NULL},
+    {"persistentvolumes", "", kl__vet_volume, NULL},
+    {"storageclasses", "storage.k8s.io", kl__vet_storage_class, NULL},
+    {"csidrivers", "storage.k8s.io", kl__vet_csi_driver, NULL},
+    {"csinodes", "storage.k8s.io", kl__vet_csi_node, NULL},
+    {"volumeattachments", "storage.k8s.io", kl__vet_attachment, NULL},
+    {"volumeattributesclasses", "storage.k8s.io", kl__vet_attributes, NULL},
+    {"csistoragecapacities", "storage.k8s.io", kl__vet_capacity, NULL}};
 
 static const vetted *find(const char *group, const char *plural)
 {

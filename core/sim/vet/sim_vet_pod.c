@@ -91,97 +91,7 @@ void kl__vet_volumes(kl__vet *vet, const kl__node *volumes, kl__map *names)
     kl__vet_back(vet, outer);
 }
 
-/* --- Where it may run. ---------------------------------------------------- */
-
-static void check_affinity(kl__vet *vet, const kl__node *spec)
-{
-    static const char *const path[] = {
-        "affinity", "nodeAffinity",
-        "requiredDuringSchedulingIgnoredDuringExecution", NULL};
-    static const char *const operators[] = {
-        "In", "NotIn", "Exists", "DoesNotExist", "Lt", "Gt", NULL};
-    const kl__node *needed = kl__node_find(spec, path), *term;
-    size_t outer = vet->path.length, terms, index = 0;
-    kl__node_iter iter = {0};
-
-    if (needed == NULL) {
-        return;
-    }
-    for (size_t i = 0; path[i] != NULL; i++) {
-        kl__vet_into(vet, path[i]);
-    }
-    if (kl__node_size(kl__node_get(needed, "nodeSelectorTerms")) == 0) {
-        kl__vet_fault(vet, KL__FIELD_REQUIRED, "nodeSelectorTerms", NULL,
-                      "must have at least one node selector term");
-    }
-    terms = kl__vet_into(vet, "nodeSelectorTerms");
-    needed = kl__node_get(needed, "nodeSelectorTerms");
-    while ((term = kl__node_next(needed, &iter, NULL, NULL)) != NULL) {
-        size_t mark = kl__vet_at(vet, index++);
-
-        kl__vet_expressions(vet, term, operators);
-        kl__vet_back(vet, mark);
-    }
-    kl__vet_back(vet, terms);
-    kl__vet_back(vet, outer);
-}
-
-static void check_toleration(kl__vet *vet, const kl__node *toleration)
-{
-    static const char *const operators[] = {"Equal", "Exists", NULL};
-    static const char *const effects[] = {"NoSchedule", "PreferNoSchedule",
-                                          "NoExecute", NULL};
-    const char *way = kl__vet_text(toleration, "operator");
-    const char *value = kl__vet_text(toleration, "value");
-
-    if (*kl__vet_text(toleration, "key") == '\0' &&
-        strcmp(way, "Exists") != 0) {
-        kl__vet_fault(vet, KL__FIELD_INVALID, "operator", way,
-                      "operator must be Exists when `key` is empty, which "
-                      "means \"match all values and all keys\"");
-    }
-    if (kl__node_get(toleration, "tolerationSeconds") != NULL &&
-        strcmp(kl__vet_text(toleration, "effect"), "NoExecute") != 0) {
-        kl__vet_fault(vet, KL__FIELD_INVALID, "effect",
-                      kl__vet_text(toleration, "effect"),
-                      "effect must be 'NoExecute' when `tolerationSeconds` is "
-                      "set");
-    }
-    if (strcmp(way, "Exists") == 0 && *value != '\0') {
-        kl__vet_fault(vet, KL__FIELD_INVALID, "operator", value,
-                      "value must be empty when `operator` is 'Exists'");
-    }
-    kl__vet_enum(vet, toleration, "operator", operators);
-    kl__vet_enum(vet, toleration, "effect", effects);
-}
-
-static void check_tolerations(kl__vet *vet, const kl__node *spec)
-{
-    const kl__node *list = kl__node_get(spec, "tolerations"), *toleration;
-    size_t outer = kl__vet_into(vet, "tolerations"), index = 0;
-    kl__node_iter iter = {0};
-
-    while ((toleration = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
-        size_t mark = kl__vet_at(vet, index++);
-
-        check_toleration(vet, toleration);
-        kl__vet_back(vet, mark);
-    }
-    kl__vet_back(vet, outer);
-}
-
 /* --- The whole spec. ------------------------------------------------------ */
-
-static void check_security(kl__vet *vet, const kl__node *spec)
-{
-    const kl__node *security = kl__node_get(spec, "securityContext");
-    size_t mark = kl__vet_into(vet, "securityContext");
-
-    kl__vet_range(vet, security, "fsGroup", 0, INT32_MAX);
-    kl__vet_range(vet, security, "runAsUser", 0, INT32_MAX);
-    kl__vet_range(vet, security, "runAsGroup", 0, INT32_MAX);
-    kl__vet_back(vet, mark);
-}
 
 /* A claim of a StatefulSet is a volume of each of its pods. */
 static void put_claims(kl__vet *vet, const kl__node *claims, kl__map *volumes)
@@ -195,6 +105,23 @@ static void put_claims(kl__vet *vet, const kl__node *claims, kl__map *volumes)
 
         vet->errors->failed |= !kl__map_put(volumes, name, volumes, NULL);
     }
+}
+
+static void check_alias(kl__vet *vet, const kl__node *alias)
+{
+    const kl__node *list = kl__node_get(alias, "hostnames"), *name;
+    size_t outer, index = 0;
+    kl__node_iter iter = {0};
+
+    kl__vet_address(vet, "ip", kl__vet_text(alias, "ip"));
+    outer = kl__vet_into(vet, "hostnames");
+    while ((name = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
+        size_t mark = kl__vet_at(vet, index++);
+
+        kl__vet_dns(vet, NULL, kl__node_string(name, NULL));
+        kl__vet_back(vet, mark);
+    }
+    kl__vet_back(vet, outer);
 }
 
 void kl__vet_pod_spec(kl__vet *vet, const kl__node *spec,
@@ -216,24 +143,35 @@ void kl__vet_pod_spec(kl__vet *vet, const kl__node *spec,
     kl__vet_enum(vet, spec, "restartPolicy", restarts);
     kl__vet_enum(vet, spec, "dnsPolicy", resolvers);
     kl__vet_labels(vet, kl__node_get(spec, "nodeSelector"), "nodeSelector");
-    check_security(vet, spec);
-    check_affinity(vet, spec);
+    kl__vet_host(vet, spec);
+    kl__vet_affinity(vet, spec);
+    kl__vet_names_of_host(vet, spec);
+    kl__vet_spread(vet, spec);
     kl__vet_subdomain(vet, spec, "serviceAccountName");
     kl__vet_subdomain(vet, spec, "nodeName");
     kl__vet_range(vet, spec, "activeDeadlineSeconds", 1, INT32_MAX);
     kl__vet_label(vet, spec, "hostname");
     kl__vet_label(vet, spec, "subdomain");
-    check_tolerations(vet, spec);
+    kl__vet_tolerations(vet, spec);
+    kl__vet_each(vet, spec, "hostAliases", check_alias);
     kl__vet_subdomain(vet, spec, "priorityClassName");
     kl__vet_subdomain(vet, spec, "runtimeClassName");
     kl__vet_enum(vet, spec, "preemptionPolicy", preempts);
+    kl__vet_system(vet, spec);
 }
 
 void kl__vet_pod(kl__vet *vet, const kl__node *object)
 {
+    const kl__node *spec = kl__node_get(object, "spec");
     size_t mark = kl__vet_into(vet, "spec");
 
-    kl__vet_pod_spec(vet, kl__node_get(object, "spec"), NULL);
+    kl__vet_pod_spec(vet, spec, NULL);
+    if (kl__node_size(kl__node_get(spec, "schedulingGates")) != 0 &&
+        *kl__vet_text(spec, "nodeName") != '\0') {
+        kl__vet_fault(vet, KL__FIELD_FORBIDDEN, "nodeName", NULL,
+                      "cannot be set until all schedulingGates have been "
+                      "cleared");
+    }
     kl__vet_back(vet, mark);
 }
 

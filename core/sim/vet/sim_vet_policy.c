@@ -1,5 +1,5 @@
 /*
- * sim_vet_policy.c - what leases, events, budgets, autoscalers, classes of
+ * sim_vet_policy.c - what leases, budgets and classes of
  * priority and quotas have to be.
  */
 #include "sim/vet/sim_vet.h"
@@ -21,26 +21,6 @@ void kl__vet_lease(kl__vet *vet, const kl__node *object)
     }
     kl__vet_not_negative(vet, spec, "leaseTransitions");
     kl__vet_back(vet, mark);
-}
-
-/* An event is where its object is; that of what has no namespace is in
- * "default", or where the system is. */
-void kl__vet_event(kl__vet *vet, const kl__node *object)
-{
-    const kl__node *about = kl__node_get(object, "involvedObject");
-    const char *other = kl__vet_text(about, "namespace");
-    const char *own =
-        kl__vet_text(kl__node_get(object, "metadata"), "namespace");
-    bool is_new = *kl__vet_text(object, "eventTime") != '\0';
-    bool fits = *other != '\0'
-                    ? is_new || strcmp(own, other) == 0
-                    : strcmp(own, "default") == 0 ||
-                          (is_new && strcmp(own, "kube-system") == 0);
-
-    if (!fits) {
-        kl__vet_fault(vet, KL__FIELD_INVALID, "involvedObject.namespace", other,
-                      "does not match event.namespace");
-    }
 }
 
 /* A budget as Go shows it. */
@@ -90,56 +70,6 @@ void kl__vet_budget(kl__vet *vet, const kl__node *object)
     kl__vet_back(vet, mark);
 }
 
-static void check_target(kl__vet *vet, const kl__node *spec)
-{
-    const kl__node *target = kl__node_get(spec, "scaleTargetRef");
-    const char *version = kl__vet_text(target, "apiVersion");
-    size_t mark = kl__vet_into(vet, "scaleTargetRef");
-
-    kl__vet_required(vet, target, "kind");
-    kl__vet_required(vet, target, "name");
-    if (strchr(version, '/') == NULL &&
-        strcmp(kl__vet_text(target, "kind"), "ReplicationController") != 0) {
-        kl__vet_fault(vet, KL__FIELD_INVALID, "apiVersion", version,
-                      "apiVersion must specify API group");
-    }
-    kl__vet_back(vet, mark);
-}
-
-void kl__vet_autoscaler(kl__vet *vet, const kl__node *object)
-{
-    const kl__node *spec = kl__node_get(object, "spec");
-    const kl__node *least = kl__node_get(spec, "minReplicas");
-    const kl__node *most = kl__node_get(spec, "maxReplicas");
-    int64_t number = kl__node_integer(most);
-    size_t mark = kl__vet_into(vet, "spec");
-    kl__edit *edit = kl__edit_new(NULL);
-
-    if (edit == NULL) {
-        vet->errors->failed = true;
-    } else if (most == NULL) {
-        most = kl__edit_integer(edit, 0);
-    }
-    if (least != NULL && kl__node_integer(least) < 1) {
-        kl__vet_value(vet, KL__FIELD_INVALID, "minReplicas", least,
-                      "must be greater than or equal to 1");
-    }
-    if (number == 0) {
-        kl__vet_fault(vet, KL__FIELD_REQUIRED, "maxReplicas", NULL,
-                      "must be set and greater than 0");
-    } else if (number < 0) {
-        kl__vet_value(vet, KL__FIELD_INVALID, "maxReplicas", most,
-                      "must be greater than or equal to 1");
-    }
-    if (least != NULL && number < kl__node_integer(least)) {
-        kl__vet_value(vet, KL__FIELD_INVALID, "maxReplicas", most,
-                      "must be greater than or equal to `minReplicas`");
-    }
-    check_target(vet, spec);
-    kl__edit_free(edit);
-    kl__vet_back(vet, mark);
-}
-
 void kl__vet_priority_class(kl__vet *vet, const kl__node *object)
 {
     const char *name = kl__vet_text(kl__node_get(object, "metadata"), "name");
@@ -160,4 +90,9 @@ void kl__vet_priority_class(kl__vet *vet, const kl__node *object)
                       "maximum allowed value of a user defined priority is "
                       "1000000000");
     }
+}
+
+void kl__vet_runtime_class(kl__vet *vet, const kl__node *object)
+{
+    kl__vet_label_text(vet, "handler", kl__vet_text(object, "handler"));
 }

@@ -188,6 +188,73 @@ static bool prepare_daemon_set(kl__sim_write *write)
            kl__sim_put_text(write->edit, annotations, TEMPLATES, counted);
 }
 
+/* --- Claims. -------------------------------------------------------------- */
+
+static const char *text_of(const kl__node *object, const char *name)
+{
+    const char *text = kl__node_text(object, name);
+
+    return text != NULL ? text : "";
+}
+
+/* What a claim could always be filled from: other claims, and snapshots. */
+static bool is_old_source(const kl__node *source)
+{
+    const char *group = text_of(source, "apiGroup");
+    const char *kind = text_of(source, "kind");
+
+    return *group == '\0' ? strcmp(kind, "PersistentVolumeClaim") == 0
+                          : strcmp(group, "snapshot.storage.k8s.io") == 0 &&
+                                strcmp(kind, "VolumeSnapshot") == 0;
+}
+
+/* A source is told in two ways: what the older one cannot tell is dropped from
+ * it, and each is filled from the other. */
+static bool prepare_claim(kl__sim_write *write)
+{
+    static const char older[] = "dataSource", newer[] = "dataSourceRef";
+    kl__node *spec = kl__node_get(kl__sim_write_root(write), "spec");
+    const kl__node *source = kl__node_get(spec, older);
+    const kl__node *ref = kl__node_get(spec, newer);
+
+    if (source != NULL && write->old == NULL && !is_old_source(source)) {
+        kl__node_remove(spec, older);
+        source = NULL;
+    }
+    if (*text_of(ref, "namespace") != '\0') {
+        return true;
+    }
+    if (source != NULL && ref == NULL) {
+        return kl__sim_put_copy(write->edit, spec, newer, source);
+    }
+    return source != NULL || ref == NULL ||
+           kl__sim_put_copy(write->edit, spec, older, ref);
+}
+
+/* --- Fields that come to nothing. ----------------------------------------- */
+
+/* Behind a gate that is shut, or of a version that is gone: new objects do not
+ * get them. */
+static void drop_fields(kl__sim_write *write)
+{
+    kl__node *root = kl__sim_write_root(write), *endpoint;
+    kl__node *spec = kl__node_get(root, "spec");
+    kl__node_iter iter = {0};
+
+    if (write->old != NULL) {
+        return;
+    }
+    if (kl__sim_write_is(write, "coordination.k8s.io", "leases")) {
+        kl__node_remove(spec, "strategy");
+        kl__node_remove(spec, "preferredHolder");
+    } else if (kl__sim_write_is(write, "discovery.k8s.io", "endpointslices")) {
+        while ((endpoint = kl__node_next(kl__node_get(root, "endpoints"), &iter,
+                                         NULL, NULL)) != NULL) {
+            kl__node_remove(endpoint, "deprecatedTopology");
+        }
+    }
+}
+
 kl_code kl__sim_prepare_kind(kl__sim_write *write, kl_error *err)
 {
     if (kl__sim_write_is(write, "apps", "daemonsets")) {
@@ -199,6 +266,10 @@ kl_code kl__sim_prepare_kind(kl__sim_write *write, kl_error *err)
     if (kl__sim_write_is(write, "", "services")) {
         return kl__sim_prepare_service(write, err);
     }
+    if (kl__sim_write_is(write, "", "persistentvolumeclaims")) {
+        return prepare_claim(write) ? KL_OK : kl__sim_no_memory(err);
+    }
+    drop_fields(write);
     if (kl__sim_write_is(write, "batch", "jobs")) {
         return prepare_job(write) ? KL_OK : kl__sim_no_memory(err);
     }

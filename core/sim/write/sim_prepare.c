@@ -296,7 +296,9 @@ static bool count_change(kl__sim_write *write)
     kl__node *metadata = kl__sim_write_metadata(write);
     int64_t generation = kl__node_integer(kl__node_get(metadata, "generation"));
 
+    /* Classes of priority stay what they are: 1, from the start. */
     return !kl__sim_kind_is(write->kind, KL__SIM_GENERATION) ||
+           is_kind(write->kind, "scheduling.k8s.io", "priorityclasses") ||
            (!is_changed(write) && !is_annotated(write)) ||
            kl__node_put(write->edit, metadata, "generation",
                         kl__edit_integer(write->edit, generation + 1));

@@ -4,41 +4,64 @@
  */
 #include "sim/write/sim_kinds_own.h"
 
-#include "base/mem.h"
-#include "base/str.h"
 #include "sim/vet/sim_vet.h"
 
 #include <string.h>
 
-/* A member that stays as it was made. */
+/* How a member stays as it was made. */
+typedef enum fixity {
+    FIXED,     /* invalid, with the value that was to be */
+    FORBIDDEN, /* forbidden, without it */
+    ONCE       /* forbidden once there is one */
+} fixity;
+
 typedef struct immutable_member {
     const char *group;
     const char *plural;
     const char *parent; /* NULL: the object itself */
     const char *name;
     const char *field;
+    fixity how;
     const char *detail;
 } immutable_member;
 
-static const char FIXED[] = "field is immutable";
+static const char SAME[] = "field is immutable";
 static const immutable_member immutable[] = {
-    {"apps", "deployments", "spec", "selector", "spec.selector", FIXED},
-    {"apps", "replicasets", "spec", "selector", "spec.selector", FIXED},
-    {"apps", "daemonsets", "spec", "selector", "spec.selector", FIXED},
-    {"batch", "jobs", "spec", "completions", "spec.completions", FIXED},
-    {"batch", "jobs", "spec", "selector", "spec.selector", FIXED},
-    {"batch", "jobs", "spec", "template", "spec.template", FIXED},
-    {"batch", "jobs", "spec", "completionMode", "spec.completionMode", FIXED},
-    {"", "secrets", NULL, "type", "type", FIXED},
-    {"", "resourcequotas", "spec", "scopes", "spec.scopes", FIXED},
+    {"apps", "deployments", "spec", "selector", "spec.selector", FIXED, SAME},
+    {"apps", "replicasets", "spec", "selector", "spec.selector", FIXED, SAME},
+    {"apps", "daemonsets", "spec", "selector", "spec.selector", FIXED, SAME},
+    {"batch", "jobs", "spec", "completions", "spec.completions", FIXED, SAME},
+    {"batch", "jobs", "spec", "selector", "spec.selector", FIXED, SAME},
+    {"batch", "jobs", "spec", "template", "spec.template", FIXED, SAME},
+    {"batch", "jobs", "spec", "completionMode", "spec.completionMode", FIXED,
+     SAME},
+    {"batch", "jobs", "spec", "backoffLimitPerIndex",
+     "spec.backoffLimitPerIndex", FIXED, SAME},
+    {"batch", "jobs", "spec", "managedBy", "spec.managedBy", FIXED, SAME},
+    {"", "secrets", NULL, "type", "type", FIXED, SAME},
+    {"", "resourcequotas", "spec", "scopes", "spec.scopes", FIXED, SAME},
+    {"", "persistentvolumes", "spec", "volumeMode", "volumeMode", FIXED, SAME},
+    {"", "nodes", "spec", "podCIDR", "spec.podCIDRs", ONCE,
+     "node updates may not change podCIDR except from \"\" to valid"},
+    {"", "nodes", "spec", "providerID", "spec.providerID", ONCE,
+     "node updates may not change providerID except from \"\" to valid"},
+    {"storage.k8s.io", "storageclasses", NULL, "parameters", "parameters",
+     FIXED, SAME},
     {"storage.k8s.io", "storageclasses", NULL, "provisioner", "provisioner",
-     "field is immutable"},
-    {"rbac.authorization.k8s.io", "rolebindings", NULL, "roleRef", "roleRef",
-     "cannot change roleRef"},
-    {"rbac.authorization.k8s.io", "clusterrolebindings", NULL, "roleRef",
-     "roleRef", "cannot change roleRef"},
-    {"scheduling.k8s.io", "priorityclasses", NULL, "value", "value",
-     "may not be changed in an update."}};
+     FIXED, SAME},
+    {"storage.k8s.io", "storageclasses", NULL, "reclaimPolicy", "reclaimPolicy",
+     FIXED, SAME},
+    {"storage.k8s.io", "storageclasses", NULL, "volumeBindingMode",
+     "volumeBindingMode", FIXED, SAME},
+    {"node.k8s.io", "runtimeclasses", NULL, "handler", "handler", FIXED, SAME},
+    {"networking.k8s.io", "ingressclasses", "spec", "controller",
+     "spec.controller", FIXED, SAME},
+    {"discovery.k8s.io", "endpointslices", NULL, "addressType", "addressType",
+     FIXED, SAME},
+    {"scheduling.k8s.io", "priorityclasses", NULL, "value", "value", FORBIDDEN,
+     "may not be changed in an update."},
+    {"scheduling.k8s.io", "priorityclasses", NULL, "preemptionPolicy",
+     "preemptionPolicy", FIXED, SAME}};
 
 static const kl__node *part(const kl__node *root, const char *name)
 {
@@ -50,49 +73,94 @@ static void forbid(kl__sim_write *write, const char *field, const char *detail)
     kl__field_add(&write->errors, KL__FIELD_FORBIDDEN, field, NULL, detail);
 }
 
-/* A role is shown as Go has it inside, where its members have no JSON names. */
-static void refuse_member(kl__sim_write *write, const immutable_member *row,
-                          const kl__node *now)
+static void check_member(kl__sim_write *write, const immutable_member *row)
 {
-    const char *const parts[] = {kl__node_text(now, "apiGroup"),
-                                 kl__node_text(now, "kind"),
-                                 kl__node_text(now, "name")};
-    char *shown;
+    const kl__node *before =
+        kl__node_get(part(kl__sim_write_old(write), row->parent), row->name);
+    const kl__node *now =
+        kl__node_get(part(kl__sim_write_root(write), row->parent), row->name);
 
-    if (strcmp(row->field, "roleRef") != 0) {
-        kl__field_invalid_node(&write->errors, row->field, now, "%s",
-                               row->detail);
+    if (kl__node_equal(before, now) ||
+        (row->how == ONCE && kl__node_type(before) == KL_NULL)) {
         return;
     }
-    shown = kl__strprintf(
-        "{\"APIGroup\":\"%s\",\"Kind\":\"%s\",\"Name\":\"%s\"}",
-        parts[0] != NULL ? parts[0] : "", parts[1] != NULL ? parts[1] : "",
-        parts[2] != NULL ? parts[2] : "");
-    write->errors.failed |= shown == NULL;
-    if (shown != NULL) {
-        kl__field_add(&write->errors, KL__FIELD_INVALID, row->field, shown,
-                      row->detail);
+    if (row->how == FIXED) {
+        kl__field_invalid_node(&write->errors, row->field, now, "%s",
+                               row->detail);
+    } else {
+        forbid(write, row->field, row->detail);
     }
-    kl__free(shown);
 }
 
 static void check_members(kl__sim_write *write)
 {
-    const kl__node *old = kl__sim_write_old(write);
-    const kl__node *root = kl__sim_write_root(write);
-
     for (size_t i = 0; i < sizeof(immutable) / sizeof(immutable[0]); i++) {
-        const immutable_member *row = &immutable[i];
-        const kl__node *before, *now;
+        if (kl__sim_write_is(write, immutable[i].group, immutable[i].plural)) {
+            check_member(write, &immutable[i]);
+        }
+    }
+}
 
-        if (!kl__sim_write_is(write, row->group, row->plural)) {
-            continue;
-        }
-        before = kl__node_get(part(old, row->parent), row->name);
-        now = kl__node_get(part(root, row->parent), row->name);
-        if (!kl__node_equal(before, now)) {
-            refuse_member(write, row, now);
-        }
+/* The role of a binding, which is shown as Go has it. */
+static void check_role_ref(kl__sim_write *write)
+{
+    static const char *const names[3][2] = {
+        {"APIGroup", "apiGroup"}, {"Kind", "kind"}, {"Name", "name"}};
+    const kl__node *before = kl__node_get(kl__sim_write_old(write), "roleRef");
+    const kl__node *now = kl__node_get(kl__sim_write_root(write), "roleRef");
+    kl__buf shown = {0};
+
+    if (strcmp(write->kind->group, "rbac.authorization.k8s.io") != 0 ||
+        kl__node_equal(before, now)) {
+        return;
+    }
+    for (size_t i = 0; i < 3; i++) {
+        const char *text = kl__node_text(now, names[i][1]);
+
+        kl__buf_printf(&shown, "%s\"%s\":", i == 0 ? "{" : ",", names[i][0]);
+        kl__go_quote(&shown, text != NULL ? text : "",
+                     text != NULL ? strlen(text) : 0);
+    }
+    kl__buf_putc(&shown, '}');
+    write->errors.failed |= shown.failed;
+    kl__field_add(&write->errors, KL__FIELD_INVALID, "roleRef",
+                  shown.failed ? "" : shown.bytes, "cannot change roleRef");
+    kl__buf_deinit(&shown);
+}
+
+/* A claim that is bound may ask for more storage and another class of
+ * attributes; the others for nothing else, but for a volume. */
+static void check_claim(kl__sim_write *write)
+{
+    static const char *const may[] = {"volumeName", "resources",
+                                      "volumeAttributesClassName", NULL};
+    static const char *const amounts[] = {"storage", NULL};
+    const kl__node *old = kl__sim_write_old(write);
+    const kl__node *before = kl__node_get(old, "spec");
+    const kl__node *now = kl__node_get(kl__sim_write_root(write), "spec");
+    const kl__node *was = kl__node_get(before, "resources");
+    const kl__node *is = kl__node_get(now, "resources");
+    const char *phase = kl__node_text(kl__node_get(old, "status"), "phase");
+    bool is_bound = phase != NULL && strcmp(phase, "Bound") == 0;
+    bool same =
+        kl__node_equal_but(before, now, may) &&
+        kl__node_equal(kl__node_get(was, "limits"), kl__node_get(is, "limits"));
+
+    if (kl__node_text(before, "volumeName") != NULL) {
+        same = same && kl__node_equal(kl__node_get(before, may[0]),
+                                      kl__node_get(now, may[0]));
+    }
+    same = same &&
+           (is_bound ? kl__node_equal_but(kl__node_get(was, "requests"),
+                                          kl__node_get(is, "requests"), amounts)
+                     : kl__node_equal(kl__node_get(was, "requests"),
+                                      kl__node_get(is, "requests")) &&
+                           kl__node_equal(kl__node_get(before, may[2]),
+                                          kl__node_get(now, may[2])));
+    if (!same) {
+        forbid(write, "spec",
+               "spec is immutable after creation except resources.requests and "
+               "volumeAttributesClassName for bound claims");
     }
 }
 
@@ -220,15 +288,24 @@ void kl__sim_validate_kind(kl__sim_write *write)
     if (kl__sim_write_is_custom(write)) {
         return;
     }
+    /* Of DaemonSets the server says so first. */
+    if (write->old != NULL && kl__sim_write_is(write, "apps", "daemonsets")) {
+        check_members(write);
+    }
     check_object(write);
     if (write->old == NULL) {
         return;
     }
-    check_members(write);
+    if (!kl__sim_write_is(write, "apps", "daemonsets")) {
+        check_members(write);
+    }
+    check_role_ref(write);
     check_frozen(write);
     if (kl__sim_write_is(write, "apps", "statefulsets")) {
         check_stateful_set(write);
     } else if (kl__sim_write_is(write, "", "pods")) {
         check_pod(write);
+    } else if (kl__sim_write_is(write, "", "persistentvolumeclaims")) {
+        check_claim(write);
     }
 }

@@ -6,7 +6,6 @@ return {
     { "kinds_other: made, strictly: certificates.k8s.io/v1 certificatesigningrequests", "status" },
     { "pod_subresources: a token for a service account", "status" },
     { "update: a longer deadline", "status" },
-    { "update: the access of a claim cannot change", "status" },
     {
         "validation: service: a cluster IP of elsewhere",
         "body.details.causes[1].message",
