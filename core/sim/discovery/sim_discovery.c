@@ -167,13 +167,22 @@ static bool takes_method(const kl__sim_answer *answer)
 /* Paths outside of /api and /apis. */
 static kl_code answer_other(kl__sim_answer *answer, kl_error *err)
 {
-    static const char version[] =
-        "{\"major\":\"1\",\"minor\":\"36\",\"emulationMajor\":\"1\","
-        "\"emulationMinor\":\"36\",\"minCompatibilityMajor\":\"1\","
-        "\"minCompatibilityMinor\":\"35\","
-        "\"gitVersion\":\"v1.36.3-kubelua-sim\",\"gitCommit\":\"\","
-        "\"gitTreeState\":\"\",\"buildDate\":\"1970-01-01T00:00:00Z\","
-        "\"goVersion\":\"\",\"compiler\":\"\",\"platform\":\"\"}\n";
+    /* Indented whoever asks, and without a line's end. */
+    static const char version[] = "{\n"
+                                  "  \"major\": \"1\",\n"
+                                  "  \"minor\": \"36\",\n"
+                                  "  \"emulationMajor\": \"1\",\n"
+                                  "  \"emulationMinor\": \"36\",\n"
+                                  "  \"minCompatibilityMajor\": \"1\",\n"
+                                  "  \"minCompatibilityMinor\": \"35\",\n"
+                                  "  \"gitVersion\": \"v1.36.3-kubelua-sim\",\n"
+                                  "  \"gitCommit\": \"\",\n"
+                                  "  \"gitTreeState\": \"\",\n"
+                                  "  \"buildDate\": \"1970-01-01T00:00:00Z\",\n"
+                                  "  \"goVersion\": \"\",\n"
+                                  "  \"compiler\": \"\",\n"
+                                  "  \"platform\": \"\"\n"
+                                  "}";
     const char *path =
         answer->ask.segment_count == 1 ? answer->ask.segments[0] : "";
 
@@ -187,6 +196,7 @@ static kl_code answer_other(kl__sim_answer *answer, kl_error *err)
         if (!kl__sim_accept(answer, KL__SIM_JSON_ONLY, &code, err)) {
             return code;
         }
+        answer->form.pretty = false; /* it is already */
         return answer_text(answer, "application/json", version, err);
     }
     if (is_health(&answer->ask)) {
