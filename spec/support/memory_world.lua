@@ -141,7 +141,7 @@ world.calls = {
     ["sim.requests_clear"] = function() sim:requests_clear() end,
     ["sim.fail"] = function() must(sim:fail { verb = "patch", status = 500 }) end,
     ["sim.fault"] = function()
-        must(sim:fault('{"action":"cut","verb":"none","after_bytes":1}'))
+        must(sim:fault('{"action":"cut","name":"none","after_bytes":1}'))
     end,
     ["sim.faults"] = function() must(sim:faults()) end,
     ["sim.heal"] = function() sim:heal() end,
