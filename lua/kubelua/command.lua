@@ -7,6 +7,7 @@ local usage = require "kubelua.usage"
 local command = {}
 
 local STOPPED, FAILED, USAGE = 0, 1, 2
+local INTERRUPTED = 130 -- as of a shell's: 128 and SIGINT
 local HELP = { run = true, sim = true, record = true } -- what has help of its own
 
 local function complain(message)
@@ -29,6 +30,14 @@ local function perform(options)
     return require("kubelua.run")(options)
 end
 
+-- Ctrl-C while something is loaded is the interpreter's: it raises "interrupted!".
+local function describe(problem)
+    if tostring(problem):find("interrupted!$") then
+        return INTERRUPTED
+    end
+    return debug.traceback(tostring(problem), 2)
+end
+
 ---Runs the command line and returns the exit status.
 ---@param arguments string[]
 ---@return integer
@@ -40,7 +49,13 @@ function command.main(arguments)
             .. (HELP[arguments[1]] and arguments[1] or "run") .. " --help\".")
         return USAGE
     end
-    local status = perform(options)
+    local done, status = xpcall(function()
+        return perform(options)
+    end, describe)
+    if not done and status ~= INTERRUPTED then
+        complain(status)
+        status = FAILED
+    end
     local ok, message = core.flush_output()
     if not ok then
         complain(message)

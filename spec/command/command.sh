@@ -265,6 +265,23 @@ expect "a kubeconfig that cannot be written is named" 1 '/dev/full: No space' \
     bin/kubelua sim --for 0.1 --write-kubeconfig /dev/full
 expect "the kubeconfig has the CA" 0 'certificate-authority-data' \
     cat "$work/sim.kubeconfig"
+# It waits for its manifest: the first thing that Lua does then is to end.
+mkfifo "$work/pipe"
+: >"$work/output"
+bin/kubelua sim --load "$work/pipe" >"$work/output" 2>&1 &
+pid=$!
+until_true grep -qE 'wait_for_partner|fifo_open' "/proc/$pid/wchan"
+kill -INT $pid
+timeout 10 sh -c "echo '---' >'$work/pipe'"
+wait $pid
+got=$?
+if [ $got -ne 130 ] || [ -s "$work/output" ]; then
+    bad=$((bad + 1))
+    echo "FAILED: SIGINT ends a simulator that loads (exit status $got)"
+    cat "$work/output"
+else
+    echo "ok: SIGINT ends a simulator that loads"
+fi
 signal "SIGINT ends a run" INT wait.lua
 signal "SIGTERM ends a run" TERM wait.lua
 signal "SIGINT ends a script that waits for a server" INT outage.lua
