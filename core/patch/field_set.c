@@ -6,6 +6,8 @@
 
 #include "patch/field_name.h"
 
+#include "base/map.h"
+
 #include <string.h>
 
 /* One side of such a walk. */
@@ -237,29 +239,52 @@ kl__node *kl__fields_intersect(kl__edit *edit, const kl__node *a,
 
 /* --- Sets of clients. ----------------------------------------------------- */
 
-kl_code kl__fields_adopt(kl__edit *edit, kl__node *set, kl_error *err)
-{
-    kl__node *canonical = kl__edit_object(edit), *element;
-    kl__node_iter iter = {0};
-    kl_code code = KL_OK;
+/* What a set of a client says is in it. */
+typedef struct named {
     const char *name;
     size_t length;
+    kl__node *element;
+} named;
+
+/* Puts an element into a set that `seen` knows the names of; of two of a name
+ * the last one counts. */
+static bool adopt_element(kl__edit *edit, kl__node *set, kl__map *seen,
+                          const named *one)
+{
+    kl__node *first = kl__map_get_n(seen, one->name, one->length);
+
+    if (first != NULL) {
+        kl__node_become(first, one->element);
+        return true;
+    }
+    return kl__map_put_n(seen, one->name, one->length, one->element, NULL) &&
+           kl__node_add_n(edit, set, one->name, one->length, one->element);
+}
+
+kl_code kl__fields_adopt(kl__edit *edit, kl__node *set, kl_error *err)
+{
+    kl__node *canonical = kl__edit_object(edit);
+    kl__node_iter iter = {0};
+    kl_code code = KL_OK;
+    kl__map seen = {0};
+    named one;
 
     if (!kl__node_is(set, KL_OBJECT)) {
         return kl_error_set(err, KL_EPARSE, "a set of fields is an object");
     }
     while (canonical != NULL && code == KL_OK &&
-           (element = kl__node_next(set, &iter, &name, &length)) != NULL) {
+           (one.element = kl__node_next(set, &iter, &one.name, &one.length)) !=
+               NULL) {
         kl__node_drop(&iter);
-        code = kl__field_canonical(edit, &name, &length, err);
+        code = kl__field_canonical(edit, &one.name, &one.length, err);
         if (code == KL_OK) {
-            code = kl__fields_adopt(edit, element, err);
+            code = kl__fields_adopt(edit, one.element, err);
         }
-        if (code == KL_OK &&
-            !kl__node_put_n(edit, canonical, name, length, element)) {
+        if (code == KL_OK && !adopt_element(edit, canonical, &seen, &one)) {
             canonical = NULL;
         }
     }
+    kl__map_deinit(&seen);
     if (canonical == NULL ||
         (code == KL_OK && !kl__fields_sort(edit, canonical))) {
         return kl_error_set(err, KL_ENOMEM, "out of memory for fields");

@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-static const char order_prefix[] = "$setElementOrder";
 static const char delete_prefix[] = "$deleteFromPrimitiveList";
 
 kl_code kl__strategic_no_memory(const kl__strategic *job)
@@ -18,16 +17,15 @@ kl_code kl__strategic_no_memory(const kl__strategic *job)
     return kl_error_set(job->err, KL_ENOMEM, "out of memory for a patch");
 }
 
-static bool starts_with(const char *name, size_t length, const char *prefix)
+bool kl__strategic_is(const char *name, size_t length, const char *prefix)
 {
     size_t size = strlen(prefix);
 
     return length >= size && memcmp(name, prefix, size) == 0;
 }
 
-/* What comes after the slash of a directive's name, or NULL. */
-static const char *directed_name(const char *name, size_t *length,
-                                 const char *prefix)
+const char *kl__strategic_about(const char *name, size_t *length,
+                                const char *prefix)
 {
     size_t skip = strlen(prefix) + 1;
 
@@ -54,14 +52,8 @@ bool kl__strategic_strip(kl__node *value)
     return true;
 }
 
-typedef struct member_name {
-    const char *text;
-    size_t length;
-} member_name;
-
-/* The schema of a member, or NULL. */
-static const kl__schema *member_schema(const kl__schema *schema,
-                                       const member_name *name)
+const kl__schema *kl__strategic_member(const kl__schema *schema,
+                                       const kl__member_name *name)
 {
     const kl__schema_field *field;
 
@@ -74,7 +66,7 @@ static const kl__schema *member_schema(const kl__schema *schema,
     return field != NULL ? field->schema : NULL;
 }
 
-static kl__strategic_list list_of(const kl__schema *schema)
+kl__strategic_list kl__strategic_list_of(const kl__schema *schema)
 {
     if (schema == NULL || schema->type != KL__SCHEMA_ARRAY) {
         return (kl__strategic_list){NULL, NULL, false};
@@ -127,8 +119,8 @@ static bool retains_patch(const kl__map *kept, kl__node *patch)
 
     while ((value = kl__node_next(patch, &iter, &name, &length)) != NULL) {
         if (!kl__node_is(value, KL_NULL) &&
-            !starts_with(name, length, order_prefix) &&
-            !starts_with(name, length, delete_prefix) &&
+            !kl__strategic_is(name, length, KL__SET_ELEMENT_ORDER) &&
+            !kl__strategic_is(name, length, delete_prefix) &&
             !has_text(kept, name, length)) {
             return false;
         }
@@ -177,133 +169,11 @@ static kl_code retain(const kl__strategic *job, kl__node *original,
     return code;
 }
 
-static kl_code refuse_type(const kl__strategic *job, const char *received)
-{
-    return kl__patch_refuse(job->err, 500,
-                            "expected a []interface {}, but received a %s",
-                            received);
-}
-
-/* The lists that one $setElementOrder is about. */
-typedef struct ordered {
-    kl__strategic_list list;
-    kl__node *original; /* NULL: none */
-    kl__node *patch;    /* NULL: none; taken out of the patch */
-    kl__node *order;
-} ordered;
-
-/* What both give, put in the order; `merged` is made of copies of what was
- * there where that is needed to compare with. */
-static kl_code merge_ordered(const kl__strategic *job, ordered *lists,
-                             kl__node *merged)
-{
-    kl__node *server = NULL;
-    kl_code code;
-
-    if (lists->original != NULL) {
-        server = kl__edit_copy(job->edit, lists->original);
-        if (server == NULL) {
-            return kl__strategic_no_memory(job);
-        }
-    }
-    if (lists->original != NULL && lists->patch != NULL) {
-        if (!lists->list.merges) {
-            kl__node_become(merged, lists->patch);
-        } else {
-            code = kl__strategic_slice(job, &lists->list, merged, lists->patch);
-            if (code != KL_OK) {
-                return code;
-            }
-        }
-    }
-    return kl__strategic_order(job, &lists->list, merged, lists->order, server);
-}
-
-/* One $setElementOrder/name of a patch. */
-static kl_code order_one(const kl__strategic *job, const kl__schema *schema,
-                         kl__node *const sides[2], kl__node *order,
-                         const member_name *name)
-{
-    ordered lists = {
-        .list = list_of(member_schema(schema, name)),
-        .original = kl__node_get_n(sides[0], name->text, name->length),
-        .patch = kl__node_get_n(sides[1], name->text, name->length),
-        .order = order};
-    kl_code code;
-
-    if (!kl__node_is(order, KL_ARRAY)) {
-        return refuse_type(job, kl__go_type(order));
-    }
-    if (lists.original != NULL && !kl__node_is(lists.original, KL_ARRAY)) {
-        return refuse_type(job, kl__go_type(lists.original));
-    }
-    if (lists.patch != NULL && !kl__node_is(lists.patch, KL_ARRAY)) {
-        return refuse_type(job, kl__go_type(lists.patch));
-    }
-    code = kl__strategic_check_order(job, &lists.list, lists.patch, order);
-    if (code != KL_OK || (lists.original == NULL && lists.patch == NULL)) {
-        return code;
-    }
-    if (kl__node_size(lists.original) == 0 && kl__node_size(lists.patch) == 0) {
-        return kl__patch_refuse(job->err, 500,
-                                "no elements in any of the given slices");
-    }
-    kl__node_remove_n(sides[1], name->text, name->length);
-    if (lists.original == NULL) {
-        kl__strategic_strip(lists.patch);
-        if (!kl__node_add_n(job->edit, sides[0], name->text, name->length,
-                            lists.patch)) {
-            return kl__strategic_no_memory(job);
-        }
-        return merge_ordered(job, &lists, lists.patch);
-    }
-    return merge_ordered(job, &lists, lists.original);
-}
-
-/* All $setElementOrder of a patch: what they are about is merged. */
-static kl_code order_all(const kl__strategic *job, const kl__schema *schema,
-                         kl__node *original, kl__node *patch)
-{
-    kl__node *const sides[2] = {original, patch};
-    kl__node_iter iter = {0};
-    kl__node *orders = kl__edit_object(job->edit), *value;
-    const char *name;
-    size_t length;
-
-    if (orders == NULL) {
-        return kl__strategic_no_memory(job);
-    }
-    while ((value = kl__node_next(patch, &iter, &name, &length)) != NULL) {
-        if (starts_with(name, length, order_prefix)) {
-            kl__node_drop(&iter);
-            name = directed_name(name, &length, order_prefix);
-            if (name == NULL) {
-                return kl__patch_refuse(
-                    job->err, 400,
-                    "invalid patch format of setElementOrder list");
-            }
-            if (!kl__node_add_n(job->edit, orders, name, length, value)) {
-                return kl__strategic_no_memory(job);
-            }
-        }
-    }
-    iter = (kl__node_iter){0};
-    while ((value = kl__node_next(orders, &iter, &name, &length)) != NULL) {
-        const member_name one = {name, length};
-        kl_code code = order_one(job, schema, sides, value, &one);
-
-        if (code != KL_OK) {
-            return code;
-        }
-    }
-    return KL_OK;
-}
-
 /* Two values of one name. */
 static kl_code merge_value(const kl__strategic *job, const kl__schema *schema,
                            kl__node *original, kl__node *patch)
 {
-    kl__strategic_list list = list_of(schema);
+    kl__strategic_list list = kl__strategic_list_of(schema);
 
     if (kl__node_is(original, KL_OBJECT) && kl__node_is(patch, KL_OBJECT)) {
         return kl__strategic_map(job, schema, original, patch);
@@ -325,41 +195,63 @@ static bool is_same_type(const kl__node *a, const kl__node *b)
     return strcmp(kl__go_type(a), kl__go_type(b)) == 0;
 }
 
-/* One member of a patch. `old` knows the members of before. */
-static kl_code merge_member(const kl__strategic *job, const kl__schema *schema,
-                            const kl__members *old, const member_name *given,
-                            kl__node *value)
+/* An object that is merged into. What is to go is told first, and goes then:
+ * to look for each on its own takes time in proportion to the square. */
+typedef struct merging {
+    const kl__schema *schema;
+    kl__node *object;
+    kl__members old; /* its members of before */
+    kl__map gone;    /* names of some of them */
+} merging;
+
+static void drop_gone(const merging *self)
 {
-    kl__node *object = (kl__node *)(uintptr_t)old->object, *original;
+    kl__node_iter iter = {0};
+    const char *name;
+    size_t length;
+
+    while (self->gone.count != 0 &&
+           kl__node_next(self->object, &iter, &name, &length) != NULL) {
+        if (kl__map_get_n(&self->gone, name, length) != NULL) {
+            kl__node_drop(&iter);
+        }
+    }
+}
+
+/* One member of a patch. */
+static kl_code merge_member(const kl__strategic *job, merging *self,
+                            const kl__member_name *given, kl__node *value)
+{
+    kl__node *original;
     const char *name = given->text;
     size_t length = given->length;
 
-    if (starts_with(name, length, delete_prefix)) {
-        name = directed_name(name, &length, delete_prefix);
+    if (kl__strategic_is(name, length, delete_prefix)) {
+        name = kl__strategic_about(name, &length, delete_prefix);
         if (name == NULL) {
             return kl__patch_refuse(job->err, 400,
                                     "invalid patch format of primitive list");
         }
-        original = kl__node_get_n(object, name, length);
+        original = kl__members_get(&self->old, name, length);
         return kl__node_is(original, KL_ARRAY) && is_same_type(original, value)
                    ? kl__strategic_delete(job, original, value)
                    : KL_OK;
     }
-    original = kl__members_get(old, name, length);
+    original = kl__members_get(&self->old, name, length);
     if (original != NULL) {
-        const kl__schema *member = member_schema(schema, given);
-
         if (!is_same_type(original, value) && !kl__strategic_strip(value)) {
-            kl__node_remove_n(object, name, length);
-            return KL_OK;
+            return kl__map_put_n(&self->gone, name, length, value, NULL)
+                       ? KL_OK
+                       : kl__strategic_no_memory(job);
         }
-        return merge_value(job, member, original, value);
+        return merge_value(job, kl__strategic_member(self->schema, given),
+                           original, value);
     }
     kl__patch_prune(value);
     if (!kl__strategic_strip(value)) {
         return KL_OK;
     }
-    return kl__node_add_n(job->edit, object, name, length, value)
+    return kl__node_add_n(job->edit, self->object, name, length, value)
                ? KL_OK
                : kl__strategic_no_memory(job);
 }
@@ -385,11 +277,10 @@ kl_code kl__strategic_map(const kl__strategic *job, const kl__schema *schema,
                           kl__node *original, kl__node *patch)
 {
     const kl__node *directive = kl__node_get(patch, "$patch");
+    merging self = {.schema = schema, .object = original};
     kl__node_iter iter = {0};
-    kl__members old;
     kl__node *value;
-    const char *name;
-    size_t length;
+    kl__member_name name;
     kl_code code;
 
     if (directive != NULL) {
@@ -397,23 +288,23 @@ kl_code kl__strategic_map(const kl__strategic *job, const kl__schema *schema,
     }
     code = retain(job, original, patch);
     if (code == KL_OK) {
-        code = order_all(job, schema, original, patch);
+        code = kl__strategic_orders(job, schema, original, patch);
     }
     if (code != KL_OK) {
         return code;
     }
     drop_nulls(original, patch);
-    kl__members_init(&old, original);
-    while (code == KL_OK &&
-           (value = kl__node_next(patch, &iter, &name, &length)) != NULL) {
+    kl__members_init(&self.old, original);
+    while (code == KL_OK && (value = kl__node_next(patch, &iter, &name.text,
+                                                   &name.length)) != NULL) {
         if (!kl__node_is(value, KL_NULL)) {
-            const member_name one = {name, length};
-
             kl__node_drop(&iter);
-            code = merge_member(job, schema, &old, &one, value);
+            code = merge_member(job, &self, &name, value);
         }
     }
-    kl__members_deinit(&old);
+    drop_gone(&self);
+    kl__map_deinit(&self.gone);
+    kl__members_deinit(&self.old);
     return code;
 }
 

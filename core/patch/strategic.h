@@ -1,6 +1,7 @@
 /*
  * strategic.h - what the files of strategic merge patches share: objects are
- * merged in strategic.c, lists in strategic_list.c and strategic_order.c.
+ * merged in strategic.c, lists in strategic_list.c and strategic_order.c, those
+ * with a $setElementOrder in strategic_orders.c.
  */
 #ifndef KL_PATCH_STRATEGIC_H
 #define KL_PATCH_STRATEGIC_H
@@ -20,8 +21,29 @@ typedef struct kl__strategic_list {
     bool merges;             /* its strategy; else it is replaced */
 } kl__strategic_list;
 
+typedef struct kl__member_name {
+    const char *text;
+    size_t length;
+} kl__member_name;
+
+#define KL__SET_ELEMENT_ORDER "$setElementOrder"
+
+/* Whether a member is a directive of that kind; and the name that it is about,
+ * behind a slash, or NULL. */
+bool kl__strategic_is(const char *name, size_t length, const char *prefix);
+const char *kl__strategic_about(const char *name, size_t *length,
+                                const char *prefix);
+/* The schema of a member, or NULL; what the one of a list says of merging. */
+const kl__schema *kl__strategic_member(const kl__schema *schema,
+                                       const kl__member_name *name);
+kl__strategic_list kl__strategic_list_of(const kl__schema *schema);
+
 kl_code kl__strategic_map(const kl__strategic *job, const kl__schema *schema,
                           kl__node *original, kl__node *patch);
+/* All $setElementOrder of a patch: what they are about is merged, and is in the
+ * patch no more. */
+kl_code kl__strategic_orders(const kl__strategic *job, const kl__schema *schema,
+                             kl__node *original, kl__node *patch);
 
 /* Merges a list into another, in place. */
 kl_code kl__strategic_slice(const kl__strategic *job,
