@@ -6,6 +6,7 @@
 #define KL_SCHEMA_CUSTOM_CHECK_H
 
 #include "schema/custom.h"
+#include "schema/custom_lookup.h"
 
 /* A value's errors, and how many checks it passed: among alternatives, the one
  * with the most is what was meant. */
@@ -17,7 +18,8 @@ typedef struct kl__outcome {
 typedef struct kl__check {
     kl__outcome *outcome; /* of the value at hand */
     const char *prefix;   /* of all paths: "" or "status" */
-    kl__buf name; /* the path of the value at hand, without the prefix */
+    kl__buf name;      /* the path of the value at hand, without the prefix */
+    kl__lookup lookup; /* into schemas, and values new and old */
 } kl__check;
 
 /* Adds an error of the value at hand; the message begins with its path. `value`

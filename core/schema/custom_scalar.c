@@ -283,6 +283,28 @@ static bool is_listed(const kl__node *value, const kl__node *listed)
     return false;
 }
 
+/* The same of a text, for which no list is copied. */
+static bool is_listed_text(const kl__node *value, const kl_value *listed)
+{
+    kl_value_iter iter = {0};
+    const kl_value *one;
+    size_t length, other;
+    const char *text =
+        kl__node_is(value, KL_STRING) ? kl__node_string(value, &length) : NULL;
+
+    while (text != NULL && (one = kl_value_next(listed, &iter, NULL)) != NULL) {
+        const char *listed_text = kl_value_type(one) == KL_STRING
+                                      ? kl_value_string(one, &other)
+                                      : NULL;
+
+        if (listed_text != NULL && other == length &&
+            memcmp(listed_text, text, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* "supported values: "a", "b"": texts as they are, others as JSON. */
 static void put_listed(kl__buf *out, const kl__node *listed)
 {
@@ -316,7 +338,7 @@ void kl__check_enum(kl__check *check, const kl_value *schema,
     kl__buf words = {0};
     char *shown;
 
-    if (kl_value_size(source) == 0) {
+    if (kl_value_size(source) == 0 || is_listed_text(value, source)) {
         check->outcome->matches++;
         return;
     }

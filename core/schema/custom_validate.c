@@ -255,9 +255,8 @@ void kl__check_leave(kl__check *check, size_t before)
 }
 
 /* What a member was, if it can be told. */
-static const kl__node *old_member(const kl__check *check,
-                                  const kl_value *schema, const kl__node *old,
-                                  const char *name)
+static const kl__node *old_member(kl__check *check, const kl_value *schema,
+                                  const kl__node *old, const char *name)
 {
     bool is_root = *check->prefix == '\0' && check->name.length == 0;
 
@@ -267,7 +266,7 @@ static const kl__node *old_member(const kl__check *check,
          (strcmp(name, "kind") == 0 || strcmp(name, "apiVersion") == 0))) {
         return NULL;
     }
-    return kl__node_get(old, name);
+    return kl__lookup_node(&check->lookup, old, name, strlen(name));
 }
 
 static void check_members(kl__check *check, const kl_value *schema,
@@ -281,7 +280,8 @@ static void check_members(kl__check *check, const kl_value *schema,
     const kl__node *member;
 
     while ((member = kl__node_next(value, &iter, &name, &length)) != NULL) {
-        const kl_value *property = kl_value_get_n(properties, name, length);
+        const kl_value *property =
+            kl__lookup_value(&check->lookup, properties, name, length);
         const kl_value *known = property != NULL ? property : others;
 
         if (property == NULL && kl_value_type(others) == KL_BOOL &&
@@ -310,10 +310,12 @@ static void check_required(kl__check *check, const kl_value *schema,
     kl_value_iter iter = {0};
 
     while ((element = kl_value_next(required, &iter, NULL)) != NULL) {
-        const char *name = kl_value_string(element, NULL);
+        size_t length;
+        const char *name = kl_value_string(element, &length);
         char *field;
 
-        if (name == NULL || kl__node_get(value, name) != NULL) {
+        if (name == NULL ||
+            kl__lookup_node(&check->lookup, value, name, length) != NULL) {
             continue;
         }
         field = field_of(check, name);
@@ -391,7 +393,7 @@ void kl__custom_validate(const kl_value *source, const kl__node *value,
                          kl__field_errors *errors)
 {
     kl__outcome outcome = {{0}, 0};
-    kl__check check = {&outcome, prefix, {0}};
+    kl__check check = {.outcome = &outcome, .prefix = prefix};
 
     kl__check_value(&check, source, value, NULL);
     if (outcome.errors.count != 0 && old != NULL) {
@@ -402,5 +404,6 @@ void kl__custom_validate(const kl_value *source, const kl__node *value,
     outcome.errors.failed |= check.name.failed;
     kl__field_errors_merge(errors, &outcome.errors);
     kl__field_errors_deinit(&outcome.errors);
+    kl__lookup_deinit(&check.lookup);
     kl__buf_deinit(&check.name);
 }

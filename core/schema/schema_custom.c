@@ -173,6 +173,25 @@ static bool add_meta(kl__schema_field *fields, size_t *count)
     return true;
 }
 
+/* Of the fields that the schema says by itself, which are sorted. */
+static void mark_required(const kl__schema *schema, kl__schema_field *fields,
+                          const kl_value *source)
+{
+    const kl_value *required = kl_value_get(source, "required"), *element;
+    kl_value_iter iter = {0};
+
+    while ((element = kl_value_next(required, &iter, NULL)) != NULL) {
+        size_t length;
+        const char *name = kl_value_string(element, &length);
+        const kl__schema_field *found =
+            name != NULL ? kl__schema_get(schema, name, length) : NULL;
+
+        if (found != NULL) {
+            fields[found - fields].required = true;
+        }
+    }
+}
+
 static bool add_fields(kl__schema *schema, const kl_value *source)
 {
     const kl_value *properties = kl_value_get(source, "properties");
@@ -194,17 +213,20 @@ static bool add_fields(kl__schema *schema, const kl_value *source)
         if (is_resource && is_meta(field->name)) {
             continue;
         }
-        field->required = kl__schema_requires(source, field->name);
         field->schema = build(property);
         if (field->schema == NULL) {
             return false;
         }
         schema->field_count++;
     }
-    if (is_resource && !add_meta(fields, &schema->field_count)) {
-        return false;
-    }
     qsort(fields, schema->field_count, sizeof(*fields), compare_fields);
+    mark_required(schema, fields, source);
+    if (is_resource) {
+        if (!add_meta(fields, &schema->field_count)) {
+            return false;
+        }
+        qsort(fields, schema->field_count, sizeof(*fields), compare_fields);
+    }
     return true;
 }
 
