@@ -157,6 +157,56 @@ static kl__sim_policy policy_of(const kl_sim *sim, const kl__sim_state *state,
                                                          : KL__SIM_BACKGROUND;
 }
 
+/* Whether one of the dependents waits for its own to go: for this object too,
+ * maybe. */
+static kl_code is_in_circle(kl_sim *sim, const kl__sim_state *state,
+                            bool *circle, kl_error *err)
+{
+    const kl__sim_owned *owned = kl__sim_owners_of(sim, state->uid);
+    const kl__map_slot *slot;
+    size_t cursor = 0;
+    kl_code code = KL_OK;
+
+    *circle = false;
+    while (owned != NULL && code == KL_OK && !*circle &&
+           (slot = kl__map_next(&owned->dependents, &cursor)) != NULL) {
+        const kl__sim_dependent *dependent = slot->value;
+        const kl__sim_state *one = find(dependent->resource, dependent->key);
+
+        if (one != NULL && one->deleting) {
+            code = is_in_foreground(one, circle, err);
+        }
+    }
+    return code;
+}
+
+/* An object that is to go before its owner and after its dependents, one of
+ * which waits: it keeps its owners from going no longer, or all would wait for
+ * each other. */
+static kl_code break_circle(kl_sim *sim, kl__sim_resource *resource,
+                            const kl__sim_state *state, kl__edit *edit,
+                            kl_error *err)
+{
+    static const char blocks[] = "blockOwnerDeletion";
+    kl__node *references = kl__node_get(metadata_of(edit), "ownerReferences");
+    kl__node *reference;
+    kl__node_iter iter = {0};
+    bool circle;
+    kl_code code = is_in_circle(sim, state, &circle, err);
+
+    if (code != KL_OK || !circle) {
+        return code;
+    }
+    while ((reference = kl__node_next(references, &iter, NULL, NULL)) != NULL) {
+        if (kl__node_bool(kl__node_get(reference, blocks)) &&
+            !kl__node_put(edit, reference, blocks,
+                          kl__edit_bool(edit, false))) {
+            return kl__sim_no_memory(err);
+        }
+    }
+    return kl__sim_put_as(sim, resource, state, edit, &kl__sim_controller, err);
+}
+
 static kl_code judge(kl_sim *sim, kl__sim_resource *resource,
                      kl__sim_state *state, kl__edit *edit, kl_error *err)
 {
@@ -168,9 +218,19 @@ static kl_code judge(kl_sim *sim, kl__sim_resource *resource,
         return code;
     }
     if (counts.of[SOLID] == 0) {
-        return delete_dependent(
-            sim, resource, state,
-            policy_of(sim, state, metadata_of(edit), &counts), err);
+        kl__sim_policy policy =
+            policy_of(sim, state, metadata_of(edit), &counts);
+
+        if (counts.of[WAITING] != 0 && policy == KL__SIM_FOREGROUND) {
+            code = break_circle(sim, resource, state, edit, err);
+        }
+        if (code == KL_OK) {
+            kl__sim_state *now = kl__sim_state_ref(find(resource, state->key));
+
+            code = delete_dependent(sim, resource, now, policy, err);
+            kl__sim_state_unref(now);
+        }
+        return code;
     }
     code = count_owners(sim, edit, true, &counts, err);
     return code == KL_OK ? kl__sim_put_as(sim, resource, state, edit,

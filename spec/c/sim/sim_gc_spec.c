@@ -93,6 +93,25 @@ static void dependents_that_block_go_before_their_owner(void **state)
     sim_watch_expect(&f->watch, "DELETED", "a");
 }
 
+static void owners_in_a_circle_do_not_wait_for_each_other(void **state)
+{
+    sim_rig *f = *state;
+    char body[512];
+
+    sim_add(f->sim, "a");
+    add_owned(f->sim, "b", "a", true);
+    snprintf(body, sizeof(body),
+             "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"v1\","
+             "\"kind\":\"ConfigMap\",\"name\":\"b\",\"uid\":\"%s\","
+             "\"blockOwnerDeletion\":true}]}}",
+             uid_of(f->sim, MAPS "/b"));
+    sim_expect(f->sim, "PATCH", MAPS "/a", body, 200);
+    sim_expect(f->sim, "DELETE", MAPS "/a?propagationPolicy=Foreground", NULL,
+               200);
+    sim_expect(f->sim, "GET", MAPS "/a", NULL, 404);
+    sim_expect(f->sim, "GET", MAPS "/b", NULL, 404);
+}
+
 static void what_a_finalizer_keeps_keeps_its_owner(void **state)
 {
     sim_rig *f = *state;
@@ -396,6 +415,9 @@ int main(void)
                                         sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
             dependents_that_block_go_before_their_owner, sim_rig_set_up,
+            sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(
+            owners_in_a_circle_do_not_wait_for_each_other, sim_rig_set_up,
             sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(what_a_finalizer_keeps_keeps_its_owner,
                                         sim_rig_set_up, sim_rig_tear_down),
