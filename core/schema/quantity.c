@@ -26,6 +26,9 @@ typedef struct number {
 static const wide most_binary = (wide)INT64_MAX * 1000000000U;
 static const wide most = ~(wide)0 / 2;
 
+/* Digits behind the point that count, before the suffix does. */
+enum { MOST_PLACES = 18 };
+
 static const char wrong_format[] =
     "quantities must match the regular expression "
     "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
@@ -94,10 +97,10 @@ static const suffix *find_suffix(const char *text, size_t length)
     return NULL;
 }
 
-/* The digits, in units of 10^-9; how many characters it read. 0: there are
- * none. */
+/* The digits, as many of them behind the point as `places` says; how many
+ * characters it read. 0: there are none. */
 static size_t read_digits(const char *text, size_t length, wide *digits,
-                          bool *lost)
+                          int *places, bool *lost)
 {
     size_t at = 0;
     int behind = -1;
@@ -110,15 +113,32 @@ static size_t read_digits(const char *text, size_t length, wide *digits,
             behind = 0;
         } else if (!isdigit(byte)) {
             break;
-        } else if (behind < 12) {
+        } else if (behind < MOST_PLACES) {
             *digits = times(*digits, 10) + (unsigned)(byte - '0');
             behind += behind >= 0;
         } else {
             *lost = *lost || byte != '0';
         }
     }
-    *digits = shift(*digits, 9 - (behind > 0 ? behind : 0), lost);
+    *places = behind > 0 ? behind : 0;
     return at;
+}
+
+/* Digits times a power of two, in units of 10^-9. Apart, neither what is before
+ * the point nor what is behind it overflows for what the other has. */
+static wide multiply(wide digits, int places, int two, bool *lost)
+{
+    wide one = 1, whole;
+
+    for (int i = 0; i < places; i++) {
+        one *= 10;
+    }
+    whole = digits / one;
+    for (int i = 0; i < two; i++) {
+        whole = times(whole, 2);
+    }
+    return shift(whole, 9, lost) +
+           shift((digits % one) << two, 9 - places, lost);
 }
 
 /* Whether the API server keeps a text as it came: few digits, with a suffix
@@ -167,10 +187,10 @@ static const char *read_number(const char *text, size_t length, number *out)
     bool lost = false;
     const char *first = text + at;
     const suffix *found;
-    int ten = 0;
+    int ten = 0, places;
 
     out->negative = length > 0 && *text == '-';
-    count = read_digits(text + at, length - at, &out->digits, &lost);
+    count = read_digits(text + at, length - at, &out->digits, &places, &lost);
     if (length == 0) {
         return wrong_format;
     }
@@ -182,14 +202,13 @@ static const char *read_number(const char *text, size_t length, number *out)
     found = find_suffix(text, length);
     if (found != NULL) {
         out->form = found->two != 0 ? BINARY : DECIMAL;
-        out->digits = shift(out->digits, found->ten, &lost);
         ten = found->ten;
-        for (int i = 0; i < found->two; i++) {
-            out->digits = times(out->digits, 2);
-        }
+        out->digits = found->two != 0
+                          ? multiply(out->digits, places, found->two, &lost)
+                          : shift(out->digits, 9 - places + ten, &lost);
     } else if (read_exponent(text, length, &ten)) {
         out->form = EXPONENT;
-        out->digits = shift(out->digits, ten, &lost);
+        out->digits = shift(out->digits, 9 - places + ten, &lost);
     } else {
         return wrong_suffix;
     }
