@@ -75,7 +75,7 @@ static bool fraction(progress *reading, bool micro, int *microseconds)
     *microseconds = 0;
     if (micro) {
         for (int i = 0; i < 7; i++) {
-            if (i == 0 ? at[0] != '.' : !is_digit(at[i])) {
+            if (i == 0 ? at[0] != '.' && at[0] != ',' : !is_digit(at[i])) {
                 return refuse(reading, ".000000");
             }
         }
@@ -216,7 +216,8 @@ void kl__time_write(const kl__time *time, bool micro, char out[KL__TIME_SIZE])
     while (month < 12 && day_number(year, month + 1, 1) <= days) {
         month++;
     }
-    snprintf(out, KL__TIME_SIZE, "%04d-%02d-%02dT%02d:%02d:%02dZ", year, month,
+    snprintf(out, KL__TIME_SIZE, "%s%04d-%02d-%02dT%02d:%02d:%02dZ",
+             year < 0 ? "-" : "", year < 0 ? -year : year, month,
              (int)(days - day_number(year, month, 1)) + 1, rest / 3600,
              rest / 60 % 60, rest % 60);
     if (micro) {

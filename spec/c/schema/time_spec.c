@@ -42,6 +42,22 @@ static void microseconds_have_six_digits(void **state)
     assert_string_equal(text, given);
 }
 
+/* Both as kube-apiserver has them. */
+static void a_comma_and_a_year_before_christ_are_known(void **state)
+{
+    char text[KL__TIME_SIZE], why[256];
+    kl__time time;
+
+    (void)state;
+    assert_true(kl__time_read("2020-01-01T00:00:00,123456Z", true, &time, why,
+                              sizeof(why)));
+    assert_int_equal(time.microseconds, 123456);
+    assert_true(kl__time_read("0000-01-01T00:00:00+01:00", false, &time, why,
+                              sizeof(why)));
+    kl__time_write(&time, false, text);
+    assert_string_equal(text, "-0001-12-31T23:00:00Z");
+}
+
 /* Every day of four centuries and a bit, at changing hours. */
 static void a_day_is_what_the_c_library_says(void **state)
 {
@@ -67,6 +83,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_time_is_written_as_it_was_read),
         cmocka_unit_test(microseconds_have_six_digits),
+        cmocka_unit_test(a_comma_and_a_year_before_christ_are_known),
         cmocka_unit_test(a_day_is_what_the_c_library_says)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
