@@ -13,7 +13,9 @@ add_library(kubelua_model_core OBJECT EXCLUDE_FROM_ALL ${model_core_sources})
 target_include_directories(kubelua_model_core PUBLIC
     ${PROJECT_SOURCE_DIR}/core ${PROJECT_SOURCE_DIR}/core/include
     ${PROJECT_BINARY_DIR}/include ${PROJECT_SOURCE_DIR}/spec/model)
-target_link_libraries(kubelua_model_core PUBLIC ${KUBELUA_CORE_LIBRARIES} m)
+# Here libcurl is linked: nothing is to be loaded on virtual time.
+target_link_libraries(kubelua_model_core PUBLIC ${KUBELUA_CORE_LIBRARIES}
+                      PkgConfig::CURL m)
 target_compile_options(kubelua_model_core PUBLIC -O2 -g -UNDEBUG PRIVATE
     -include ${PROJECT_SOURCE_DIR}/spec/model/atomic_points.h)
 

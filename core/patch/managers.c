@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_UPDATERS = 10 };
-
 void kl__managers_deinit(kl__managers *managers)
 {
     kl__free(managers->items);
@@ -28,18 +26,21 @@ static kl_code refuse(kl_error *err)
 }
 
 /* Whoever applies is the same in all versions. */
-static bool is_alike(const kl__manager *a, const kl__manager *b)
+static int compare_identity(const kl__manager *a, const kl__manager *b)
 {
-    return a->applies == b->applies && strcmp(a->name, b->name) == 0 &&
-           strcmp(a->subresource, b->subresource) == 0 &&
-           (a->applies || strcmp(a->api_version, b->api_version) == 0);
+    int order = (int)a->applies - (int)b->applies;
+
+    order = order != 0 ? order : strcmp(a->name, b->name);
+    order = order != 0 ? order : strcmp(a->subresource, b->subresource);
+    return order != 0 || a->applies ? order
+                                    : strcmp(a->api_version, b->api_version);
 }
 
 kl__manager *kl__managers_find(const kl__managers *managers,
                                const kl__manager *like)
 {
     for (size_t i = 0; i < managers->count; i++) {
-        if (is_alike(&managers->items[i], like)) {
+        if (compare_identity(&managers->items[i], like) == 0) {
             return &managers->items[i];
         }
     }
@@ -80,16 +81,17 @@ static size_t group_length(const char *api_version)
 
 void kl__managers_drop_foreign(kl__managers *managers, const char *api_version)
 {
-    size_t length = group_length(api_version);
+    size_t length = group_length(api_version), kept = 0;
 
-    for (size_t i = managers->count; i > 0; i--) {
-        kl__manager *one = &managers->items[i - 1];
+    for (size_t i = 0; i < managers->count; i++) {
+        const kl__manager one = managers->items[i];
 
-        if (group_length(one->api_version) != length ||
-            memcmp(one->api_version, api_version, length) != 0) {
-            kl__managers_drop(managers, one);
+        if (group_length(one.api_version) == length &&
+            memcmp(one.api_version, api_version, length) == 0) {
+            managers->items[kept++] = one;
         }
     }
+    managers->count = kept;
 }
 
 static const char *text_of(const kl__node *entry, const char *name)
@@ -110,7 +112,6 @@ static kl_code read_entry(kl__managers *managers, kl__edit *edit,
                        .time = kl__node_text(entry, "time"),
                        .applies = strcmp(operation, "Apply") == 0,
                        .fields = kl__node_remove(entry, "fieldsV1")};
-    kl__manager *known;
     kl_code code;
 
     if ((!one.applies && strcmp(operation, "Update") != 0) ||
@@ -129,12 +130,49 @@ static kl_code read_entry(kl__managers *managers, kl__edit *edit,
             return code;
         }
     }
-    known = kl__managers_find(managers, &one);
-    if (known != NULL) {
-        *known = one;
-        return KL_OK;
-    }
     return kl__managers_add(managers, &one) != NULL ? KL_OK : no_memory(err);
+}
+
+/* Of pointers into one array: those who are the same stay in their order. */
+static int compare_places(const void *left, const void *right)
+{
+    const kl__manager *a = *(const kl__manager *const *)left;
+    const kl__manager *b = *(const kl__manager *const *)right;
+    int order = compare_identity(a, b);
+
+    return order != 0 ? order : (a > b) - (a < b);
+}
+
+/* Of several entries of one manager the last counts. False: no memory. */
+static bool unify(kl__managers *managers)
+{
+    size_t count = managers->count, kept = 0;
+    kl__manager **sorted;
+
+    if (count < 2) {
+        return true;
+    }
+    sorted = kl__malloc(count * sizeof(*sorted));
+    if (sorted == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        sorted[i] = &managers->items[i];
+    }
+    qsort(sorted, count, sizeof(*sorted), compare_places);
+    for (size_t i = 0; i + 1 < count; i++) {
+        if (compare_identity(sorted[i], sorted[i + 1]) == 0) {
+            sorted[i]->fields = NULL;
+        }
+    }
+    kl__free(sorted);
+    for (size_t i = 0; i < count; i++) {
+        if (managers->items[i].fields != NULL) {
+            managers->items[kept++] = managers->items[i];
+        }
+    }
+    managers->count = kept;
+    return true;
 }
 
 kl_code kl__managers_read(kl__managers *managers, kl__edit *edit,
@@ -152,20 +190,24 @@ kl_code kl__managers_read(kl__managers *managers, kl__edit *edit,
            (entry = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
         code = read_entry(managers, edit, entry, given, err);
     }
+    if (code == KL_OK && !unify(managers)) {
+        code = no_memory(err);
+    }
     if (code != KL_OK) {
         managers->count = 0;
     }
     return code;
 }
 
-/* --- The most there may be. ----------------------------------------------- */
+/* --- Their order. ----------------------------------------------------------
+ */
 
 static int compare_texts(const char *a, const char *b)
 {
     return strcmp(a != NULL ? a : "", b != NULL ? b : "");
 }
 
-static int compare_age(const kl__manager *a, const kl__manager *b)
+int kl__manager_compare_age(const kl__manager *a, const kl__manager *b)
 {
     int order = compare_texts(a->time, b->time);
 
@@ -178,57 +220,6 @@ static int compare_age(const kl__manager *a, const kl__manager *b)
     return order != 0 ? order : strcmp(a->subresource, b->subresource);
 }
 
-static size_t count_updaters(const kl__managers *managers)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < managers->count; i++) {
-        count += !managers->items[i].applies;
-    }
-    return count;
-}
-
-/* The oldest who updates, younger than another and of a version (NULL: any). */
-static kl__manager *oldest_after(const kl__managers *managers,
-                                 const kl__manager *after)
-{
-    kl__manager *oldest = NULL;
-
-    for (size_t i = 0; i < managers->count; i++) {
-        kl__manager *one = &managers->items[i];
-
-        if (!one->applies &&
-            (after == NULL ||
-             (compare_age(one, after) > 0 &&
-              strcmp(one->api_version, after->api_version) == 0)) &&
-            (oldest == NULL || compare_age(one, oldest) < 0)) {
-            oldest = one;
-        }
-    }
-    return oldest;
-}
-
-bool kl__managers_cap(kl__managers *managers, kl__edit *edit)
-{
-    while (count_updaters(managers) > MOST_UPDATERS) {
-        kl__manager *first = oldest_after(managers, NULL);
-        kl__manager *second =
-            first != NULL ? oldest_after(managers, first) : NULL;
-
-        if (second == NULL) {
-            return true; /* of several versions: each has one too many */
-        }
-        if (!kl__fields_unite(edit, first->fields, second->fields)) {
-            return false;
-        }
-        first->name = "ancient-changes";
-        first->subresource = "";
-        first->time = second->time;
-        kl__managers_drop(managers, second);
-    }
-    return true;
-}
-
 /* --- Writing. ------------------------------------------------------------- */
 
 static int compare_entries(const void *a, const void *b)
@@ -238,7 +229,7 @@ static int compare_entries(const void *a, const void *b)
     if (left->applies != right->applies) {
         return left->applies ? -1 : 1;
     }
-    return compare_age(left, right);
+    return kl__manager_compare_age(left, right);
 }
 
 static kl__node *write_entry(const kl__manager *one, kl__edit *edit)

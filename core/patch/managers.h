@@ -41,7 +41,10 @@ void kl__managers_drop(kl__managers *managers, kl__manager *dropped);
 /* Drops those who manage fields of another group: kube-apiserver does that with
  * versions that it cannot convert to. */
 void kl__managers_drop_foreign(kl__managers *managers, const char *api_version);
-/* Merges the oldest who update into "ancient-changes" until ten are left. */
+/* Less than 0 where the first is older; of one time, by what they are called. */
+int kl__manager_compare_age(const kl__manager *a, const kl__manager *b);
+/* managers_cap.c: merges the oldest who update, those of a version each, into
+ * "ancient-changes" until ten are left. */
 bool kl__managers_cap(kl__managers *managers, kl__edit *edit);
 /* The entries in their order; NULL: no memory. */
 kl__node *kl__managers_write(kl__managers *managers, kl__edit *edit);

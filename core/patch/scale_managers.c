@@ -110,24 +110,25 @@ kl_code kl__managers_to_scale(kl__edit *edit, const kl__node *list,
 {
     kl__managers managers;
     kl_code code = read_list(edit, list, &managers, err);
+    size_t kept = 0;
 
-    for (size_t i = managers.count; i > 0 && code == KL_OK; i--) {
-        kl__manager *one = &managers.items[i - 1];
+    for (size_t i = 0; i < managers.count && code == KL_OK; i++) {
+        kl__manager one = managers.items[i];
         kl__node *field = NULL;
         bool has;
 
-        if (!scales(edit, one, path_of(paths, one->api_version), &field,
+        if (!scales(edit, &one, path_of(paths, one.api_version), &field,
                     &has)) {
             code = no_memory(err);
-        } else if (!has) {
-            kl__managers_drop(&managers, one);
-        } else {
-            one->api_version = KL__SCALE_VERSION;
-            one->fields = field_at(edit, KL__SCALE_PATH);
-            code = one->fields != NULL ? KL_OK : no_memory(err);
+        } else if (has) {
+            one.api_version = KL__SCALE_VERSION;
+            one.fields = field_at(edit, KL__SCALE_PATH);
+            managers.items[kept++] = one;
+            code = one.fields != NULL ? KL_OK : no_memory(err);
         }
     }
     if (code == KL_OK) {
+        managers.count = kept;
         code = write_list(edit, &managers, scale, err);
     }
     kl__managers_deinit(&managers);

@@ -57,11 +57,14 @@ void kl__managers_yield(kl__managers *managers, const kl__manager *self,
 
 void kl__managers_drop_idle(kl__managers *managers)
 {
-    for (size_t i = managers->count; i > 0; i--) {
-        if (kl__node_size(managers->items[i - 1].fields) == 0) {
-            kl__managers_drop(managers, &managers->items[i - 1]);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < managers->count; i++) {
+        if (kl__node_size(managers->items[i].fields) != 0) {
+            managers->items[kept++] = managers->items[i];
         }
     }
+    managers->count = kept;
 }
 
 /* Gives the author what the write changed. */

@@ -80,6 +80,14 @@ local bodies = {
         end, 201,
     },
     {
+        "managers that a client names", nil,
+        function(count)
+            return "POST", MAPS, join(count, '{"metadata":{"name":"a","managedFields":[',
+                '{"manager":"m%06d","operation":"Update","apiVersion":"v1",'
+                .. '"fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:k":{}}}}', "]}}")
+        end, 201,
+    },
+    {
         "properties of a definition that are all required", nil,
         function(count)
             return all_required(count)
