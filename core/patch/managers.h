@@ -41,7 +41,8 @@ void kl__managers_drop(kl__managers *managers, kl__manager *dropped);
 /* Drops those who manage fields of another group: kube-apiserver does that with
  * versions that it cannot convert to. */
 void kl__managers_drop_foreign(kl__managers *managers, const char *api_version);
-/* Less than 0 where the first is older; of one time, by what they are called. */
+/* Less than 0 where the first is older; of one time, by what they are called.
+ */
 int kl__manager_compare_age(const kl__manager *a, const kl__manager *b);
 /* managers_cap.c: merges the oldest who update, those of a version each, into
  * "ancient-changes" until ten are left. */
