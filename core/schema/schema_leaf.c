@@ -3,6 +3,7 @@
  */
 #include "schema/schema_leaf.h"
 
+#include "base/base64.h"
 #include "base/mem.h"
 #include "schema/quantity.h"
 #include "schema/time.h"
@@ -249,72 +250,54 @@ static kl__node *canonical_time(kl__edit *edit, kl__node *value, bool micro)
     return strcmp(out, text) == 0 ? value : kl__edit_text(edit, out);
 }
 
-/* Base64, three bytes at a time. */
-typedef struct base64 {
-    kl__buf text;
-    uint32_t group;
-    unsigned count;
-} base64;
-
-static void encode(base64 *to, unsigned char byte)
+/* Bytes in base64; NULL: out of memory. */
+static kl__node *encoded(kl__edit *edit, const char *bytes, size_t length)
 {
-    to->group = to->group << 8 | byte;
-    if (++to->count == 3) {
-        for (int bits = 18; bits >= 0; bits -= 6) {
-            kl__buf_putc(&to->text, digits64[to->group >> bits & 63]);
-        }
-        to->group = to->count = 0;
-    }
-}
-
-/* The text as a node; NULL: out of memory. */
-static kl__node *encoded(base64 *from, kl__edit *edit)
-{
+    kl__buf text = {0};
     kl__node *made = NULL;
 
-    if (from->count > 0) {
-        from->group <<= from->count == 1 ? 16 : 8;
-        kl__buf_putc(&from->text, digits64[from->group >> 18 & 63]);
-        kl__buf_putc(&from->text, digits64[from->group >> 12 & 63]);
-        kl__buf_putc(&from->text,
-                     from->count == 2 ? digits64[from->group >> 6 & 63] : '=');
-        kl__buf_putc(&from->text, '=');
+    kl__base64_encode(&text, bytes, length);
+    if (!text.failed) {
+        made = kl__edit_text_n(edit, text.bytes != NULL ? text.bytes : "",
+                               text.length);
     }
-    if (!from->text.failed) {
-        made = kl__edit_text_n(edit,
-                               from->text.bytes != NULL ? from->text.bytes : "",
-                               from->text.length);
-    }
-    kl__buf_deinit(&from->text);
+    kl__buf_deinit(&text);
     return made;
 }
 
 kl__node *kl__leaf_base64(kl__edit *edit, const kl__node *text)
 {
-    base64 encoder = {{0}, 0, 0};
     size_t length = 0;
     const char *bytes = kl__node_string(text, &length);
 
-    for (size_t i = 0; i < length; i++) {
-        encode(&encoder, (unsigned char)bytes[i]);
-    }
-    return encoded(&encoder, edit);
+    return encoded(edit, bytes, length);
 }
 
-/* Bytes may have come as an array of numbers. */
+/* Bytes may have come as an array of numbers; or as a text with line breaks, or
+ * with bits too many at its end. */
 static kl__node *canonical_bytes(kl__edit *edit, kl__node *value)
 {
-    base64 encoder = {{0}, 0, 0};
+    kl__buf bytes = {0};
     kl__node_iter iter = {0};
     const kl__node *element;
+    size_t length;
+    const char *text = kl__node_string(value, &length);
+    kl__node *made = value;
 
-    if (!kl__node_is(value, KL_ARRAY)) {
+    if (text != NULL && !kl__base64_decode(&bytes, text, length) &&
+        !bytes.failed) {
+        kl__buf_deinit(&bytes);
         return value;
     }
-    while ((element = kl__node_next(value, &iter, NULL, NULL)) != NULL) {
-        encode(&encoder, (unsigned char)kl__node_integer(element));
+    while (kl__node_is(value, KL_ARRAY) &&
+           (element = kl__node_next(value, &iter, NULL, NULL)) != NULL) {
+        kl__buf_putc(&bytes, (char)kl__node_integer(element));
     }
-    return encoded(&encoder, edit);
+    if (text != NULL || kl__node_is(value, KL_ARRAY)) {
+        made = bytes.failed ? NULL : encoded(edit, bytes.bytes, bytes.length);
+    }
+    kl__buf_deinit(&bytes);
+    return made;
 }
 
 kl__node *kl__leaf_canonical(kl__edit *edit, kl__node *value,
