@@ -15,9 +15,9 @@ const kl__schema *kl__custom_field(const kl__schema *schema, const char *name,
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const char *other = schema->fields[middle].name;
-        int order = strncmp(other, name, length);
+        int order = kl__name_compare(other, strlen(other), name, length);
 
-        if (order == 0 && other[length] == '\0') {
+        if (order == 0) {
             return schema->fields[middle].schema;
         }
         if (order < 0) {

@@ -64,7 +64,8 @@ static void check(kl__definition *self, const kl_value *schema,
     size_t before;
 
     check_default(self, schema, known);
-    if (kl_value_type(items) == KL_OBJECT && known->type == KL__SCHEMA_ARRAY) {
+    if (kl_value_type(items) == KL_OBJECT && known->type == KL__SCHEMA_ARRAY &&
+        known->items != NULL) {
         before = kl__definition_enter(self, ".items");
         check(self, items, known->items);
         kl__definition_leave(self, before);
