@@ -54,6 +54,8 @@ static const kl__schema_field *find(const kl__schema *schema, int within,
 /* Whether JSON would not have it. */
 static bool is_left_out(const kl__schema *schema, const kl__node *node)
 {
+    size_t length = 0;
+
     if (kl__node_is(node, KL_NULL)) {
         return true;
     }
@@ -63,7 +65,7 @@ static bool is_left_out(const kl__schema *schema, const kl__node *node)
     }
     switch (kl__node_type(node)) {
     case KL_STRING:
-        return *kl__node_string(node, NULL) == '\0';
+        return kl__node_string(node, &length) == NULL || length == 0;
     case KL_INTEGER:
         return kl__node_integer(node) == 0;
     case KL_REAL:

@@ -86,6 +86,8 @@ static bool strip(kl__node *node, const kl__schema *schema)
 {
     kl__node_iter iter = {0};
     kl__node *element;
+    const char *text;
+    size_t length;
 
     switch (kl__node_type(node)) {
     case KL_OBJECT:
@@ -101,9 +103,8 @@ static bool strip(kl__node *node, const kl__schema *schema)
         }
         return kl__node_size(node) == 0;
     case KL_STRING:
-        return *kl__node_string(node, NULL) == '\0' ||
-               strncmp(kl__node_string(node, NULL), "0001-01-01T00:00:00",
-                       19) == 0;
+        text = kl__node_string(node, &length);
+        return length == 0 || strncmp(text, "0001-01-01T00:00:00", 19) == 0;
     case KL_NULL:
         return true;
     case KL_BOOL:
