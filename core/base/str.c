@@ -80,3 +80,13 @@ void kl__wipe(void *bytes, size_t length)
         *byte++ = 0;
     }
 }
+
+bool kl__stramong(const char *const *names, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -24,6 +24,9 @@ bool kl__strjoin(char *to, size_t size, const char *const parts[3]);
 /* Equality where NULL equals NULL alone. */
 bool kl__streq(const char *a, const char *b);
 
+/* Whether a name is one of those. */
+bool kl__stramong(const char *const *names, size_t count, const char *name);
+
 /* Overwrites secrets so that the compiler cannot drop it. */
 void kl__wipe(void *bytes, size_t length);
 

@@ -161,6 +161,18 @@ kl__node *kl__edit_text_n(kl__edit *edit, const char *text, size_t length)
     return from(yyjson_mut_strncpy(edit->tree, text, length));
 }
 
+kl__node *kl__edit_take(kl__edit *edit, kl__buf *text)
+{
+    kl__node *node = NULL;
+
+    if (!text->failed) {
+        node = kl__edit_text_n(edit, text->bytes != NULL ? text->bytes : "",
+                               text->length);
+    }
+    kl__buf_deinit(text);
+    return node;
+}
+
 kl__node *kl__edit_array(kl__edit *edit)
 {
     return from(yyjson_mut_arr(edit->tree));

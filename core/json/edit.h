@@ -6,6 +6,7 @@
 #ifndef KL_JSON_EDIT_H
 #define KL_JSON_EDIT_H
 
+#include "base/buf.h"
 #include "kubelua/value.h"
 
 typedef struct kl__edit kl__edit;
@@ -37,6 +38,8 @@ kl__node *kl__edit_integer(kl__edit *edit, int64_t value);
 kl__node *kl__edit_real(kl__edit *edit, double value);
 kl__node *kl__edit_text(kl__edit *edit, const char *text);
 kl__node *kl__edit_text_n(kl__edit *edit, const char *text, size_t length);
+/* What is in a buffer, which is emptied also when it fails. */
+kl__node *kl__edit_take(kl__edit *edit, kl__buf *text);
 kl__node *kl__edit_array(kl__edit *edit);
 kl__node *kl__edit_object(kl__edit *edit);
 /* A copy of a value, or of a node of this or another document. */
@@ -107,6 +110,9 @@ bool kl__node_add_n(kl__edit *edit, kl__node *object, const char *name,
 /* The member of that name, made an empty object if it is none. NULL: out of
  * memory. */
 kl__node *kl__node_ensure(kl__edit *edit, kl__node *object, const char *name);
+/* Whether a list has that text in it (NULL: no). */
+bool kl__node_holds(const kl__node *list, const char *text);
+
 /* Takes a member out and returns it, or NULL. */
 kl__node *kl__node_remove(kl__node *object, const char *name);
 kl__node *kl__node_remove_n(kl__node *object, const char *name, size_t length);

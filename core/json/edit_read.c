@@ -353,3 +353,18 @@ bool kl__node_equal_but(const kl__node *a, const kl__node *b,
     }
     return true;
 }
+
+bool kl__node_holds(const kl__node *list, const char *text)
+{
+    kl__node_iter iter = {0};
+    const kl__node *element;
+
+    while ((element = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
+        const char *found = kl__node_string(element, NULL);
+
+        if (found != NULL && text != NULL && strcmp(found, text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -37,7 +37,6 @@ static size_t utf8_length(const unsigned char *at, size_t left)
 kl__node *kl__protobuf_text(kl__edit *edit, const kl__wire *bytes)
 {
     kl__buf text = {0};
-    kl__node *node;
 
     for (const unsigned char *at = bytes->at; at < bytes->end;) {
         size_t length = utf8_length(at, (size_t)(bytes->end - at));
@@ -49,12 +48,7 @@ kl__node *kl__protobuf_text(kl__edit *edit, const kl__wire *bytes)
         }
         at += length != 0 ? length : 1;
     }
-    node = text.failed
-               ? NULL
-               : kl__edit_text_n(edit, text.length != 0 ? text.bytes : "",
-                                 text.length);
-    kl__buf_deinit(&text);
-    return node;
+    return kl__edit_take(edit, &text);
 }
 
 /* The numbers and the text of a small message, by field: 1 to 3. */
@@ -211,15 +205,9 @@ static kl__node *read_int_or_string(kl__edit *edit, const kl__wire_field *field,
 static kl__node *read_base64(kl__edit *edit, const kl__wire *bytes)
 {
     kl__buf text = {0};
-    kl__node *node;
 
     kl__base64_encode(&text, bytes->at, (size_t)(bytes->end - bytes->at));
-    node = text.failed
-               ? NULL
-               : kl__edit_text_n(edit, text.length != 0 ? text.bytes : "",
-                                 text.length);
-    kl__buf_deinit(&text);
-    return node;
+    return kl__edit_take(edit, &text);
 }
 
 static kl__node *read_text(kl__edit *edit, const kl__schema *schema,

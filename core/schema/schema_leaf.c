@@ -254,15 +254,9 @@ static kl__node *canonical_time(kl__edit *edit, kl__node *value, bool micro)
 static kl__node *encoded(kl__edit *edit, const char *bytes, size_t length)
 {
     kl__buf text = {0};
-    kl__node *made = NULL;
 
     kl__base64_encode(&text, bytes, length);
-    if (!text.failed) {
-        made = kl__edit_text_n(edit, text.bytes != NULL ? text.bytes : "",
-                               text.length);
-    }
-    kl__buf_deinit(&text);
-    return made;
+    return kl__edit_take(edit, &text);
 }
 
 kl__node *kl__leaf_base64(kl__edit *edit, const kl__node *text)

@@ -66,22 +66,26 @@ void kube_requests(kube *k, const char *kind, size_t count)
     assert_int_equal(hostile_requests(k->server, kind), count);
 }
 
-static bool is_asked(kube *k, const char *kind, size_t number, const char *text)
+static void check_asked(kube *k, const char *kind, size_t number,
+                        const char *text, bool expected)
 {
     const char *request = hostile_request_of(k->server, kind, number);
 
     assert_non_null(request);
-    return is_in_line(request, text);
+    if (is_in_line(request, text) != expected) {
+        fail_msg("%s %zu %s \"%s\": %s", kind, number,
+                 expected ? "lacks" : "has", text, request);
+    }
 }
 
 void kube_asked(kube *k, const char *kind, size_t number, const char *text)
 {
-    assert_true(is_asked(k, kind, number, text));
+    check_asked(k, kind, number, text, true);
 }
 
 void kube_not_asked(kube *k, const char *kind, size_t number, const char *text)
 {
-    assert_false(is_asked(k, kind, number, text));
+    check_asked(k, kind, number, text, false);
 }
 
 /* ---- texts ---- */

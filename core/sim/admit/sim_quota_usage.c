@@ -36,16 +36,6 @@ static bool is_core(const kl__sim_kind *kind, const char *plural)
            strcmp(kind->plural, plural) == 0;
 }
 
-static bool is_among(const char *const *names, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(names[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* "count/pods", "count/deployments.apps". */
 static void name_count(const kl__sim_kind *kind, char *name)
 {
@@ -73,9 +63,9 @@ static bool counts_for_pods(const char *name)
             return true;
         }
     } else if (strncmp(name, "limits.", 7) == 0) {
-        return is_among(node_resources, COUNT(node_resources), name + 7);
+        return kl__stramong(node_resources, COUNT(node_resources), name + 7);
     }
-    return is_among(node_resources, COUNT(node_resources), rest) ||
+    return kl__stramong(node_resources, COUNT(node_resources), rest) ||
            strncmp(rest, HUGE_PAGES, sizeof(HUGE_PAGES) - 1) == 0;
 }
 
@@ -83,8 +73,8 @@ static bool counts_for_claims(const char *name)
 {
     const char *class = strstr(name, CLASS);
 
-    return is_among(claim_resources, COUNT(claim_resources),
-                    class != NULL ? class + sizeof(CLASS) - 1 : name);
+    return kl__stramong(claim_resources, COUNT(claim_resources),
+                        class != NULL ? class + sizeof(CLASS) - 1 : name);
 }
 
 bool kl__sim_quota_counts(const kl__sim_kind *kind, const char *resource)
@@ -99,12 +89,13 @@ bool kl__sim_quota_counts(const kl__sim_kind *kind, const char *resource)
         return false;
     }
     if (is_core(kind, "services")) {
-        return is_among(service_resources, COUNT(service_resources), resource);
+        return kl__stramong(service_resources, COUNT(service_resources),
+                            resource);
     }
     if (is_core(kind, "persistentvolumeclaims")) {
         return counts_for_claims(resource);
     }
-    return (is_among(plain, COUNT(plain), kind->plural) &&
+    return (kl__stramong(plain, COUNT(plain), kind->plural) &&
             strcmp(resource, kind->plural) == 0) ||
            (is_core(kind, "pods") && counts_for_pods(resource));
 }
@@ -321,8 +312,9 @@ static bool use_requests(kl__edit *edit, kl__node *usage,
 
     while ((value = kl__node_next(requests, &iter, &name, NULL)) != NULL) {
         const char *amount = kl__node_string(value, NULL);
-        bool is_own = is_among(node_resources, COUNT(node_resources), name) ||
-                      strncmp(name, HUGE_PAGES, sizeof(HUGE_PAGES) - 1) == 0;
+        bool is_own =
+            kl__stramong(node_resources, COUNT(node_resources), name) ||
+            strncmp(name, HUGE_PAGES, sizeof(HUGE_PAGES) - 1) == 0;
 
         if (is_own && !kl__amount_put(edit, usage, name, amount)) {
             return false;
@@ -429,7 +421,7 @@ kl__node *kl__sim_quota_usage(kl__edit *edit, const kl__sim_kind *kind,
         done = use_claim(edit, usage, object);
     } else if (done && *kind->group == '\0' &&
                !kl__sim_kind_is(kind, KL__SIM_CUSTOM) &&
-               is_among(plain, COUNT(plain), kind->plural)) {
+               kl__stramong(plain, COUNT(plain), kind->plural)) {
         done = put_number(edit, usage, kind->plural, 1);
     }
     return done ? usage : NULL;

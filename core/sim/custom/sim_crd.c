@@ -34,21 +34,6 @@ static bool complete_spec(kl__edit *edit, kl__node *spec)
 
 /* --- Status. -------------------------------------------------------------- */
 
-static bool has_text(const kl__node *list, const char *text)
-{
-    kl__node_iter iter = {0};
-    const kl__node *element;
-
-    while ((element = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
-        const char *other = kl__node_string(element, NULL);
-
-        if (other != NULL && strcmp(other, text) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Adds the version that is stored now to those that ever were; of a new
  * definition, the first that claims to be. */
 static bool note_stored(kl__edit *edit, const kl__node *spec, kl__node *status)
@@ -68,7 +53,7 @@ static bool note_stored(kl__edit *edit, const kl__node *spec, kl__node *status)
         const char *name = kl__node_text(version, "name");
 
         if (kl__node_bool(kl__node_get(version, "storage")) && name != NULL) {
-            return has_text(stored, name) ||
+            return kl__node_holds(stored, name) ||
                    kl__node_append(stored, kl__edit_text(edit, name));
         }
     }

@@ -356,29 +356,14 @@ void kl__vet_selector(kl__vet *vet, const kl__node *object, const char *member)
     kl__vet_back(vet, mark);
 }
 
-static bool holds(const kl__node *list, const char *text)
-{
-    kl__node_iter iter = {0};
-    const kl__node *element;
-
-    while ((element = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
-        const char *found = kl__node_string(element, NULL);
-
-        if (found != NULL && text != NULL && strcmp(found, text) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool meets(const kl__node *expression, const kl__node *labels)
 {
     const char *way = kl__vet_text(expression, "operator");
     const char *value = kl__node_text(labels, kl__vet_text(expression, "key"));
     const kl__node *values = kl__node_get(expression, "values");
 
-    return strcmp(way, "In") == 0       ? holds(values, value)
-           : strcmp(way, "NotIn") == 0  ? !holds(values, value)
+    return strcmp(way, "In") == 0       ? kl__node_holds(values, value)
+           : strcmp(way, "NotIn") == 0  ? !kl__node_holds(values, value)
            : strcmp(way, "Exists") == 0 ? value != NULL
                                         : value == NULL;
 }

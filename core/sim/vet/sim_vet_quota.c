@@ -3,6 +3,7 @@
  */
 #include "sim/vet/sim_vet.h"
 
+#include "base/str.h"
 #include "schema/quantity.h"
 #include "sim/answer/sim_labels.h"
 
@@ -10,16 +11,6 @@
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static bool is_among(const char *const *names, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(names[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
 
 /* --- Names of resources. -------------------------------------------------- */
 
@@ -48,8 +39,8 @@ static bool is_huge_page(const char *name)
 /* What quotas know; others than quotas know "storage" as well. */
 static bool is_of_quotas(const char *name)
 {
-    return is_among(counted, COUNT(counted), name) ||
-           is_among(taken, COUNT(taken), name) ||
+    return kl__stramong(counted, COUNT(counted), name) ||
+           kl__stramong(taken, COUNT(taken), name) ||
            strcmp(name, "requests.storage") == 0 || is_huge_page(name);
 }
 
@@ -99,7 +90,7 @@ static void check_amount(kl__vet *vet, const char *name, const char *amount)
         kl__vet_fault(vet, KL__FIELD_INVALID, NULL, amount,
                       "must be greater than or equal to 0");
     }
-    if ((is_among(counted, COUNT(counted), name) || is_extended(name)) &&
+    if ((kl__stramong(counted, COUNT(counted), name) || is_extended(name)) &&
         kl__quantity_canonical(amount, strlen(amount), 0, whole) == NULL &&
         kl__quantity_compare(amount, whole) != 0) {
         kl__vet_fault(vet, KL__FIELD_INVALID, NULL, amount,
@@ -139,7 +130,7 @@ static bool is_for(const char *scope, const char *resource)
                                           "limits.cpu",   "limits.memory",
                                           "requests.cpu", "requests.memory"};
 
-    if (!is_among(scopes, COUNT(scopes), scope)) {
+    if (!kl__stramong(scopes, COUNT(scopes), scope)) {
         return true;
     }
     if (strcmp(scope, "VolumeAttributesClass") == 0) {
@@ -148,7 +139,7 @@ static bool is_for(const char *scope, const char *resource)
     }
     return strcmp(resource, "pods") == 0 ||
            (strcmp(scope, "BestEffort") != 0 &&
-            is_among(compute, COUNT(compute), resource));
+            kl__stramong(compute, COUNT(compute), resource));
 }
 
 /* For each resource that a scope is not for, a fault of `member`, with the
@@ -191,7 +182,7 @@ static void check_scopes(kl__vet *vet, const kl__node *spec)
         const char *scope = kl__node_string(element, NULL);
 
         scope = scope != NULL ? scope : "";
-        if (!is_among(scopes, COUNT(scopes), scope)) {
+        if (!kl__stramong(scopes, COUNT(scopes), scope)) {
             kl__vet_value(vet, KL__FIELD_INVALID, "scopes", list,
                           "unsupported scope");
         }
@@ -212,7 +203,8 @@ static void check_operator(kl__vet *vet, const kl__node *selector)
 
     if (strcmp(scope, "PriorityClass") != 0 &&
         strcmp(scope, "VolumeAttributesClass") != 0 &&
-        is_among(scopes, COUNT(scopes), scope) && strcmp(way, "Exists") != 0) {
+        kl__stramong(scopes, COUNT(scopes), scope) &&
+        strcmp(way, "Exists") != 0) {
         kl__vet_fault(
             vet, KL__FIELD_INVALID, "operator", way,
             "must be 'Exists' when scope is any of "
@@ -250,7 +242,7 @@ static void check_selector(kl__vet *vet, const kl__node *spec)
     while ((selector = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
         const char *scope = kl__vet_text(selector, "scopeName");
 
-        if (!is_among(scopes, COUNT(scopes), scope)) {
+        if (!kl__stramong(scopes, COUNT(scopes), scope)) {
             kl__vet_fault(vet, KL__FIELD_INVALID, "scopeName", scope,
                           "unsupported scope");
         }
@@ -294,7 +286,7 @@ static void check_type(kl__vet *vet, const char *type, kl__map *types)
                                            "PersistentVolumeClaim"};
 
     if (is_qualified(vet, "type", type) && strchr(type, '/') == NULL &&
-        !is_among(standard, COUNT(standard), type)) {
+        !kl__stramong(standard, COUNT(standard), type)) {
         kl__vet_fault(vet, KL__FIELD_INVALID, "type", type,
                       "must be a standard limit type or fully qualified");
     }
@@ -315,7 +307,7 @@ static void check_names(kl__vet *vet, const kl__node *limit, const char *member)
         size_t mark = kl__vet_key(vet, name);
 
         if (check_resource(vet, name) && contains &&
-            strchr(name, '/') == NULL && !is_among(taken, 3, name) &&
+            strchr(name, '/') == NULL && !kl__stramong(taken, 3, name) &&
             strncmp(name, "hugepages-", 10) != 0) {
             kl__vet_fault(vet, KL__FIELD_INVALID, NULL, name,
                           "must be a standard resource for containers");

@@ -128,21 +128,6 @@ static void check_keys(kl__vet *vet, const kl__node *term, const char *member)
     kl__vet_back(vet, outer);
 }
 
-static bool holds(const kl__node *list, const char *text)
-{
-    kl__node_iter iter = {0};
-    const kl__node *element;
-
-    while ((element = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
-        const char *found = kl__node_string(element, NULL);
-
-        if (found != NULL && strcmp(found, text) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Keys whose labels have to be the same, and those that have to differ. */
 static void check_both_keys(kl__vet *vet, const kl__node *term)
 {
@@ -158,7 +143,7 @@ static void check_both_keys(kl__vet *vet, const kl__node *term)
         const char *text = kl__node_string(key, NULL);
         size_t mark = kl__vet_at(vet, index++);
 
-        if (text != NULL && holds(others, text)) {
+        if (text != NULL && kl__node_holds(others, text)) {
             kl__vet_fault(vet, KL__FIELD_INVALID, NULL, text,
                           "exists in both matchLabelKeys and "
                           "mismatchLabelKeys");

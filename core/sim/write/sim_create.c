@@ -9,18 +9,15 @@
 kl_code kl__sim_create(kl__sim_answer *answer, kl__sim_resource *resource,
                        const kl__sim_version *served, kl_error *err)
 {
+    static const kl__sim_step steps[] = {kl__sim_check_manager, kl__sim_decode,
+                                         kl__sim_write_run};
     kl__sim_write write;
     kl_code code;
 
     kl__sim_write_open(&write, answer, resource, served);
     write.operation = KL__SIM_CREATE;
-    code = kl__sim_check_manager(&write, err);
-    if (code == KL_OK && kl__sim_write_goes_on(&write)) {
-        code = kl__sim_decode(&write, err);
-    }
-    if (code == KL_OK && kl__sim_write_goes_on(&write)) {
-        code = kl__sim_write_run(&write, err);
-    }
+    code = kl__sim_write_steps(&write, steps, sizeof(steps) / sizeof(steps[0]),
+                               err);
     kl__sim_write_close(&write);
     return code;
 }

@@ -243,6 +243,15 @@ static bool check_type(kl__sim_answer *answer, const kl__sim_kind *kind,
     return false;
 }
 
+kl_code kl__sim_refuse_media(kl__sim_answer *answer, kl_error *err)
+{
+    return kl__sim_refuse(answer, 415, "UnsupportedMediaType", err,
+                          "the body of the request was in an unknown format - "
+                          "accepted media types include: application/json, "
+                          "application/yaml, "
+                          "application/vnd.kubernetes.protobuf");
+}
+
 static bool check_media(const kl__sim_write *write, kl_code *code,
                         kl_error *err)
 {
@@ -256,11 +265,7 @@ static bool check_media(const kl__sim_write *write, kl_code *code,
                           !strncmp(type, "application/yaml", 16)))) {
         return true;
     }
-    *code = kl__sim_refuse(answer, 415, "UnsupportedMediaType", err,
-                           "the body of the request was in an unknown format - "
-                           "accepted media types include: application/json, "
-                           "application/yaml, "
-                           "application/vnd.kubernetes.protobuf");
+    *code = kl__sim_refuse_media(answer, err);
     return false;
 }
 

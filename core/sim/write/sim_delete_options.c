@@ -30,11 +30,7 @@ static bool check_media(kl__sim_answer *answer, kl_code *code, kl_error *err)
          !strncmp(type, "application/vnd.kubernetes.protobuf", 35))) {
         return true;
     }
-    *code = kl__sim_refuse(answer, 415, "UnsupportedMediaType", err,
-                           "the body of the request was in an unknown format - "
-                           "accepted media types include: application/json, "
-                           "application/yaml, "
-                           "application/vnd.kubernetes.protobuf");
+    *code = kl__sim_refuse_media(answer, err);
     return false;
 }
 

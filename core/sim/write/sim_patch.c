@@ -362,19 +362,16 @@ kl_code kl__sim_patch_check(kl__sim_write *write, kl_error *err)
 kl_code kl__sim_patch(kl__sim_answer *answer, kl__sim_resource *resource,
                       const kl__sim_version *served, kl_error *err)
 {
-    kl_code (*const steps[])(kl__sim_write *, kl_error *) = {
-        kl__sim_patch_check, kl__sim_patch_apply, check_patched,
-        kl__sim_write_run};
-    kl_code code = KL_OK;
+    static const kl__sim_step steps[] = {kl__sim_patch_check,
+                                         kl__sim_patch_apply, check_patched,
+                                         kl__sim_write_run};
     kl__sim_write write;
+    kl_code code;
 
     kl__sim_write_open(&write, answer, resource, served);
     write.operation = KL__SIM_PATCH;
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && code == KL_OK &&
-                       kl__sim_write_goes_on(&write);
-         i++) {
-        code = steps[i](&write, err);
-    }
+    code = kl__sim_write_steps(&write, steps, sizeof(steps) / sizeof(steps[0]),
+                               err);
     kl__sim_write_close(&write);
     return code;
 }

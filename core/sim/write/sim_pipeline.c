@@ -53,11 +53,23 @@ bool kl__sim_write_is_status(const kl__sim_write *write)
     return strcmp(write->subresource, "status") == 0;
 }
 
+kl_code kl__sim_write_steps(kl__sim_write *write, const kl__sim_step *steps,
+                            size_t count, kl_error *err)
+{
+    kl_code code = KL_OK;
+
+    for (size_t i = 0;
+         i < count && code == KL_OK && kl__sim_write_goes_on(write); i++) {
+        code = steps[i](write, err);
+    }
+    return code;
+}
+
 /*
  * All that happens to an object between its decoding and the store. What is
  * still missing goes where its comment stands, as one line.
  */
-static kl_code (*const stages[])(kl__sim_write *write, kl_error *err) = {
+static const kl__sim_step stages[] = {
     kl__sim_note_managers,  kl__sim_decode_fields,   kl__sim_custom_shape,
     kl__sim_identify,       kl__sim_enter_namespace, kl__sim_track,
     kl__sim_convert_fields, kl__sim_admit,           kl__sim_prepare,
@@ -66,12 +78,6 @@ static kl_code (*const stages[])(kl__sim_write *write, kl_error *err) = {
 
 kl_code kl__sim_write_run(kl__sim_write *write, kl_error *err)
 {
-    kl_code code = KL_OK;
-
-    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]) &&
-                       code == KL_OK && kl__sim_write_goes_on(write);
-         i++) {
-        code = stages[i](write, err);
-    }
-    return code;
+    return kl__sim_write_steps(write, stages,
+                               sizeof(stages) / sizeof(stages[0]), err);
 }

@@ -59,6 +59,12 @@ kl_code kl__sim_write_find(kl__sim_write *write, kl_error *err);
 kl_code kl__sim_patch_check(kl__sim_write *write, kl_error *err);
 kl_code kl__sim_patch_apply(kl__sim_write *write, kl_error *err);
 
+/* A step changes the write, or answers, which ends it; or fails. */
+typedef kl_code (*kl__sim_step)(kl__sim_write *write, kl_error *err);
+/* Takes one step after the other, until one has answered or failed. */
+kl_code kl__sim_write_steps(kl__sim_write *write, const kl__sim_step *steps,
+                            size_t count, kl_error *err);
+
 /* Sends `write->edit` through all stages; they end with the answer. */
 kl_code kl__sim_write_run(kl__sim_write *write, kl_error *err);
 

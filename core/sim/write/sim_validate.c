@@ -11,22 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether a list has that text in it. */
-static bool has_text(const kl__node *list, const char *text)
-{
-    kl__node_iter iter = {0};
-    const kl__node *element;
-
-    while ((element = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
-        const char *found = kl__node_string(element, NULL);
-
-        if (found != NULL && strcmp(found, text) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* After an object was deleted, what it waits for may only become less. */
 static void check_finalizers(kl__sim_write *write, const kl__node *old)
 {
@@ -38,7 +22,8 @@ static void check_finalizers(kl__sim_write *write, const kl__node *old)
     while ((element = kl__node_next(finalizers, &iter, NULL, NULL)) != NULL) {
         const char *text = kl__node_string(element, NULL);
 
-        if (text != NULL && !has_text(kl__node_get(old, "finalizers"), text)) {
+        if (text != NULL &&
+            !kl__node_holds(kl__node_get(old, "finalizers"), text)) {
             kl__sim_cause_add(&write->invalid, "FieldValueForbidden",
                               "metadata.finalizers",
                               "Forbidden: no new finalizers can be added if "

@@ -33,6 +33,8 @@ void kl__sim_check_name(const kl__sim_kind *kind, const char *name,
 kl__sim_state *kl__sim_current(kl__sim_answer *answer,
                                kl__sim_resource *resource, kl_code *code,
                                kl_error *err);
+/* 415 of a body that is neither JSON, YAML nor protobuf. */
+kl_code kl__sim_refuse_media(kl__sim_answer *answer, kl_error *err);
 /* Whether dryRun is one that there is; else the answer says so (*code). */
 bool kl__sim_check_dry(kl__sim_answer *answer, kl_code *code, kl_error *err);
 /* Whether the request asks to change nothing (dryRun=All). */

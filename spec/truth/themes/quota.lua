@@ -1,36 +1,11 @@
 -- ResourceQuota and LimitRange: what counts, what is set, what is refused.
+local limited = require "limited"
 local objects = require "objects"
 
+local container, pod, plain = limited.container, limited.pod, limited.plain
 local of = objects.of
-local CORE = "/api/v1/namespaces/{ns}/"
-local requests = {}
-
-local function add(request)
-    requests[#requests + 1] = request
-end
-
-local function post(sentence, plural, object, more)
-    local request = { sentence, "POST " .. CORE .. plural, object }
-    for name, value in pairs(more or {}) do
-        request[name] = value
-    end
-    add(request)
-end
-
--- A container with those requests and limits.
-local function container(name, asks, limits)
-    return { name = name, image = "app", resources = { requests = asks, limits = limits } }
-end
-
-local function pod(name, containers, spec)
-    spec = spec or {}
-    spec.containers = containers
-    return of("v1", "Pod", name, { spec = spec })
-end
-
-local function plain(name)
-    return pod(name, { { name = "a", image = "app" } })
-end
+local CORE = limited.CORE
+local requests, add, post = limited.requests()
 
 -- There is no controller: what a quota allows, and what is used, is put into its status.
 local function quota(name, hard, used, spec)

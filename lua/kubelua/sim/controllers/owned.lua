@@ -12,10 +12,10 @@ function owned.is_active(world, pod)
     return phase ~= "Succeeded" and phase ~= "Failed" and world:lives(pod)
 end
 
----@param pod kubelua.Object
+---@param object kubelua.Object a pod, or a node
 ---@return boolean
-function owned.is_ready(pod)
-    for _, condition in kubelua.ipairs(pod:get("status.conditions") or {}) do
+function owned.is_ready(object)
+    for _, condition in kubelua.ipairs(object:get("status.conditions") or {}) do
         if condition.type == "Ready" then
             return condition.status == "True"
         end

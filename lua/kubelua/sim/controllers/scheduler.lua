@@ -1,14 +1,6 @@
 -- Gives each pod a node: a ready one that its nodeSelector allows, with the fewest pods.
 local kubelua = require "kubelua"
-
-local function is_ready(node)
-    for _, condition in kubelua.ipairs(node:get("status.conditions") or {}) do
-        if condition.type == "Ready" then
-            return condition.status == "True"
-        end
-    end
-    return false
-end
+local owned = require "kubelua.sim.controllers.owned"
 
 local function allows(pod, node)
     local labels = node.metadata.labels or {}
@@ -17,7 +9,7 @@ local function allows(pod, node)
             return false
         end
     end
-    return is_ready(node) and not node:get("spec.unschedulable")
+    return owned.is_ready(node) and not node:get("spec.unschedulable")
 end
 
 return function(world)
