@@ -66,8 +66,10 @@ KL_API int64_t kl_sim_now(const kl_sim *sim);
  * are unpacked, several documents are fine). CustomResourceDefinitions go in
  * first, then namespaces, whatever the order; a namespace that is missing is
  * made. Status, uid and creationTimestamp are taken as given; an object of
- * another uid is deleted and created. KL_EPARSE with line, KL_EINVAL naming the
- * object, KL_ENOMEM; what came before it stays. Thread-safe. */
+ * another uid is deleted and created. What an API server would warn of, above
+ * all fields that it does not know and leaves out, is logged (KL_LOG_WARN).
+ * KL_EPARSE with line, KL_EINVAL naming the object, KL_ENOMEM; what came before
+ * it stays. Thread-safe. */
 KL_API kl_code kl_sim_load(kl_sim *sim, const char *text, size_t length,
                            kl_error *err);
 

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "http/url.h"
+#include "kubelua/log.h"
 #include "kubelua/manifest.h"
 #include "sim/life/sim_settle.h"
 #include "sim/store/sim_compose.h"
@@ -220,10 +221,42 @@ static kl_code find_place(kl_sim *sim, const kl_value *root, api_place *place,
     return KL_OK;
 }
 
+enum { LABEL_SIZE = 640 };
+
+/* "Deployment default/web": which object is talked about. */
+static void label(const kl_value *root, char out[LABEL_SIZE])
+{
+    const kl_value *metadata = kl_value_get(root, "metadata");
+    const char *kind = kl__sim_text(root, "kind");
+    const char *name = kl__sim_text(metadata, "name");
+    const char *name_space = kl__sim_text(metadata, "namespace");
+
+    snprintf(out, LABEL_SIZE, "%.100s %.253s%s%.253s",
+             kind != NULL ? kind : "object without kind",
+             name_space != NULL ? name_space : "",
+             name_space != NULL ? "/" : "",
+             name != NULL ? name : "without name");
+}
+
+/* Nobody else sees what the server warns of: a field that it does not know, and
+ * leaves out, is mostly one that is misspelt. */
+static void log_warnings(const kl_value *root, const char *lines)
+{
+    char about[LABEL_SIZE];
+
+    label(root, about);
+    while (*lines != '\0') {
+        size_t length = strcspn(lines, "\n");
+
+        kl_log(KL_LOG_WARN, "%s: %.*s", about, (int)length, lines);
+        lines += length + (lines[length] != '\0');
+    }
+}
+
 /* Sends one request of the load; KL_EINVAL with the server's words if it says
  * no, but for `tolerated`. */
-static kl_code send(kl_sim *sim, const kl_call *call, int tolerated,
-                    int *status, kl_error *err)
+static kl_code send(kl_sim *sim, const kl_call *call, const kl_value *root,
+                    int tolerated, int *status, kl_error *err)
 {
     kl_reply reply;
     kl_code code = kl__sim_request_once(sim, call, true, &reply, err);
@@ -234,6 +267,9 @@ static kl_code send(kl_sim *sim, const kl_call *call, int tolerated,
         return code;
     }
     *status = reply.status;
+    if (reply.warnings != NULL && reply.status != tolerated) {
+        log_warnings(root, reply.warnings);
+    }
     if (reply.status >= 400 && reply.status != tolerated) {
         doc = kl_doc_parse(reply.body, reply.body_length, NULL);
         message =
@@ -286,19 +322,19 @@ static kl_code put(kl_sim *sim, const api_place *place, const kl_value *root,
     const kl_call drop = {.method = "DELETE", .target = place->object};
     int status = 0;
     bool other;
-    kl_code code = send(sim, create, 409, &status, err);
+    kl_code code = send(sim, create, root, 409, &status, err);
 
     if (code != KL_OK || status != 409) {
         return code;
     }
     code = is_other(sim, place, root, &other, err);
     if (code == KL_OK && other) {
-        code = send(sim, &drop, 404, &status, err);
-        return code == KL_OK ? send(sim, create, 0, &status, err) : code;
+        code = send(sim, &drop, root, 404, &status, err);
+        return code == KL_OK ? send(sim, create, root, 0, &status, err) : code;
     }
     replace.method = "PUT";
     replace.target = place->object;
-    return code == KL_OK ? send(sim, &replace, 0, &status, err) : code;
+    return code == KL_OK ? send(sim, &replace, root, 0, &status, err) : code;
 }
 
 static kl_code load_one(kl_sim *sim, const kl_value *root, kl_error *err)
@@ -319,24 +355,10 @@ static kl_code load_one(kl_sim *sim, const kl_value *root, kl_error *err)
     return code;
 }
 
-/* Says which object the error is about. */
-static void blame(const kl_value *root, kl_error *err)
-{
-    const kl_value *metadata = kl_value_get(root, "metadata");
-    const char *kind = kl__sim_text(root, "kind");
-    const char *name = kl__sim_text(metadata, "name");
-    const char *name_space = kl__sim_text(metadata, "namespace");
-
-    kl_error_prefix(err, "%.100s %.253s%s%.253s",
-                    kind != NULL ? kind : "object without kind",
-                    name_space != NULL ? name_space : "",
-                    name_space != NULL ? "/" : "",
-                    name != NULL ? name : "without name");
-}
-
 kl_code kl_sim_load(kl_sim *sim, const char *text, size_t length, kl_error *err)
 {
     manifest_load load = {.sim = sim};
+    char about[LABEL_SIZE];
     kl_error own;
     kl_code code;
 
@@ -352,7 +374,8 @@ kl_code kl_sim_load(kl_sim *sim, const char *text, size_t length, kl_error *err)
             if (load.items[i].stage == stage) {
                 code = load_one(sim, load.items[i].root, err);
                 if (code != KL_OK) {
-                    blame(load.items[i].root, err);
+                    label(load.items[i].root, about);
+                    kl_error_prefix(err, "%s", about);
                 }
             }
         }

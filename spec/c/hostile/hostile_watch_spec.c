@@ -188,7 +188,7 @@ static void a_silent_watch_is_made_again_without_a_relist(void **state)
     kl_informer_status status;
     size_t connections;
 
-    k->options.idle_timeout_ms = 300;
+    k->options.idle_timeout_ms = 800;
     kube_on(k, "list", ANSWER(200, LIST("10", NODE("a", "1"))));
     kube_always(k, "list", ANSWER(200, LIST("12", NODE("a", "1"))));
     kube_on(k, "watch", OPEN_WATCH(ADDED("b", "11")));

@@ -4,6 +4,8 @@
  */
 #include "sim_rig.h"
 
+#include "kubelua/log.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -229,6 +231,34 @@ static void a_text_that_does_not_parse_names_its_line(void **state)
     assert_non_null(strstr(err.message, "line"));
 }
 
+static void keep_lines(void *context, kl_log_level level, const char *message)
+{
+    char *lines = context;
+    size_t length = strlen(lines);
+
+    assert_int_equal(level, KL_LOG_WARN);
+    snprintf(lines + length, 1000 - length, "%s\n", message);
+}
+
+/* Once, be it created or replaced. */
+static void what_is_left_out_is_warned_of(void **state)
+{
+    const char *manifest =
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n"
+        "spec: {ports: [{port: 80, tragetPort: 8080}], typ: NodePort}\n";
+    char lines[1000] = "";
+
+    kl_set_log(keep_lines, lines, KL_LOG_DEBUG);
+    for (int times = 1; times <= 2; times++) {
+        lines[0] = '\0';
+        load(*state, manifest);
+        assert_string_equal(
+            lines, "Service web: unknown field \"spec.ports[0].tragetPort\"\n"
+                   "Service web: unknown field \"spec.typ\"\n");
+    }
+    kl_set_log(NULL, NULL, KL_LOG_OFF);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +282,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_there_is_replaced, sim_set_up,
                                         sim_tear_down),
         cmocka_unit_test_setup_teardown(another_uid_is_another_object,
+                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(what_is_left_out_is_warned_of,
                                         sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(loading_the_same_again_changes_nothing,
                                         sim_set_up, sim_tear_down),
