@@ -6,13 +6,14 @@
 #include "base/base64.h"
 #include "base/buf.h"
 #include "json/quote.h"
+#include "schema/time.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-enum { TIME_SIZE = 48 };
+/* More than any duration takes. */
+enum { DURATION_SIZE = 48 };
 
 /* The last one of the year 9999. */
 #define LAST_SECOND INT64_C(253402300799)
@@ -84,35 +85,25 @@ static kl_code read_small(const kl__wire_field *field, const char *message,
 static kl__node *read_time(kl__edit *edit, const kl__wire_field *field,
                            bool is_micro, kl_error *err)
 {
-    char text[TIME_SIZE];
-    struct tm parts;
+    char text[KL__TIME_SIZE];
+    kl__time time;
     small read;
-    int64_t seconds;
-    time_t moment;
-    size_t length;
 
     if (read_small(field, "Timestamp", &read, err) != KL_OK) {
         return NULL;
     }
-    seconds = (int64_t)read.numbers[1];
+    time.seconds = (int64_t)read.numbers[1];
+    time.microseconds = (int)(read.numbers[2] / 1000 % 1000000);
     if (kl__wire_is_empty(&field->bytes) ||
-        seconds == KL__PROTOBUF_FIRST_SECOND) {
+        time.seconds == KL__PROTOBUF_FIRST_SECOND) {
         return kl__edit_null(edit);
     }
-    if (seconds < KL__PROTOBUF_FIRST_SECOND || seconds > LAST_SECOND) {
+    if (time.seconds < KL__PROTOBUF_FIRST_SECOND ||
+        time.seconds > LAST_SECOND) {
         kl_error_set(err, KL_EPARSE, "year outside of range [0,9999]");
         return NULL;
     }
-    moment = (time_t)seconds;
-    gmtime_r(&moment, &parts);
-    length = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
-    if (is_micro) {
-        unsigned micros = (unsigned)(read.numbers[2] / 1000 % 1000000);
-
-        snprintf(text + length, sizeof(text) - length, ".%06uZ", micros);
-    } else {
-        snprintf(text + length, sizeof(text) - length, "Z");
-    }
+    kl__time_write(&time, is_micro, text);
     return kl__edit_text(edit, text);
 }
 
@@ -121,7 +112,7 @@ static void write_fraction(char *out, size_t size, uint64_t value,
                            uint64_t unit, const char *name)
 {
     int digits = unit == 1000 ? 3 : unit == 1000000 ? 6 : 9;
-    char text[TIME_SIZE];
+    char text[DURATION_SIZE];
     size_t length;
 
     if (value % unit == 0) {
@@ -142,7 +133,7 @@ static kl__node *write_duration(kl__edit *edit, int64_t nanos)
 {
     const uint64_t second = UINT64_C(1000000000);
     uint64_t left = nanos < 0 ? 0 - (uint64_t)nanos : (uint64_t)nanos;
-    char text[3 * TIME_SIZE], seconds[2 * TIME_SIZE];
+    char text[3 * DURATION_SIZE], seconds[2 * DURATION_SIZE];
     const char *sign = nanos < 0 ? "-" : "";
     uint64_t minutes = left / second / 60;
 

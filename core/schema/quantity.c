@@ -1,7 +1,7 @@
 /*
  * quantity.c - see quantity.h. A quantity is kept as digits times a power of
- * ten or of two; none that fits 19 digits before and 9 behind the point is
- * rounded.
+ * ten or of two; none that has 36 digits at most, 9 of them behind the point,
+ * is rounded.
  */
 #include "schema/quantity.h"
 
@@ -17,6 +17,7 @@ typedef enum form { DECIMAL, BINARY, EXPONENT } form;
 typedef struct number {
     bool negative;
     wide digits; /* times 10^-9 */
+    int over;    /* times 10 to the power of this, where they are too large */
     form form;
     bool kept; /* the text is as canonical as the API server wants it */
 } number;
@@ -53,16 +54,18 @@ static wide times(wide value, unsigned factor)
     return value > most / factor ? most : value * factor;
 }
 
-/* Moves the point; what falls off rounds up. */
-static wide shift(wide value, int ten, bool *lost)
+/* Moves the point by `*ten`, of which what does not fit is left; what falls off
+ * rounds up. */
+static wide shift(wide value, int *ten, bool *lost)
 {
-    for (; ten > 0 && value != 0; ten--) {
-        value = times(value, 10);
+    for (; *ten > 0 && value != 0 && value <= most / 10; --*ten) {
+        value *= 10;
     }
-    for (; ten < 0 && value != 0; ten++) {
+    for (; *ten < 0 && value != 0; ++*ten) {
         *lost = *lost || value % 10 != 0;
         value /= 10;
     }
+    *ten = value != 0 ? *ten : 0;
     return value;
 }
 
@@ -80,7 +83,7 @@ static bool read_exponent(const char *text, size_t length, int *ten)
         if (!isdigit((unsigned char)text[at])) {
             return false;
         }
-        *ten = *ten > 1000 ? *ten : *ten * 10 + (text[at] - '0');
+        *ten = *ten > 100000000 ? *ten : *ten * 10 + (text[at] - '0');
     }
     *ten = negative ? -*ten : *ten;
     return true;
@@ -114,7 +117,9 @@ static size_t read_digits(const char *text, size_t length, wide *digits,
         } else if (!isdigit(byte)) {
             break;
         } else if (behind < MOST_PLACES) {
-            *digits = times(*digits, 10) + (unsigned)(byte - '0');
+            *digits = *digits > (most - 9) / 10
+                          ? most
+                          : *digits * 10 + (unsigned)(byte - '0');
             behind += behind >= 0;
         } else {
             *lost = *lost || byte != '0';
@@ -129,6 +134,7 @@ static size_t read_digits(const char *text, size_t length, wide *digits,
 static wide multiply(wide digits, int places, int two, bool *lost)
 {
     wide one = 1, whole;
+    int up = 9, down = 9 - places;
 
     for (int i = 0; i < places; i++) {
         one *= 10;
@@ -137,8 +143,8 @@ static wide multiply(wide digits, int places, int two, bool *lost)
     for (int i = 0; i < two; i++) {
         whole = times(whole, 2);
     }
-    return shift(whole, 9, lost) +
-           shift((digits % one) << two, 9 - places, lost);
+    whole = shift(whole, &up, lost);
+    return up > 0 ? most : whole + shift((digits % one) << two, &down, lost);
 }
 
 /* Whether the API server keeps a text as it came: few digits, with a suffix
@@ -203,16 +209,16 @@ static const char *read_number(const char *text, size_t length, number *out)
     if (found != NULL) {
         out->form = found->two != 0 ? BINARY : DECIMAL;
         ten = found->ten;
-        out->digits = found->two != 0
-                          ? multiply(out->digits, places, found->two, &lost)
-                          : shift(out->digits, 9 - places + ten, &lost);
     } else if (read_exponent(text, length, &ten)) {
         out->form = EXPONENT;
-        out->digits = shift(out->digits, 9 - places + ten, &lost);
     } else {
         return wrong_suffix;
     }
-    out->digits += lost;
+    out->over = out->form == BINARY ? 0 : 9 - places + ten;
+    out->digits = out->form == BINARY
+                      ? multiply(out->digits, places, found->two, &lost)
+                      : shift(out->digits, &out->over, &lost);
+    out->digits += lost && out->over == 0;
     if (out->form == BINARY && out->digits > most_binary) {
         out->digits = most_binary;
     }
@@ -257,14 +263,17 @@ static bool write_binary(const number *from, char *out)
     return true;
 }
 
+/* Beyond "E" there is no suffix, and Go writes none: 1000E becomes 1. */
 static void write_decimal(const number *from, char *out)
 {
     wide digits = from->digits;
-    int ten = -9;
+    int ten = from->over - 9;
 
-    while (digits % 1000 == 0 && (ten < 18 || from->form == EXPONENT)) {
+    for (; ten % 3 != 0 && digits % 10 == 0; ten++) {
+        digits /= 10;
+    }
+    for (; digits % 1000 == 0; ten += 3) {
         digits /= 1000;
-        ten += 3;
     }
     write_wide(digits, out);
     if (from->form == EXPONENT) {
@@ -287,7 +296,7 @@ static void round_up(number *value, int scale)
     for (; scale > -9; scale--) {
         step *= 10;
     }
-    if (value->digits % step != 0) {
+    if (value->over == 0 && value->digits % step != 0) {
         value->digits += step - value->digits % step;
         value->kept = false;
     }
@@ -336,11 +345,16 @@ const char *kl__quantity_canonical(const char *text, size_t length, int scale,
 
 /* --- Arithmetic. ---------------------------------------------------------- */
 
+/* What is too large is as large as can be. */
 static number number_of(const char *text)
 {
     number value = {0};
 
     read_number(text, strlen(text), &value);
+    if (value.over > 0) {
+        value.digits = most;
+        value.over = 0;
+    }
     return value;
 }
 

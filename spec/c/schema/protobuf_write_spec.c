@@ -262,6 +262,15 @@ static void what_is_not_there_is_written_as_zero(void **state)
     expect_back(CORE "ConfigMapEnvSource", "{\"optional\":null}", "{}");
 }
 
+static void a_year_has_four_digits(void **state)
+{
+    static const char year_172[] =
+        "{\"creationTimestamp\":\"0172-01-01T00:00:00Z\"}";
+
+    (void)state;
+    expect_back(META "ObjectMeta", year_172, year_172);
+}
+
 static void what_does_not_fit_is_as_if_it_was_not_there(void **state)
 {
     (void)state;
@@ -327,6 +336,7 @@ int main(void)
         cmocka_unit_test(the_bytes_are_those_of_a_real_server),
         cmocka_unit_test(all_that_a_type_knows_comes_back),
         cmocka_unit_test(what_is_not_there_is_written_as_zero),
+        cmocka_unit_test(a_year_has_four_digits),
         cmocka_unit_test(what_does_not_fit_is_as_if_it_was_not_there),
         cmocka_unit_test(an_envelope_is_opened_again),
         cmocka_unit_test_teardown(running_out_of_memory_is_an_error, tear_down),

@@ -81,6 +81,22 @@ static const struct line {
     {"1Eix", NULL, wrong_format},
     {"3e", NULL, wrong_suffix},
     {"1 ", "1", NULL},
+    /* Larger than anything: the text is what counts, but for suffixes. */
+    {"1e30", "1e30", NULL},
+    {"12e31", "120e30", NULL},
+    {"1000e30", "1e33", NULL},
+    {"1.50e33", "1500e30", NULL},
+    {"0.5e40", "5e39", NULL},
+    {"1e40000", "10e39999", NULL},
+    {"1e675673", "10e675672", NULL},
+    {"12345678901234567890e30", "12345678901234567890e30", NULL},
+    {"123456789012345678e100", "1234567890123456780e99", NULL},
+    {"12345678901234567e101", "1234567890123456700e99", NULL},
+    {"123456789012345678901234567890123", "123456789012345678901234567890123",
+     NULL},
+    {"999999999999999999E", "999999999999999999E", NULL},
+    {"1000E", "1", NULL},
+    {"1000000000000E", "1", NULL},
 };
 
 static void a_quantity_is_what_the_server_makes_of_it(void **state)
@@ -115,11 +131,49 @@ static void resources_are_rounded_up_to_thousandths(void **state)
     assert_string_equal(out, "1500m");
 }
 
+/* More digits than there is room for are cut, once. */
+static void what_is_written_is_canonical(void **state)
+{
+    static const char *const texts[] = {
+        "888888888888888888888888888888888888888888888888888888888888",
+        "888888888888888888888888888888888888888888888888888888888888e7",
+        "170141183460469231731687303715884105735",
+        "0.1234567890123456789e61",
+        "1e1000000000000",
+        "-99999e99999"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        char once[KL__QUANTITY_SIZE], twice[KL__QUANTITY_SIZE];
+
+        assert_null(
+            kl__quantity_canonical(texts[i], strlen(texts[i]), -9, once));
+        assert_null(kl__quantity_canonical(once, strlen(once), -9, twice));
+        assert_string_equal(once, twice);
+    }
+}
+
+static void the_largest_are_compared(void **state)
+{
+    char out[KL__QUANTITY_SIZE];
+
+    (void)state;
+    assert_int_equal(kl__quantity_compare("1e40000", "999E"), 1);
+    assert_int_equal(kl__quantity_compare("-1e40000", "-999E"), -1);
+    assert_int_equal(kl__quantity_compare("1e40000", "1e50000"), 0);
+    kl__quantity_subtract("1e40000", "1e40000", out);
+    assert_string_equal(out, "0");
+    kl__quantity_add("1e40000", "1e40000", out);
+    assert_int_equal(kl__quantity_compare(out, "999E"), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_quantity_is_what_the_server_makes_of_it),
         cmocka_unit_test(resources_are_rounded_up_to_thousandths),
+        cmocka_unit_test(what_is_written_is_canonical),
+        cmocka_unit_test(the_largest_are_compared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
