@@ -320,11 +320,11 @@ const char *kl__quantity_canonical(const char *text, size_t length, int scale,
     number value = {0};
     const char *why;
 
-    while (length > 0 && isspace((unsigned char)*text)) {
+    while (length > 0 && *text == ' ') {
         text++;
         length--;
     }
-    while (length > 0 && isspace((unsigned char)text[length - 1])) {
+    while (length > 0 && text[length - 1] == ' ') {
         length--;
     }
     why = memchr(text, '\0', length) != NULL

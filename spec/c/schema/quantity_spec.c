@@ -81,6 +81,7 @@ static const struct line {
     {"1Eix", NULL, wrong_format},
     {"3e", NULL, wrong_suffix},
     {"1 ", "1", NULL},
+    {"1\t", NULL, wrong_format},
     /* Larger than anything: the text is what counts, but for suffixes. */
     {"1e30", "1e30", NULL},
     {"12e31", "120e30", NULL},
