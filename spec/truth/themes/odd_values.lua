@@ -13,16 +13,17 @@ local function post(sentence, path, object, more)
 end
 
 local function volume(sentence, capacity)
-    post("volume: " .. sentence, "/api/v1/persistentvolumes", of("v1", "PersistentVolume", "{run}-v", {
+    local object = of("v1", "PersistentVolume", "{run}-v", {
         spec = {
             capacity = capacity, accessModes = { "ReadWriteOnce" }, hostPath = { path = "/a" },
         },
-    }))
+    })
+    post("volume: " .. sentence, "/api/v1/persistentvolumes", object)
 end
 for _, storage in ipairs {
     "1e30", "12e31", "1.50e33", "0.5e40", "1e40000", "1e675673", "1000E", "999999999999999999E",
-    "12345678901234567890e30", "123456789012345678901234567890123", "0e50", "\t1", "1\t", " 1", "1 Gi", "-0",
-    "1e-400", "+1e3", "1E+3",
+    "12345678901234567890e30", "123456789012345678901234567890123", "0e50", "\t1", "1\t",
+    " 1", "1 Gi", "-0", "1e-400", "+1e3", "1E+3",
 } do
     volume("of " .. storage, { storage = storage })
 end
@@ -30,19 +31,22 @@ volume("of nothing", require("kubelua.core").decode "{}")
 volume("of something else", { cpu = "1" })
 
 local function lease(sentence, time)
-    post("lease: " .. sentence, "/apis/coordination.k8s.io/v1/namespaces/{ns}/leases",
+    local path = "/apis/coordination.k8s.io/v1/namespaces/{ns}/leases"
+    post("lease: " .. sentence, path,
         of("coordination.k8s.io/v1", "Lease", "l", { spec = { renewTime = time } }))
 end
 for _, time in ipairs {
     "0001-01-01T00:00:00.000000Z", "0001-01-01T00:00:00.000001Z", "0172-01-01T00:00:00.000000Z",
-    "9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999999-01:00", "0000-01-01T00:00:00.000000Z",
-    "0000-12-31T23:00:00.000000-01:00", "2026-02-29T00:00:00.000000Z",
+    "9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999999-01:00",
+    "0000-01-01T00:00:00.000000Z", "0000-12-31T23:00:00.000000-01:00",
+    "2026-02-29T00:00:00.000000Z",
 } do
     lease(time, time)
 end
 
 local function autoscaler(sentence, behavior)
-    post("autoscaler: " .. sentence, "/apis/autoscaling/v2/namespaces/{ns}/horizontalpodautoscalers",
+    local path = "/apis/autoscaling/v2/namespaces/{ns}/horizontalpodautoscalers"
+    post("autoscaler: " .. sentence, path,
         of("autoscaling/v2", "HorizontalPodAutoscaler", "h", {
             spec = {
                 scaleTargetRef = { kind = "Deployment", name = "d", apiVersion = "apps/v1" },
