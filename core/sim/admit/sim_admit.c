@@ -9,9 +9,7 @@
 
 #include <string.h>
 
-typedef kl_code (*plugin)(kl__sim_write *write, kl_error *err);
-
-static const plugin changing[] = {
+static const kl__sim_step changing[] = {
     kl__sim_limits_default,      kl__sim_admit_node,
     kl__sim_admit_priority,      kl__sim_admit_tolerations,
     kl__sim_admit_storage_class, kl__sim_admit_protection,
@@ -19,38 +17,26 @@ static const plugin changing[] = {
     kl__sim_admit_rights,
 };
 
-static const plugin looking[] = {
-    kl__sim_limits_check,
-    kl__sim_admit_default_class,
-    kl__sim_admit_resize,
+static const kl__sim_step looking[] = {
+    kl__sim_limits_check,        kl__sim_admit_pod_security,
+    kl__sim_admit_default_class, kl__sim_admit_resize,
     kl__sim_quota_charge,
 };
 
-static kl_code ask_all(const plugin *plugins, size_t count,
-                       kl__sim_write *write, kl_error *err)
-{
-    kl_code code = KL_OK;
-
-    if (kl__sim_write_is_custom(write) && plugins == changing) {
-        return KL_OK;
-    }
-    for (size_t i = 0;
-         i < count && code == KL_OK && kl__sim_write_goes_on(write); i++) {
-        code = plugins[i](write, err);
-    }
-    return code;
-}
-
 kl_code kl__sim_admit(kl__sim_write *write, kl_error *err)
 {
-    return ask_all(changing, sizeof(changing) / sizeof(changing[0]), write,
-                   err);
+    return kl__sim_write_is_custom(write)
+               ? KL_OK
+               : kl__sim_write_steps(write, changing,
+                                     sizeof(changing) / sizeof(changing[0]),
+                                     err);
 }
 
 kl_code kl__sim_admit_valid(kl__sim_write *write, kl_error *err)
 {
     write->generates = false; /* by now it has its name */
-    return ask_all(looking, sizeof(looking) / sizeof(looking[0]), write, err);
+    return kl__sim_write_steps(write, looking,
+                               sizeof(looking) / sizeof(looking[0]), err);
 }
 
 /* The name of an object as admission knows it: one that the server makes up is

@@ -41,6 +41,8 @@ kl_code kl__sim_admit_rights(kl__sim_write *write, kl_error *err);
 
 /* LimitRanger: what is less or more than a namespace allows. */
 kl_code kl__sim_limits_check(kl__sim_write *write, kl_error *err);
+/* PodSecurity: pods that the labels of their namespace do not allow. */
+kl_code kl__sim_admit_pod_security(kl__sim_write *write, kl_error *err);
 /* PersistentVolumeClaimResize: claims of classes that cannot grow. */
 kl_code kl__sim_admit_resize(kl__sim_write *write, kl_error *err);
 /* ResourceQuota: what exceeds a quota, which counts what does not. */

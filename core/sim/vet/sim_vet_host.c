@@ -162,6 +162,28 @@ static void check_dns(kl__vet *vet, const kl__node *spec)
     kl__vet_each(vet, dns, "options", check_option);
 }
 
+static void check_proc(kl__vet *vet, const kl__node *container)
+{
+    const char *mount =
+        kl__vet_text(kl__node_get(container, "securityContext"), "procMount");
+
+    if (strcmp(mount, "Unmasked") == 0) {
+        kl__vet_fault(vet, KL__FIELD_INVALID, "securityContext.procMount",
+                      mount, "`hostUsers` must be false to use `Unmasked`");
+    }
+}
+
+/* All of /proc is only for those who are nobody on the host. */
+static void check_procs(kl__vet *vet, const kl__node *spec)
+{
+    const kl__node *host_users = kl__node_get(spec, "hostUsers");
+
+    if (!kl__node_is(host_users, KL_BOOL) || kl__node_bool(host_users)) {
+        kl__vet_each(vet, spec, "initContainers", check_proc);
+        kl__vet_each(vet, spec, "containers", check_proc);
+    }
+}
+
 static void check_gate(kl__vet *vet, const kl__node *gate)
 {
     kl__vet_qualified(vet, "conditionType",
@@ -176,6 +198,7 @@ void kl__vet_names_of_host(kl__vet *vet, const kl__node *spec)
     kl__vet_back(vet, mark);
     kl__vet_each(vet, spec, "readinessGates", check_gate);
     check_users(vet, spec);
+    check_procs(vet, spec);
 }
 
 /* --- Systems. ------------------------------------------------------------- */
