@@ -32,10 +32,19 @@ local function threads()
     return read_file("/proc/self/status", "Threads:%s*(%d+)")
 end
 
-local function print_sample(began)
+-- Everything that nobody holds goes; finalizers run, and what they held goes as well. A trace of
+-- LuaJIT's keeps alive what it has seen to be constant.
+local function collect()
+    if rawget(_G, "jit") then
+        require("jit").flush()
+    end
     for _ = 1, 3 do
         collectgarbage()
     end
+end
+
+local function print_sample(began)
+    collect()
     local deadline = core.now() + 0.5
     while threads() > rest_threads and core.now() < deadline do
         kubelua.sleep(0.005)
@@ -88,12 +97,7 @@ end)
 kubelua.run()
 guests.leave()
 world.finish()
-if rawget(_G, "jit") then
-    require("jit").flush() -- a trace keeps alive what it has seen to be constant
-end
-for _ = 1, 3 do
-    collectgarbage()
-end
+collect()
 for kind, count in pairs(core.live()) do
     if count ~= alive[kind] then
         print("alive", kind .. "\t" .. (count - alive[kind]))
