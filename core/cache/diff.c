@@ -5,7 +5,9 @@
 #include "cache/transaction.h"
 
 #include "base/mem.h"
+#include "object/object.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +80,18 @@ static bool is_unchanged(const kl_object *known, const kl_object *object)
 
     return version[0] != '\0' &&
            strcmp(version, kl_object_resource_version(known)) == 0;
+}
+
+/* A list of an earlier version is of a cluster that was restored from a backup:
+ * versions come again there, and the same one may be of another write. */
+static bool is_restored(const kl__transaction *transaction)
+{
+    const char *known = transaction->indexer->version;
+    int order = known != NULL && transaction->version != NULL
+                    ? kl_version_compare(transaction->version, known)
+                    : 0;
+
+    return order < 0 && order != INT_MIN;
 }
 
 /* ADDED and UPDATED: the verb does not matter, what is known does. */
@@ -202,7 +216,8 @@ static kl_code diff_vanished(kl__transaction *transaction,
 }
 
 /* An object of the list; a known one of another UID is deleted by now. */
-static kl_code diff_listed(kl__transaction *transaction, kl_object *object)
+static kl_code diff_listed(kl__transaction *transaction, kl_object *object,
+                           bool restored)
 {
     const char *key = kl_object_key(object);
     kl_object *known = kl__map_get(&transaction->indexer->objects, key);
@@ -210,7 +225,8 @@ static kl_code diff_listed(kl__transaction *transaction, kl_object *object)
 
     if (known == NULL || !is_same(known, object)) {
         code = tell_add(&transaction->changes, object);
-    } else if (!is_unchanged(known, object)) {
+    } else if (!is_unchanged(known, object) ||
+               (restored && !kl__object_is_copy(known, object))) {
         code = tell_update(&transaction->changes, known, object);
     } else {
         return KL_OK;
@@ -222,6 +238,7 @@ static kl_code diff_listed(kl__transaction *transaction, kl_object *object)
 kl_code kl__diff_list(kl__transaction *transaction, const kl_object_list *list)
 {
     kl__map incoming = {0};
+    bool restored = is_restored(transaction);
     kl_code code = kl__map_reserve(&incoming, list->count) ? KL_OK : KL_ENOMEM;
 
     for (size_t i = 0; code == KL_OK && i < list->count; i++) {
@@ -236,7 +253,7 @@ kl_code kl__diff_list(kl__transaction *transaction, const kl_object_list *list)
 
         /* Of several objects with one key the last counts. */
         if (kl__map_get(&incoming, kl_object_key(object)) == object) {
-            code = diff_listed(transaction, object);
+            code = diff_listed(transaction, object, restored);
         }
     }
     kl__map_deinit(&incoming);

@@ -45,7 +45,8 @@ void kl__indexer_free(kl__indexer *indexer);
  * prepared outside of the lock, index functions and all memory included; then
  * applied under it, which cannot fail. What happened is in its list of changes.
  * An object whose resourceVersion and UID did not change is kept, and makes no
- * change; a delete of an unknown key makes none either; bookmarks move the
+ * change (nor does, in a list of an earlier version, one whose text is the same
+ * as well); a delete of an unknown key makes none either; bookmarks move the
  * version; deltas that are neither are skipped. NULL: out of memory.
  */
 typedef struct kl__transaction kl__transaction;

@@ -220,6 +220,7 @@ kl_informer_state kl__reflector_list(kl__reflector *self)
     kl_error err = {.retry_after_ms = -1};
 
     kl__reflector_forget_ahead(self);
+    list.stage.by_text = self->newest; /* of a backup, perhaps: see replace */
     err.code = read_pages(self, &list, &err);
     if (err.code == KL_OK) {
         int64_t took = kl__reflector_now(self) - began;

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "object/object.h"
 
 #include <limits.h>
 #include <string.h>
@@ -20,12 +21,15 @@ static bool same_version(const kl_object *a, const kl_object *b)
 }
 
 /* The cache's copy of the object where it is the same, else the object. */
-static kl_object *share(kl__indexer *known, kl_object *object)
+static kl_object *share(const kl__stage *stage, kl_object *object)
 {
     kl_object *cached =
-        known != NULL ? kl__indexer_get(known, kl_object_key(object)) : NULL;
+        stage->known != NULL
+            ? kl__indexer_get(stage->known, kl_object_key(object))
+            : NULL;
 
-    if (cached != NULL && same_version(cached, object)) {
+    if (cached != NULL && same_version(cached, object) &&
+        (!stage->by_text || kl__object_is_copy(cached, object))) {
         kl_object_unref(object);
         return cached;
     }
@@ -65,7 +69,7 @@ bool kl__stage_put(kl__stage *stage, kl_object *object)
 {
     uintptr_t place;
 
-    object = share(stage->known, object);
+    object = share(stage, object);
     look_ahead(stage, object);
     place = (uintptr_t)kl__map_get(&stage->places, kl_object_key(object));
     if (!grow(stage) || !kl__map_reserve(&stage->places, 1)) {

@@ -16,13 +16,15 @@ typedef struct kl__stage {
     size_t bytes;       /* of objects, since memory was asked for ahead */
     kl__map places;     /* key -> index + 1, as a pointer; keys of the items */
     kl__indexer *known; /* borrowed, may be NULL: see put */
+    bool by_text;       /* a version may be of another write than before */
 } kl__stage;
 
 /*
  * Takes the object, also when it fails (false: out of memory). An object with
  * the key of an earlier one replaces it in its place. Where the cache `known`
- * has the same version of the same object, the cache's one is staged and the
- * copy dropped: a relist costs the memory of what changed (reference K-3).
+ * has the same version of the same object (and, with `by_text`, the same text),
+ * the cache's one is staged and the copy dropped: a relist costs the memory of
+ * what changed (reference K-3).
  */
 bool kl__stage_put(kl__stage *stage, kl_object *object);
 

@@ -320,3 +320,24 @@ size_t kl_object_bytes(const kl_object *object)
 {
     return sizeof(*object) + object->json + object->json_length + 1;
 }
+
+/* Where the metadata begins, after kind and apiVersion; else the beginning. */
+static size_t head_of(const kl_object *object)
+{
+    static const char name[] = "\"metadata\"";
+    const char *json = object->bytes + object->json;
+    const char *at = memmem(json, object->json_length, name, sizeof(name) - 1);
+
+    return at != NULL ? (size_t)(at - json) : 0;
+}
+
+bool kl__object_is_copy(const kl_object *a, const kl_object *b)
+{
+    size_t head = head_of(a);
+
+    return a->json_length == b->json_length && head == head_of(b) &&
+           strcmp(kl_object_kind(a), kl_object_kind(b)) == 0 &&
+           strcmp(kl_object_api_version(a), kl_object_api_version(b)) == 0 &&
+           memcmp(a->bytes + a->json + head, b->bytes + b->json + head,
+                  a->json_length - head) == 0;
+}

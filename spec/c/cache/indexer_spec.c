@@ -199,6 +199,27 @@ static void the_version_moves_forward_but_a_list_sets_it(void **state)
     cache_end(indexer);
 }
 
+/* In a cluster that was restored from a backup versions come again: the same
+ * one may be of another write to the same object. */
+static void a_list_of_an_earlier_version_is_compared_by_content(void **state)
+{
+    kl__indexer *indexer = kl__indexer_new();
+
+    (void)state;
+    cache_add_path(indexer, "node", "spec.nodeName");
+    cache_replace(
+        indexer,
+        pod_list(2, pod_on("web", "a", "n1", 7), pod_on("web", "b", "n1", 8)),
+        "10");
+    assert_string_equal(cache_replace(indexer,
+                                      pod_list(2, pod_on("web", "a", "n2", 7),
+                                               pod_on("web", "b", "n1", 8)),
+                                      "9"),
+                        "~a@7>7");
+    assert_string_equal(cache_by(indexer, "node", "n2"), "web/a");
+    cache_end(indexer);
+}
+
 static void lists_are_by_namespace_and_label_sorted_by_key(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
@@ -389,6 +410,7 @@ int main(void)
         cmocka_unit_test(a_list_deletes_what_it_lacks_then_adds_and_updates),
         cmocka_unit_test(of_two_objects_with_one_key_in_a_list_the_last_counts),
         cmocka_unit_test(the_version_moves_forward_but_a_list_sets_it),
+        cmocka_unit_test(a_list_of_an_earlier_version_is_compared_by_content),
         cmocka_unit_test(lists_are_by_namespace_and_label_sorted_by_key),
         cmocka_unit_test(a_transaction_that_is_dropped_changes_nothing),
         cmocka_unit_test(out_of_memory_is_all_or_nothing),

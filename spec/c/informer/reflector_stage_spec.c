@@ -58,6 +58,28 @@ static void an_object_of_another_uid_is_never_shared(void **state)
     assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
 }
 
+static void where_versions_come_again_only_the_same_text_is_shared(void **state)
+{
+    kl__indexer *known = kl__indexer_new();
+    kl__stage stage = {.known = known, .by_text = true};
+    kl__change_list changes = {0};
+    kl_object_list list =
+        pod_list(2, pod_on("web", "a", "n1", 1), pod_on("web", "b", "n1", 2));
+    kl_object *same = list.items[1];
+
+    (void)state;
+    assert_int_equal(kl__indexer_replace(known, &list, "5", &changes), KL_OK);
+    assert_true(kl__stage_put(&stage, pod_on("web", "a", "n2", 1)));
+    assert_true(kl__stage_put(&stage, pod_on("web", "b", "n1", 2)));
+    assert_ptr_not_equal(stage.items[0], list.items[0]);
+    assert_ptr_equal(stage.items[1], same);
+    kl__stage_clear(&stage);
+    kl__change_list_clear(&changes);
+    kl_object_list_clear(&list);
+    kl__indexer_free(known);
+    assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
+}
+
 static void note(kl__ahead *ahead, kl_object *object)
 {
     assert_true(kl__ahead_note(ahead, object, "10"));
@@ -132,6 +154,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_staged_comes_out_in_its_order),
         cmocka_unit_test(an_object_of_another_uid_is_never_shared),
+        cmocka_unit_test(
+            where_versions_come_again_only_the_same_text_is_shared),
         cmocka_unit_test(history_before_a_snapshot_is_covered),
         cmocka_unit_test(a_watch_that_is_past_the_snapshot_frees_it),
         cmocka_unit_test(without_memory_nothing_is_lost_and_nothing_leaks),

@@ -87,9 +87,74 @@ static void what_it_has_lost_is_found_out(void **state)
     sim_expect_nothing_lives();
 }
 
+static void await_text(const kl_informer *informer, const char *key,
+                       const char *text)
+{
+    int64_t deadline = kl__clock_now(kl__clock_real()) + PATIENCE_MS;
+    bool has_text = false;
+
+    while (!has_text) {
+        kl_object *object = kl_informer_get(informer, key);
+
+        has_text = object != NULL &&
+                   strstr(kl_object_json(object, NULL, NULL), text) != NULL;
+        kl_object_unref(object);
+        assert_true(kl__clock_now(kl__clock_real()) < deadline);
+        usleep(1000);
+    }
+}
+
+static void await_version(const kl_informer *informer, int64_t version)
+{
+    int64_t deadline = kl__clock_now(kl__clock_real()) + PATIENCE_MS;
+    char text[64] = "";
+
+    while (strtoll(text, NULL, 10) != version) {
+        assert_true(kl__clock_now(kl__clock_real()) < deadline);
+        usleep(1000);
+        kl_informer_resource_version(informer, text, sizeof(text));
+    }
+}
+
+/* The same object at the same version, but with something else in it. */
+static void a_version_that_was_given_twice_hides_nothing(void **state)
+{
+    kl_sim *sim = kl_sim_new(&(kl_sim_options){.bookmark_ms = 50}, NULL);
+    kl_transport *transport = kl_sim_transport(sim, NULL);
+    kl_client *client =
+        kl_client_new(&(kl_client_options){.transport = transport}, NULL);
+    kl_informer_options options = {.resource = "configmaps",
+                                   .name_space = "default",
+                                   .idle_timeout_ms = IDLE_MS};
+    kl_informer *informer;
+    int64_t version;
+
+    (void)state;
+    sim_add(sim, "m");
+    sim_add(sim, "n");
+    assert_int_equal(kl_sim_snapshot(sim, &version, NULL), KL_OK);
+    informer = kl_informer_open(client, &options, NULL);
+    await_count(informer, 2);
+    sim_touch(sim, "m", "lost");
+    sim_touch(sim, "n", "lost");
+    await_text(informer, "default/n", "lost");
+    kl_sim_refuse(sim, true);
+    assert_int_equal(kl_sim_restore(sim, version, NULL), KL_OK);
+    sim_touch(sim, "m", "found");
+    kl_sim_refuse(sim, false);
+    await_version(informer, version + 1);
+    await_text(informer, "default/m", "found");
+    kl_informer_close(informer);
+    kl_client_unref(client);
+    kl_transport_unref(transport);
+    kl_sim_unref(sim);
+    sim_expect_nothing_lives();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_version_that_was_given_twice_hides_nothing),
         cmocka_unit_test(what_it_has_lost_is_found_out),
     };
 

@@ -6,6 +6,7 @@
 #include "failing_alloc.h"
 #include "kubelua/memory.h"
 #include "kubelua/object.h"
+#include "object/object.h"
 
 #include <limits.h>
 #include <setjmp.h>
@@ -346,6 +347,33 @@ static void an_object_takes_little_more_than_its_text(void **state)
     kl_object_unref(object);
 }
 
+static bool are_copies(const char *one, const char *other)
+{
+    const kl_object_options options = {.kind = "Pod", .api_version = "v1"};
+    kl_object *a = parse(one, &options), *b = parse(other, &options);
+    bool is_copy = kl__object_is_copy(a, b);
+
+    kl_object_unref(a);
+    kl_object_unref(b);
+    return is_copy;
+}
+
+static void
+a_copy_out_of_a_list_is_known_beside_one_out_of_a_watch(void **state)
+{
+    static const char listed[] = "{\"metadata\":{\"name\":\"a\"},\"x\":1}";
+
+    (void)state;
+    assert_true(are_copies(listed, "{\"kind\":\"Pod\",\"apiVersion\":\"v1\","
+                                   "\"metadata\":{\"name\":\"a\"},\"x\":1}"));
+    assert_true(are_copies(listed, listed));
+    assert_false(are_copies(listed, "{\"metadata\":{\"name\":\"a\"},\"x\":2}"));
+    assert_false(
+        are_copies(listed, "{\"metadata\":{\"name\":\"a\"},\"x\":10}"));
+    assert_false(are_copies(listed, "{\"kind\":\"Job\",\"apiVersion\":\"v1\","
+                                    "\"metadata\":{\"name\":\"a\"},\"x\":1}"));
+}
+
 static void versions_compare_as_numbers_of_any_length(void **state)
 {
     (void)state;
@@ -410,6 +438,8 @@ int main(void)
         cmocka_unit_test(threads_open_and_close_at_the_same_time),
         cmocka_unit_test(a_forked_child_is_told_instead_of_waiting_for_ever),
         cmocka_unit_test(an_object_takes_little_more_than_its_text),
+        cmocka_unit_test(
+            a_copy_out_of_a_list_is_known_beside_one_out_of_a_watch),
         cmocka_unit_test(versions_compare_as_numbers_of_any_length),
         cmocka_unit_test(running_out_of_memory_is_an_error_and_leaks_nothing),
     };
