@@ -372,10 +372,11 @@ static kl_informer_state after(kl__reflector *self, outcome result,
 static int64_t spread_idle(kl__reflector *self)
 {
     int64_t idle = self->options.idle_timeout_ms;
+    int64_t spread =
+        idle > 0 ? kl__backoff_jitter(&self->backoff, 0, idle / IDLE_SPREAD)
+                 : 0;
 
-    return idle +
-           (idle > 0 ? kl__backoff_jitter(&self->backoff, 0, idle / IDLE_SPREAD)
-                     : 0);
+    return idle < INT64_MAX - spread ? idle + spread : INT64_MAX;
 }
 
 /* Begins a watch, unless its version is one of the future. */

@@ -293,8 +293,7 @@ static kl_code next(kl__list_watch *list_watch, kl__item *item,
                     int64_t timeout_ms, kl__cancel *cancel, kl_error *err)
 {
     scripted_source *self = of(list_watch);
-    int64_t deadline =
-        timeout_ms < 0 ? -1 : kl__clock_now(self->clock) + timeout_ms;
+    int64_t deadline = kl__clock_after(self->clock, timeout_ms);
     kl__cancel_hook hook;
     kl_code code = KL_OK;
     bool found = false;

@@ -34,6 +34,15 @@ static void events_move_the_version(void **state)
            "[a@1]=10 +b@11 ~b@12 -b@13");
 }
 
+static void an_idle_timeout_may_be_as_long_as_a_number_can_tell(void **state)
+{
+    reflector_world *world = *state;
+
+    world->options.idle_timeout_ms = INT64_MAX;
+    expect(state, LISTED "+b@11 %1000 $", ASKED "; watch rv=11",
+           "[a@1]=10 +b@11");
+}
+
 static void bookmarks_move_the_version(void **state)
 {
     expect(state, LISTED "^50 %1000 $; ok", ASKED "; watch rv=50",
@@ -397,6 +406,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(events_move_the_version),
+        WORLD_TEST(an_idle_timeout_may_be_as_long_as_a_number_can_tell),
         WORLD_TEST(bookmarks_move_the_version),
         WORLD_TEST(a_clean_end_is_watched_on_at_once),
         WORLD_TEST(each_watch_asks_for_five_to_ten_minutes),
