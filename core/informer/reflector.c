@@ -238,6 +238,7 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
     set_told(self, &(kl_error){.code = KL_OK});
     strcpy(self->version, version);
     self->newest = false;
+    self->in_pages = false;
     return KL_STATE_WATCHING;
 }
 

@@ -25,8 +25,9 @@ typedef struct listing {
  * The first page asks for the newest state, or for one that is not older than
  * what is known (reference 5.3; a bare version with a limit would mean exactly
  * that version). A limit with a version makes servers bypass their cache, so
- * there is none unless it was asked for (R-21). Later pages carry the token
- * and the limit alone (P-2).
+ * there is none unless it was asked for (R-21), or the whole has taken too long
+ * and would do so each time. Later pages carry the token and the limit alone
+ * (P-2).
  */
 static void first_page(const kl__reflector *self, kl__list_params *params)
 {
@@ -38,7 +39,10 @@ static void first_page(const kl__reflector *self, kl__list_params *params)
     }
     params->resource_version = self->version;
     params->resource_version_match = "NotOlderThan";
-    params->limit = page_size > 0 ? page_size : 0;
+    params->limit = page_size;
+    if (page_size == 0 && self->in_pages) {
+        params->limit = KL__DEFAULT_PAGE_SIZE;
+    }
 }
 
 /* A later page is at the newest version where a renewed token was used: it may
@@ -163,6 +167,7 @@ static kl_code read_pages(kl__reflector *self, listing *list, kl_error *err)
     do {
         code = kl__list_watch_list(self->options.source, &params,
                                    self->options.stop, err);
+        self->in_pages |= code == KL_ETIMEOUT;
         if (code == KL_OK) {
             code = read_page(self, list, err);
         }

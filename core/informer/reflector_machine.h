@@ -27,6 +27,7 @@ struct kl__reflector {
     char version[KL__VERSION_SIZE]; /* to watch from; "" before a list */
     bool newest;    /* the next list asks for the newest state instead of one
                        that is not older than `version` */
+    bool in_pages;  /* the next list comes so: no head of the last one came */
     bool streaming; /* the watch at hand is the end of a streaming list */
     bool fresh;     /* the next watch goes over a connection of its own */
     bool unheard; /* nothing was told for an idle timeout: `version` may be one

@@ -32,7 +32,8 @@ typedef struct kl_informer_options {
                                 a byte, or up to a tenth longer; 0: 90 s;
                                 < 0: never */
     int page_size; /* of a paged list; 0: 500 (client-go's), and none for a
-                      relist, which servers then answer from their cache */
+                      relist, which servers then answer from their cache,
+                      unless that took them more than 30 s */
     bool keep_managed_fields;
     bool no_streaming_list; /* paged lists from the start, and always */
 } kl_informer_options;

@@ -83,6 +83,20 @@ static void a_list_that_fails_leaves_what_is_known_alone(void **state)
     assert_int_equal(world->status.lists, 2);
 }
 
+/* Where a server takes too long for all at once, it would each time. */
+static void a_whole_list_that_takes_too_long_is_asked_for_in_pages(void **state)
+{
+    expect(state,
+           "a@1 =10; !gone; !timeout; a@1 =20>C; b@2 =20; ~b@21 !gone; "
+           "a@1 b@21 =30; ok",
+           "resolve; list limit=500; watch rv=10; "
+           "list rv=10 match=NotOlderThan; "
+           "list rv=10 match=NotOlderThan limit=500; "
+           "list continue=C limit=500; watch rv=20; "
+           "list rv=21 match=NotOlderThan; watch rv=30",
+           "[a@1]=10 !gone !timeout [a@1 b@2]=20 ~b@21 !gone [a@1 b@21]=30");
+}
+
 static void an_expired_token_is_renewed_and_no_page_is_lost(void **state)
 {
     expect(state, "a@1 b@2 =10>C1; !gone:410>R1; c@3 =90>R2; d@4 =95",
@@ -340,6 +354,7 @@ int main(void)
         WORLD_TEST(a_relist_is_not_older_than_the_last_version),
         WORLD_TEST(a_page_that_fails_half_way_never_truncates),
         WORLD_TEST(a_list_that_fails_leaves_what_is_known_alone),
+        WORLD_TEST(a_whole_list_that_takes_too_long_is_asked_for_in_pages),
         WORLD_TEST(an_expired_token_is_renewed_and_no_page_is_lost),
         WORLD_TEST(history_that_a_fuzzy_snapshot_contains_is_not_replayed),
         WORLD_TEST(a_restored_cluster_forgets_a_fuzzy_snapshot),
