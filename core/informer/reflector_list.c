@@ -17,6 +17,8 @@ typedef struct listing {
     char *token; /* owned; NULL: the first page */
     int limit;
     char version[KL__VERSION_SIZE]; /* of the first page */
+    size_t staged;                  /* before the page at hand */
+    bool has_items;                 /* that page */
     bool renewed; /* `token` is a server's offer to go on inconsistently */
     bool fuzzy;   /* such an offer was taken */
 } listing;
@@ -52,11 +54,19 @@ static bool stage_object(kl__reflector *self, listing *list, kl__item *item)
     kl_object *object = item->object;
 
     item->object = NULL;
+    list->has_items = true;
     if (list->fuzzy && !kl__ahead_note(&self->ahead, object, list->version)) {
         kl_object_unref(object);
         return false;
     }
     return kl__stage_put(&list->stage, object);
+}
+
+/* No page of a list has what another has: it is the first one again and again,
+ * of a server that knows limits, but no tokens. */
+static bool is_repeated(const listing *list)
+{
+    return list->has_items && list->stage.count == list->staged;
 }
 
 static kl_code end_page(listing *list, kl__item *item, kl_error *err)
@@ -71,11 +81,11 @@ static kl_code end_page(listing *list, kl__item *item, kl_error *err)
         kl__free(token);
         token = NULL;
     }
-    if (token != NULL && kl__streq(token, list->token)) {
+    if (token != NULL && (kl__streq(token, list->token) || is_repeated(list))) {
         kl__free(token);
         return kl_error_set(err, KL_EPARSE,
                             "the server's list does not end: it repeats a "
-                            "continue token");
+                            "continue token, or a page");
     }
     kl__free(list->token);
     list->token = token;
@@ -93,6 +103,8 @@ static kl_code read_page(kl__reflector *self, listing *list, kl_error *err)
 {
     kl__list_watch *source = self->options.source;
 
+    list->staged = list->stage.count;
+    list->has_items = false;
     for (;;) {
         kl__item item = {0};
         int64_t silence = kl__list_watch_silence_ms(source);

@@ -83,6 +83,24 @@ static void a_list_that_fails_leaves_what_is_known_alone(void **state)
     assert_int_equal(world->status.lists, 2);
 }
 
+/* As by a server that knows limits, but no tokens: each of its pages is the
+ * first, with a token of its own. */
+static void a_page_that_repeats_others_is_no_end_of_a_list(void **state)
+{
+    expect(state, "a@1 =10>C1; a@1 =11>C2; a@1 =12",
+           "resolve; list limit=500; list continue=C1 limit=500; "
+           "list limit=500; watch rv=12",
+           "!parse [a@1]=12");
+}
+
+static void a_page_without_items_is_a_page(void **state)
+{
+    expect(state, "a@1 =10>C1; =10>C2; b@2 =10",
+           "resolve; list limit=500; list continue=C1 limit=500; "
+           "list continue=C2 limit=500; watch rv=10",
+           "[a@1 b@2]=10");
+}
+
 /* Where a server takes too long for all at once, it would each time. */
 static void a_whole_list_that_takes_too_long_is_asked_for_in_pages(void **state)
 {
@@ -354,6 +372,8 @@ int main(void)
         WORLD_TEST(a_relist_is_not_older_than_the_last_version),
         WORLD_TEST(a_page_that_fails_half_way_never_truncates),
         WORLD_TEST(a_list_that_fails_leaves_what_is_known_alone),
+        WORLD_TEST(a_page_that_repeats_others_is_no_end_of_a_list),
+        WORLD_TEST(a_page_without_items_is_a_page),
         WORLD_TEST(a_whole_list_that_takes_too_long_is_asked_for_in_pages),
         WORLD_TEST(an_expired_token_is_renewed_and_no_page_is_lost),
         WORLD_TEST(history_that_a_fuzzy_snapshot_contains_is_not_replayed),
