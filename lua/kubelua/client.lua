@@ -46,7 +46,11 @@ function Client.connect(options)
     if not box then
         return nil, message, code
     end
-    local self = setmetatable({ box = box, informers = setmetatable({}, { __mode = "k" }) }, Client)
+    local self = setmetatable({
+        box = box,
+        informers = setmetatable({}, { __mode = "k" }),
+        name_space = merged.sim and merged.namespace, -- a simulated cluster has no configuration
+    }, Client)
     Client.connected(self)
     return self
 end
@@ -76,7 +80,8 @@ end
 ---The namespace of its configuration.
 ---@return string
 function Client:namespace()
-    return self.box:namespace()
+    local configured = self.box:namespace()
+    return self.name_space or configured
 end
 
 ---Ends every informer and call of it: no handler of theirs runs any more. What they have can

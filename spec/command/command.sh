@@ -140,6 +140,9 @@ expect "a script that has its answer ends" 0 '^2 of 3 pods are ready' \
     bin/kubelua run --sim=examples/cluster.yaml examples/index-query.lua
 expect "two servers are a usage error" 2 'choose one' \
     bin/kubelua run --sim --server http://127.0.0.1:1 "$work/wait.lua"
+echo 'print(kubelua.connect():namespace())' >"$work/namespace.lua"
+expect "a namespace counts in a simulated cluster too" 0 '^web$' \
+    bin/kubelua run --sim -n web "$work/namespace.lua"
 expect "a manifest in the script's place is understood" 1 'write --sim=' \
     bin/kubelua run --sim examples/cluster.yaml "$work/wait.lua"
 expect "arguments reach the script" 0 'args.*2.*-a.*b' \
