@@ -80,6 +80,15 @@ describe("a wait", function()
         assert.matches('it is not there: pods "shop-1" not found', refusal("Ready"), 1, true)
     end)
 
+    it("takes nothing for gone whose kind nobody serves", function()
+        for _, condition in ipairs { "deleted", function(pod) return not pod end } do
+            local gone, message, code = cluster:wait("podz", "shop-1", condition, 0.01)
+            assert.is_nil(gone)
+            assert.equal("timeout", code)
+            assert.matches('do you mean "pods"', message, 1, true)
+        end
+    end)
+
     it("tells of a kind that nobody serves", function()
         local _, message = cluster:wait("podz", "shop-1", nil, 0.01)
         assert.matches('do you mean "pods"', message, 1, true)

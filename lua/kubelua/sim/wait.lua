@@ -86,15 +86,17 @@ function methods:wait(kind, key, condition, seconds)
     check_seconds("wait", seconds)
     local holds = reader(condition)
     local last, absent, why
+    local is_served = false -- of a kind that never was, nothing can have gone
     local value, message, code = self:eventually(function()
         local problem_code
         last, absent, problem_code = self:get(kind, key)
         if not last and problem_code ~= "not_found" then
             error("wait: " .. tostring(absent), 0)
         end
+        is_served = is_served or last ~= nil or self.verbs.kinds:find(kind) ~= nil
         local met
         met, why = holds(last)
-        return met and (last or true)
+        return is_served and met and (last or true)
     end, seconds)
     if value then
         return value
