@@ -37,7 +37,7 @@ local function check(options)
 end
 
 local function describe(self, event, subject)
-    local what = self.informer.what .. ": handler of " .. event
+    local what = self.name .. ": handler of " .. event
     if core.is_object(subject) then
         what = what .. " for " .. tostring(subject)
     end
@@ -89,7 +89,7 @@ end
 
 -- An event could not even be told, for want of memory: it still waits, and is told a little later.
 local function try_later(self, problem)
-    pcall(log, "error", "%s: %s; tried again", self.informer.what, problem)
+    pcall(log, "error", "%s: %s; tried again", self.name, problem)
     local is_set = pcall(scheduler.at, core.now() + RETRY, self.wake)
     if not is_set then
         self.box:again(scheduler.poller)
@@ -115,7 +115,12 @@ end
 ---@return kubelua.Registration?, string?, string?
 function Registration.new(informer, options)
     check(options)
-    local self = setmetatable({ informer = informer, callbacks = {}, idle = false }, Registration)
+    local self = setmetatable({
+        informer = informer,
+        name = options.name or informer.what, -- in messages
+        callbacks = {},
+        idle = false,
+    }, Registration)
     for event in pairs(EVENTS) do
         self.callbacks[event] = options[event]
     end
@@ -140,7 +145,7 @@ function Registration.new(informer, options)
         return nil, message, code
     end
     self.box = box
-    self.task = scheduler.task(informer.what, serve, self)
+    self.task = scheduler.task(self.name, serve, self)
     return self
 end
 
@@ -167,7 +172,7 @@ function Registration:remove()
 end
 
 function Registration:__tostring()
-    return "kubelua.registration: " .. self.informer.what .. (self.removed and " (removed)" or "")
+    return "kubelua.registration: " .. self.name .. (self.removed and " (removed)" or "")
 end
 
 return Registration

@@ -50,6 +50,18 @@ describe("a handler", function()
         assert.same({ "a", "b" }, seen)
     end)
 
+    it("goes by its own name in messages", function()
+        local lines, write = {}, core.log
+        core.log = function(_, line) -- luacheck: ignore 122
+            lines[#lines + 1] = line
+        end
+        local handler = pods:on { name = "reaper", add = function() error("meant") end }
+        eventually(function() return #lines == 1 end)
+        core.log = write -- luacheck: ignore 122
+        assert.matches("reaper: handler of add for Pod web/a failed", lines[1], 1, true)
+        assert.equal("kubelua.registration: reaper", tostring(handler))
+    end)
+
     it("goes on after a yield of its own", function()
         local seen = {}
         pods:on { add = function(object)
