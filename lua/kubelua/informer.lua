@@ -48,8 +48,12 @@ function Informer.new(client, options)
     for key, value in pairs(options) do
         if NAMES[key] then
             request[key] = value
+        elseif type(key) == "number" and key ~= 1 then
+            error("informer: one resource each, not '" .. tostring(value) .. "' as well", 3)
         elseif key ~= 1 and key ~= "indexes" then
-            error("informer: there is no option '" .. tostring(key) .. "'", 3)
+            error("informer: there is no option '" .. tostring(key) .. "'; there are namespace, "
+                .. "labels, fields, indexes, resync, managed_fields, streaming_list, page_size "
+                .. "and idle_timeout", 3)
         end
     end
     local handle, message, code = core.informer(client, request)
