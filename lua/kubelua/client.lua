@@ -17,6 +17,14 @@ function Client.connected() end
 -- What the command line records: every informer that is made.
 Client.recorder = nil ---@type kubelua.Recorder?
 
+local function box_of(cluster)
+    if type(cluster) ~= "table" or not cluster.box then
+        error("connect: 'sim' must be a cluster, such as require(\"kubelua.sim\").new(), not a "
+            .. type(cluster), 3)
+    end
+    return cluster.box
+end
+
 ---Makes a client; does not wait for the network.
 ---@param options table?
 ---@return kubelua.Client?, string?, string?
@@ -34,8 +42,8 @@ function Client.connect(options)
     if options and (options.server or options.kubeconfig) then
         merged.sim = options.sim -- a cluster that is named wins over --sim
     end
-    if type(merged.sim) == "table" then
-        merged.sim = merged.sim.box
+    if merged.sim ~= nil then
+        merged.sim = box_of(merged.sim)
     end
     -- What events wait in: a lack of descriptors is told here, not by the first handler.
     local open, problem, problem_code = scheduler.poller:open()

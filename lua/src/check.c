@@ -101,6 +101,29 @@ int64_t check_ms(lua_State *L, int index, int64_t absent)
     return to_ms(L, luaL_checknumber(L, index), "the time");
 }
 
+static bool is_among(const char *key, const char *const *names)
+{
+    while (*names != NULL && strcmp(*names, key) != 0) {
+        names++;
+    }
+    return *names != NULL;
+}
+
+static void refuse_option(lua_State *L, const char *what, const char *key,
+                          const char *const *names)
+{
+    luaL_Buffer all;
+
+    luaL_buffinit(L, &all);
+    for (const char *const *name = names; *name != NULL; name++) {
+        luaL_addstring(&all, name == names ? "" : ", ");
+        luaL_addstring(&all, *name);
+    }
+    luaL_pushresult(&all);
+    luaL_error(L, "%s has no option '%s'; there are: %s", what, key,
+               lua_tostring(L, -1));
+}
+
 void check_options(lua_State *L, int index, const char *what,
                    const char *const *names)
 {
@@ -109,25 +132,11 @@ void check_options(lua_State *L, int index, const char *what,
     while (lua_next(L, index) != 0) {
         /* key, value */
         lua_pop(L, 1);
-        if (lua_type(L, -1) == LUA_TSTRING) {
-            const char *key = lua_tostring(L, -1);
-            const char *const *name = names;
-
-            while (*name != NULL && strcmp(*name, key) != 0) {
-                name++;
-            }
-            if (*name == NULL) {
-                luaL_Buffer all;
-
-                luaL_buffinit(L, &all);
-                for (name = names; *name != NULL; name++) {
-                    luaL_addstring(&all, name == names ? "" : ", ");
-                    luaL_addstring(&all, *name);
-                }
-                luaL_pushresult(&all);
-                luaL_error(L, "%s has no option '%s'; there are: %s", what, key,
-                           lua_tostring(L, -1));
-            }
+        if (lua_type(L, -1) != LUA_TSTRING) {
+            luaL_error(L, "%s takes options by name, such as { %s = ... }",
+                       what, names[0]);
+        } else if (!is_among(lua_tostring(L, -1), names)) {
+            refuse_option(L, what, lua_tostring(L, -1), names);
         }
     }
 }

@@ -19,6 +19,15 @@ describe("connect", function()
         assert.error_matches(function() kubelua.connect { sever = "x" } end, "no option 'sever'")
         assert.error_matches(function() kubelua.connect { token = 5 } end, "must be a string")
         assert.has_error(function() kubelua.connect("x") end)
+        assert.error_matches(function() kubelua.connect { "staging" } end,
+            "connect takes options by name, such as { kubeconfig = ... }", 1, true)
+    end)
+
+    it("leads to a cluster, or says that it is none", function()
+        for _, none in ipairs { true, "sim", { load = "cluster.yaml" } } do
+            assert.error_matches(function() kubelua.connect { sim = none } end,
+                "connect: 'sim' must be a cluster, such as require", 1, true)
+        end
     end)
 
     it("tells which kubeconfig it cannot read", function()
