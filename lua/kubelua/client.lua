@@ -11,9 +11,6 @@ Client.__index = Client
 -- What the command line says: the options of a connect that says nothing else.
 Client.defaults = {}
 
--- Told of every client that is made.
-function Client.connected() end
-
 -- What the command line records: every informer that is made.
 Client.recorder = nil ---@type kubelua.Recorder?
 
@@ -32,8 +29,10 @@ function Client.connect(options)
     if options ~= nil and type(options) ~= "table" then
         error("connect: a table of options expected, not a " .. type(options), 2)
     end
+    -- Of a script under test, also of what it spawned and of its handlers: tasks keep their clock.
+    local cluster = scheduler.clock_here().cluster
     local merged = {}
-    for key, value in pairs(Client.defaults) do
+    for key, value in pairs(cluster and { sim = cluster } or Client.defaults) do
         merged[key] = value
     end
     for key, value in pairs(options or {}) do
@@ -59,7 +58,9 @@ function Client.connect(options)
         informers = setmetatable({}, { __mode = "k" }),
         name_space = merged.sim and merged.namespace, -- a simulated cluster has no configuration
     }, Client)
-    Client.connected(self)
+    if cluster and cluster.clients then
+        cluster.clients[#cluster.clients + 1] = self
+    end
     return self
 end
 

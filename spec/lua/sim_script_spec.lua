@@ -124,6 +124,31 @@ describe("a script under a fake clock", function()
     end)
 end)
 
+describe("a script that connects later", function()
+    for _, clock in ipairs { "real", "fake" } do
+        it("reaches its cluster all the same, with a clock that is " .. clock, function()
+            local cluster, log = assert(Sim.new { clock = clock }), {}
+            local path = script [[kubelua.spawn(function()
+                log.spawned = assert(kubelua.connect())
+                kubelua.sleep(0.001)
+                log.waited = assert(kubelua.connect())
+                log.waited:informer { "namespaces" }:on { synced = function()
+                    log.handled = assert(kubelua.connect())
+                end }
+            end)]]
+            cluster:run(path, log)
+            os.remove(path)
+            cluster:advance(0.01)
+            assert(cluster:eventually(function() return log.handled end))
+            for _, client in pairs(log) do
+                assert.equal(200, (client:call { target = "/version" }))
+            end
+            cluster:close()
+            assert.has_error(function() log.spawned:call { target = "/version" } end)
+        end)
+    end
+end)
+
 describe("a script whose cluster is closed", function()
     for _, clock in ipairs { "real", "fake" } do
         it("does nothing any more, with a clock that is " .. clock, function()

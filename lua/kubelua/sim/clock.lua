@@ -9,6 +9,7 @@ local timers = require "kubelua.timers"
 ---@field unix fun(self): number Unix time
 ---@field at fun(self, at: number, fire: fun()): kubelua.Timer calls `fire` once, at that time
 ---@field stands boolean? until it is told to advance
+---@field cluster kubelua.Sim? of a script under test: where its kubelua.connect leads
 
 -- One that runs as the machine's.
 ---@class kubelua.sim.RunningClock: kubelua.Clock

@@ -3,27 +3,23 @@ local scheduler = require "kubelua.scheduler"
 
 local methods = {}
 
--- What kubelua.connect gives to whoever names no other cluster, and whose time passes.
-local function with_defaults(self, f)
-    local Client = require "kubelua.client"
-    local defaults, connect, clock = Client.defaults, Client.connected, scheduler.clock
-    Client.defaults = { sim = self }
+-- Calls it with the cluster's clock, by which kubelua.connect knows where a script under test is:
+-- what it starts keeps that clock, and so finds the same cluster later.
+local function under_clock(self, f)
+    local clock = scheduler.clock
+    self.clock.cluster, self.clients = self, self.clients or {}
     scheduler.clock = self.clock
-    Client.connected = function(client)
-        self.clients = self.clients or {}
-        self.clients[#self.clients + 1] = client
-    end
     local results = { pcall(f) }
-    Client.defaults, Client.connected, scheduler.clock = defaults, connect, clock
+    scheduler.clock = clock
     if not results[1] then
         error(results[2], 0)
     end
     return (table.unpack or unpack)(results, 2)
 end
 
----Runs a script whose kubelua.connect() leads to this cluster; returns what it returns. Its
----handlers run whenever the test waits, such as in cluster:eventually. Where the cluster's clock is
----a fake one, its timers follow cluster:advance. Raises what it raises.
+---Runs a script whose kubelua.connect() leads to this cluster, whenever it calls it; returns what
+---it returns. Its handlers run whenever the test waits, such as in cluster:eventually. Where the
+---cluster's clock is a fake one, its timers follow cluster:advance. Raises what it raises.
 ---@param path string
 ---@param ... any what it gets as `...`
 ---@return any ...
@@ -36,7 +32,7 @@ function methods:run(path, ...)
         error("run: " .. message, 2)
     end
     local arguments = { n = select("#", ...), ... }
-    return with_defaults(self, function()
+    return under_clock(self, function()
         return chunk((table.unpack or unpack)(arguments, 1, arguments.n))
     end)
 end
