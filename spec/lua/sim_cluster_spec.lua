@@ -52,6 +52,18 @@ describe("a simulated cluster", function()
             assert.equal(other.metadata.uid, second.uid)
         end)
 
+        it("is refused with the server's code", function()
+            local map = { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "A_B" } }
+            assert.equal("invalid", (select(3, cluster:apply(map))))
+            map.metadata.name, map.data = "a", { port = 80 }
+            assert.equal("bad_request", (select(3, cluster:apply(map))))
+            assert(cluster:create { apiVersion = "v1", kind = "Namespace", metadata = {
+                name = "web", finalizers = { "example.com/hold" } } })
+            assert(cluster:delete("namespaces", "web"))
+            map.metadata.namespace, map.data = "web", nil
+            assert.equal("forbidden", (select(3, cluster:apply(map))))
+        end)
+
         it("takes a view back", function()
             local first = assert(cluster:apply(pod("shop-1", "Running")))
             local again = assert(cluster:apply(first))

@@ -18,11 +18,14 @@ function objects:load(text)
     return self.box:load(text)
 end
 
--- Status and all: what a manifest of an administrator says is so.
-local function add(self, document)
+-- Status and all: what a manifest of an administrator says is so. A load tells that the server
+-- refuses, and why; with which code, a trial tells.
+local function add(self, document, collection)
     local ok, message, code = self.box:load(core.encode(document))
     if not ok then
-        return nil, message, code
+        local tried, _, refusal = self.verbs:request("POST", collection, document,
+            { query = { dryRun = "All" } })
+        return nil, message, not tried and code == "invalid_argument" and refusal or code
     end
     local metadata = document.metadata
     return self.verbs:get(document.apiVersion .. "/" .. document.kind, metadata.namespace or nil,
@@ -60,7 +63,7 @@ local function apply_one(self, document)
     end
     local uid = document.metadata.uid
     if not present or (uid and uid ~= core.decode(present).metadata.uid) then
-        return add(self, document)
+        return add(self, document, Kinds.path(kind, namespace))
     end
     return change(self, kind, namespace and namespace .. "/" .. name or name, document)
 end
