@@ -96,7 +96,10 @@ local function dispatch_outside(deadline, condition)
     end
     local catches = poller:catch()
     local ok, result = pcall(dispatch, math.min(deadline, loop.ends_at), condition)
-    signalled = catches and poller:release() ~= nil or signalled
+    signalled = catches and poller:caught() or signalled
+    if catches and not signalled then
+        poller:release() -- a signal that came stays caught: the next one ends the process
+    end
     if signalled or core.now() >= loop.ends_at then
         error(loop.ENDED, 0)
     elseif not ok then

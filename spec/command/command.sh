@@ -64,10 +64,10 @@ catches_none() {
     [ $((0x$mask & 0x4002)) -eq 0 ]
 }
 
-# insist NAME FIRST SECOND STATUS: a handler that never returns outlives the
-# first signal and dies of the second.
+# insist NAME FIRST SECOND STATUS SCRIPT: a script that never returns outlives
+# the first signal and dies of the second.
 insist() {
-    start busy.lua
+    start "$5"
     kill -"$2" $pid
     until_true catches_none
     kill -"$3" $pid
@@ -101,6 +101,11 @@ local pods = kubelua.connect { server = "http://127.0.0.1:1" }:informer { "pods"
 print("ready")
 pods:wait_synced()
 print("not reached")
+END
+cat >"$work/stubborn.lua" <<'END'
+local pods = kubelua.connect { server = "http://127.0.0.1:1" }:informer { "pods" }
+print("ready")
+while true do pcall(pods.wait_synced, pods) end
 END
 cat >"$work/spin.lua" <<'END'
 kubelua.spawn(function()
@@ -290,8 +295,9 @@ signal "SIGTERM ends a run" TERM wait.lua
 signal "SIGINT ends a script that waits for a server" INT outage.lua
 signal "SIGTERM ends a script that waits for a server" TERM outage.lua
 signal "SIGINT ends a run of a task that never rests" INT spin.lua
-insist "a second SIGINT ends at once" INT INT 130
-insist "a SIGINT behind a SIGTERM ends at once" TERM INT 130
+insist "a second SIGINT ends at once" INT INT 130 busy.lua
+insist "a second SIGINT ends a script that waits again" INT INT 130 stubborn.lua
+insist "a SIGINT behind a SIGTERM ends at once" TERM INT 130 busy.lua
 
 [ $bad -eq 0 ] || echo "$bad failed"
 [ $bad -eq 0 ]
