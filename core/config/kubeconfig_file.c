@@ -54,7 +54,10 @@ static kl_code take_document(void *context, const char *json, size_t length,
 {
     kl__kubeconfig_file *file = context;
 
-    if (file->doc != NULL) {
+    if (file->is_longer) {
+        return KL_OK;
+    } else if (file->doc != NULL) {
+        file->is_longer = true;
         kl_log(KL_LOG_WARN, "%s: only the first of its documents is read",
                file->path);
         return KL_OK;

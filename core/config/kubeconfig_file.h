@@ -13,10 +13,11 @@
 #include <stddef.h>
 
 typedef struct kl__kubeconfig_file {
-    char *path;   /* as it was given */
-    char *folder; /* absolute: what relative paths in it are relative to */
-    kl__buf text; /* wiped when freed */
-    kl_doc *doc;  /* NULL: the file is empty */
+    char *path;     /* as it was given */
+    char *folder;   /* absolute: what relative paths in it are relative to */
+    kl__buf text;   /* wiped when freed */
+    kl_doc *doc;    /* NULL: the file is empty */
+    bool is_longer; /* there are more documents; a warning has said so */
 } kl__kubeconfig_file;
 
 /* Reads and checks what can be checked without knowing a context. `*missing`:

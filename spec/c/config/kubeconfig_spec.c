@@ -243,6 +243,33 @@ static void a_user_that_is_not_there_is_anonymous_with_a_warning(void **state)
     assert_non_null(strstr(logged, "user \"nobody\" of context \"x\""));
 }
 
+static void count_line(void *context, kl_log_level level, const char *message)
+{
+    (void)level;
+    (void)message;
+    (*(int *)context)++;
+}
+
+static void
+documents_behind_the_first_are_left_out_with_one_warning(void **state)
+{
+    char text[sizeof(two_contexts) + 64];
+    kl_config_options options = {0};
+    int warnings = 0;
+    kl_config *config;
+
+    (void)state;
+    snprintf(text, sizeof(text), "%s---\na: b\n---\nc: d\n---\ne: f\n",
+             two_contexts);
+    options.kubeconfig = temp_write("config", text);
+    kl_set_log(count_line, &warnings, KL_LOG_WARN);
+    config = config_load(&options);
+    kl_set_log(NULL, NULL, KL_LOG_OFF);
+    assert_string_equal(kl_config_server(config), "https://one:6443");
+    assert_int_equal(warnings, 1);
+    kl_config_unref(config);
+}
+
 static void paths_are_relative_to_the_folder_of_their_file(void **state)
 {
     char paths[600], expected[300], before[1000];
@@ -391,6 +418,7 @@ int main(void)
         SPEC(an_empty_file_is_no_configuration),
         SPEC(a_cluster_that_is_not_there_names_those_that_are),
         SPEC(a_user_that_is_not_there_is_anonymous_with_a_warning),
+        SPEC(documents_behind_the_first_are_left_out_with_one_warning),
         SPEC(paths_are_relative_to_the_folder_of_their_file),
         SPEC(a_plugin_with_a_slash_is_relative_to_its_file_too),
         SPEC(options_alone_make_a_config),
