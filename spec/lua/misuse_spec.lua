@@ -47,6 +47,16 @@ describe("connect to a simulated cluster", function()
     end)
 end)
 
+describe("a write to a simulated cluster", function()
+    it("is told to be too large with the code for that", function()
+        local none, message, code = sim:create { apiVersion = "v1", kind = "ConfigMap",
+            metadata = { name = "large" }, data = { text = ("x"):rep(4e6) } }
+        assert.is_nil(none)
+        assert.matches("Request entity too large", message, 1, true)
+        assert.equal("too_large", code)
+    end)
+end)
+
 describe("informer", function()
     it("needs a resource, and known options", function()
         assert.has_error(function() client:informer {} end)

@@ -11,8 +11,8 @@ Verbs.__index = Verbs
 
 local CODES = {
     [400] = "bad_request", [401] = "unauthorized", [403] = "forbidden", [404] = "not_found",
-    [405] = "method_not_allowed", [409] = "conflict", [410] = "gone", [422] = "invalid",
-    [429] = "too_many_requests", [503] = "unavailable", [504] = "timeout",
+    [405] = "method_not_allowed", [409] = "conflict", [410] = "gone", [413] = "too_large",
+    [422] = "invalid", [429] = "too_many_requests", [503] = "unavailable", [504] = "timeout",
 }
 
 local PATCH_TYPES = {
