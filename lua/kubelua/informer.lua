@@ -132,6 +132,19 @@ function Informer:list(filter)
     return self.handle:list(filter)
 end
 
+-- The core names the indexes that it keeps; those by function are kept here.
+local function with_functions(self, found, message, code)
+    if found or code ~= "not_found" or next(self.indexes) == nil then
+        return found, message, code
+    end
+    local names = {}
+    for name in pairs(self.indexes) do
+        names[#names + 1] = name
+    end
+    table.sort(names)
+    return nil, message .. "; by function there are " .. table.concat(names, ", "), code
+end
+
 ---What an index holds under a value, sorted by key.
 ---@param index string
 ---@param value string|number|boolean
@@ -141,7 +154,7 @@ function Informer:by(index, value)
     if self.indexes[index] then
         return self.indexes[index]:by(tostring(value))
     end
-    return self.handle:by(index, tostring(value))
+    return with_functions(self, self.handle:by(index, tostring(value)))
 end
 
 ---The distinct values of an index, sorted.
@@ -152,7 +165,7 @@ function Informer:values(index)
     if self.indexes[index] then
         return self.indexes[index]:distinct()
     end
-    return self.handle:values(index)
+    return with_functions(self, self.handle:values(index))
 end
 
 ---Adds an index by path (kept in C) or by function (kept here).
@@ -173,7 +186,7 @@ function Informer:index(name, index)
         error("index '" .. name .. "': a path or a function expected, not a " .. type(index), 2)
     end
     if self.indexes[name] then
-        return nil, "index '" .. name .. "' exists already", "conflict"
+        return nil, "index '" .. name .. "' exists already: choose another name", "conflict"
     end
     local made, message, code = FunctionIndex.new(self, name, index)
     if not made then

@@ -92,6 +92,18 @@ describe("informer", function()
         pods:stop()
     end)
 
+    it("names the indexes that there are, of both sorts", function()
+        local pods = assert(client:informer { "pods", indexes = {
+            node = "spec.nodeName", owner = function() end, app = function() end } })
+        for _, ask in ipairs { "by", "values" } do
+            local none, message, code = pods[ask](pods, "nod", "a")
+            assert.is_nil(none)
+            assert.matches("there are node; by function there are app, owner", message, 1, true)
+            assert.equal("not_found", code)
+        end
+        pods:stop()
+    end)
+
     it("answers after stop with a code", function()
         local pods = assert(client:informer { "pods" })
         local handler = assert(pods:on {})
