@@ -52,7 +52,10 @@ bool option_bool(lua_State *L, int index, const char *name)
 static int64_t to_ms(lua_State *L, double seconds, const char *what)
 {
     if (isnan(seconds) || seconds < 0 || seconds > MAX_SECONDS) {
-        luaL_error(L, "%s must be a number of seconds, from 0", what);
+        luaL_error(L,
+                   "%s must be a number of seconds, from 0 to a "
+                   "hundred years",
+                   what);
     }
     return (int64_t)ceil(seconds * 1000);
 }

@@ -81,6 +81,11 @@ describe("what was asked", function()
         assert.has_error(function() cluster:asked {} end)
     end)
 
+    it("says where there was nothing", function()
+        local _, message = cluster:asked { { verb = "watch" } }
+        assert.matches("there was no request at all", message, 1, true)
+    end)
+
     it("leaves out what the test itself does", function()
         cluster:apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "mine" } }
         cluster:get("configmaps", "mine")

@@ -23,8 +23,9 @@ local function read(object)
     local all = {}
     for _, document in ipairs(given) do
         if type(document) ~= "table" then
-            return nil, "an object is a table, a view or a manifest's text, not a "
-                .. type(document), "invalid"
+            return nil, "an object is a table, a view or a manifest's text, not "
+                .. (type(document) == "string" and "the text \"" .. document:sub(1, 64) .. "\""
+                    or "a " .. type(document)), "invalid"
         end
         if type(document.items) == "table" and tostring(document.kind):match("List$") then
             for _, item in ipairs(document.items) do

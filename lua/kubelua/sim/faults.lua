@@ -83,11 +83,22 @@ function faults:cut(rule)
     self.box:cut()
 end
 
+-- Of freeze and refuse: `refuse(2)` is not for two seconds.
+local function is_rule(call, rule)
+    if type(rule) == "table" then
+        return true
+    elseif rule ~= nil and type(rule) ~= "boolean" then
+        error(call .. ": a rule such as { seconds = 2 }, or true or false, expected, not a "
+            .. type(rule), 3)
+    end
+    return false
+end
+
 ---Keeps streams open and silent: all of them (false: no longer), or what a rule says.
 ---@param rule kubelua.Fault|boolean|nil
 ---@return integer?, string?, string?
 function faults:freeze(rule)
-    if type(rule) == "table" then
+    if is_rule("freeze", rule) then
         return order(self, "freeze", rule)
     end
     self.box:freeze(rule ~= false)
@@ -97,7 +108,7 @@ end
 ---@param rule kubelua.Fault|boolean|nil
 ---@return integer?, string?, string?
 function faults:refuse(rule)
-    if type(rule) == "table" then
+    if is_rule("refuse", rule) then
         return order(self, "refuse", rule)
     end
     self.box:refuse(rule ~= false)

@@ -84,7 +84,8 @@ function requests:asked(filters)
         return true
     end
     return nil, "asked: number " .. next_one .. ", " .. core.encode(filters[next_one])
-        .. ", was not asked after those before it; there was:\n" .. table.concat(lines, "\n")
+        .. ", was not asked after those before it; there was"
+        .. (#lines > 0 and ":\n" .. table.concat(lines, "\n") or " no request at all")
 end
 
 ---Forgets what was asked.

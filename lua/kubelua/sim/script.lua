@@ -27,6 +27,9 @@ function methods:run(path, ...)
     if type(path) ~= "string" then
         error("run: the path of a script expected, not a " .. type(path), 2)
     end
+    if self.closed then
+        error("run: the cluster is closed", 2)
+    end
     local chunk, message = loadfile(path)
     if not chunk then
         error("run: " .. message, 2)
