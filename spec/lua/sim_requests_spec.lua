@@ -71,7 +71,7 @@ describe("what was asked", function()
     it("is held against an order", function()
         client:call { target = "/api/v1/pods" }
         client:call { target = "/api/v1/nodes" }
-        client:call { target = "/api/v1/pods?watch=true&timeoutSeconds=0" }
+        client:call { target = "/api/v1/pods?watch=true&timeoutSeconds=1" }
         assert.is_true(cluster:asked { { verb = "list", resource = "pods" }, { verb = "watch" } })
         local asked, message = cluster:asked { { verb = "watch" }, { resource = "nodes" } }
         assert.is_nil(asked)
