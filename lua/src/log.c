@@ -13,15 +13,16 @@
 static const char *const LEVELS[] = {"debug", "info", "warn",
                                      "error", "off",  NULL};
 
-/* A message's further lines, joined to the first: a log is read by line. */
+/* A message's further lines, joined to the first: a log is read by line. A
+ * line break at its end, as an answer's body has one, joins nothing. */
 static void put_flat(FILE *file, const char *message)
 {
     const char *end;
 
     while ((end = strchr(message, '\n')) != NULL) {
         fwrite(message, 1, (size_t)(end - message), file);
-        fputs("; ", file);
         message = end + strspn(end, "\n ");
+        fputs(*message != '\0' ? "; " : "", file);
     }
     fputs(message, file);
 }

@@ -193,6 +193,9 @@ expect "--for ends a script that waits for a server" 0 'ready' \
     bin/kubelua run --for 0.3 "$work/outage.lua"
 expect "a terminal gets colours" 0 "$(printf '^\033\\[33m.*warn')" \
     script -qec "bin/kubelua run '$work/warns.lua'" /dev/null
+printf 'kubelua.log("warn", "look\\n  twice\\n")\n' >"$work/lines.lua"
+expect "lines are joined, but for a break at the end" 0 'warn  look; twice$' \
+    bin/kubelua run "$work/lines.lua"
 expect "NO_COLOR is heeded" 0 '^20.*warn' \
     env NO_COLOR=1 script -qec "bin/kubelua run '$work/warns.lua'" /dev/null
 expect "what cannot be printed is an error" 1 'standard output' \
