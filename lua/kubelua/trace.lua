@@ -13,9 +13,13 @@ local function describe(problem)
     return "the error is no text, but a " .. kind
 end
 
--- From where KubeLua calls the script on, the frames are KubeLua's.
+-- From where KubeLua calls the script on, the frames are KubeLua's. LuaJIT names what is called by
+-- the caller's variable.
 local function cut(text)
-    text = text:gsub("\n%s+%[C%]: in function 'xpcall'\n%s+[^\n]*kubelua/[%w_]+%.lua:.*$", "")
+    for _, name in ipairs { "xpcall", "protected" } do
+        text = text:gsub("\n%s+%[C%]: in function '" .. name
+            .. "'\n%s+[^\n]*kubelua/[%w_]+%.lua:.*$", "")
+    end
     return (text:gsub("\n%s+%(%.%.%.tail calls%.%.%.%)$", ""))
 end
 

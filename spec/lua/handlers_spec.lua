@@ -59,6 +59,7 @@ describe("a handler", function()
         eventually(function() return #lines == 1 end)
         core.log = write -- luacheck: ignore 122
         assert.matches("reaper: handler of add for Pod web/a failed", lines[1], 1, true)
+        assert.is_nil(lines[1]:find("registration.lua", 1, true)) -- the script's frames alone
         assert.equal("kubelua.registration: reaper", tostring(handler))
     end)
 
