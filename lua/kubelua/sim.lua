@@ -139,9 +139,10 @@ function Sim:connect(given)
     return require("kubelua.client").connect(merged)
 end
 
----One raw request, which is not recorded: status, body, content type.
+---One raw request, which is not recorded: status, body, content type, and what it warns of, a line
+---each.
 ---@param request { method: string?, target: string, body: string?, type: string? }
----@return integer?, string?, string?
+---@return integer?, string?, string?, string?
 function Sim:call(request)
     return self.box:call(request)
 end

@@ -140,7 +140,7 @@ static int sim_load(lua_State *L)
                         &err);
 }
 
-/* sim:call{...}: status, body, content type. */
+/* sim:call{...}: status, body, content type, warnings (a line each, or nil). */
 static int sim_call(lua_State *L)
 {
     kl_sim *sim = check_sim(L, 1);
@@ -154,7 +154,8 @@ static int sim_call(lua_State *L)
         return push_error(L, &err);
     }
     push_reply(L, reply);
-    return 3;
+    lua_pushstring(L, reply->warnings);
+    return 4;
 }
 
 /* sim:listen{address =, port =, tls =}: its URL. */

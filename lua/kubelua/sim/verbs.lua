@@ -3,6 +3,7 @@
 local core = require "kubelua.core"
 local documents = require "kubelua.sim.documents"
 local Kinds = require "kubelua.sim.kinds"
+local log = require "kubelua.log"
 local options = require "kubelua.sim.options"
 
 ---@class kubelua.sim.Verbs
@@ -22,7 +23,8 @@ local PATCH_TYPES = {
     apply = "application/apply-patch+yaml",
 }
 
----@param call fun(request: table): integer?, string?, string? status, body, content type
+---@param call fun(request: table): integer?, string?, string?, string? status, body, content
+---type, warnings that nobody has logged
 ---@return kubelua.sim.Verbs
 function Verbs.new(call)
     return setmetatable({ call = call, kinds = Kinds.new(call) }, Verbs)
@@ -62,13 +64,16 @@ function Verbs:request(method, path, body, extra)
     if body ~= nil and type(body) ~= "string" then
         body = core.encode(body)
     end
-    local status, text, code = self.call {
+    local status, text, code, warnings = self.call {
         method = method, target = with_query(path, extra.query), body = body, type = extra.type,
     }
     if not status then
         return nil, text, code
     elseif status >= 400 then
         return refusal(status, text)
+    end
+    for line in (warnings or ""):gmatch("[^\n]+") do
+        log("warn", "%s %s: %s", method, path, line)
     end
     return text
 end
