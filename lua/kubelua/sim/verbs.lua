@@ -5,6 +5,7 @@ local documents = require "kubelua.sim.documents"
 local Kinds = require "kubelua.sim.kinds"
 local log = require "kubelua.log"
 local options = require "kubelua.sim.options"
+local with_query = require "kubelua.sim.query"
 
 ---@class kubelua.sim.Verbs
 local Verbs = {}
@@ -36,21 +37,6 @@ local function refusal(status, body)
     local code = answer.reason == "AlreadyExists" and "already_exists" or CODES[status]
         or "internal"
     return nil, answer.message or ("HTTP " .. status .. ": " .. body:sub(1, 200)), code
-end
-
-local function escape(text)
-    return (tostring(text):gsub("[^%w%-._~]", function(byte)
-        return string.format("%%%02X", byte:byte())
-    end))
-end
-
-local function with_query(path, query)
-    local pairs_of = {}
-    for name, value in pairs(query or {}) do
-        pairs_of[#pairs_of + 1] = name .. "=" .. escape(value)
-    end
-    table.sort(pairs_of)
-    return #pairs_of == 0 and path or path .. "?" .. table.concat(pairs_of, "&")
 end
 
 ---One request; the decoded answer of one that was carried out.
