@@ -134,6 +134,7 @@ typedef struct informer_hold {
     int refs;
 } informer_hold;
 
+/* NULL once the handle was collected. */
 informer_hold *check_hold(lua_State *L, int index);
 void hold_unref(informer_hold *hold);
 

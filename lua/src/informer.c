@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 typedef struct informer_box {
-    informer_hold *hold; /* NULL only while being made, and once collected */
+    informer_hold *hold; /* NULL only while being made, and once collected,
+                            which a finalizer of a script may see */
 } informer_box;
 
 static void hold_close(informer_hold *hold)
@@ -36,8 +37,9 @@ kl_informer *check_informer(lua_State *L, int index, kl_error *err)
 {
     informer_hold *hold = check_hold(L, index);
 
-    if (hold->informer == NULL) {
+    if (hold == NULL || hold->informer == NULL) {
         kl_error_set(err, KL_ECLOSED, "the informer is stopped");
+        return NULL;
     }
     return hold->informer;
 }
@@ -108,7 +110,11 @@ static int informer_gc(lua_State *L)
 /* informer:stop(): its registrations have been removed by then. */
 static int informer_stop(lua_State *L)
 {
-    hold_close(check_hold(L, 1));
+    informer_hold *hold = check_hold(L, 1);
+
+    if (hold != NULL) {
+        hold_close(hold);
+    }
     return 0;
 }
 
