@@ -76,7 +76,7 @@ static int path_gc(lua_State *L)
 
 /* The compiled path of the text at `index`, from the cache in upvalue 1, which
  * forgets what is not in use: paths may be made of names. It stays on the
- * stack. */
+ * stack. One that is freed is still there while the lua_State ends. */
 static const kl_path *push_path(lua_State *L, int index)
 {
     kl_path **box;
@@ -85,7 +85,7 @@ static const kl_path *push_path(lua_State *L, int index)
     lua_pushvalue(L, index);
     lua_rawget(L, lua_upvalueindex(1));
     box = lua_touserdata(L, -1);
-    if (box != NULL) {
+    if (box != NULL && *box != NULL) {
         return *box;
     }
     lua_pop(L, 1);
