@@ -5,7 +5,10 @@
  * Rules of the house, for every file here: no lua_State is kept; nothing that
  * must be freed is owned only by a C local across a lua_* call that can throw
  * (the userdata comes first and is filled afterwards); no lock is held across a
- * lua_* call; a metamethod __gc neither throws nor calls Lua.
+ * lua_* call; a metamethod __gc neither throws nor calls Lua. A lua_* call that
+ * makes something may run a finalizer of the script, which may stop or close
+ * anything: what check_client, check_informer and check_sim return is fetched
+ * after the last of them, just before it is used.
  */
 #ifndef KUBELUA_BINDING_H
 #define KUBELUA_BINDING_H
@@ -79,8 +82,8 @@ void *test_type(lua_State *L, int index, const char *name);
 
 /* Pushes a read-only object; takes one reference more. */
 void push_object(lua_State *L, kl_object *object);
-/* Pushes the object of that key in the cache; false, and nothing, if none. */
-bool push_found(lua_State *L, kl_informer *informer, const char *key);
+/* Pushes an object that is none yet; returns where the reference goes. */
+kl_object **push_empty_object(lua_State *L);
 
 /* list.c: many of them */
 
@@ -136,6 +139,8 @@ typedef struct informer_hold {
 
 /* NULL once the handle was collected. */
 informer_hold *check_hold(lua_State *L, int index);
+/* NULL: it is stopped, or collected. */
+kl_informer *informer_in(const informer_hold *hold, kl_error *err);
 void hold_unref(informer_hold *hold);
 
 #endif

@@ -80,13 +80,14 @@ static int connect(lua_State *L)
     check_options(L, 1, "connect", OPTIONS);
     read_options(L, 1, &options);
     push_option(L, 1, "sim");
-    if (!lua_isnil(L, -1)) {
-        sim = check_sim(L, -1);
-    }
     box = lua_newuserdata(L, sizeof(*box));
     box->client = NULL;
     luaL_getmetatable(L, TYPE_CLIENT);
     lua_setmetatable(L, -2);
+    /* sim or nil, box */
+    if (!lua_isnil(L, -2)) {
+        sim = check_sim(L, -2);
+    }
     box->client = sim != NULL ? into_sim(sim, options.token, &err)
                               : over_network(&options, &err);
     return box->client != NULL ? 1 : push_error(L, &err);
@@ -177,14 +178,13 @@ void push_reply(lua_State *L, const kl_reply *reply)
 /* client:call{...}: status, body, content type; blocks. */
 static int client_call(lua_State *L)
 {
-    kl_client *client = check_client(L, 1);
     kl_reply *reply;
     kl_call call;
     kl_error err;
 
     check_call(L, 2, &call);
     reply = push_reply_guard(L);
-    if (kl_client_call(client, &call, reply, &err) != KL_OK) {
+    if (kl_client_call(check_client(L, 1), &call, reply, &err) != KL_OK) {
         return push_error(L, &err);
     }
     push_reply(L, reply);

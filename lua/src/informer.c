@@ -33,15 +33,18 @@ informer_hold *check_hold(lua_State *L, int index)
     return box->hold;
 }
 
-kl_informer *check_informer(lua_State *L, int index, kl_error *err)
+kl_informer *informer_in(const informer_hold *hold, kl_error *err)
 {
-    informer_hold *hold = check_hold(L, index);
-
     if (hold == NULL || hold->informer == NULL) {
         kl_error_set(err, KL_ECLOSED, "the informer is stopped");
         return NULL;
     }
     return hold->informer;
+}
+
+kl_informer *check_informer(lua_State *L, int index, kl_error *err)
+{
+    return informer_in(check_hold(L, index), err);
 }
 
 /* A field that counts as true unless it is false. */
@@ -79,7 +82,6 @@ static void read_options(lua_State *L, int index, kl_informer_options *options)
 /* core.informer(client, options): a handle, or nil, message, code. */
 static int informer_open(lua_State *L)
 {
-    kl_client *client = check_client(L, 1);
     kl_informer_options options;
     informer_box *box;
     kl_error err;
@@ -94,7 +96,7 @@ static int informer_open(lua_State *L)
         return luaL_error(L, "out of memory");
     }
     box->hold->refs = 1;
-    box->hold->informer = kl_informer_open(client, &options, &err);
+    box->hold->informer = kl_informer_open(check_client(L, 1), &options, &err);
     return box->hold->informer != NULL ? 1 : push_error(L, &err);
 }
 
@@ -169,6 +171,7 @@ static int informer_wake_synced(lua_State *L)
 static int informer_get(lua_State *L)
 {
     const char *key = luaL_checkstring(L, 2);
+    kl_object **found = push_empty_object(L);
     kl_informer *informer;
     kl_error err;
 
@@ -176,7 +179,8 @@ static int informer_get(lua_State *L)
     if (informer == NULL) {
         return push_error(L, &err);
     }
-    if (!push_found(L, informer, key)) {
+    *found = kl_informer_get(informer, key);
+    if (*found == NULL) {
         lua_pushnil(L);
     }
     return 1;
@@ -214,10 +218,6 @@ static int informer_list(lua_State *L)
     kl_informer *informer;
     kl_error err;
 
-    informer = check_informer(L, 1, &err);
-    if (informer == NULL) {
-        return push_error(L, &err);
-    }
     if (!lua_isnoneornil(L, 2)) {
         const char *text;
 
@@ -232,7 +232,9 @@ static int informer_list(lua_State *L)
         name_space = NULL;
     }
     list = push_list_guard(L);
-    if (kl_informer_list(informer, name_space, labels, list, &err) != KL_OK) {
+    informer = check_informer(L, 1, &err);
+    if (informer == NULL ||
+        kl_informer_list(informer, name_space, labels, list, &err) != KL_OK) {
         return push_error(L, &err);
     }
     push_object_list(L, list);
@@ -244,16 +246,13 @@ static int informer_by(lua_State *L)
 {
     const char *index = luaL_checkstring(L, 2);
     const char *value = luaL_checkstring(L, 3);
-    kl_object_list *list;
+    kl_object_list *list = push_list_guard(L);
     kl_informer *informer;
     kl_error err;
 
     informer = check_informer(L, 1, &err);
-    if (informer == NULL) {
-        return push_error(L, &err);
-    }
-    list = push_list_guard(L);
-    if (kl_informer_by_index(informer, index, value, list, &err) != KL_OK) {
+    if (informer == NULL ||
+        kl_informer_by_index(informer, index, value, list, &err) != KL_OK) {
         return push_error(L, &err);
     }
     push_object_list(L, list);
@@ -274,15 +273,13 @@ static int informer_values(lua_State *L)
     kl_informer *informer;
     kl_error err;
 
-    informer = check_informer(L, 1, &err);
-    if (informer == NULL) {
-        return push_error(L, &err);
-    }
     list = lua_newuserdata(L, sizeof(*list));
     *list = (kl_string_list){0};
     luaL_getmetatable(L, "kubelua.strings");
     lua_setmetatable(L, -2);
-    if (kl_informer_index_values(informer, index, list, &err) != KL_OK) {
+    informer = check_informer(L, 1, &err);
+    if (informer == NULL ||
+        kl_informer_index_values(informer, index, list, &err) != KL_OK) {
         return push_error(L, &err);
     }
     lua_createtable(L, (int)list->count, 0);

@@ -30,13 +30,9 @@ static int subscribe(lua_State *L)
     intptr_t id = (intptr_t)luaL_checkinteger(L, 3);
     kl_handler_options options;
     registration_box *box;
-    kl_informer *informer;
+    informer_hold *hold;
     kl_error err;
 
-    informer = check_informer(L, 1, &err);
-    if (informer == NULL) {
-        return push_error(L, &err);
-    }
     check_options(L, 4, "on", names);
     options = (kl_handler_options){
         .name = option_string(L, 4, "name"),
@@ -48,10 +44,14 @@ static int subscribe(lua_State *L)
     *box = (registration_box){0};
     luaL_getmetatable(L, TYPE_REGISTRATION);
     lua_setmetatable(L, -2);
-    box->hold = check_hold(L, 1);
-    box->hold->refs++;
-    box->registration =
-        kl_informer_subscribe(informer, queue, (void *)id, &options, &err);
+    hold = check_hold(L, 1);
+    if (informer_in(hold, &err) == NULL) {
+        return push_error(L, &err);
+    }
+    box->hold = hold;
+    hold->refs++;
+    box->registration = kl_informer_subscribe(hold->informer, queue, (void *)id,
+                                              &options, &err);
     return box->registration != NULL ? 1 : push_error(L, &err);
 }
 

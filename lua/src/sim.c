@@ -143,14 +143,13 @@ static int sim_load(lua_State *L)
 /* sim:call{...}: status, body, content type, warnings (a line each, or nil). */
 static int sim_call(lua_State *L)
 {
-    kl_sim *sim = check_sim(L, 1);
     kl_reply *reply;
     kl_call call;
     kl_error err;
 
     check_call(L, 2, &call);
     reply = push_reply_guard(L);
-    if (kl_sim_call(sim, &call, reply, &err) != KL_OK) {
+    if (kl_sim_call(check_sim(L, 1), &call, reply, &err) != KL_OK) {
         return push_error(L, &err);
     }
     push_reply(L, reply);
@@ -162,14 +161,15 @@ static int sim_call(lua_State *L)
 static int sim_listen(lua_State *L)
 {
     static const char *const names[] = {"address", "port", "tls", NULL};
-    kl_sim *sim = check_sim(L, 1);
     kl_sim_listen_options options;
+    kl_sim *sim;
     kl_error err;
 
     check_options(L, 2, "listen", names);
     options = (kl_sim_listen_options){.address = option_string(L, 2, "address"),
                                       .port = option_integer(L, 2, "port"),
                                       .tls = option_bool(L, 2, "tls")};
+    sim = check_sim(L, 1);
     if (kl_sim_listen(sim, &options, &err) != KL_OK) {
         return push_error(L, &err);
     }
@@ -199,12 +199,11 @@ char **push_text_guard(lua_State *L)
 /* sim:kubeconfig([{name =, token =, groups =}]) */
 static int sim_kubeconfig(lua_State *L)
 {
-    kl_sim *sim = check_sim(L, 1);
     char **text = push_text_guard(L);
     kl_error err;
 
     if (!lua_istable(L, 2)) {
-        *text = kl_sim_kubeconfig(sim, &err);
+        *text = kl_sim_kubeconfig(check_sim(L, 1), &err);
     } else {
         kl_sim_user user;
 
@@ -212,7 +211,7 @@ static int sim_kubeconfig(lua_State *L)
         user = (kl_sim_user){.name = user_text(L, "name"),
                              .token = user_text(L, "token"),
                              .groups = user_text(L, "groups")};
-        *text = kl_sim_kubeconfig_of(sim, &user, &err);
+        *text = kl_sim_kubeconfig_of(check_sim(L, 1), &user, &err);
         lua_pop(L, 1);
     }
     if (*text == NULL) {

@@ -7,13 +7,12 @@
 /* sim:fault(json): its number. */
 int sim_fault(lua_State *L)
 {
-    kl_sim *sim = check_sim(L, 1);
     size_t length;
     const char *rule = luaL_checklstring(L, 2, &length);
     int64_t id;
     kl_error err;
 
-    if (kl_sim_fault(sim, rule, length, &id, &err) != KL_OK) {
+    if (kl_sim_fault(check_sim(L, 1), rule, length, &id, &err) != KL_OK) {
         return push_error(L, &err);
     }
     lua_pushinteger(L, (lua_Integer)id);

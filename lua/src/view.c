@@ -91,16 +91,9 @@ void push_object(lua_State *L, kl_object *object)
     self->object = kl_object_ref(object);
 }
 
-bool push_found(lua_State *L, kl_informer *informer, const char *key)
+kl_object **push_empty_object(lua_State *L)
 {
-    whole *self = new_whole(L);
-
-    self->object = kl_informer_get(informer, key);
-    if (self->object == NULL) {
-        lua_pop(L, 1);
-        return false;
-    }
-    return true;
+    return &new_whole(L)->object;
 }
 
 /*

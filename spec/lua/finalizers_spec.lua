@@ -53,3 +53,51 @@ describe("a finalizer at the end of a script", function()
         ]])
     end)
 end)
+
+-- Runs the text of a call for many handles of one informer, each of which a finalizer stops at
+-- some moment of a call: `pods` is the handle, `call` what the text defines.
+local function stopped_meanwhile(text)
+    return said_by([[
+        local cluster = assert(Sim.new())
+        local client = assert(cluster:connect())
+        local all = assert(client:informer { "namespaces", indexes = { name = "metadata.name" } })
+        assert(all:wait_synced(10))
+        local function call(pods)
+            ]] .. text .. [[
+
+        end
+        local function arm(pods)
+            at_collection(function() pods:stop() end)
+        end
+        collectgarbage("setpause", 0)
+        collectgarbage("setstepmul", 400)
+        local junk = {}
+        for n = 1, 150 do
+            local pods = assert(client:informer { "namespaces" })
+            arm(pods)
+            for i = 1, n % 37 do
+                junk[i] = {}
+            end
+            for _ = 1, 6 do
+                call(pods)
+            end
+            pods:stop()
+        end
+        client:close()
+        io.stdout:write("done\n")
+    ]])
+end
+
+describe("a finalizer that stops an informer in the middle of a call", function()
+    for name, text in pairs {
+        get = "pods:get('default')",
+        list = "pods:list { namespace = 'default' }",
+        by = "pods:by('name', 'default')",
+        values = "pods:values('name')",
+        on = "pods:on { add = function() end }",
+    } do
+        it("ends it: " .. name, function()
+            assert.equal("done\nstatus 0\n", stopped_meanwhile(text))
+        end)
+    end
+end)
