@@ -9,8 +9,8 @@
 
 typedef struct registration_box {
     kl_registration *registration; /* NULL once removed; see live_in */
-    informer_hold *hold;
-    kl_event event; /* being handled, if `busy` */
+    informer_hold *hold;           /* NULL once removed */
+    kl_event event;                /* being handled, if `busy` */
     bool busy;
     bool told; /* Lua has it: what it consists of could be pushed */
 } registration_box;
@@ -71,18 +71,24 @@ static void finish(registration_box *box)
     }
 }
 
+/* An event that is not told yet stays: it may be a finalizer that removes,
+ * while what the event consists of is pushed. */
 static void drop_registration(registration_box *box)
 {
-    finish(box);
+    if (box->told) {
+        finish(box);
+    }
     kl_registration_remove(live_in(box));
-    box->registration = NULL;
     hold_unref(box->hold);
     box->hold = NULL;
 }
 
 static int registration_gc(lua_State *L)
 {
-    drop_registration(lua_touserdata(L, 1));
+    registration_box *box = lua_touserdata(L, 1);
+
+    finish(box);
+    drop_registration(box);
     return 0;
 }
 
@@ -140,7 +146,8 @@ static int push_event(lua_State *L, const kl_event *event)
 /*
  * registration:next(): gives back the event before, if it still is out, and
  * returns the next one: its name and what its handler gets; nothing if none
- * waits. Where that raises for want of memory, the same event is the next one.
+ * waits, or it was removed meanwhile. Where that raises for want of memory, the
+ * same event is the next one.
  */
 static int registration_next(lua_State *L)
 {
@@ -152,6 +159,10 @@ static int registration_next(lua_State *L)
     }
     count = push_event(L, &box->event);
     box->told = true;
+    if (box->hold == NULL) {
+        finish(box);
+        return 0;
+    }
     return count;
 }
 

@@ -101,3 +101,48 @@ describe("a finalizer that stops an informer in the middle of a call", function(
         end)
     end
 end)
+
+describe("a finalizer that removes a registration while its event is told", function()
+    it("ends it", function()
+        assert.equal("done\nstatus 0\n", said_by [[
+            local cluster = assert(Sim.new())
+            local client = assert(cluster:connect())
+            local all = assert(client:informer { "namespaces" })
+            assert(all:wait_synced(10))
+            local poller = core.poller()
+            local function arm(box)
+                at_collection(function() box:remove() end)
+            end
+            local function touch(value)
+                assert(cluster:apply { apiVersion = "v1", kind = "Namespace",
+                    metadata = { name = "n", labels = { touched = value } } })
+            end
+            collectgarbage("setpause", 0)
+            collectgarbage("setstepmul", 400)
+            local junk = {}
+            for n = 1, 150 do
+                touch("a" .. n)
+                local box = assert(core.subscribe(all.handle, poller, n, {}))
+                touch("b" .. n)
+                local deadline = core.now() + 0.05
+                while box:backlog() < 7 and core.now() < deadline do
+                    poller:wait(0.01)
+                    poller:next()
+                end
+                arm(box)
+                for i = 1, n % 37 do
+                    junk[i] = {}
+                end
+                local event, first, second = box:next()
+                while event do
+                    assert(event == "synced" or first.metadata.name)
+                    assert(event ~= "update" or second.metadata.name)
+                    event, first, second = box:next()
+                end
+                box:remove()
+            end
+            client:close()
+            io.stdout:write("done\n")
+        ]])
+    end)
+end)
