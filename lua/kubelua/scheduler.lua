@@ -95,12 +95,17 @@ function scheduler.wake(task)
 end
 
 ---The task that runs, if this is one: whether a call may wait by yielding. Raises inside a
----coroutine that a handler made by itself: it would have to wait with the loop inside the loop.
+---coroutine that a handler made by itself: it would have to wait with the loop inside the loop;
+---and where no yield is possible: it would leave behind what wakes the task later.
 ---@param name string of the call, for the message
 ---@return kubelua.Task?
 function scheduler.current(name)
     if current and coroutine.running() ~= current.co then
         error(name .. " inside a coroutine of your own; use kubelua.spawn for one that can wait", 3)
+    end
+    if current and not coroutine.isyieldable() then -- luacheck: ignore 143
+        error(name .. " inside a function that C called, such as one for table.sort or "
+            .. "string.gsub, which cannot wait", 3)
     end
     if not current and scheduler.running then
         error(name .. " inside of the loop, but outside of a handler", 3)

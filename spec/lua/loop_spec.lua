@@ -162,6 +162,23 @@ describe("the loop", function()
         assert.matches("coroutine of your own", message)
     end)
 
+    it("refuses to wait in a function that C called, and is not woken by that later", function()
+        local message, took
+        kubelua.spawn(function()
+            local _, problem = pcall(table.sort, { 2, 1 }, function(a, b)
+                kubelua.sleep(0.01)
+                return a < b
+            end)
+            local from = core.now()
+            kubelua.sleep(0.1)
+            message, took = problem, core.now() - from
+            kubelua.stop()
+        end)
+        kubelua.run(5)
+        assert.matches("which cannot wait", message)
+        assert.is_true(took >= 0.1)
+    end)
+
     it("raises on times that are none", function()
         assert.has_error(function() kubelua.sleep(-1) end)
         assert.has_error(function() kubelua.sleep() end)
