@@ -16,8 +16,28 @@ local function before(a, b)
     return a.sequence < b.sequence
 end
 
+-- Timers that there are at least before those that were cancelled are looked for.
+local FEW = 64
+
 function timers.new()
-    return setmetatable({ sequence = 0 }, timers)
+    return setmetatable({ sequence = 0, full = FEW }, timers)
+end
+
+-- Takes out what was cancelled, so that no more than half of many timers is. Makes nothing. What is
+-- sorted is a heap.
+local function sweep(self)
+    local count, left = #self, 0
+    for i = 1, count do
+        if not self[i].cancelled then
+            left = left + 1
+            self[left] = self[i]
+        end
+    end
+    for i = count, left + 1, -1 do
+        self[i] = nil
+    end
+    table.sort(self, before)
+    self.full = math.max(FEW, 2 * left)
 end
 
 ---Adds a timer; returns it, to be cancelled.
@@ -25,6 +45,9 @@ end
 ---@param fire fun()
 ---@return kubelua.Timer
 function timers:add(at, fire)
+    if #self >= self.full then
+        sweep(self)
+    end
     self.sequence = self.sequence + 1
     local timer = { at = at, sequence = self.sequence, fire = fire }
     local i = #self + 1

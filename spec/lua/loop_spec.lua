@@ -26,6 +26,23 @@ describe("timers", function()
         assert.is_nil(heap:due(9))
     end)
 
+    it("do not stay by the thousand when they are cancelled", function()
+        local heap, fired = timers.new(), {}
+        for at = 10, 1, -1 do
+            heap:add(at, function() fired[#fired + 1] = at end)
+        end
+        for _ = 1, 10000 do
+            heap:add(3600, function() end).cancelled = true
+        end
+        assert.is_true(#heap <= 100)
+        local timer = heap:due(10)
+        while timer do
+            timer.fire()
+            timer = heap:due(10)
+        end
+        assert.same({ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }, fired)
+    end)
+
     it("keep their order through many of them", function()
         local heap = timers.new()
         math.randomseed(7)
