@@ -23,18 +23,18 @@ function FunctionIndex.new(informer, name, compute)
         values = {}, -- key -> array of values
         event = false, a = false, b = false, -- what is being taken in
     }, FunctionIndex)
-    self.id = sources.add(function()
-        self:update()
-    end, true)
+    self.id = sources.new_id()
     local box, message, code = core.subscribe(informer.handle, scheduler.poller, self.id, {
         name = "index " .. name,
         quiet = true,
     })
     if not box then
-        sources.remove(self.id)
         return nil, message, code
     end
     self.box = box
+    sources.add(self.id, function()
+        self:update()
+    end, true)
     return self
 end
 

@@ -129,12 +129,7 @@ function Registration.new(informer, options)
     self.wake = function()
         scheduler.wake(self.task)
     end
-    self.id = sources.add(function()
-        if self.idle then
-            self.idle = false
-            scheduler.wake(self.task)
-        end
-    end)
+    self.id = sources.new_id()
     local box, message, code = core.subscribe(informer.handle, scheduler.poller, self.id, {
         name = options.name,
         resync = options.resync,
@@ -143,11 +138,16 @@ function Registration.new(informer, options)
         backlog = options.backlog or require("kubelua").backlog,
     })
     if not box then
-        sources.remove(self.id)
         return nil, message, code
     end
     self.box = box
     self.task = scheduler.task(self.name, serve, self)
+    sources.add(self.id, function()
+        if self.idle then
+            self.idle = false
+            scheduler.wake(self.task)
+        end
+    end)
     return self
 end
 

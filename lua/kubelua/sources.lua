@@ -8,16 +8,21 @@ local pulls = {} -- id -> function that pulls its events
 local background = {} -- the ids among them that do not keep a run going
 local last_id = 0
 
+---An id for a source, not used before.
+---@return integer id
+function sources.new_id()
+    last_id = last_id + 1
+    return last_id
+end
+
 ---Registers who pulls events when the poller returns the id. One in the background, such as an
 ---index, does not keep a run going by itself.
+---@param id integer
 ---@param pull fun()
 ---@param in_background boolean?
----@return integer id
-function sources.add(pull, in_background)
-    last_id = last_id + 1
-    pulls[last_id] = pull
-    background[last_id] = in_background
-    return last_id
+function sources.add(id, pull, in_background)
+    pulls[id] = pull
+    background[id] = in_background
 end
 
 ---@param id integer

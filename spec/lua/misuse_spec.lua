@@ -84,6 +84,16 @@ describe("informer", function()
         pods:stop()
     end)
 
+    it("has no registration whose options were refused", function()
+        local sources = require "kubelua.sources"
+        local pods = assert(client:informer { "pods" })
+        assert.is_false(sources.keep_going())
+        assert.error_matches(function() pods:on { name = 5 } end, "'name' must be a string")
+        assert.error_matches(function() pods:on { resync = -1 } end, "resync must be")
+        assert.is_false(sources.keep_going())
+        pods:stop()
+    end)
+
     it("blames who asks with something else than a string", function()
         local pods = assert(client:informer { "pods" })
         assert.error_matches(function() pods:get(nil) end, "get: the key must be")
