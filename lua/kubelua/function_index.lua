@@ -51,13 +51,24 @@ local function forget(self, key)
     self.values[key] = nil
 end
 
+---The text that a value of an index is known by. A number's is that of JSON, as an index by path
+---has it: 2.0 is 2, and no digit is dropped.
+---@param value any
+---@return string
+function FunctionIndex.text(value)
+    if type(value) == "number" and value - value == 0 then -- neither infinite nor none
+        return core.encode(value)
+    end
+    return tostring(value)
+end
+
 -- What the function returned, as an array of strings: one value, an array of them, or nothing;
 -- nulls are nothing too.
 local function as_values(result)
     local values = {}
     local function add(value)
         if value ~= nil and value ~= core.null then
-            values[#values + 1] = tostring(value)
+            values[#values + 1] = FunctionIndex.text(value)
         end
     end
     if type(result) == "table" then

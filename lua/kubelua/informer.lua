@@ -151,10 +151,11 @@ end
 ---@return kubelua.Object[]?, string?, string?
 function Informer:by(index, value)
     expect_string("by", "the index's name", index)
+    local text = FunctionIndex.text(value)
     if self.indexes[index] then
-        return self.indexes[index]:by(tostring(value))
+        return self.indexes[index]:by(text)
     end
-    return with_functions(self, self.handle:by(index, tostring(value)))
+    return with_functions(self, self.handle:by(index, text))
 end
 
 ---The distinct values of an index, sorted.

@@ -1,0 +1,47 @@
+-- What the values of indexes are known by, in either Lua: numbers.
+local Sim = require "kubelua.sim"
+
+local DEFINITION = [[{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+    "metadata":{"name":"foos.x.io"},"spec":{"group":"x.io","scope":"Cluster",
+    "names":{"kind":"Foo","plural":"foos"},"versions":[{"name":"v1","served":true,"storage":true,
+    "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}]]
+
+describe("an index", function()
+    local sim, client, foos
+
+    before_each(function()
+        sim = assert(Sim.new())
+        assert(sim:apply(DEFINITION))
+        client = assert(sim:connect())
+        foos = assert(client:informer { "foos.x.io", indexes = {
+            path = "spec.value",
+            compute = function(foo) return foo.spec.value end,
+        } })
+    end)
+    after_each(function()
+        client:close()
+        sim:close()
+    end)
+
+    local function apply(value)
+        local name = "f" .. #foos:list()
+        assert(sim:apply('{"apiVersion":"x.io/v1","kind":"Foo","metadata":{"name":"' .. name
+            .. '"},"spec":{"value":' .. value .. "}}"))
+        assert(sim:eventually(function() return foos:get(name) end))
+        return foos:get(name)
+    end
+
+    it("finds an object by the number that it has", function()
+        assert(foos:wait_synced(10))
+        for _, value in ipairs { "3", "2.0", "0.5", "0.3333333333333333", "2.5e-7", "1e16", "1e22",
+            "1000000000000000", "9007199254740993", "18446744073709551615" } do
+            local foo = apply(value)
+            assert.same({ foo }, foos:by("path", foo.spec.value), value)
+            assert.same({ foo }, foos:by("compute", foo.spec.value), value)
+        end
+        assert.same(foos:values("path"), foos:values("compute"))
+        assert.equal(1, #foos:by("path", 2))
+        assert.equal(1, #foos:by("compute", 6 / 2))
+        assert.same({}, foos:by("path", 1 / 0))
+    end)
+end)
