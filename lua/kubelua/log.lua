@@ -20,7 +20,7 @@ local function log(level, message, ...)
     if select("#", ...) > 0 then
         message = string.format(message, ...)
     end
-    core.log(level, tostring(message))
+    core.log(level, (tostring(message):gsub("%z", "\\0")))
 end
 
 return log

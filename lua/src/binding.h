@@ -60,8 +60,10 @@ void push_type(lua_State *L, const char *name, const luaL_Reg *methods);
  * metatable is not asked. */
 void push_option(lua_State *L, int index, const char *name);
 /* The string field of the options table at `index`; NULL if absent. Raises if
- * it is anything else. Borrowed: the table keeps it. */
+ * it is anything else, or has a NUL byte. Borrowed: the table keeps it. */
 const char *option_string(lua_State *L, int index, const char *name);
+/* The string at `index`, which has no NUL byte; raises otherwise. */
+const char *check_text(lua_State *L, int index);
 bool option_bool(lua_State *L, int index, const char *name);
 /* Seconds as milliseconds; `absent` if the field is not there. Raises on a
  * negative or absurd number. */

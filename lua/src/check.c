@@ -26,12 +26,26 @@ const char *option_string(lua_State *L, int index, const char *name)
 
     push_option(L, index, name);
     if (lua_type(L, -1) == LUA_TSTRING) {
-        text = lua_tostring(L, -1);
+        size_t length;
+
+        text = lua_tolstring(L, -1, &length);
+        if (strlen(text) != length) {
+            luaL_error(L, "option '%s' has a NUL byte", name);
+        }
     } else if (!lua_isnil(L, -1)) {
         luaL_error(L, "option '%s' must be a string, not a %s", name,
                    luaL_typename(L, -1));
     }
     lua_pop(L, 1);
+    return text;
+}
+
+const char *check_text(lua_State *L, int index)
+{
+    size_t length;
+    const char *text = luaL_checklstring(L, index, &length);
+
+    luaL_argcheck(L, strlen(text) == length, index, "it has a NUL byte");
     return text;
 }
 

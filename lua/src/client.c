@@ -133,7 +133,6 @@ void check_call(lua_State *L, int index, kl_call *call)
     timeout_ms = option_ms(L, index, "timeout", 0);
     *call = (kl_call){.method = option_string(L, index, "method"),
                       .target = option_string(L, index, "target"),
-                      .body = option_string(L, index, "body"),
                       .content_type = option_string(L, index, "type"),
                       .accept = option_string(L, index, "accept"),
                       .timeout_ms =
@@ -144,11 +143,14 @@ void check_call(lua_State *L, int index, kl_call *call)
     if (call->method == NULL) {
         call->method = "GET";
     }
-    if (call->body != NULL) {
-        push_option(L, index, "body");
-        lua_tolstring(L, -1, &call->body_length);
-        lua_pop(L, 1); /* the table keeps it */
+    push_option(L, index, "body");
+    if (lua_type(L, -1) == LUA_TSTRING) {
+        call->body = lua_tolstring(L, -1, &call->body_length);
+    } else if (!lua_isnil(L, -1)) {
+        luaL_error(L, "option 'body' must be a string, not a %s",
+                   luaL_typename(L, -1));
     }
+    lua_pop(L, 1); /* the table keeps it */
 }
 
 static int reply_gc(lua_State *L)

@@ -4,6 +4,7 @@
 #include "binding.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct informer_box {
     informer_hold *hold; /* NULL only while being made, and once collected,
@@ -170,7 +171,8 @@ static int informer_wake_synced(lua_State *L)
 
 static int informer_get(lua_State *L)
 {
-    const char *key = luaL_checkstring(L, 2);
+    size_t length;
+    const char *key = luaL_checklstring(L, 2, &length);
     kl_object **found = push_empty_object(L);
     kl_informer *informer;
     kl_error err;
@@ -179,7 +181,9 @@ static int informer_get(lua_State *L)
     if (informer == NULL) {
         return push_error(L, &err);
     }
-    *found = kl_informer_get(informer, key);
+    if (strlen(key) == length) { /* no key has a NUL byte */
+        *found = kl_informer_get(informer, key);
+    }
     if (*found == NULL) {
         lua_pushnil(L);
     }
@@ -244,8 +248,9 @@ static int informer_list(lua_State *L)
 /* informer:by(index, value) */
 static int informer_by(lua_State *L)
 {
-    const char *index = luaL_checkstring(L, 2);
-    const char *value = luaL_checkstring(L, 3);
+    size_t length;
+    const char *index = check_text(L, 2);
+    const char *value = luaL_checklstring(L, 3, &length);
     kl_object_list *list = push_list_guard(L);
     kl_informer *informer;
     kl_error err;
@@ -254,6 +259,9 @@ static int informer_by(lua_State *L)
     if (informer == NULL ||
         kl_informer_by_index(informer, index, value, list, &err) != KL_OK) {
         return push_error(L, &err);
+    }
+    if (strlen(value) != length) {
+        kl_object_list_clear(list); /* no index has values with a NUL byte */
     }
     push_object_list(L, list);
     return 1;
@@ -268,7 +276,7 @@ static int strings_gc(lua_State *L)
 /* informer:values(index) */
 static int informer_values(lua_State *L)
 {
-    const char *index = luaL_checkstring(L, 2);
+    const char *index = check_text(L, 2);
     kl_string_list *list;
     kl_informer *informer;
     kl_error err;
@@ -293,8 +301,8 @@ static int informer_values(lua_State *L)
 /* informer:index(name, path) */
 static int informer_index(lua_State *L)
 {
-    const char *name = luaL_checkstring(L, 2);
-    const char *path = luaL_checkstring(L, 3);
+    const char *name = check_text(L, 2);
+    const char *path = check_text(L, 3);
     kl_informer *informer;
     kl_error err;
 

@@ -177,8 +177,12 @@ static int part_index(lua_State *L)
 }
 
 /* The shorthands of a whole object; NULL: it is no shorthand. */
-static const char *shorthand(const kl_object *object, const char *name)
+static const char *shorthand(const kl_object *object, const char *name,
+                             size_t length)
 {
+    if (strlen(name) != length) {
+        return NULL;
+    }
     if (strcmp(name, "name") == 0) {
         return kl_object_name(object);
     }
@@ -209,7 +213,9 @@ static int whole_index(lua_State *L)
     view *self = check_own(L, TYPE_OBJECT);
 
     if (lua_type(L, 2) == LUA_TSTRING) {
-        const char *text = shorthand(object_of(L, self), lua_tostring(L, 2));
+        size_t length;
+        const char *name = lua_tolstring(L, 2, &length);
+        const char *text = shorthand(object_of(L, self), name, length);
 
         if (text != NULL) {
             if (text[0] == '\0') {

@@ -94,7 +94,7 @@ static const kl_path *push_path(lua_State *L, int index)
     luaL_getmetatable(L, "kubelua.path");
     lua_setmetatable(L, -2);
     /* path */
-    *box = kl_path_parse(luaL_checkstring(L, index), &err);
+    *box = kl_path_parse(check_text(L, index), &err);
     if (*box == NULL) {
         luaL_error(L, "%s", err.message);
     }

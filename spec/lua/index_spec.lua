@@ -1,4 +1,4 @@
--- What the values of indexes are known by, in either Lua: numbers.
+-- What the values of indexes are known by, in either Lua: numbers, texts with a NUL byte.
 local Sim = require "kubelua.sim"
 
 local DEFINITION = [[{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
@@ -43,5 +43,17 @@ describe("an index", function()
         assert.equal(1, #foos:by("path", 2))
         assert.equal(1, #foos:by("compute", 6 / 2))
         assert.same({}, foos:by("path", 1 / 0))
+    end)
+
+    it("takes no text for what it has before a NUL byte", function()
+        assert(foos:wait_synced(10))
+        local foo = apply('"a"')
+        local other = apply([["a\u0000b"]])
+        assert.same({ foo }, foos:by("path", "a"))
+        assert.same({}, foos:by("path", "a\0b"))
+        assert.same({ other }, foos:by("compute", "a\0b"))
+        assert.is_nil(foos:get("f0\0"))
+        assert.error_matches(function() foos:list { labels = "!x\0,y" } end, "NUL byte")
+        assert.error_matches(function() foos:by("path\0", "a") end, "NUL byte")
     end)
 end)

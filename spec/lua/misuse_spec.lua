@@ -139,4 +139,13 @@ describe("log", function()
     it("refuses levels that it does not have", function()
         assert.error_matches(function() kubelua.log("loud", "x") end, "loud")
     end)
+
+    it("loses nothing behind a NUL byte", function()
+        local core = require "kubelua.core"
+        local original, got = core.log, nil
+        core.log = function(_, message) got = message end
+        kubelua.log("info", "a\0b")
+        core.log = original
+        assert.equal("a\\0b", got)
+    end)
 end)

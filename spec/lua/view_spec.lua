@@ -70,6 +70,13 @@ describe("an object", function()
         assert.equal("i:1", kubelua.get(object.spec, "containers[1].image"))
     end)
 
+    it("takes no name for what it has before a NUL byte", function()
+        local object = pod()
+        assert.is_nil(object["name\0"])
+        assert.is_nil(object.metadata["name\0"])
+        assert.has_error(function() object:get("metadata.name\0") end)
+    end)
+
     it("raises on a path that does not parse", function()
         assert.has_error(function()
             return pod():get("spec..x[")
