@@ -18,6 +18,8 @@ local NAMES = {
     page_size = true, managed_fields = true, streaming_list = true,
 }
 
+local RETIRED = "the client was closed; what it has can be read, but nothing comes any more"
+
 local function expect_string(call, what, value)
     if type(value) ~= "string" then
         error(call .. ": " .. what .. " must be a string, not a " .. type(value), 3)
@@ -79,6 +81,9 @@ end
 ---@param options table
 ---@return kubelua.Registration?, string?, string?
 function Informer:on(options)
+    if self.is_retired then
+        return nil, RETIRED, "closed"
+    end
     local registration, message, code = Registration.new(self, options)
     if not registration then
         return nil, message, code
@@ -189,6 +194,9 @@ function Informer:index(name, index)
     if self.indexes[name] then
         return nil, "index '" .. name .. "' exists already: choose another name", "conflict"
     end
+    if self.is_retired then
+        return nil, RETIRED, "closed"
+    end
     local made, message, code = FunctionIndex.new(self, name, index)
     if not made then
         return nil, message, code
@@ -225,6 +233,7 @@ end
 
 ---Called before its client is closed: nothing comes any more, but what is there can be read.
 function Informer:retire()
+    self.is_retired = true
     remove_registrations(self)
     for _, index in pairs(self.indexes) do
         index:retire()

@@ -79,6 +79,20 @@ describe("a client that is closed", function()
         assert.is_true(require("kubelua.scheduler").is_idle())
     end)
 
+    it("takes no handlers any more, which would be told nothing", function()
+        local client = assert(sim:connect())
+        local informer = assert(client:informer { "configmaps" })
+        client:close()
+        local handler, _, code = informer:on { add = function() end }
+        assert.is_nil(handler)
+        assert.equal("closed", code)
+        handler, _, code = informer:index("name", function(object) return object.name end)
+        assert.is_nil(handler)
+        assert.equal("closed", code)
+        kubelua.step()
+        assert.is_true(require("kubelua.scheduler").is_idle())
+    end)
+
     it("leaves what it has to be read, by indexes too", function()
         local client = assert(sim:connect())
         local informer = assert(client:informer { "configmaps", indexes = {
