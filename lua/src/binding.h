@@ -49,6 +49,9 @@ void bind_stream(lua_State *L);
 
 /* Pushes nil, the message and the code's name; returns 3. */
 int push_error(lua_State *L, const kl_error *err);
+/* Pushes a text that a close of its owner frees: LuaJIT collects before it
+ * copies, and a finalizer may close. */
+void push_borrowed(lua_State *L, const char *text);
 /* Makes a metatable of that name and leaves nothing. The methods are in a table
  * of their own (its __index, unless they hold one), and getmetatable sees the
  * name only: no script gets hold of a __gc. */

@@ -119,7 +119,7 @@ static int client_close(lua_State *L)
 
 static int client_namespace(lua_State *L)
 {
-    lua_pushstring(L, kl_client_namespace(check_client(L, 1)));
+    push_borrowed(L, kl_client_namespace(check_client(L, 1)));
     return 1;
 }
 

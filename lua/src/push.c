@@ -4,12 +4,25 @@
  */
 #include "binding.h"
 
+#include <string.h>
+
 int push_error(lua_State *L, const kl_error *err)
 {
     lua_pushnil(L);
     lua_pushstring(L, err->message);
     lua_pushstring(L, kl_code_name(err->code));
     return 3;
+}
+
+void push_borrowed(lua_State *L, const char *text)
+{
+    char copy[1024]; /* namespaces and URLs are shorter */
+    size_t length = strlen(text);
+
+    if (length < sizeof(copy)) {
+        text = memcpy(copy, text, length);
+    }
+    lua_pushlstring(L, text, length);
 }
 
 void push_type(lua_State *L, const char *name, const luaL_Reg *methods)

@@ -173,7 +173,7 @@ static int sim_listen(lua_State *L)
     if (kl_sim_listen(sim, &options, &err) != KL_OK) {
         return push_error(L, &err);
     }
-    lua_pushstring(L, kl_sim_url(sim));
+    push_borrowed(L, kl_sim_url(sim));
     return 1;
 }
 
@@ -242,7 +242,7 @@ static int sim_url(lua_State *L)
     if (url == NULL) {
         lua_pushnil(L);
     } else {
-        lua_pushstring(L, url);
+        push_borrowed(L, url);
     }
     return 1;
 }

@@ -102,6 +102,49 @@ describe("a finalizer that stops an informer in the middle of a call", function(
     end
 end)
 
+describe("a finalizer that closes what a text belongs to", function()
+    for name, texts in pairs {
+        ["a client"] = {
+            [[core.connect { server = "http://127.0.0.1:1", namespace = ("n"):rep(40) }]],
+            [[owner:namespace() == ("n"):rep(40)]],
+        },
+        ["a simulator"] = {
+            [[core.sim {}]],
+            [[(owner:url() or owner:listen {}):find("^http://127%.0%.0%.1:%d+$")]],
+        },
+    } do
+        it("does not change it: " .. name, function()
+            assert.equal("done\nstatus 0\n", said_by([[
+                collectgarbage("setpause", 0)
+                collectgarbage("setstepmul", 400)
+                local junk, closed = {}, false
+                local function arm(owner)
+                    at_collection(function()
+                        closed = true
+                        owner:close()
+                    end)
+                end
+                for n = 1, 60 do
+                    local owner = assert(]] .. texts[1] .. [[)
+                    arm(owner)
+                    for i = 1, n % 37 do
+                        junk[i] = {}
+                    end
+                    closed = false
+                    for i = 1, 8 do
+                        local ok, is_right = pcall(function() return ]] .. texts[2] .. [[ end)
+                        assert(closed or ok)
+                        assert(not ok or is_right)
+                        junk[0] = n .. "x" .. i
+                    end
+                    owner:close()
+                end
+                io.stdout:write("done\n")
+            ]]))
+        end)
+    end
+end)
+
 describe("a finalizer that removes a registration while its event is told", function()
     it("ends it", function()
         assert.equal("done\nstatus 0\n", said_by [[
