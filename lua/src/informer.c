@@ -59,6 +59,17 @@ static bool switched_off(lua_State *L, int index, const char *name)
     return off;
 }
 
+/* Below 0 is never; 0, or none, the core's own. */
+static int64_t idle_timeout_ms(lua_State *L, int index)
+{
+    bool never;
+
+    push_option(L, index, "idle_timeout");
+    never = lua_type(L, -1) == LUA_TNUMBER && lua_tonumber(L, -1) < 0;
+    lua_pop(L, 1);
+    return never ? -1 : option_ms(L, index, "idle_timeout", 0);
+}
+
 static void read_options(lua_State *L, int index, kl_informer_options *options)
 {
     static const char *const names[] = {"resource",       "namespace",
@@ -74,7 +85,7 @@ static void read_options(lua_State *L, int index, kl_informer_options *options)
         .labels = option_string(L, index, "labels"),
         .fields = option_string(L, index, "fields"),
         .resync_ms = option_ms(L, index, "resync", 0),
-        .idle_timeout_ms = option_ms(L, index, "idle_timeout", 0),
+        .idle_timeout_ms = idle_timeout_ms(L, index),
         .page_size = option_integer(L, index, "page_size"),
         .keep_managed_fields = option_bool(L, index, "managed_fields"),
         .no_streaming_list = switched_off(L, index, "streaming_list")};

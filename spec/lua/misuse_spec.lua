@@ -67,6 +67,14 @@ describe("informer", function()
             "one resource each, not 'nodes' as well")
     end)
 
+    it("takes an idle timeout below 0, which is never", function()
+        local pods = assert(client:informer { "pods", idle_timeout = -1 })
+        assert(pods:wait_synced(10))
+        pods:stop()
+        assert.has_error(function() client:informer { "pods", idle_timeout = 0 / 0 } end)
+        assert.has_error(function() client:informer { "pods", idle_timeout = "-1" } end)
+    end)
+
     it("refuses selectors that do not parse, at once", function()
         local none, message, code = client:informer { "pods", labels = "a in b" }
         assert.is_nil(none)
