@@ -29,6 +29,8 @@ local function check(options)
             if type(value) ~= "function" then
                 error("on: '" .. key .. "' must be a function, not a " .. type(value), 3)
             end
+        elseif key == "coalesce" and type(value) ~= "boolean" then
+            error("on: 'coalesce' must be true or false, not a " .. type(value), 3)
         elseif not OPTIONS[key] then
             error("on: there is no '" .. tostring(key) .. "'; there are add, update, delete, "
                 .. "synced, error, resync, coalesce, name and backlog", 3)

@@ -51,12 +51,13 @@ kl_informer *check_informer(lua_State *L, int index, kl_error *err)
 /* A field that counts as true unless it is false. */
 static bool switched_off(lua_State *L, int index, const char *name)
 {
-    bool off;
+    bool is_on = option_bool(L, index, name);
+    bool is_absent;
 
     push_option(L, index, name);
-    off = lua_isboolean(L, -1) && !lua_toboolean(L, -1);
+    is_absent = lua_isnil(L, -1);
     lua_pop(L, 1);
-    return off;
+    return !is_on && !is_absent;
 }
 
 /* Below 0 is never; 0, or none, the core's own. */

@@ -82,6 +82,16 @@ describe("informer", function()
         assert.equal("invalid_argument", code)
     end)
 
+    it("refuses switches that are neither true nor false", function()
+        assert.error_matches(function()
+            client:informer { "pods", streaming_list = "no" }
+        end, "'streaming_list' must be true or false")
+        local pods = assert(client:informer { "pods", streaming_list = false })
+        assert.error_matches(function() pods:on { coalesce = "false" } end,
+            "'coalesce' must be true or false")
+        pods:stop()
+    end)
+
     it("refuses callbacks that are none", function()
         local pods = assert(client:informer { "pods" })
         assert.error_matches(function() pods:on { added = print } end, "there is no 'added'")
