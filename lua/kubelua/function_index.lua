@@ -32,9 +32,10 @@ function FunctionIndex.new(informer, name, compute)
         return nil, message, code
     end
     self.box = box
-    sources.add(self.id, function()
+    self.pull = function()
         self:update()
-    end, true)
+    end
+    sources.add(self.id, self.pull, true)
     return self
 end
 

@@ -5,7 +5,7 @@ local sources = {}
 local TURNS = 64
 
 local pulls = {} -- id -> function that pulls its events
-local background = {} -- the ids among them that do not keep a run going
+local background = setmetatable({}, { __mode = "v" }) -- the same, of what keeps no run going
 local last_id = 0
 
 ---An id for a source, not used before.
@@ -16,13 +16,16 @@ function sources.new_id()
 end
 
 ---Registers who pulls events when the poller returns the id. One in the background, such as an
----index, does not keep a run going by itself.
+---index, does not keep a run going by itself; nor is it kept, but by whom it belongs to.
 ---@param id integer
 ---@param pull fun()
 ---@param in_background boolean?
 function sources.add(id, pull, in_background)
-    pulls[id] = pull
-    background[id] = in_background
+    if in_background then
+        background[id] = pull
+    else
+        pulls[id] = pull
+    end
 end
 
 ---@param id integer
@@ -39,7 +42,7 @@ function sources.pull(poller)
         if not id then
             break
         end
-        local pull = pulls[id]
+        local pull = pulls[id] or background[id]
         if pull then
             pull()
         end
@@ -49,12 +52,7 @@ end
 ---Whether one is not in the background.
 ---@return boolean
 function sources.keep_going()
-    for id in pairs(pulls) do
-        if not background[id] then
-            return true
-        end
-    end
-    return false
+    return next(pulls) ~= nil
 end
 
 return sources

@@ -38,6 +38,30 @@ local function use_and_close(sim)
     client:close()
 end
 
+-- In a frame of its own, too.
+local function use_and_forget(client)
+    for _ = 1, 3 do
+        local informer = assert(client:informer { "configmaps", indexes = {
+            node = function(object) return object.data.node end,
+        } })
+        assert(informer:wait_synced(10))
+        assert.equal(OBJECTS / 3, #informer:by("node", "n1"))
+    end
+end
+
+describe("an informer that is forgotten", function()
+    it("ends, whatever its indexes are made of", function()
+        local sim = new_sim()
+        local client = assert(sim:connect())
+        local before = alive()
+        use_and_forget(client)
+        kubelua.step()
+        assert.same(before, alive())
+        client:close()
+        sim:close()
+    end)
+end)
+
 describe("a client that is closed", function()
     local sim
 
