@@ -225,8 +225,12 @@ function Informer:status()
 end
 
 local function remove_registrations(self)
-    for registration in pairs(self.registrations) do
+    -- Not by pairs: what LuaJIT compiles of it may not end where a finalizer empties the table too.
+    local registration = next(self.registrations)
+    while registration do
+        self.registrations[registration] = nil
         registration:remove()
+        registration = next(self.registrations)
     end
     kept[self] = nil
 end

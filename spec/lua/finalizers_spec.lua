@@ -21,7 +21,8 @@ local function said_by(text)
         end
         ]], text)
     file:close()
-    local pipe = io.popen((jit and "luajit " or "lua5.4 ") .. path .. " 2>&1; echo \"status $?\"")
+    local lua = jit and "luajit " or "lua5.4 "
+    local pipe = io.popen(lua .. path .. " 2>&1; echo \"status $?\"")
     local said = pipe:read("*a")
     pipe:close()
     os.remove(path)
