@@ -2,6 +2,7 @@
 local core = require "kubelua.core"
 local FunctionIndex = require "kubelua.function_index"
 local loop = require "kubelua.loop"
+local options_of = require "kubelua.informer_options"
 local Registration = require "kubelua.registration"
 local scheduler = require "kubelua.scheduler"
 
@@ -12,11 +13,6 @@ Informer.__index = Informer
 
 -- Informers with registrations are kept alive by this table alone, when the script forgets them.
 local kept = {} -- luacheck: ignore 241 (mutated but never accessed)
-
-local NAMES = {
-    namespace = true, labels = true, fields = true, resync = true, idle_timeout = true,
-    page_size = true, managed_fields = true, streaming_list = true,
-}
 
 local RETIRED = "the client was closed; what it has can be read, but nothing comes any more"
 
@@ -40,36 +36,19 @@ end
 ---@param options table
 ---@return kubelua.Informer?, string?, string?
 function Informer.new(client, options)
-    if type(options) == "string" then
-        options = { options }
-    end
-    if type(options) ~= "table" or type(options[1]) ~= "string" then
-        error("informer: which resource? For example client:informer { \"pods\" }", 3)
-    end
-    local request = { resource = options[1] }
-    for key, value in pairs(options) do
-        if NAMES[key] then
-            request[key] = value
-        elseif type(key) == "number" and key ~= 1 then
-            error("informer: one resource each, not '" .. tostring(value) .. "' as well", 3)
-        elseif key ~= 1 and key ~= "indexes" then
-            error("informer: there is no option '" .. tostring(key) .. "'; there are namespace, "
-                .. "labels, fields, indexes, resync, managed_fields, streaming_list, page_size "
-                .. "and idle_timeout", 3)
-        end
-    end
+    local request, indexes = options_of(options)
     local handle, message, code = core.informer(client, request)
     if not handle then
         return nil, message, code
     end
     local self = setmetatable({
         handle = handle,
-        what = options[1],
+        what = request.resource,
         registrations = {},
         indexes = {},
     }, Informer)
     local ok
-    ok, message, code = add_indexes(self, options.indexes)
+    ok, message, code = add_indexes(self, indexes)
     if not ok then
         self:stop()
         return nil, message, code

@@ -34,8 +34,6 @@ local function check(options)
         elseif not OPTIONS[key] then
             error("on: there is no '" .. tostring(key) .. "'; there are add, update, delete, "
                 .. "synced, error, resync, coalesce, name and backlog", 3)
-        elseif key == "coalesce" and type(value) ~= "boolean" then
-            error("on: 'coalesce' must be true or false, not a " .. type(value), 3)
         end
     end
 end

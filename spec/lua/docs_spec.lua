@@ -60,7 +60,7 @@ describe("docs/LUA.md", function()
             '"([%w_]+)"')) do
             expect("`" .. name .. "`")
         end
-        for _, name in ipairs(names_between("lua/kubelua/informer.lua", "NAMES = {", "}",
+        for _, name in ipairs(names_between("lua/kubelua/informer_options.lua", "NAMES = {", "}",
             "([%w_]+) = true")) do
             expect("`" .. name .. "`")
         end

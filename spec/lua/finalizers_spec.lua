@@ -127,14 +127,14 @@ describe("a finalizer that closes what a text belongs to", function()
                 end
                 for n = 1, 60 do
                     local owner = assert(]] .. texts[1] .. [[)
+                    closed = false
                     arm(owner)
                     for i = 1, n % 37 do
                         junk[i] = {}
                     end
-                    closed = false
                     for i = 1, 8 do
                         local ok, is_right = pcall(function() return ]] .. texts[2] .. [[ end)
-                        assert(closed or ok)
+                        assert(closed or ok, is_right)
                         assert(not ok or is_right)
                         junk[0] = n .. "x" .. i
                     end
