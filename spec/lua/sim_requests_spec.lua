@@ -86,6 +86,13 @@ describe("what was asked", function()
         assert.matches("there was no request at all", message, 1, true)
     end)
 
+    it("refuses verbs that no request has", function()
+        assert.has_error(function() cluster:requests { verb = "lst" } end)
+        local ok, message = pcall(cluster.asked, cluster, { { verb = "GET" } })
+        assert.is_false(ok)
+        assert.matches('no request has the verb "GET"; there are get, list', message, 1, true)
+    end)
+
     it("leaves out what the test itself does", function()
         cluster:apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "mine" } }
         cluster:get("configmaps", "mine")
