@@ -21,8 +21,8 @@ const kl__schema *kl__custom_field(const kl__schema *schema, const char *name,
 kl_code kl__custom_prune(const kl__schema *schema, kl__node *value,
                          kl__buf *unknown, kl_error *err);
 
-/* Drops all but the last of members of one name; `paths` gets a line for each
- * that was there again. KL_ENOMEM. */
+/* Drops all but the last of members of one name; `paths` (may be NULL) gets a
+ * line for each that was there again. KL_ENOMEM. */
 kl_code kl__custom_duplicates(kl__node *value, kl__buf *paths, kl_error *err);
 
 /* Drops each null that the schema neither allows nor has a default for. */

@@ -46,8 +46,8 @@ static bool note(duplicates *self, const kl__node *object, kl__map *last)
             self->failed = true;
             return false;
         }
-        if (old != NULL) {
-            again = true;
+        again = again || old != NULL;
+        if (old != NULL && self->found != NULL) {
             before = enter(self, name, length);
             kl__buf_append(self->found, self->path.bytes, self->path.length);
             kl__buf_putc(self->found, '\n');
@@ -118,7 +118,8 @@ kl_code kl__custom_duplicates(kl__node *value, kl__buf *paths, kl_error *err)
     duplicates self = {{0}, paths, false};
 
     check(&self, value);
-    self.failed = self.failed || self.path.failed || paths->failed;
+    self.failed =
+        self.failed || self.path.failed || (paths != NULL && paths->failed);
     kl__buf_deinit(&self.path);
     return self.failed
                ? kl_error_set(err, KL_ENOMEM, "out of memory for a path")

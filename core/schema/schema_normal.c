@@ -5,6 +5,7 @@
 #include "schema/schema_normal.h"
 
 #include "base/map.h"
+#include "schema/custom.h"
 #include "schema/schema_leaf.h"
 
 #include <string.h>
@@ -288,7 +289,7 @@ static kl__node *normal(const normal_form *form, kl__node *node,
     case KL__SCHEMA_ARRAY:
         return normal_array(form, node, schema);
     case KL__SCHEMA_ANY:
-        return node;
+        return kl__custom_duplicates(node, NULL, NULL) == KL_OK ? node : NULL;
     default:
         return kl__leaf_canonical(form->edit, node, schema);
     }

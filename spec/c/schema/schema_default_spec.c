@@ -238,6 +238,21 @@ static void defaults_hang_on_other_fields(void **state)
     EVERY(lines);
 }
 
+/* Where any JSON may stand, the last of members of one name counts as well. */
+static void a_value_of_any_kind_has_each_member_once(void **state)
+{
+    static const trial lines[] = {
+        {"apiextensions.k8s.io/v1/CustomResourceDefinition",
+         "{\"spec\":{\"versions\":[{\"schema\":{\"openAPIV3Schema\":{"
+         "\"default\":{\"a\":[{\"b\":1,\"b\":2}]}}}}]}}",
+         "spec versions 0 schema openAPIV3Schema default",
+         "{\"a\":[{\"b\":2}]}"},
+    };
+
+    (void)state;
+    EVERY(lines);
+}
+
 /* Of every kind, even from nothing, and from everything that is a struct. */
 static void the_same_again_changes_nothing(void **state)
 {
@@ -301,6 +316,7 @@ int main(void)
         cmocka_unit_test(amounts_are_canonical_and_requests_follow_limits),
         cmocka_unit_test(what_is_empty_goes_or_comes_as_in_go),
         cmocka_unit_test(defaults_hang_on_other_fields),
+        cmocka_unit_test(a_value_of_any_kind_has_each_member_once),
         cmocka_unit_test(the_same_again_changes_nothing),
         cmocka_unit_test(running_out_of_memory_is_an_error),
     };
