@@ -23,12 +23,15 @@ describe("an index", function()
         sim:close()
     end)
 
+    -- An object that is in the cache, and that the function has been asked about.
     local function apply(value)
         local name = "f" .. #foos:list()
         assert(sim:apply('{"apiVersion":"x.io/v1","kind":"Foo","metadata":{"name":"' .. name
             .. '"},"spec":{"value":' .. value .. "}}"))
         assert(sim:eventually(function() return foos:get(name) end))
-        return foos:get(name)
+        local foo = foos:get(name)
+        sim:eventually(function() return #foos:by("compute", foo.spec.value) == 1 end)
+        return foo
     end
 
     it("finds an object by the number that it has", function()
