@@ -172,6 +172,7 @@ conformance.describe("A query", function(it)
         scene:forget_history()
         scene:reconnect()
         eventually(function() return informer:get(scene.namespace .. "/new") end, "the relist")
+        eventually(function() return #informer:by("fnode", "n3") == 1 end, "the function")
         for _, index in ipairs { "node", "fnode" } do
             assert.same({ "db-0", "shop-2" }, names(informer:by(index, "n1")))
             assert.same({}, names(informer:by(index, "n2")))

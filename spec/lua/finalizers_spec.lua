@@ -29,7 +29,7 @@ local function said_by(text)
     return said
 end
 
-describe("a finalizer at the end of a script", function()
+describe("a finalizer at the end of a script #processes", function()
     it("finds an informer that was collected before it stopped", function()
         assert.equal("0 nil closed\nstatus 0\n", said_by [[
             local pods
@@ -89,7 +89,7 @@ local function stopped_meanwhile(text)
     ]])
 end
 
-describe("a finalizer that stops an informer in the middle of a call", function()
+describe("a finalizer that stops an informer in the middle of a call #processes", function()
     for name, text in pairs {
         get = "pods:get('default')",
         list = "pods:list { namespace = 'default' }",
@@ -103,7 +103,7 @@ describe("a finalizer that stops an informer in the middle of a call", function(
     end
 end)
 
-describe("a finalizer that closes what a text belongs to", function()
+describe("a finalizer that closes what a text belongs to #processes", function()
     for name, texts in pairs {
         ["a client"] = {
             [[core.connect { server = "http://127.0.0.1:1", namespace = ("n"):rep(40) }]],
@@ -146,7 +146,7 @@ describe("a finalizer that closes what a text belongs to", function()
     end
 end)
 
-describe("a finalizer that removes a registration while its event is told", function()
+describe("a finalizer that removes a registration while its event is told #processes", function()
     it("ends it", function()
         assert.equal("done\nstatus 0\n", said_by [[
             local cluster = assert(Sim.new())
