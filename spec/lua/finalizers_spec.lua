@@ -1,32 +1,12 @@
 -- Finalizers of scripts, which may run after those of what they use, and in the middle of a call.
-local jit = rawget(_G, "jit")
+local process_of = require "process_of"
 
--- What a process of its own says that runs the text, to its orderly end, and whether it got there.
--- In the text, at_collection(run) has `run` called once nothing refers to its result any more.
+-- What a process says that runs the text, to its orderly end, and whether it got there.
 local function said_by(text)
-    local path = os.tmpname()
-    local file = assert(io.open(path, "w"))
-    file:write("package.path, package.cpath = ",
-        string.format("%q, %q", package.path, package.cpath), [[
-
+    return process_of([[
         local core, kubelua, Sim = require "kubelua.core", require "kubelua", require "kubelua.sim"
-        local newproxy = rawget(_G, "newproxy") -- before 5.2 tables have no __gc
-        local function at_collection(run)
-            if newproxy then
-                local guard = newproxy(true)
-                getmetatable(guard).__gc = run
-                return guard
-            end
-            return setmetatable({}, { __gc = run })
-        end
-        ]], text)
-    file:close()
-    local lua = jit and "luajit " or "lua5.4 "
-    local pipe = io.popen(lua .. path .. " 2>&1; echo \"status $?\"")
-    local said = pipe:read("*a")
-    pipe:close()
-    os.remove(path)
-    return said
+        local at_collection = require "at_collection"
+        ]] .. text)
 end
 
 describe("a finalizer at the end of a script #processes", function()

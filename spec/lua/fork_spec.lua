@@ -1,18 +1,15 @@
 -- Loaded before a fork and used after it, as the modules of nginx are. LuaJIT alone can fork here.
 local jit = rawget(_G, "jit")
+local process_of = require "process_of"
 
 -- What a process of its own says that has loaded kubelua, run `before`, forked, and read pods in
 -- the child.
 local function forked(before)
-    local path = os.tmpname()
-    local file = assert(io.open(path, "w"))
-    file:write([[
-        package.path, package.cpath = ]], string.format("%q, %q", package.path, package.cpath), [[
-
+    return process_of([[
         local ffi = require "ffi"
         ffi.cdef "int fork(void); int waitpid(int, int *, int); void _exit(int);"
         local kubelua, Sim = require "kubelua", require "kubelua.sim"
-        ]], before, [[
+        ]] .. before .. [[
 
         local child = ffi.C.fork()
         if child == 0 then
@@ -25,12 +22,6 @@ local function forked(before)
         end
         ffi.C.waitpid(child, nil, 0)
     ]])
-    file:close()
-    local pipe = io.popen("luajit " .. path .. " 2>&1")
-    local said = pipe:read("*a")
-    pipe:close()
-    os.remove(path)
-    return said
 end
 
 describe("A child of fork", function()
@@ -39,7 +30,7 @@ describe("A child of fork", function()
     end
 
     it("connects where the module was only loaded before", function()
-        assert.equal("synced\n", forked(""))
+        assert.equal("synced\nstatus 0\n", forked(""))
     end)
 
     it("is told to close what was open before", function()

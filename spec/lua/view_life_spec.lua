@@ -1,20 +1,10 @@
 -- How long objects and their parts live: as long as a script can get at one of them.
+local at_collection = require "at_collection"
 local core = require "kubelua.core"
 
 local function pod()
     return assert(core.object([[{"metadata": {"name": "shop-1", "labels": {"app": "shop"}},
         "spec": {"nodeName": "n1", "containers": [{"name": "a"}, {"name": "b"}]}}]]))
-end
-
--- Has `run` called when nothing refers any more to the guard that is returned.
-local function at_collection(run)
-    local newproxy = rawget(_G, "newproxy") -- before 5.2 tables have no __gc
-    if newproxy then
-        local guard = newproxy(true)
-        getmetatable(guard).__gc = run
-        return guard
-    end
-    return setmetatable({}, { __gc = run })
 end
 
 local function collect()

@@ -25,15 +25,13 @@ static void add_annotation(kl__pod_look *look, kl__pod_names *names,
     kl__pod_text_add(look, names, kl__edit_take(look->scratch, &text));
 }
 
-/* --- AppArmor. ------------------------------------------------------------ */
-
-static bool bad_apparmor(kl__pod_look *look, const kl__node *security,
-                         const kl__node *container, kl__pod_names *values)
+/* Whether a profile is set that is not one of the allowed types; its type goes
+ * into the values. */
+static bool is_bad(kl__pod_look *look, const kl__node *profile,
+                   kl__pod_names *values)
 {
-    const kl__node *profile = kl__node_get(security, "appArmorProfile");
     const char *type = kl__node_text(profile, "type");
 
-    (void)container;
     if (!kl__node_is(profile, KL_OBJECT) ||
         (type != NULL && (strcmp(type, "RuntimeDefault") == 0 ||
                           strcmp(type, "Localhost") == 0))) {
@@ -41,6 +39,15 @@ static bool bad_apparmor(kl__pod_look *look, const kl__node *security,
     }
     kl__pod_name_add(look, values, type);
     return true;
+}
+
+/* --- AppArmor. ------------------------------------------------------------ */
+
+static bool bad_apparmor(kl__pod_look *look, const kl__node *security,
+                         const kl__node *container, kl__pod_names *values)
+{
+    (void)container;
+    return is_bad(look, kl__node_get(security, "appArmorProfile"), values);
 }
 
 /* Profiles that annotations ask for, as before version 1.30. */
@@ -102,17 +109,8 @@ void kl__pod_check_apparmor(kl__pod_look *look)
 bool kl__pod_bad_seccomp(kl__pod_look *look, const kl__node *security,
                          const kl__node *container, kl__pod_names *values)
 {
-    const kl__node *profile = kl__node_get(security, "seccompProfile");
-    const char *type = kl__node_text(profile, "type");
-
     (void)container;
-    if (!kl__node_is(profile, KL_OBJECT) ||
-        (type != NULL && (strcmp(type, "RuntimeDefault") == 0 ||
-                          strcmp(type, "Localhost") == 0))) {
-        return false;
-    }
-    kl__pod_name_add(look, values, type);
-    return true;
+    return is_bad(look, kl__node_get(security, "seccompProfile"), values);
 }
 
 void kl__pod_forbid_seccomp(kl__pod_look *look,
