@@ -142,6 +142,7 @@ static void what_is_written_is_canonical(void **state)
         "0.1234567890123456789e61",
         "1e1000000000000",
         "-99999e99999"};
+    char out[KL__QUANTITY_SIZE];
 
     (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -152,6 +153,10 @@ static void what_is_written_is_canonical(void **state)
         assert_null(kl__quantity_canonical(once, strlen(once), -9, twice));
         assert_string_equal(once, twice);
     }
+    /* Digits beyond the eighteenth behind the point are cut, not rounded up. */
+    assert_null(
+        kl__quantity_canonical("0.1234567890123456789e61", 24, -9, out));
+    assert_string_equal(out, "1234567890123456780e42");
 }
 
 static void the_largest_are_compared(void **state)
