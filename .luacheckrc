@@ -1,8 +1,8 @@
 std = "min"
 max_line_length = 100
 unused_args = false
-files["lua/kubelua/command.lua"].globals = { "arg", "kubelua" }
-files["lua/kubelua"].read_globals = { "jit", "unpack", table = { fields = { "unpack" } } }
+files["lua/cli"].globals = { "arg", "kubelua" }
+files["lua"].read_globals = { "jit", "unpack", table = { fields = { "unpack" } } }
 files["lua/resty"].std = "ngx_lua"
 files["spec"].std = "min+busted"
 files["spec"].read_globals = { "jit" }

@@ -41,7 +41,7 @@ if(KUBELUA_LUA)
             set(lua_datadir ${KUBELUA_LUA_DATADIR})
         endif()
         install(TARGETS kubelua_lua${id} DESTINATION ${lua_libdir}/kubelua)
-        install(DIRECTORY lua/kubelua DESTINATION ${lua_datadir}
+        install(DIRECTORY lua/kubelua lua/cli/kubelua DESTINATION ${lua_datadir}
                 FILES_MATCHING PATTERN "*.lua")
     endforeach()
     if(KUBELUA_INSTALL_COMMAND)

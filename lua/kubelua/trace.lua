@@ -18,7 +18,7 @@ end
 local function cut(text)
     for _, name in ipairs { "xpcall", "protected" } do
         text = text:gsub("\n%s+%[C%]: in function '" .. name
-            .. "'\n%s+[^\n]*kubelua/[%w_]+%.lua:.*$", "")
+            .. "'\n%s+[^\n]*kubelua/[%w_/]+%.lua:.*$", "")
     end
     return (text:gsub("\n%s+%(%.%.%.tail calls%.%.%.%)$", ""))
 end

@@ -1,6 +1,6 @@
 /*
  * module.c - the Lua C module kubelua.core: the public interface of the C core
- * and nothing more. What scripts see is in lua/kubelua.
+ * and nothing more. What scripts see is in lua/kubelua, the command in lua/cli.
  */
 #include "binding.h"
 

@@ -3,7 +3,7 @@
 local assert = require("busted").assert
 local conformance = require "conformance"
 local eventually = require "eventually"
-local record = require "kubelua.record"
+local record = require "kubelua.cli.record"
 local Sim = require "kubelua.sim"
 
 -- What a handler is told, a line each. A missed delete is replayed as one that was not missed, with

@@ -1,7 +1,7 @@
 -- What happened to one cluster, recorded and played by another: its informers are told the same.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
-local Recorder = require "kubelua.recorder"
+local Recorder = require "kubelua.cli.recorder"
 local Sim = require "kubelua.sim"
 
 local function config_map(name, value)

@@ -19,7 +19,7 @@ local function set_defaults(options)
     defaults.server = options.server
     defaults.namespace = options.namespace
     if options.record then
-        local recorder, problem = require("kubelua.record").to(options.record)
+        local recorder, problem = require("kubelua.cli.record").to(options.record)
         if not recorder then
             return nil, problem
         end

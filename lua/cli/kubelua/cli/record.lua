@@ -1,7 +1,7 @@
 -- kubelua record: what happens to some resources, until it is stopped. And kubelua run --record.
 local Client = require "kubelua.client"
 local loop = require "kubelua.loop"
-local Recorder = require "kubelua.recorder"
+local Recorder = require "kubelua.cli.recorder"
 
 local record = {}
 

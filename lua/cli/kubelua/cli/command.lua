@@ -2,7 +2,7 @@
 -- that one: a start takes milliseconds, and each module some tenths of one.
 local core = require "kubelua.core"
 core.open_streams() -- before the first descriptor is made
-local usage = require "kubelua.usage"
+local usage = require "kubelua.cli.usage"
 
 local command = {}
 
@@ -23,11 +23,11 @@ local function perform(options)
         print_version()
         return STOPPED
     elseif options.command == "sim" then
-        return require("kubelua.serve")(options)
+        return require("kubelua.cli.serve")(options)
     elseif options.command == "record" then
-        return require("kubelua.record").run(options)
+        return require("kubelua.cli.record").run(options)
     end
-    return require("kubelua.run")(options)
+    return require("kubelua.cli.run")(options)
 end
 
 -- Ctrl-C while something is loaded is the interpreter's: it raises "interrupted!".
