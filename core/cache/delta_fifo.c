@@ -2,7 +2,7 @@
  * delta_fifo.c - a growing ring of deltas under one mutex. The reflector waits
  * for room in it, the informer for something to do; both can be woken.
  */
-#include "cache/delta_fifo_ring.h"
+#include "cache/delta_fifo.h"
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -10,6 +10,36 @@
 #include <string.h>
 
 enum { DEFAULT_BOUND = 2000, FIRST_CAPACITY = 16, GATHER_MAX = 64 };
+
+struct kl__delta_fifo {
+    /* Guards everything below but clock and bound; rank FIFO. */
+    kl__mutex mutex;
+    kl__cond changed; /* something came, something went, closed, cancelled */
+    kl__clock *clock;
+    size_t bound;
+
+    kl__delta *ring;
+    size_t capacity; /* 0 or a power of two */
+    size_t head;
+    size_t count;
+    size_t bounded; /* how many of them count towards the bound */
+    bool populated; /* an object or a list was queued */
+    bool initial;   /* the first Replaced is not done yet */
+    bool gathers;   /* a burst comes in: the consumer may sleep */
+    bool closed;
+};
+
+/* The delta at `index`, 0 being the one that is popped next. */
+static kl__delta *delta_at(const kl__delta_fifo *fifo, size_t index)
+{
+    return &fifo->ring[(fifo->head + index) & (fifo->capacity - 1)];
+}
+
+/* True if it is about one object. */
+static bool has_object(const kl__delta *delta)
+{
+    return delta->type <= KL__DELTA_DELETED;
+}
 
 kl__delta_fifo *kl__delta_fifo_new(size_t bound, kl__clock *clock)
 {
@@ -31,7 +61,7 @@ void kl__delta_fifo_free(kl__delta_fifo *fifo)
         return;
     }
     for (size_t i = 0; i < fifo->count; i++) {
-        kl__delta_clear(kl__delta_at(fifo, i));
+        kl__delta_clear(delta_at(fifo, i));
     }
     kl__free(fifo->ring);
     kl__cond_deinit(&fifo->changed);
@@ -58,7 +88,7 @@ static bool grow_locked(kl__delta_fifo *fifo)
         return false;
     }
     for (size_t i = 0; i < fifo->count; i++) {
-        ring[i] = *kl__delta_at(fifo, i);
+        ring[i] = *delta_at(fifo, i);
     }
     kl__free(fifo->ring);
     fifo->ring = ring;
@@ -73,14 +103,13 @@ static kl_code append_locked(kl__delta_fifo *fifo, const kl__delta *delta)
     if (!grow_locked(fifo)) {
         return KL_ENOMEM;
     }
-    *kl__delta_at(fifo, fifo->count++) = *delta;
+    *delta_at(fifo, fifo->count++) = *delta;
     if (is_bounded(delta)) {
         fifo->bounded++;
-        fifo->initial |= !fifo->populated && !kl__delta_has_object(delta);
+        fifo->initial |= !fifo->populated && !has_object(delta);
         fifo->populated = true;
     }
-    if (!fifo->gathers || !kl__delta_has_object(delta) ||
-        fifo->count >= GATHER_MAX) {
+    if (!fifo->gathers || !has_object(delta) || fifo->count >= GATHER_MAX) {
         kl__cond_broadcast(&fifo->changed);
     }
     return KL_OK;
@@ -131,8 +160,8 @@ static kl_code wait_room_locked(kl__delta_fifo *fifo, int64_t timeout_ms,
 
 /* Waits for room, then queues `delta` (NULL: only waits). Takes the delta when
  * it succeeds. */
-static kl_code push(kl__delta_fifo *fifo, const kl__delta *delta,
-                    int64_t timeout_ms, kl__cancel *cancel)
+static kl_code push_bounded(kl__delta_fifo *fifo, const kl__delta *delta,
+                            int64_t timeout_ms, kl__cancel *cancel)
 {
     kl__cancel_hook hook = {.wake = wake, .arg = fifo};
     kl_code code;
@@ -150,35 +179,17 @@ static kl_code push(kl__delta_fifo *fifo, const kl__delta *delta,
     return code;
 }
 
-static kl_code push_object(kl__delta_fifo *fifo, kl__delta_type type,
-                           kl_object *object, int64_t timeout_ms,
-                           kl__cancel *cancel)
+kl_code kl__delta_fifo_push(kl__delta_fifo *fifo, kl__delta_type type,
+                            kl_object *object, int64_t timeout_ms,
+                            kl__cancel *cancel)
 {
     kl__delta delta = {.type = type, .object = object};
-    kl_code code = push(fifo, &delta, timeout_ms, cancel);
+    kl_code code = push_bounded(fifo, &delta, timeout_ms, cancel);
 
     if (code != KL_OK) {
         kl__delta_clear(&delta);
     }
     return code;
-}
-
-kl_code kl__delta_fifo_add(kl__delta_fifo *fifo, kl_object *object,
-                           int64_t timeout_ms, kl__cancel *cancel)
-{
-    return push_object(fifo, KL__DELTA_ADDED, object, timeout_ms, cancel);
-}
-
-kl_code kl__delta_fifo_update(kl__delta_fifo *fifo, kl_object *object,
-                              int64_t timeout_ms, kl__cancel *cancel)
-{
-    return push_object(fifo, KL__DELTA_UPDATED, object, timeout_ms, cancel);
-}
-
-kl_code kl__delta_fifo_delete(kl__delta_fifo *fifo, kl_object *object,
-                              int64_t timeout_ms, kl__cancel *cancel)
-{
-    return push_object(fifo, KL__DELTA_DELETED, object, timeout_ms, cancel);
 }
 
 kl_code kl__delta_fifo_replace(kl__delta_fifo *fifo, kl_object_list *list,
@@ -191,7 +202,7 @@ kl_code kl__delta_fifo_replace(kl__delta_fifo *fifo, kl_object_list *list,
     *list = (kl_object_list){0};
     delta.version = kl__strdup(version);
     if (delta.version != NULL) {
-        code = push(fifo, &delta, timeout_ms, cancel);
+        code = push_bounded(fifo, &delta, timeout_ms, cancel);
     }
     if (code != KL_OK) {
         kl__delta_clear(&delta);
@@ -220,10 +231,10 @@ static kl_code push_aside(kl__delta_fifo *fifo, kl__delta *delta)
     if (fifo->closed) {
         code = KL_ECLOSED;
     } else if (fifo->count > 0 &&
-               replaces(delta, kl__delta_at(fifo, fifo->count - 1))) {
-        kl__delta former = *kl__delta_at(fifo, fifo->count - 1);
+               replaces(delta, delta_at(fifo, fifo->count - 1))) {
+        kl__delta former = *delta_at(fifo, fifo->count - 1);
 
-        *kl__delta_at(fifo, fifo->count - 1) = *delta;
+        *delta_at(fifo, fifo->count - 1) = *delta;
         *delta = former;
         code = KL_OK;
     } else {
@@ -267,7 +278,7 @@ kl_code kl__delta_fifo_error(kl__delta_fifo *fifo, const kl_error *error)
 bool kl__delta_fifo_wait_room(kl__delta_fifo *fifo, int64_t timeout_ms,
                               kl__cancel *cancel)
 {
-    return push(fifo, NULL, timeout_ms, cancel) == KL_OK;
+    return push_bounded(fifo, NULL, timeout_ms, cancel) == KL_OK;
 }
 
 static bool is_alone(const kl__delta *delta)
@@ -282,7 +293,7 @@ static size_t batch_size_locked(const kl__delta_fifo *fifo, size_t max)
     size_t size = 0;
 
     while (size < fifo->count && size < max &&
-           !is_alone(kl__delta_at(fifo, size))) {
+           !is_alone(delta_at(fifo, size))) {
         size++;
     }
     return size != 0 ? size : 1;
@@ -300,7 +311,7 @@ static kl_code take_locked(kl__delta_fifo *fifo, kl__delta_batch *batch,
     batch->capacity = size;
     batch->count = size;
     for (size_t i = 0; i < size; i++) {
-        batch->items[i] = *kl__delta_at(fifo, i);
+        batch->items[i] = *delta_at(fifo, i);
         fifo->bounded -= is_bounded(&batch->items[i]) ? 1 : 0;
     }
     fifo->head = (fifo->head + size) & (fifo->capacity - 1);

@@ -55,19 +55,17 @@ kl__delta_fifo *kl__delta_fifo_new(size_t bound, kl__clock *clock);
 void kl__delta_fifo_free(kl__delta_fifo *fifo);
 
 /*
- * The producer's calls. They take the reference or the list also when they
- * fail. While the queue is full they block; KL_ETIMEOUT after timeout_ms (< 0:
- * none) with nothing queued, KL_ECANCELED, KL_ECLOSED after close, KL_ENOMEM.
+ * The producer's calls. Push queues an object that was added, updated or
+ * deleted. The object or the list is taken, also when the call fails. While the
+ * queue is full these two block; KL_ETIMEOUT after timeout_ms (< 0: none) with
+ * nothing queued, KL_ECANCELED, KL_ECLOSED after close, KL_ENOMEM.
  * Sync, bookmark and error do not block and do not count; a bookmark or Sync
- * that directly follows another of its type replaces it, and an error that
- * repeats the one directly before it is not queued. Thread-safe.
+ * that directly follows another of its type replaces it, and so does an error
+ * that repeats the one directly before it. Thread-safe.
  */
-kl_code kl__delta_fifo_add(kl__delta_fifo *fifo, kl_object *object,
-                           int64_t timeout_ms, kl__cancel *cancel);
-kl_code kl__delta_fifo_update(kl__delta_fifo *fifo, kl_object *object,
-                              int64_t timeout_ms, kl__cancel *cancel);
-kl_code kl__delta_fifo_delete(kl__delta_fifo *fifo, kl_object *object,
-                              int64_t timeout_ms, kl__cancel *cancel);
+kl_code kl__delta_fifo_push(kl__delta_fifo *fifo, kl__delta_type type,
+                            kl_object *object, int64_t timeout_ms,
+                            kl__cancel *cancel);
 kl_code kl__delta_fifo_replace(kl__delta_fifo *fifo, kl_object_list *list,
                                const char *version, int64_t timeout_ms,
                                kl__cancel *cancel);
@@ -98,12 +96,7 @@ kl_code kl__delta_fifo_pop(kl__delta_fifo *fifo, kl__delta_batch *batch,
                            size_t max, int64_t timeout_ms);
 void kl__delta_fifo_done(kl__delta_fifo *fifo, const kl__delta_batch *batch);
 
-/* What waits: objects by key, the newest of each; for tests and for the field's
- * contract. `list` gets a reference each. */
-kl_object *kl__delta_fifo_get(kl__delta_fifo *fifo, const char *key);
-kl_code kl__delta_fifo_list(kl__delta_fifo *fifo, kl_object_list *list);
-kl_code kl__delta_fifo_list_keys(kl__delta_fifo *fifo, kl_string_list *list);
-
+/* How many deltas wait. */
 size_t kl__delta_fifo_length(kl__delta_fifo *fifo);
 
 /* True once the batch that held the first Replaced is done; or at once when an

@@ -70,13 +70,6 @@ kl_code kl__transaction_refresh(kl__transaction *transaction);
 /* Frees it, and whatever it replaced. NULL is fine. Not with a lock held. */
 void kl__transaction_free(kl__transaction *transaction);
 
-/* Prepare and commit in one call; `changes` (empty) gets what happened.
- * KL_ENOMEM: nothing changed. */
-kl_code kl__indexer_apply(kl__indexer *indexer, const kl__delta_batch *batch,
-                          kl__change_list *changes);
-kl_code kl__indexer_replace(kl__indexer *indexer, const kl_object_list *list,
-                            const char *version, kl__change_list *changes);
-
 /* Readers; any thread. As their namesakes in kubelua/informer.h; snapshot is
  * the whole content in no order. */
 kl_object *kl__indexer_get(kl__indexer *indexer, const char *key);

@@ -251,32 +251,3 @@ bool kl__transaction_commit(kl__transaction *transaction)
     kl__rwlock_unlock(&indexer->lock);
     return fits;
 }
-
-static kl_code run(kl__transaction *transaction, kl__change_list *changes)
-{
-    if (transaction == NULL) {
-        return KL_ENOMEM;
-    }
-    while (!kl__transaction_commit(transaction)) {
-        if (kl__transaction_refresh(transaction) != KL_OK) {
-            kl__transaction_free(transaction);
-            return KL_ENOMEM;
-        }
-    }
-    *changes = transaction->changes;
-    transaction->changes = (kl__change_list){0};
-    kl__transaction_free(transaction);
-    return KL_OK;
-}
-
-kl_code kl__indexer_apply(kl__indexer *indexer, const kl__delta_batch *batch,
-                          kl__change_list *changes)
-{
-    return run(kl__indexer_prepare(indexer, batch), changes);
-}
-
-kl_code kl__indexer_replace(kl__indexer *indexer, const kl_object_list *list,
-                            const char *version, kl__change_list *changes)
-{
-    return run(kl__indexer_prepare_replace(indexer, list, version), changes);
-}

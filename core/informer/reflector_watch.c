@@ -50,22 +50,25 @@ static void progress(kl__reflector *self, attempt *now)
     kl__reflector_healthy(self);
 }
 
+static kl__delta_type delta_type_of(const kl__item *item)
+{
+    switch (item->type) {
+    case KL__ITEM_ADDED:
+        return KL__DELTA_ADDED;
+    case KL__ITEM_MODIFIED:
+        return KL__DELTA_UPDATED;
+    default:
+        return KL__DELTA_DELETED;
+    }
+}
+
 static kl_code push(kl__reflector *self, kl__item *item)
 {
-    kl__delta_fifo *fifo = self->options.fifo;
-    int64_t stall = self->options.stall_ms;
-    kl__cancel *stop = self->options.stop;
     kl_object *object = item->object;
 
     item->object = NULL;
-    switch (item->type) {
-    case KL__ITEM_ADDED:
-        return kl__delta_fifo_add(fifo, object, stall, stop);
-    case KL__ITEM_MODIFIED:
-        return kl__delta_fifo_update(fifo, object, stall, stop);
-    default:
-        return kl__delta_fifo_delete(fifo, object, stall, stop);
-    }
+    return kl__delta_fifo_push(self->options.fifo, delta_type_of(item), object,
+                               self->options.stall_ms, self->options.stop);
 }
 
 /* An event about an object. The version moves only once the event is queued,

@@ -3,6 +3,7 @@
  */
 #include "cache_rig.h"
 
+#include "cache/transaction.h"
 #include "kubelua/memory.h"
 
 #include <setjmp.h>
@@ -17,6 +18,36 @@
 kl__delta cache_delta(kl__delta_type type, kl_object *object)
 {
     return (kl__delta){.type = type, .object = object};
+}
+
+/* Takes the transaction; NULL: there was no memory for it. */
+static kl_code commit(kl__transaction *transaction, kl__change_list *changes)
+{
+    if (transaction == NULL) {
+        return KL_ENOMEM;
+    }
+    while (!kl__transaction_commit(transaction)) {
+        if (kl__transaction_refresh(transaction) != KL_OK) {
+            kl__transaction_free(transaction);
+            return KL_ENOMEM;
+        }
+    }
+    *changes = transaction->changes;
+    transaction->changes = (kl__change_list){0};
+    kl__transaction_free(transaction);
+    return KL_OK;
+}
+
+kl_code cache_transact_batch(kl__indexer *indexer, const kl__delta_batch *batch,
+                             kl__change_list *changes)
+{
+    return commit(kl__indexer_prepare(indexer, batch), changes);
+}
+
+kl_code cache_transact_list(kl__indexer *indexer, const kl_object_list *list,
+                            const char *version, kl__change_list *changes)
+{
+    return commit(kl__indexer_prepare_replace(indexer, list, version), changes);
 }
 
 static void describe(char *text, size_t size, const kl__change_list *changes)
@@ -48,7 +79,7 @@ const char *cache_apply(kl__indexer *indexer, kl__delta *items, size_t count)
     kl__delta_batch batch = {items, count, count};
     kl__change_list changes = {0};
 
-    assert_int_equal(kl__indexer_apply(indexer, &batch, &changes), KL_OK);
+    assert_int_equal(cache_transact_batch(indexer, &batch, &changes), KL_OK);
     describe(text, sizeof(text), &changes);
     kl__change_list_clear(&changes);
     for (size_t i = 0; i < count; i++) {
@@ -71,7 +102,7 @@ const char *cache_replace(kl__indexer *indexer, kl_object_list list,
     static char text[1024];
     kl__change_list changes = {0};
 
-    assert_int_equal(kl__indexer_replace(indexer, &list, version, &changes),
+    assert_int_equal(cache_transact_list(indexer, &list, version, &changes),
                      KL_OK);
     describe(text, sizeof(text), &changes);
     kl__change_list_clear(&changes);

@@ -7,6 +7,13 @@
 
 #include "cache/indexer.h"
 
+/* Prepares and commits one transaction; `changes` (empty) gets what happened.
+ * KL_ENOMEM: nothing changed. */
+kl_code cache_transact_batch(kl__indexer *indexer, const kl__delta_batch *batch,
+                             kl__change_list *changes);
+kl_code cache_transact_list(kl__indexer *indexer, const kl_object_list *list,
+                            const char *version, kl__change_list *changes);
+
 /* One delta of an object, whose reference it takes. */
 kl__delta cache_delta(kl__delta_type type, kl_object *object);
 

@@ -21,7 +21,9 @@ enum { FOR_EVER = -1, MAX = 1000 };
 
 static void add(kl__delta_fifo *fifo, kl_object *object)
 {
-    assert_int_equal(kl__delta_fifo_add(fifo, object, FOR_EVER, NULL), KL_OK);
+    assert_int_equal(
+        kl__delta_fifo_push(fifo, KL__DELTA_ADDED, object, FOR_EVER, NULL),
+        KL_OK);
 }
 
 /* The types and names of the next batch, as "A:a U:b R:2@7". */
@@ -62,10 +64,14 @@ static void deltas_come_out_in_the_order_of_the_stream(void **state)
     (void)state;
     add(fifo, pod("a", "1", 1));
     add(fifo, pod("b", "2", 2));
-    kl__delta_fifo_update(fifo, pod("a", "1", 3), FOR_EVER, NULL);
-    kl__delta_fifo_update(fifo, pod("a", "1", 4), FOR_EVER, NULL);
-    kl__delta_fifo_delete(fifo, pod("b", "2", 5), FOR_EVER, NULL);
-    kl__delta_fifo_delete(fifo, pod("b", "2", 5), FOR_EVER, NULL);
+    kl__delta_fifo_push(fifo, KL__DELTA_UPDATED, pod("a", "1", 3), FOR_EVER,
+                        NULL);
+    kl__delta_fifo_push(fifo, KL__DELTA_UPDATED, pod("a", "1", 4), FOR_EVER,
+                        NULL);
+    kl__delta_fifo_push(fifo, KL__DELTA_DELETED, pod("b", "2", 5), FOR_EVER,
+                        NULL);
+    kl__delta_fifo_push(fifo, KL__DELTA_DELETED, pod("b", "2", 5), FOR_EVER,
+                        NULL);
     kl__delta_fifo_bookmark(fifo, "6");
     assert_int_equal(kl__delta_fifo_length(fifo), 7);
     assert_string_equal(pop(fifo, MAX), "A:a A:b U:a U:a D:b D:b B:6");
@@ -145,8 +151,9 @@ static void a_full_queue_refuses_objects_after_the_timeout(void **state)
     assert_true(kl__delta_fifo_wait_room(fifo, 0, NULL));
     add(fifo, pod("b", "2", 2));
     assert_false(kl__delta_fifo_wait_room(fifo, 0, NULL));
-    assert_int_equal(kl__delta_fifo_add(fifo, pod("c", "3", 3), 1, NULL),
-                     KL_ETIMEOUT);
+    assert_int_equal(
+        kl__delta_fifo_push(fifo, KL__DELTA_ADDED, pod("c", "3", 3), 1, NULL),
+        KL_ETIMEOUT);
     assert_int_equal(kl__delta_fifo_bookmark(fifo, "9"), KL_OK);
     assert_int_equal(kl__delta_fifo_length(fifo), 3);
     assert_string_equal(pop(fifo, 1), "A:a");
@@ -167,8 +174,9 @@ static void *add_one(void *arg)
 {
     waiter *self = arg;
 
-    self->code = kl__delta_fifo_add(self->fifo, pod("late", "9", 9), 3600000,
-                                    self->cancel);
+    self->code =
+        kl__delta_fifo_push(self->fifo, KL__DELTA_ADDED, pod("late", "9", 9),
+                            3600000, self->cancel);
     return NULL;
 }
 
@@ -221,9 +229,9 @@ static void a_waiting_producer_can_be_cancelled(void **state)
     kl__thread_join(&self.thread);
     assert_int_equal(self.code, KL_ECANCELED);
     assert_int_equal(kl__delta_fifo_length(self.fifo), 1);
-    assert_int_equal(
-        kl__delta_fifo_add(self.fifo, pod("b", "2", 2), 0, &cancel),
-        KL_ECANCELED);
+    assert_int_equal(kl__delta_fifo_push(self.fifo, KL__DELTA_ADDED,
+                                         pod("b", "2", 2), 0, &cancel),
+                     KL_ECANCELED);
     kl__delta_fifo_free(self.fifo);
     kl__cancel_deinit(&cancel);
     kl__clock_fake_free(clock);
@@ -328,45 +336,12 @@ static void objects_without_a_list_mean_that_none_is_to_come(void **state)
     kl__delta_fifo_free(fifo);
 }
 
-static void what_waits_can_be_looked_at_by_key(void **state)
-{
-    kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
-    kl_object_list list =
-        pod_list(3, pod("a", "1", 1), pod("b", "2", 2), pod("a", "1", 3));
-    kl_object_list objects = {0};
-    kl_string_list keys = {0};
-    kl_object *found;
-
-    (void)state;
-    kl__delta_fifo_replace(fifo, &list, "3", FOR_EVER, NULL);
-    kl__delta_fifo_update(fifo, pod("b", "2", 4), FOR_EVER, NULL);
-    kl__delta_fifo_bookmark(fifo, "9");
-    found = kl__delta_fifo_get(fifo, "web/a");
-    assert_string_equal(kl_object_resource_version(found), "3");
-    kl_object_unref(found);
-    found = kl__delta_fifo_get(fifo, "web/b");
-    assert_string_equal(kl_object_resource_version(found), "4");
-    kl_object_unref(found);
-    assert_null(kl__delta_fifo_get(fifo, "web/c"));
-    assert_int_equal(kl__delta_fifo_list(fifo, &objects), KL_OK);
-    assert_int_equal(objects.count, 2);
-    assert_string_equal(kl_object_resource_version(objects.items[0]), "3");
-    assert_int_equal(kl__delta_fifo_list_keys(fifo, &keys), KL_OK);
-    assert_int_equal(keys.count, 2);
-    assert_string_equal(keys.items[1], "web/b");
-    kl_object_list_clear(&objects);
-    kl_string_list_clear(&keys);
-    kl__delta_fifo_free(fifo);
-    assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
-}
-
 static kl_code use_all(void *context)
 {
     kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
     kl_object_list *template = context;
-    kl_object_list list = {0}, objects = {0};
+    kl_object_list list = {0};
     kl_error error = {.code = KL_EGONE};
-    kl_string_list keys = {0};
     kl__delta_batch batch = {0};
     kl_code code = KL_ENOMEM;
 
@@ -380,20 +355,16 @@ static kl_code use_all(void *context)
     }
     code = kl__delta_fifo_replace(fifo, &list, "7", 0, NULL);
     for (size_t i = 0; code == KL_OK && i < 20; i++) {
-        code = kl__delta_fifo_add(fifo, kl_object_ref(template->items[0]), 0,
-                                  NULL);
+        code = kl__delta_fifo_push(fifo, KL__DELTA_ADDED,
+                                   kl_object_ref(template->items[0]), 0, NULL);
     }
     code = code == KL_OK ? kl__delta_fifo_bookmark(fifo, "8") : code;
     code = code == KL_OK ? kl__delta_fifo_error(fifo, &error) : code;
-    code = code == KL_OK ? kl__delta_fifo_list(fifo, &objects) : code;
-    code = code == KL_OK ? kl__delta_fifo_list_keys(fifo, &keys) : code;
     code = code == KL_OK ? kl__delta_fifo_pop(fifo, &batch, 9, 0) : code;
 
 end:
     kl__delta_batch_clear(&batch);
     kl_object_list_clear(&list);
-    kl_object_list_clear(&objects);
-    kl_string_list_clear(&keys);
     kl__delta_fifo_free(fifo);
     return code;
 }
@@ -416,8 +387,8 @@ static void *produce(void *arg)
     kl_object *object = pod("a", "1", 1);
 
     for (int i = 0; i < HAMMERED; i++) {
-        self->code = kl__delta_fifo_add(self->fifo, kl_object_ref(object),
-                                        FOR_EVER, NULL);
+        self->code = kl__delta_fifo_push(self->fifo, KL__DELTA_ADDED,
+                                         kl_object_ref(object), FOR_EVER, NULL);
         if (i % 16 == 0) {
             kl__delta_fifo_resync(self->fifo);
         }
@@ -466,7 +437,6 @@ int main(void)
         cmocka_unit_test(it_has_synced_once_the_first_list_is_done),
         cmocka_unit_test(an_empty_list_has_to_be_done_too),
         cmocka_unit_test(objects_without_a_list_mean_that_none_is_to_come),
-        cmocka_unit_test(what_waits_can_be_looked_at_by_key),
         cmocka_unit_test(running_out_of_memory_loses_nothing_but_the_call),
         cmocka_unit_test(
             a_fast_producer_is_held_to_the_bound_and_loses_nothing),

@@ -72,8 +72,9 @@ static int tear_down(void **state)
 static void add(world *self, int count)
 {
     for (int i = 0; i < count; i++) {
-        assert_int_equal(kl__delta_fifo_add(self->fifo, pod("a", "1", i + 1),
-                                            PATIENCE_MS, NULL),
+        assert_int_equal(kl__delta_fifo_push(self->fifo, KL__DELTA_ADDED,
+                                             pod("a", "1", i + 1), PATIENCE_MS,
+                                             NULL),
                          KL_OK);
     }
 }

@@ -250,7 +250,7 @@ static void a_relist_computes_only_what_changed(void **state)
     for (int round = 0; round < 2; round++) {
         kl__change_list changes = {0};
 
-        assert_int_equal(kl__indexer_replace(indexer, &list, "1", &changes),
+        assert_int_equal(cache_transact_list(indexer, &list, "1", &changes),
                          KL_OK);
         assert_int_equal(changes.count, round == 0 ? MANY : 0);
         kl__change_list_clear(&changes);
@@ -301,11 +301,11 @@ static void a_large_relist_swaps_store_and_indexes(void **state)
     (void)state;
     cache_add_path(indexer, "node", "spec.nodeName");
     list = many_pods(0, 1);
-    assert_int_equal(kl__indexer_replace(indexer, &list, "1", &changes), KL_OK);
+    assert_int_equal(cache_transact_list(indexer, &list, "1", &changes), KL_OK);
     kl__change_list_clear(&changes);
     kl_object_list_clear(&list);
     list = many_pods(MANY / 2, 2);
-    assert_int_equal(kl__indexer_replace(indexer, &list, "2", &changes), KL_OK);
+    assert_int_equal(cache_transact_list(indexer, &list, "2", &changes), KL_OK);
     assert_int_equal(changes.count, MANY + MANY / 2);
     kl__change_list_clear(&changes);
     kl_object_list_clear(&list);
@@ -371,7 +371,7 @@ static kl_code index_and_relist(void *context, const kl_object *object,
         kl_object_list list = many_pods(MANY / 2, 9);
 
         assert_int_equal(
-            kl__indexer_replace(self->indexer, &list, "9", &changes), KL_OK);
+            cache_transact_list(self->indexer, &list, "9", &changes), KL_OK);
         kl__change_list_clear(&changes);
         kl_object_list_clear(&list);
     }
@@ -388,7 +388,7 @@ static void an_index_catches_up_with_a_relist(void **state)
     kl_object_list list = many_pods(0, 1);
 
     (void)state;
-    assert_int_equal(kl__indexer_replace(indexer, &list, "1", &changes), KL_OK);
+    assert_int_equal(cache_transact_list(indexer, &list, "1", &changes), KL_OK);
     kl__change_list_clear(&changes);
     kl_object_list_clear(&list);
     assert_int_equal(kl__indexer_add_index(indexer, &options, NULL), KL_OK);

@@ -299,7 +299,7 @@ static kl_code live(void *context)
         kl_path_free(options.path);
         goto end;
     }
-    code = kl__indexer_apply(indexer, &batch, &changes);
+    code = cache_transact_batch(indexer, &batch, &changes);
     assert_int_equal(kl__indexer_count(indexer), code == KL_OK ? 3 : 0);
     if (code != KL_OK) {
         goto end;
@@ -314,7 +314,7 @@ static kl_code live(void *context)
         goto end;
     }
     before = kl__indexer_count(indexer);
-    code = kl__indexer_replace(indexer, &self->list, "9", &changes);
+    code = cache_transact_list(indexer, &self->list, "9", &changes);
     assert_int_equal(kl__indexer_count(indexer),
                      code == KL_OK ? self->list.count : before);
     if (code == KL_OK) {
@@ -376,12 +376,12 @@ static void a_large_relist_without_memory_changes_nothing(void **state)
 
     (void)state;
     cache_add_path(indexer, "node", "spec.nodeName");
-    assert_int_equal(kl__indexer_replace(indexer, &list, "1", &changes), KL_OK);
+    assert_int_equal(cache_transact_list(indexer, &list, "1", &changes), KL_OK);
     kl__change_list_clear(&changes);
     failing_alloc_install();
     for (long nth = 1; code != KL_OK; nth += nth / 4 + 1) {
         failing_alloc_fail_at(nth, 0);
-        code = kl__indexer_replace(indexer, &next, "2", &changes);
+        code = cache_transact_list(indexer, &next, "2", &changes);
         assert_string_equal(cache_version(indexer), code == KL_OK ? "2" : "1");
         assert_string_equal(cache_stored(indexer, "web/p7"),
                             code == KL_OK ? "2" : "1");

@@ -68,7 +68,8 @@ static void begin_full(void *scene_)
 
     begin(self);
     self->fifo = kl__delta_fifo_new(1, NULL);
-    assert_int_equal(kl__delta_fifo_add(self->fifo, pod("a", "u", 1), -1, NULL),
+    assert_int_equal(kl__delta_fifo_push(self->fifo, KL__DELTA_ADDED,
+                                         pod("a", "u", 1), -1, NULL),
                      KL_OK);
     self->list = pod_list(1, pod("c", "u", 3));
 }
@@ -96,27 +97,12 @@ static void close_fifo(void *scene_)
     kl__delta_fifo_close(((scene *)scene_)->fifo);
 }
 
-static void block_add(void *scene_)
+static void block_push(void *scene_)
 {
     scene *self = scene_;
 
-    (void)kl__delta_fifo_add(self->fifo, pod("b", "u", 2), -1, &self->cancel);
-}
-
-static void block_update(void *scene_)
-{
-    scene *self = scene_;
-
-    (void)kl__delta_fifo_update(self->fifo, pod("b", "u", 2), -1,
-                                &self->cancel);
-}
-
-static void block_delete(void *scene_)
-{
-    scene *self = scene_;
-
-    (void)kl__delta_fifo_delete(self->fifo, pod("b", "u", 2), -1,
-                                &self->cancel);
+    (void)kl__delta_fifo_push(self->fifo, KL__DELTA_ADDED, pod("b", "u", 2), -1,
+                              &self->cancel);
 }
 
 static void block_replace(void *scene_)
@@ -153,12 +139,10 @@ static void block_pop(void *scene_)
 static void the_queue_of_deltas(void **state)
 {
     static const trial trials[] = {
-        FIFO("kl__delta_fifo_add", block_add, fire),
-        FIFO("kl__delta_fifo_update", block_update, fire),
-        FIFO("kl__delta_fifo_delete", block_delete, fire),
+        FIFO("kl__delta_fifo_push", block_push, fire),
         FIFO("kl__delta_fifo_replace", block_replace, fire),
         FIFO("kl__delta_fifo_wait_room", block_room, fire),
-        FIFO("kl__delta_fifo_add", block_add, close_fifo),
+        FIFO("kl__delta_fifo_push", block_push, close_fifo),
         FIFO("kl__delta_fifo_wait_room", block_room, close_fifo),
         {.call = "kl__delta_fifo_pop",
          .against = "an empty queue",

@@ -3,6 +3,7 @@
  * cache is what the server has, and on the way no object went back in time.
  */
 #include "informer/reflector.h"
+#include "cache_rig.h"
 #include "model_source.h"
 
 #include "base/mem.h"
@@ -59,7 +60,7 @@ static void consume(void *context)
         const kl__delta *first = &batch.items[0];
 
         if (first->type == KL__DELTA_REPLACED) {
-            assert_int_equal(kl__indexer_replace(self->indexer, &first->list,
+            assert_int_equal(cache_transact_list(self->indexer, &first->list,
                                                  first->version, &changes),
                              KL_OK);
         } else if (first->type == KL__DELTA_ERROR) {
@@ -67,8 +68,8 @@ static void consume(void *context)
             snprintf(self->reason, sizeof(self->reason), "%s",
                      first->error->message);
         } else {
-            assert_int_equal(kl__indexer_apply(self->indexer, &batch, &changes),
-                             KL_OK);
+            assert_int_equal(
+                cache_transact_batch(self->indexer, &batch, &changes), KL_OK);
         }
         for (size_t i = 0; i < changes.count; i++) {
             check(self, &changes.items[i]);

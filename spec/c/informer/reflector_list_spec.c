@@ -2,6 +2,7 @@
  * reflector_list_spec.c - paged lists: what is asked, what becomes visible, and
  * what a page that fails does not do.
  */
+#include "cache_rig.h"
 #include "reflector_world.h"
 
 #include <setjmp.h>
@@ -345,7 +346,7 @@ static void what_did_not_change_is_shared_with_the_cache(void **state)
     kl_object_list list = {.items = &cached, .count = 1};
 
     world->known = kl__indexer_new();
-    assert_int_equal(kl__indexer_replace(world->known, &list, "1", &changes),
+    assert_int_equal(cache_transact_list(world->known, &list, "1", &changes),
                      KL_OK);
     world->options.no_streaming_list = true;
     reflector_world_play(world, "a@1 b@2 =10");

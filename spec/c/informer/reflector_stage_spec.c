@@ -6,6 +6,7 @@
 
 #include "failing_alloc.h"
 #include "kubelua/memory.h"
+#include "cache_rig.h"
 #include "pods.h"
 
 #include <setjmp.h>
@@ -46,7 +47,7 @@ static void an_object_of_another_uid_is_never_shared(void **state)
     kl_object *same = list.items[1];
 
     (void)state;
-    assert_int_equal(kl__indexer_replace(known, &list, "5", &changes), KL_OK);
+    assert_int_equal(cache_transact_list(known, &list, "5", &changes), KL_OK);
     assert_true(kl__stage_put(&stage, pod("a", "other", 1)));
     assert_true(kl__stage_put(&stage, pod("b", "u2", 2)));
     assert_string_equal(kl_object_uid(stage.items[0]), "other");
@@ -68,7 +69,7 @@ static void where_versions_come_again_only_the_same_text_is_shared(void **state)
     kl_object *same = list.items[1];
 
     (void)state;
-    assert_int_equal(kl__indexer_replace(known, &list, "5", &changes), KL_OK);
+    assert_int_equal(cache_transact_list(known, &list, "5", &changes), KL_OK);
     assert_true(kl__stage_put(&stage, pod_on("web", "a", "n2", 1)));
     assert_true(kl__stage_put(&stage, pod_on("web", "b", "n1", 2)));
     assert_ptr_not_equal(stage.items[0], list.items[0]);
