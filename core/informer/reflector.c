@@ -79,6 +79,20 @@ void kl__reflector_heard(kl__reflector *self)
                           memory_order_relaxed);
 }
 
+void kl__reflector_trust_version(kl__reflector *self)
+{
+    int64_t idle = self->options.idle_timeout_ms;
+
+    self->unchecked = false;
+    self->check_at =
+        idle > 0 ? kl__clock_after(self->options.clock, idle) : INT64_MAX;
+}
+
+bool kl__reflector_doubts_version(const kl__reflector *self)
+{
+    return kl__reflector_now(self) >= self->check_at;
+}
+
 bool kl__version_is_older(const char *a, const char *b)
 {
     int order = kl_version_compare(a, b);
@@ -237,6 +251,7 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
      * they are told again, though the backoff goes on. */
     set_told(self, &(kl_error){.code = KL_OK});
     strcpy(self->version, version);
+    kl__reflector_trust_version(self);
     self->newest = false;
     self->in_pages = false;
     return KL_STATE_WATCHING;

@@ -25,14 +25,16 @@ struct kl__reflector {
 
     /* The thread's own. */
     char version[KL__VERSION_SIZE]; /* to watch from; "" before a list */
-    bool newest;    /* the next list asks for the newest state instead of one
-                       that is not older than `version` */
-    bool in_pages;  /* the next list comes so: no head of the last one came */
-    bool streaming; /* the watch at hand is the end of a streaming list */
-    bool fresh;     /* the next watch goes over a connection of its own */
-    bool unheard; /* nothing was told for an idle timeout: `version` may be one
-                     that the server has yet to reach */
-    int unfinished;       /* streaming lists in a row without an end bookmark */
+    bool newest;      /* the next list asks for the newest state instead of one
+                         that is not older than `version` */
+    bool in_pages;    /* the next list comes so: no head of the last one came */
+    bool streaming;   /* the watch at hand is the end of a streaming list */
+    bool fresh;       /* the next watch goes over a connection of its own */
+    int64_t check_at; /* on the clock: from then on `version` is doubted, as
+                         nothing has shown that the server has reached it; a
+                         server restored from a backup may not have */
+    bool unchecked;   /* the server was asked, and its answer said nothing */
+    int unfinished;   /* streaming lists in a row without an end bookmark */
     int64_t streams_from; /* paged lists until then, on the clock */
     int doubts;    /* watches in a row that gave reason to doubt the version */
     bool relisted; /* because of a 410, and nothing has proved well since */
@@ -93,7 +95,8 @@ void kl__reflector_forget_ahead(kl__reflector *self);
 /*
  * Asks whether the server has reached the version to watch from; where it has
  * not, a watch is silent and misses what happens until then. KL_OK: it has, or
- * does not say; KL_EVERSION_AHEAD; or why it could not be asked.
+ * does not say (then `unchecked` is set where it is worth asking again soon);
+ * KL_EVERSION_AHEAD; or why it could not be asked.
  */
 kl_code kl__reflector_probe(kl__reflector *self, kl_error *err);
 
@@ -112,6 +115,14 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
 
 /* Notes that an item came in. */
 void kl__reflector_heard(kl__reflector *self);
+
+/* The server has just shown that it has reached `version`, or cannot be asked:
+ * the version is not doubted for an idle timeout. */
+void kl__reflector_trust_version(kl__reflector *self);
+
+/* True once nothing has shown for an idle timeout that the server has reached
+ * `version`. */
+bool kl__reflector_doubts_version(const kl__reflector *self);
 
 /* Now, on its clock. */
 int64_t kl__reflector_now(const kl__reflector *self);

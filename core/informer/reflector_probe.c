@@ -7,6 +7,10 @@
 
 #include <string.h>
 
+/* A question that was not answered is asked again after this part of an idle
+ * timeout. */
+enum { ASK_AGAIN = 4 };
+
 /* Reads the page up to its end, or to where it is clear that the limit is not
  * heeded: a whole collection is not worth its version. */
 static kl_code read_version(kl__reflector *self, char *version, kl_error *err)
@@ -27,6 +31,29 @@ static kl_code read_version(kl__reflector *self, char *version, kl_error *err)
         }
     }
     return KL_OK;
+}
+
+/* True for an answer that the server will give again: it does not serve such a
+ * request, or not to this user. Overload, and what a proxy says in the server's
+ * place, may be over soon. */
+static bool is_final(const kl_error *why)
+{
+    return why->http_status >= 400 && why->http_status < 500 &&
+           why->code != KL_ETOO_MANY_REQUESTS;
+}
+
+/* The watch goes on, and the question is asked again: after an idle timeout, or
+ * after part of one where an answer may come. */
+static void put_off(kl__reflector *self, const kl_error *why)
+{
+    int64_t wait_ms = self->options.idle_timeout_ms / ASK_AGAIN;
+
+    kl__reflector_trust_version(self);
+    if (!is_final(why)) {
+        wait_ms = why->retry_after_ms > wait_ms ? why->retry_after_ms : wait_ms;
+        self->unchecked = true;
+        self->check_at = kl__clock_after(self->options.clock, wait_ms);
+    }
 }
 
 /*
@@ -54,9 +81,6 @@ kl_code kl__reflector_probe(kl__reflector *self, kl_error *err)
         code = read_version(self, version, &why);
     }
     kl__list_watch_end(source);
-    if (code == KL_OK || why.http_status != 0) {
-        kl__reflector_heard(self); /* once in an idle timeout is enough */
-    }
     if (code == KL_OK && kl__version_is_older(version, self->version)) {
         return kl_error_set(err, KL_EVERSION_AHEAD,
                             "the server's version %s is older than %s, which "
@@ -64,8 +88,13 @@ kl_code kl__reflector_probe(kl__reflector *self, kl_error *err)
                             "backup?",
                             version, self->version);
     }
+    if (code == KL_OK) {
+        kl__reflector_trust_version(self);
+        return KL_OK;
+    }
     if (code != KL_EVERSION_AHEAD &&
         (why.http_status != 0 || code == KL_EPARSE)) {
+        put_off(self, &why);
         return KL_OK;
     }
     *err = why;

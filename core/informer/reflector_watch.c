@@ -31,6 +31,7 @@ typedef enum outcome {
     GOES_ON,
     ENDED,    /* cleanly */
     SILENT,   /* for longer than idle_timeout_ms */
+    DOUBTED,  /* what came does not show that the version was reached */
     SLOW,     /* the queue was full for longer than stall_ms */
     BACKWARD, /* a version below one that the same stream had told */
     BROKE     /* err says how */
@@ -43,11 +44,15 @@ typedef struct attempt {
     bool gathers;    /* the queue: items come without waiting */
 } attempt;
 
-/* Anything else than an error: no reason to doubt the version. */
-static void progress(kl__reflector *self, attempt *now)
+/* An item of `version` or above was taken: the server has reached that. */
+static void advance(kl__reflector *self, attempt *now, const char *version)
 {
-    now->progress = true;
-    kl__reflector_healthy(self);
+    kl__reflector_trust_version(self);
+    if (strcmp(version, self->version) != 0) {
+        strcpy(self->version, version);
+        now->progress = true;
+        kl__reflector_healthy(self);
+    }
 }
 
 static kl__delta_type delta_type_of(const kl__item *item)
@@ -96,9 +101,8 @@ static outcome take_event(kl__reflector *self, attempt *now, kl__item *item,
             return BROKE;
         }
     }
-    if (item->version[0] != '\0' && strcmp(item->version, self->version) != 0) {
-        strcpy(self->version, item->version);
-        progress(self, now);
+    if (item->version[0] != '\0') {
+        advance(self, now, item->version);
     }
     return GOES_ON;
 }
@@ -112,17 +116,14 @@ static outcome take_bookmark(kl__reflector *self, attempt *now,
         kl__version_is_older(item->version, self->version)) {
         kl_log(KL_LOG_DEBUG, "%s: bookmark %s ignored at %s",
                self->options.name, item->version, self->version);
-        return GOES_ON;
+        return kl__reflector_doubts_version(self) ? DOUBTED : GOES_ON;
     }
     code = kl__delta_fifo_bookmark(self->options.fifo, item->version);
     if (code != KL_OK) {
         kl_error_set(err, code, "out of memory for a bookmark");
         return BROKE;
     }
-    if (strcmp(item->version, self->version) != 0) {
-        strcpy(self->version, item->version);
-        progress(self, now);
-    }
+    advance(self, now, item->version);
     return GOES_ON;
 }
 
@@ -347,10 +348,6 @@ static kl_informer_state after(kl__reflector *self, outcome result,
         kl__reflector_now(self) - now->began >= SHORT_MS) {
         kl__reflector_forget_error(self);
     }
-    /* Of whatever length the watches were: a proxy may end each early. */
-    self->unheard =
-        now->idle_ms > 0 && kl__reflector_now(self) - self->last_item_at >=
-                                self->options.idle_timeout_ms;
     switch (result) {
     case ENDED:
         return after_end(self, now);
@@ -362,6 +359,14 @@ static kl_informer_state after(kl__reflector *self, outcome result,
         kl__list_watch_end(self->options.source);
         self->fresh = true;
         return KL_STATE_WATCHING;
+    case DOUBTED:
+        kl_log(KL_LOG_INFO,
+               "%s: nothing of version %s or above came for %lld s; the server "
+               "is asked whether it has reached it",
+               self->options.name, self->version,
+               (long long)self->options.idle_timeout_ms / 1000);
+        kl__list_watch_end(self->options.source);
+        return KL_STATE_WATCHING;
     case SLOW:
         return after_stall(self);
     case BACKWARD:
@@ -372,6 +377,8 @@ static kl_informer_state after(kl__reflector *self, outcome result,
     }
 }
 
+/* How long the next watch may be silent: an idle timeout, or until the question
+ * that was not answered is asked again. */
 static int64_t spread_idle(kl__reflector *self)
 {
     int64_t idle = self->options.idle_timeout_ms;
@@ -379,10 +386,15 @@ static int64_t spread_idle(kl__reflector *self)
         idle > 0 ? kl__backoff_jitter(&self->backoff, 0, idle / IDLE_SPREAD)
                  : 0;
 
+    if (self->unchecked) {
+        idle = self->check_at - kl__reflector_now(self);
+        idle = idle > 0 ? idle : 1;
+    }
     return idle < INT64_MAX - spread ? idle + spread : INT64_MAX;
 }
 
-/* Begins a watch, unless its version is one of the future. */
+/* Begins a watch, unless its version is one of the future. Of whatever length
+ * the watches before were: a proxy may end each of them early. */
 static kl_code begin(kl__reflector *self, attempt *now, kl_error *err)
 {
     kl__watch_params params = {
@@ -390,9 +402,10 @@ static kl_code begin(kl__reflector *self, attempt *now, kl_error *err)
         .timeout_seconds = kl__reflector_timeout_seconds(self),
         .fresh_connection = self->fresh,
     };
-    kl_code code = self->unheard ? kl__reflector_probe(self, err) : KL_OK;
+    kl_code code = kl__reflector_doubts_version(self)
+                       ? kl__reflector_probe(self, err)
+                       : KL_OK;
 
-    self->unheard = false;
     self->fresh = false;
     now->began = kl__reflector_now(self);
     return code == KL_OK ? kl__list_watch_watch(self->options.source, &params,
@@ -402,8 +415,7 @@ static kl_code begin(kl__reflector *self, attempt *now, kl_error *err)
 
 kl_informer_state kl__reflector_watch(kl__reflector *self)
 {
-    attempt now = {.began = kl__reflector_now(self),
-                   .idle_ms = spread_idle(self)};
+    attempt now = {.began = kl__reflector_now(self)};
     kl_error err = {.retry_after_ms = -1};
 
     if (!self->streaming) {
@@ -412,6 +424,7 @@ kl_informer_state kl__reflector_watch(kl__reflector *self)
             return after_error(self, &err, &now);
         }
     }
+    now.idle_ms = spread_idle(self);
     self->streaming = false;
     atomic_fetch_add_explicit(&self->watches, 1, memory_order_relaxed);
     return after(self, follow(self, &now, &err), &now, &err);

@@ -116,9 +116,71 @@ static void a_server_that_ignores_the_limit_is_not_read_through(void **state)
 
 static void a_server_that_is_away_is_told_of_by_the_question(void **state)
 {
-    expect(state, LISTED "ok; !unavailable; +b@11",
-           ASKED "; " PROBE " fresh; watch rv=10",
+    expect(state, LISTED "ok; !unavailable; =10; +b@11",
+           ASKED "; " PROBE " fresh; " PROBE "; watch rv=10",
            "[a@1]=10 !unavailable +b@11");
+}
+
+static void bookmarks_below_the_version_are_no_sign_of_life(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state, LISTED "%60000 ^8 %60000 ^9; !version_ahead:504; b@3 =4; ok",
+           ASKED "; " PROBE "; list limit=500; watch rv=4",
+           "[a@1]=10 !version_ahead [b@3]=4");
+    assert_int_equal(reflector_world_delay(world, 3), 120000);
+}
+
+static void bookmarks_of_the_version_itself_are_a_sign_of_life(void **state)
+{
+    expect(state, LISTED "%60000 ^10 %60000 ^10 %60000 ^10 %60000 +b@11 !gone",
+           ASKED "; list rv=11 match=NotOlderThan", "[a@1]=10 ^10 +b@11 !gone");
+}
+
+static void an_answer_that_says_nothing_is_asked_for_again_soon(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state, LISTED "ok; !unavailable:504; ok; !version_ahead:504; =4; ok",
+           ASKED "; " PROBE " fresh; watch rv=10 fresh; " PROBE
+                 " fresh; list limit=500; watch rv=4",
+           "[a@1]=10 !version_ahead []=4");
+    assert_in_range(reflector_world_delay(world, 5), 22500, 32000);
+}
+
+static void after_that_bookmarks_below_do_not_make_it_ask_at_once(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state,
+           LISTED
+           "ok; !unavailable:503; ^8 %10000 ^8 %10000 ^9 %10000 ^9; =10; ok",
+           ASKED "; " PROBE " fresh; watch rv=10 fresh; " PROBE "; watch rv=10",
+           "[a@1]=10");
+    assert_int_equal(reflector_world_delay(world, 5), 30000);
+}
+
+static void no_right_to_ask_is_asked_for_after_an_idle_timeout(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state, LISTED "ok; !forbidden:403; ok; !forbidden:403; ok",
+           ASKED "; " PROBE " fresh; watch rv=10 fresh; " PROBE
+                 " fresh; watch rv=10 fresh",
+           "[a@1]=10");
+    assert_in_range(reflector_world_delay(world, 5), 90000, 99000);
+}
+
+static void watches_that_end_as_they_begin_lead_to_a_question(void **state)
+{
+    expect(
+        state,
+        LISTED
+        "$; $; $; $; $; $; $; !unavailable:504; $; !version_ahead:504; =4; ok",
+        ASKED "; watch rv=10; watch rv=10; watch rv=10; watch rv=10; "
+              "watch rv=10; watch rv=10; " PROBE "; watch rv=10; " PROBE
+              "; list limit=500; watch rv=4",
+        "[a@1]=10 !unavailable !version_ahead []=4");
 }
 
 static void short_silent_watches_are_as_suspicious_as_a_long_one(void **state)
@@ -159,6 +221,12 @@ int main(void)
         WORLD_TEST(a_question_that_is_not_answered_changes_nothing),
         WORLD_TEST(a_server_that_ignores_the_limit_is_not_read_through),
         WORLD_TEST(a_server_that_is_away_is_told_of_by_the_question),
+        WORLD_TEST(bookmarks_below_the_version_are_no_sign_of_life),
+        WORLD_TEST(bookmarks_of_the_version_itself_are_a_sign_of_life),
+        WORLD_TEST(an_answer_that_says_nothing_is_asked_for_again_soon),
+        WORLD_TEST(after_that_bookmarks_below_do_not_make_it_ask_at_once),
+        WORLD_TEST(no_right_to_ask_is_asked_for_after_an_idle_timeout),
+        WORLD_TEST(watches_that_end_as_they_begin_lead_to_a_question),
         WORLD_TEST(short_silent_watches_are_as_suspicious_as_a_long_one),
         WORLD_TEST(a_bookmark_dispels_the_suspicion),
         WORLD_TEST(without_an_idle_timeout_nothing_is_asked),
