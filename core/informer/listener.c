@@ -62,8 +62,9 @@ static kl__note *fill(kl__list *notes, const kl_event *event)
 }
 
 /* Notes are keyed from when they could be more than the backlog until they are
- * none. Only the distributing thread does either, so what it has reserved
- * stays. */
+ * none. Only the distributing thread does either; `open`, which may come
+ * between its reserve and its push, leaves the keys and the room as they are.
+ */
 static bool reserve_keys_locked(kl__listener *listener, size_t count)
 {
     kl__notes *notes = &listener->notes;
@@ -73,6 +74,7 @@ static bool reserve_keys_locked(kl__listener *listener, size_t count)
     if (!can_merge && notes->count == 0) {
         kl__notes_unkey(notes);
     }
+    listener->reserved = count;
     return !(can_merge || notes->is_keyed) || kl__notes_key(notes, count);
 }
 
@@ -304,6 +306,13 @@ kl_code kl__listener_open(kl__listener *listener,
         KL__CONTAINER(node, kl__note, node)->event.type = KL_EVENT_SYNCED;
     }
     kl__mutex_lock(&listener->mutex);
+    if (listener->notes.is_keyed &&
+        !kl__notes_key(&listener->notes,
+                       snapshot->count + listener->reserved)) {
+        kl__mutex_unlock(&listener->mutex);
+        free_all(&node_list);
+        return KL_ENOMEM;
+    }
     for (size_t i = 0; i < snapshot->count; i++) {
         kl__sync_tracker_start(&listener->tracker);
     }

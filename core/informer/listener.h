@@ -19,12 +19,19 @@ typedef struct kl__listener_options {
     void *context;
 } kl__listener_options;
 
+/*
+ * With a backlog of B, of K objects at most B + 3K + 1 notes wait: the first B;
+ * behind them of each object a delete and an add, but no delete of an object
+ * that has a note among the first B; an initial add of each, from `open`;
+ * synced and one error. Nothing is merged while fewer than B wait.
+ */
 typedef struct kl__listener {
     kl__listener_options options; /* constant */
 
     /* Guards what follows, up to spares; rank LISTENER. */
     kl__mutex mutex;
     kl__notes notes;
+    size_t reserved; /* keys for which the last reserve has made room */
     kl__sync_tracker tracker;
     bool is_paused; /* until open: nothing is handed out */
     bool is_awake;  /* the owner knows that there is something */

@@ -123,14 +123,33 @@ void kl__notes_append(kl__notes *notes, kl__note *note)
     }
 }
 
+/* Makes it the oldest of its key; there is room. */
+static void enter_oldest(kl__notes *notes, kl__note *note)
+{
+    const char *key = key_of(note);
+    kl__note *oldest = key != NULL ? kl__notes_find(notes, key) : NULL;
+
+    if (oldest == NULL) {
+        enter(notes, note);
+        return;
+    }
+    while (oldest->older != NULL) {
+        oldest = oldest->older;
+    }
+    oldest->older = note;
+    note->newer = oldest;
+}
+
 void kl__notes_prepend(kl__notes *notes, kl__list *older, size_t count)
 {
-    kl__notes_unkey(notes);
     while (!kl__list_empty(older)) {
         kl__list *last = older->prev;
 
         kl__list_remove(last);
         kl__list_append(notes->list.next, last);
+        if (notes->is_keyed) {
+            enter_oldest(notes, KL__CONTAINER(last, kl__note, node));
+        }
     }
     notes->count += count;
 }

@@ -47,7 +47,8 @@ kl__note *kl__notes_find(const kl__notes *notes, const char *key);
 
 /* Takes the note; while keyed, there must be room for it. */
 void kl__notes_append(kl__notes *notes, kl__note *note);
-/* Takes notes that are older than all that wait; unkeys. */
+/* Takes notes that are older than all that wait; while keyed, there must be
+ * room for them. */
 void kl__notes_prepend(kl__notes *notes, kl__list *older, size_t count);
 /* Removes a note, for its taker. */
 void kl__notes_remove(kl__notes *notes, kl__note *note);

@@ -30,7 +30,12 @@ typedef struct kl_handler {
     void (*drop_context)(void *context); /* after the last callback */
 } kl_handler;
 
-/* A listener's bound before it merges per key; API.md, "Order and backlog". */
+/*
+ * So many events may wait for a handler before changes are merged per object;
+ * while fewer wait, none are. Merged, of one object at most an add or update
+ * that it was shown, a delete and an add wait: of K objects never more than
+ * backlog + 3 * K + 1 events, errors and synced included.
+ */
 #define KL_BACKLOG 10000
 
 /* Zeroed fields are the defaults. */

@@ -134,6 +134,70 @@ static void merging_while_paused_and_after_makes_one_history(void **state)
     end(&listener);
 }
 
+/* The informer thread reserves and pushes under its own lock; a thread that
+ * registers a handler opens the listener in between. */
+static void changes_reserved_before_open_are_merged_after_it(void **state)
+{
+    kl__listener listener;
+    kl_object_list snapshot = pod_list(2, pod("a", "a", 1), pod("b", "b", 1));
+    kl__change batch[] = {update("a", 3), removal("b", 3), add("c", 4),
+                          update("a", 5)};
+    kl__change_list changes = {batch, 4, 4};
+
+    (void)state;
+    begin(&listener, 2, false);
+    push(&listener, update("a", 2), false);
+    push(&listener, update("b", 2), false);
+    assert_true(kl__listener_reserve(&listener, 4));
+    assert_int_equal(kl__listener_open(&listener, &snapshot, true), KL_OK);
+    kl__listener_push(&listener, &changes, false);
+    kl__listener_settle(&listener);
+    assert_string_equal(take_all(&listener),
+                        "i+a@1 i+b@1 synced ~a@1>5 -b@3 +c@4");
+    for (size_t i = 0; i < changes.count; i++) {
+        kl_object_unref(batch[i].old);
+        kl_object_unref(batch[i].object);
+    }
+    kl_object_list_clear(&snapshot);
+    end(&listener);
+}
+
+/* The bound that handler.h promises: here it is reached, and kept. */
+static void
+no_more_waits_than_the_backlog_and_three_for_each_object(void **state)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    enum { OBJECTS = 3, BACKLOG = 1, BOUND = BACKLOG + 3 * OBJECTS + 1 };
+    kl__listener listener;
+    kl_object_list snapshot =
+        pod_list(3, pod("a", "a", 1), pod("b", "b", 1), pod("c", "c", 1));
+    const kl_error error = {.code = KL_EUNAVAILABLE};
+
+    (void)state;
+    begin(&listener, BACKLOG, false);
+    for (int i = 0; i < OBJECTS; i++) {
+        push(&listener, update(names[i], 2), false);
+    }
+    for (int round = 3; round < 9; round += 3) {
+        for (int i = 0; i < OBJECTS; i++) {
+            push(&listener, removal(names[i], round), false);
+            push(&listener, add(names[i], round + 1), false);
+            push(&listener, update(names[i], round + 2), false);
+        }
+        assert_int_equal(kl__listener_error(&listener, &error), KL_OK);
+    }
+    assert_int_equal(kl__listener_open(&listener, &snapshot, true), KL_OK);
+    assert_int_equal(kl__listener_count(&listener), BOUND);
+    for (int i = 0; i < OBJECTS; i++) {
+        push(&listener, update(names[i], 9), false);
+        push(&listener, removal(names[i], 10), false);
+        assert_true(kl__listener_count(&listener) <= BOUND);
+    }
+    kl__listener_close(&listener);
+    kl_object_list_clear(&snapshot);
+    end(&listener);
+}
+
 static void the_owner_is_woken_once_per_edge(void **state)
 {
     kl__listener listener;
@@ -275,6 +339,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_comes_while_paused_waits_behind_the_snapshot),
         cmocka_unit_test(merging_while_paused_and_after_makes_one_history),
+        cmocka_unit_test(changes_reserved_before_open_are_merged_after_it),
+        cmocka_unit_test(
+            no_more_waits_than_the_backlog_and_three_for_each_object),
         cmocka_unit_test(the_owner_is_woken_once_per_edge),
         cmocka_unit_test(it_says_once_that_it_has_begun_to_merge),
         cmocka_unit_test(what_was_taken_is_not_merged_with),
