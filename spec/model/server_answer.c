@@ -13,7 +13,7 @@ void server_refuse(stream *self, int status, const char *message)
 {
     self->status = status;
     self->end = ENDS;
-    if (status != 410 && schedule_chance(200)) {
+    if (status != 410 && !self->server->is_settled && schedule_chance(200)) {
         /* By something in between, or by a server that has no words. */
         self->type = "text/plain";
         kl__buf_puts(&self->body, "upstream connect error\n");
