@@ -6,8 +6,11 @@
 
 #include "base/caret.h"
 #include "base/mem.h"
+#include "json/path_form.h"
 
 #include <string.h>
+
+enum { RIGHT_SIZE = 200 };
 
 typedef enum step_kind { STEP_NAME, STEP_INDEX, STEP_ALL } step_kind;
 
@@ -158,7 +161,7 @@ static size_t most_steps(const char *text)
     return count;
 }
 
-kl_path *kl_path_parse(const char *text, kl_error *err)
+static kl_path *parse_path(const char *text, kl_error *err)
 {
     size_t length = strlen(text);
     size_t steps = most_steps(text) * sizeof(step);
@@ -178,6 +181,32 @@ kl_path *kl_path_parse(const char *text, kl_error *err)
         return NULL;
     }
     return path;
+}
+
+/* Says how a path in kubectl's form is written here. */
+static void refuse_foreign(const char *text, size_t position, const char *right,
+                           kl_error *err)
+{
+    kl__caret where = {"path", text, position};
+    kl_path *path = parse_path(right, NULL);
+
+    kl__caret_error(err, &where,
+                    "this is kubectl's form; write %s, a key with dots as "
+                    "labels[\"app.kubernetes.io/name\"]",
+                    path != NULL ? right : "fields as spec.nodeName");
+    kl_path_free(path);
+}
+
+kl_path *kl_path_parse(const char *text, kl_error *err)
+{
+    char right[RIGHT_SIZE];
+    size_t position;
+
+    if (kl__path_is_foreign(text, &position, right, sizeof(right))) {
+        refuse_foreign(text, position, right, err);
+        return NULL;
+    }
+    return parse_path(text, err);
 }
 
 void kl_path_free(kl_path *path)

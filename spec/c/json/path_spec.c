@@ -138,7 +138,6 @@ static void a_wrong_path_says_where_it_is_wrong(void **state)
 
     (void)state;
     refuses("", 1, "a field's name");
-    refuses(".spec", 1, "a field's name");
     refuses("spec.", 6, "a field's name");
     refuses("a..b", 3, "a field's name");
     refuses("a b", 2, "[\"name\"]");
@@ -156,6 +155,38 @@ static void a_wrong_path_says_where_it_is_wrong(void **state)
     refuses("a[1]b", 5, "expected \".\"");
     assert_null(kl_path_parse("spec.x[0]", &err));
     assert_non_null(strstr(err.message, "\n    spec.x[0]\n           ^"));
+}
+
+/* As they are typed for `kubectl get -o jsonpath`: they would match nothing. */
+static void a_path_of_kubectl_is_refused_with_the_right_form(void **state)
+{
+    (void)state;
+    refuses("metadata.labels.app\\.kubernetes\\.io/name", 20,
+            "write metadata.labels[\"app.kubernetes.io/name\"]");
+    refuses("metadata.labels.app.kubernetes.io/name", 20,
+            "write metadata.labels[\"app.kubernetes.io/name\"]");
+    refuses("spec.template.metadata.annotations.a.b", 37,
+            "write spec.template.metadata.annotations[\"a.b\"]");
+    refuses("status.capacity.nvidia\\.com/gpu", 23,
+            "write status.capacity[\"nvidia.com/gpu\"]");
+    refuses("{.metadata.name}", 1, "write metadata.name,");
+    refuses("{.metadata.labels.app\\.kubernetes\\.io/name}", 1,
+            "write metadata.labels[\"app.kubernetes.io/name\"],");
+    refuses("{.metadata.labels['a.b']}", 1, "write metadata.labels['a.b'],");
+    refuses("$.spec.nodeName", 1, "write spec.nodeName,");
+    refuses(".spec.containers[*].image", 1, "write spec.containers[*].image,");
+    refuses("{.spec.containers[0].image}", 1,
+            "write spec.containers[1].image,");
+    refuses("{.items[?(@.a==1)].b}", 1, "write fields as spec.nodeName,");
+    refuses("{", 1, "write fields as spec.nodeName,");
+}
+
+static void a_key_with_a_slash_and_no_dot_needs_no_quotes(void **state)
+{
+    (void)state;
+    leads_to("metadata.labels.a/b", "");
+    leads_to("metadata.labels[\"a\\.b/c\"]", "\"d\" ");
+    leads_to("metadata.labels.app", "\"shop\" ");
 }
 
 static kl_code compile(void *context)
@@ -181,6 +212,8 @@ int main(void)
         cmocka_unit_test(visiting_stops_when_it_is_told_to),
         cmocka_unit_test(the_first_value_is_the_first_one_that_is_there),
         cmocka_unit_test(a_wrong_path_says_where_it_is_wrong),
+        cmocka_unit_test(a_path_of_kubectl_is_refused_with_the_right_form),
+        cmocka_unit_test(a_key_with_a_slash_and_no_dot_needs_no_quotes),
         cmocka_unit_test(running_out_of_memory_is_an_error),
     };
 
