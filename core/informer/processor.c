@@ -130,7 +130,7 @@ static kl_code join_locked(kl__processor *processor,
     registration->resync_ms = period > 0 ? period : 0;
     registration->next_resync_ms = kl__clock_after(processor->clock, period);
     kl__mutex_lock(&processor->listeners);
-    registration->is_member = true;
+    kl__registration_join(registration);
     kl__list_append(&processor->registrations, &registration->node);
     kl__mutex_unlock(&processor->listeners);
     return KL_OK;
@@ -144,13 +144,22 @@ static bool has_left(const kl__subscriber *subscriber)
            atomic_load(subscriber->owner_left);
 }
 
-/* Joins, or gives the registration back. */
+/* Ends what could not join, unless the thread that took it out does. */
+static void refuse(kl__processor *processor, kl_registration *registration,
+                   bool has_joined)
+{
+    if (!has_joined || kl__processor_leave(processor, registration)) {
+        kl__registration_refuse(registration);
+    }
+}
+
+/* Joins and begins, or gives the registration back. */
 static kl_code join(kl__processor *processor, const kl__subscriber *subscriber,
                     kl_registration *registration, kl_error *err)
 {
     kl_object_list snapshot = {0};
     bool is_complete = false;
-    bool was_taken = false;
+    bool has_joined;
     kl_code code;
 
     kl__mutex_lock(&processor->distribute);
@@ -158,7 +167,8 @@ static kl_code join(kl__processor *processor, const kl__subscriber *subscriber,
                                 : join_locked(processor, registration,
                                               &snapshot, &is_complete, err);
     kl__mutex_unlock(&processor->distribute);
-    if (code == KL_OK) {
+    has_joined = code == KL_OK;
+    if (has_joined) {
         /* What changes meanwhile is queued behind the snapshot. */
         kl__object_list_sort(&snapshot);
         code =
@@ -166,14 +176,13 @@ static kl_code join(kl__processor *processor, const kl__subscriber *subscriber,
         if (code != KL_OK) {
             kl_error_set(err, code, "out of memory for %zu initial objects",
                          snapshot.count);
-            was_taken = !kl__processor_leave(processor, registration);
         }
     }
     kl_object_list_clear(&snapshot);
-    if (was_taken) {
-        kl__registration_decline(registration);
-    } else if (code != KL_OK) {
-        kl__registration_refuse(registration);
+    if (code != KL_OK) {
+        refuse(processor, registration, has_joined);
+    } else if (!kl__registration_launch(registration)) {
+        code = closed_error(processor, err); /* its owner has left meanwhile */
     }
     return code;
 }
@@ -196,9 +205,6 @@ kl_registration *kl__processor_add(kl__processor *processor,
     }
     kl__registration_ref(registration); /* its owner may close meanwhile */
     code = join(processor, subscriber, registration, err);
-    if (code == KL_OK) {
-        kl__registration_launch(registration);
-    }
     kl__registration_unref(registration);
     return code == KL_OK ? registration : NULL;
 }
@@ -209,9 +215,8 @@ bool kl__processor_leave(kl__processor *processor,
     bool was_in;
 
     lock_both(processor);
-    was_in = registration->is_member;
+    was_in = kl__registration_leave(registration);
     if (was_in) {
-        registration->is_member = false;
         kl__list_remove(&registration->node);
     }
     unlock_both(processor);
@@ -231,7 +236,7 @@ static void take_owned(kl__processor *processor, const void *owner,
         kl_registration *each = KL__CONTAINER(node, kl_registration, node);
 
         if (owner == NULL || each->owner == owner) {
-            each->is_member = false;
+            (void)kl__registration_leave(each);
             kl__list_remove(node);
             kl__list_append(taken, node);
         }

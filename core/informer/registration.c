@@ -100,17 +100,18 @@ static void call_handler(const kl_handler *handler, const kl_event *event)
 }
 
 /* Waits until the starter has noted the thread, which a handler may detach.
- * False: it is not to begin. */
+ * False: it is not to begin. A registration that was launched may have left
+ * again before its thread looks: the thread drops its context then. */
 static bool wait_for_launch(kl_registration *registration)
 {
     kl__mutex *mutex = &registration->listener.mutex;
     bool may_begin;
 
     kl__mutex_lock(mutex);
-    while (!registration->is_launched && !registration->is_refused) {
+    while (registration->state < KL__REGISTRATION_LAUNCHED) {
         kl__cond_wait(&registration->cond, mutex, -1);
     }
-    may_begin = registration->is_launched;
+    may_begin = registration->state != KL__REGISTRATION_REFUSED;
     kl__mutex_unlock(mutex);
     return may_begin;
 }
@@ -162,10 +163,8 @@ static kl_code start_thread(kl_registration *registration,
         if (subscriber->release_owner != NULL) {
             subscriber->release_owner(subscriber->owner);
         }
-        return code;
     }
-    registration->has_thread = true;
-    return KL_OK;
+    return code;
 }
 
 static void init(kl_registration *registration,
@@ -225,32 +224,64 @@ kl_registration *kl__registration_new(kl__processor *processor,
     return registration;
 }
 
-/* Tells the waiting thread what becomes of it. */
-static void decide(kl_registration *registration, bool *decision)
+/* Tells a waiting thread what becomes of it. */
+static void enter_locked(kl_registration *registration,
+                         kl__registration_state state)
+{
+    registration->state = state;
+    kl__cond_signal(&registration->cond);
+}
+
+void kl__registration_join(kl_registration *registration)
 {
     kl__mutex_lock(&registration->listener.mutex);
-    *decision = true;
-    kl__cond_signal(&registration->cond);
+    enter_locked(registration, KL__REGISTRATION_MEMBER);
     kl__mutex_unlock(&registration->listener.mutex);
 }
 
-void kl__registration_decline(kl_registration *registration)
+bool kl__registration_leave(kl_registration *registration)
 {
-    decide(registration, &registration->is_refused);
+    bool was_member = true;
+
+    kl__mutex_lock(&registration->listener.mutex);
+    if (registration->state == KL__REGISTRATION_MEMBER) {
+        enter_locked(registration, KL__REGISTRATION_REFUSED);
+    } else if (registration->state == KL__REGISTRATION_LAUNCHED) {
+        enter_locked(registration, KL__REGISTRATION_LEFT);
+    } else {
+        was_member = false;
+    }
+    kl__mutex_unlock(&registration->listener.mutex);
+    return was_member;
+}
+
+bool kl__registration_launch(kl_registration *registration)
+{
+    bool is_member;
+
+    kl__mutex_lock(&registration->listener.mutex);
+    is_member = registration->state == KL__REGISTRATION_MEMBER;
+    if (is_member) {
+        enter_locked(registration, KL__REGISTRATION_LAUNCHED);
+    }
+    kl__mutex_unlock(&registration->listener.mutex);
+    return is_member;
+}
+
+static bool has_thread(const kl_registration *registration)
+{
+    return registration->queue == NULL;
 }
 
 void kl__registration_refuse(kl_registration *registration)
 {
-    kl__registration_decline(registration);
-    if (registration->has_thread) {
+    kl__mutex_lock(&registration->listener.mutex);
+    enter_locked(registration, KL__REGISTRATION_REFUSED);
+    kl__mutex_unlock(&registration->listener.mutex);
+    if (has_thread(registration)) {
         kl__thread_join(&registration->thread);
     }
     kl__registration_unref(registration);
-}
-
-void kl__registration_launch(kl_registration *registration)
-{
-    decide(registration, &registration->is_launched);
 }
 
 void kl__registration_close(kl_registration *registration)
@@ -264,9 +295,9 @@ void kl__registration_close(kl_registration *registration)
 
 void kl__registration_finish(kl_registration *registration)
 {
-    if (registration->has_thread && kl__on_handler_thread()) {
+    if (has_thread(registration) && kl__on_handler_thread()) {
         kl__thread_detach(&registration->thread);
-    } else if (registration->has_thread) {
+    } else if (has_thread(registration)) {
         kl__thread_join(&registration->thread);
     }
     kl__registration_unref(registration);

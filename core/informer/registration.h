@@ -11,6 +11,15 @@
 
 #include <stdatomic.h>
 
+/* The life of a registration, in this order; it ends left or refused. */
+typedef enum kl__registration_state {
+    KL__REGISTRATION_NEW,      /* it has joined nothing yet */
+    KL__REGISTRATION_MEMBER,   /* of its processor; its thread waits */
+    KL__REGISTRATION_LAUNCHED, /* a member; its thread runs callbacks */
+    KL__REGISTRATION_LEFT,     /* no member; its thread drops the context */
+    KL__REGISTRATION_REFUSED   /* no member; its thread never began */
+} kl__registration_state;
+
 struct kl_registration {
     kl__listener listener;
     kl__processor *processor; /* a reference */
@@ -24,20 +33,21 @@ struct kl_registration {
     atomic_int references;
 
     /* Guarded by the processor's mutexes; see there. */
-    kl__list node; /* also in the list of whoever has taken it out */
-    bool is_member;
+    kl__list node; /* among the processor's while a member; then of the caller
+                      of kl__registration_leave */
     int64_t next_resync_ms;
     uint64_t told_error; /* the number of the error that it was told last */
 
+    /* Guarded by the listener's mutex; becoming a member, and ceasing to be
+     * one, also by the processor's mutexes. */
+    kl__registration_state state;
+
     /* With a thread. */
     kl_handler handler;
-    kl__cond cond; /* of the listener's mutex: awake, closed or launched */
+    kl__cond cond; /* of the listener's mutex: awake, closed or `state` */
     kl__thread thread;
-    bool has_thread;
-    bool is_launched; /* guarded by the listener's mutex: `thread` is set */
-    bool is_refused;  /* the same: it never was; do not drop the context */
 
-    /* With a queue. */
+    /* With a queue; NULL: with a thread. */
     kl_event_queue *queue; /* a reference */
     kl__ready ready;
 };
@@ -51,21 +61,26 @@ kl_registration *kl__registration_new(kl__processor *processor,
 void kl__registration_ref(kl_registration *registration);
 void kl__registration_unref(kl_registration *registration);
 
-/* For one that could not join: as if it had never been. */
-void kl__registration_refuse(kl_registration *registration);
-/* The same where somebody else has taken it out meanwhile, and will finish it:
- * its thread does not begin. */
-void kl__registration_decline(kl_registration *registration);
-/* For one that has joined: its thread may begin. */
-void kl__registration_launch(kl_registration *registration);
+/* With both mutexes of the processor held. Join makes it a member. Leave makes
+ * it none; false: it was none, and another thread ends it. */
+void kl__registration_join(kl_registration *registration);
+bool kl__registration_leave(kl_registration *registration);
 
-/* Ends it, in two steps, once it has left the processor: the first wakes
- * everybody, the second waits (but on no handler's thread) and gives up the
- * user's reference. */
+/* Lets a member's thread begin. False: it was taken out before that; its thread
+ * never begins, and the thread that took it out ends it. */
+bool kl__registration_launch(kl_registration *registration);
+
+/* Ends one that was not launched and that no other thread has taken out: as if
+ * it had never been. */
+void kl__registration_refuse(kl_registration *registration);
+
+/* Ends it, in two steps, once it has left the processor: the first wakes all
+ * that wait for it, the second waits for its thread (but on no handler's
+ * thread) and gives up the user's reference. */
 void kl__registration_close(kl_registration *registration);
 void kl__registration_finish(kl_registration *registration);
 
-/* Whether this thread runs handlers: then it must not wait for another one that
+/* True if this thread runs handlers: then it must not wait for another one that
  * does, as two handlers that end each other would wait for ever. */
 bool kl__on_handler_thread(void);
 

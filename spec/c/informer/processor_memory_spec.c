@@ -1,6 +1,6 @@
 /*
  * processor_memory_spec.c - what handlers are told without memory they are told
- * later, and one that leaves while it fails to join leaves once.
+ * later, and one that is removed while it joins never begins.
  */
 #include "informer/distribution.h"
 
@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -179,6 +180,54 @@ static void who_leaves_while_it_fails_to_join_leaves_once(void **state)
     rig_end(&rig);
 }
 
+/* The remover that runs while this thread joins, once it is a member. */
+static _Thread_local remover *meanwhile;
+
+static void *allocate(size_t size)
+{
+    if (meanwhile != NULL && has_members(meanwhile->rig->processor)) {
+        remover *removing = meanwhile;
+
+        meanwhile = NULL;
+        remove_meanwhile(removing);
+    }
+    return malloc(size);
+}
+
+/* Memory for its first events is there, but its owner closes before it gets
+ * them. */
+static void is_removed_while_it_joins(processor_rig *rig,
+                                      const kl__subscriber *subscriber)
+{
+    const kl_allocator allocator = {allocate, realloc, free};
+    remover removing = {.rig = rig};
+    kl_error err = {0};
+
+    kl_set_allocator(&allocator);
+    meanwhile = &removing;
+    assert_null(kl__processor_add(rig->processor, subscriber, &err));
+    assert_null(meanwhile);
+    assert_int_equal(err.code, KL_ECLOSED);
+    kl__thread_join(&removing.thread);
+    kl_set_allocator(NULL);
+}
+
+static void a_registration_removed_while_it_joins_never_begins(void **state)
+{
+    processor_rig rig = rig_begin();
+    const kl_handler handler = {.drop_context = count_drop};
+    const kl__subscriber subscriber = {.queue = rig.queue, .owner = &rig};
+    const kl__subscriber handling = {.handler = &handler, .owner = &rig};
+
+    (void)state;
+    rig_replace(&rig, pod_list(1, pod("a", "1", 1)), "5");
+    is_removed_while_it_joins(&rig, &subscriber);
+    is_removed_while_it_joins(&rig, &handling);
+    assert_int_equal(kl_live_count(KL_LIVE_REGISTRATION), 0);
+    assert_null(kl_event_queue_next(rig.queue));
+    rig_end(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +235,7 @@ int main(void)
         cmocka_unit_test(an_error_without_memory_is_told_later),
         cmocka_unit_test(an_error_that_is_over_is_not_told_later),
         cmocka_unit_test(who_leaves_while_it_fails_to_join_leaves_once),
+        cmocka_unit_test(a_registration_removed_while_it_joins_never_begins),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
