@@ -1,43 +1,50 @@
-# libkubelua: every layer of core/, once as objects, linked twice.
+# libkubelua: every layer of core/, compiled once as objects; the shared and the
+# static library are made of them.
 configure_file(core/include/kubelua/version.h.in
                ${PROJECT_BINARY_DIR}/include/kubelua/version.h @ONLY)
+configure_file(core/libkubelua.map.in
+               ${PROJECT_BINARY_DIR}/libkubelua.map @ONLY)
 
-file(GLOB KUBELUA_CORE_SOURCES CONFIGURE_DEPENDS core/*/*.c core/sim/*/*.c)
+file(GLOB KUBELUA_CORE_SOURCES CONFIGURE_DEPENDS core/*/*.c)
 file(GLOB KUBELUA_PUBLIC_HEADERS CONFIGURE_DEPENDS core/include/kubelua/*.h)
 
-set(KUBELUA_CORE_LIBRARIES PkgConfig::YYJSON PkgConfig::YAML
-    PkgConfig::MICROHTTPD PkgConfig::ZLIB PkgConfig::GNUTLS Threads::Threads)
-if(KUBELUA_CURL_LIBRARY)
-    list(APPEND KUBELUA_CORE_LIBRARIES ${CMAKE_DL_LIBS})
-else()
-    list(APPEND KUBELUA_CORE_LIBRARIES PkgConfig::CURL)
-endif()
+set(KUBELUA_CORE_LIBRARIES PkgConfig::YYJSON PkgConfig::YAML PkgConfig::ZLIB
+    PkgConfig::CURL Threads::Threads m)
 
 add_library(kubelua_objects OBJECT ${KUBELUA_CORE_SOURCES})
 target_include_directories(kubelua_objects PUBLIC
     ${PROJECT_SOURCE_DIR}/core ${PROJECT_SOURCE_DIR}/core/include
     ${PROJECT_BINARY_DIR}/include)
-target_link_libraries(kubelua_objects PUBLIC ${KUBELUA_CORE_LIBRARIES} m)
-if(KUBELUA_CURL_LIBRARY)
-    target_include_directories(kubelua_objects SYSTEM PUBLIC
-        ${CURL_INCLUDE_DIRS})
-    target_compile_definitions(kubelua_objects PUBLIC
-        KL__CURL_LIBRARY="${KUBELUA_CURL_LIBRARY}")
-endif()
+target_link_libraries(kubelua_objects PUBLIC ${KUBELUA_CORE_LIBRARIES})
 
-add_library(kubelua SHARED $<TARGET_OBJECTS:kubelua_objects>)
-set_target_properties(kubelua PROPERTIES
-    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
-add_library(kubelua_static STATIC $<TARGET_OBJECTS:kubelua_objects>)
-set_target_properties(kubelua_static PROPERTIES OUTPUT_NAME kubelua)
+# Makes the shared library `target` and the static one `target`_static of the
+# objects of `target`_objects. The folder of `target` is the one place where
+# the dynamic linker looks for what the library stands on ($ORIGIN): so both
+# libraries move together, in a build folder, a prefix or a rock.
+function(kubelua_library target name)
+    add_library(${target} SHARED $<TARGET_OBJECTS:${target}_objects>)
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
+        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+        BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN"
+        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+    # Its threads outlive a dlclose: it must never be unmapped.
+    target_link_options(${target} PRIVATE -Wl,-z,nodelete
+        -Wl,-Bsymbolic-functions)
+    add_library(${target}_static STATIC $<TARGET_OBJECTS:${target}_objects>)
+    set_target_properties(${target}_static PROPERTIES OUTPUT_NAME ${name}
+        ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+    foreach(library ${target} ${target}_static)
+        target_include_directories(${library} PUBLIC
+            $<BUILD_INTERFACE:${ARGN}>
+            $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    endforeach()
+endfunction()
 
-foreach(library kubelua kubelua_static)
-    target_include_directories(${library} PUBLIC
-        $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/core/include>
-        $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
-        $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-endforeach()
-target_link_libraries(kubelua PRIVATE ${KUBELUA_CORE_LIBRARIES} m)
-target_link_libraries(kubelua_static PUBLIC ${KUBELUA_CORE_LIBRARIES} m)
-# Its threads outlive a dlclose: it must never be unmapped.
-target_link_options(kubelua PRIVATE -Wl,-z,nodelete)
+kubelua_library(kubelua kubelua ${PROJECT_SOURCE_DIR}/core/include)
+target_link_libraries(kubelua PRIVATE ${KUBELUA_CORE_LIBRARIES})
+target_link_libraries(kubelua_static PUBLIC ${KUBELUA_CORE_LIBRARIES})
+target_link_options(kubelua PRIVATE
+    -Wl,--version-script=${PROJECT_BINARY_DIR}/libkubelua.map)
+set_property(TARGET kubelua APPEND PROPERTY
+    LINK_DEPENDS ${PROJECT_BINARY_DIR}/libkubelua.map)

@@ -1,22 +1,23 @@
-# The libraries that the core stands on; the README says why each is there.
+# The libraries that KubeLua stands on; the README says why each is there.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl>=7.80)
 pkg_check_modules(YYJSON REQUIRED IMPORTED_TARGET yyjson>=0.8)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
-pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd>=0.9.71)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
-pkg_check_modules(GNUTLS REQUIRED IMPORTED_TARGET gnutls)
 
-# What core/http/curl_library.c loads instead of linking it: "libcurl.so.4".
-if(KUBELUA_LAZY_CURL)
-    foreach(library ${CURL_LINK_LIBRARIES})
-        get_filename_component(library ${library} REALPATH)
-        if(library MATCHES "/(libcurl[^/]*\\.so\\.[0-9]+)[^/]*$")
-            set(KUBELUA_CURL_LIBRARY ${CMAKE_MATCH_1})
-        endif()
-    endforeach()
-    if(NOT KUBELUA_CURL_LIBRARY)
-        message(STATUS "No shared libcurl: it is linked")
+# The simulator's own. KUBELUA_SIM=AUTO, as the rock has it, leaves the simulator
+# out where they are missing.
+if(KUBELUA_SIM)
+    set(required REQUIRED)
+    if(KUBELUA_SIM STREQUAL AUTO)
+        set(required QUIET)
+    endif()
+    pkg_check_modules(MICROHTTPD ${required} IMPORTED_TARGET
+                      libmicrohttpd>=0.9.71)
+    pkg_check_modules(GNUTLS ${required} IMPORTED_TARGET gnutls)
+    if(NOT MICROHTTPD_FOUND OR NOT GNUTLS_FOUND)
+        message(STATUS "No libmicrohttpd or GnuTLS: no simulated API server")
+        set(KUBELUA_SIM OFF)
     endif()
 endif()

@@ -1,48 +1,75 @@
-# What `cmake --install` puts where: the library, its headers, a pkg-config file
-# and a CMake package; the Lua modules and the command.
+# What `cmake --install` puts where: the libraries, their headers, pkg-config
+# files and CMake packages; the Lua modules and the command.
 include(CMakePackageConfigHelpers)
 
 option(KUBELUA_INSTALL_CORE "Install libkubelua and its headers" ON)
 option(KUBELUA_INSTALL_COMMAND "Install the kubelua command" ON)
 set(KUBELUA_INTERPRETER lua5.4 CACHE STRING "What the command runs in")
 
-if(KUBELUA_INSTALL_CORE)
-    install(TARGETS kubelua kubelua_static EXPORT kubelua-targets
+# Installs the library `target` as the package `name`: library, headers,
+# NAME.pc, find_package(NAME).
+function(kubelua_install_library target name)
+    install(TARGETS ${target} ${target}_static EXPORT ${name}-targets
             LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
             ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-    install(FILES ${KUBELUA_PUBLIC_HEADERS}
-            ${PROJECT_BINARY_DIR}/include/kubelua/version.h
-            DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kubelua)
-    configure_file(cmake/kubelua.pc.in ${PROJECT_BINARY_DIR}/kubelua.pc @ONLY)
-    install(FILES ${PROJECT_BINARY_DIR}/kubelua.pc
+    install(FILES ${ARGN} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kubelua)
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in
+                   ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/${name}.pc
             DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-    set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/kubelua)
-    install(EXPORT kubelua-targets NAMESPACE kubelua::
+    set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/${name})
+    install(EXPORT ${name}-targets NAMESPACE kubelua::
             DESTINATION ${package_dir})
-    configure_package_config_file(cmake/kubelua-config.cmake.in
-        ${PROJECT_BINARY_DIR}/kubelua-config.cmake
+    configure_package_config_file(cmake/${name}-config.cmake.in
+        ${PROJECT_BINARY_DIR}/${name}-config.cmake
         INSTALL_DESTINATION ${package_dir})
     write_basic_package_version_file(
-        ${PROJECT_BINARY_DIR}/kubelua-config-version.cmake
+        ${PROJECT_BINARY_DIR}/${name}-config-version.cmake
         COMPATIBILITY SameMinorVersion)
-    install(FILES ${PROJECT_BINARY_DIR}/kubelua-config.cmake
-            ${PROJECT_BINARY_DIR}/kubelua-config-version.cmake
+    install(FILES ${PROJECT_BINARY_DIR}/${name}-config.cmake
+            ${PROJECT_BINARY_DIR}/${name}-config-version.cmake
             DESTINATION ${package_dir})
+endfunction()
+
+if(KUBELUA_INSTALL_CORE)
+    kubelua_install_library(kubelua kubelua ${KUBELUA_PUBLIC_HEADERS}
+        ${PROJECT_BINARY_DIR}/include/kubelua/version.h)
+    if(KUBELUA_SIM)
+        kubelua_install_library(kubelua_sim kubelua-sim
+            sim/include/kubelua/sim.h)
+    endif()
 endif()
+
+# A rock is one folder of modules: the libraries go beside them, under the names
+# that the modules ask for.
+function(kubelua_install_beside folder)
+    foreach(library ${ARGN})
+        install(FILES $<TARGET_FILE:${library}> DESTINATION ${folder}
+                PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ
+                GROUP_EXECUTE WORLD_READ WORLD_EXECUTE
+                RENAME $<TARGET_SONAME_FILE_NAME:${library}>)
+    endforeach()
+endfunction()
 
 if(KUBELUA_LUA)
     get_property(abis GLOBAL PROPERTY KUBELUA_LUA_ABIS)
     foreach(abi ${abis})
-        string(REPLACE "." "" id ${abi})
         set(lua_libdir ${CMAKE_INSTALL_LIBDIR}/lua/${abi})
         set(lua_datadir ${CMAKE_INSTALL_DATADIR}/lua/${abi})
         if(KUBELUA_LUA_LIBDIR)
             set(lua_libdir ${KUBELUA_LUA_LIBDIR})
             set(lua_datadir ${KUBELUA_LUA_DATADIR})
         endif()
-        install(TARGETS kubelua_lua${id} DESTINATION ${lua_libdir}/kubelua)
-        install(DIRECTORY lua/kubelua lua/cli/kubelua DESTINATION ${lua_datadir}
-                FILES_MATCHING PATTERN "*.lua")
+        get_property(modules GLOBAL PROPERTY KUBELUA_LUA_MODULES_${abi})
+        install(TARGETS ${modules} DESTINATION ${lua_libdir}/kubelua)
+        if(NOT KUBELUA_INSTALL_CORE)
+            kubelua_install_beside(${lua_libdir}/kubelua kubelua)
+            if(KUBELUA_SIM)
+                kubelua_install_beside(${lua_libdir}/kubelua kubelua_sim)
+            endif()
+        endif()
+        install(DIRECTORY lua/kubelua lua/sim/kubelua lua/cli/kubelua
+                DESTINATION ${lua_datadir} FILES_MATCHING PATTERN "*.lua")
     endforeach()
     if(KUBELUA_INSTALL_COMMAND)
         configure_file(bin/kubelua.in ${PROJECT_BINARY_DIR}/bin/kubelua @ONLY)

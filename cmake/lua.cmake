@@ -1,11 +1,14 @@
-# One Lua C module an ABI: lua/ABI/kubelua/core.so in the build folder for each
-# Lua that is there. 5.1 is LuaJIT's ABI. The core is linked in, so that a
-# module is one file; liblua is not: the host brings it.
+# Two Lua C modules an ABI, for each Lua that is there: kubelua/core.so and, with
+# the simulator, kubelua/simcore.so, in lua/ABI of the build folder. 5.1 is
+# LuaJIT's ABI. Both use one libkubelua.so, which the dynamic linker finds beside
+# the module (a rock) or three folders above it (a build folder, a prefix).
+# liblua is not linked: the host brings it.
 if(NOT KUBELUA_LUA)
     return()
 endif()
 
 file(GLOB KUBELUA_LUA_SOURCES CONFIGURE_DEPENDS lua/src/*.c)
+file(GLOB KUBELUA_LUA_SIM_SOURCES CONFIGURE_DEPENDS lua/sim/src/*.c)
 
 function(kubelua_lua_module abi package)
     string(REPLACE "." "" id ${abi})
@@ -17,19 +20,35 @@ function(kubelua_lua_module abi package)
     kubelua_add_lua_module(${abi} "${LUA_${id}_INCLUDE_DIRS}")
 endfunction()
 
-function(kubelua_add_lua_module abi include_dirs)
-    string(REPLACE "." "" id ${abi})
-    set(target kubelua_lua${id})
-    add_library(${target} MODULE ${KUBELUA_LUA_SOURCES}
-                $<TARGET_OBJECTS:kubelua_objects>)
+# What both modules check and push with.
+set(KUBELUA_LUA_SHARED lua/src/check.c lua/src/push.c lua/src/reply.c
+    lua/src/transport.c)
+
+# Adds the module kubelua/NAME of a Lua: its sources, then what it links.
+function(kubelua_add_module target abi include_dirs name)
+    cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+    add_library(${target} MODULE ${arg_SOURCES})
     target_include_directories(${target} PRIVATE
-        ${PROJECT_SOURCE_DIR}/core/include ${PROJECT_BINARY_DIR}/include)
+        ${PROJECT_SOURCE_DIR}/lua/src)
     target_include_directories(${target} SYSTEM PRIVATE ${include_dirs})
-    target_link_libraries(${target} PRIVATE ${KUBELUA_CORE_LIBRARIES} m)
+    target_link_libraries(${target} PRIVATE ${arg_LIBRARIES} m)
     # Threads outlive lua_close, which unloads C modules: stay mapped.
     target_link_options(${target} PRIVATE -Wl,-z,nodelete)
-    set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME core
+    set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME ${name}
+        BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN:$ORIGIN/../../.."
         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lua/${abi}/kubelua)
+    set_property(GLOBAL APPEND PROPERTY KUBELUA_LUA_MODULES_${abi} ${target})
+endfunction()
+
+function(kubelua_add_lua_module abi include_dirs)
+    string(REPLACE "." "" id ${abi})
+    kubelua_add_module(kubelua_lua${id} ${abi} "${include_dirs}" core
+        SOURCES ${KUBELUA_LUA_SOURCES} LIBRARIES kubelua)
+    if(KUBELUA_SIM)
+        kubelua_add_module(kubelua_lua${id}_sim ${abi} "${include_dirs}" simcore
+            SOURCES ${KUBELUA_LUA_SIM_SOURCES} ${KUBELUA_LUA_SHARED}
+            LIBRARIES kubelua_sim kubelua)
+    endif()
     set_property(GLOBAL APPEND PROPERTY KUBELUA_LUA_ABIS ${abi})
     if(KUBELUA_TESTS)
         kubelua_add_failing_module(${abi} "${include_dirs}")

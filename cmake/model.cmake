@@ -8,14 +8,12 @@ endif()
 
 set(model_core_sources ${KUBELUA_CORE_SOURCES})
 list(FILTER model_core_sources EXCLUDE REGEX
-     "/core/(sim/.*|base/(thread|clock|wakeup|random))\\.c$")
+     "/core/base/(thread|clock|wakeup|random)\\.c$")
 add_library(kubelua_model_core OBJECT EXCLUDE_FROM_ALL ${model_core_sources})
 target_include_directories(kubelua_model_core PUBLIC
     ${PROJECT_SOURCE_DIR}/core ${PROJECT_SOURCE_DIR}/core/include
     ${PROJECT_BINARY_DIR}/include ${PROJECT_SOURCE_DIR}/spec/model)
-# Here libcurl is linked: nothing is to be loaded on virtual time.
-target_link_libraries(kubelua_model_core PUBLIC ${KUBELUA_CORE_LIBRARIES}
-                      PkgConfig::CURL m)
+target_link_libraries(kubelua_model_core PUBLIC ${KUBELUA_CORE_LIBRARIES})
 target_compile_options(kubelua_model_core PUBLIC -O2 -g -UNDEBUG PRIVATE
     -include ${PROJECT_SOURCE_DIR}/spec/model/atomic_points.h)
 

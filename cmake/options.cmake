@@ -4,12 +4,12 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 option(KUBELUA_TESTS "Build the C tests" ON)
+set(KUBELUA_SIM ON CACHE STRING
+    "Build the simulated API server: ON, OFF, or AUTO (where its libraries are)")
 option(KUBELUA_LUA "Build the Lua modules" ON)
 option(KUBELUA_EXAMPLES "Build the C examples" ON)
 option(KUBELUA_FUZZ "Build the fuzz targets: clang, for spec/fuzz/run" OFF)
 option(KUBELUA_ASSERTS "Keep assertions and lock ranks in every build" OFF)
-option(KUBELUA_LAZY_CURL "Load libcurl once it is needed: a start takes 3 ms less"
-       ON)
 set(KUBELUA_SANITIZE "" CACHE STRING
     "Sanitizers to build with: address,undefined or thread")
 

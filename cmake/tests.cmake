@@ -1,52 +1,76 @@
-# One cmocka program for each spec/c/<layer>/*_spec.c; they see the core's
-# internals, so they link its objects.
+# One cmocka program for each *_spec.c. Specs see internals, so they link objects:
+# those of spec/core the core's, and nothing of the simulator; those of spec/sim
+# (the simulator itself) and spec/live (the core at work on it) both.
 if(NOT KUBELUA_TESTS)
     return()
 endif()
 enable_testing()
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+# spec/support makes certificates with it.
+pkg_check_modules(GNUTLS REQUIRED IMPORTED_TARGET gnutls)
 
 file(GLOB KUBELUA_SUPPORT_SOURCES CONFIGURE_DEPENDS spec/support/*.c)
-if(KUBELUA_SUPPORT_SOURCES)
-    add_library(kubelua_support OBJECT ${KUBELUA_SUPPORT_SOURCES})
-    target_include_directories(kubelua_support PUBLIC
-        ${PROJECT_SOURCE_DIR}/spec/support)
-    target_link_libraries(kubelua_support PUBLIC kubelua_objects
-        PkgConfig::CMOCKA)
-endif()
+add_library(kubelua_support OBJECT ${KUBELUA_SUPPORT_SOURCES})
+target_include_directories(kubelua_support PUBLIC
+    ${PROJECT_SOURCE_DIR}/spec/support)
+target_link_libraries(kubelua_support PUBLIC kubelua_objects
+    PkgConfig::GNUTLS PkgConfig::CMOCKA)
 
-file(GLOB KUBELUA_C_SPECS CONFIGURE_DEPENDS spec/c/*/*_spec.c)
-foreach(spec ${KUBELUA_C_SPECS})
+# A spec program of these parts, which are object libraries.
+function(kubelua_c_spec spec)
     get_filename_component(name ${spec} NAME_WE)
-    add_executable(${name} ${spec} $<TARGET_OBJECTS:kubelua_objects>)
-    target_link_libraries(${name} PRIVATE kubelua_objects PkgConfig::CMOCKA)
-    if(KUBELUA_SUPPORT_SOURCES)
-        target_sources(${name} PRIVATE $<TARGET_OBJECTS:kubelua_support>)
-        target_link_libraries(${name} PRIVATE kubelua_support)
-    endif()
+    add_executable(${name} ${spec})
+    foreach(part ${ARGN})
+        target_sources(${name} PRIVATE $<TARGET_OBJECTS:${part}>)
+        target_link_libraries(${name} PRIVATE ${part})
+    endforeach()
     set_target_properties(${name} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/spec)
     add_test(NAME ${name} COMMAND ${name}
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES TIMEOUT 120
         ENVIRONMENT "CMOCKA_MESSAGE_OUTPUT=STDOUT")
+endfunction()
+
+file(GLOB KUBELUA_CORE_SPECS CONFIGURE_DEPENDS spec/core/*/*_spec.c)
+foreach(spec ${KUBELUA_CORE_SPECS})
+    kubelua_c_spec(${spec} kubelua_objects kubelua_support)
+endforeach()
+if(NOT KUBELUA_SIM)
+    return()
+endif()
+
+file(GLOB KUBELUA_SIM_SUPPORT_SOURCES CONFIGURE_DEPENDS spec/support/sim/*.c)
+add_library(kubelua_sim_support OBJECT ${KUBELUA_SIM_SUPPORT_SOURCES})
+target_include_directories(kubelua_sim_support PUBLIC
+    ${PROJECT_SOURCE_DIR}/spec/support/sim)
+target_link_libraries(kubelua_sim_support PUBLIC kubelua_sim_objects
+    kubelua_support)
+
+file(GLOB KUBELUA_SIM_SPECS CONFIGURE_DEPENDS spec/sim/*/*_spec.c
+     spec/live/*/*_spec.c)
+foreach(spec ${KUBELUA_SIM_SPECS})
+    kubelua_c_spec(${spec} kubelua_objects kubelua_support kubelua_sim_objects
+        kubelua_sim_support)
 endforeach()
 
 # Reads the truth suite's answers in protobuf.
 add_executable(protobuf_json spec/truth/protobuf_json.c
-    spec/support/protobuf_reader.c $<TARGET_OBJECTS:kubelua_objects>)
-target_include_directories(protobuf_json PRIVATE spec/support)
-target_link_libraries(protobuf_json PRIVATE kubelua_objects)
+    spec/support/sim/protobuf_reader.c $<TARGET_OBJECTS:kubelua_objects>
+    $<TARGET_OBJECTS:kubelua_sim_objects>)
+target_include_directories(protobuf_json PRIVATE spec/support/sim)
+target_link_libraries(protobuf_json PRIVATE kubelua_sim_objects
+    kubelua_objects)
 set_target_properties(protobuf_json PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/spec)
 
-# The soak (spec/soak): a program like any user's, against the shared library.
+# The soak (spec/soak): a program like any user's, against the shared libraries.
 file(GLOB KUBELUA_SOAK_SOURCES CONFIGURE_DEPENDS spec/soak/*.c)
 add_executable(soak ${KUBELUA_SOAK_SOURCES})
-target_link_libraries(soak PRIVATE kubelua)
+target_link_libraries(soak PRIVATE kubelua_sim)
 file(GLOB KUBELUA_CROWD_SOURCES CONFIGURE_DEPENDS spec/soak/crowd/*.c)
 add_executable(crowd ${KUBELUA_CROWD_SOURCES} spec/soak/usage.c)
 target_include_directories(crowd PRIVATE spec/soak)
-target_link_libraries(crowd PRIVATE kubelua)
+target_link_libraries(crowd PRIVATE kubelua_sim)
 set_target_properties(soak crowd PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/spec)

@@ -29,7 +29,8 @@ func contenders(build string) []contender {
 		script := filepath.Join(here, "kubelua", "pods.lua")
 		return contender{name: name,
 			command: []string{interpreter, script, "SERVER", "LISTING"},
-			env: []string{"LUA_PATH=" + here + "/../lua/?.lua;" + here + "/../lua/?/init.lua;;",
+			env: []string{"LUA_PATH=" + here + "/../lua/?.lua;" + here + "/../lua/?/init.lua;" +
+				here + "/../lua/sim/?.lua;;",
 				"LUA_CPATH=" + filepath.Join(build, "lua", abi, "?.so") + ";;",
 				"KUBELUA_LOG=error"}}
 	}

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config/credentials.h"
-#include "kubelua/sim.h"
+#include "kubelua/client.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #ifndef KL_BASE_BASE64_H
 #define KL_BASE_BASE64_H
 
+#include "base/for_sim.h"
 #include "base/buf.h"
 
 #include <stdbool.h>
@@ -11,12 +12,15 @@
 
 /* Appends what `text` decodes to; line breaks are skipped, as Go does. False:
  * not base64 (look at out->failed for out of memory). */
-bool kl__base64_decode(kl__buf *out, const char *text, size_t length);
+KL__FOR_SIM bool kl__base64_decode(kl__buf *out, const char *text,
+                                   size_t length);
 
 /* Appends the bytes in base64, without line breaks. */
-void kl__base64_encode(kl__buf *out, const void *bytes, size_t length);
+KL__FOR_SIM void kl__base64_encode(kl__buf *out, const void *bytes,
+                                   size_t length);
 
 /* The same in base64url without padding (RFC 7515, appendix C). */
-void kl__base64url_encode(kl__buf *out, const void *bytes, size_t length);
+KL__FOR_SIM void kl__base64url_encode(kl__buf *out, const void *bytes,
+                                      size_t length);
 
 #endif

@@ -5,6 +5,7 @@
 #ifndef KL_BASE_BUF_H
 #define KL_BASE_BUF_H
 
+#include "base/for_sim.h"
 #include "kubelua/error.h"
 
 #include <stdbool.h>
@@ -18,25 +19,26 @@ typedef struct kl__buf {
 } kl__buf;
 
 /* A zeroed kl__buf is empty and valid. Frees the bytes and zeroes it. */
-void kl__buf_deinit(kl__buf *buf);
+KL__FOR_SIM void kl__buf_deinit(kl__buf *buf);
 
 /* Forgets the bytes, keeps the memory. */
-void kl__buf_reset(kl__buf *buf);
+KL__FOR_SIM void kl__buf_reset(kl__buf *buf);
 
 /* Room for `extra` more bytes (and a NUL); NULL when out of memory, else where
  * to write them. Add to `length` what was written. */
-char *kl__buf_reserve(kl__buf *buf, size_t extra);
+KL__FOR_SIM char *kl__buf_reserve(kl__buf *buf, size_t extra);
 
-void kl__buf_append(kl__buf *buf, const void *bytes, size_t length);
-void kl__buf_puts(kl__buf *buf, const char *text);
-void kl__buf_putc(kl__buf *buf, char byte);
-void kl__buf_printf(kl__buf *buf, const char *format, ...) KL_PRINTF(2, 3);
+KL__FOR_SIM void kl__buf_append(kl__buf *buf, const void *bytes, size_t length);
+KL__FOR_SIM void kl__buf_puts(kl__buf *buf, const char *text);
+KL__FOR_SIM void kl__buf_putc(kl__buf *buf, char byte);
+KL__FOR_SIM void kl__buf_printf(kl__buf *buf, const char *format, ...)
+    KL_PRINTF(2, 3);
 
 /* Drops the first `length` bytes. */
 void kl__buf_consume(kl__buf *buf, size_t length);
 
 /* The NUL-terminated bytes (an empty one gives ""), which the caller now owns;
  * NULL when out of memory. The buffer is empty afterwards. */
-char *kl__buf_take(kl__buf *buf, size_t *length);
+KL__FOR_SIM char *kl__buf_take(kl__buf *buf, size_t *length);
 
 #endif

@@ -5,6 +5,7 @@
 #ifndef KL_BASE_CANCEL_H
 #define KL_BASE_CANCEL_H
 
+#include "base/for_sim.h"
 #include "base/list.h"
 #include "base/thread.h"
 
@@ -33,14 +34,14 @@ void kl__cancel_deinit(kl__cancel *cancel);
 void kl__cancel_fire(kl__cancel *cancel);
 
 /* Whether it was fired; a NULL token never is. Thread-safe. */
-bool kl__cancel_fired(const kl__cancel *cancel);
+KL__FOR_SIM bool kl__cancel_fired(const kl__cancel *cancel);
 
 /* Hangs the hook in (a NULL token: nothing happens). False: already fired, and
  * the hook is not in. Take no mutex of rank CANCEL or above before it. */
-bool kl__cancel_add(kl__cancel *cancel, kl__cancel_hook *hook);
+KL__FOR_SIM bool kl__cancel_add(kl__cancel *cancel, kl__cancel_hook *hook);
 
 /* Takes it out; afterwards `wake` neither runs nor will run. */
-void kl__cancel_remove(kl__cancel *cancel, kl__cancel_hook *hook);
+KL__FOR_SIM void kl__cancel_remove(kl__cancel *cancel, kl__cancel_hook *hook);
 
 /* A token that fires when one of two others does: for a call that both its
  * caller and the closing of what it works on may end. It may be fired itself,

@@ -4,6 +4,7 @@
 #ifndef KL_BASE_CLOCK_H
 #define KL_BASE_CLOCK_H
 
+#include "base/for_sim.h"
 #include "base/thread.h"
 
 #include <stdbool.h>
@@ -12,7 +13,7 @@
 typedef struct kl__clock kl__clock;
 
 /* The machine's monotonic clock; static, never freed. */
-kl__clock *kl__clock_real(void);
+KL__FOR_SIM kl__clock *kl__clock_real(void);
 
 /* A clock that stands still until told; for tests. Owned by the caller; NULL
  * when out of memory. */
@@ -28,7 +29,7 @@ void kl__clock_fake_leap(kl__clock *clock);
 bool kl__clock_await_waiters(kl__clock *clock, int count);
 
 /* Milliseconds since some fixed moment; never goes back. Thread-safe. */
-int64_t kl__clock_now(kl__clock *clock);
+KL__FOR_SIM int64_t kl__clock_now(kl__clock *clock);
 
 /* The deadline that is so far away, at most INT64_MAX; -1, none, of ms < 0. */
 int64_t kl__clock_after(kl__clock *clock, int64_t ms);

@@ -6,6 +6,8 @@
 #ifndef KL_BASE_MAP_H
 #define KL_BASE_MAP_H
 
+#include "base/for_sim.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,14 +28,15 @@ typedef struct kl__map {
 } kl__map;
 
 /* Frees the table, not keys or values; zeroes the map. */
-void kl__map_deinit(kl__map *map);
+KL__FOR_SIM void kl__map_deinit(kl__map *map);
 
 /* The value of a key, or NULL. */
-void *kl__map_get(const kl__map *map, const char *key);
-void *kl__map_get_n(const kl__map *map, const char *key, size_t length);
+KL__FOR_SIM void *kl__map_get(const kl__map *map, const char *key);
+KL__FOR_SIM void *kl__map_get_n(const kl__map *map, const char *key,
+                                size_t length);
 
 /* Makes room so that the next `extra` puts of new keys cannot fail. */
-bool kl__map_reserve(kl__map *map, size_t extra);
+KL__FOR_SIM bool kl__map_reserve(kl__map *map, size_t extra);
 
 /* Whether the next `extra` puts of new keys cannot fail. */
 bool kl__map_has_room(const kl__map *map, size_t extra);
@@ -44,16 +47,18 @@ bool kl__map_copy(const kl__map *from, size_t extra, kl__map *to);
 
 /* Sets a key's value (not NULL), replacing the key pointer too. `old` (may be
  * NULL) gets the former value or NULL. False: out of memory, map unchanged. */
-bool kl__map_put(kl__map *map, const char *key, void *value, void **old);
+KL__FOR_SIM bool kl__map_put(kl__map *map, const char *key, void *value,
+                             void **old);
 /* The same for a key of `length` bytes, which may be NUL bytes. */
-bool kl__map_put_n(kl__map *map, const char *key, size_t length, void *value,
-                   void **old);
+KL__FOR_SIM bool kl__map_put_n(kl__map *map, const char *key, size_t length,
+                               void *value, void **old);
 
 /* Removes a key and returns its value, or NULL. Never allocates. */
-void *kl__map_remove(kl__map *map, const char *key);
+KL__FOR_SIM void *kl__map_remove(kl__map *map, const char *key);
 
 /* Goes through all slots in no order: start *cursor at 0; NULL at the end. The
  * map must not change meanwhile. */
-const kl__map_slot *kl__map_next(const kl__map *map, size_t *cursor);
+KL__FOR_SIM const kl__map_slot *kl__map_next(const kl__map *map,
+                                             size_t *cursor);
 
 #endif

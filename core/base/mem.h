@@ -5,15 +5,16 @@
 #ifndef KL_BASE_MEM_H
 #define KL_BASE_MEM_H
 
+#include "base/for_sim.h"
 #include "kubelua/memory.h"
 
 #include <stddef.h>
 
 /* As malloc, calloc, realloc and free; NULL when out of memory. */
-void *kl__malloc(size_t size);
-void *kl__calloc(size_t count, size_t size);
-void *kl__realloc(void *block, size_t size);
-void kl__free(void *block);
+KL__FOR_SIM void *kl__malloc(size_t size);
+KL__FOR_SIM void *kl__calloc(size_t count, size_t size);
+KL__FOR_SIM void *kl__realloc(void *block, size_t size);
+KL__FOR_SIM void kl__free(void *block);
 
 /* For many blocks that are about to be allocated one by one and kept: has the
  * allocator take `size` bytes from the system at once, by taking and giving
@@ -22,6 +23,6 @@ void kl__free(void *block);
 void kl__mem_ahead(size_t size);
 
 /* Counts one more (+1) or one less (-1) live thing of a kind. */
-void kl__live_add(kl_live_kind kind, int delta);
+KL__FOR_SIM void kl__live_add(kl_live_kind kind, int delta);
 
 #endif

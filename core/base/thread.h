@@ -5,6 +5,7 @@
 #ifndef KL_BASE_THREAD_H
 #define KL_BASE_THREAD_H
 
+#include "base/for_sim.h"
 #include "kubelua/error.h"
 
 #include <pthread.h>
@@ -48,10 +49,10 @@ typedef struct kl__cond {
     pthread_cond_t native; /* on CLOCK_MONOTONIC */
 } kl__cond;
 
-void kl__mutex_init(kl__mutex *mutex, kl__rank rank);
-void kl__mutex_deinit(kl__mutex *mutex);
-void kl__mutex_lock(kl__mutex *mutex);
-void kl__mutex_unlock(kl__mutex *mutex);
+KL__FOR_SIM void kl__mutex_init(kl__mutex *mutex, kl__rank rank);
+KL__FOR_SIM void kl__mutex_deinit(kl__mutex *mutex);
+KL__FOR_SIM void kl__mutex_lock(kl__mutex *mutex);
+KL__FOR_SIM void kl__mutex_unlock(kl__mutex *mutex);
 
 void kl__rwlock_init(kl__rwlock *lock, kl__rank rank);
 void kl__rwlock_deinit(kl__rwlock *lock);
@@ -59,13 +60,14 @@ void kl__rwlock_read(kl__rwlock *lock);
 void kl__rwlock_write(kl__rwlock *lock);
 void kl__rwlock_unlock(kl__rwlock *lock);
 
-void kl__cond_init(kl__cond *cond);
-void kl__cond_deinit(kl__cond *cond);
+KL__FOR_SIM void kl__cond_init(kl__cond *cond);
+KL__FOR_SIM void kl__cond_deinit(kl__cond *cond);
 void kl__cond_signal(kl__cond *cond);
-void kl__cond_broadcast(kl__cond *cond);
+KL__FOR_SIM void kl__cond_broadcast(kl__cond *cond);
 /* Waits until woken, or until the monotonic clock says `deadline_ms` (< 0: no
  * deadline): false then. May wake for nothing: wait in a loop. */
-bool kl__cond_wait(kl__cond *cond, kl__mutex *mutex, int64_t deadline_ms);
+KL__FOR_SIM bool kl__cond_wait(kl__cond *cond, kl__mutex *mutex,
+                               int64_t deadline_ms);
 
 typedef struct kl__thread {
     pthread_t native;
@@ -73,9 +75,10 @@ typedef struct kl__thread {
 
 /* Starts `entry(arg)` with all signals blocked but those of faults, so that no
  * signal of the host lands on it. `name`: at most 15 bytes. KL_EIO. */
-kl_code kl__thread_start(kl__thread *thread, const char *name,
-                         void *(*entry)(void *), void *arg, kl_error *err);
-void kl__thread_join(kl__thread *thread);
+KL__FOR_SIM kl_code kl__thread_start(kl__thread *thread, const char *name,
+                                     void *(*entry)(void *), void *arg,
+                                     kl_error *err);
+KL__FOR_SIM void kl__thread_join(kl__thread *thread);
 /* Lets it end by itself: for a thread that would have to join itself. */
 void kl__thread_detach(kl__thread *thread);
 bool kl__thread_is_self(const kl__thread *thread);
@@ -91,6 +94,6 @@ kl__role kl__thread_role(void);
 
 /* KL_EFORKED with a message in a child of fork(), where the library's threads
  * do not exist; KL_OK elsewhere. Public doors that take a lock ask it first. */
-kl_code kl__check_process(kl_error *err);
+KL__FOR_SIM kl_code kl__check_process(kl_error *err);
 
 #endif

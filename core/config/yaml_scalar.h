@@ -4,6 +4,7 @@
 #ifndef KL_CONFIG_YAML_SCALAR_H
 #define KL_CONFIG_YAML_SCALAR_H
 
+#include "base/for_sim.h"
 #include "base/buf.h"
 #include "config/yaml_tree.h"
 
@@ -33,9 +34,9 @@ typedef struct kl__scalar {
 
 /* Resolves a scalar node; release it with kl__scalar_deinit, also after a
  * failure. KL_EPARSE where its tag does not fit it, KL_ENOMEM. */
-kl_code kl__scalar_resolve(const kl__yaml_node *node, kl__scalar *scalar,
-                           kl_error *err);
-void kl__scalar_deinit(kl__scalar *scalar);
+KL__FOR_SIM kl_code kl__scalar_resolve(const kl__yaml_node *node,
+                                       kl__scalar *scalar, kl_error *err);
+KL__FOR_SIM void kl__scalar_deinit(kl__scalar *scalar);
 
 /* Appends the scalar as the name of an object's member: numbers and booleans
  * become text. KL_EPARSE where kubectl refuses it (null). */

@@ -5,6 +5,7 @@
 #ifndef KL_CONFIG_YAML_TREE_H
 #define KL_CONFIG_YAML_TREE_H
 
+#include "base/for_sim.h"
 #include "kubelua/error.h"
 
 #include <stdbool.h>
@@ -38,17 +39,18 @@ typedef struct kl__yaml kl__yaml;
 
 /* A reader of the documents in `text`, which must outlive it. Owned by the
  * caller; NULL when out of memory. One thread at a time. */
-kl__yaml *kl__yaml_new(const char *text, size_t length);
-void kl__yaml_free(kl__yaml *yaml); /* NULL is fine */
+KL__FOR_SIM kl__yaml *kl__yaml_new(const char *text, size_t length);
+KL__FOR_SIM void kl__yaml_free(kl__yaml *yaml); /* NULL is fine */
 
 /* Reads the next document; `*root` is borrowed until the next call, and NULL
  * at the end of the text. KL_EPARSE with line and column; KL_ETOO_LARGE
  * (nesting over KL_MAX_DEPTH, %TAG directives by the hundred); KL_ENOMEM. */
-kl_code kl__yaml_next(kl__yaml *yaml, kl__yaml_node **root, kl_error *err);
+KL__FOR_SIM kl_code kl__yaml_next(kl__yaml *yaml, kl__yaml_node **root,
+                                  kl_error *err);
 
 /* What go-yaml says where kl__yaml_next has failed with KL_EPARSE:
  * "yaml: line 3: did not find expected key". */
-void kl__yaml_fault(const kl__yaml *yaml, char *out, size_t size);
+KL__FOR_SIM void kl__yaml_fault(const kl__yaml *yaml, char *out, size_t size);
 
 /* The code with "line L, column C: " before the message. */
 kl_code kl__yaml_error(kl_error *err, kl_code code, const kl__yaml_node *at,

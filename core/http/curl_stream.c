@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "kubelua/sim.h"
+#include "kubelua/client.h"
 
 #include <string.h>
 

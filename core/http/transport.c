@@ -4,8 +4,6 @@
  */
 #include "http/transport.h"
 
-#include "kubelua/sim.h"
-
 kl_transport *kl__transport_ref(kl_transport *transport)
 {
     atomic_fetch_add_explicit(&transport->refs, 1, memory_order_relaxed);

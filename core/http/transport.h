@@ -5,6 +5,7 @@
 #ifndef KL_HTTP_TRANSPORT_H
 #define KL_HTTP_TRANSPORT_H
 
+#include "base/for_sim.h"
 #include "base/cancel.h"
 #include "http/tls.h"
 #include "kubelua/client.h"
@@ -79,7 +80,7 @@ struct kl__stream {
  * speaks it. One reference for the caller. KL_ENOMEM, KL_EIO. */
 kl_transport *kl__curl_transport_new(kl_error *err);
 
-kl_transport *kl__transport_ref(kl_transport *transport);
+KL__FOR_SIM kl_transport *kl__transport_ref(kl_transport *transport);
 void kl__transport_close(kl_transport *transport);
 
 /* Sends a request. The stream is the caller's, for one thread at a time. */

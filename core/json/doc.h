@@ -4,6 +4,7 @@
 #ifndef KL_JSON_DOC_H
 #define KL_JSON_DOC_H
 
+#include "base/for_sim.h"
 #include "json/text.h"
 #include "kubelua/value.h"
 
@@ -15,6 +16,6 @@ kl_doc *kl__doc_parse_measured(const char *json, size_t length,
 
 /* Where the first byte of a string (a value or a member's name) of `doc` was
  * in the text that it was parsed from: after the opening quote. */
-size_t kl__doc_offset(const kl_doc *doc, const kl_value *string);
+KL__FOR_SIM size_t kl__doc_offset(const kl_doc *doc, const kl_value *string);
 
 #endif

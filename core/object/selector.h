@@ -5,6 +5,7 @@
 #ifndef KL_OBJECT_SELECTOR_H
 #define KL_OBJECT_SELECTOR_H
 
+#include "base/for_sim.h"
 #include "kubelua/object.h"
 
 #include <stdbool.h>
@@ -35,6 +36,6 @@ struct kl_selector {
 };
 
 /* A decimal int64_t, as > and < compare them. False: it is none. */
-bool kl__label_integer(const char *text, int64_t *number);
+KL__FOR_SIM bool kl__label_integer(const char *text, int64_t *number);
 
 #endif

@@ -14,12 +14,13 @@ Client.defaults = {}
 -- What the command line records: every informer that is made.
 Client.recorder = nil ---@type kubelua.Recorder?
 
-local function box_of(cluster)
+-- A way into a simulated cluster, made by that module.
+local function transport_into(cluster, token)
     if type(cluster) ~= "table" or not cluster.box then
         error("connect: 'sim' must be a cluster, such as require(\"kubelua.sim\").new(), not a "
             .. type(cluster), 3)
     end
-    return cluster.box
+    return cluster.box:transport(token)
 end
 
 ---Makes a client; does not wait for the network.
@@ -41,22 +42,28 @@ function Client.connect(options)
     if options and (options.server or options.kubeconfig) then
         merged.sim = options.sim -- a cluster that is named wins over --sim
     end
+    local transport
     if merged.sim ~= nil then
-        merged.sim = box_of(merged.sim)
+        local problem, problem_code
+        transport, problem, problem_code = transport_into(merged.sim, merged.token)
+        if not transport then
+            return nil, problem, problem_code
+        end
     end
     -- What events wait in: a lack of descriptors is told here, not by the first handler.
     local open, problem, problem_code = scheduler.poller:open()
     if not open then
         return nil, problem, problem_code
     end
-    local box, message, code = core.connect(merged)
+    local box, message, code = core.connect(merged, transport)
     if not box then
         return nil, message, code
     end
     local self = setmetatable({
         box = box,
         informers = setmetatable({}, { __mode = "k" }),
-        name_space = merged.sim and merged.namespace, -- a simulated cluster has no configuration
+        -- A simulated cluster has no configuration to take it from.
+        name_space = transport and merged.namespace or nil,
     }, Client)
     if cluster and cluster.clients then
         cluster.clients[#cluster.clients + 1] = self

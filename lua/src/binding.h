@@ -7,7 +7,7 @@
  * (the userdata comes first and is filled afterwards); no lock is held across a
  * lua_* call; a metamethod __gc neither throws nor calls Lua. A lua_* call that
  * makes something may run a finalizer of the script, which may stop or close
- * anything: what check_client, check_informer and check_sim return is fetched
+ * anything: what check_client, check_informer and the like return is fetched
  * after the last of them, just before it is used.
  */
 #ifndef KUBELUA_BINDING_H
@@ -27,7 +27,6 @@
 #define TYPE_INFORMER "kubelua.informer"
 #define TYPE_REGISTRATION "kubelua.registration"
 #define TYPE_POLLER "kubelua.poller"
-#define TYPE_SIM "kubelua.sim"
 /* Marks the tables that are JSON arrays, also when they are empty. */
 #define TYPE_ARRAY "kubelua.array"
 
@@ -40,7 +39,8 @@ void bind_client(lua_State *L);
 void bind_informer(lua_State *L);
 void bind_registration(lua_State *L);
 void bind_poller(lua_State *L);
-void bind_sim(lua_State *L);
+void bind_reply(lua_State *L);
+void bind_transport(lua_State *L);
 void bind_log(lua_State *L);
 void bind_manifest(lua_State *L);
 void bind_stream(lua_State *L);
@@ -112,26 +112,29 @@ bool push_scalar(lua_State *L, const kl_value *value);
  * and returns it. Raises on what JSON cannot hold. */
 const char *push_json(lua_State *L, int index, size_t *length);
 
-/* sim.c: a userdata that frees the text which it will hold. */
-char **push_text_guard(lua_State *L);
-/* sim_faults.c: methods of a simulator. */
-int sim_fault(lua_State *L);
-int sim_faults(lua_State *L);
-int sim_heal(lua_State *L);
-int sim_snapshot(lua_State *L);
-int sim_restore(lua_State *L);
-
-/* client.c, sim.c, poller.c, informer.c */
+/* client.c, poller.c, informer.c */
 kl_client *check_client(lua_State *L, int index);
-kl_sim *check_sim(lua_State *L, int index);
 kl_event_queue *check_queue(lua_State *L, int index);
 kl_informer *check_informer(lua_State *L, int index, kl_error *err);
-void push_reply(lua_State *L, const kl_reply *reply);
-/* Pushes a userdata that clears the reply it holds when collected. */
-kl_reply *push_reply_guard(lua_State *L);
+
+/* reply.c: one raw request */
+
 /* Reads method, target, body, ... of a request table; its strings are borrowed
  * from the table and from values left on the stack. */
 void check_call(lua_State *L, int index, kl_call *call);
+/* Pushes status, body and content type. */
+void push_reply(lua_State *L, const kl_reply *reply);
+/* Pushes a userdata that clears the reply it holds when collected. */
+kl_reply *push_reply_guard(lua_State *L);
+/* Pushes a userdata that frees the text which it will hold. */
+char **push_text_guard(lua_State *L);
+
+/* transport.c: how a client of one module travels through another */
+
+/* Raises unless a transport is there; borrowed from the userdata. */
+kl_transport *check_transport(lua_State *L, int index);
+/* Pushes an empty one; returns where the reference goes. */
+kl_transport **push_transport(lua_State *L);
 
 /*
  * An informer as registrations and its handle share it: closed when the last

@@ -1,10 +1,8 @@
 /*
- * client.c - a connection to one API server, over the network or straight into
- * a simulator, and raw requests through it.
+ * client.c - a connection to one API server, over the network or through a
+ * transport that another module made, and raw requests through it.
  */
 #include "binding.h"
-
-#include <limits.h>
 
 static const char *const OPTIONS[] = {
     "kubeconfig", "context",         "server",    "token",    "token_file",
@@ -56,40 +54,29 @@ static kl_client *over_network(const kl_config_options *options, kl_error *err)
     return client;
 }
 
-static kl_client *into_sim(kl_sim *sim, const char *token, kl_error *err)
-{
-    kl_transport *transport = kl_sim_transport_as(sim, token, err);
-    kl_client *client = NULL;
-
-    if (transport != NULL) {
-        client =
-            kl_client_new(&(kl_client_options){.transport = transport}, err);
-        kl_transport_unref(transport);
-    }
-    return client;
-}
-
-/* core.connect(options): a client, or nil, message, code. */
+/* core.connect(options, transport or nil): a client, or nil, message, code. */
 static int connect(lua_State *L)
 {
     kl_config_options options;
-    kl_sim *sim = NULL;
     client_box *box;
     kl_error err;
 
     check_options(L, 1, "connect", OPTIONS);
     read_options(L, 1, &options);
-    push_option(L, 1, "sim");
+    lua_settop(L, 2);
     box = lua_newuserdata(L, sizeof(*box));
     box->client = NULL;
     luaL_getmetatable(L, TYPE_CLIENT);
     lua_setmetatable(L, -2);
-    /* sim or nil, box */
-    if (!lua_isnil(L, -2)) {
-        sim = check_sim(L, -2);
+    /* options, transport or nil, box */
+    if (lua_isnil(L, 2)) {
+        box->client = over_network(&options, &err);
+    } else {
+        kl_transport *transport = check_transport(L, 2);
+
+        box->client =
+            kl_client_new(&(kl_client_options){.transport = transport}, &err);
     }
-    box->client = sim != NULL ? into_sim(sim, options.token, &err)
-                              : over_network(&options, &err);
     return box->client != NULL ? 1 : push_error(L, &err);
 }
 
@@ -123,60 +110,6 @@ static int client_namespace(lua_State *L)
     return 1;
 }
 
-void check_call(lua_State *L, int index, kl_call *call)
-{
-    static const char *const names[] = {"method", "target",  "body", "type",
-                                        "accept", "timeout", NULL};
-    int64_t timeout_ms;
-
-    check_options(L, index, "request", names);
-    timeout_ms = option_ms(L, index, "timeout", 0);
-    *call = (kl_call){.method = option_string(L, index, "method"),
-                      .target = option_string(L, index, "target"),
-                      .content_type = option_string(L, index, "type"),
-                      .accept = option_string(L, index, "accept"),
-                      .timeout_ms =
-                          timeout_ms < INT_MAX ? (int)timeout_ms : INT_MAX};
-    if (call->target == NULL) {
-        luaL_error(L, "request needs a target, such as \"/version\"");
-    }
-    if (call->method == NULL) {
-        call->method = "GET";
-    }
-    push_option(L, index, "body");
-    if (lua_type(L, -1) == LUA_TSTRING) {
-        call->body = lua_tolstring(L, -1, &call->body_length);
-    } else if (!lua_isnil(L, -1)) {
-        luaL_error(L, "option 'body' must be a string, not a %s",
-                   luaL_typename(L, -1));
-    }
-    lua_pop(L, 1); /* the table keeps it */
-}
-
-static int reply_gc(lua_State *L)
-{
-    kl_reply_clear(lua_touserdata(L, 1));
-    return 0;
-}
-
-kl_reply *push_reply_guard(lua_State *L)
-{
-    kl_reply *reply = lua_newuserdata(L, sizeof(*reply));
-
-    *reply = (kl_reply){0};
-    luaL_getmetatable(L, "kubelua.reply");
-    lua_setmetatable(L, -2);
-    return reply;
-}
-
-void push_reply(lua_State *L, const kl_reply *reply)
-{
-    lua_pushinteger(L, reply->status);
-    lua_pushlstring(L, reply->body != NULL ? reply->body : "",
-                    reply->body_length);
-    lua_pushstring(L, reply->content_type != NULL ? reply->content_type : "");
-}
-
 /* client:call{...}: status, body, content type; blocks. */
 static int client_call(lua_State *L)
 {
@@ -200,10 +133,8 @@ void bind_client(lua_State *L)
                                        {"namespace", client_namespace},
                                        {"call", client_call},
                                        {NULL, NULL}};
-    static const luaL_Reg reply_methods[] = {{"__gc", reply_gc}, {NULL, NULL}};
     static const luaL_Reg functions[] = {{"connect", connect}, {NULL, NULL}};
 
     push_type(L, TYPE_CLIENT, methods);
-    push_type(L, "kubelua.reply", reply_methods);
     luaL_setfuncs(L, functions, 0);
 }

@@ -16,7 +16,8 @@ KL_API int luaopen_kubelua_core(lua_State *L)
     bind_informer(L);
     bind_registration(L);
     bind_poller(L);
-    bind_sim(L);
+    bind_reply(L);
+    bind_transport(L);
     bind_log(L);
     bind_manifest(L);
     bind_stream(L);

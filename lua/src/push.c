@@ -27,7 +27,10 @@ void push_borrowed(lua_State *L, const char *text)
 
 void push_type(lua_State *L, const char *name, const luaL_Reg *methods)
 {
-    luaL_newmetatable(L, name);
+    if (!luaL_newmetatable(L, name)) {
+        lua_pop(L, 1); /* the other C module has made it, of the same source */
+        return;
+    }
     lua_newtable(L);
     for (; methods->name != NULL; methods++) {
         bool is_event = methods->name[0] == '_';

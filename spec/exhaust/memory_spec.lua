@@ -18,7 +18,7 @@ local function sorted_names()
     return names
 end
 
--- The functions of kubelua.core, and the methods of its types, that the world does not call.
+-- The functions of the two C modules, and the methods of its types, that the world does not call.
 local function left_out()
     local names = {}
     local function look_at(what, functions)
@@ -29,6 +29,7 @@ local function left_out()
         end
     end
     look_at("core", core)
+    look_at("simcore", require "kubelua.simcore")
     for name, type_of in pairs(debug.getregistry()) do
         local what = type(name) == "string" and name:match("^kubelua%.(%w+)$")
         if what and type(type_of.__index) == "table" then

@@ -8,7 +8,7 @@
 
 #include "fuzz.h"
 #include "http/transport.h"
-#include "kubelua/sim.h"
+#include "kubelua/client.h"
 
 enum { FUZZ_MOST_ANSWERS = 64 };
 

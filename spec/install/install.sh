@@ -16,17 +16,36 @@ echo "ok: installs"
 
 library=$(find "$prefix" -name 'libkubelua.so')
 libdir=$(dirname "$library")
-strangers=$(nm -D --defined-only "$library" | awk '{print $3}' |
-    grep -v '^kl_[a-z]' || true)
-if [ -n "$strangers" ]; then
-    echo "FAILED: symbols without the kl_ prefix: $strangers"
+fail() {
+    echo "FAILED: $*"
     exit 1
-fi
-if nm -D --defined-only "$library" | grep -q ' kl__'; then
-    echo "FAILED: internal symbols are exported"
-    exit 1
-fi
-echo "ok: nothing but kl_ is exported"
+}
+
+# Names with their versions: "kl_client_new@@KUBELUA_0".
+exported() {
+    nm -D --defined-only --with-symbol-versions "$1" | awk '{print $3}' |
+        grep -v '^KUBELUA_' | sort
+}
+strangers=$(exported "$library" | grep -vE \
+    '^(kl_[a-z][a-z_0-9]*@@KUBELUA_[0-9]+|kl__[a-z_0-9]*@@KUBELUA_PRIVATE_.*)$' || true)
+[ -z "$strangers" ] || fail "exported without need: $strangers"
+private=$(exported "$library" | sed -n 's/@@KUBELUA_PRIVATE_.*//p')
+used=$(nm -D --undefined-only "$libdir/libkubelua-sim.so" |
+    awk '{print $2}' | sed -n 's/^\(kl__[^@]*\).*/\1/p' | sort)
+[ "$private" = "$used" ] || fail "what the simulator uses is not what is" \
+    "exported to it: $(printf '%s\n%s\n' "$private" "$used" | sort | uniq -u)"
+[ -z "$(exported "$libdir/libkubelua-sim.so" | grep -v '^kl_sim_')" ] ||
+    fail "the simulator exports more than kl_sim_"
+echo "ok: public names, and what the simulator uses of the core, are exported"
+
+needed=$(objdump -p "$library" | awk '$1 == "NEEDED" {print $2}')
+case $needed in
+*microhttpd* | *gnutls*) fail "libkubelua.so needs $needed" ;;
+esac
+strip -o "$work/stripped" "$library"
+size=$(wc -c <"$work/stripped")
+[ "$size" -le 400000 ] || fail "libkubelua.so has $size bytes"
+echo "ok: libkubelua.so needs nothing of the simulator and has $size bytes"
 
 PKG_CONFIG_PATH=$libdir/pkgconfig
 export PKG_CONFIG_PATH
@@ -47,16 +66,48 @@ cat >"$work/user/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.18)
 project(user C)
 find_package(kubelua REQUIRED)
+find_package(kubelua-sim REQUIRED)
 add_executable(shared watch.c)
 target_link_libraries(shared kubelua::kubelua)
 add_executable(static watch.c)
 target_link_libraries(static kubelua::kubelua_static)
+add_executable(simulated simulated.c)
+target_link_libraries(simulated kubelua::kubelua_sim)
+add_executable(simulated_static simulated.c)
+target_link_libraries(simulated_static kubelua::kubelua_sim_static)
+END
+cat >"$work/user/simulated.c" <<'END'
+#include <kubelua/sim.h>
+
+#include <stdio.h>
+
+int main(void)
+{
+    kl_sim *sim = kl_sim_new(&(kl_sim_options){0}, NULL);
+    kl_transport *transport = kl_sim_transport(sim, NULL);
+    kl_client *client =
+        kl_client_new(&(kl_client_options){.transport = transport}, NULL);
+    kl_call call = {.method = "GET", .target = "/api/v1/namespaces/default"};
+    kl_reply reply = {0};
+
+    if (kl_client_call(client, &call, &reply, NULL) != KL_OK) {
+        return 1;
+    }
+    printf("%d\n", reply.status);
+    kl_reply_clear(&reply);
+    kl_client_unref(client);
+    kl_transport_unref(transport);
+    kl_sim_unref(sim);
+    return 0;
+}
 END
 cp examples/c/watch.c "$work/user/"
 cmake -S "$work/user" -B "$work/user/build" -G Ninja \
     -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
 ninja -C "$work/user/build" >/dev/null
-echo "ok: find_package(kubelua), shared and static"
+[ "$("$work/user/build/simulated")" = 200 ] || fail "simulated, shared"
+[ "$("$work/user/build/simulated_static")" = 200 ] || fail "simulated, static"
+echo "ok: find_package(kubelua) and (kubelua-sim), shared and static"
 
 cd "$work"
 "$prefix/bin/kubelua" version

@@ -1,4 +1,4 @@
--- Every call that may block is cancelled in spec/c/cancel: a prototype that takes a token, a
+-- Every call that may block is cancelled in spec/*/cancel: a prototype that takes a token, a
 -- timeout or a deadline, or whose comment says that it blocks or waits, has a row there, by its
 -- name, or stands below with the reason why not. Usage, in the root of the tree:
 -- lua5.4 spec/lint/blocking.lua
@@ -95,18 +95,19 @@ local function may_block(name, parameters, comment)
 end
 
 local known, missing = {}, 0
-for _, path in ipairs(lines_of("ls spec/c/cancel/*.c")) do
+for _, path in ipairs(lines_of("ls spec/*/cancel/*.c")) do
     for name in read(path):gmatch('"(kl_[%w_]+)"') do
         known[name] = true
     end
 end
 local exists = {}
-for _, path in ipairs(lines_of("ls core/include/kubelua/*.h core/*/*.h core/sim/*/*.h")) do
+local HEADERS = "core/include/kubelua/*.h core/*/*.h sim/include/kubelua/*.h sim/*/*.h"
+for _, path in ipairs(lines_of("ls " .. HEADERS)) do
     each_prototype(read(path), function(name, parameters, comment)
         exists[name] = true
         if may_block(name, parameters, comment) and not known[name] and not EXEMPT[name] then
             missing = missing + 1
-            print(path .. ": " .. name .. " may block: cancel it in spec/c/cancel, or say in "
+            print(path .. ": " .. name .. " may block: cancel it in spec/*/cancel, or say in "
                 .. "spec/lint/blocking.lua why not")
         end
     end)

@@ -1,8 +1,8 @@
--- Holds the public headers against the tables of spec/c/exhaust: every public C call is tried there
+-- Holds the public headers against the tables of spec/*/exhaust: every public C call is tried there
 -- with each of its allocations failing, or shown to make none; and is called where the table says.
 -- Usage, in the root of the tree: lua5.4 spec/lint/every_call.lua; exit status 1 if one is missing.
-local HEADERS = "core/include/kubelua"
-local SPECS = "spec/c/exhaust"
+local HEADERS = "core/include/kubelua sim/include/kubelua"
+local SPECS = "spec/core/exhaust spec/live/exhaust"
 
 local breaches = 0
 
@@ -18,15 +18,17 @@ local function read(path)
     return text
 end
 
-local function files_of(folder, ending)
+local function files_of(folders, ending)
     local files = {}
-    local pipe = assert(io.popen("ls " .. folder))
-    for name in pipe:lines() do
-        if name:sub(-#ending) == ending then
-            files[#files + 1] = folder .. "/" .. name
+    for folder in folders:gmatch("%S+") do
+        local pipe = assert(io.popen("ls " .. folder))
+        for name in pipe:lines() do
+            if name:sub(-#ending) == ending then
+                files[#files + 1] = folder .. "/" .. name
+            end
         end
+        pipe:close()
     end
-    pipe:close()
     return files
 end
 

@@ -2,23 +2,24 @@
 -- limits and the documented prototypes of STYLE.md. Usage, in the root of the tree:
 -- lua5.4 spec/lint/lint.lua; a line for each breach, and exit status 1 if there are any.
 local RANKS = {
-    base = 0, json = 1, http = 1, queue = 1, object = 2, config = 2, schema = 2,
-    cache = 3, api = 3, patch = 3, informer = 4, sim = 4,
+    base = 0, json = 1, http = 1, queue = 1, object = 2, config = 2, cache = 3, api = 3,
+    informer = 4, shared = 5,
 }
 
--- The folders of a layer that has some, lowest first: a file includes its own folder and those
--- before it; what stands in the layer itself sees them all.
-local FOLDERS = {
-    sim = {
-        "kinds", "request", "store", "table", "answer", "discovery", "vet", "write", "admit",
-        "custom", "subresources", "life", "access", "http",
-    },
+-- The simulator's folders, lowest first: a file includes its own folder and those before it; what
+-- stands in sim/ itself sees them all. All of it stands on the core, which never includes it.
+local SIM_FOLDERS = {
+    "json", "body", "schema", "patch", "kinds", "request", "store", "table", "answer", "discovery",
+    "vet", "write", "admit", "custom", "subresources", "life", "access", "http",
 }
 
--- What only one layer may include.
+-- The layers of the core, and the folders of the simulator, that alone may include a header.
 local OWNERS = {
-    ["curl/curl.h"] = "http", ["zlib.h"] = "http", ["yyjson.h"] = "json", ["yaml.h"] = "config",
-    ["microhttpd.h"] = "sim",
+    ["curl/curl.h"] = { ["core/http"] = true },
+    ["zlib.h"] = { ["core/http"] = true, ["sim/body"] = true },
+    ["yyjson.h"] = { ["core/json"] = true, ["sim/json"] = true },
+    ["yaml.h"] = { ["core/config"] = true, ["sim/body"] = true },
+    ["microhttpd.h"] = { ["sim/http"] = true, ["sim/request"] = true },
 }
 
 local LIMITS = {
@@ -66,57 +67,68 @@ local function check_size(path, lines, limit)
     end
 end
 
-local function check_arrow(path, line_number, layer, included)
+-- core/json/doc.c is in core/json, sim/sim.c in sim, lua/src/view.c in lua.
+local function place_of(path)
+    return path:match("^core/%w+") or path:match("^sim/%w+/") and path:match("^sim/%w+")
+        or path:match("^%w+")
+end
+
+local function check_core_arrow(path, line_number, layer, included)
     local target = included:match("^(%w+)/")
-    if not RANKS[target] then
-        return
-    end
-    if not layer then
-        breach(path, line_number, "only public headers may be included here, not %s", included)
-    elseif target ~= layer and RANKS[target] >= RANKS[layer] then
+    if target == "sim" or included == "kubelua/sim.h" then
+        breach(path, line_number, "the core must not include the simulator")
+    elseif RANKS[target] and target ~= layer and RANKS[target] >= RANKS[layer] then
         breach(path, line_number, "core/%s (rank %d) must not include core/%s (rank %d)", layer,
             RANKS[layer], target, RANKS[target])
     end
 end
 
-local function rank_of_folder(layer, path)
-    local folder = path:match("^" .. layer .. "/([%w_]+)/")
-    for rank, name in ipairs(FOLDERS[layer]) do
+local function rank_of_folder(path)
+    local folder = path:match("^sim/([%w_]+)/")
+    for rank, name in ipairs(SIM_FOLDERS) do
         if name == folder then
             return rank
         end
     end
-    return #FOLDERS[layer] + 1, folder
+    return #SIM_FOLDERS + 1, folder
 end
 
-local function check_folder_arrow(path, line_number, layer, included)
-    if not FOLDERS[layer] or included:match("^(%w+)/") ~= layer then
+local function check_sim_arrow(path, line_number, included)
+    if not included:match("^sim/") then
         return
     end
-    local rank, stranger = rank_of_folder(layer, path:gsub("^core/", ""))
+    local rank, stranger = rank_of_folder(path)
     if stranger then
-        breach(path, line_number, "core/%s/%s is no folder of FOLDERS", layer, stranger)
-    elseif rank_of_folder(layer, included) > rank then
+        breach(path, line_number, "sim/%s is not in SIM_FOLDERS", stranger)
+    elseif rank_of_folder(included) > rank then
         breach(path, line_number, "%s is above this folder", included)
+    end
+end
+
+local function check_arrow(path, line_number, included)
+    local layer = path:match("^core/(%w+)/")
+    if layer and layer ~= "include" then
+        check_core_arrow(path, line_number, layer, included)
+    elseif path:match("^sim/") and not path:match("^sim/include/") then
+        check_sim_arrow(path, line_number, included)
+    elseif included:match("^sim/") or RANKS[included:match("^(%w+)/")] then
+        breach(path, line_number, "only public headers may be included here, not %s", included)
     end
 end
 
 -- Specs see everything; the layers what is below them; all else the public headers.
 local function check_arrows(path, lines)
-    local layer = path:match("^core/(%w+)/")
     if path:match("^spec/") then
         return
     end
-    layer = layer ~= "include" and layer or nil
     for i, line in ipairs(lines) do
         local included = line:match('^#include "([^"]+)"')
         if included then
-            check_arrow(path, i, layer, included)
-            check_folder_arrow(path, i, layer, included)
+            check_arrow(path, i, included)
         end
-        local system = line:match("^#include <([^>]+)>")
-        if layer and OWNERS[system] and layer ~= OWNERS[system] then
-            breach(path, i, "<%s> belongs to core/%s alone", system, OWNERS[system])
+        local owners = OWNERS[line:match("^#include <([^>]+)>")]
+        if owners and not owners[place_of(path)] then
+            breach(path, i, "%s does not belong in %s", line:match("<[^>]+>"), place_of(path))
         end
     end
 end
@@ -216,7 +228,7 @@ local function check_file(path, extension, limit)
         check_arrows(path, lines)
         check_functions(path, lines)
     end
-    if path:match("^core/include/") then
+    if path:match("^%w+/include/") then
         check_documented(path, lines)
     end
 end

@@ -90,7 +90,7 @@ describe("a finalizer that closes what a text belongs to #processes", function()
             [[owner:namespace() == ("n"):rep(40)]],
         },
         ["a simulator"] = {
-            [[core.sim {}]],
+            [[require("kubelua.simcore").new {}]],
             [[(owner:url() or owner:listen {}):find("^http://127%.0%.0%.1:%d+$")]],
         },
     } do

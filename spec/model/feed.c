@@ -6,7 +6,7 @@
 
 #include "coverage.h"
 #include "feed_text.h"
-#include "kubelua/sim.h"
+#include "kubelua/client.h"
 #include "schedule.h"
 
 #include <stdlib.h>

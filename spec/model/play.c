@@ -5,7 +5,7 @@
 #include "oracle.h"
 
 #include "coverage.h"
-#include "kubelua/sim.h"
+#include "kubelua/client.h"
 #include "schedule.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "kubelua/informer.h"
 #include "kubelua/memory.h"
 #include "kubelua/object.h"
-#include "kubelua/sim.h"
+#include "kubelua/client.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

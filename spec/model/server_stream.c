@@ -5,7 +5,7 @@
 #include "server_core.h"
 
 #include "base/mem.h"
-#include "kubelua/sim.h"
+#include "kubelua/client.h"
 #include "schedule.h"
 
 #include <stdio.h>

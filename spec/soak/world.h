@@ -7,6 +7,7 @@
 #define KL_SOAK_WORLD_H
 
 #include <kubelua/kubelua.h>
+#include <kubelua/sim.h>
 
 enum { KEYS = 400, UID_SIZE = 40 };
 

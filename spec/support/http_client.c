@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "kubelua/memory.h"
-#include "kubelua/sim.h"
+#include "kubelua/client.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

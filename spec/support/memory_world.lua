@@ -1,6 +1,7 @@
--- What specs of failing allocations call: every function of kubelua.core and every method of its
--- types, each on a small world that is at work meanwhile. For any lua_State.
+-- What specs of failing allocations call: every function of kubelua.core and kubelua.simcore, and
+-- every method of their types, each on a small world that is at work meanwhile. For any lua_State.
 local core = require "kubelua.core"
+local simcore = require "kubelua.simcore"
 
 local world = { calls = {} }
 
@@ -56,9 +57,9 @@ function world.check()
 end
 
 function world.open()
-    sim = assert(core.sim { bookmark = 60 })
+    sim = assert(simcore.new { bookmark = 60 })
     touch()
-    client = assert(core.connect { sim = sim })
+    client = assert(core.connect({}, sim:transport()))
     informer = assert(core.informer(client, { resource = "cm", namespace = "default" }))
     poller = assert(core.poller())
     registration = assert(core.subscribe(informer, poller, 1, {}))
@@ -87,8 +88,10 @@ end
 
 -- What a call that fails in the middle has made is left to the collector.
 world.calls = {
-    ["core.sim"] = function() must(core.sim { token = "t" }):close() end,
-    ["core.connect"] = function() must(core.connect { sim = sim }):close() end,
+    ["simcore.new"] = function() must(simcore.new { token = "t" }):close() end,
+    ["core.connect"] = function()
+        must(core.connect({}, must(sim:transport("t")))):close()
+    end,
     ["core.informer"] = function()
         must(core.informer(client, { resource = "secrets", labels = "a=b" })):stop()
     end,
@@ -146,10 +149,11 @@ world.calls = {
     ["sim.faults"] = function() must(sim:faults()) end,
     ["sim.heal"] = function() sim:heal() end,
     ["sim.snapshot"] = function()
-        local other = must(core.sim {})
+        local other = must(simcore.new {})
         must(other:restore(must(other:snapshot())))
         other:close()
     end,
+    ["sim.transport"] = function() must(sim:transport()) end,
     ["sim.replay"] = function() must(sim:replay(REPLAYED, "put")) end,
     ["sim.advance"] = function() must(sim:advance(0)) end,
     ["sim.now"] = function() sim:now() end,
@@ -188,7 +192,7 @@ world.calls = {
 }
 
 -- These are called by those that make what they end.
-world.calls["sim.close"] = world.calls["core.sim"]
+world.calls["sim.close"] = world.calls["simcore.new"]
 world.calls["sim.restore"] = world.calls["sim.snapshot"]
 world.calls["client.close"] = world.calls["core.connect"]
 world.calls["informer.stop"] = world.calls["core.informer"]

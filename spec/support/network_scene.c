@@ -3,7 +3,7 @@
  */
 #include "network_scene.h"
 
-#include "kubelua/sim.h"
+#include "kubelua/client.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  */
 #include "source_world.h"
 
-#include "kubelua/sim.h"
+#include "kubelua/client.h"
 #include "served.h"
 
 #include <setjmp.h>

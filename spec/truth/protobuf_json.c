@@ -5,7 +5,7 @@
  */
 #include "base/buf.h"
 #include "base/mem.h"
-#include "schema/schema.h"
+#include "sim/schema/schema.h"
 
 #include "protobuf_reader.h"
 

@@ -5,7 +5,8 @@
 -- Prints TAP; spec/truth/README.md says what a request looks like and what is compared.
 local abi = jit and "5.1" or _VERSION:match("%d%.%d")
 local build = os.getenv("KUBELUA_BUILD") or "build"
-package.path = "lua/?.lua;lua/?/init.lua;spec/truth/?.lua;spec/support/?.lua;" .. package.path
+package.path = "lua/?.lua;lua/?/init.lua;lua/sim/?.lua;spec/truth/?.lua;spec/support/?.lua;"
+    .. package.path
 package.cpath = build .. "/lua/" .. abi .. "/?.so;" .. package.cpath
 
 local answers = require "answers"

@@ -18,6 +18,9 @@ typedef struct kl_client kl_client;
 /* How requests travel: over curl, or straight into a simulator (sim.h). */
 typedef struct kl_transport kl_transport;
 
+/* One reference less; the last one frees it. NULL is fine. Thread-safe. */
+KL_API void kl_transport_unref(kl_transport *transport);
+
 typedef struct kl_client_options {
     kl_config *config;       /* one more reference is taken; may be NULL only
                                 with a transport of a simulator */

@@ -1,5 +1,6 @@
 /*
- * kubelua.h - the whole public interface of libkubelua.
+ * kubelua.h - the whole public interface of libkubelua. The simulated API
+ * server is a library of its own: kubelua/sim.h.
  */
 #ifndef KUBELUA_KUBELUA_H
 #define KUBELUA_KUBELUA_H
@@ -13,7 +14,6 @@
 #include "kubelua/manifest.h"
 #include "kubelua/memory.h"
 #include "kubelua/object.h"
-#include "kubelua/sim.h"
 #include "kubelua/value.h"
 #include "kubelua/version.h"
 #include "kubelua/writer.h"

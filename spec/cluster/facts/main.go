@@ -1,6 +1,6 @@
 // facts prints, as JSON, what the Go types of kube-apiserver say of the
 // built-in kinds and OpenAPI does not: the names of types in messages, what is
-// left out when it is empty, the numbers of protobuf. scripts/sim-schema reads
+// left out when it is empty, the numbers of protobuf. sim/tools/schema reads
 // it.
 package main
 

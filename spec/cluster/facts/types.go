@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Structs that are one value in JSON, and what scripts/sim-schema calls them.
+// Structs that are one value in JSON, and what sim/tools/schema calls them.
 var leaves = map[string]string{
 	"k8s.io/apimachinery/pkg/apis/meta/v1.Time":                                             "t",
 	"k8s.io/apimachinery/pkg/apis/meta/v1.MicroTime":                                        "u",

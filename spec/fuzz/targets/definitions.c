@@ -6,8 +6,8 @@
  */
 #include "fuzz.h"
 
-#include "schema/custom.h"
-#include "schema/definition.h"
+#include "sim/schema/custom.h"
+#include "sim/schema/definition.h"
 
 #include <stdlib.h>
 #include <string.h>

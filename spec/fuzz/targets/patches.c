@@ -7,10 +7,10 @@
  */
 #include "fuzz.h"
 
-#include "patch/field_set.h"
-#include "patch/managers.h"
-#include "patch/members.h"
-#include "patch/patch.h"
+#include "sim/patch/field_set.h"
+#include "sim/patch/managers.h"
+#include "sim/patch/members.h"
+#include "sim/patch/patch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include "kubelua/memory.h"
 #include "kubelua/object.h"
 #include "kubelua/sim.h"
-#include "schema/schema_protobuf.h"
+#include "sim/schema/schema_protobuf.h"
 #include "sim/request/sim_protobuf.h"
 #include "sim/request/sim_rule.h"
 

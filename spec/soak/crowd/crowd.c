@@ -9,6 +9,7 @@
 #include "usage.h"
 
 #include <kubelua/kubelua.h>
+#include <kubelua/sim.h>
 
 #include <stdio.h>
 #include <stdlib.h>

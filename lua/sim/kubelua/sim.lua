@@ -1,0 +1,168 @@
+-- The simulated API server: a cluster in this process, to try a script and to test one.
+-- What it can be told is in sim/: objects.lua, requests.lua, time.lua, faults.lua.
+local Clock = require "kubelua.sim.clock"
+local faults = require "kubelua.sim.faults"
+local objects = require "kubelua.sim.objects"
+local options = require "kubelua.sim.options"
+local replay = require "kubelua.sim.replay"
+local requests = require "kubelua.sim.requests"
+local script = require "kubelua.sim.script"
+local time = require "kubelua.sim.time"
+local users = require "kubelua.sim.users"
+local Verbs = require "kubelua.sim.verbs"
+local wait = require "kubelua.sim.wait"
+
+local found, simcore = pcall(require, "kubelua.simcore")
+if not found then
+    error("KubeLua was built without the simulated API server (there is no module "
+        .. "kubelua.simcore): install libmicrohttpd and GnuTLS, and build with -DKUBELUA_SIM=ON\n"
+        .. simcore, 0)
+end
+
+---@class kubelua.Sim
+local Sim = {}
+Sim.__index = Sim
+
+local PARTS = { faults, objects, replay.methods, requests, script, time.methods, users.methods,
+    wait }
+
+for _, part in ipairs(PARTS) do
+    for name, method in pairs(part) do
+        Sim[name] = method
+    end
+end
+
+local OPTIONS = {
+    load = "string|table", bookmark = "number", history = "number", token = "string",
+    no_streaming_list = "boolean", clock = "string", now = "number|string", rbac = "boolean",
+    users = "table", replay = "string", no_controllers = "boolean", compaction = "number",
+}
+
+local function read_file(path)
+    local file, message = io.open(path, "rb")
+    if not file then
+        return nil, message, "io"
+    end
+    local text = file:read("*a")
+    file:close()
+    if not text then
+        return nil, path .. ": is a folder, or cannot be read; name the files in it", "io"
+    end
+    return text
+end
+
+-- What the core takes, of what a script says.
+local function core_options(given)
+    local now = given.now
+    if type(now) == "string" then
+        now = time.parse(now)
+        if not now then
+            error("sim: now: write it as \"2026-01-01T00:00:00Z\", or in seconds since 1970", 3)
+        end
+    end
+    if given.clock and given.clock ~= "fake" and given.clock ~= "real" then
+        error("sim: the clock is \"real\" or \"fake\", not \"" .. given.clock .. "\"", 3)
+    end
+    return {
+        bookmark = given.bookmark, compaction = given.compaction, history = given.history,
+        token = given.token,
+        no_streaming_list = given.no_streaming_list, now = now,
+        clock_stands = given.clock == "fake", rbac = given.rbac, users = users.plain(given.users),
+        no_controllers = given.no_controllers,
+    }
+end
+
+local function load_files(self, paths)
+    for _, path in ipairs(paths) do
+        if type(path) ~= "string" then
+            error("sim: load: the path of a manifest expected, not a " .. type(path), 3)
+        end
+        local text, message, code = read_file(path)
+        if not text then
+            return nil, message, code
+        end
+        local ok
+        ok, message, code = self:load(text)
+        if not ok then
+            return nil, path .. ": " .. message, code
+        end
+    end
+    return true
+end
+
+---@class kubelua.Sim.Options
+---@field load string|string[]|nil the path of a manifest, or several
+---@field clock "real"|"fake"|nil "fake": time stands still until cluster:advance(seconds)
+---@field now number|string|nil when it begins: seconds since 1970, or "2026-01-01T00:00:00Z"
+---@field token string? the bearer token that clients must have
+---@field users kubelua.Sim.User[]? others who are let in by a token
+---@field rbac boolean? what they may do is what Roles, ClusterRoles and their bindings say
+---@field bookmark number? seconds between bookmarks; 60
+---@field compaction number? seconds between compactions; 300
+---@field history integer? events kept of each kind; 10,000
+---@field replay string? the path of a recording: the cluster is what it begins with
+---@field no_streaming_list boolean? as before Kubernetes 1.27
+---@field no_controllers boolean? an API server alone: nothing is collected
+
+---Starts a cluster, with the namespaces that a new one has.
+---@param given kubelua.Sim.Options?
+---@return kubelua.Sim?, string?, string?
+function Sim.new(given)
+    given = options.check("sim", given, OPTIONS)
+    local box, message, code = simcore.new(core_options(given))
+    if not box then
+        return nil, message, code
+    end
+    local self = setmetatable({ box = box, users = given.users, token = given.token,
+        clock = (given.clock == "fake" and Clock.fake or Clock.running)(box) }, Sim)
+    self.verbs = Verbs.new(function(request)
+        return box:call(request)
+    end)
+    local paths = given.load or {}
+    local ok
+    ok, message, code = load_files(self, type(paths) == "table" and paths or { paths })
+    if ok and given.replay then
+        ok, message, code = replay.begin(self, given.replay)
+    end
+    if not ok then
+        self:close()
+        return nil, message, code
+    end
+    return self
+end
+
+---A client of it, in-process: the administrator's, or that of one of its users.
+---@param given table? what else kubelua.connect takes; user: the name of one of the users
+---@return kubelua.Client?, string?, string?
+function Sim:connect(given)
+    local merged = { sim = self, token = self.token }
+    for name, value in pairs(given or {}) do
+        merged[name] = value
+    end
+    if merged.user then
+        merged.token, merged.user = users.token(self.users, merged.user), nil
+    end
+    return require("kubelua.client").connect(merged)
+end
+
+---One raw request, which is not recorded: status, body, content type, and what it warns of, a line
+---each.
+---@param request { method: string?, target: string, body: string?, type: string? }
+---@return integer?, string?, string?, string?
+function Sim:call(request)
+    return self.box:call(request)
+end
+
+---Serves it on a port: its URL.
+---@param given { address: string?, port: integer?, tls: boolean? }?
+---@return string?, string?, string?
+function Sim:listen(given)
+    return self.box:listen(options.check("listen", given,
+        { address = "string", port = "number", tls = "boolean" }))
+end
+
+function Sim:unlisten()
+    self.box:unlisten()
+end
+
+return Sim

@@ -1,0 +1,24 @@
+/*
+ * sim_binding.h - what the files of kubelua.simcore share, over the checks and
+ * guards of the core's binding (lua/src/binding.h, whose rules hold here too).
+ */
+#ifndef KUBELUA_SIM_BINDING_H
+#define KUBELUA_SIM_BINDING_H
+
+#include "binding.h"
+
+#include "kubelua/sim.h"
+
+#define TYPE_SIM "kubelua.sim"
+
+/* sim.c: raises once the simulator is closed. */
+kl_sim *check_sim(lua_State *L, int index);
+
+/* sim_faults.c: methods of a simulator. */
+int sim_fault(lua_State *L);
+int sim_faults(lua_State *L);
+int sim_heal(lua_State *L);
+int sim_snapshot(lua_State *L);
+int sim_restore(lua_State *L);
+
+#endif

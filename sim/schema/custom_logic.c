@@ -1,0 +1,170 @@
+/*
+ * custom_logic.c - allOf, anyOf, oneOf and not. Of alternatives that all fail,
+ * the one that passed most checks says what is wrong.
+ */
+#include "sim/schema/custom_check.h"
+
+#include <string.h>
+
+static void clear(kl__outcome *outcome)
+{
+    kl__field_errors_deinit(&outcome->errors);
+    outcome->matches = 0;
+}
+
+static void merge(kl__outcome *outcome, kl__outcome *from)
+{
+    kl__field_errors_merge(&outcome->errors, &from->errors);
+    outcome->matches += from->matches;
+    clear(from);
+}
+
+/* Keeps the better one of two failures in `best`; the other is cleared. */
+static void keep_best(kl__outcome *best, bool *has_best, kl__outcome *other)
+{
+    if (!*has_best || other->matches > best->matches) {
+        clear(best);
+        *best = *other;
+        *has_best = true;
+        memset(other, 0, sizeof(*other));
+    }
+    clear(other);
+}
+
+/* Schemas (of "not", the one), and the value that they are tried on. */
+typedef struct alternatives {
+    const kl_value *schemas;
+    const kl__node *value;
+    const kl__node *old;
+} alternatives;
+
+/* What one schema says of the value, aside. */
+static kl__outcome try(kl__check *check, const kl_value *schema,
+                       const alternatives *of)
+{
+    kl__outcome outcome = {{0}, 0}, *before = check->outcome;
+
+    check->outcome = &outcome;
+    kl__check_value(check, schema, of->value, of->old);
+    check->outcome = before;
+    return outcome;
+}
+
+/* The value against each of the alternatives, until one fits if `one` is
+ * enough. Returns how many fit; `found` is the first of those, or else the best
+ * failure. */
+static size_t try_each(kl__check *check, const alternatives *of, bool one,
+                       kl__outcome *found)
+{
+    kl_value_iter iter = {0};
+    const kl_value *schema;
+    size_t fitting = 0;
+    bool has_best = false;
+
+    while ((schema = kl_value_next(of->schemas, &iter, NULL)) != NULL &&
+           (fitting == 0 || !one)) {
+        kl__outcome outcome = try(check, schema, of);
+
+        if (outcome.errors.count == 0 && !outcome.errors.failed) {
+            if (fitting++ == 0) {
+                clear(found);
+                *found = outcome;
+            }
+            continue;
+        }
+        found->errors.failed |= outcome.errors.failed;
+        if (fitting == 0) {
+            keep_best(found, &has_best, &outcome);
+        }
+        clear(&outcome);
+    }
+    return fitting;
+}
+
+static void check_any(kl__check *check, const alternatives *of)
+{
+    kl__outcome found = {{0}, 0};
+
+    if (try_each(check, of, true, &found) == 0) {
+        kl__check_complain(check,
+                           "\"%s\" must validate at least one schema (anyOf)",
+                           kl__check_name(check));
+    }
+    merge(check->outcome, &found);
+}
+
+static void check_one(kl__check *check, const alternatives *of)
+{
+    kl__outcome found = {{0}, 0};
+    size_t fitting = try_each(check, of, false, &found);
+
+    if (fitting == 0) {
+        kl__check_complain(check,
+                           "\"%s\" must validate one and only one schema "
+                           "(oneOf). Found none valid",
+                           kl__check_name(check));
+    } else if (fitting > 1) {
+        kl__check_complain(check,
+                           "\"%s\" must validate one and only one schema "
+                           "(oneOf). Found %zu valid alternatives",
+                           kl__check_name(check), fitting);
+        clear(&found);
+    }
+    merge(check->outcome, &found);
+}
+
+static void check_all(kl__check *check, const alternatives *of)
+{
+    kl_value_iter iter = {0};
+    const kl_value *schema;
+    size_t fitting = 0;
+
+    while ((schema = kl_value_next(of->schemas, &iter, NULL)) != NULL) {
+        kl__outcome one = try(check, schema, of);
+
+        fitting += one.errors.count == 0;
+        merge(check->outcome, &one);
+    }
+    if (fitting != kl_value_size(of->schemas)) {
+        kl__check_complain(
+            check, "\"%s\" must validate all the schemas (allOf)%s",
+            kl__check_name(check), fitting == 0 ? ". None validated" : "");
+    }
+}
+
+static void check_not(kl__check *check, const alternatives *of)
+{
+    kl__outcome found = try(check, of->schemas, of);
+
+    if (found.errors.failed) {
+        check->outcome->errors.failed = true;
+    } else if (found.errors.count == 0) {
+        kl__check_complain(check, "\"%s\" must not validate the schema (not)",
+                           kl__check_name(check));
+    }
+    clear(&found);
+}
+
+void kl__check_logic(kl__check *check, const kl_value *schema,
+                     const kl__node *value, const kl__node *old)
+{
+    static const struct {
+        const char *keyword;
+        void (*check)(kl__check *check, const alternatives *of);
+    } families[] = {{"anyOf", check_any},
+                    {"oneOf", check_one},
+                    {"allOf", check_all},
+                    {"not", check_not}};
+
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        const alternatives of = {kl_value_get(schema, families[i].keyword),
+                                 value, old};
+        bool is_not = families[i].check == check_not;
+
+        if (is_not ? kl_value_type(of.schemas) == KL_OBJECT
+                   : kl_value_size(of.schemas) != 0) {
+            families[i].check(check, &of);
+        }
+    }
+    check->outcome->matches += 2;
+}

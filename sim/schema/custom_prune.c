@@ -1,0 +1,348 @@
+/*
+ * custom_prune.c - the fields that a custom resource's schema does not know are
+ * dropped, and its defaults are put in.
+ */
+#include "sim/schema/custom.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const kl__schema *kl__custom_field(const kl__schema *schema, const char *name,
+                                   size_t length)
+{
+    size_t low = 0, high = schema->field_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const char *other = schema->fields[middle].name;
+        int order = kl__name_compare(other, strlen(other), name, length);
+
+        if (order == 0) {
+            return schema->fields[middle].schema;
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return NULL;
+}
+
+/* The schema of a member: a field's, or that of all values. */
+static const kl__schema *member_of(const kl__schema *schema, const char *name,
+                                   size_t length)
+{
+    if (schema == NULL || schema->type == KL__SCHEMA_MAP) {
+        return schema != NULL ? schema->items : NULL;
+    }
+    return kl__custom_field(schema, name, length);
+}
+
+static bool is_meta(const char *name, size_t length)
+{
+    return (length == 10 && memcmp(name, "apiVersion", 10) == 0) ||
+           (length == 4 && memcmp(name, "kind", 4) == 0) ||
+           (length == 8 && memcmp(name, "metadata", 8) == 0);
+}
+
+static bool has(const kl__schema *schema, unsigned flag)
+{
+    return schema != NULL && (schema->flags & flag) != 0;
+}
+
+/* Whether what it does not know stays: also the anything of a built-in type. */
+static bool is_open(const kl__schema *schema)
+{
+    return has(schema, KL__SCHEMA_PRESERVE) ||
+           (schema != NULL && schema->type == KL__SCHEMA_ANY &&
+            !has(schema, KL__SCHEMA_CUSTOM));
+}
+
+/* --- Pruning. ------------------------------------------------------------- */
+
+typedef struct pruning {
+    kl__buf path;     /* of the value that is at hand */
+    kl__buf *unknown; /* NULL: nobody asks */
+} pruning;
+
+static void prune(pruning *self, const kl__schema *schema, kl__node *value,
+                  bool keeps);
+
+static size_t enter(pruning *self, const char *name, size_t length)
+{
+    size_t before = self->path.length;
+
+    if (self->unknown != NULL) {
+        if (before != 0) {
+            kl__buf_putc(&self->path, '.');
+        }
+        kl__buf_append(&self->path, name, length);
+    }
+    return before;
+}
+
+static void leave(pruning *self, size_t before)
+{
+    self->path.length = before;
+    if (self->path.bytes != NULL) {
+        self->path.bytes[before] = '\0';
+    }
+}
+
+static void note(pruning *self, const char *name, size_t length)
+{
+    size_t before = enter(self, name, length);
+
+    if (self->unknown != NULL) {
+        kl__buf_append(self->unknown, self->path.bytes, self->path.length);
+        kl__buf_putc(self->unknown, '\n');
+    }
+    leave(self, before);
+}
+
+static void prune_object(pruning *self, const kl__schema *schema,
+                         kl__node *value, bool keeps)
+{
+    kl__node_iter iter = {0};
+    const char *name;
+    size_t length;
+    kl__node *member;
+
+    while ((member = kl__node_next(value, &iter, &name, &length)) != NULL) {
+        const kl__schema *known = member_of(schema, name, length);
+        size_t before;
+
+        if (has(schema, KL__SCHEMA_EMBEDDED) && is_meta(name, length) &&
+            length != 8) {
+            continue;
+        }
+        if (known == NULL && !keeps) {
+            if (!is_meta(name, length) || self->path.length != 0) {
+                note(self, name, length);
+            }
+            kl__node_drop(&iter);
+        } else if (known != NULL) {
+            before = enter(self, name, length);
+            prune(self, known, member, is_open(known));
+            leave(self, before);
+        }
+    }
+}
+
+/* What has no schema is emptied of its fields, if `keeps` does not keep them.
+ */
+static void prune(pruning *self, const kl__schema *schema, kl__node *value,
+                  bool keeps)
+{
+    const kl__schema *items = schema != NULL && schema->type == KL__SCHEMA_ARRAY
+                                  ? schema->items
+                                  : NULL;
+    kl__node_iter iter = {0};
+    kl__node *element;
+    char text[32];
+
+    if (kl__node_is(value, KL_OBJECT)) {
+        prune_object(self, schema, value, keeps);
+        return;
+    }
+    if (!kl__node_is(value, KL_ARRAY)) {
+        return;
+    }
+    for (size_t i = 0;
+         (element = kl__node_next(value, &iter, NULL, NULL)) != NULL; i++) {
+        size_t before = self->path.length;
+
+        if (self->unknown != NULL) {
+            snprintf(text, sizeof(text), "[%zu]", i);
+            kl__buf_puts(&self->path, text);
+        }
+        if (items != NULL || !keeps) {
+            prune(self, items, element, keeps || is_open(items));
+        }
+        leave(self, before);
+    }
+}
+
+kl_code kl__custom_prune(const kl__schema *schema, kl__node *value,
+                         kl__buf *unknown, kl_error *err)
+{
+    pruning self = {{0}, unknown};
+    bool failed;
+
+    prune(&self, schema, value, is_open(schema));
+    failed = self.path.failed || (unknown != NULL && unknown->failed);
+    kl__buf_deinit(&self.path);
+    return !failed ? KL_OK
+                   : kl_error_set(err, KL_ENOMEM, "out of memory for a path");
+}
+
+/* --- Nulls and defaults. -------------------------------------------------- */
+
+void kl__custom_drop_nulls(const kl__schema *schema, kl__node *value)
+{
+    bool is_object = kl__node_is(value, KL_OBJECT);
+    kl__node_iter iter = {0};
+    const char *name = NULL;
+    size_t length = 0;
+    kl__node *member;
+
+    if (!is_object && !kl__node_is(value, KL_ARRAY)) {
+        return;
+    }
+    while ((member = kl__node_next(value, &iter, is_object ? &name : NULL,
+                                   is_object ? &length : NULL)) != NULL) {
+        const kl__schema *known = is_object ? member_of(schema, name, length)
+                                  : schema != NULL ? schema->items
+                                                   : NULL;
+
+        if (is_object && known != NULL && kl__node_is(member, KL_NULL) &&
+            !has(known, KL__SCHEMA_NULLABLE) && known->initial == NULL) {
+            kl__node_drop(&iter);
+        } else {
+            kl__custom_drop_nulls(known, member);
+        }
+    }
+}
+
+static bool is_missing(const kl__schema *schema, const kl__node *value)
+{
+    return value == NULL ||
+           (kl__node_is(value, KL_NULL) && !has(schema, KL__SCHEMA_NULLABLE));
+}
+
+/* Moves all members to another object, the default instead of each null. */
+static bool move_members(const kl__schema *items, kl__edit *edit,
+                         kl__node *from, kl__node *to)
+{
+    kl__node_iter iter = {0};
+    const char *name;
+    size_t length;
+    kl__node *member;
+
+    while ((member = kl__node_next(from, &iter, &name, &length)) != NULL) {
+        kl__node_drop(&iter);
+        if (is_missing(items, member)) {
+            member = kl__edit_value(edit, items->initial);
+        }
+        if (!kl__node_add_n(edit, to, name, length, member)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The same of the elements of a list. */
+static bool fill_elements(const kl__schema *items, kl__edit *edit,
+                          kl__node *value)
+{
+    kl__node *other = kl__edit_array(edit);
+    kl__node *pair[2] = {value, other};
+
+    for (int i = 0; i < 2; i++) {
+        kl__node_iter iter = {0};
+        kl__node *element;
+
+        while ((element = kl__node_next(pair[i], &iter, NULL, NULL)) != NULL) {
+            kl__node_drop(&iter);
+            if (is_missing(items, element)) {
+                element = kl__edit_value(edit, items->initial);
+            }
+            if (!kl__node_append(pair[1 - i], element)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Puts the default in for each null of a map or list whose values have one. */
+static bool fill_nulls(const kl__schema *items, kl__edit *edit, kl__node *value)
+{
+    kl__node_iter iter = {0};
+    kl__node *element;
+    bool found = false;
+
+    for (size_t i = 0;
+         (element = kl__node_next(value, &iter, NULL, NULL)) != NULL; i++) {
+        found = found || is_missing(items, element);
+    }
+    if (!found) {
+        return true;
+    }
+    if (kl__node_is(value, KL_OBJECT)) {
+        kl__node *other = kl__edit_object(edit);
+
+        return other != NULL && move_members(items, edit, value, other) &&
+               move_members(items, edit, other, value);
+    }
+    return fill_elements(items, edit, value);
+}
+
+static bool fill(const kl__schema *schema, kl__edit *edit, kl__node *value);
+
+static bool fill_object(const kl__schema *schema, kl__edit *edit,
+                        kl__node *value)
+{
+    kl__node_iter iter = {0};
+    const char *name;
+    size_t length;
+    kl__node *member;
+
+    for (size_t i = 0; i < schema->field_count; i++) {
+        const kl__schema_field *field = &schema->fields[i];
+
+        if (field->schema->initial != NULL &&
+            is_missing(field->schema, kl__node_get(value, field->name)) &&
+            !kl__node_put(edit, value, field->name,
+                          kl__edit_value(edit, field->schema->initial))) {
+            return false;
+        }
+    }
+    if (schema->type == KL__SCHEMA_MAP && schema->items->initial != NULL &&
+        !fill_nulls(schema->items, edit, value)) {
+        return false;
+    }
+    while ((member = kl__node_next(value, &iter, &name, &length)) != NULL) {
+        const kl__schema *known = member_of(schema, name, length);
+
+        if (known != NULL && !fill(known, edit, member)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* False: out of memory. */
+static bool fill(const kl__schema *schema, kl__edit *edit, kl__node *value)
+{
+    kl__node_iter iter = {0};
+    kl__node *element;
+
+    if (kl__node_is(value, KL_OBJECT)) {
+        return fill_object(schema, edit, value);
+    }
+    if (!kl__node_is(value, KL_ARRAY) || schema->items == NULL ||
+        schema->type == KL__SCHEMA_MAP) {
+        return true;
+    }
+    if (schema->items->initial != NULL &&
+        !fill_nulls(schema->items, edit, value)) {
+        return false;
+    }
+    for (size_t i = 0;
+         (element = kl__node_next(value, &iter, NULL, NULL)) != NULL; i++) {
+        if (!fill(schema->items, edit, element)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+kl_code kl__custom_default(const kl__schema *schema, kl__edit *edit,
+                           kl__node *value, kl_error *err)
+{
+    return fill(schema, edit, value)
+               ? KL_OK
+               : kl_error_set(err, KL_ENOMEM, "out of memory for defaults");
+}

@@ -1,0 +1,85 @@
+/*
+ * definition_parts.h - the validation of a definition, as its files share it:
+ * errors, and the path of what is at hand.
+ */
+#ifndef KL_SCHEMA_DEFINITION_PARTS_H
+#define KL_SCHEMA_DEFINITION_PARTS_H
+
+#include "sim/schema/definition.h"
+#include "sim/schema/schema.h"
+
+typedef struct kl__definition {
+    kl__field_errors *errors;
+    kl__buf path;
+} kl__definition;
+
+/* Goes down by ".name" or "[0]"; returns where it was, to go back there. */
+size_t kl__definition_enter(kl__definition *self, const char *format, ...)
+    KL_PRINTF(2, 3);
+void kl__definition_leave(kl__definition *self, size_t before);
+
+/* Adds an error of what is at hand, or a member of it (".items", ""). */
+void kl__definition_add(kl__definition *self, kl__field_fault fault,
+                        const char *member, const char *detail);
+/* The same with an invalid text or value. */
+void kl__definition_refuse(kl__definition *self, const char *member,
+                           const char *text, const char *detail);
+void kl__definition_refuse_value(kl__definition *self, const char *member,
+                                 const kl_value *value, const char *detail);
+/* The same of a text that is none of those supported: "\"a\", \"b\"". */
+void kl__definition_unsupported(kl__definition *self, const char *member,
+                                const char *text, const char *supported);
+
+/* A member that is an object, or NULL: in parts of a schema that Go reads
+ * later, anything may stand where one belongs. */
+const kl_value *kl__definition_object(const kl_value *object, const char *name);
+/* A text member; "" where there is none. */
+const char *kl__definition_text(const kl_value *object, const char *name);
+/* Whether it has one, which is not empty. */
+bool kl__definition_has(const kl_value *object, const char *name);
+
+/* The two errors that most keywords come to. */
+static inline void kl__definition_forbid(kl__definition *self,
+                                         const char *member, const char *why)
+{
+    kl__definition_add(self, KL__FIELD_FORBIDDEN, member, why);
+}
+
+static inline void kl__definition_require(kl__definition *self,
+                                          const char *member, const char *why)
+{
+    kl__definition_add(self, KL__FIELD_REQUIRED, member, why);
+}
+
+/* Whether a member is true. */
+static inline bool kl__definition_says(const kl_value *schema, const char *name)
+{
+    return kl_value_bool(kl_value_get(schema, name));
+}
+
+static inline bool kl__definition_is_object(const kl_value *value)
+{
+    return kl_value_type(value) == KL_OBJECT;
+}
+
+/* definition_fields.c: the spec. */
+void kl__definition_spec(kl__definition *self, const kl_value *spec);
+
+/* definition_conversion.c: what a spec (at hand) says of conversion. */
+void kl__definition_conversion(kl__definition *self,
+                               const kl_value *conversion);
+
+/* What a schema (at hand) may say: definition_schema.c, whether it is
+ * structural: definition_structural.c, whether its defaults fit:
+ * definition_defaults.c. */
+void kl__definition_schema(kl__definition *self, const kl_value *schema);
+bool kl__definition_structural(kl__definition *self, const kl_value *schema);
+bool kl__definition_defaults(kl__definition *self, const kl_value *schema);
+
+/* definition_columns.c: parts of a version. */
+void kl__definition_scale(kl__definition *self, const kl_value *subresources);
+void kl__definition_columns(kl__definition *self, const kl_value *columns);
+void kl__definition_selectable(kl__definition *self, const kl_value *fields,
+                               const kl_value *schema);
+
+#endif

@@ -1,0 +1,308 @@
+/*
+ * schema_normal.c - see schema_normal.h: what decoding and encoding through
+ * Go's structs do to an object.
+ */
+#include "sim/schema/schema_normal.h"
+
+#include "base/map.h"
+#include "sim/schema/custom.h"
+#include "sim/schema/schema_leaf.h"
+
+#include <string.h>
+
+/* What is made of an object: as it is decoded, or as it comes out of the store,
+ * where a list with nothing in it and one that is not given are the same. */
+typedef struct normal_form {
+    kl__edit *edit;
+    bool stored;
+} normal_form;
+
+/* A node in its normal form: itself or another one. NULL: out of memory. */
+static kl__node *normal(const normal_form *form, kl__node *node,
+                        const kl__schema *schema);
+
+/* What Go writes for a value that nobody set. */
+static kl__node *zero(const normal_form *form, const kl__schema *schema)
+{
+    kl__edit *edit = form->edit;
+
+    if ((schema->flags & KL__SCHEMA_POINTER) != 0) {
+        return kl__edit_null(edit);
+    }
+    switch (schema->type) {
+    case KL__SCHEMA_OBJECT:
+        return normal(form, kl__edit_object(edit), schema);
+    case KL__SCHEMA_INTEGER:
+    case KL__SCHEMA_NUMBER:
+    case KL__SCHEMA_INT_OR_STRING:
+        return kl__edit_integer(edit, 0);
+    case KL__SCHEMA_BOOLEAN:
+        return kl__edit_bool(edit, false);
+    case KL__SCHEMA_STRING:
+        break;
+    default:
+        return kl__edit_null(edit);
+    }
+    switch (schema->format) {
+    case KL__FORMAT_QUANTITY:
+        return kl__edit_text(edit, "0");
+    case KL__FORMAT_DURATION:
+        return kl__edit_text(edit, "0s");
+    case KL__FORMAT_BYTE:
+    case KL__FORMAT_TIME:
+    case KL__FORMAT_MICROTIME:
+        return kl__edit_null(edit);
+    default:
+        return kl__edit_text(edit, "");
+    }
+}
+
+/* Whether a value is what Go takes for empty: false, 0, "", {} or []. */
+static bool is_empty(const kl__node *node)
+{
+    size_t length = 0;
+
+    switch (kl__node_type(node)) {
+    case KL_NULL:
+        return true;
+    case KL_BOOL:
+        return !kl__node_bool(node);
+    case KL_INTEGER:
+        return kl__node_integer(node) == 0;
+    case KL_REAL:
+        return kl__node_real(node) == 0;
+    case KL_STRING:
+        kl__node_string(node, &length);
+        return length == 0;
+    case KL_ARRAY:
+    case KL_OBJECT:
+        return kl__node_size(node) == 0;
+    default:
+        return false;
+    }
+}
+
+/* Whether the member is not written. */
+static bool is_left_out(const kl__node *node, const kl__schema *schema)
+{
+    bool null = kl__node_type(node) == KL_NULL;
+
+    if ((schema->flags & KL__SCHEMA_OMIT_ZERO) != 0 && is_empty(node)) {
+        return null || (schema->flags & KL__SCHEMA_POINTER) == 0;
+    }
+    if ((schema->flags & KL__SCHEMA_OMIT_EMPTY) == 0) {
+        return false;
+    }
+    return (schema->flags & KL__SCHEMA_POINTER) != 0 ? null : is_empty(node);
+}
+
+/* What is always written is null when there is nothing in it. */
+static bool is_null_list(const kl__node *node, const kl__schema *schema)
+{
+    return (schema->type == KL__SCHEMA_ARRAY ||
+            schema->type == KL__SCHEMA_MAP) &&
+           (schema->flags & KL__SCHEMA_POINTER) == 0 && is_empty(node);
+}
+
+/* One known member: into `to`, where it is not left out. */
+static bool put_member(const normal_form *form, kl__node *to,
+                       const kl__schema_field *field, kl__node *value)
+{
+    size_t length = strlen(field->name);
+    kl__node *node = value != NULL && kl__node_type(value) != KL_NULL
+                         ? normal(form, value, field->schema)
+                         : zero(form, field->schema);
+
+    if (node == NULL) {
+        return false;
+    }
+    if (is_left_out(node, field->schema)) {
+        return true;
+    }
+    if (form->stored && is_null_list(node, field->schema)) {
+        node = kl__edit_null(form->edit);
+    }
+    return kl__node_add_n(form->edit, to, field->name, length, node);
+}
+
+enum { MOST_FIELDS = 64 /* no built-in type has more: a spec looks */ };
+
+/* A member that is there again: Go decodes it into what the first one made. Of
+ * structs and maps that is both; null is nothing where no pointer can be nil.
+ * False: out of memory. */
+static bool merge_member(kl__edit *edit, kl__node **into, kl__node *again,
+                         const kl__schema *schema)
+{
+    const bool is_struct = schema->type == KL__SCHEMA_OBJECT;
+    const bool is_map = schema->type == KL__SCHEMA_MAP;
+    kl__node_iter iter = {0};
+    kl__node *member;
+    const char *name;
+    size_t length;
+
+    if (kl__node_type(again) == KL_NULL &&
+        (schema->flags & KL__SCHEMA_POINTER) == 0 && !is_map &&
+        schema->type != KL__SCHEMA_ARRAY && schema->type != KL__SCHEMA_ANY) {
+        return true;
+    }
+    if ((!is_struct && !is_map) || !kl__node_is(*into, KL_OBJECT) ||
+        !kl__node_is(again, KL_OBJECT)) {
+        *into = again;
+        return true;
+    }
+    while ((member = kl__node_next(again, &iter, &name, &length)) != NULL) {
+        kl__node_drop(&iter);
+        if (!kl__node_add_n(edit, *into, name, length, member)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The members that a struct has, each at its field's index. All are taken out
+ * of it. False: out of memory. */
+static bool take_members(kl__edit *edit, kl__node *node,
+                         const kl__schema *schema, kl__node **members)
+{
+    kl__node_iter iter = {0};
+    kl__node *member;
+    const char *name;
+    size_t length;
+
+    while ((member = kl__node_next(node, &iter, &name, &length)) != NULL) {
+        const kl__schema_field *field = kl__schema_get(schema, name, length);
+        kl__node **known =
+            field != NULL ? &members[field - schema->fields] : NULL;
+
+        kl__node_drop(&iter);
+        if (known != NULL && *known == NULL) {
+            *known = member;
+        } else if (known != NULL &&
+                   !merge_member(edit, known, member, field->schema)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static kl__node *normal_struct(const normal_form *form, kl__node *node,
+                               const kl__schema *schema)
+{
+    kl__node *members[MOST_FIELDS] = {NULL};
+
+    if (!kl__node_is(node, KL_OBJECT) || schema->field_count > MOST_FIELDS) {
+        return node;
+    }
+    if (!take_members(form->edit, node, schema, members)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < schema->field_count; i++) {
+        if (!put_member(form, node, &schema->fields[i], members[i])) {
+            return NULL;
+        }
+    }
+    return node;
+}
+
+static kl__node *normal_value(const normal_form *form, kl__node *node,
+                              const kl__schema *items)
+{
+    return kl__node_type(node) == KL_NULL ? zero(form, items)
+                                          : normal(form, node, items);
+}
+
+/* Of each name the last member. A map is as long as its sender likes: no lookup
+ * in it may take time in proportion. */
+static bool find_last(kl__node *node, kl__map *last)
+{
+    kl__node_iter iter = {0};
+    kl__node *member;
+    const char *name;
+    size_t length;
+
+    while ((member = kl__node_next(node, &iter, &name, &length)) != NULL) {
+        if (!kl__map_put_n(last, name, length, member, NULL)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static kl__node *normal_map(const normal_form *form, kl__node *node,
+                            const kl__schema *schema)
+{
+    kl__node *to = kl__edit_object(form->edit);
+    kl__node_iter iter = {0};
+    kl__map last = {0};
+    kl__node *member;
+    const char *name;
+    size_t length;
+    bool good;
+
+    if (!kl__node_is(node, KL_OBJECT)) {
+        return node;
+    }
+    good = to != NULL && find_last(node, &last);
+    while (good &&
+           (member = kl__node_next(node, &iter, &name, &length)) != NULL) {
+        kl__node_drop(&iter);
+        if (kl__map_get_n(&last, name, length) == member) {
+            member = normal_value(form, member, schema->items);
+            good = kl__node_add_n(form->edit, to, name, length, member);
+        }
+    }
+    kl__map_deinit(&last);
+    return good && kl__node_sort(form->edit, to, kl__name_compare) ? to : NULL;
+}
+
+static kl__node *normal_array(const normal_form *form, kl__node *node,
+                              const kl__schema *schema)
+{
+    kl__node *to = kl__edit_array(form->edit);
+    kl__node_iter iter = {0};
+    kl__node *element;
+
+    if (!kl__node_is(node, KL_ARRAY) || to == NULL) {
+        return to == NULL ? NULL : node;
+    }
+    while ((element = kl__node_next(node, &iter, NULL, NULL)) != NULL) {
+        kl__node_drop(&iter);
+        element = normal_value(form, element, schema->items);
+        if (!kl__node_append(to, element)) {
+            return NULL;
+        }
+    }
+    return to;
+}
+
+static kl__node *normal(const normal_form *form, kl__node *node,
+                        const kl__schema *schema)
+{
+    if (node == NULL) {
+        return NULL;
+    }
+    switch (schema->type) {
+    case KL__SCHEMA_OBJECT:
+        return normal_struct(form, node, schema);
+    case KL__SCHEMA_MAP:
+        return normal_map(form, node, schema);
+    case KL__SCHEMA_ARRAY:
+        return normal_array(form, node, schema);
+    case KL__SCHEMA_ANY:
+        return kl__custom_duplicates(node, NULL, NULL) == KL_OK ? node : NULL;
+    default:
+        return kl__leaf_canonical(form->edit, node, schema);
+    }
+}
+
+bool kl__schema_normalize(kl__edit *edit, kl__node *object,
+                          const kl__schema *schema)
+{
+    return normal(&(normal_form){edit, true}, object, schema) != NULL;
+}
+
+bool kl__schema_decode(kl__edit *edit, kl__node *object,
+                       const kl__schema *schema)
+{
+    return normal(&(normal_form){edit, false}, object, schema) != NULL;
+}

@@ -1,0 +1,401 @@
+/*
+ * discovery_spec.c - what a server serves is asked in both forms, whatever of
+ * it does not answer, and no more often than need be.
+ */
+#include "api/discovery.h"
+
+#include "failing_alloc.h"
+#include "fake_transport.h"
+#include "kubelua/client.h"
+#include "served.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define RESOURCES(list)                                                        \
+    "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\",\"resources\":[" list \
+    "]}"
+#define RESOURCE(plural, kind)                                            \
+    "{\"name\":\"" plural "\",\"singularName\":\"\",\"namespaced\":true," \
+    "\"kind\":\"" kind "\",\"verbs\":[\"list\",\"watch\"],"               \
+    "\"shortNames\":[\"s" plural "\"]}"
+
+typedef struct world {
+    fake_transport *fake;
+    kl_client *client;
+    kl__clock *clock; /* fake: stands still until it is advanced */
+    kl_error err;
+} world;
+
+static int set_up(void **state)
+{
+    static world shared;
+
+    shared = (world){.fake = fake_transport_new()};
+    shared.client = client_on(shared.fake);
+    shared.clock = kl__clock_fake(1000000);
+    kl__discovery_set_clock(kl__client_discovery(shared.client), shared.clock);
+    *state = &shared;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    world *self = *state;
+
+    kl_client_unref(self->client);
+    kl_transport_unref(fake_transport_of(self->fake));
+    kl__clock_fake_free(self->clock);
+    assert_nothing_lives();
+    return 0;
+}
+
+static kl_code resolve(world *self, const char *name)
+{
+    kl__resource resource;
+    kl_code code =
+        kl__discovery_resolve(self->client, name, &resource, NULL, &self->err);
+
+    kl__resource_clear(&resource);
+    return code;
+}
+
+static void resolves(world *self, const char *name)
+{
+    if (resolve(self, name) != KL_OK) {
+        fail_msg("%s: %s", name, self->err.message);
+    }
+}
+
+static void answer(world *self, const char *target, int status,
+                   const char *body)
+{
+    fake_transport_answer(self->fake, &(fake_answer){.target = target,
+                                                     .status = status,
+                                                     .body = body,
+                                                     .times = FAKE_FOREVER});
+}
+
+/* A server of the old form. */
+static void serve_old_form(world *self)
+{
+    answer(self, "/api$", 200,
+           "{\"kind\":\"APIVersions\",\"versions\":"
+           "[\"v1\"]}");
+    answer(self, "/apis$", 200,
+           "{\"kind\":\"APIGroupList\",\"groups\":["
+           "{\"name\":\"apps\",\"versions\":[{\"version\":\"v1beta1\"},"
+           "{\"version\":\"v1\"}],\"preferredVersion\":{\"version\":\"v1\"}},"
+           "{\"name\":\"metrics.k8s.io\",\"versions\":[{\"version\":"
+           "\"v1beta1\"}]},"
+           "{\"name\":\"late\",\"versions\":[{\"version\":\"v9\"}]}]}");
+    answer(self, "/api/v1$", 200,
+           RESOURCES(RESOURCE("pods", "Pod") "," RESOURCE("pods/log", "Pod")));
+    answer(self, "/apis/apps/v1$", 200,
+           RESOURCES(RESOURCE("deployments", "Deployment")));
+    answer(self, "/apis/apps/v1beta1$", 200,
+           RESOURCES(RESOURCE("deployments",
+                              "Deployment") "," RESOURCE("scales", "Scale")));
+    answer(self, "/apis/metrics.k8s.io/v1beta1$", 503, "service unavailable");
+    answer(self, "/apis/late/v9$", 200, RESOURCES(RESOURCE("owls", "Owl")));
+}
+
+static void two_requests_tell_all_in_the_aggregated_form(void **state)
+{
+    world *self = *state;
+
+    serve_discovery(self->fake, 1);
+    resolves(self, "pods");
+    resolves(self, "apps/v1/Deployment");
+    resolves(self, "sc");
+    assert_int_equal(fake_transport_count(self->fake), 2);
+    assert_non_null(
+        strstr(fake_transport_request(self->fake, 0).headers,
+               "Accept: application/json;g=apidiscovery.k8s.io;v=v2;"
+               "as=APIGroupDiscoveryList,application/json;"
+               "g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,"
+               "application/json\n"));
+}
+
+static void a_server_of_the_old_form_is_asked_group_by_group(void **state)
+{
+    world *self = *state;
+    kl__resource resource;
+
+    serve_old_form(self);
+    resolves(self, "Pod");
+    resolves(self, "sdeployments");
+    resolves(self, "owls.late");
+    assert_int_equal(resolve(self, "pods/log"), KL_EUNKNOWN_KIND);
+    assert_true(kl__discovery_cached(self->client, "deployment", &resource));
+    assert_string_equal(resource.version, "v1");
+    kl__resource_clear(&resource);
+    assert_true(kl__discovery_cached(self->client, "scales", &resource));
+    assert_string_equal(resource.version, "v1beta1");
+    kl__resource_clear(&resource);
+    assert_int_equal(fake_transport_count(self->fake), 7);
+}
+
+static void a_group_that_is_down_keeps_nobody_from_the_others(void **state)
+{
+    world *self = *state;
+
+    serve_old_form(self);
+    assert_int_equal(resolve(self, "nodemetrics"), KL_EUNKNOWN_KIND);
+    assert_non_null(strstr(self->err.message,
+                           "could not tell about metrics.k8s.io/v1beta1"));
+}
+
+static void a_connection_that_fails_is_no_group_that_is_down(void **state)
+{
+    world *self = *state;
+
+    fake_transport_answer(
+        self->fake,
+        &(fake_answer){.target = "/apis/late/v9$", .failure = KL_EUNAVAILABLE});
+    serve_old_form(self);
+    assert_int_equal(resolve(self, "pods"), KL_EUNAVAILABLE);
+    resolves(self, "pods");
+}
+
+static void what_a_stale_group_last_said_comes_last(void **state)
+{
+    world *self = *state;
+    kl__resource resource;
+
+    answer(self, "/api$", 404, NULL);
+    answer(self, "/apis$", 200,
+           "{\"kind\":\"APIGroupDiscoveryList\",\"items\":["
+           "{\"metadata\":{\"name\":\"a\"},\"versions\":[{\"version\":\"v1\","
+           "\"freshness\":\"Stale\",\"resources\":[{\"resource\":\"owls\","
+           "\"responseKind\":{\"kind\":\"Owl\"},\"scope\":\"Namespaced\","
+           "\"verbs\":[\"list\",\"watch\"]},{\"resource\":\"emus\","
+           "\"responseKind\":{\"kind\":\"Emu\"},\"scope\":\"Namespaced\","
+           "\"verbs\":[\"list\",\"watch\"]}]}]},"
+           "{\"metadata\":{\"name\":\"b\"},\"versions\":[{\"version\":\"v1\","
+           "\"freshness\":\"Current\",\"resources\":[{\"resource\":\"owls\","
+           "\"responseKind\":{\"kind\":\"Owl\"},\"scope\":\"Namespaced\","
+           "\"verbs\":[\"list\",\"watch\"]}]}]}]}");
+    resolves(self, "emus");
+    assert_true(kl__discovery_cached(self->client, "owls", &resource));
+    assert_string_equal(resource.group, "b");
+    kl__resource_clear(&resource);
+}
+
+static void a_server_that_knows_no_forms_is_asked_plainly(void **state)
+{
+    world *self = *state;
+
+    fake_transport_answer(self->fake,
+                          &(fake_answer){.target = "/api$", .status = 406});
+    fake_transport_answer(self->fake,
+                          &(fake_answer){.target = "/apis$", .status = 406});
+    serve_old_form(self);
+    resolves(self, "pods");
+    assert_non_null(strstr(fake_transport_request(self->fake, 1).headers,
+                           "Accept: application/json\n"));
+}
+
+static void one_of_the_two_roots_is_enough(void **state)
+{
+    static const int refusals[] = {403, 404};
+    world *self = *state;
+
+    for (size_t i = 0; i < 2; i++) {
+        fake_transport_answer(
+            self->fake,
+            &(fake_answer){.target = "/api$", .status = refusals[i]});
+        fake_transport_answer(self->fake, &(fake_answer){.target = "/apis$",
+                                                         .body = served_apis});
+        resolves(self, "deployments");
+        assert_int_equal(resolve(self, "pods"), KL_EUNKNOWN_KIND);
+        kl__clock_advance(self->clock, 1000);
+        kl__discovery_expire(self->client);
+    }
+    fake_transport_answer(self->fake,
+                          &(fake_answer){.target = "/api$", .status = 403});
+    fake_transport_answer(self->fake,
+                          &(fake_answer){.target = "/apis$", .status = 403});
+    assert_int_equal(resolve(self, "deployments"), KL_EFORBIDDEN);
+}
+
+static void what_is_no_api_server_is_said_to_be_none(void **state)
+{
+    world *self = *state;
+
+    fake_transport_answer(
+        self->fake,
+        &(fake_answer){.type = "text/html", .body = "<html>Sign in</html>"});
+    assert_int_equal(resolve(self, "pods"), KL_EPARSE);
+    assert_non_null(strstr(self->err.message, "<html>Sign in"));
+    fake_transport_answer(self->fake, &(fake_answer){.body = "[1]"});
+    assert_int_equal(resolve(self, "pods"), KL_EPARSE);
+    fake_transport_answer(self->fake, &(fake_answer){.body = ""});
+    assert_int_equal(resolve(self, "pods"), KL_EPARSE);
+    fake_transport_answer(self->fake, &(fake_answer){.body = "{\"a\":1}"});
+    assert_int_equal(resolve(self, "pods"), KL_EPARSE);
+    assert_non_null(strstr(self->err.message, "a Kubernetes API server?"));
+    fake_transport_answer(self->fake, &(fake_answer){.status = 302});
+    assert_int_equal(resolve(self, "pods"), KL_EPARSE);
+    assert_non_null(strstr(self->err.message, "302"));
+}
+
+static void a_refusal_of_the_server_is_told_as_it_is(void **state)
+{
+    world *self = *state;
+
+    fake_transport_answer(self->fake, &(fake_answer){.status = 401});
+    assert_int_equal(resolve(self, "pods"), KL_EUNAUTHORIZED);
+    fake_transport_answer(
+        self->fake, &(fake_answer){.status = 429, .retry_after_ms = 3000});
+    assert_int_equal(resolve(self, "pods"), KL_ETOO_MANY_REQUESTS);
+    assert_int_equal(self->err.retry_after_ms, 3000);
+}
+
+static void an_unknown_name_is_asked_for_again_but_not_at_once(void **state)
+{
+    world *self = *state;
+
+    serve_discovery(self->fake, FAKE_FOREVER);
+    assert_int_equal(resolve(self, "owls"), KL_EUNKNOWN_KIND);
+    kl__clock_advance(self->clock, 999);
+    assert_int_equal(resolve(self, "owls"), KL_EUNKNOWN_KIND);
+    assert_int_equal(fake_transport_count(self->fake), 2);
+    kl__clock_advance(self->clock, 1);
+    assert_int_equal(resolve(self, "owls"), KL_EUNKNOWN_KIND);
+    assert_int_equal(fake_transport_count(self->fake), 4);
+}
+
+static void a_known_name_is_never_asked_for_again_unless_doubted(void **state)
+{
+    world *self = *state;
+
+    serve_discovery(self->fake, FAKE_FOREVER);
+    resolves(self, "pods");
+    kl__clock_advance(self->clock, 3600 * 1000);
+    resolves(self, "po");
+    assert_int_equal(fake_transport_count(self->fake), 2);
+    kl__discovery_expire(self->client);
+    resolves(self, "po");
+    resolves(self, "po");
+    assert_int_equal(fake_transport_count(self->fake), 4);
+    kl__discovery_expire(self->client);
+    resolves(self, "po");
+    assert_int_equal(fake_transport_count(self->fake), 4);
+    kl__clock_advance(self->clock, 1000);
+    resolves(self, "po");
+    assert_int_equal(fake_transport_count(self->fake), 6);
+}
+
+static void a_new_resource_is_found_when_it_is_asked_for_again(void **state)
+{
+    world *self = *state;
+
+    serve_discovery(self->fake, 1);
+    assert_int_equal(resolve(self, "owls.late"), KL_EUNKNOWN_KIND);
+    kl__clock_advance(self->clock, 1000);
+    serve_old_form(self);
+    resolves(self, "owls.late");
+}
+
+static void the_cache_alone_is_asked_without_a_request(void **state)
+{
+    world *self = *state;
+    kl__resource resource;
+
+    assert_false(kl__discovery_cached(self->client, "pods", &resource));
+    assert_null(resource.plural);
+    serve_discovery(self->fake, 1);
+    resolves(self, "nodes");
+    assert_true(kl__discovery_cached(self->client, "pods", &resource));
+    kl__resource_clear(&resource);
+    assert_false(kl__discovery_cached(self->client, "owls", &resource));
+    assert_false(kl__discovery_cached(self->client, "bindings", &resource));
+    assert_int_equal(fake_transport_count(self->fake), 2);
+}
+
+static void a_failed_refresh_leaves_the_cache_as_it_was(void **state)
+{
+    world *self = *state;
+    kl__resource resource;
+
+    serve_discovery(self->fake, 1);
+    resolves(self, "pods");
+    kl__clock_advance(self->clock, 1000);
+    fake_transport_answer(self->fake,
+                          &(fake_answer){.failure = KL_EUNAVAILABLE});
+    assert_int_equal(resolve(self, "owls"), KL_EUNAVAILABLE);
+    assert_true(kl__discovery_cached(self->client, "pods", &resource));
+    kl__resource_clear(&resource);
+    resolves(self, "pods");
+}
+
+static kl_code resolve_anew(void *context)
+{
+    world *self = context;
+    kl_client *client = NULL;
+    kl_client_options options = {.transport = fake_transport_of(self->fake)};
+    kl__resource resource;
+
+    client = kl_client_new(&options, &self->err);
+    if (client == NULL) {
+        return self->err.code;
+    }
+    self->err.code =
+        kl__discovery_resolve(client, "pods", &resource, NULL, &self->err);
+    kl__resource_clear(&resource);
+    if (self->err.code == KL_OK) {
+        self->err.code =
+            kl__discovery_resolve(client, "pds", &resource, NULL, &self->err);
+        self->err.code =
+            self->err.code == KL_EUNKNOWN_KIND ? KL_OK : self->err.code;
+    }
+    kl_client_unref(client);
+    return self->err.code;
+}
+
+static void no_memory_for_the_new_form_is_an_error(void **state)
+{
+    world *self = *state;
+
+    serve_discovery(self->fake, FAKE_FOREVER);
+    assert_true(failing_alloc_each(resolve_anew, self) > 20);
+}
+
+static void no_memory_for_the_old_form_is_an_error(void **state)
+{
+    world *self = *state;
+
+    serve_old_form(self);
+    assert_true(failing_alloc_each(resolve_anew, self) > 20);
+}
+
+int main(void)
+{
+#define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        SPEC(two_requests_tell_all_in_the_aggregated_form),
+        SPEC(a_server_of_the_old_form_is_asked_group_by_group),
+        SPEC(a_group_that_is_down_keeps_nobody_from_the_others),
+        SPEC(a_connection_that_fails_is_no_group_that_is_down),
+        SPEC(what_a_stale_group_last_said_comes_last),
+        SPEC(a_server_that_knows_no_forms_is_asked_plainly),
+        SPEC(one_of_the_two_roots_is_enough),
+        SPEC(what_is_no_api_server_is_said_to_be_none),
+        SPEC(a_refusal_of_the_server_is_told_as_it_is),
+        SPEC(an_unknown_name_is_asked_for_again_but_not_at_once),
+        SPEC(a_known_name_is_never_asked_for_again_unless_doubted),
+        SPEC(a_new_resource_is_found_when_it_is_asked_for_again),
+        SPEC(the_cache_alone_is_asked_without_a_request),
+        SPEC(a_failed_refresh_leaves_the_cache_as_it_was),
+        SPEC(no_memory_for_the_new_form_is_an_error),
+        SPEC(no_memory_for_the_old_form_is_an_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,237 @@
+/*
+ * resource_names_spec.c - names as people type them lead to the resource that
+ * kubectl would take, and a name that leads nowhere to an error that helps.
+ */
+#include "api/discovery.h"
+
+#include "fake_transport.h"
+#include "kubelua/client.h"
+#include "served.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct world {
+    fake_transport *fake;
+    kl_client *client;
+} world;
+
+static int set_up(void **state)
+{
+    static world shared;
+
+    shared = (world){.fake = fake_transport_new()};
+    shared.client = client_on(shared.fake);
+    serve_discovery(shared.fake, FAKE_FOREVER);
+    *state = &shared;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    world *self = *state;
+
+    kl_client_unref(self->client);
+    kl_transport_unref(fake_transport_of(self->fake));
+    assert_nothing_lives();
+    return 0;
+}
+
+/* A name leads to "group/version/plural". */
+static void leads_to(world *self, const char *name, const char *where)
+{
+    kl__resource resource;
+    kl_error err;
+    char text[256];
+
+    if (kl__discovery_resolve(self->client, name, &resource, NULL, &err) !=
+        KL_OK) {
+        fail_msg("%s: %s", name, err.message);
+    }
+    snprintf(text, sizeof(text), "%s/%s/%s", resource.group, resource.version,
+             resource.plural);
+    if (strcmp(text, where) != 0) {
+        fail_msg("%s leads to %s", name, text);
+    }
+    kl__resource_clear(&resource);
+}
+
+/* A name leads to that error, whose message has each of the texts in it that
+ * are not NULL. */
+static void leads_nowhere(world *self, const char *name, kl_code code,
+                          const char *text, const char *other)
+{
+    kl__resource resource;
+    kl_error err = {0};
+
+    assert_int_equal(
+        kl__discovery_resolve(self->client, name, &resource, NULL, &err), code);
+    assert_int_equal(err.code, code);
+    assert_null(resource.plural);
+    if ((text != NULL && strstr(err.message, text) == NULL) ||
+        (other != NULL && strstr(err.message, other) == NULL)) {
+        fail_msg("\"%s\" lacks \"%s\" or \"%s\"", err.message, text, other);
+    }
+}
+
+static void a_word_is_a_plural_singular_kind_or_short_name(void **state)
+{
+    static const char *const words[] = {"pods", "pod", "Pod",
+                                        "PODS", "po",  "Po"};
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        leads_to(*state, words[i], "/v1/pods");
+    }
+    leads_to(*state, "deploy", "apps/v1/deployments");
+    leads_to(*state, "sc", "storage.k8s.io/v1/storageclasses");
+}
+
+static void a_group_follows_after_a_dot(void **state)
+{
+    leads_to(*state, "deployments.apps", "apps/v1/deployments");
+    leads_to(*state, "Deployment.apps", "apps/v1/deployments");
+    leads_to(*state, "deploy.apps", "apps/v1/deployments");
+    leads_to(*state, "events.events.k8s.io", "events.k8s.io/v1/events");
+}
+
+static void a_group_may_be_begun_only(void **state)
+{
+    leads_to(*state, "deployments.app", "apps/v1/deployments");
+    leads_to(*state, "storageclass.storage",
+             "storage.k8s.io/v1/storageclasses");
+    leads_to(*state, "sc.sto", "storage.k8s.io/v1/storageclasses");
+    leads_to(*state, "ev.events", "events.k8s.io/v1/events");
+    leads_nowhere(*state, "deployments.apps.k8s", KL_EUNKNOWN_KIND,
+                  "deployments.apps?", NULL);
+}
+
+static void a_version_stands_before_the_group(void **state)
+{
+    leads_to(*state, "deployments.v1.apps", "apps/v1/deployments");
+    leads_to(*state, "Deployment.v1beta1.apps", "apps/v1beta1/deployments");
+    leads_to(*state, "events.v1.events.k8s.io", "events.k8s.io/v1/events");
+    leads_to(*state, "pods.v1.", "/v1/pods");
+    leads_to(*state, "pods.", "/v1/pods");
+    leads_to(*state, "pods.v1", "/v1/pods");
+    leads_nowhere(*state, "deployments.v2.apps", KL_EUNKNOWN_KIND,
+                  "deployments.apps?", NULL);
+}
+
+static void a_manifest_s_words_are_understood(void **state)
+{
+    leads_to(*state, "v1/Pod", "/v1/pods");
+    leads_to(*state, "v1/pods", "/v1/pods");
+    leads_to(*state, "apps/v1/Deployment", "apps/v1/deployments");
+    leads_to(*state, "apps/v1beta1/deployments", "apps/v1beta1/deployments");
+    leads_to(*state, "apps/Deployment", "apps/v1/deployments");
+    leads_nowhere(*state, "v1/Deployment", KL_EUNKNOWN_KIND, "deployments.apps",
+                  NULL);
+    leads_nowhere(*state, "app/v1/Deployment", KL_EUNKNOWN_KIND,
+                  "deployments.apps", NULL);
+}
+
+static void the_server_s_order_decides_between_equals(void **state)
+{
+    leads_to(*state, "events", "/v1/events");
+    leads_to(*state, "ev", "/v1/events");
+    leads_to(*state, "deployments", "apps/v1/deployments");
+    leads_to(*state, "scales", "apps/v1beta1/scales");
+}
+
+static void the_kind_and_the_scope_come_with_it(void **state)
+{
+    world *self = *state;
+    kl__resource resource;
+
+    assert_int_equal(
+        kl__discovery_resolve(self->client, "no", &resource, NULL, NULL),
+        KL_OK);
+    assert_string_equal(resource.kind, "Node");
+    assert_false(resource.namespaced);
+    kl__resource_clear(&resource);
+    assert_true(kl__discovery_cached(self->client, "po", &resource));
+    assert_string_equal(resource.kind, "Pod");
+    assert_true(resource.namespaced);
+    kl__resource_clear(&resource);
+}
+
+static void what_cannot_be_watched_is_said_to_be_so(void **state)
+{
+    leads_nowhere(*state, "Binding", KL_ENOT_ALLOWED, "bindings (Binding)",
+                  "cannot be watched");
+}
+
+static void an_unknown_name_is_told_the_nearest_ones(void **state)
+{
+    leads_nowhere(*state, "dpeloyments", KL_EUNKNOWN_KIND, "\"dpeloyments\"",
+                  "; did you mean deployments.apps?");
+    leads_nowhere(*state, "Evnt", KL_EUNKNOWN_KIND,
+                  "did you mean events or events.events.k8s.io?", NULL);
+    leads_nowhere(*state, "pdo", KL_EUNKNOWN_KIND, "did you mean pods?", NULL);
+    leads_nowhere(*state, "deployments.extensions", KL_EUNKNOWN_KIND,
+                  "did you mean deployments.apps", NULL);
+}
+
+static void the_right_word_in_a_wrong_group_hides_mere_neighbours(void **state)
+{
+    leads_nowhere(*state, "pods.metrics.k8s.io", KL_EUNKNOWN_KIND,
+                  "did you mean pods?", NULL);
+}
+
+static void a_name_with_nothing_near_it_is_told_the_remedy(void **state)
+{
+    leads_nowhere(*state, "widgets.example.com", KL_EUNKNOWN_KIND,
+                  "CustomResourceDefinition", "is not installed yet");
+}
+
+static void a_group_that_does_not_answer_is_named(void **state)
+{
+    leads_nowhere(*state, "widgets", KL_EUNKNOWN_KIND,
+                  "could not tell about metrics.k8s.io/v1beta1",
+                  "kubectl get apiservices");
+}
+
+static void what_is_no_name_is_told_what_one_looks_like(void **state)
+{
+    char long_name[300];
+
+    memset(long_name, 'x', sizeof(long_name) - 1);
+    long_name[sizeof(long_name) - 1] = '\0';
+    leads_nowhere(*state, "", KL_EUNKNOWN_KIND, "apps/v1/Deployment", NULL);
+    leads_nowhere(*state, ".apps", KL_EUNKNOWN_KIND, "deployments.apps", NULL);
+    leads_nowhere(*state, "apps/", KL_EUNKNOWN_KIND, "deployments.apps", NULL);
+    leads_nowhere(*state, "a/b/c/d", KL_EUNKNOWN_KIND,
+                  "\"a/b/c/d\" names no resource", NULL);
+    leads_nowhere(*state, "nodes/status", KL_EUNKNOWN_KIND, "nodes/status",
+                  NULL);
+    leads_nowhere(*state, long_name, KL_EUNKNOWN_KIND, "names no resource",
+                  NULL);
+}
+
+int main(void)
+{
+#define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        SPEC(a_word_is_a_plural_singular_kind_or_short_name),
+        SPEC(a_group_follows_after_a_dot),
+        SPEC(a_group_may_be_begun_only),
+        SPEC(a_version_stands_before_the_group),
+        SPEC(a_manifest_s_words_are_understood),
+        SPEC(the_server_s_order_decides_between_equals),
+        SPEC(the_kind_and_the_scope_come_with_it),
+        SPEC(what_cannot_be_watched_is_said_to_be_so),
+        SPEC(an_unknown_name_is_told_the_nearest_ones),
+        SPEC(the_right_word_in_a_wrong_group_hides_mere_neighbours),
+        SPEC(a_name_with_nothing_near_it_is_told_the_remedy),
+        SPEC(a_group_that_does_not_answer_is_named),
+        SPEC(what_is_no_name_is_told_what_one_looks_like),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

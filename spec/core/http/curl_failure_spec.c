@@ -1,0 +1,263 @@
+/*
+ * curl_failure_spec.c - what goes wrong between here and an answer is told with
+ * the right code, the host and a remedy; and misuse is told too.
+ */
+#include "http/transport.h"
+
+#include "failing_alloc.h"
+#include "hostile_server.h"
+#include "http_client.h"
+
+#include "kubelua/client.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* What a GET fails with; the message stands in `err`. */
+static kl_code failure_of(fixture *f, kl_error *err)
+{
+    return read_to_end(ask(f, "/"), NULL, err);
+}
+
+/* ---- failures ---- */
+
+static void a_refused_connection_names_host_port_and_remedy(void **state)
+{
+    fixture *f = *state;
+    char *url = strdup(hostile_url(f->server));
+    kl_error err;
+
+    hostile_free(f->server); /* nobody listens there now */
+    f->server = NULL;
+    assert_int_equal(read_to_end(get(f->transport, url, "/"), NULL, &err),
+                     KL_EUNAVAILABLE);
+    assert_non_null(strstr(err.message, url + strlen("http://")));
+    assert_non_null(strstr(err.message, "refused"));
+    free(url);
+}
+
+static void a_name_that_does_not_resolve_is_said_to_be_so(void **state)
+{
+    fixture *f = *state;
+    kl_error err;
+
+    assert_int_equal(
+        read_to_end(get(f->transport, "https://no.such.host.invalid", "/"),
+                    NULL, &err),
+        KL_EUNAVAILABLE);
+    assert_non_null(
+        strstr(err.message, "cannot resolve no.such.host.invalid:443"));
+}
+
+static void a_url_that_is_none_is_told_by_the_stream(void **state)
+{
+    fixture *f = *state;
+    kl_error err;
+
+    assert_int_equal(read_to_end(get(f->transport, "no url", "/"), NULL, &err),
+                     KL_ECONFIG);
+    assert_non_null(strstr(err.message, "'no url' is no server URL"));
+    assert_int_equal(
+        read_to_end(get(f->transport, "ftp://127.0.0.1", "/"), NULL, &err),
+        KL_ECONFIG);
+}
+
+static void a_server_that_speaks_no_http_is_a_parse_error(void **state)
+{
+    fixture *f = *state;
+    kl_error err;
+
+    hostile_on(f->server, "",
+               STEPS(HOSTILE_TEXT("SSH-2.0-OpenSSH_9.2\r\n"), HOSTILE_CLOSE));
+    assert_int_equal(failure_of(f, &err), KL_EPARSE);
+    assert_non_null(strstr(err.message, "does not speak HTTP"));
+    assert_non_null(strstr(err.message, "127.0.0.1:"));
+}
+
+static void a_damaged_chunk_is_a_parse_error(void **state)
+{
+    fixture *f = *state;
+    kl_error err;
+
+    hostile_on(f->server, "",
+               STEPS(HOSTILE_STREAM, HOSTILE_TEXT("zz\r\nrubbish\r\n")));
+    assert_int_equal(failure_of(f, &err), KL_EPARSE);
+}
+
+static void a_body_that_breaks_off_is_not_a_clean_end(void **state)
+{
+    static const char half[] =
+        "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf";
+    fixture *f = *state;
+    kl_error err;
+
+    hostile_on(f->server, "", STEPS(HOSTILE_TEXT(half), HOSTILE_CLOSE));
+    hostile_on(f->server, "", STEPS(HOSTILE_TEXT(half), HOSTILE_RESET));
+    hostile_on(f->server, "",
+               STEPS(HOSTILE_STREAM, HOSTILE_CHUNK("half"), HOSTILE_CLOSE));
+    hostile_on(f->server, "",
+               STEPS(HOSTILE_STREAM, HOSTILE_TEXT("8\r\nhalf"), HOSTILE_CLOSE));
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(failure_of(f, &err), KL_EUNAVAILABLE);
+        assert_non_null(strstr(err.message, "broke off"));
+    }
+}
+
+static void what_came_before_the_break_is_read_first(void **state)
+{
+    fixture *f = *state;
+    kl__stream *stream;
+    kl__buf body = {0};
+
+    hostile_on(f->server, "",
+               STEPS(HOSTILE_STREAM, HOSTILE_CHUNK("frame"), HOSTILE_CLOSE));
+    stream = ask(f, "/");
+    assert_true(hostile_await_ended(f->server, 1));
+    assert_int_equal(read_to_end(stream, &body, NULL), KL_EUNAVAILABLE);
+    assert_string_equal(body.bytes, "frame");
+    kl__buf_deinit(&body);
+}
+
+static void a_connection_closed_without_an_answer_says_so(void **state)
+{
+    fixture *f = *state;
+    kl_error err;
+
+    hostile_on(f->server, "", STEPS(HOSTILE_CLOSE));
+    assert_int_equal(failure_of(f, &err), KL_EUNAVAILABLE);
+    assert_non_null(strstr(err.message, "without an answer"));
+}
+
+static void a_failed_stream_fails_again_when_it_is_read_again(void **state)
+{
+    fixture *f = *state;
+    kl__stream *stream;
+    kl__response response;
+    char byte;
+    size_t length;
+
+    hostile_on(f->server, "", STEPS(HOSTILE_CLOSE));
+    stream = ask(f, "/");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(
+            kl__stream_response(stream, &response, soon(), NULL, NULL),
+            KL_EUNAVAILABLE);
+        assert_int_equal(
+            kl__stream_read(stream, &byte, 1, &length, soon(), NULL, NULL),
+            KL_EUNAVAILABLE);
+    }
+    kl__stream_close(stream);
+}
+
+/* ---- use that cannot work ---- */
+
+static void a_child_of_fork_gets_an_error_and_no_deadlock(void **state)
+{
+    fixture *f = *state;
+    kl__request request = {
+        .method = "GET", .base_url = hostile_url(f->server), .target = "/"};
+    kl__stream *stream;
+    kl__response response;
+    int status = 0;
+    pid_t child;
+
+    hostile_on(f->server, "", STEPS(HOSTILE_FREEZE));
+    stream = ask(f, "/");
+    child = fork();
+    if (child == 0) {
+        bool right = kl__curl_transport_new(NULL) == NULL &&
+                     kl__transport_open(f->transport, &request, NULL) == NULL &&
+                     kl__stream_response(stream, &response, -1, NULL, NULL) ==
+                         KL_EFORKED;
+
+        kl__stream_close(stream);
+        kl_transport_unref(f->transport);
+        _exit(right ? 0 : 1);
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    kl__stream_close(stream);
+}
+
+static kl_code ask_once(void *context)
+{
+    const kl__header header = {"X-Name", "value"};
+    kl__tls_options options = {.ca = "x"};
+    kl__request request = {.method = "PUT",
+                           .base_url = context,
+                           .target = "/",
+                           .headers = &header,
+                           .header_count = 1,
+                           .body = "{}",
+                           .body_length = 2,
+                           .proxy_url = context};
+    kl_transport *transport;
+    kl__stream *stream = NULL;
+    kl_error err = {0};
+    kl_code code = KL_ENOMEM;
+
+    request.tls = kl__tls_new(&options);
+    transport = kl__curl_transport_new(&err);
+    if (transport != NULL && request.tls != NULL) {
+        stream = kl__transport_open(transport, &request, &err);
+        code = err.code;
+    }
+    if (stream != NULL) {
+        code = read_to_end(stream, NULL, &err);
+    }
+    kl__tls_unref(request.tls);
+    kl_transport_unref(transport);
+    return code;
+}
+
+/* "{}", compressed, and then once more. */
+static const char two_members[] =
+    "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xab\xae\x05\x00\x43\xbf\xa6\xa3"
+    "\x02\x00\x00\x00"
+    "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xab\xae\x05\x00\x43\xbf\xa6\xa3"
+    "\x02\x00\x00\x00";
+
+static void running_out_of_memory_is_an_error_that_leaks_nothing(void **state)
+{
+    fixture *f = *state;
+
+    end_transport(f->transport); /* its thread would be counted */
+    f->transport = NULL;
+    hostile_always(f->server, "",
+                   STEPS(HOSTILE_TEXT("HTTP/1.1 200 OK\r\nContent-Encoding: "
+                                      "gzip\r\nContent-Length: 44\r\n\r\n"),
+                         HOSTILE_BYTES(two_members, 44)));
+    assert_true(failing_alloc_each(
+                    ask_once, (void *)(uintptr_t)hostile_url(f->server)) > 5);
+}
+
+int main(void)
+{
+#define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest specs[] = {
+        SPEC(a_refused_connection_names_host_port_and_remedy),
+        SPEC(a_name_that_does_not_resolve_is_said_to_be_so),
+        SPEC(a_url_that_is_none_is_told_by_the_stream),
+        SPEC(a_server_that_speaks_no_http_is_a_parse_error),
+        SPEC(a_damaged_chunk_is_a_parse_error),
+        SPEC(a_body_that_breaks_off_is_not_a_clean_end),
+        SPEC(what_came_before_the_break_is_read_first),
+        SPEC(a_connection_closed_without_an_answer_says_so),
+        SPEC(a_failed_stream_fails_again_when_it_is_read_again),
+        SPEC(a_child_of_fork_gets_an_error_and_no_deadlock),
+        SPEC(running_out_of_memory_is_an_error_that_leaks_nothing),
+    };
+
+    return cmocka_run_group_tests(specs, NULL, NULL);
+}
