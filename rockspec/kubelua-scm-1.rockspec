@@ -1,4 +1,4 @@
--- luarocks make rockspec/kubelua-scm-1.rockspec: the module for one Lua, with the core inside.
+-- luarocks make rockspec/kubelua-scm-1.rockspec: the modules for one Lua, with the libraries beside them.
 rockspec_format = "3.0"
 package = "kubelua"
 version = "scm-1"
@@ -17,6 +17,7 @@ build = {
         CMAKE_INSTALL_PREFIX = "$(PREFIX)",
         KUBELUA_TESTS = "OFF",
         KUBELUA_EXAMPLES = "OFF",
+        KUBELUA_SIM = "AUTO",
         KUBELUA_INSTALL_CORE = "OFF",
         KUBELUA_INSTALL_COMMAND = "OFF",
         KUBELUA_LUA_INCLUDE_DIR = "$(LUA_INCDIR)",

@@ -14,6 +14,11 @@ they answer is compared part by part. This is what differs, and why that stays s
 the same, messages and names of fields included. Written by `lua5.4 spec/truth/table.lua`; the
 list behind it, request by request, is `spec/truth/differences`.
 
+The scope of the simulator is closed. It is there to test scripts and controllers, so it grows
+where such a test needs it, and not to rebuild more of the API server: CEL
+(x-kubernetes-validations, ValidatingAdmissionPolicy) and admission webhooks stay out, and no
+more validation, admission or protobuf is added.
+
 | what | why | requests |
 |---|---|---|
 ]]

@@ -12,12 +12,10 @@ local users = require "kubelua.sim.users"
 local Verbs = require "kubelua.sim.verbs"
 local wait = require "kubelua.sim.wait"
 
-local found, simcore = pcall(require, "kubelua.simcore")
-if not found then
-    error("KubeLua was built without the simulated API server (there is no module "
-        .. "kubelua.simcore): install libmicrohttpd and GnuTLS, and build with -DKUBELUA_SIM=ON\n"
-        .. simcore, 0)
-end
+-- Not there where KubeLua was built without the simulator; then this is why.
+local has_simcore, simcore = pcall(require, "kubelua.simcore")
+local NO_SIMCORE = "KubeLua was built without the simulated API server: install libmicrohttpd and "
+    .. "GnuTLS, and build with -DKUBELUA_SIM=ON"
 
 ---@class kubelua.Sim
 local Sim = {}
@@ -109,6 +107,10 @@ end
 ---@return kubelua.Sim?, string?, string?
 function Sim.new(given)
     given = options.check("sim", given, OPTIONS)
+    if not has_simcore then
+        -- Not found, or found and not loadable: then the loader says what is missing.
+        return nil, simcore:find("^module .- not found") and NO_SIMCORE or simcore, "io"
+    end
     local box, message, code = simcore.new(core_options(given))
     if not box then
         return nil, message, code
