@@ -3,6 +3,7 @@
  * that a crash is a failure like any other; makes what fails small, and says
  * how to see it again.
  */
+#include "case_file.h"
 #include "coverage.h"
 #include "kubelua/log.h"
 #include "kubelua/memory.h"
@@ -34,6 +35,9 @@ typedef struct arguments {
     int seconds; /* 0: until the count */
     int shrink_s;
     const char *replay;
+    const char *cases; /* a file or a folder */
+    bool has_seed;
+    bool as_case; /* print the history, do not run it */
 } arguments;
 
 /* What the child tells, in memory that it shares. */
@@ -242,7 +246,7 @@ static void on_log(void *context, kl_log_level level, const char *message)
     fprintf(stderr, "%28s| %s\n", "", message);
 }
 
-static int replay(const char *text)
+static int replay(const char *text, bool as_case)
 {
     static schedule_outcome outcome;
     static history made;
@@ -257,8 +261,12 @@ static int replay(const char *text)
                 text);
         return 2;
     }
-    print_history(seed, &cut);
     shrink_make(&made, seed, &cut);
+    if (as_case) {
+        case_file_write(&made, stdout);
+        return 0;
+    }
+    print_history(seed, &cut);
     options = shrink_options(&made);
     schedule_trace(true);
     kl_set_log(on_log, NULL, KL_LOG_DEBUG);
@@ -271,7 +279,8 @@ static int usage(void)
 {
     fprintf(stderr,
             "usage: model [--seed FIRST] [--histories N] [--seconds S]\n"
-            "             [--shrink S] | --seeds FROM..TO | --replay CUT\n"
+            "             [--shrink S] | --seeds FROM..TO | --replay CUT |\n"
+            "             --as-case CUT | --case FILE-OR-FOLDER [--seed S]\n"
             "Without a seed: from a random one.\n");
     return 2;
 }
@@ -282,6 +291,7 @@ static bool parse_one(arguments *out, const char *name, const char *value)
 
     if (strcmp(name, "--seed") == 0) {
         out->first = strtoull(value, NULL, 10);
+        out->has_seed = true;
     } else if (strcmp(name, "--histories") == 0) {
         out->count = strtoull(value, NULL, 10);
     } else if (strcmp(name, "--seconds") == 0) {
@@ -290,6 +300,11 @@ static bool parse_one(arguments *out, const char *name, const char *value)
         out->shrink_s = atoi(value);
     } else if (strcmp(name, "--replay") == 0) {
         out->replay = value;
+    } else if (strcmp(name, "--as-case") == 0) {
+        out->replay = value;
+        out->as_case = true;
+    } else if (strcmp(name, "--case") == 0) {
+        out->cases = value;
     } else if (strcmp(name, "--seeds") == 0) {
         out->first = strtoull(value, &end, 10);
         if (strncmp(end, "..", 2) != 0) {
@@ -319,7 +334,14 @@ int main(int argc, char **argv)
         }
     }
     if (how.replay != NULL) {
-        return replay(how.replay);
+        return replay(how.replay, how.as_case);
+    }
+    if (how.cases != NULL) {
+        kl_set_log(how.has_seed ? on_log : NULL, NULL, KL_LOG_DEBUG);
+        return (how.has_seed ? case_file_trace(how.cases, how.first)
+                             : case_file_run(how.cases))
+                   ? 0
+                   : 1;
     }
     if (how.count == UINT64_MAX && how.seconds == 0) {
         return usage();
