@@ -212,10 +212,15 @@ void kl__reflector_healthy(kl__reflector *self)
     }
 }
 
+const char *kl__reflector_floor(const kl__reflector *self)
+{
+    return self->is_opaque ? self->listed : self->version;
+}
+
 kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
                                         const char *version)
 {
-    bool older = kl__version_is_older(version, self->version);
+    bool older = kl__version_is_older(version, kl__reflector_floor(self));
     kl_object_list list = {0};
     kl_error err;
 
@@ -232,7 +237,8 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
         kl_log(KL_LOG_WARN,
                "%s: the server's newest version %s is older than %s, which it "
                "told before: was the cluster restored from a backup?",
-               self->options.name, version, self->version);
+               self->options.name, version, kl__reflector_floor(self));
+        self->backward_until = 0; /* that explains an event below */
     }
     /* Counted first: whoever has seen what is in it finds it counted. */
     atomic_fetch_add_explicit(&self->lists, 1, memory_order_relaxed);
@@ -251,6 +257,7 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
      * they are told again, though the backoff goes on. */
     set_told(self, &(kl_error){.code = KL_OK});
     strcpy(self->version, version);
+    strcpy(self->listed, version);
     kl__reflector_trust_version(self);
     self->newest = false;
     self->in_pages = false;
@@ -274,6 +281,8 @@ static kl_informer_state resolve(kl__reflector *self)
     err.code =
         kl__list_watch_resolve(self->options.source, self->options.stop, &err);
     if (err.code == KL_OK) {
+        self->is_opaque = false; /* it may be served by another server now */
+        self->backward_until = 0;
         return kl__reflector_relist(self);
     }
     if (err.code == KL_EUNKNOWN_KIND || err.code == KL_ENOT_FOUND) {

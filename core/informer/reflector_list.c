@@ -55,7 +55,8 @@ static bool stage_object(kl__reflector *self, listing *list, kl__item *item)
 
     item->object = NULL;
     list->has_items = true;
-    if (list->fuzzy && !kl__ahead_note(&self->ahead, object, list->version)) {
+    if (list->fuzzy && !self->is_opaque &&
+        !kl__ahead_note(&self->ahead, object, list->version)) {
         kl_object_unref(object);
         return false;
     }
@@ -127,7 +128,7 @@ static kl_code read_page(kl__reflector *self, listing *list, kl_error *err)
         }
         kl__reflector_heard(self);
         if (item.type == KL__ITEM_PAGE) {
-            if (list->fuzzy) {
+            if (list->fuzzy && !self->is_opaque) {
                 kl__ahead_reach(&self->ahead, item.version);
             }
             code = end_page(list, &item, err);
@@ -221,9 +222,9 @@ kl_informer_state kl__reflector_list_failed(kl__reflector *self,
 
 /* The cache holds later pages, which are newer than the version: a list that is
  * only no older than that could take their objects back in time. */
-void kl__reflector_forget_ahead(kl__reflector *self)
+void kl__reflector_prepare_list(kl__reflector *self)
 {
-    if (self->ahead.until[0] != '\0') {
+    if (self->ahead.until[0] != '\0' || self->is_opaque) {
         self->newest = true;
     }
     kl__ahead_clear(&self->ahead);
@@ -236,7 +237,7 @@ kl_informer_state kl__reflector_list(kl__reflector *self)
     kl_informer_state next;
     kl_error err = {.retry_after_ms = -1};
 
-    kl__reflector_forget_ahead(self);
+    kl__reflector_prepare_list(self);
     list.stage.by_text = self->newest; /* of a backup, perhaps: see replace */
     err.code = read_pages(self, &list, &err);
     if (err.code == KL_OK) {

@@ -25,11 +25,17 @@ struct kl__reflector {
 
     /* The thread's own. */
     char version[KL__VERSION_SIZE]; /* to watch from; "" before a list */
-    bool newest;      /* the next list asks for the newest state instead of one
-                         that is not older than `version` */
-    bool in_pages;    /* the next list comes so: no head of the last one came */
-    bool streaming;   /* the watch at hand is the end of a streaming list */
-    bool fresh;       /* the next watch goes over a connection of its own */
+    char listed[KL__VERSION_SIZE];  /* the last list's or bookmark's */
+    bool newest;    /* the next list asks for the newest state instead of one
+                       that is not older than `version` */
+    bool in_pages;  /* the next list comes so: no head of the last one came */
+    bool streaming; /* the watch at hand is the end of a streaming list */
+    bool fresh;     /* the next watch goes over a connection of its own */
+    bool is_opaque; /* the versions of this resource are no order: they are
+                       sent back, and only lists and bookmarks are compared
+                       with one another */
+    int64_t backward_until; /* on the clock: another event below `version` until
+                               then shows that versions are no order */
     int64_t check_at; /* on the clock: from then on `version` is doubted, as
                          nothing has shown that the server has reached it; a
                          server restored from a backup may not have */
@@ -89,8 +95,12 @@ void kl__reflector_forget_error(kl__reflector *self);
 void kl__reflector_healthy(kl__reflector *self);
 
 /* Before a list: what the last one knew better than its version is forgotten,
- * and so the next one has to be the newest. */
-void kl__reflector_forget_ahead(kl__reflector *self);
+ * and so the next one has to be the newest; as where versions are no order. */
+void kl__reflector_prepare_list(kl__reflector *self);
+
+/* The least version that the next list or bookmark has, unless the server was
+ * restored from a backup. Borrowed until the next item. */
+const char *kl__reflector_floor(const kl__reflector *self);
 
 /*
  * Asks whether the server has reached the version to watch from; where it has

@@ -66,6 +66,7 @@ static void put_off(kl__reflector *self, const kl_error *why)
 kl_code kl__reflector_probe(kl__reflector *self, kl_error *err)
 {
     kl__list_watch *source = self->options.source;
+    const char *floor = kl__reflector_floor(self);
     kl__list_params params = {
         .resource_version = self->version,
         .resource_version_match = "NotOlderThan",
@@ -81,12 +82,12 @@ kl_code kl__reflector_probe(kl__reflector *self, kl_error *err)
         code = read_version(self, version, &why);
     }
     kl__list_watch_end(source);
-    if (code == KL_OK && kl__version_is_older(version, self->version)) {
+    if (code == KL_OK && kl__version_is_older(version, floor)) {
         return kl_error_set(err, KL_EVERSION_AHEAD,
                             "the server's version %s is older than %s, which "
                             "it told before: was the cluster restored from a "
                             "backup?",
-                            version, self->version);
+                            version, floor);
     }
     if (code == KL_OK) {
         kl__reflector_trust_version(self);

@@ -188,7 +188,7 @@ kl_informer_state kl__reflector_stream(kl__reflector *self)
     verdict result;
     kl_error err = {.retry_after_ms = -1};
 
-    kl__reflector_forget_ahead(self);
+    kl__reflector_prepare_list(self);
     stage.by_text = self->newest; /* of a backup, perhaps: see replace */
     params.resource_version = self->newest ? "" : self->version;
     err.code = kl__list_watch_watch(self->options.source, &params,

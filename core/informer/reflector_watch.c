@@ -21,6 +21,9 @@ enum {
     DOUBTS_MAX = 3,
     /* The least spread between short watches that did bring something. */
     SPREAD_MS = 200,
+    /* An event below the version is cured by a list; a second one in this time
+     * is not. */
+    BACKWARD_MS = 3600000,
     /* Watches that fell silent in one moment are made again over a tenth of
      * their idle timeout: each makes a connection of its own. */
     IDLE_SPREAD = 10
@@ -76,6 +79,28 @@ static kl_code push(kl__reflector *self, kl__item *item)
                                self->options.stall_ms, self->options.stop);
 }
 
+/*
+ * True for an event below the version, where a list may cure that. Built-in
+ * kinds and CRDs have versions that rise; an aggregated API server may have
+ * others (KEP-5504), and then a list cures nothing.
+ */
+static bool is_backward(kl__reflector *self, const char *version)
+{
+    if (self->is_opaque || !kl__version_is_older(version, self->version)) {
+        return false;
+    }
+    if (kl__reflector_now(self) >= self->backward_until) {
+        return true;
+    }
+    kl_log(KL_LOG_WARN,
+           "%s: the server sent version %s after %s, again after a new list: "
+           "its versions are no order, and are taken as opaque from here on",
+           self->options.name, version, self->version);
+    self->is_opaque = true;
+    kl__ahead_clear(&self->ahead);
+    return false;
+}
+
 /* An event about an object. The version moves only once the event is queued,
  * and never to "" (K-24). */
 static outcome take_event(kl__reflector *self, attempt *now, kl__item *item,
@@ -83,7 +108,7 @@ static outcome take_event(kl__reflector *self, attempt *now, kl__item *item,
 {
     kl_code code;
 
-    if (kl__version_is_older(item->version, self->version)) {
+    if (is_backward(self, item->version)) {
         kl_error_set(err, KL_EPARSE,
                      "resourceVersion went back from %s to %s within a watch",
                      self->version, item->version);
@@ -113,9 +138,9 @@ static outcome take_bookmark(kl__reflector *self, attempt *now,
     kl_code code;
 
     if (item->version[0] == '\0' ||
-        kl__version_is_older(item->version, self->version)) {
+        kl__version_is_older(item->version, kl__reflector_floor(self))) {
         kl_log(KL_LOG_DEBUG, "%s: bookmark %s ignored at %s",
-               self->options.name, item->version, self->version);
+               self->options.name, item->version, kl__reflector_floor(self));
         return kl__reflector_doubts_version(self) ? DOUBTED : GOES_ON;
     }
     code = kl__delta_fifo_bookmark(self->options.fifo, item->version);
@@ -123,6 +148,7 @@ static outcome take_bookmark(kl__reflector *self, attempt *now,
         kl_error_set(err, code, "out of memory for a bookmark");
         return BROKE;
     }
+    strcpy(self->listed, item->version);
     advance(self, now, item->version);
     return GOES_ON;
 }
@@ -371,8 +397,15 @@ static kl_informer_state after(kl__reflector *self, outcome result,
         return after_stall(self);
     case BACKWARD:
         self->newest = true;
+        self->backward_until =
+            kl__clock_after(self->options.clock, BACKWARD_MS);
         return relist_because(self, err, true);
     default:
+        if (self->is_opaque) {
+            /* It may be a restore that broke the stream; later events do not
+             * show it, as their versions are not compared. */
+            self->check_at = 0;
+        }
         return after_error(self, err, now);
     }
 }
