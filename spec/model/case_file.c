@@ -35,7 +35,9 @@ enum { LINE = 200, PATH = 1024, SCHEDULES = 20 };
     X("server.watch-ms", server.watch_ms, int)                \
     X("server.chunk-max", server.chunk_max, size_t)           \
     X("server.delay-max-ms", server.delay_max_ms, int)        \
-    X("server.faults", server.fault_per_mille, int)
+    X("server.faults", server.fault_per_mille, int)           \
+    X("server.lists-apart", server.lists_apart, bool)         \
+    X("server.wordless", server.wordless, int)
 
 void case_file_write(const history *what, FILE *out)
 {

@@ -30,6 +30,7 @@
     X(BROKEN_INSIDE, "of them inside a frame")                 \
     X(ENDED, "watches that ended cleanly")                     \
     X(SILENT, "watches closed for silence")                    \
+    X(OPAQUE, "watches from a version that is no order")       \
     X(RECREATES_DOWN, "recreated while the watch was down")    \
     X(COMPACTIONS, "compactions")                              \
     X(RESTORES, "restored backups")                            \

@@ -342,6 +342,9 @@ static void check_resume(const feeds *all, const feed *of, const char *target)
     int64_t from =
         found != NULL ? strtoll(found + sizeof(name) - 1, NULL, 10) : 0;
 
+    coverage_add(COVER_OPAQUE,
+                 all->lists_apart && from > 0 && from < SERVER_APART ? 1 : 0);
+
     schedule_check(of->last == 0 || of->is_murky || all->has_restored ||
                        from == of->last,
                    "resume: a watch goes on from %lld, though %lld was told "
@@ -432,7 +435,9 @@ kl_transport *feeds_transport(feeds *self)
 feed *feeds_join(feeds *self, int number)
 {
     feed *there = self->latest[number];
-    bool is_murky = self->leaving[number] > 0;
+    /* What is told by a watch that is then taken for broken, as its versions go
+     * back, need not be seen. */
+    bool is_murky = self->leaving[number] > 0 || self->lists_apart;
 
     if (there != NULL && there->handles > 0) {
         there->is_murky |= is_murky;

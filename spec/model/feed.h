@@ -48,6 +48,7 @@ typedef struct feeds {
     size_t count;
     feed *latest[HISTORY_SCOPES]; /* whose streams of that scope are */
     bool has_restored;            /* the server's versions went back */
+    bool lists_apart;             /* see server_options */
     bool pages_of_one;            /* its lists look like probes */
     struct tap *taps;             /* all open streams */
     int leaving[HISTORY_SCOPES];  /* closes that go on */

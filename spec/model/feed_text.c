@@ -3,6 +3,8 @@
  */
 #include "feed_text.h"
 
+#include "server.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +22,7 @@ int64_t feed_text_version(const char *text, const char **after)
     if (after != NULL) {
         *after = found;
     }
-    return strtoll(found, NULL, 10);
+    return server_real_version(strtoll(found, NULL, 10));
 }
 
 char *feed_text_end(char *text)

@@ -302,6 +302,16 @@ static bool is_crowded_already(const history *what)
     return false;
 }
 
+/* What came to be later than the rest is drawn from a stream of its own: a
+ * seed means the same history as before, but for this. */
+static void draw_additions(uint64_t seed, server_options *out)
+{
+    uint64_t state = seed ^ UINT64_C(0x9e3779b97f4a7c15);
+
+    out->lists_apart = draw_chance(&state, 6);
+    out->wordless = PICK(&state, 0, 0, 0, 0, 6);
+}
+
 void history_draw(history *self, uint64_t seed)
 {
     drawing draw = {.state = seed};
@@ -310,6 +320,7 @@ void history_draw(history *self, uint64_t seed)
 
     *self = (history){.seed = seed};
     draw_switches(&draw.state, &self->switches);
+    draw_additions(seed, &self->switches.server);
     draw_weights(&draw);
     draw_beginning(&draw, self);
     is_crowded = is_crowded_already(self);

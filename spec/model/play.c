@@ -141,11 +141,18 @@ static void arm_request(world *self, const op *what)
     server_arm(self->server, &fault);
 }
 
-/* Whether an informer can find out by the versions that it is told: not where
- * those that come again are none below its own. */
+enum { SOON = 3 }; /* changes: finish_write_everywhere */
+
+/* Versions that come again are none below it. */
+static bool comes_again(int64_t version, int64_t restored)
+{
+    return version > restored && version <= restored + SOON;
+}
+
+/* True if an informer can find out by the versions that it is told: by its
+ * cache's, and by the last that came to it. */
 static bool can_tell(world *self, user_informer *informer, int64_t restored)
 {
-    enum { SOON = 3 }; /* changes: finish_write_everywhere */
     char text[64] = "";
     int64_t version;
 
@@ -154,8 +161,9 @@ static bool can_tell(world *self, user_informer *informer, int64_t restored)
     }
     kl_informer_resource_version(informer->handle, text, sizeof(text));
     users_leave(self, informer);
-    version = strtoll(text, NULL, 10);
-    return version != 0 && (version <= restored || version > restored + SOON);
+    version = server_real_version(strtoll(text, NULL, 10));
+    return version != 0 && !comes_again(version, restored) &&
+           !comes_again(informer->feed->last, restored);
 }
 
 /* Clients have to come back, and to find silence suspicious, while versions are
@@ -166,10 +174,13 @@ static void restore(world *self, const op *what)
     enum { ABSENCE_S = 200 }; /* in steps, as time may leap */
     server_future future = self->history->switches.server.future;
 
-    /* What is told between two watches is told to nobody. */
+    /* What is told between two watches is told to nobody; nor can versions that
+     * are no order show that some of them were undone. */
     self->is_blind |=
-        self->has_restored || (future == SERVER_FUTURE_TELLS &&
-                               self->history->switches.server.watch_ms > 0);
+        self->has_restored ||
+        (future == SERVER_FUTURE_TELLS && self->feeds.lists_apart) ||
+        (future == SERVER_FUTURE_TELLS &&
+         self->history->switches.server.watch_ms > 0);
     finish_make_well(self);
     if (future == SERVER_FUTURE_TELLS && !self->is_blind) {
         finish_await_settled(self);
@@ -341,6 +352,7 @@ static void start(world *self)
 
     self->server = server_new(&self->history->switches.server);
     self->feeds.server = self->server;
+    self->feeds.lists_apart = self->history->switches.server.lists_apart;
     self->feeds.pages_of_one = self->history->switches.page_size == 1;
     transport = feeds_transport(&self->feeds);
     self->client =

@@ -275,6 +275,16 @@ void server_change_options(server *self, const server_options *options)
     kl__mutex_unlock(&self->mutex);
 }
 
+int64_t server_real_version(int64_t version)
+{
+    return version >= SERVER_APART ? version - SERVER_APART : version;
+}
+
+int64_t server_shown_version(const server *self, int64_t version)
+{
+    return self->options.lists_apart ? version + SERVER_APART : version;
+}
+
 int64_t server_draw_lag(const server *self, int64_t least)
 {
     int64_t lag = (int64_t)schedule_random(5);

@@ -53,7 +53,17 @@ typedef struct server_options {
                             0: 4096; 1: byte by byte */
     int delay_max_ms;    /* for a head and between chunks, drawn; 0: none */
     int fault_per_mille; /* requests that meet a fault, drawn from all */
+    bool lists_apart;    /* lists and bookmarks have versions of another counter
+                            than objects, above all of theirs, as an aggregated
+                            API server may; either is taken to watch from */
+    int wordless;        /* so many refusals come from something in between,
+                            without a Status, after it was settled */
 } server_options;
+
+/* What a server whose lists are apart adds to their versions; and the version
+ * without it. */
+enum { SERVER_APART = 1000000000 };
+int64_t server_real_version(int64_t version);
 
 server *server_new(const server_options *options);
 /* After the client and its informers. */

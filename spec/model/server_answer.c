@@ -9,11 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool is_wordless(server *from)
+{
+    return from->is_settled ? from->wordless++ < from->options.wordless
+                            : schedule_chance(200);
+}
+
 void server_refuse(stream *self, int status, const char *message)
 {
     self->status = status;
     self->end = ENDS;
-    if (status != 410 && !self->server->is_settled && schedule_chance(200)) {
+    if (status != 410 && is_wordless(self->server)) {
         /* By something in between, or by a server that has no words. */
         self->type = "text/plain";
         kl__buf_puts(&self->body, "upstream connect error\n");
@@ -36,10 +42,11 @@ static void put_head(kl__buf *out, server_kind kind)
     kl__buf_puts(out, "List\",\"apiVersion\":\"v1\"");
 }
 
-static void put_list_metadata(kl__buf *out, int64_t version, const char *last)
+static void put_list_metadata(const server *from, int64_t version,
+                              const char *last, kl__buf *out)
 {
     kl__buf_puts(out, ",\"metadata\":{\"resourceVersion\":\"");
-    server_put_number(out, version);
+    server_put_number(out, server_shown_version(from, version));
     kl__buf_puts(out, "\"");
     if (last != NULL) {
         kl__buf_puts(out, ",\"continue\":\"");
@@ -87,7 +94,7 @@ static void put_page(stream *self, const page *what)
     kl__buf_putc(out, '{');
     if (!after) {
         put_head(out, self->asked.kind);
-        put_list_metadata(out, what->version, last);
+        put_list_metadata(self->server, what->version, last, out);
         kl__buf_puts(out, ",\"items\":[");
     } else {
         kl__buf_puts(out, "\"items\":[");
@@ -97,7 +104,7 @@ static void put_page(stream *self, const page *what)
     if (after) {
         kl__buf_putc(out, ',');
         put_head(out, self->asked.kind);
-        put_list_metadata(out, what->version, last);
+        put_list_metadata(self->server, what->version, last, out);
     }
     kl__buf_puts(out, "}\n");
     kl__buf_deinit(&items);

@@ -95,6 +95,7 @@ void server_ask(asked *out, const char *target)
     read_path(out, path);
     if (*rest == '?') {
         read_query(out, rest + 1);
+        out->version = server_real_version(out->version);
     }
 }
 

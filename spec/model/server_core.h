@@ -44,6 +44,7 @@ struct server {
 
     server_options options;
     bool is_settled; /* nothing is drawn */
+    int wordless;    /* refusals since then that had no Status */
     server_fault armed[FAULTS_MAX];
     size_t armed_count;
 
@@ -129,6 +130,8 @@ const server_change *server_change_at(const server *self, const thing *which,
                                       int64_t version);
 /* The change before one of the history. NULL: none that stands. */
 const server_change *server_change_before(const server *self, size_t index);
+/* What a list or bookmark of that version says that it is. */
+int64_t server_shown_version(const server *self, int64_t version);
 /* A version that a cache may lag behind at, no lower than `least`. */
 int64_t server_draw_lag(const server *self, int64_t least);
 

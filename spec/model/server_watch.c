@@ -180,16 +180,21 @@ static void put_changes(stream *self)
     }
 }
 
-/* One that ends the initial events may come behind changes, or before them. */
+/* One that ends the initial events may come behind changes, or before them. A
+ * watch from a version that is yet to come gets the server's own. */
 static void put_bookmark(stream *self, int64_t now)
 {
     const server_options *options = &self->server->options;
+    int64_t newest = self->server->version;
+    int64_t version = self->told < newest ? self->told : newest;
 
     self->bookmark_at =
         now + (options->bookmark_ms > 0 ? options->bookmark_ms : BOOKMARK_MS);
-    if (self->asked.wants_bookmarks && self->told <= self->server->version &&
+    if (self->asked.wants_bookmarks &&
+        (self->told <= newest || !self->owes_end) &&
         (self->owes_end || !options->no_bookmarks)) {
-        server_put_bookmark(&self->body, self->asked.kind, self->told,
+        server_put_bookmark(&self->body, self->asked.kind,
+                            server_shown_version(self->server, version),
                             self->owes_end);
         self->owes_end = false;
     }

@@ -292,6 +292,7 @@ static size_t count_unseen(const handler *self)
 static void check_stretch(handler *self)
 {
     schedule_check(!self->has_merged || self->world->has_restored ||
+                       self->world->feeds.lists_apart ||
                        self->world->is_client_closed ||
                        self->stretch + count_unseen(self) >= self->backlog,
                    "merged: handler %d merged, though not more than %zu events "
