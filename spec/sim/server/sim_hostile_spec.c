@@ -81,7 +81,6 @@ static void headers_that_are_none_are_refused(void **state)
         {"X A: b", 400, "400 Bad Request: invalid header name"},
         {"Host: y", 400, "400 Bad Request"},
         {"Content-Length: 2\r\nContent-Length: 3", 400, "400 Bad Request"},
-        {"Transfer-Encoding: gzip", 501, "Unsupported transfer encoding"},
         {"X-A: a\tz", 200, "\"major\""},
         {"X-A: caf\xe9", 200, "\"major\""},
     };
@@ -96,6 +95,22 @@ static void headers_that_are_none_are_refused(void **state)
     }
     expect_answer(f, "GET /version HTTP/1.1\r\nHost: a<b\r\n\r\n", 400,
                   "400 Bad Request: malformed Host header");
+}
+
+/* kube-apiserver's 501 with libmicrohttpd 0.9; 1.0 answers by itself, 400. */
+static void an_unknown_transfer_encoding_is_refused(void **state)
+{
+    sim_rig *f = *state;
+    char *answer = sim_talk(f->sim, "GET /version HTTP/1.1\r\n" HEAD
+                                    "Transfer-Encoding: gzip\r\n\r\n");
+    int status = strncmp(answer, "HTTP/1.1 ", 9) == 0 ? atoi(answer + 9) : 0;
+
+    if (status == 501) {
+        assert_non_null(strstr(answer, "Unsupported transfer encoding"));
+    } else {
+        assert_int_equal(status, 400);
+    }
+    kl_free(answer);
 }
 
 static void heads_may_be_long(void **state)
@@ -203,11 +218,17 @@ static void some_paths_take_any_method(void **state)
 
 static void a_body_may_wait_to_be_asked_for(void **state)
 {
-    expect_answer(*state,
-                  "POST " FAULT_OBJECTS " HTTP/1.1\r\n" HEAD
-                  "Content-Type: application/json\r\n"
-                  "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{}",
-                  100, "422 Unprocessable");
+    int fd = sim_dial(((sim_rig *)*state)->sim);
+    char *rest;
+
+    sim_say(fd, "POST " FAULT_OBJECTS " HTTP/1.1\r\n" HEAD
+                "Content-Type: application/json\r\n"
+                "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+    sim_hear_exactly(fd, "HTTP/1.1 100 Continue\r\n\r\n");
+    sim_say(fd, "{}");
+    rest = sim_hear(fd);
+    assert_non_null(strstr(rest, "422 Unprocessable"));
+    kl_free(rest);
 }
 
 static void requests_may_come_in_one_go(void **state)
@@ -251,6 +272,7 @@ int main(void)
         SPEC(what_is_hardly_http_is_refused_as_go_does),
         SPEC(first_lines_that_are_none_are_refused),
         SPEC(headers_that_are_none_are_refused),
+        SPEC(an_unknown_transfer_encoding_is_refused),
         SPEC(heads_may_be_long),
         SPEC(what_is_no_unicode_is_replaced),
         SPEC(odd_paths_lead_nowhere),

@@ -59,6 +59,17 @@ char *sim_hear(int fd)
     return kl__buf_take(&out, NULL);
 }
 
+void sim_hear_exactly(int fd, const char *bytes)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+
+    for (char byte; *bytes != '\0'; bytes++) {
+        assert_int_equal(poll(&ready, 1, SIM_CLIENT_PATIENCE_MS), 1);
+        assert_int_equal(recv(fd, &byte, 1, 0), 1);
+        assert_int_equal(byte, *bytes);
+    }
+}
+
 char *sim_talk(kl_sim *sim, const char *bytes)
 {
     int fd = sim_dial(sim);

@@ -12,6 +12,9 @@ int sim_dial(kl_sim *sim);
 
 void sim_say(int fd, const char *bytes);
 
+/* Reads as many bytes, and asserts that they are these. */
+void sim_hear_exactly(int fd, const char *bytes);
+
 /* What comes back until the connection is closed, at most a minute; closes it.
  * The caller's: kl_free. */
 char *sim_hear(int fd);
