@@ -48,7 +48,7 @@ int64_t kl__sim_deadline_ms(const kl__sim_ask *ask)
 
     if (given == NULL ||
         !kl__duration_read(given, &seconds, why, sizeof(why)) || seconds <= 0 ||
-        seconds >= MOST_SECONDS) {
+        seconds >= (double)MOST_SECONDS) {
         return -1;
     }
     return (int64_t)(seconds * 1000);

@@ -263,8 +263,7 @@ static bool fill_nulls(const kl__schema *items, kl__edit *edit, kl__node *value)
     kl__node *element;
     bool found = false;
 
-    for (size_t i = 0;
-         (element = kl__node_next(value, &iter, NULL, NULL)) != NULL; i++) {
+    while ((element = kl__node_next(value, &iter, NULL, NULL)) != NULL) {
         found = found || is_missing(items, element);
     }
     if (!found) {
@@ -330,8 +329,7 @@ static bool fill(const kl__schema *schema, kl__edit *edit, kl__node *value)
         !fill_nulls(schema->items, edit, value)) {
         return false;
     }
-    for (size_t i = 0;
-         (element = kl__node_next(value, &iter, NULL, NULL)) != NULL; i++) {
+    while ((element = kl__node_next(value, &iter, NULL, NULL)) != NULL) {
         if (!fill(schema->items, edit, element)) {
             return false;
         }

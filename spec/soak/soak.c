@@ -62,7 +62,7 @@ static bool run(soak_world *world, soak_guests *guests,
         if (!run_lap(world, guests)) {
             return false;
         }
-        if (usage_progress(length, world->changes) * USAGE_SAMPLES <
+        if (usage_progress(length, world->changes) * (double)USAGE_SAMPLES <
             sampled + 1) {
             continue;
         }

@@ -69,6 +69,14 @@ static double draw(void)
            0x1p-53;
 }
 
+/* Between FIRST_US and LAST_US, as often in each part of the logarithm. */
+static int64_t draw_moment_us(void)
+{
+    const double first = FIRST_US, last = LAST_US;
+
+    return (int64_t)(first * pow(last / first, draw()));
+}
+
 /* How long the threads that there are stood in a run queue so far; 0 where the
  * kernel does not say. */
 static int64_t queued_us(void)
@@ -246,8 +254,7 @@ static bool run(const trial *what, size_t rounds)
 
     assert_non_null(took_us);
     for (size_t i = 0; i < rounds; i++) {
-        int64_t moment_us =
-            (int64_t)(FIRST_US * pow((double)LAST_US / FIRST_US, draw()));
+        int64_t moment_us = draw_moment_us();
 
         took_us[i] = play(what, scene, moment_us);
         is_fast = !is_slow(what, scene, moment_us, took_us[i]) && is_fast;

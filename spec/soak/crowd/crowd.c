@@ -150,7 +150,7 @@ static void run(crowd_server *self, const usage_length *length, int a_lap)
         if (!run_lap(self, a_lap)) {
             return;
         }
-        if (usage_progress(length, self->connections) * USAGE_SAMPLES <
+        if (usage_progress(length, self->connections) * (double)USAGE_SAMPLES <
             sampled + 1) {
             continue;
         }
