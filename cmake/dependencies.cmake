@@ -21,3 +21,20 @@ if(KUBELUA_SIM)
         set(KUBELUA_SIM OFF)
     endif()
 endif()
+
+# Only the C tests need cmocka. AUTO becomes true or false here.
+if(KUBELUA_TESTS)
+    pkg_check_modules(CMOCKA QUIET IMPORTED_TARGET cmocka)
+    pkg_check_modules(GNUTLS QUIET IMPORTED_TARGET gnutls) # spec/support
+    if(CMOCKA_FOUND AND GNUTLS_FOUND)
+        set(KUBELUA_TESTS ON)
+    elseif(KUBELUA_TESTS STREQUAL AUTO)
+        message(STATUS "No cmocka or GnuTLS: the C tests are not built "
+            "(scripts/packages test installs them)")
+        set(KUBELUA_TESTS OFF)
+    else()
+        message(FATAL_ERROR "KUBELUA_TESTS=ON needs cmocka and GnuTLS: install "
+            "them (scripts/packages test; Debian: libcmocka-dev, "
+            "libgnutls28-dev), or build with -DKUBELUA_TESTS=OFF")
+    endif()
+endif()

@@ -77,3 +77,8 @@ if(KUBELUA_LUA)
                 DESTINATION ${CMAKE_INSTALL_BINDIR})
     endif()
 endif()
+
+# `ninja -C build uninstall`
+add_custom_target(uninstall COMMAND ${CMAKE_COMMAND}
+    -D MANIFEST=${PROJECT_BINARY_DIR}/install_manifest.txt
+    -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake VERBATIM)

@@ -3,9 +3,12 @@ if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE RelWithDebInfo)
 endif()
 
-option(KUBELUA_TESTS "Build the C tests" ON)
 set(KUBELUA_SIM ON CACHE STRING
     "Build the simulated API server: ON, OFF, or AUTO (where its libraries are)")
+set(KUBELUA_TESTS AUTO CACHE STRING
+    "Build the C tests: ON, OFF, or AUTO: where cmocka is installed")
+set_property(CACHE KUBELUA_TESTS PROPERTY STRINGS AUTO ON OFF)
+option(KUBELUA_WERROR "A warning of the compiler is an error: for CI" OFF)
 option(KUBELUA_LUA "Build the Lua modules" ON)
 option(KUBELUA_EXAMPLES "Build the C examples" ON)
 option(KUBELUA_FUZZ "Build the fuzz targets: clang, for spec/fuzz/run" OFF)
@@ -22,7 +25,10 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 add_compile_definitions(_GNU_SOURCE)
 add_compile_options(-Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes
-                    -Wmissing-prototypes -Werror)
+                    -Wmissing-prototypes)
+if(KUBELUA_WERROR)
+    add_compile_options(-Werror)
+endif()
 if(KUBELUA_ASSERTS)
     foreach(config RELEASE RELWITHDEBINFO MINSIZEREL)
         string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_${config}

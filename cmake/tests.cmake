@@ -5,9 +5,6 @@ if(NOT KUBELUA_TESTS)
     return()
 endif()
 enable_testing()
-pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
-# spec/support makes certificates with it.
-pkg_check_modules(GNUTLS REQUIRED IMPORTED_TARGET gnutls)
 
 file(GLOB KUBELUA_SUPPORT_SOURCES CONFIGURE_DEPENDS spec/support/*.c)
 add_library(kubelua_support OBJECT ${KUBELUA_SUPPORT_SOURCES})
