@@ -74,6 +74,12 @@ if(KUBELUA_LUA_INCLUDE_DIR)
     file(STRINGS ${KUBELUA_LUA_INCLUDE_DIR}/lua.h line
          REGEX "^#define[ \t]+LUA_VERSION_NUM[ \t]+[0-9]+")
     string(REGEX REPLACE ".*[ \t]([0-9])0([0-9]).*" "\\1.\\2" abi "${line}")
+    if(NOT abi STREQUAL "5.4" AND
+       NOT EXISTS ${KUBELUA_LUA_INCLUDE_DIR}/luajit.h)
+        message(FATAL_ERROR "KubeLua runs in Lua 5.4 and LuaJIT 2.1, and this "
+            "is Lua ${abi}: write luarocks --lua-version=5.4 make ... "
+            "(Debian: liblua5.4-dev)")
+    endif()
     kubelua_add_lua_module(${abi} ${KUBELUA_LUA_INCLUDE_DIR})
 else()
     kubelua_lua_module(5.4 lua5.4)

@@ -1,4 +1,5 @@
--- luarocks make rockspec/kubelua-scm-1.rockspec: the modules for one Lua, with the libraries beside them.
+-- luarocks --lua-version=5.4 make rockspec/kubelua-scm-1.rockspec: the modules for one Lua, with the
+-- libraries beside them, and the command. LuaJIT is 5.1 here; cmake/lua.cmake refuses other Luas.
 rockspec_format = "3.0"
 package = "kubelua"
 version = "scm-1"
@@ -19,7 +20,8 @@ build = {
         KUBELUA_EXAMPLES = "OFF",
         KUBELUA_SIM = "AUTO",
         KUBELUA_INSTALL_CORE = "OFF",
-        KUBELUA_INSTALL_COMMAND = "OFF",
+        KUBELUA_INTERPRETER = "$(LUA)",
+        CMAKE_INSTALL_BINDIR = "$(BINDIR)",
         KUBELUA_LUA_INCLUDE_DIR = "$(LUA_INCDIR)",
         KUBELUA_LUA_LIBDIR = "$(LIBDIR)",
         KUBELUA_LUA_DATADIR = "$(LUADIR)",

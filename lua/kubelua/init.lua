@@ -1,4 +1,5 @@
 -- KubeLua: react to a Kubernetes cluster from a script. See API.md for the contract.
+require "kubelua.interpreter"
 local Client = require "kubelua.client"
 local core = require "kubelua.core"
 local log = require "kubelua.log"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What an installation holds, used as a stranger would: the library through
-# pkg-config and through CMake, the command, the rock.
+# pkg-config and through CMake, the command, the rock; and what is refused.
 # Usage, in the root of the tree: sh spec/install/install.sh
 set -eu
 root=$PWD
@@ -8,8 +8,35 @@ work=$(mktemp -d)
 trap 'rm -rf "$work" "$root/build.luarocks"' EXIT
 prefix=$work/prefix
 
+# refused NAME TEXT COMMAND...: the command fails, and its output has the text,
+# however its lines are broken.
+refused() {
+    name=$1
+    text=$2
+    shift 2
+    if "$@" >"$work/refused.log" 2>&1 ||
+        ! tr -s ' \n' ' ' <"$work/refused.log" | grep -qF -- "$text"; then
+        echo "FAILED: $name: this should fail, with \"$text\": $*"
+        tail -n 20 "$work/refused.log"
+        exit 1
+    fi
+    echo "ok: $name"
+}
+
+# As on a machine that ran only scripts/demo: pkg-config knows all but cmocka.
+mkdir "$work/pc"
+pkg-config --variable pc_path pkg-config | tr ':' '\n' | while read -r folder; do
+    find "$folder" -name '*.pc' ! -name cmocka.pc \
+        -exec ln -sf {} "$work/pc" \; 2>/dev/null || true
+done
+PKG_CONFIG_LIBDIR=$work/pc
+export PKG_CONFIG_LIBDIR
 cmake -S . -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
-    -DKUBELUA_TESTS=OFF -DCMAKE_INSTALL_PREFIX="$prefix" >/dev/null
+    -DCMAKE_INSTALL_PREFIX="$prefix" >"$work/configure.log"
+grep -q 'No cmocka or GnuTLS: the C tests are not built' "$work/configure.log"
+refused "tests that are asked for need cmocka" "scripts/packages test" \
+    cmake -S . -B "$work/tests" -G Ninja -DKUBELUA_TESTS=ON
+unset PKG_CONFIG_LIBDIR
 ninja -C "$work/build" >/dev/null
 cmake --install "$work/build" >/dev/null
 echo "ok: installs"
@@ -126,5 +153,36 @@ if command -v luarocks >/dev/null 2>&1; then
     LUA_PATH="$work/rocks/share/lua/5.4/?.lua;$work/rocks/share/lua/5.4/?/init.lua;;" \
         LUA_CPATH="$work/rocks/lib/lua/5.4/?.so;;" \
         lua5.4 -e 'print(require("kubelua")._VERSION)'
-    echo "ok: the rock"
+    "$work/rocks/bin/kubelua" run --for 0.5 \
+        --sim="$root/examples/cluster.yaml" "$root/examples/watch.lua" |
+        grep -q 'shop-1'
+    cd "$root"
+    echo "ok: the rock, and its command"
 fi
+
+# LuaRocks for Lua 5.1 to 5.3, Debian's default among them.
+mkdir "$work/lua5.3"
+echo '#define LUA_VERSION_NUM	503' >"$work/lua5.3/lua.h"
+refused "no rock for Lua 5.3" "luarocks --lua-version=5.4 make" \
+    cmake -S . -B "$work/lua5.3/build" -G Ninja \
+    -DKUBELUA_LUA_INCLUDE_DIR="$work/lua5.3"
+refused "no module in Lua 5.3" "busted --lua=lua5.4" \
+    env LUA_PATH='lua/?.lua;lua/?/init.lua' \
+    lua5.4 -e '_VERSION = "Lua 5.3"; require "kubelua"'
+
+# A build folder that does not fit any more.
+mkdir -p "$work/stale/kubelua"
+echo 'no library' >"$work/stale/kubelua/core.so"
+refused "a module that does not load" "Remove its build folder" \
+    env LUA_PATH='lua/?.lua;lua/?/init.lua' LUA_CPATH="$work/stale/?.so" \
+    lua5.4 -e 'require "kubelua"'
+
+ninja -C "$work/build" uninstall >/dev/null
+if [ -n "$(find "$prefix" ! -type d)" ]; then
+    echo "FAILED: this is left:"
+    find "$prefix" ! -type d
+    exit 1
+fi
+echo "ok: uninstalls"
+refused "uninstalling twice" "Nothing was installed from this build folder" \
+    ninja -C "$work/build" uninstall

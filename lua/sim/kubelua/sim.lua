@@ -1,5 +1,6 @@
 -- The simulated API server: a cluster in this process, to try a script and to test one.
 -- What it can be told is in sim/: objects.lua, requests.lua, time.lua, faults.lua.
+require "kubelua.interpreter"
 local Clock = require "kubelua.sim.clock"
 local faults = require "kubelua.sim.faults"
 local objects = require "kubelua.sim.objects"
