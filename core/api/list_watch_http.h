@@ -1,6 +1,7 @@
 /*
  * list_watch_http.h - the parts of a list_watch over HTTP, between the files
- * that make it, send its requests and read its answers; nobody else's.
+ * that make it, send its requests and read its answers; other files do not
+ * include it.
  */
 #ifndef KL_API_LIST_WATCH_HTTP_H
 #define KL_API_LIST_WATCH_HTTP_H
@@ -21,7 +22,7 @@ typedef struct kl__http_source {
     char *fields;
     bool keeps_managed_fields;
 
-    bool is_doubted; /* what discovery knows: who resolves again has cause */
+    bool is_doubted; /* a second resolve doubts what discovery knows */
     kl__resource resource;
     char *api_version; /* of the resource; NULL until it is resolved */
 

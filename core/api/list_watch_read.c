@@ -86,7 +86,8 @@ static kl_code take_object(const reading *at, const kl__frame *frame,
     return KL_OK;
 }
 
-/* The kind of a small document that the server sent; for messages. */
+/* Parses a small document that the server sent: a bookmark, a Status, the head
+ * of a page. The caller drops `doc`. */
 static kl_code parse_frame(const kl__frame *frame, kl_doc **doc, kl_error *err)
 {
     *doc = kl_doc_parse(frame->text, frame->length, err);

@@ -22,7 +22,7 @@ enum {
 };
 
 /* Servers from 1.37 on leave managedFields out; older ones ignore a parameter
- * that they do not know. The second choice is for those who do neither. */
+ * that they do not know. The second choice is for servers that do neither. */
 static const char lean_types[] =
     "application/json;drop=metadata.managedFields,application/json";
 

@@ -240,7 +240,8 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
                self->options.name, version, kl__reflector_floor(self));
         self->backward_until = 0; /* that explains an event below */
     }
-    /* Counted first: whoever has seen what is in it finds it counted. */
+    /* Counted first: a handler that sees an object of the list finds the
+     * list counted. */
     atomic_fetch_add_explicit(&self->lists, 1, memory_order_relaxed);
     kl__stage_take(stage, &list);
     kl__reflector_forget_error(self); /* before a handler can see the list */

@@ -45,8 +45,7 @@ void *kl__reflector_run(void *reflector);
  * queued. Thread-safe. */
 void kl__reflector_status(kl__reflector *reflector, kl_informer_status *status);
 
-/* Whether a list or watch of its has been answered, and goes on. Thread-safe.
- */
+/* True while a list or watch of this reflector is being read. Thread-safe. */
 bool kl__reflector_has_answer(kl__reflector *reflector);
 
 /* The reason that handlers were told, and that stands: for one that comes

@@ -137,7 +137,7 @@ bool kl__reflector_doubts_version(const kl__reflector *self);
 /* Now, on its clock. */
 int64_t kl__reflector_now(const kl__reflector *self);
 
-/* Whether both versions are numbers and a < b. */
+/* True if both versions are numbers and a < b. */
 bool kl__version_is_older(const char *a, const char *b);
 
 /* A timeoutSeconds that spreads the ends of watches (reference R-30). */

@@ -124,7 +124,7 @@ void kl__stage_clear(kl__stage *stage)
     kl__free(list.items);
 }
 
-/* Whether both are numbers and a > b. */
+/* True if both are numbers and a > b. */
 static bool is_newer(const char *a, const char *b)
 {
     return kl_version_compare(a, b) > 0;

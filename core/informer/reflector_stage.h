@@ -56,7 +56,7 @@ bool kl__ahead_note(kl__ahead *ahead, kl_object *object, const char *version);
 /* Notes that the snapshot reaches as far as `version`, by what it lacks too. */
 void kl__ahead_reach(kl__ahead *ahead, const char *version);
 
-/* Whether an event about `key` at `version` is history that the snapshot
+/* True if an event about `key` at `version` is history that the snapshot
  * already contains. Forgets everything once the watch is past `until`. */
 bool kl__ahead_covers(kl__ahead *ahead, const char *key, const char *version);
 

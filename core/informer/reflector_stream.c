@@ -24,12 +24,13 @@ enum {
     REMEMBERED_MS = 3600000
 };
 
-/* What the end of an initial stream says of the server. */
+/* How far an initial stream is, and what its end says of the server. */
 typedef enum verdict {
-    COMPLETE,
-    FAILED,      /* nothing: the network, credentials, overload */
-    UNFINISHED,  /* that it may not know streaming lists */
-    UNSUPPORTED, /* that it does not */
+    GOES_ON,     /* more has to be read */
+    COMPLETE,    /* its end bookmark came */
+    FAILED,      /* it says nothing: the network, credentials, overload */
+    UNFINISHED,  /* the server may not know streaming lists */
+    UNSUPPORTED, /* it does not know them */
 } verdict;
 
 /* A refusal of the request itself (reference 5.2, 5.5). */
@@ -45,6 +46,21 @@ static verdict judge_refusal(const kl_error *err)
     }
 }
 
+/* True if the message of an internal error is about streaming lists: a storage
+ * that has none says so, in words of its own. */
+static bool says_unsupported(const char *message)
+{
+    static const char *const words[] = {"unsupported", "Unsupported",
+                                        "not supported", "sendInitialEvents"};
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strstr(message, words[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* An error after the request was accepted. */
 static verdict judge_break(const kl_error *err)
 {
@@ -52,15 +68,12 @@ static verdict judge_break(const kl_error *err)
         return UNSUPPORTED;
     }
     if (err->code == KL_EINTERNAL) { /* 200, then ERROR 500: by its storage */
-        bool says_so = strstr(err->message, "upported") != NULL ||
-                       strstr(err->message, "sendInitialEvents") != NULL;
-
-        return says_so ? UNSUPPORTED : UNFINISHED;
+        return says_unsupported(err->message) ? UNSUPPORTED : UNFINISHED;
     }
     return err->code == KL_EPARSE ? UNFINISHED : FAILED;
 }
 
-/* Nothing came for the time that was waited: go on waiting? */
+/* Nothing came for the time that was waited. */
 static verdict judge_silence(kl__reflector *self, int64_t deadline,
                              kl_error *err)
 {
@@ -75,12 +88,11 @@ static verdict judge_silence(kl__reflector *self, int64_t deadline,
                      DEADLINE_MS / 1000);
         return UNSUPPORTED;
     }
-    return COMPLETE;
+    return GOES_ON;
 }
 
-/* Applies one item to the stage. COMPLETE with *end set: that was the end. */
-static verdict take_item(kl__stage *stage, kl__item *item, bool *end,
-                         kl_error *err)
+/* Applies one item to the stage. */
+static verdict take_item(kl__stage *stage, kl__item *item, kl_error *err)
 {
     kl_object *object = item->object;
 
@@ -92,13 +104,13 @@ static verdict take_item(kl__stage *stage, kl__item *item, bool *end,
             kl_error_set(err, KL_ENOMEM, "out of memory for a list");
             return FAILED;
         }
-        return COMPLETE;
+        return GOES_ON;
     case KL__ITEM_DELETED:
         kl__stage_remove(stage, kl_object_key(object));
-        return COMPLETE;
+        return GOES_ON;
     case KL__ITEM_BOOKMARK:
-        *end = item->initial_events_end && item->version[0] != '\0';
-        return COMPLETE;
+        return item->initial_events_end && item->version[0] != '\0' ? COMPLETE
+                                                                    : GOES_ON;
     case KL__ITEM_END:
         kl_error_set(err, KL_EUNAVAILABLE,
                      "a streaming list ended before its end bookmark");
@@ -114,10 +126,9 @@ static verdict read_initial(kl__reflector *self, kl__stage *stage,
                             char *version, kl_error *err)
 {
     int64_t deadline = kl__reflector_now(self) + DEADLINE_MS;
-    verdict result = COMPLETE;
-    bool end = false;
+    verdict result = GOES_ON;
 
-    while (result == COMPLETE && !end) {
+    while (result == GOES_ON) {
         kl__item item = {0};
         int64_t silence = kl__list_watch_silence_ms(self->options.source);
         int64_t wait_ms = SILENCE_MS - (silence > 0 ? silence : 0);
@@ -134,10 +145,10 @@ static verdict read_initial(kl__reflector *self, kl__stage *stage,
             return judge_break(err);
         }
         kl__reflector_heard(self);
-        result = take_item(stage, &item, &end, err);
-        if (end) {
+        result = take_item(stage, &item, err);
+        if (result == COMPLETE) {
             strcpy(version, item.version);
-        } else if (result == COMPLETE && kl__reflector_now(self) >= deadline) {
+        } else if (result == GOES_ON && kl__reflector_now(self) >= deadline) {
             result = judge_silence(self, deadline, err);
         }
         kl__item_clear(&item);

@@ -318,7 +318,7 @@ static kl_informer_state after_error(kl__reflector *self, const kl_error *err,
     case KL_ECANCELED:
     case KL_ECLOSED:
         return kl__reflector_fail(self, &failure);
-    default: /* rubbish, 500, what nobody knows: it may be this version */
+    default: /* rubbish, 500, an unknown code: it may be the version */
         if (++self->doubts >= DOUBTS_MAX) {
             return relist_because(self, err, false);
         }
