@@ -47,10 +47,20 @@ typedef struct attempt {
     bool gathers;    /* the queue: items come without waiting */
 } attempt;
 
+/* True while only an answer to the question about the version can show that the
+ * server was not restored: where versions are opaque, a bookmark of less than
+ * what events had may be above the last list's. */
+static bool awaits_answer(const kl__reflector *self)
+{
+    return self->is_opaque && self->unchecked;
+}
+
 /* An item of `version` or above was taken: the server has reached that. */
 static void advance(kl__reflector *self, attempt *now, const char *version)
 {
-    kl__reflector_trust_version(self);
+    if (!awaits_answer(self)) {
+        kl__reflector_trust_version(self);
+    }
     if (strcmp(version, self->version) != 0) {
         strcpy(self->version, version);
         now->progress = true;
@@ -137,7 +147,7 @@ static outcome take_bookmark(kl__reflector *self, attempt *now,
 {
     kl_code code;
 
-    if (item->version[0] == '\0' ||
+    if (item->version[0] == '\0' || awaits_answer(self) ||
         kl__version_is_older(item->version, kl__reflector_floor(self))) {
         kl_log(KL_LOG_DEBUG, "%s: bookmark %s ignored at %s",
                self->options.name, item->version, kl__reflector_floor(self));

@@ -128,6 +128,18 @@ static void bookmarks_below_the_last_one_are_no_sign_of_life(void **state)
            OPAQUE_DELTAS " !version_ahead []=50");
 }
 
+/* Until the server has said whether it has reached the version: what it was
+ * restored to may be above the last list, and below the last event. */
+static void bookmarks_are_believed_once_the_question_is_answered(void **state)
+{
+    expect(state,
+           OPAQUE " !unavailable; !unavailable:503; ^102 %30000 ^102; "
+                  "!version_ahead:504; a@1 =102; ^103 +d@2",
+           OPAQUE_ASKED "; " PROBE "; watch rv=3; " PROBE
+                        "; list limit=500; watch rv=102",
+           OPAQUE_DELTAS " !unavailable !version_ahead [a@1]=102 ^103 +d@2");
+}
+
 static void a_resource_that_is_installed_anew_may_have_an_order(void **state)
 {
     expect(state,
@@ -169,6 +181,7 @@ int main(void)
         WORLD_TEST(a_stream_that_breaks_leads_to_a_question),
         WORLD_TEST(bookmarks_are_compared_with_lists_and_bookmarks),
         WORLD_TEST(bookmarks_below_the_last_one_are_no_sign_of_life),
+        WORLD_TEST(bookmarks_are_believed_once_the_question_is_answered),
         WORLD_TEST(a_resource_that_is_installed_anew_may_have_an_order),
         WORLD_TEST(nothing_is_taken_for_known_already),
     };
