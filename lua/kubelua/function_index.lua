@@ -2,6 +2,7 @@
 -- so the index has a registration of its own, and is brought up to date when it is read.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
+local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
 local sources = require "kubelua.sources"
 local trace = require "kubelua.trace"
@@ -32,8 +33,11 @@ function FunctionIndex.new(informer, name, compute)
         return nil, message, code
     end
     self.box = box
+    local activity = core.activity(running.name(informer.what .. ": index " .. name, compute))
     self.pull = function()
+        scheduler.poller:enter(activity)
         self:update()
+        scheduler.poller:leave()
     end
     sources.add(self.id, self.pull, true)
     return self

@@ -4,6 +4,7 @@ local Client = require "kubelua.client"
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local loop = require "kubelua.loop"
+local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
 local trace = require "kubelua.trace"
 
@@ -56,7 +57,7 @@ function kubelua.spawn(f, ...)
     if type(f) ~= "function" then
         error("kubelua.spawn: a function expected, not a " .. type(f), 2)
     end
-    scheduler.task("kubelua.spawn", function(...)
+    scheduler.task(running.name("kubelua.spawn", f), function(...)
         scheduler.count()
         f(...)
     end, ...)
@@ -78,6 +79,8 @@ function kubelua.every(seconds, f)
         error("kubelua.every: a number of seconds above 0, and a function", 2)
     end
     local ticker = { stopped = false }
+    local what = running.name("kubelua.every", f)
+    local calls = false -- f
     local clock = scheduler.clock_here()
     local next_at = clock:now() + seconds
     local task
@@ -86,7 +89,7 @@ function kubelua.every(seconds, f)
             scheduler.wake(task)
         end)
     end
-    task = scheduler.task("kubelua.every", function()
+    task = scheduler.task(what, function()
         while not ticker.stopped do
             arm()
             scheduler.park()
@@ -94,9 +97,11 @@ function kubelua.every(seconds, f)
                 return
             end
             scheduler.count()
+            calls = true
             local ok, problem = xpcall(f, trace.handler)
+            calls = false
             if not ok then
-                log("error", "kubelua.every: %s", problem)
+                log("error", "%s: %s", what, problem)
             end
             if ticker.stopped then
                 return
@@ -105,6 +110,7 @@ function kubelua.every(seconds, f)
             next_at = math.max(next_at + seconds, clock:now())
         end
     end)
+    task.doing = function() return calls and what or nil end
     function ticker.stop()
         ticker.stopped = true
         if ticker.timer then

@@ -1,5 +1,6 @@
 -- When the loop runs: step, run and the calls that wait. What it runs is in scheduler.lua.
 local core = require "kubelua.core"
+local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
 
 local loop = {
@@ -63,6 +64,9 @@ function loop.run(seconds)
     end)
     local signal = poller:release()
     stopping = false
+    if signal then
+        running.tell(signal)
+    end
     if not ok then
         error(problem, 0)
     end

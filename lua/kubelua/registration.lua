@@ -2,6 +2,7 @@
 -- in order in a coroutine of its own.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
+local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
 local sources = require "kubelua.sources"
 local trace = require "kubelua.trace"
@@ -141,7 +142,12 @@ function Registration.new(informer, options)
         return nil, message, code
     end
     self.box = box
+    for event, callback in pairs(self.callbacks) do
+        box:name(event, running.name(self.name .. ": handler of " .. event, callback))
+    end
     self.task = scheduler.task(self.name, serve, self)
+    self.task.registration = box
+    self.task.doing = function() return box:doing() end
     sources.add(self.id, function()
         if self.idle then
             self.idle = false

@@ -2,6 +2,7 @@
 -- order. C never calls Lua: events are pulled here. loop.lua decides when a round is due.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
+local running = require "kubelua.running"
 local sources = require "kubelua.sources"
 local timers = require "kubelua.timers"
 local trace = require "kubelua.trace"
@@ -11,7 +12,7 @@ local scheduler = {
     running = false, -- inside of a round
 }
 
-local poller = assert(core.poller())
+local poller = assert(core.poller(running.limit, running.own))
 local heap = timers.new()
 local ready = turns.new() -- tasks to be resumed in the next round
 local watches = {} -- conditions that parked tasks wait for
@@ -44,13 +45,21 @@ end
 ---@field next_turn kubelua.Task|false the one that is resumed after it
 ---@field is_parked boolean? suspended until something wakes it
 ---@field has_yielded boolean? whether it was told about yielding by itself
+---@field activity userdata what the watchdog calls it
+---@field registration userdata? whose events it handles
+---@field doing (fun(): string?)? what it has begun and not ended; without it, all of its life
 
 local function resume(task)
     local outer = current
     current = task
     task.is_ready, task.is_parked = false, false
+    poller:enter(task.activity, task.co, task.registration)
     local ok, message = coroutine.resume(task.co)
+    poller:leave()
     current = outer
+    if coroutine.status(task.co) == "dead" then
+        running.remove(task)
+    end
     if not ok then
         log("error", "%s failed: %s", task.what, trace.of(task.co, message))
     elseif not task.is_parked and coroutine.status(task.co) == "suspended" then
@@ -72,10 +81,12 @@ end
 function scheduler.task(what, f, ...)
     local arguments = { n = select("#", ...), ... }
     local task = { what = what, co = false, is_ready = false, is_parked = false,
-        has_yielded = false, next_turn = false, clock = scheduler.clock_here() }
+        has_yielded = false, next_turn = false, clock = scheduler.clock_here(),
+        activity = core.activity(what) }
     task.co = coroutine.create(function()
         return f((table.unpack or unpack)(arguments, 1, arguments.n))
     end)
+    running.add(task)
     scheduler.wake(task)
     return task
 end
@@ -222,6 +233,7 @@ function scheduler.round(deadline, is_over)
         poller:wake()
     end
     if not ok then
+        poller:leave()
         current = nil
         error(result, 0)
     end

@@ -2,7 +2,8 @@
  * binding.h - what the files of the binding share. Each of them binds one
  * concept in three beats: check the arguments, call the core, push a result.
  *
- * Rules of the house, for every file here: no lua_State is kept; nothing that
+ * Rules of the house, for every file here: no lua_State is kept (but while it
+ * runs, watchdog.c); nothing that
  * must be freed is owned only by a C local across a lua_* call that can throw
  * (the userdata comes first and is filled afterwards); no lock is held across a
  * lua_* call; a metamethod __gc neither throws nor calls Lua. A lua_* call that
@@ -27,6 +28,7 @@
 #define TYPE_INFORMER "kubelua.informer"
 #define TYPE_REGISTRATION "kubelua.registration"
 #define TYPE_POLLER "kubelua.poller"
+#define TYPE_ACTIVITY "kubelua.activity"
 /* Marks the tables that are JSON arrays, also when they are empty. */
 #define TYPE_ARRAY "kubelua.array"
 
@@ -41,6 +43,7 @@ void bind_registration(lua_State *L);
 void bind_poller(lua_State *L);
 void bind_reply(lua_State *L);
 void bind_transport(lua_State *L);
+void bind_watchdog(lua_State *L);
 void bind_log(lua_State *L);
 void bind_manifest(lua_State *L);
 void bind_stream(lua_State *L);
@@ -135,6 +138,48 @@ char **push_text_guard(lua_State *L);
 kl_transport *check_transport(lua_State *L, int index);
 /* Pushes an empty one; returns where the reference goes. */
 kl_transport **push_transport(lua_State *L);
+
+/*
+ * watchdog.c: what a lua_State's loop runs, for the watchdog. All for the
+ * thread that runs the lua_State; NULL stands for a loop that is not watched.
+ */
+typedef struct loop_watch loop_watch;
+
+/* Starts to watch; NULL if limit_ms is 0, or memory is short. `own`: what the
+ * names of KubeLua's own chunks begin with. One reference. */
+loop_watch *watch_start(int64_t limit_ms, const char *own);
+/* Ends it, and the reference of watch_start. */
+void watch_stop(loop_watch *watch);
+loop_watch *watch_ref(loop_watch *watch);
+void watch_unref(loop_watch *watch);
+/* The coroutine L runs that activity, which stays as it is until watch_leave,
+ * or until another is entered. */
+void watch_enter(loop_watch *watch, lua_State *L, const kl_activity *activity);
+void watch_leave(loop_watch *watch);
+/* See kl_watchdog_hurry. Safe inside a signal handler. */
+void watch_hurry(loop_watch *watch, int signal);
+
+/* The events of a registration as activities. */
+typedef struct watched_events {
+    loop_watch *watch; /* a reference; NULL: none */
+    kl_activity activity;
+    char *names[KL_EVENT_ERROR + 1]; /* by type; NULL: it is no activity */
+} watched_events;
+
+void watched_begin(watched_events *events, lua_State *L, const kl_event *event);
+/* The event is about to be dropped. True if its handler still runs. */
+bool watched_end(watched_events *events);
+void watched_deinit(watched_events *events);
+/* f(registration, event, text): what an event's handler is called. */
+int watched_name(lua_State *L, watched_events *events);
+/* Pushes what the event under way is called. */
+int watched_push(lua_State *L, const watched_events *events);
+
+/* poller.c: the watch of the poller at `index`; borrowed. */
+loop_watch *check_watch(lua_State *L, int index);
+/* registration.c: the event that the registration at `index` handles; NULL if
+ * it is none, or handles none. */
+const kl_activity *test_handling(lua_State *L, int index);
 
 /*
  * An informer as registrations and its handle share it: closed when the last

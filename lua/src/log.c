@@ -21,7 +21,7 @@ static void put_flat(FILE *file, const char *message)
 
     while ((end = strchr(message, '\n')) != NULL) {
         fwrite(message, 1, (size_t)(end - message), file);
-        message = end + strspn(end, "\n ");
+        message = end + strspn(end, "\n\t ");
         fputs(*message != '\0' ? "; " : "", file);
     }
     fputs(message, file);

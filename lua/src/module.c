@@ -18,6 +18,7 @@ KL_API int luaopen_kubelua_core(lua_State *L)
     bind_poller(L);
     bind_reply(L);
     bind_transport(L);
+    bind_watchdog(L);
     bind_log(L);
     bind_manifest(L);
     bind_stream(L);

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -20,9 +21,12 @@
 
 typedef struct poller {
     kl_event_queue *queue; /* NULL: not open yet */
-    int timer;   /* fires when the next Lua timer is due; -1: none yet */
-    int epoll;   /* both of them; what kubelua.fd() returns */
-    bool closed; /* for good: its lua_State ends */
+    int timer;         /* fires when the next Lua timer is due; -1: none yet */
+    int epoll;         /* both of them; what kubelua.fd() returns */
+    bool closed;       /* for good: its lua_State ends */
+    loop_watch *watch; /* NULL: not open, or not wanted */
+    int64_t limit_ms;  /* of what the loop runs; 0: it is not watched */
+    char own[256];     /* see watch_start */
 } poller;
 
 static poller *check_poller(lua_State *L, int index)
@@ -39,6 +43,7 @@ static bool watch_fd(int epoll, int fd)
 
 static void shut(poller *self)
 {
+    watch_stop(self->watch);
     if (self->epoll >= 0) {
         close(self->epoll);
     }
@@ -48,7 +53,9 @@ static void shut(poller *self)
     if (self->queue != NULL) {
         kl_event_queue_free(self->queue);
     }
-    *self = (poller){.timer = -1, .epoll = -1};
+    self->queue = NULL;
+    self->watch = NULL;
+    self->timer = self->epoll = -1;
 }
 
 /* With the first need of it: who loads the module, and forks then, shares no
@@ -78,6 +85,7 @@ static bool ensure_open(poller *self, kl_error *err)
         shut(self);
         return false;
     }
+    self->watch = watch_start(self->limit_ms, self->own);
     return true;
 }
 
@@ -97,11 +105,16 @@ kl_event_queue *check_queue(lua_State *L, int index)
     return check_open(L, index)->queue;
 }
 
+/* core.poller(limit, own): `limit` seconds may pass in what the loop runs
+ * before the log names it (0: for ever); for `own`, see watch_start. */
 static int poller_new(lua_State *L)
 {
+    int64_t limit_ms = check_ms(L, 1, 0);
+    const char *own = luaL_optstring(L, 2, "");
     poller *self = lua_newuserdata(L, sizeof(*self));
 
-    *self = (poller){.timer = -1, .epoll = -1};
+    *self = (poller){.timer = -1, .epoll = -1, .limit_ms = limit_ms};
+    snprintf(self->own, sizeof(self->own), "%s", own);
     luaL_getmetatable(L, TYPE_POLLER);
     lua_setmetatable(L, -2);
     return 1;
@@ -129,6 +142,32 @@ static int poller_gc(lua_State *L)
     restore_signals(self); /* a run that never returned */
     shut(self);
     self->closed = true;
+    return 0;
+}
+
+loop_watch *check_watch(lua_State *L, int index)
+{
+    return check_open(L, index)->watch;
+}
+
+/* poller:enter(activity, coroutine, registration or nil): what the loop is
+ * about to run; the event that the registration handles, if it does. */
+static int poller_enter(lua_State *L)
+{
+    const poller *self = check_poller(L, 1);
+    const kl_activity *activity = luaL_checkudata(L, 2, TYPE_ACTIVITY);
+    const kl_activity *handling = test_handling(L, 4);
+    lua_State *co = lua_tothread(L, 3);
+
+    watch_enter(self->watch, co != NULL ? co : L,
+                handling != NULL ? handling : activity);
+    return 0;
+}
+
+/* poller:leave(): it runs nothing more. */
+static int poller_leave(lua_State *L)
+{
+    watch_leave(check_poller(L, 1)->watch);
     return 0;
 }
 
@@ -236,6 +275,7 @@ static int poller_wake(lua_State *L)
  */
 static atomic_int caught;
 static _Atomic(kl_event_queue *) signal_queue;
+static _Atomic(loop_watch *) signal_watch;
 static struct sigaction before_int, before_term;
 
 static void on_signal(int number)
@@ -251,6 +291,7 @@ static void on_signal(int number)
     if (queue != NULL) {
         kl_event_queue_wake(queue);
     }
+    watch_hurry(atomic_load(&signal_watch), number);
     errno = saved;
 }
 
@@ -264,6 +305,8 @@ static void restore_signals(const poller *self)
     if (is_catching(self)) {
         sigaction(SIGINT, &before_int, NULL);
         sigaction(SIGTERM, &before_term, NULL);
+        atomic_store(&signal_watch, NULL);
+        watch_hurry(self->watch, 0);
         atomic_store(&signal_queue, NULL);
     }
 }
@@ -278,6 +321,7 @@ static int poller_catch(lua_State *L)
 
     if (is_first) {
         atomic_store(&caught, 0);
+        atomic_store(&signal_watch, check_watch(L, 1));
         sigemptyset(&action.sa_mask);
         sigaction(SIGINT, &action, &before_int);
         sigaction(SIGTERM, &action, &before_term);
@@ -317,6 +361,8 @@ void bind_poller(lua_State *L)
                                        {"arm", poller_arm},
                                        {"wait", poller_wait},
                                        {"next", poller_next},
+                                       {"enter", poller_enter},
+                                       {"leave", poller_leave},
                                        {"wake", poller_wake},
                                        {"catch", poller_catch},
                                        {"release", poller_release},

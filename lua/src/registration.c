@@ -13,6 +13,7 @@ typedef struct registration_box {
     kl_event event;                /* being handled, if `busy` */
     bool busy;
     bool told; /* Lua has it: what it consists of could be pushed */
+    watched_events watched;
 } registration_box;
 
 static registration_box *check_box(lua_State *L)
@@ -44,6 +45,7 @@ static int subscribe(lua_State *L)
     *box = (registration_box){0};
     luaL_getmetatable(L, TYPE_REGISTRATION);
     lua_setmetatable(L, -2);
+    box->watched.watch = watch_ref(check_watch(L, 2));
     hold = check_hold(L, 1);
     if (informer_in(hold, &err) == NULL) {
         return push_error(L, &err);
@@ -67,6 +69,7 @@ static void finish(registration_box *box)
 {
     if (box->busy) {
         box->busy = false;
+        watched_end(&box->watched);
         kl_registration_done(box->registration, &box->event);
     }
 }
@@ -89,13 +92,20 @@ static int registration_gc(lua_State *L)
 
     finish(box);
     drop_registration(box);
+    watched_deinit(&box->watched);
     return 0;
 }
 
 /* registration:remove() */
 static int registration_remove(lua_State *L)
 {
-    drop_registration(check_box(L));
+    registration_box *box = check_box(L);
+    bool is_handling = watched_end(&box->watched);
+
+    drop_registration(box);
+    if (is_handling) { /* it goes on, without the object */
+        watch_enter(box->watched.watch, L, &box->watched.activity);
+    }
     return 0;
 }
 
@@ -163,6 +173,7 @@ static int registration_next(lua_State *L)
         finish(box);
         return 0;
     }
+    watched_begin(&box->watched, L, &box->event);
     return count;
 }
 
@@ -208,6 +219,34 @@ static int registration_backlog(lua_State *L)
     return 1;
 }
 
+/* registration:name(event, text): what the log calls that handler. */
+static int registration_name(lua_State *L)
+{
+    return watched_name(L, &check_box(L)->watched);
+}
+
+const kl_activity *test_handling(lua_State *L, int index)
+{
+    const registration_box *box = test_type(L, index, TYPE_REGISTRATION);
+
+    return box != NULL && box->busy && box->told &&
+                   box->watched.names[box->event.type] != NULL
+               ? &box->watched.activity
+               : NULL;
+}
+
+/* registration:doing(): what its handler is called, and on which object; or nil
+ * while none runs or waits. */
+static int registration_doing(lua_State *L)
+{
+    const registration_box *box = check_box(L);
+
+    if (test_handling(L, 1) == NULL) {
+        return 0;
+    }
+    return watched_push(L, &box->watched);
+}
+
 void bind_registration(lua_State *L)
 {
     static const luaL_Reg methods[] = {{"__gc", registration_gc},
@@ -217,6 +256,8 @@ void bind_registration(lua_State *L)
                                        {"again", registration_again},
                                        {"has_synced", registration_has_synced},
                                        {"backlog", registration_backlog},
+                                       {"name", registration_name},
+                                       {"doing", registration_doing},
                                        {NULL, NULL}};
     static const luaL_Reg functions[] = {{"subscribe", subscribe},
                                          {NULL, NULL}};

@@ -96,6 +96,8 @@ world.calls = {
         must(core.informer(client, { resource = "secrets", labels = "a=b" })):stop()
     end,
     ["core.poller"] = function() must(core.poller()) end,
+    ["core.activity"] = function() core.activity("a text") end,
+    ["core.where"] = function() core.where(print) core.where(must) end,
     ["core.subscribe"] = function()
         must(core.subscribe(informer, poller, 2, { name = "other", backlog = 5 })):remove()
     end,
@@ -179,6 +181,8 @@ world.calls = {
     ["poller.fd"] = function() poller:fd() end,
     ["poller.arm"] = function() poller:arm(core.now()) end,
     ["poller.wait"] = function() poller:wait(0) end,
+    ["poller.enter"] = function() poller:enter(core.activity("a text")) end,
+    ["poller.leave"] = function() poller:leave() end,
     ["poller.next"] = function() poller:next() end,
     ["poller.wake"] = function() poller:wake() end,
     ["poller.catch"] = function() poller:catch() end,
@@ -188,6 +192,8 @@ world.calls = {
     ["registration.done"] = function() registration:done() end,
     ["registration.again"] = function() registration:again(poller) end,
     ["registration.has_synced"] = function() registration:has_synced() end,
+    ["registration.name"] = function() registration:name("add", "a handler") end,
+    ["registration.doing"] = function() registration:doing() end,
     ["registration.backlog"] = function() registration:backlog() end,
 }
 

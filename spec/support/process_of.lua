@@ -1,13 +1,19 @@
 -- What a process of its own says that runs a text with the interpreter of this one and its paths,
 -- and how it ended: "...\nstatus 0\n".
-return function(text)
+
+---@param text string
+---@param environment string? "NAME=value NAME=value"
+---@param errors string? a file for what it says on standard error, which is not in the result then
+---@return string
+return function(text, environment, errors)
     local path = os.tmpname()
     local file = assert(io.open(path, "w"))
     file:write(string.format("package.path, package.cpath = %q, %q\n", package.path,
         package.cpath), text)
     file:close()
-    local lua = rawget(_G, "jit") and "luajit " or "lua5.4 "
-    local pipe = io.popen(lua .. path .. " 2>&1; echo \"status $?\"")
+    local lua = rawget(_G, "jit") and "luajit" or "lua5.4"
+    local pipe = io.popen(string.format("%s %s %s 2>%s; echo \"status $?\"", environment or "", lua,
+        path, errors or "&1"))
     local said = pipe:read("*a")
     pipe:close()
     os.remove(path)

@@ -16,6 +16,7 @@
 #include "kubelua/object.h"
 #include "kubelua/value.h"
 #include "kubelua/version.h"
+#include "kubelua/watchdog.h"
 #include "kubelua/writer.h"
 
 #endif

@@ -29,6 +29,7 @@ typedef struct readable {
     kl_path *path;
     kl_object *object;
     kl_selector *selector;
+    kl_watchdog *watchdog;
 } readable;
 
 static kl_code no_memory(kl_error *err)
@@ -93,6 +94,37 @@ static kl_code parse_path(void *world, kl_error *err)
     (void)world;
     kl_path_free(kl_path_parse("spec.containers[*].image", err));
     return err->code;
+}
+
+static kl_code watch_thread(void *world, kl_error *err)
+{
+    (void)world;
+    kl_watchdog_stop(
+        kl_watchdog_start(&(kl_watchdog_options){.limit_ms = 5000}, err));
+    return err->code;
+}
+
+static kl_code start_watchdog(void *world, kl_error *err)
+{
+    readable *self = world;
+
+    self->watchdog =
+        kl_watchdog_start(&(kl_watchdog_options){.limit_ms = 5000}, err);
+    return err->code;
+}
+
+static kl_code do_watched(void *world, kl_error *err)
+{
+    static const kl_activity activity = {"a turn", NULL};
+    readable *self = world;
+
+    (void)err;
+    kl_watchdog_enter(self->watchdog, &activity);
+    kl_watchdog_tell(self->watchdog, "here");
+    kl_watchdog_hurry(self->watchdog, 0);
+    kl_watchdog_leave(self->watchdog);
+    kl_watchdog_stop(self->watchdog);
+    return KL_OK;
 }
 
 static kl_code count_value(void *context, const kl_value *value)
@@ -359,6 +391,12 @@ static const every_call calls[] = {
     NEVER_ALLOCATES(kl_live_name, say),
     NEVER_ALLOCATES(kl_set_allocator, change_allocator),
     NEVER_ALLOCATES(kl_free, change_allocator),
+    REFUSES(kl_watchdog_start, watch_thread),
+    NEVER_ALLOCATES_AFTER(kl_watchdog_enter, do_watched, start_watchdog),
+    NEVER_ALLOCATES_AFTER(kl_watchdog_leave, do_watched, start_watchdog),
+    NEVER_ALLOCATES_AFTER(kl_watchdog_tell, do_watched, start_watchdog),
+    NEVER_ALLOCATES_AFTER(kl_watchdog_hurry, do_watched, start_watchdog),
+    NEVER_ALLOCATES_AFTER(kl_watchdog_stop, do_watched, start_watchdog),
 };
 
 static void each_call_on_values_survives_each_failed_allocation(void **state)
