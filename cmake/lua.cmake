@@ -21,8 +21,8 @@ function(kubelua_lua_module abi package)
 endfunction()
 
 # What both modules check and push with.
-set(KUBELUA_LUA_SHARED lua/src/check.c lua/src/push.c lua/src/reply.c
-    lua/src/transport.c)
+set(KUBELUA_LUA_SHARED lua/src/check.c lua/src/misuse.c lua/src/push.c
+    lua/src/reply.c lua/src/transport.c)
 
 # Adds the module kubelua/NAME of a Lua: its sources, then what it links.
 function(kubelua_add_module target abi include_dirs name)

@@ -1,7 +1,7 @@
 -- What scripts/demo shows: examples/watch.lua against a simulated cluster whose life is told here.
 -- Usage: kubelua run examples/demo/story.lua
 local kubelua = require "kubelua"
-local Client = require "kubelua.client"
+local clients = require "kubelua.client"
 local Sim = require "kubelua.sim"
 
 local bold, dim, plain = "", "", ""
@@ -37,7 +37,7 @@ end
 
 apply("shop-1", "Running")
 apply("shop-2", "Pending")
-Client.defaults.sim = sim
+clients.defaults.sim = sim
 
 print(bold .. "The script, examples/watch.lua:" .. plain .. "\n")
 for line in io.lines("examples/watch.lua") do

@@ -1,70 +1,117 @@
--- A connection to one API server.
+-- A connection to one API server. What needs no Lua is in lua/src/client.c.
 local core = require "kubelua.core"
+local informers = require "kubelua.informer"
+local misuse = require "kubelua.misuse"
+local options_of = require "kubelua.options"
 local scheduler = require "kubelua.scheduler"
-local Informer = require "kubelua.informer"
+
+local TYPE = "kubelua.client"
 
 ---What kubelua.connect returns.
 ---@class kubelua.Client
-local Client = {}
-Client.__index = Client
+---@field namespace fun(self): string the namespace of its configuration
+---@field call fun(self, request: kubelua.Call): integer?, string?, string? blocks the whole script
+local Client = core.methods(TYPE)
 
--- What the command line says: the options of a connect that says nothing else.
-Client.defaults = {}
+---What client:call takes.
+---@class kubelua.Call
+---@field target string path and query: "/version"
+---@field method? string default: "GET"
+---@field body? string
+---@field type? string of the body; default: "application/json"
+---@field accept? string default: "application/json"
+---@field timeout? number seconds; default: 30
 
--- What the command line records: every informer that is made.
-Client.recorder = nil ---@type kubelua.Recorder?
+---What kubelua.connect takes; every key is optional.
+---@class kubelua.ConnectOptions
+---@field kubeconfig? string the path of another file
+---@field context? string another context of the kubeconfig
+---@field server? string the URL of the API server
+---@field token? string a bearer token
+---@field token_file? string the path of one; read again when it changes
+---@field ca_file? string whom to trust: the path of PEM certificates
+---@field ca_data? string the same as PEM text
+---@field insecure? boolean trust everybody
+---@field tls_server_name? string the name that the server's certificate has
+---@field cert_file? string a client certificate
+---@field key_file? string and its key
+---@field proxy_url? string an HTTP(S) or SOCKS5 proxy
+---@field namespace? string what client:namespace() says
+---@field sim? kubelua.Sim a simulated cluster
+local TYPES = {
+    kubeconfig = "string", context = "string", server = "string", token = "string",
+    token_file = "string", ca_file = "string", ca_data = "string", insecure = "boolean",
+    tls_server_name = "string", cert_file = "string", key_file = "string", proxy_url = "string",
+    namespace = "string", sim = "table|userdata",
+}
 
--- A way into a simulated cluster, made by that module.
-local function transport_into(cluster, token)
+local clients = {
+    -- What the command line says: the options of a connect that says nothing else.
+    defaults = {},
+    -- What the command line records: every informer that is made.
+    recorder = nil, ---@type kubelua.Recorder?
+}
+
+local function check_sim(cluster)
     if type(cluster) ~= "table" or not cluster.box then
-        error("connect: 'sim' must be a cluster, such as require(\"kubelua.sim\").new(), not a "
-            .. type(cluster), 3)
+        misuse("connect: 'sim' must be a cluster, such as require(\"kubelua.sim\").new(), not a "
+            .. type(cluster))
     end
-    return cluster.box:transport(token)
 end
 
----Makes a client; does not wait for the network.
----@param options table?
----@return kubelua.Client?, string?, string?
-function Client.connect(options)
-    if options ~= nil and type(options) ~= "table" then
-        error("connect: a table of options expected, not a " .. type(options), 2)
-    end
-    -- Of a script under test, also of what it spawned and of its handlers: tasks keep their clock.
-    local cluster = scheduler.clock_here().cluster
+-- What is said here, before what the command line or a script's test says.
+local function merge(given, cluster)
     local merged = {}
-    for key, value in pairs(cluster and { sim = cluster } or Client.defaults) do
+    for key, value in pairs(cluster and { sim = cluster } or clients.defaults) do
         merged[key] = value
     end
-    for key, value in pairs(options or {}) do
+    for key, value in pairs(given) do
         merged[key] = value
     end
-    if options and (options.server or options.kubeconfig) then
-        merged.sim = options.sim -- a cluster that is named wins over --sim
+    if given.server or given.kubeconfig then
+        merged.sim = given.sim -- a cluster that is named wins over --sim
     end
-    local transport
+    return merged
+end
+
+-- A client of the core, over the network or straight into a simulated cluster.
+local function open(merged)
+    local transport, message, code
     if merged.sim ~= nil then
-        local problem, problem_code
-        transport, problem, problem_code = transport_into(merged.sim, merged.token)
+        transport, message, code = merged.sim.box:transport(merged.token)
         if not transport then
-            return nil, problem, problem_code
+            return nil, message, code
         end
     end
     -- What events wait in: a lack of descriptors is told here, not by the first handler.
-    local open, problem, problem_code = scheduler.poller:open()
-    if not open then
-        return nil, problem, problem_code
-    end
-    local box, message, code = core.connect(merged, transport)
-    if not box then
+    local is_open
+    is_open, message, code = scheduler.poller:open()
+    if not is_open then
         return nil, message, code
     end
-    local self = setmetatable({
-        box = box,
-        informers = setmetatable({}, { __mode = "k" }),
-        -- A simulated cluster has no configuration to take it from.
-        name_space = transport and merged.namespace or nil,
-    }, Client)
+    return core.connect(merged, transport)
+end
+
+---Makes a client; does not wait for the network.
+---@param given kubelua.ConnectOptions?
+---@return kubelua.Client?, string?, string?
+function clients.connect(given)
+    given = given == nil and {} or given
+    if type(given) == "table" and given.sim ~= nil then
+        check_sim(given.sim)
+    end
+    options_of.check("connect", given, TYPES)
+    core.check_namespace("connect", given.namespace)
+    -- Of a script under test, also of what it spawned and of its handlers: tasks keep their clock.
+    local cluster = scheduler.clock_here().cluster
+    local merged = merge(given, cluster)
+    local self, message, code = open(merged)
+    if not self then
+        return nil, message, code
+    end
+    local state = core.state(self, TYPE)
+    state.informers = setmetatable({}, { __mode = "k" })
+    state.name_space = merged.sim and merged.namespace -- a simulated cluster has no configuration
     if cluster and cluster.clients then
         cluster.clients[#cluster.clients + 1] = self
     end
@@ -72,46 +119,33 @@ function Client.connect(options)
 end
 
 ---Joins, or starts, the shared informer of a resource, scope and selectors.
----@param options table|string
+---@param given kubelua.InformerOptions|string
 ---@return kubelua.Informer?, string?, string?
-function Client:informer(options)
-    local informer, message, code = Informer.new(self.box, options)
+function Client:informer(given, ...)
+    local state = core.state(self, TYPE)
+    if select("#", ...) > 0 then
+        misuse("informer: one table expected, such as { \"pods\", namespace = \"web\" }")
+    end
+    local informer, message, code = informers.new(self, given)
     if not informer then
         return nil, message, code
     end
-    self.informers[informer] = true
-    if Client.recorder then
-        Client.recorder:attach(informer, options)
+    state.informers[informer] = true
+    if clients.recorder then
+        clients.recorder:attach(informer, given)
     end
     return informer
-end
-
----One raw request: status, body, content type; blocks the whole script until it is answered.
----@param request table method ("GET"), target, body, type, accept, timeout (seconds)
----@return integer?, string?, string?
-function Client:call(request)
-    return self.box:call(request)
-end
-
----The namespace of its configuration.
----@return string
-function Client:namespace()
-    local configured = self.box:namespace()
-    return self.name_space or configured
 end
 
 ---Ends every informer and call of it: no handler of theirs runs any more. What they have can
 ---still be read.
 function Client:close()
-    for informer in pairs(self.informers) do
-        informer:retire()
+    local state = core.state(self, TYPE)
+    for informer in pairs(state.informers) do
+        informers.retire(informer)
     end
-    self.informers = {}
-    self.box:close()
+    state.informers = {}
+    core.client_close(self)
 end
 
-function Client:__tostring()
-    return "kubelua.client"
-end
-
-return Client
+return clients

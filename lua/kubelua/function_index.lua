@@ -12,12 +12,14 @@ local FunctionIndex = {}
 FunctionIndex.__index = FunctionIndex
 
 ---@param informer kubelua.Informer
+---@param what string its resource, for messages
 ---@param name string
 ---@param compute fun(object: kubelua.Object): any
 ---@return kubelua.FunctionIndex?, string?, string?
-function FunctionIndex.new(informer, name, compute)
+function FunctionIndex.new(informer, what, name, compute)
     local self = setmetatable({
         informer = informer,
+        what = what,
         name = name,
         compute = compute,
         keys = {}, -- value -> set of keys
@@ -25,15 +27,15 @@ function FunctionIndex.new(informer, name, compute)
         event = false, a = false, b = false, -- what is being taken in
     }, FunctionIndex)
     self.id = sources.new_id()
-    local box, message, code = core.subscribe(informer.handle, scheduler.poller, self.id, {
+    local registration, message, code = core.subscribe(informer, scheduler.poller, self.id, {
         name = "index " .. name,
         quiet = true,
     })
-    if not box then
+    if not registration then
         return nil, message, code
     end
-    self.box = box
-    local activity = core.activity(running.name(informer.what .. ": index " .. name, compute))
+    self.registration = registration
+    local activity = core.activity(running.name(what .. ": index " .. name, compute))
     self.pull = function()
         scheduler.poller:enter(activity)
         self:update()
@@ -91,11 +93,12 @@ local function as_values(result)
 end
 
 local function remember(self, object)
-    local ok, values = xpcall(function()
-        return as_values(self.compute(object))
-    end, trace.handler)
+    local ok, values = trace.call(self.compute, object)
+    if ok then
+        ok, values = pcall(as_values, values)
+    end
     if not ok then
-        log("error", "%s: index %s leaves %s out: %s", self.informer.what, self.name,
+        log("error", "%s: index %s leaves %s out: %s", self.what, self.name,
             tostring(object), values)
         return
     end
@@ -120,14 +123,14 @@ end
 local function take_in_all(self)
     while true do
         if not self.event then
-            self.event, self.a, self.b = self.box:next()
+            self.event, self.a, self.b = core.registration_next(self.registration)
         end
         if not self.event then
             return
         end
         take_in(self, self.event, self.a, self.b)
         self.event, self.a, self.b = false, false, false
-        self.box:done()
+        core.registration_done(self.registration)
     end
 end
 
@@ -156,7 +159,7 @@ function FunctionIndex:by(value)
     end
     table.sort(keys)
     for _, key in ipairs(keys) do
-        objects[#objects + 1] = self.informer.handle:get(key)
+        objects[#objects + 1] = self.informer:get(key)
     end
     return objects
 end
@@ -181,7 +184,7 @@ end
 
 function FunctionIndex:remove()
     sources.remove(self.id)
-    self.box:remove()
+    core.registration_remove(self.registration)
 end
 
 return FunctionIndex

@@ -1,132 +1,123 @@
--- A handle of a shared informer: registrations, and queries of its cache.
+-- An informer: registrations, and queries of its cache. What needs no Lua is in lua/src/informer.c.
 local core = require "kubelua.core"
 local FunctionIndex = require "kubelua.function_index"
 local loop = require "kubelua.loop"
+local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.informer_options"
-local Registration = require "kubelua.registration"
+local registrations = require "kubelua.registration"
 local scheduler = require "kubelua.scheduler"
+
+local TYPE = "kubelua.informer"
 
 ---What client:informer returns.
 ---@class kubelua.Informer
-local Informer = {}
-Informer.__index = Informer
+---@field has_synced fun(self): boolean whether the cache holds the first list
+---@field get fun(self, key: string, name?: string): kubelua.Object?, string?, string?
+---@field list fun(self, filter?: kubelua.Filter): kubelua.Object[]?, string?, string?
+---@field count fun(self): integer how many objects the cache holds
+---@field resource_version fun(self): string the version that the cache reflects
+---@field status fun(self): kubelua.Status how it is
+local Informer = core.methods(TYPE)
 
--- Informers with registrations are kept alive by this table alone, when the script forgets them.
-local kept = {} -- luacheck: ignore 241 (mutated but never accessed)
+---What informer:list takes.
+---@class kubelua.Filter
+---@field namespace? string one namespace; nil or "*": all
+---@field labels? string a label selector, as of kubectl's -l
+
+---What informer:status returns; seconds.
+---@class kubelua.Status
+---@field state "resolving"|"listing"|"streaming"|"watching"|"backoff"|"stopped"
+---@field has_synced boolean
+---@field age? number since the server said anything; nil: it never did
+---@field retry_in number
+---@field lists integer
+---@field watches integer
+---@field events integer
+---@field failures integer
+---@field objects integer
+---@field queued integer changes that wait to be told
+---@field error? string of a failure that still stands
+---@field code? string
+---@field plugin? string an exec credential plugin that is waited for
+---@field plugin_running? number
+
+local informers = {
+    open = setmetatable({}, { __mode = "k" }), -- a set of those of this lua_State
+}
 
 local RETIRED = "the client was closed; what it has can be read, but nothing comes any more"
 
+local function state_of(informer)
+    return core.state(informer, TYPE)
+end
+
 local function expect_string(call, what, value)
     if type(value) ~= "string" then
-        error(call .. ": " .. what .. " must be a string, not a " .. type(value), 3)
+        misuse("%s: %s must be a string, not a %s", call, what, type(value))
     end
 end
 
-local function add_indexes(self, indexes)
+---@param client kubelua.Client
+---@param given kubelua.InformerOptions|string
+---@return kubelua.Informer?, string?, string?
+function informers.new(client, given)
+    local request, indexes = options_of(given)
+    local self, message, code = core.informer(client, request)
+    if not self then
+        return nil, message, code
+    end
+    local state = state_of(self)
+    state.what, state.registrations, state.indexes = request.resource, {}, {}
+    informers.open[self] = true
     for name, index in pairs(indexes or {}) do
-        local ok, message, code = self:index(name, index)
+        local ok
+        ok, message, code = self:index(name, index)
         if not ok then
+            self:stop()
             return nil, message, code
         end
-    end
-    return true
-end
-
----@param client userdata of the core
----@param options table
----@return kubelua.Informer?, string?, string?
-function Informer.new(client, options)
-    local request, indexes = options_of(options)
-    local handle, message, code = core.informer(client, request)
-    if not handle then
-        return nil, message, code
-    end
-    local self = setmetatable({
-        handle = handle,
-        what = request.resource,
-        registrations = {},
-        indexes = {},
-    }, Informer)
-    local ok
-    ok, message, code = add_indexes(self, indexes)
-    if not ok then
-        self:stop()
-        return nil, message, code
     end
     return self
 end
 
----Registers callbacks: add, update, delete, synced, error; and resync, coalesce.
----@param options table
+---Registers callbacks: any of add, update, delete, synced and error.
+---@param given kubelua.HandlerOptions
 ---@return kubelua.Registration?, string?, string?
-function Informer:on(options)
-    if self.is_retired then
+function Informer:on(given)
+    local state = state_of(self)
+    if state.is_retired then
         return nil, RETIRED, "closed"
     end
-    local registration, message, code = Registration.new(self, options)
-    if not registration then
-        return nil, message, code
-    end
-    self.registrations[registration] = true
-    kept[self] = true
-    return registration
+    return registrations.new(self, state, given)
 end
 
----Called by a registration that was removed.
----@param registration kubelua.Registration
-function Informer:forget(registration)
-    self.registrations[registration] = nil
-    if next(self.registrations) == nil then
-        kept[self] = nil
-    end
-end
-
----Whether the cache holds the first list.
----@return boolean
-function Informer:has_synced()
-    return self.handle:has_synced()
-end
-
----Waits until it does, and dispatches meanwhile.
+---Waits until the cache holds the first list, and dispatches meanwhile.
 ---@param seconds number? default: for ever
 ---@return true?, string?, string?
 function Informer:wait_synced(seconds)
-    local ok, message, code = self.handle:wake_synced(scheduler.poller)
+    state_of(self).was_awaited = true
+    local ok, message, code = core.informer_wake(self, scheduler.poller)
     if not ok then
         return nil, message, code
     end
     loop.wait("wait_synced", seconds, function()
-        return self.handle:is_settled()
+        return core.informer_settled(self)
     end)
-    return self.handle:not_synced()
-end
-
----The object of that key, or nil.
----@param key string "namespace/name", or "name" of a cluster-scoped one
----@return kubelua.Object?
-function Informer:get(key)
-    expect_string("get", "the key", key)
-    return self.handle:get(key)
-end
-
----The objects that the filter leaves, sorted by key.
----@param filter { namespace: string?, labels: string? }?
----@return kubelua.Object[]?, string?, string?
-function Informer:list(filter)
-    return self.handle:list(filter)
+    return core.informer_outcome(self)
 end
 
 -- The core names the indexes that it keeps; those by function are kept here.
-local function with_functions(self, found, message, code)
-    if found or code ~= "not_found" or next(self.indexes) == nil then
+local function with_functions(state, found, message, code)
+    if found or code ~= "not_found" then
         return found, message, code
     end
     local names = {}
-    for name in pairs(self.indexes) do
+    for name in pairs(state.indexes) do
         names[#names + 1] = name
     end
     table.sort(names)
-    return nil, message .. "; by function there are " .. table.concat(names, ", "), code
+    misuse("%s%s", message,
+        names[1] and "; by function there are " .. table.concat(names, ", ") or "")
 end
 
 ---What an index holds under a value, sorted by key.
@@ -134,23 +125,50 @@ end
 ---@param value string|number|boolean
 ---@return kubelua.Object[]?, string?, string?
 function Informer:by(index, value)
+    local state = state_of(self)
     expect_string("by", "the index's name", index)
     local text = FunctionIndex.text(value)
-    if self.indexes[index] then
-        return self.indexes[index]:by(text)
+    if state.indexes[index] then
+        return state.indexes[index]:by(text)
     end
-    return with_functions(self, self.handle:by(index, text))
+    return with_functions(state, core.informer_by(self, index, text))
 end
 
 ---The distinct values of an index, sorted.
 ---@param index string
 ---@return string[]?, string?, string?
 function Informer:values(index)
+    local state = state_of(self)
     expect_string("values", "the index's name", index)
-    if self.indexes[index] then
-        return self.indexes[index]:distinct()
+    if state.indexes[index] then
+        return state.indexes[index]:distinct()
     end
-    return with_functions(self, self.handle:values(index))
+    return with_functions(state, core.informer_values(self, index))
+end
+
+local function add_path(self, state, name, path)
+    if state.indexes[name] then
+        return nil, "index '" .. name .. "' exists already, as a function", "conflict"
+    end
+    local ok, message, code = core.informer_index(self, name, path)
+    if code == "invalid_argument" then
+        misuse("index '%s': %s", name, message)
+    end
+    return ok, message, code
+end
+
+local function add_function(self, state, name, compute)
+    if state.indexes[name] then
+        return nil, "index '" .. name .. "' exists already: choose another name", "conflict"
+    elseif state.is_retired then
+        return nil, RETIRED, "closed"
+    end
+    local made, message, code = FunctionIndex.new(self, state.what, name, compute)
+    if not made then
+        return nil, message, code
+    end
+    state.indexes[name] = made
+    return true
 end
 
 ---Adds an index by path (kept in C) or by function (kept here).
@@ -158,83 +176,47 @@ end
 ---@param index string|fun(object: kubelua.Object): any
 ---@return true?, string?, string?
 function Informer:index(name, index)
-    if type(name) ~= "string" then
-        error("index: its name must be a string", 2)
-    end
+    local state = state_of(self)
+    expect_string("index", "its name", name)
     if type(index) == "string" then
-        if self.indexes[name] then
-            return nil, "index '" .. name .. "' exists already, as a function", "conflict"
-        end
-        return self.handle:index(name, index)
+        return add_path(self, state, name, index)
+    elseif type(index) ~= "function" then
+        misuse("index '%s': a path or a function expected, not a %s", name, type(index))
     end
-    if type(index) ~= "function" then
-        error("index '" .. name .. "': a path or a function expected, not a " .. type(index), 2)
-    end
-    if self.indexes[name] then
-        return nil, "index '" .. name .. "' exists already: choose another name", "conflict"
-    end
-    if self.is_retired then
-        return nil, RETIRED, "closed"
-    end
-    local made, message, code = FunctionIndex.new(self, name, index)
-    if not made then
-        return nil, message, code
-    end
-    self.indexes[name] = made
-    return true
+    return add_function(self, state, name, index)
 end
 
----How many objects the cache holds.
----@return integer
-function Informer:count()
-    return self.handle:count()
-end
-
----The version that the cache reflects; "" before the first list.
----@return string
-function Informer:resource_version()
-    return self.handle:resource_version()
-end
-
----How it is: state, age of the last message, counters, the last error; `plugin` and
----`plugin_running` (seconds) while it waits for an exec credential plugin.
----@return table
-function Informer:status()
-    return self.handle:status()
-end
-
-local function remove_registrations(self)
+local function remove_registrations(state)
     -- Not by pairs: what LuaJIT compiles of it may not end where a finalizer empties the table too.
-    local registration = next(self.registrations)
+    local registration = next(state.registrations)
     while registration do
-        self.registrations[registration] = nil
+        state.registrations[registration] = nil
         registration:remove()
-        registration = next(self.registrations)
+        registration = next(state.registrations)
     end
-    kept[self] = nil
 end
 
 ---Called before its client is closed: nothing comes any more, but what is there can be read.
-function Informer:retire()
-    self.is_retired = true
-    remove_registrations(self)
-    for _, index in pairs(self.indexes) do
+---@param informer kubelua.Informer
+function informers.retire(informer)
+    local state = state_of(informer)
+    state.is_retired = true
+    remove_registrations(state)
+    for _, index in pairs(state.indexes) do
         index:retire()
     end
 end
 
 ---Ends this handle and its registrations; the last handle of a shared informer stops it.
 function Informer:stop()
-    remove_registrations(self)
-    for name, index in pairs(self.indexes) do
+    local state = state_of(self)
+    informers.open[self] = nil
+    remove_registrations(state)
+    for name, index in pairs(state.indexes) do
         index:remove()
-        self.indexes[name] = nil
+        state.indexes[name] = nil
     end
-    self.handle:stop()
+    core.informer_stop(self)
 end
 
-function Informer:__tostring()
-    return "kubelua.informer: " .. self.what .. " (" .. self.handle:status().state .. ")"
-end
-
-return Informer
+return informers

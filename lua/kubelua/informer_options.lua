@@ -1,30 +1,49 @@
--- What client:informer takes: checked, as the core takes it, and the indexes apart.
-local NAMES = {
-    namespace = true, labels = true, fields = true, resync = true, idle_timeout = true,
-    page_size = true, managed_fields = true, streaming_list = true,
+-- What client:informer takes: checked, and as the core takes it, the indexes apart.
+local core = require "kubelua.core"
+local misuse = require "kubelua.misuse"
+local options = require "kubelua.options"
+
+---What client:informer takes: the resource first, as in { "pods", namespace = "web" }.
+---@class kubelua.InformerOptions
+---@field [1] string as lenient as kubectl: "pods", "po", "deployments.apps", "apps/v1/Deployment"
+---@field namespace? string one namespace; nil or "*": all
+---@field labels? string a label selector, as of kubectl's -l
+---@field fields? string a field selector, as of kubectl's --field-selector
+---@field indexes? table<string, string|fun(object: kubelua.Object): any> a path or a function each
+---@field resync? number seconds between replays to its handlers; 0: never
+---@field managed_fields? boolean keep metadata.managedFields; default: false
+---@field streaming_list? boolean let the server stream the first list; default: true
+---@field page_size? integer of lists that are not streamed; default: 500
+---@field idle_timeout? number seconds of silence until the watch is made again; below 0: never
+local TYPES = {
+    namespace = "string", labels = "string", fields = "string", indexes = "table",
+    resync = "number", managed_fields = "boolean", streaming_list = "boolean",
+    page_size = "number", idle_timeout = "number",
 }
 
----Raises in the name of whoever called what calls it.
----@param options table|string
+---@param given kubelua.InformerOptions|string
 ---@return table request, table? indexes
-return function(options)
-    if type(options) == "string" then
-        options = { options }
+return function(given)
+    if type(given) == "string" then
+        given = { given }
     end
-    if type(options) ~= "table" or type(options[1]) ~= "string" then
-        error("informer: which resource? For example client:informer { \"pods\" }", 4)
+    if type(given) ~= "table" or type(given[1]) ~= "string" then
+        misuse("informer: which resource? For example client:informer { \"pods\" }")
     end
-    local request = { resource = options[1] }
-    for key, value in pairs(options) do
-        if NAMES[key] then
-            request[key] = value
-        elseif type(key) == "number" and key ~= 1 then
-            error("informer: one resource each, not '" .. tostring(value) .. "' as well", 4)
-        elseif key ~= 1 and key ~= "indexes" then
-            error("informer: there is no option '" .. tostring(key) .. "'; there are namespace, "
-                .. "labels, fields, indexes, resync, managed_fields, streaming_list, page_size "
-                .. "and idle_timeout", 4)
+    local request, named = { resource = given[1] }, {}
+    for key, value in pairs(given) do
+        if type(key) == "number" and key ~= 1 then
+            misuse("informer: one resource each, not '%s' as well", tostring(value))
+        elseif key ~= 1 then
+            named[key] = value
+            if key ~= "indexes" then
+                request[key] = value
+            end
         end
     end
-    return request, options.indexes
+    options.check("informer", named, TYPES)
+    if request.namespace ~= "*" then
+        core.check_namespace("informer", request.namespace)
+    end
+    return request, given.indexes
 end

@@ -1,9 +1,11 @@
 -- KubeLua: react to a Kubernetes cluster from a script. See API.md for the contract.
 require "kubelua.interpreter"
-local Client = require "kubelua.client"
+local clients = require "kubelua.client"
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local loop = require "kubelua.loop"
+local misuse = require "kubelua.misuse"
+local registrations = require "kubelua.registration"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
 local trace = require "kubelua.trace"
@@ -25,7 +27,7 @@ local function walk(name, over_view, over_table)
         if kind == "table" then
             return over_table(value)
         elseif kind ~= "userdata" then
-            error(name .. ": an object, a part of one, or a table expected, not a " .. kind, 2)
+            misuse("%s: an object, a part of one, or a table expected, not a %s", name, kind)
         end
         return over_view(value)
     end
@@ -35,7 +37,7 @@ local kubelua = {
     _VERSION = core.version,
     null = core.null,
     backlog = 10000, -- of handlers that set none: what may wait before changes are merged
-    connect = Client.connect,
+    connect = clients.connect,
     run = loop.run,
     step = loop.step,
     stop = loop.stop,
@@ -50,16 +52,22 @@ local kubelua = {
     json = core.encode,
 }
 
+registrations.defaults = kubelua -- its backlog, which scripts may set
+
 ---Runs a function in a coroutine of the loop, where calls that wait hold up nothing else.
 ---@param f function
 ---@param ... any
 function kubelua.spawn(f, ...)
     if type(f) ~= "function" then
-        error("kubelua.spawn: a function expected, not a " .. type(f), 2)
+        misuse("kubelua.spawn: a function expected, not a " .. type(f))
     end
     scheduler.task(running.name("kubelua.spawn", f), function(...)
         scheduler.count()
-        f(...)
+        local ok, problem = trace.call(f, ...)
+        if not ok then
+            scheduler.failures = scheduler.failures + 1
+            log("error", "kubelua.spawn failed: %s", problem)
+        end
     end, ...)
 end
 
@@ -76,7 +84,7 @@ end
 ---@return { stop: fun() }
 function kubelua.every(seconds, f)
     if type(seconds) ~= "number" or seconds ~= seconds or seconds <= 0 or type(f) ~= "function" then
-        error("kubelua.every: a number of seconds above 0, and a function", 2)
+        misuse("kubelua.every: a number of seconds above 0, and a function")
     end
     local ticker = { stopped = false }
     local what = running.name("kubelua.every", f)
@@ -98,7 +106,7 @@ function kubelua.every(seconds, f)
             end
             scheduler.count()
             calls = true
-            local ok, problem = xpcall(f, trace.handler)
+            local ok, problem = trace.call(f)
             calls = false
             if not ok then
                 log("error", "%s: %s", what, problem)

@@ -1,5 +1,6 @@
 -- Log lines on standard error. The level comes from KUBELUA_LOG, and is "info" without it.
 local core = require "kubelua.core"
+local misuse = require "kubelua.misuse"
 
 local LEVELS = { debug = true, info = true, warn = true, error = true }
 
@@ -15,7 +16,7 @@ end
 ---@param ... any
 local function log(level, message, ...)
     if not LEVELS[level] then
-        error("kubelua.log: level '" .. tostring(level) .. "': use debug, info, warn or error", 2)
+        misuse("kubelua.log: level '%s': use debug, info, warn or error", tostring(level))
     end
     if select("#", ...) > 0 then
         message = string.format(message, ...)

@@ -1,5 +1,6 @@
 -- When the loop runs: step, run and the calls that wait. What it runs is in scheduler.lua.
 local core = require "kubelua.core"
+local misuse = require "kubelua.misuse"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
 
@@ -18,13 +19,13 @@ local signalled = false -- whether a signal came while the script waited
 
 local function refuse_nesting(name)
     if scheduler.running then
-        error(name .. " inside a handler; let the handler return, or use kubelua.sleep", 3)
+        misuse(name .. " inside a handler; let the handler return, or use kubelua.sleep")
     end
 end
 
 local function check_seconds(seconds, name)
     if type(seconds) ~= "number" or seconds ~= seconds or seconds < 0 then
-        error(name .. ": the time must be a number of seconds, from 0", 4)
+        misuse(name .. ": the time must be a number of seconds, from 0")
     end
 end
 
@@ -155,7 +156,7 @@ end
 ---@param seconds number
 function loop.sleep(seconds)
     if seconds == nil then
-        error("kubelua.sleep: how many seconds?", 2)
+        misuse("kubelua.sleep: how many seconds?")
     end
     local task = scheduler.current("kubelua.sleep")
     local deadline = deadline_of(seconds, "kubelua.sleep")
@@ -166,8 +167,8 @@ function loop.sleep(seconds)
     if seconds == 0 then
         scheduler.round(deadline)
     elseif scheduler.clock.stands then
-        error("kubelua.sleep: the clock stands until the test calls cluster:advance, which it can "
-            .. "not while the script itself waits; sleep in kubelua.spawn", 2)
+        misuse("kubelua.sleep: the clock stands until the test calls cluster:advance, which it can "
+            .. "not while the script itself waits; sleep in kubelua.spawn")
     end
     dispatch_outside(deadline, function()
         return false

@@ -2,15 +2,45 @@
 -- in order in a coroutine of its own.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
+local misuse = require "kubelua.misuse"
+local options_of = require "kubelua.options"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
 local sources = require "kubelua.sources"
 local trace = require "kubelua.trace"
 
+local TYPE = "kubelua.registration"
+
 ---What informer:on returns.
 ---@class kubelua.Registration
-local Registration = {}
-Registration.__index = Registration
+---@field has_synced fun(self): boolean its handler has returned from every initial object
+---@field backlog fun(self): integer how many events wait for it
+local Registration = core.methods(TYPE)
+
+---What informer:on takes: any of the callbacks, one at least.
+---@class kubelua.HandlerOptions
+---@field add? fun(object: kubelua.Object, initial: boolean) initial: it was there before
+---@field update? fun(old: kubelua.Object, new: kubelua.Object)
+---@field delete? fun(object: kubelua.Object, unknown: boolean) unknown: the delete was missed
+---@field synced? fun() once: add has returned for every initial object
+---@field error? fun(message: string, code: string) why the stream broke; it recovers by itself
+---@field resync? number seconds between replays from the cache; default: the informer's
+---@field coalesce? boolean false: every change is told, and a slow handler holds the watch back
+---@field backlog? integer how many events may wait before changes are merged
+---@field name? string in messages; default: the resource
+local TYPES = {
+    add = "function", update = "function", delete = "function", synced = "function",
+    error = "function", resync = "number", coalesce = "boolean", backlog = "number",
+    name = "string",
+}
+
+local EVENTS = { "add", "update", "delete", "synced", "error" }
+
+local registrations = {
+    -- The backlog of handlers that set none. The module kubelua puts itself here: scripts set it
+    -- there.
+    defaults = { backlog = 10000 },
+}
 
 -- Events that one registration handles before the others get their turn.
 local BATCH = 256
@@ -18,169 +48,148 @@ local BATCH = 256
 -- Seconds until what lacked memory is tried again.
 local RETRY = 0.1
 
-local EVENTS = { add = true, update = true, delete = true, synced = true, error = true }
-local OPTIONS = { resync = true, coalesce = true, name = true, backlog = true }
+local next_event = core.registration_next
 
-local function check(options)
-    if type(options) ~= "table" then
-        error("on: a table of callbacks expected, such as { add = function(object) end }", 3)
+local function check(given)
+    if type(given) ~= "table" then
+        misuse("on: a table of callbacks expected, such as { add = function(object) end }, not a "
+            .. type(given))
     end
-    for key, value in pairs(options) do
-        if EVENTS[key] then
-            if type(value) ~= "function" then
-                error("on: '" .. key .. "' must be a function, not a " .. type(value), 3)
-            end
-        elseif key == "coalesce" and type(value) ~= "boolean" then
-            error("on: 'coalesce' must be true or false, not a " .. type(value), 3)
-        elseif not OPTIONS[key] then
-            error("on: there is no '" .. tostring(key) .. "'; there are add, update, delete, "
-                .. "synced, error, resync, coalesce, name and backlog", 3)
+    options_of.check("on", given, TYPES)
+    for _, event in ipairs(EVENTS) do
+        if given[event] then
+            return
         end
     end
+    misuse("on: no callback; give one of " .. table.concat(EVENTS, ", ")
+        .. " (a function whose name is mistyped is nil, as if it were not there)")
 end
 
-local function describe(self, event, subject)
-    local what = self.name .. ": handler of " .. event
+local function describe(state, event, subject)
+    local what = state.name .. ": handler of " .. event
     if core.is_object(subject) then
         what = what .. " for " .. tostring(subject)
     end
     return what
 end
 
--- xpcall with arguments: all but Lua 5.1 itself have that, and need no closure for each event.
-local protected = xpcall
-if not select(2, xpcall(function(given) return given end, trace.handler, true)) then
-    function protected(callback, handler, a, b)
-        return xpcall(function()
-            return callback(a, b)
-        end, handler)
-    end
-end
-
-local function handle(self, event, a, b)
-    local callback = self.callbacks[event]
+local function handle(state, event, a, b)
+    local callback = state.callbacks[event]
     if not callback then
         return
     end
-    local ok, problem = protected(callback, trace.handler, a, b)
+    local ok, problem = trace.call(callback, a, b)
     scheduler.count()
     if not ok then
         local subject = event == "update" and b or a
-        log("error", "%s failed: %s", describe(self, event, subject), problem)
+        log("error", "%s failed: %s", describe(state, event, subject), problem)
     end
 end
 
 -- Handles one event; false if none waits. The next one gives it back.
-local function handle_next(self)
-    local event, a, b = self.box:next()
+local function handle_next(self, state)
+    local event, a, b = next_event(self)
     if not event then
         return false
     end
-    handle(self, event, a, b)
+    handle(state, event, a, b)
     return true
 end
 
-local function handle_some(self)
+local function handle_some(self, state)
     local handled = 0
-    while handled < BATCH and not self.removed and handle_next(self) do
+    while handled < BATCH and not state.removed and handle_next(self, state) do
         handled = handled + 1
     end
-    if handled == BATCH and not self.removed then
-        self.box:again(scheduler.poller)
+    if handled == BATCH and not state.removed then
+        core.registration_again(self, scheduler.poller)
     end
 end
 
 -- An event could not even be told, for want of memory: it still waits, and is told a little later.
-local function try_later(self, problem)
-    pcall(log, "error", "%s: %s; tried again", self.name, problem)
-    local is_set = pcall(scheduler.at, core.now() + RETRY, self.wake)
+local function try_later(self, state, problem)
+    pcall(log, "error", "%s: %s; tried again", state.name, problem)
+    local is_set = pcall(scheduler.at, core.now() + RETRY, state.wake)
     if not is_set then
-        self.box:again(scheduler.poller)
+        core.registration_again(self, scheduler.poller)
     end
-    self.idle = not is_set
+    state.idle = not is_set
 end
 
 -- The body of the registration's coroutine. It parks when nothing waits; `idle` says so.
-local function serve(self)
-    while not self.removed do
-        local ok, problem = pcall(handle_some, self)
-        self.idle = true
-        if not ok and not self.removed then
-            try_later(self, problem)
+local function serve(self, state)
+    while not state.removed do
+        local ok, problem = pcall(handle_some, self, state)
+        state.idle = true
+        if not ok and not state.removed then
+            try_later(self, state, problem)
         end
         scheduler.park()
     end
 end
 
----Registers callbacks; see API.md.
+local function callbacks_of(given)
+    local callbacks = {}
+    for _, event in ipairs(EVENTS) do
+        callbacks[event] = given[event]
+    end
+    return callbacks
+end
+
+---Registers callbacks; what pulls its events keeps it, and it keeps its informer.
 ---@param informer kubelua.Informer
----@param options table
+---@param of_informer table the informer's state
+---@param given kubelua.HandlerOptions
 ---@return kubelua.Registration?, string?, string?
-function Registration.new(informer, options)
-    check(options)
-    local self = setmetatable({
-        informer = informer,
-        name = options.name or informer.what, -- in messages
-        callbacks = {},
-        idle = false,
-    }, Registration)
-    for event in pairs(EVENTS) do
-        self.callbacks[event] = options[event]
-    end
-    self.wake = function()
-        scheduler.wake(self.task)
-    end
-    self.id = sources.new_id()
-    local box, message, code = core.subscribe(informer.handle, scheduler.poller, self.id, {
-        name = options.name,
-        resync = options.resync,
-        every_change = options.coalesce == false,
-        quiet = options.error == nil,
-        backlog = options.backlog or require("kubelua").backlog,
+function registrations.new(informer, of_informer, given)
+    check(given)
+    local id = sources.new_id()
+    local self, message, code = core.subscribe(informer, scheduler.poller, id, {
+        name = given.name,
+        resync = given.resync,
+        every_change = given.coalesce == false,
+        quiet = given.error == nil,
+        backlog = given.backlog or registrations.defaults.backlog,
     })
-    if not box then
+    if not self then
         return nil, message, code
     end
-    self.box = box
-    for event, callback in pairs(self.callbacks) do
-        box:name(event, running.name(self.name .. ": handler of " .. event, callback))
+    local state = core.state(self, TYPE)
+    state.informer, state.siblings = informer, of_informer.registrations
+    state.id, state.idle = id, false
+    state.name = given.name or of_informer.what -- in messages
+    state.callbacks = callbacks_of(given)
+    for event, callback in pairs(state.callbacks) do
+        core.registration_name(self, event,
+            running.name(state.name .. ": handler of " .. event, callback))
     end
-    self.task = scheduler.task(self.name, serve, self)
-    self.task.registration = box
-    self.task.doing = function() return box:doing() end
-    sources.add(self.id, function()
-        if self.idle then
-            self.idle = false
-            scheduler.wake(self.task)
+    state.task = scheduler.task(state.name, serve, self, state)
+    state.task.registration = self
+    state.task.doing = function() return core.registration_doing(self) end
+    state.wake = function()
+        scheduler.wake(state.task)
+    end
+    sources.add(id, function()
+        if state.idle then
+            state.idle = false
+            scheduler.wake(state.task)
         end
     end)
+    state.siblings[self] = true
     return self
-end
-
----Whether its handler has returned from, or will never be shown, every initial object.
----@return boolean
-function Registration:has_synced()
-    return self.box:has_synced()
-end
-
----How many events wait for it.
----@return integer
-function Registration:backlog()
-    return self.box:backlog()
 end
 
 ---Ends it: no handler of it starts after this. May be called inside a handler.
 function Registration:remove()
-    if not self.removed then
-        self.removed = true
-        sources.remove(self.id)
-        self.box:remove()
-        self.informer:forget(self)
+    local state = core.state(self, TYPE)
+    if not state.removed then
+        state.removed = true
+        if state.id then
+            sources.remove(state.id)
+            state.siblings[self] = nil
+        end
+        core.registration_remove(self)
     end
 end
 
-function Registration:__tostring()
-    return "kubelua.registration: " .. self.name .. (self.removed and " (removed)" or "")
-end
-
-return Registration
+return registrations

@@ -2,6 +2,7 @@
 -- order. C never calls Lua: events are pulled here. loop.lua decides when a round is due.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
+local misuse = require "kubelua.misuse"
 local running = require "kubelua.running"
 local sources = require "kubelua.sources"
 local timers = require "kubelua.timers"
@@ -10,6 +11,7 @@ local turns = require "kubelua.turns"
 
 local scheduler = {
     running = false, -- inside of a round
+    failures = 0, -- of functions that the script spawned
 }
 
 local poller = assert(core.poller(running.limit, running.own))
@@ -112,14 +114,14 @@ end
 ---@return kubelua.Task?
 function scheduler.current(name)
     if current and coroutine.running() ~= current.co then
-        error(name .. " inside a coroutine of your own; use kubelua.spawn for one that can wait", 3)
+        misuse(name .. " inside a coroutine of your own; use kubelua.spawn for one that can wait")
     end
     if current and not coroutine.isyieldable() then -- luacheck: ignore 143
-        error(name .. " inside a function that C called, such as one for table.sort or "
-            .. "string.gsub, which cannot wait", 3)
+        misuse(name .. " inside a function that C called, such as one for table.sort or "
+            .. "string.gsub, which cannot wait")
     end
     if not current and scheduler.running then
-        error(name .. " inside of the loop, but outside of a handler", 3)
+        misuse(name .. " inside of the loop, but outside of a handler")
     end
     return current
 end

@@ -1,41 +1,138 @@
--- What a script raised, as text: any value, with the part of the traceback that is its own.
+-- Calls of a script's functions, and what they raised as text: any value, with the part of the
+-- traceback that is the script's.
+local core = require "kubelua.core"
+
 local trace = {}
 
-local function describe(problem)
-    local kind = type(problem)
-    local meta = getmetatable(problem)
-    if kind == "string" or kind == "number" or type(meta) == "table" and meta.__tostring then
-        local ok, text = pcall(tostring, problem)
-        if ok then
-            return text
-        end
+local protected = xpcall -- this very function marks where KubeLua calls the script
+
+-- LuaJIT does not know of tail calls, which Lua shows in a line of their own.
+local WHAT = pcall(debug.getinfo, 1, "ft") and "ft" or "f"
+local TAIL_CALLS = "\t(...tail calls...)"
+
+-- Among how many levels at each end of a stack the call of the script is looked for.
+local NEAR_TOP, NEAR_END = 100, 12
+
+-- What has no JSON form: its own fields, as far as they are text.
+local function list_fields(problem)
+    local fields = {}
+    for key, value in pairs(problem) do
+        fields[#fields + 1] = tostring(key) .. " = " .. tostring(value)
     end
-    return "the error is no text, but a " .. kind
+    table.sort(fields)
+    return "{ " .. table.concat(fields, ", ") .. " }"
 end
 
--- From where KubeLua calls the script on, the frames are KubeLua's. LuaJIT names what is called by
--- the caller's variable.
-local function cut(text)
-    for _, name in ipairs { "xpcall", "protected" } do
-        text = text:gsub("\n%s+%[C%]: in function '" .. name
-            .. "'\n%s+[^\n]*kubelua/[%w_/]+%.lua:.*$", "")
+local function describe_table(problem)
+    local meta = getmetatable(problem)
+    if type(meta) == "table" and meta.__tostring then
+        return tostring(problem)
     end
-    return (text:gsub("\n%s+%(%.%.%.tail calls%.%.%.%)$", ""))
+    local ok, json = pcall(core.encode, problem)
+    return ok and json or list_fields(problem)
+end
+
+local function describe(problem)
+    local ok, text = pcall(type(problem) == "table" and describe_table or tostring, problem)
+    return ok and text or "an error that is a " .. type(problem) .. " without a text"
+end
+
+-- How many levels there are above the caller of what calls this. By halves: each question takes as
+-- long as the level is high, and a recursion without end has a million.
+local function count_levels()
+    local low, high = 2, 4
+    while debug.getinfo(high, "f") do
+        low, high = high, high * 2
+    end
+    while high - low > 1 do
+        local middle = math.floor((low + high) / 2)
+        if debug.getinfo(middle, "f") then
+            low = middle
+        else
+            high = middle
+        end
+    end
+    return low - 2
+end
+
+-- Which of so many levels is the call of the script: the innermost xpcall, as all that the script
+-- protects by itself has ended. Of many levels, only both ends are looked at.
+local function find_call(levels)
+    for level = 1, math.min(levels, NEAR_TOP) do
+        if debug.getinfo(level + 2, "f").func == protected then
+            return level
+        end
+    end
+    for level = math.max(levels - NEAR_END, NEAR_TOP) + 1, levels do
+        if debug.getinfo(level + 2, "f").func == protected then
+            return level
+        end
+    end
+    return nil
+end
+
+-- How many lines these levels have in a traceback; math.huge: more than it shows.
+local function count_lines(first, last)
+    if last - first > NEAR_TOP then
+        return math.huge
+    end
+    local count = 0
+    for level = first, last do
+        count = count + (debug.getinfo(level + 2, WHAT).istailcall and 2 or 1)
+    end
+    return count
+end
+
+-- The lines of a traceback, and the number of the one that stands for the levels left out.
+local function lines_of(text)
+    local lines, gap = {}, nil
+    for line in text:gmatch("\n(\t[^\n]*)") do
+        lines[#lines + 1] = line
+        if line == "\t..." or line:find("^\t%.%.%.\t%(skipping") then
+            gap = #lines
+        end
+    end
+    return lines, gap
 end
 
 ---The message handler of xpcall.
 ---@param problem any
 ---@return string
 function trace.handler(problem)
-    return cut(debug.traceback(describe(problem), 2))
+    local lines, gap = lines_of(debug.traceback("", 2))
+    local levels = count_levels()
+    local call = find_call(levels)
+    local kept = #lines
+    if call then
+        kept = kept - count_lines(call, levels)
+        if gap and kept <= gap then -- all behind the gap is KubeLua's
+            kept = math.min(gap, count_lines(1, call - 1))
+        end
+    end
+    if lines[kept] == TAIL_CALLS then
+        kept = kept - 1
+    end
+    local text = describe(problem)
+    if kept > 0 then
+        text = text .. "\nstack traceback:\n" .. table.concat(lines, "\n", 1, kept)
+    end
+    return text
 end
 
----The same for a coroutine that ended with that error.
+---Calls a function of the script: true and its result, or false and the text of its error.
+---@param f function
+---@param ... any
+---@return boolean, any
+function trace.call(f, ...)
+    return protected(f, trace.handler, ...)
+end
+
+---The text of the error that a coroutine ended with.
 ---@param co thread
 ---@param problem any
 ---@return string
 function trace.of(co, problem)
-    return cut(debug.traceback(co, describe(problem)))
+    return debug.traceback(co, describe(problem))
 end
 
 return trace

@@ -10,6 +10,10 @@
  * makes something may run a finalizer of the script, which may stop or close
  * anything: what check_client, check_informer and the like return is fetched
  * after the last of them, just before it is used.
+ *
+ * A client, an informer and a registration are one userdata each. Their methods
+ * stand in one table, which Lua completes (core.methods), and what Lua keeps of
+ * one of them is in a table of its own, the state (core.state).
  */
 #ifndef KUBELUA_BINDING_H
 #define KUBELUA_BINDING_H
@@ -59,6 +63,19 @@ void push_borrowed(lua_State *L, const char *text);
  * of their own (its __index, unless they hold one), and getmetatable sees the
  * name only: no script gets hold of a __gc. */
 void push_type(lua_State *L, const char *name, const luaL_Reg *methods);
+/* Pushes a zeroed userdata of that type, and gives it an empty state. */
+void *push_with_state(lua_State *L, size_t size, const char *type);
+/* Pushes the state of the userdata at `index`, which has one. */
+void push_state(lua_State *L, int index);
+
+/* misuse.c: errors that a script made */
+
+/* Adds core.misuse, core.methods and core.state. */
+void bind_misuse(lua_State *L);
+/* Raises an error at the line of the script: the innermost function on the
+ * stack that is none of KubeLua's own. Returns nothing; the int is for
+ * "return misuse(...)". */
+int misuse(lua_State *L, const char *format, ...);
 
 /* check.c: arguments */
 
@@ -68,6 +85,8 @@ void push_option(lua_State *L, int index, const char *name);
 /* The string field of the options table at `index`; NULL if absent. Raises if
  * it is anything else, or has a NUL byte. Borrowed: the table keeps it. */
 const char *option_string(lua_State *L, int index, const char *name);
+/* Raises unless a string is there; `call` and `what` are for the message. */
+void check_string(lua_State *L, int index, const char *call, const char *what);
 /* The string at `index`, which has no NUL byte; raises otherwise. */
 const char *check_text(lua_State *L, int index);
 bool option_bool(lua_State *L, int index, const char *name);
@@ -80,18 +99,23 @@ int option_integer(lua_State *L, int index, const char *name);
  * error names the nearest one. */
 void check_options(lua_State *L, int index, const char *what,
                    const char *const *names);
+/* Raises unless NULL, or what can be the name of a namespace. */
+void check_namespace(lua_State *L, const char *call, const char *name);
 /* Seconds at `index` as milliseconds; nil or none gives `absent`. */
 int64_t check_ms(lua_State *L, int index, int64_t absent);
 
-/* view.c: objects */
-
 /* The userdata at `index` if it is of that type, else NULL. */
 void *test_type(lua_State *L, int index, const char *name);
+
+/* view.c: objects */
 
 /* Pushes a read-only object; takes one reference more. */
 void push_object(lua_State *L, kl_object *object);
 /* Pushes an object that is none yet; returns where the reference goes. */
 kl_object **push_empty_object(lua_State *L);
+/* The value of the object or view at `index`, opened; NULL if it is neither.
+ * Borrowed while the userdata lives. */
+const kl_value *to_value(lua_State *L, int index);
 
 /* list.c: many of them */
 
@@ -101,9 +125,6 @@ void push_object_list(lua_State *L, const kl_object_list *list);
 /* Pushes a userdata that clears the list it holds when it is collected, and
  * returns that list. */
 kl_object_list *push_list_guard(lua_State *L);
-/* The value of the object or view at `index`, opened; NULL if it is neither.
- * Borrowed while the userdata lives. */
-const kl_value *to_value(lua_State *L, int index);
 
 /* convert.c: JSON to tables and back */
 
@@ -182,18 +203,17 @@ loop_watch *check_watch(lua_State *L, int index);
 const kl_activity *test_handling(lua_State *L, int index);
 
 /*
- * An informer as registrations and its handle share it: closed when the last
- * of them lets go. One thread: plain counts.
+ * An informer's userdata: the one owner of the core's handle. Its registrations
+ * are in a list, so that the end of either finds the other: a finalizer may end
+ * them in any order. One thread: no lock.
  */
-typedef struct informer_hold {
-    kl_informer *informer; /* NULL once stopped */
-    int refs;
-} informer_hold;
+typedef struct informer_box {
+    kl_informer *informer; /* NULL while being made, and once stopped */
+    struct registration_box *first;
+} informer_box;
 
-/* NULL once the handle was collected. */
-informer_hold *check_hold(lua_State *L, int index);
-/* NULL: it is stopped, or collected. */
-kl_informer *informer_in(const informer_hold *hold, kl_error *err);
-void hold_unref(informer_hold *hold);
+informer_box *check_informer_box(lua_State *L, int index);
+/* registration.c: leaves every registration of the list without an informer. */
+void detach_registrations(informer_box *box);
 
 #endif

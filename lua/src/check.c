@@ -30,14 +30,22 @@ const char *option_string(lua_State *L, int index, const char *name)
 
         text = lua_tolstring(L, -1, &length);
         if (strlen(text) != length) {
-            luaL_error(L, "option '%s' has a NUL byte", name);
+            misuse(L, "option '%s' has a NUL byte", name);
         }
     } else if (!lua_isnil(L, -1)) {
-        luaL_error(L, "option '%s' must be a string, not a %s", name,
-                   luaL_typename(L, -1));
+        misuse(L, "option '%s' must be a string, not a %s", name,
+               luaL_typename(L, -1));
     }
     lua_pop(L, 1);
     return text;
+}
+
+void check_string(lua_State *L, int index, const char *call, const char *what)
+{
+    if (lua_type(L, index) != LUA_TSTRING) {
+        misuse(L, "%s: %s must be a string, not a %s", call, what,
+               luaL_typename(L, index));
+    }
 }
 
 const char *check_text(lua_State *L, int index)
@@ -45,7 +53,9 @@ const char *check_text(lua_State *L, int index)
     size_t length;
     const char *text = luaL_checklstring(L, index, &length);
 
-    luaL_argcheck(L, strlen(text) == length, index, "it has a NUL byte");
+    if (strlen(text) != length) {
+        misuse(L, "'%s...' has a NUL byte", text);
+    }
     return text;
 }
 
@@ -55,8 +65,8 @@ bool option_bool(lua_State *L, int index, const char *name)
 
     push_option(L, index, name);
     if (!lua_isnil(L, -1) && !lua_isboolean(L, -1)) {
-        luaL_error(L, "option '%s' must be true or false, not a %s", name,
-                   luaL_typename(L, -1));
+        misuse(L, "option '%s' must be true or false, not a %s", name,
+               luaL_typename(L, -1));
     }
     value = lua_toboolean(L, -1);
     lua_pop(L, 1);
@@ -66,10 +76,10 @@ bool option_bool(lua_State *L, int index, const char *name)
 static int64_t to_ms(lua_State *L, double seconds, const char *what)
 {
     if (isnan(seconds) || seconds < 0 || seconds > MAX_SECONDS) {
-        luaL_error(L,
-                   "%s must be a number of seconds, from 0 to a "
-                   "hundred years",
-                   what);
+        misuse(L,
+               "%s must be a number of seconds, from 0 to a "
+               "hundred years",
+               what);
     }
     return (int64_t)ceil(seconds * 1000);
 }
@@ -82,8 +92,8 @@ int64_t option_ms(lua_State *L, int index, const char *name, int64_t absent)
     if (lua_type(L, -1) == LUA_TNUMBER) {
         ms = to_ms(L, lua_tonumber(L, -1), name);
     } else if (!lua_isnil(L, -1)) {
-        luaL_error(L, "option '%s' must be a number of seconds, not a %s", name,
-                   luaL_typename(L, -1));
+        misuse(L, "option '%s' must be a number of seconds, not a %s", name,
+               luaL_typename(L, -1));
     }
     lua_pop(L, 1);
     return ms;
@@ -98,16 +108,33 @@ int option_integer(lua_State *L, int index, const char *name)
         lua_Number number = lua_tonumber(L, -1);
 
         if (!(number >= 0 && number <= INT_MAX && floor(number) == number)) {
-            luaL_error(L, "option '%s' must be an integer from 0 to %d", name,
-                       INT_MAX);
+            misuse(L, "option '%s' must be an integer from 0 to %d", name,
+                   INT_MAX);
         }
         value = (int)number;
     } else if (!lua_isnil(L, -1)) {
-        luaL_error(L, "option '%s' must be a number, not a %s", name,
-                   luaL_typename(L, -1));
+        misuse(L, "option '%s' must be a number, not a %s", name,
+               luaL_typename(L, -1));
     }
     lua_pop(L, 1);
     return value;
+}
+
+/* RFC 1123: a label. */
+void check_namespace(lua_State *L, const char *call, const char *name)
+{
+    static const char inner[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    size_t length = name != NULL ? strlen(name) : 0;
+
+    if (name != NULL &&
+        (length == 0 || length > 63 || name[0] == '-' ||
+         name[length - 1] == '-' || strspn(name, inner) != length)) {
+        misuse(
+            L,
+            "%s: '%s' cannot be a namespace, which is one name of lower-case "
+            "letters, digits and dashes; \"*\" is all of them",
+            call, name);
+    }
 }
 
 int64_t check_ms(lua_State *L, int index, int64_t absent)
@@ -137,8 +164,8 @@ static void refuse_option(lua_State *L, const char *what, const char *key,
         luaL_addstring(&all, *name);
     }
     luaL_pushresult(&all);
-    luaL_error(L, "%s has no option '%s'; there are: %s", what, key,
-               lua_tostring(L, -1));
+    misuse(L, "%s has no option '%s'; there are: %s", what, key,
+           lua_tostring(L, -1));
 }
 
 void check_options(lua_State *L, int index, const char *what,
@@ -150,8 +177,8 @@ void check_options(lua_State *L, int index, const char *what,
         /* key, value */
         lua_pop(L, 1);
         if (lua_type(L, -1) != LUA_TSTRING) {
-            luaL_error(L, "%s takes options by name, such as { %s = ... }",
-                       what, names[0]);
+            misuse(L, "%s takes options by name, such as { %s = ... }", what,
+                   names[0]);
         } else if (!is_among(lua_tostring(L, -1), names)) {
             refuse_option(L, what, lua_tostring(L, -1), names);
         }

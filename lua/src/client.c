@@ -4,11 +4,6 @@
  */
 #include "binding.h"
 
-static const char *const OPTIONS[] = {
-    "kubeconfig", "context",         "server",    "token",    "token_file",
-    "ca_file",    "ca_data",         "cert_file", "key_file", "namespace",
-    "insecure",   "tls_server_name", "proxy_url", "sim",      NULL};
-
 typedef struct client_box {
     kl_client *client; /* NULL once closed */
 } client_box;
@@ -18,7 +13,7 @@ kl_client *check_client(lua_State *L, int index)
     client_box *box = luaL_checkudata(L, index, TYPE_CLIENT);
 
     if (box->client == NULL) {
-        luaL_argerror(L, index, "the client is closed");
+        misuse(L, "the client is closed");
     }
     return box->client;
 }
@@ -61,13 +56,9 @@ static int connect(lua_State *L)
     client_box *box;
     kl_error err;
 
-    check_options(L, 1, "connect", OPTIONS);
     read_options(L, 1, &options);
     lua_settop(L, 2);
-    box = lua_newuserdata(L, sizeof(*box));
-    box->client = NULL;
-    luaL_getmetatable(L, TYPE_CLIENT);
-    lua_setmetatable(L, -2);
+    box = push_with_state(L, sizeof(*box), TYPE_CLIENT);
     /* options, transport or nil, box */
     if (lua_isnil(L, 2)) {
         box->client = over_network(&options, &err);
@@ -92,7 +83,7 @@ static int client_gc(lua_State *L)
     return 0;
 }
 
-/* client:close(): every call and informer of it ends. */
+/* core.client_close(client): every call and informer of it ends. */
 static int client_close(lua_State *L)
 {
     client_box *box = luaL_checkudata(L, 1, TYPE_CLIENT);
@@ -104,9 +95,23 @@ static int client_close(lua_State *L)
     return 0;
 }
 
+/* client:namespace(): of its configuration; a client of a simulated cluster has
+ * none, and what it was told instead is in its state. */
 static int client_namespace(lua_State *L)
 {
-    push_borrowed(L, kl_client_namespace(check_client(L, 1)));
+    luaL_checkudata(L, 1, TYPE_CLIENT);
+    push_state(L, 1);
+    lua_getfield(L, -1, "name_space");
+    if (lua_isnil(L, -1)) {
+        push_borrowed(L, kl_client_namespace(check_client(L, 1)));
+    }
+    return 1;
+}
+
+static int client_tostring(lua_State *L)
+{
+    luaL_checkudata(L, 1, TYPE_CLIENT);
+    lua_pushliteral(L, TYPE_CLIENT);
     return 1;
 }
 
@@ -128,12 +133,14 @@ static int client_call(lua_State *L)
 
 void bind_client(lua_State *L)
 {
+    /* Lua adds the others: lua/kubelua/client.lua. */
     static const luaL_Reg methods[] = {{"__gc", client_gc},
-                                       {"close", client_close},
+                                       {"__tostring", client_tostring},
                                        {"namespace", client_namespace},
                                        {"call", client_call},
                                        {NULL, NULL}};
-    static const luaL_Reg functions[] = {{"connect", connect}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"connect", connect}, {"client_close", client_close}, {NULL, NULL}};
 
     push_type(L, TYPE_CLIENT, methods);
     luaL_setfuncs(L, functions, 0);

@@ -141,7 +141,7 @@ static void write_number(lua_State *L, kl_writer *writer, int index)
         return;
     }
     if (!isfinite(number)) {
-        luaL_error(L, "JSON has no number for %f", number);
+        misuse(L, "JSON has no number for %f", number);
     }
     kl_writer_real(writer, number);
 }
@@ -164,10 +164,10 @@ static lua_Integer array_length(lua_State *L, int index)
         lua_pop(L, 1);
         if (lua_type(L, -1) != LUA_TNUMBER) {
             if (marked || count > 0) {
-                luaL_error(L,
-                           "a table with both list items and the key '%s' "
-                           "is neither a JSON array nor an object",
-                           lua_tostring(L, -1));
+                misuse(L,
+                       "a table with both list items and the key '%s' "
+                       "is neither a JSON array nor an object",
+                       lua_tostring(L, -1));
             }
             lua_pop(L, 1);
             return -1;
@@ -175,8 +175,8 @@ static lua_Integer array_length(lua_State *L, int index)
         count++;
     }
     if (count != length) {
-        luaL_error(L, "a list with holes has no JSON form; write kubelua.null "
-                      "where a null is meant");
+        misuse(L, "a list with holes has no JSON form; write kubelua.null "
+                  "where a null is meant");
     }
     return count > 0 || marked ? length : -1;
 }
@@ -203,8 +203,8 @@ static void write_table(lua_State *L, kl_writer *writer, int index, int depth)
         const char *name;
 
         if (lua_type(L, -2) != LUA_TSTRING) {
-            luaL_error(L, "a JSON object's keys are strings, not %s",
-                       luaL_typename(L, -2));
+            misuse(L, "a JSON object's keys are strings, not %s",
+                   luaL_typename(L, -2));
         }
         name = lua_tolstring(L, -2, &size);
         kl_writer_name(writer, name, size);
@@ -234,8 +234,8 @@ static void write_value(lua_State *L, kl_writer *writer, int index, int depth)
 
     luaL_checkstack(L, 6, "table nested too deep");
     if (depth > KL_MAX_DEPTH) {
-        luaL_error(L, "a table nested deeper than %d, or within itself",
-                   KL_MAX_DEPTH);
+        misuse(L, "a table nested deeper than %d, or within itself",
+               KL_MAX_DEPTH);
     }
     switch (lua_type(L, index)) {
     case LUA_TBOOLEAN:
@@ -258,7 +258,7 @@ static void write_value(lua_State *L, kl_writer *writer, int index, int depth)
         write_userdata(L, writer, index);
         break;
     default:
-        luaL_error(L, "a %s has no JSON form", luaL_typename(L, index));
+        misuse(L, "a %s has no JSON form", luaL_typename(L, index));
     }
 }
 
@@ -290,7 +290,7 @@ const char *push_json(lua_State *L, int index, size_t *length)
     write_value(L, *writer, value, 0);
     text = kl_writer_finish(*writer, &size, &err);
     if (text == NULL) {
-        luaL_error(L, "%s", err.message);
+        misuse(L, "%s", err.message);
     }
     lua_pushlstring(L, text, size);
     lua_replace(L, -2);

@@ -1,51 +1,33 @@
 /*
- * informer.c - a shared informer's handle: its state and its cache's queries.
+ * informer.c - an informer: how it is, and queries of its cache.
  */
 #include "binding.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-typedef struct informer_box {
-    informer_hold *hold; /* NULL only while being made, and once collected,
-                            which a finalizer of a script may see */
-} informer_box;
-
-static void hold_close(informer_hold *hold)
+informer_box *check_informer_box(lua_State *L, int index)
 {
-    kl_informer *informer = hold->informer;
-
-    hold->informer = NULL;
-    kl_informer_close(informer);
-}
-
-void hold_unref(informer_hold *hold)
-{
-    if (hold != NULL && --hold->refs == 0) {
-        hold_close(hold);
-        free(hold);
-    }
-}
-
-informer_hold *check_hold(lua_State *L, int index)
-{
-    informer_box *box = luaL_checkudata(L, index, TYPE_INFORMER);
-
-    return box->hold;
-}
-
-kl_informer *informer_in(const informer_hold *hold, kl_error *err)
-{
-    if (hold == NULL || hold->informer == NULL) {
-        kl_error_set(err, KL_ECLOSED, "the informer is stopped");
-        return NULL;
-    }
-    return hold->informer;
+    return luaL_checkudata(L, index, TYPE_INFORMER);
 }
 
 kl_informer *check_informer(lua_State *L, int index, kl_error *err)
 {
-    return informer_in(check_hold(L, index), err);
+    informer_box *box = check_informer_box(L, index);
+
+    if (box->informer == NULL) {
+        kl_error_set(err, KL_ECLOSED, "the informer is stopped");
+    }
+    return box->informer;
+}
+
+/* What it has is read no more, and nothing of it is told. */
+static void close_informer(informer_box *box)
+{
+    kl_informer *informer = box->informer;
+
+    box->informer = NULL;
+    detach_registrations(box);
+    kl_informer_close(informer);
 }
 
 /* A field that counts as true unless it is false. */
@@ -73,13 +55,6 @@ static int64_t idle_timeout_ms(lua_State *L, int index)
 
 static void read_options(lua_State *L, int index, kl_informer_options *options)
 {
-    static const char *const names[] = {"resource",       "namespace",
-                                        "labels",         "fields",
-                                        "resync",         "idle_timeout",
-                                        "page_size",      "managed_fields",
-                                        "streaming_list", NULL};
-
-    check_options(L, index, "informer", names);
     *options = (kl_informer_options){
         .resource = option_string(L, index, "resource"),
         .name_space = option_string(L, index, "namespace"),
@@ -92,7 +67,7 @@ static void read_options(lua_State *L, int index, kl_informer_options *options)
         .no_streaming_list = switched_off(L, index, "streaming_list")};
 }
 
-/* core.informer(client, options): a handle, or nil, message, code. */
+/* core.informer(client, options): an informer, or nil, message, code. */
 static int informer_open(lua_State *L)
 {
     kl_informer_options options;
@@ -100,37 +75,40 @@ static int informer_open(lua_State *L)
     kl_error err;
 
     read_options(L, 2, &options);
-    box = lua_newuserdata(L, sizeof(*box));
-    box->hold = NULL;
-    luaL_getmetatable(L, TYPE_INFORMER);
-    lua_setmetatable(L, -2);
-    box->hold = calloc(1, sizeof(*box->hold));
-    if (box->hold == NULL) {
-        return luaL_error(L, "out of memory");
-    }
-    box->hold->refs = 1;
-    box->hold->informer = kl_informer_open(check_client(L, 1), &options, &err);
-    return box->hold->informer != NULL ? 1 : push_error(L, &err);
+    box = push_with_state(L, sizeof(*box), TYPE_INFORMER);
+    box->informer = kl_informer_open(check_client(L, 1), &options, &err);
+    return box->informer != NULL ? 1 : push_error(L, &err);
 }
 
 static int informer_gc(lua_State *L)
 {
-    informer_box *box = lua_touserdata(L, 1);
-
-    hold_unref(box->hold);
-    box->hold = NULL;
+    close_informer(lua_touserdata(L, 1));
     return 0;
 }
 
-/* informer:stop(): its registrations have been removed by then. */
+/* core.informer_stop(informer): with what is left of its registrations. */
 static int informer_stop(lua_State *L)
 {
-    informer_hold *hold = check_hold(L, 1);
-
-    if (hold != NULL) {
-        hold_close(hold);
-    }
+    close_informer(check_informer_box(L, 1));
     return 0;
+}
+
+/* "kubelua.informer: pods (watching)" */
+static int informer_tostring(lua_State *L)
+{
+    kl_informer *informer = check_informer(L, 1, NULL);
+    kl_informer_status status = {.state = KL_STATE_STOPPED};
+
+    if (informer != NULL) {
+        kl_informer_status_get(informer, &status);
+    }
+    push_state(L, 1);
+    lua_getfield(L, -1, "what");
+    /* state, what */
+    lua_pushfstring(L, TYPE_INFORMER ": %s (%s)",
+                    lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "",
+                    kl_informer_state_name(status.state));
+    return 1;
 }
 
 static int informer_has_synced(lua_State *L)
@@ -141,8 +119,9 @@ static int informer_has_synced(lua_State *L)
     return 1;
 }
 
-/* informer:not_synced(): nil, message, code; or true if it is synced. */
-static int informer_not_synced(lua_State *L)
+/* core.informer_outcome(informer): true if it is synced; or nil, message, code:
+ * why not. */
+static int informer_outcome(lua_State *L)
 {
     kl_error err;
     kl_informer *informer = check_informer(L, 1, &err);
@@ -155,8 +134,8 @@ static int informer_not_synced(lua_State *L)
     return 1;
 }
 
-/* informer:is_settled(): whether it is synced, or will never be. */
-static int informer_is_settled(lua_State *L)
+/* core.informer_settled(informer): true if it is synced, or will never be. */
+static int informer_settled(lua_State *L)
 {
     kl_informer *informer = check_informer(L, 1, NULL);
 
@@ -166,8 +145,9 @@ static int informer_is_settled(lua_State *L)
     return 1;
 }
 
-/* informer:wake_synced(poller): wakes it once the informer is settled. */
-static int informer_wake_synced(lua_State *L)
+/* core.informer_wake(informer, poller): wakes it once the informer is settled.
+ */
+static int informer_wake(lua_State *L)
 {
     kl_event_queue *queue = check_queue(L, 2);
     kl_error err;
@@ -181,14 +161,33 @@ static int informer_wake_synced(lua_State *L)
     return 1;
 }
 
+/* Leaves the key that get was asked for at 2: "web/shop-1", or a namespace and
+ * a name. */
+static const char *check_key(lua_State *L, size_t *length)
+{
+    check_string(L, 2, "get", lua_gettop(L) > 2 ? "the namespace" : "the key");
+    if (lua_gettop(L) > 2) {
+        check_string(L, 3, "get", "the name");
+        lua_settop(L, 3);
+        lua_pushliteral(L, "/");
+        lua_insert(L, 3);
+        lua_concat(L, 3);
+    }
+    return lua_tolstring(L, 2, length);
+}
+
+/* informer:get(key), informer:get(namespace, name) */
 static int informer_get(lua_State *L)
 {
     size_t length;
-    const char *key = luaL_checklstring(L, 2, &length);
-    kl_object **found = push_empty_object(L);
+    kl_object **found;
+    const char *key;
     kl_informer *informer;
     kl_error err;
 
+    check_informer_box(L, 1);
+    key = check_key(L, &length);
+    found = push_empty_object(L);
     informer = check_informer(L, 1, &err);
     if (informer == NULL) {
         return push_error(L, &err);
@@ -244,9 +243,10 @@ static int informer_list(lua_State *L)
             return push_error(L, &err);
         }
     }
-    if (name_space != NULL && name_space[0] == '*' && name_space[1] == '\0') {
+    if (name_space != NULL && strcmp(name_space, "*") == 0) {
         name_space = NULL;
     }
+    check_namespace(L, "list", name_space);
     list = push_list_guard(L);
     informer = check_informer(L, 1, &err);
     if (informer == NULL ||
@@ -257,7 +257,7 @@ static int informer_list(lua_State *L)
     return 1;
 }
 
-/* informer:by(index, value) */
+/* core.informer_by(informer, index, value) */
 static int informer_by(lua_State *L)
 {
     size_t length;
@@ -285,7 +285,7 @@ static int strings_gc(lua_State *L)
     return 0;
 }
 
-/* informer:values(index) */
+/* core.informer_values(informer, index) */
 static int informer_values(lua_State *L)
 {
     const char *index = check_text(L, 2);
@@ -310,7 +310,7 @@ static int informer_values(lua_State *L)
     return 1;
 }
 
-/* informer:index(name, path) */
+/* core.informer_index(informer, name, path) */
 static int informer_index(lua_State *L)
 {
     const char *name = check_text(L, 2);
@@ -400,28 +400,30 @@ static int informer_status(lua_State *L)
 
 void bind_informer(lua_State *L)
 {
+    /* Lua adds the others: lua/kubelua/informer.lua. */
     static const luaL_Reg methods[] = {
         {"__gc", informer_gc},
-        {"stop", informer_stop},
+        {"__tostring", informer_tostring},
         {"has_synced", informer_has_synced},
-        {"not_synced", informer_not_synced},
-        {"is_settled", informer_is_settled},
-        {"wake_synced", informer_wake_synced},
         {"get", informer_get},
         {"list", informer_list},
-        {"by", informer_by},
-        {"values", informer_values},
-        {"index", informer_index},
         {"count", informer_count},
         {"resource_version", informer_resource_version},
         {"status", informer_status},
         {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"informer", informer_open},
+                                         {"informer_stop", informer_stop},
+                                         {"informer_outcome", informer_outcome},
+                                         {"informer_settled", informer_settled},
+                                         {"informer_wake", informer_wake},
+                                         {"informer_by", informer_by},
+                                         {"informer_values", informer_values},
+                                         {"informer_index", informer_index},
+                                         {NULL, NULL}};
     static const luaL_Reg selector_methods[] = {{"__gc", selector_gc},
                                                 {NULL, NULL}};
     static const luaL_Reg strings_methods[] = {{"__gc", strings_gc},
                                                {NULL, NULL}};
-    static const luaL_Reg functions[] = {{"informer", informer_open},
-                                         {NULL, NULL}};
 
     push_type(L, TYPE_INFORMER, methods);
     push_type(L, "kubelua.selector", selector_methods);

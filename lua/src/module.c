@@ -9,6 +9,7 @@ LUALIB_API int luaopen_kubelua_core(lua_State *L);
 KL_API int luaopen_kubelua_core(lua_State *L)
 {
     lua_newtable(L);
+    bind_misuse(L);
     bind_view(L);
     bind_list(L);
     bind_convert(L);

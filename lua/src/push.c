@@ -52,3 +52,17 @@ void push_type(lua_State *L, const char *name, const luaL_Reg *methods)
     lua_setfield(L, -2, "__metatable");
     lua_pop(L, 1);
 }
+
+void *test_type(lua_State *L, int index, const char *name)
+{
+    void *box = lua_touserdata(L, index);
+    bool same;
+
+    if (box == NULL || !lua_getmetatable(L, index)) {
+        return NULL;
+    }
+    luaL_getmetatable(L, name);
+    same = lua_rawequal(L, -1, -2);
+    lua_pop(L, 2);
+    return same ? box : NULL;
+}

@@ -5,12 +5,13 @@
 #include "binding.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 
 typedef struct registration_box {
-    kl_registration *registration; /* NULL once removed; see live_in */
-    informer_hold *hold;           /* NULL once removed */
-    kl_event event;                /* being handled, if `busy` */
+    kl_registration *registration;
+    informer_box *informer; /* in whose list it is; NULL once it has ended, by
+                               its own removal or with its informer */
+    struct registration_box *next;
+    kl_event event; /* being handled, if `busy` */
     bool busy;
     bool told; /* Lua has it: what it consists of could be pushed */
     watched_events watched;
@@ -21,47 +22,67 @@ static registration_box *check_box(lua_State *L)
     return luaL_checkudata(L, 1, TYPE_REGISTRATION);
 }
 
+static void attach(registration_box *box, informer_box *informer)
+{
+    box->informer = informer;
+    box->next = informer->first;
+    informer->first = box;
+}
+
+static void detach(registration_box *box)
+{
+    registration_box **place = &box->informer->first;
+
+    while (*place != box) {
+        place = &(*place)->next;
+    }
+    *place = box->next;
+    box->informer = NULL;
+}
+
+void detach_registrations(informer_box *informer)
+{
+    while (informer->first != NULL) {
+        detach(informer->first);
+    }
+}
+
 /* core.subscribe(informer, poller, id, options): a registration whose events
  * make the poller return `id`; or nil, message, code. */
 static int subscribe(lua_State *L)
 {
-    static const char *const names[] = {"name",  "resync",  "every_change",
-                                        "quiet", "backlog", NULL};
     kl_event_queue *queue = check_queue(L, 2);
     intptr_t id = (intptr_t)luaL_checkinteger(L, 3);
     kl_handler_options options;
     registration_box *box;
-    informer_hold *hold;
+    informer_box *informer;
     kl_error err;
 
-    check_options(L, 4, "on", names);
     options = (kl_handler_options){
         .name = option_string(L, 4, "name"),
         .resync_ms = option_ms(L, 4, "resync", 0),
         .every_change = option_bool(L, 4, "every_change"),
         .ignores_errors = option_bool(L, 4, "quiet"),
         .backlog = (size_t)option_integer(L, 4, "backlog")};
-    box = lua_newuserdata(L, sizeof(*box));
-    *box = (registration_box){0};
-    luaL_getmetatable(L, TYPE_REGISTRATION);
-    lua_setmetatable(L, -2);
+    box = push_with_state(L, sizeof(*box), TYPE_REGISTRATION);
     box->watched.watch = watch_ref(check_watch(L, 2));
-    hold = check_hold(L, 1);
-    if (informer_in(hold, &err) == NULL) {
+    informer = check_informer_box(L, 1);
+    if (check_informer(L, 1, &err) == NULL) {
         return push_error(L, &err);
     }
-    box->hold = hold;
-    hold->refs++;
-    box->registration = kl_informer_subscribe(hold->informer, queue, (void *)id,
-                                              &options, &err);
-    return box->registration != NULL ? 1 : push_error(L, &err);
+    box->registration = kl_informer_subscribe(informer->informer, queue,
+                                              (void *)id, &options, &err);
+    if (box->registration == NULL) {
+        return push_error(L, &err);
+    }
+    attach(box, informer);
+    return 1;
 }
 
-/* The registration, or NULL: a stop of its informer has ended it. */
+/* The registration, or NULL: it has ended. */
 static kl_registration *live_in(const registration_box *box)
 {
-    return box->hold != NULL && box->hold->informer != NULL ? box->registration
-                                                            : NULL;
+    return box->informer != NULL ? box->registration : NULL;
 }
 
 /* An event that is out keeps its registration alive. */
@@ -81,9 +102,10 @@ static void drop_registration(registration_box *box)
     if (box->told) {
         finish(box);
     }
-    kl_registration_remove(live_in(box));
-    hold_unref(box->hold);
-    box->hold = NULL;
+    if (box->informer != NULL) {
+        detach(box);
+        kl_registration_remove(box->registration);
+    }
 }
 
 static int registration_gc(lua_State *L)
@@ -96,7 +118,7 @@ static int registration_gc(lua_State *L)
     return 0;
 }
 
-/* registration:remove() */
+/* core.registration_remove(registration) */
 static int registration_remove(lua_State *L)
 {
     registration_box *box = check_box(L);
@@ -154,10 +176,10 @@ static int push_event(lua_State *L, const kl_event *event)
 }
 
 /*
- * registration:next(): gives back the event before, if it still is out, and
- * returns the next one: its name and what its handler gets; nothing if none
- * waits, or it was removed meanwhile. Where that raises for want of memory, the
- * same event is the next one.
+ * core.registration_next(registration): gives back the event before, if it
+ * still is out, and returns the next one: its name and what its handler gets;
+ * nothing if none waits, or it was removed meanwhile. Where that raises for
+ * want of memory, the same event is the next one.
  */
 static int registration_next(lua_State *L)
 {
@@ -169,7 +191,7 @@ static int registration_next(lua_State *L)
     }
     count = push_event(L, &box->event);
     box->told = true;
-    if (box->hold == NULL) {
+    if (live_in(box) == NULL) {
         finish(box);
         return 0;
     }
@@ -177,7 +199,8 @@ static int registration_next(lua_State *L)
     return count;
 }
 
-/* registration:done(): the handler of the last event has returned. */
+/* core.registration_done(registration): the handler of the last event has
+ * returned. */
 static int registration_done(lua_State *L)
 {
     registration_box *box = check_box(L);
@@ -188,7 +211,8 @@ static int registration_done(lua_State *L)
     return 0;
 }
 
-/* registration:again(poller): has the poller return it once more. */
+/* core.registration_again(registration, poller): has the poller return it once
+ * more. */
 static int registration_again(lua_State *L)
 {
     registration_box *box = check_box(L);
@@ -219,7 +243,8 @@ static int registration_backlog(lua_State *L)
     return 1;
 }
 
-/* registration:name(event, text): what the log calls that handler. */
+/* core.registration_name(registration, event, text): what the log calls that
+ * handler. */
 static int registration_name(lua_State *L)
 {
     return watched_name(L, &check_box(L)->watched);
@@ -235,8 +260,8 @@ const kl_activity *test_handling(lua_State *L, int index)
                : NULL;
 }
 
-/* registration:doing(): what its handler is called, and on which object; or nil
- * while none runs or waits. */
+/* core.registration_doing(registration): what its handler is called, and on
+ * which object; or nil while none runs or waits. */
 static int registration_doing(lua_State *L)
 {
     const registration_box *box = check_box(L);
@@ -247,20 +272,37 @@ static int registration_doing(lua_State *L)
     return watched_push(L, &box->watched);
 }
 
+/* "kubelua.registration: pods", and whether it has ended. */
+static int registration_tostring(lua_State *L)
+{
+    const registration_box *box = check_box(L);
+
+    push_state(L, 1);
+    lua_getfield(L, -1, "name");
+    /* state, name */
+    lua_pushfstring(L, TYPE_REGISTRATION ": %s%s",
+                    lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "",
+                    live_in(box) != NULL ? "" : " (removed)");
+    return 1;
+}
+
 void bind_registration(lua_State *L)
 {
+    /* Lua adds the others: lua/kubelua/registration.lua. */
     static const luaL_Reg methods[] = {{"__gc", registration_gc},
-                                       {"remove", registration_remove},
-                                       {"next", registration_next},
-                                       {"done", registration_done},
-                                       {"again", registration_again},
+                                       {"__tostring", registration_tostring},
                                        {"has_synced", registration_has_synced},
                                        {"backlog", registration_backlog},
-                                       {"name", registration_name},
-                                       {"doing", registration_doing},
                                        {NULL, NULL}};
-    static const luaL_Reg functions[] = {{"subscribe", subscribe},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"subscribe", subscribe},
+        {"registration_next", registration_next},
+        {"registration_done", registration_done},
+        {"registration_again", registration_again},
+        {"registration_remove", registration_remove},
+        {"registration_name", registration_name},
+        {"registration_doing", registration_doing},
+        {NULL, NULL}};
 
     push_type(L, TYPE_REGISTRATION, methods);
     luaL_setfuncs(L, functions, 0);

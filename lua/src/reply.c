@@ -21,7 +21,7 @@ void check_call(lua_State *L, int index, kl_call *call)
                       .timeout_ms =
                           timeout_ms < INT_MAX ? (int)timeout_ms : INT_MAX};
     if (call->target == NULL) {
-        luaL_error(L, "request needs a target, such as \"/version\"");
+        misuse(L, "request needs a target, such as \"/version\"");
     }
     if (call->method == NULL) {
         call->method = "GET";
@@ -30,8 +30,8 @@ void check_call(lua_State *L, int index, kl_call *call)
     if (lua_type(L, -1) == LUA_TSTRING) {
         call->body = lua_tolstring(L, -1, &call->body_length);
     } else if (!lua_isnil(L, -1)) {
-        luaL_error(L, "option 'body' must be a string, not a %s",
-                   luaL_typename(L, -1));
+        misuse(L, "option 'body' must be a string, not a %s",
+               luaL_typename(L, -1));
     }
     lua_pop(L, 1); /* the table keeps it */
 }

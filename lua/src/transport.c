@@ -12,7 +12,7 @@ kl_transport *check_transport(lua_State *L, int index)
     kl_transport **box = luaL_checkudata(L, index, TYPE_TRANSPORT);
 
     if (*box == NULL) {
-        luaL_argerror(L, index, "the transport is closed");
+        misuse(L, "the transport is closed");
     }
     return *box;
 }

@@ -7,20 +7,6 @@
 
 #include <string.h>
 
-void *test_type(lua_State *L, int index, const char *name)
-{
-    void *box = lua_touserdata(L, index);
-    bool same;
-
-    if (box == NULL || !lua_getmetatable(L, index)) {
-        return NULL;
-    }
-    luaL_getmetatable(L, name);
-    same = lua_rawequal(L, -1, -2);
-    lua_pop(L, 2);
-    return same ? box : NULL;
-}
-
 view *test_view(lua_State *L, int index)
 {
     view *self = test_type(L, index, TYPE_OBJECT);
@@ -54,8 +40,8 @@ static view *check_own(lua_State *L, const char *type)
 kl_object *object_of(lua_State *L, const view *self)
 {
     if (self->whole->object == NULL) {
-        luaL_error(L, "this object was collected before the finalizer that "
-                      "reads it");
+        misuse(L, "this object was collected before the finalizer that "
+                  "reads it");
     }
     return self->whole->object;
 }
@@ -68,7 +54,7 @@ const kl_value *opened(lua_State *L, view *self)
     if (self->value == NULL) {
         self->value = kl_object_open(object, &err);
         if (self->value == NULL) {
-            luaL_error(L, "%s: %s", kl_object_key(object), err.message);
+            misuse(L, "%s: %s", kl_object_key(object), err.message);
         }
     }
     return self->value;
@@ -240,10 +226,10 @@ static int view_newindex(lua_State *L)
 {
     const kl_object *object = object_of(L, check_view(L, 1));
 
-    return luaL_error(L,
-                      "%s %s is read-only, as everybody shares it; change a "
-                      "copy: object:table() or kubelua.table(part)",
-                      kl_object_kind(object), kl_object_key(object));
+    return misuse(L,
+                  "%s %s is read-only, as everybody shares it; change a "
+                  "copy: object:table() or kubelua.table(part)",
+                  kl_object_kind(object), kl_object_key(object));
 }
 
 static int view_len(lua_State *L)
@@ -293,14 +279,14 @@ static int view_tostring(lua_State *L)
     return 1;
 }
 
-/* kubelua.is_view(x): whether x is an object, or a part of one. */
+/* core.is_view(x): true if x is an object, or a part of one. */
 static int is_view(lua_State *L)
 {
     lua_pushboolean(L, test_view(L, 1) != NULL);
     return 1;
 }
 
-/* kubelua.is_object(x): whether x is a whole object. */
+/* core.is_object(x): true if x is a whole object. */
 static int is_object(lua_State *L)
 {
     const view *self = test_view(L, 1);
@@ -309,8 +295,7 @@ static int is_object(lua_State *L)
     return 1;
 }
 
-/* Creates an object of a JSON text: for tests of scripts, and for kubelua.sim.
- */
+/* core.object(text): an object of a JSON text; or nil, message, code. */
 static int object_parse(lua_State *L)
 {
     size_t length;

@@ -96,7 +96,7 @@ static const kl_path *push_path(lua_State *L, int index)
     /* path */
     *box = kl_path_parse(check_text(L, index), &err);
     if (*box == NULL) {
-        luaL_error(L, "%s", err.message);
+        misuse(L, "%s", err.message);
     }
     lua_pushvalue(L, index);
     lua_pushvalue(L, -2);
@@ -134,7 +134,7 @@ static int object_json(lua_State *L)
     }
     text = kl_object_json(object_of(L, self), &length, &err);
     if (text == NULL) {
-        return luaL_error(L, "%s", err.message);
+        return misuse(L, "%s", err.message);
     }
     lua_pushlstring(L, text, length);
     return 1;

@@ -182,10 +182,7 @@ conformance.describe("A query", function(it)
 
     it("of an index that there is not names those that there are", function(scene)
         local informer = create_shop(scene, { indexes = { node = "spec.nodeName" } })
-        local list, message, code = informer:by("nodes", "n1")
-        assert.is_nil(list)
-        assert.equal("not_found", code)
-        assert.truthy(message:find("node", 1, true), message)
+        assert.error_matches(function() informer:by("nodes", "n1") end, "there are node", 1, true)
     end)
 
     it("inside of a handler sees the change that the handler is told of", function(scene)

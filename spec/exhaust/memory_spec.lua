@@ -23,7 +23,8 @@ local function left_out()
     local names = {}
     local function look_at(what, functions)
         for name, value in pairs(functions) do
-            if type(value) == "function" and not world.calls[what .. "." .. name] then
+            local is_c = type(value) == "function" and debug.getinfo(value, "S").what == "C"
+            if is_c and not world.calls[what .. "." .. name] then
                 names[#names + 1] = what .. "." .. name
             end
         end

@@ -1,8 +1,6 @@
 -- docs/LUA.md is complete: a call, an option or a code that it does not name is not documented.
+local core = require "kubelua.core"
 local kubelua = require "kubelua"
-local Client = require "kubelua.client"
-local Informer = require "kubelua.informer"
-local Registration = require "kubelua.registration"
 
 local function read(path)
     local file = assert(io.open(path))
@@ -17,15 +15,9 @@ local function expect(what)
     assert.is_truthy(page:find(what, 1, true), "docs/LUA.md does not have " .. what)
 end
 
--- What is for the other files of the module alone.
-local INTERNAL = { new = true, connect = true, connected = true, defaults = true, forget = true,
-    retire = true }
-
-local function expect_methods(class, name)
-    for method, value in pairs(class) do
-        if type(value) == "function" and not method:match("^__") and not INTERNAL[method] then
-            expect(name .. ":" .. method .. "(")
-        end
+local function expect_methods(type, name)
+    for method in pairs(core.methods(type)) do
+        expect(name .. ":" .. method .. "(")
     end
 end
 
@@ -50,22 +42,22 @@ describe("docs/LUA.md", function()
     end)
 
     it("has every method", function()
-        expect_methods(Client, "client")
-        expect_methods(Informer, "informer")
-        expect_methods(Registration, "handler")
+        expect_methods("kubelua.client", "client")
+        expect_methods("kubelua.informer", "informer")
+        expect_methods("kubelua.registration", "handler")
     end)
 
     it("has every option", function()
-        for _, name in ipairs(names_between("lua/src/client.c", "OPTIONS[]", "NULL}",
-            '"([%w_]+)"')) do
+        for _, name in ipairs(names_between("lua/kubelua/client.lua", "TYPES = {", "}",
+            "([%w_]+) = \"")) do
             expect("`" .. name .. "`")
         end
-        for _, name in ipairs(names_between("lua/kubelua/informer_options.lua", "NAMES = {", "}",
-            "([%w_]+) = true")) do
+        for _, name in ipairs(names_between("lua/kubelua/informer_options.lua", "TYPES = {", "}",
+            "([%w_]+) = \"")) do
             expect("`" .. name .. "`")
         end
-        for _, name in ipairs(names_between("lua/kubelua/registration.lua", "EVENTS = {", "RETRY",
-            "([%w_]+) = true")) do
+        for _, name in ipairs(names_between("lua/kubelua/registration.lua", "TYPES = {", "}",
+            "([%w_]+) = \"")) do
             expect(name)
         end
     end)

@@ -86,7 +86,7 @@ end)
 describe("a finalizer that closes what a text belongs to #processes", function()
     for name, texts in pairs {
         ["a client"] = {
-            [[core.connect { server = "http://127.0.0.1:1", namespace = ("n"):rep(40) }]],
+            [[kubelua.connect { server = "http://127.0.0.1:1", namespace = ("n"):rep(40) }]],
             [[owner:namespace() == ("n"):rep(40)]],
         },
         ["a simulator"] = {
@@ -126,6 +126,49 @@ describe("a finalizer that closes what a text belongs to #processes", function()
     end
 end)
 
+describe("an informer and its registrations that are collected together #processes", function()
+    it("end in any order, also where a finalizer uses them meanwhile", function()
+        assert.equal("done\nstatus 0\n", said_by [[
+            local cluster = assert(Sim.new())
+            local client = assert(cluster:connect())
+            local poller = core.poller()
+            local function use(n)
+                local pods = assert(client:informer { "namespaces" })
+                assert(pods:wait_synced(10))
+                local one = assert(core.subscribe(pods, poller, n, {}))
+                local two = assert(core.subscribe(pods, poller, n + 1, {}))
+                if n % 2 == 0 then
+                    assert(core.registration_next(one))
+                end
+                local function finish()
+                    core.registration_next(two)
+                    core.registration_remove(n % 3 == 0 and one or two)
+                    pods:count()
+                    if n % 5 == 0 then
+                        pods:stop()
+                    end
+                    core.registration_done(one)
+                    tostring(one)
+                end
+                at_collection(finish)
+                return n % 7 == 0 and at_collection(finish)
+            end
+            for n = 1, 60 do
+                use(n)
+                if n % 4 == 0 then
+                    collectgarbage()
+                end
+            end
+            use(60) -- for the end of the script
+            if jit then jit.flush() end
+            collectgarbage()
+            collectgarbage()
+            client:close()
+            io.stdout:write("done\n")
+        ]])
+    end)
+end)
+
 describe("a finalizer that removes a registration while its event is told #processes", function()
     it("ends it", function()
         assert.equal("done\nstatus 0\n", said_by [[
@@ -135,7 +178,7 @@ describe("a finalizer that removes a registration while its event is told #proce
             assert(all:wait_synced(10))
             local poller = core.poller()
             local function arm(box)
-                at_collection(function() box:remove() end)
+                at_collection(function() core.registration_remove(box) end)
             end
             local function touch(value)
                 assert(cluster:apply { apiVersion = "v1", kind = "Namespace",
@@ -146,7 +189,7 @@ describe("a finalizer that removes a registration while its event is told #proce
             local junk = {}
             for n = 1, 150 do
                 touch("a" .. n)
-                local box = assert(core.subscribe(all.handle, poller, n, {}))
+                local box = assert(core.subscribe(all, poller, n, {}))
                 touch("b" .. n)
                 local deadline = core.now() + 0.05
                 while box:backlog() < 7 and core.now() < deadline do
@@ -157,13 +200,13 @@ describe("a finalizer that removes a registration while its event is told #proce
                 for i = 1, n % 37 do
                     junk[i] = {}
                 end
-                local event, first, second = box:next()
+                local event, first, second = core.registration_next(box)
                 while event do
                     assert(event == "synced" or first.metadata.name)
                     assert(event ~= "update" or second.metadata.name)
-                    event, first, second = box:next()
+                    event, first, second = core.registration_next(box)
                 end
-                box:remove()
+                core.registration_remove(box)
             end
             client:close()
             io.stdout:write("done\n")

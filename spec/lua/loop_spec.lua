@@ -96,14 +96,39 @@ describe("the loop", function()
         assert.is_true(done)
     end)
 
-    it("reports an error that is no text, with its traceback", function()
+    it("reports an error that is no text by its content, with its traceback", function()
         local trace = require "kubelua.trace"
-        local _, message = xpcall(function() error({}) end, trace.handler)
-        assert.matches("is no text, but a table", message, 1, true)
+        local _, message = trace.call(function() error({ code = 1 }) end)
+        assert.matches('^{"code":1}\n', message)
         assert.matches("loop_spec.lua:%d+: in function", message)
         local printable = setmetatable({}, { __tostring = function() return "by itself" end })
-        _, message = xpcall(function() error(printable) end, trace.handler)
-        assert.matches("^by itself\n", message)
+        local within = {}
+        within.within = within
+        for expected, problem in pairs {
+            ["^by itself"] = printable, ["^true"] = true,
+            ["^{ print = function: "] = { print = print }, ["^{ within = table: "] = within,
+            ["without a text"] = setmetatable({}, { __tostring = function() error("no") end }),
+        } do
+            _, message = trace.call(error, problem)
+            assert.matches(expected, message)
+        end
+        _, message = trace.call(error)
+        assert.matches("^nil", message)
+    end)
+
+    it("shows the script's part of a traceback, whatever the script calls things", function()
+        local trace = require "kubelua.trace"
+        local function protected(depth) -- a name that KubeLua itself uses
+            return depth == 0 and error("meant") or (protected(depth - 1) and 1)
+        end
+        for _, depth in ipairs { 1, 5, 100 } do
+            local _, message = coroutine.wrap(trace.call)(protected, depth)
+            local lines = select(2, message:gsub("\n", ""))
+            assert.is_true(lines <= depth + 3 and lines <= 24, message)
+            assert.not_matches("busted", message, 1, true)
+            assert.not_matches("pcall", message, 1, true)
+            assert.matches("loop_spec.lua:%d+: in [^\n]+$", message)
+        end
     end)
 
     it("takes up again who yields by itself", function()

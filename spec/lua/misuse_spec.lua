@@ -16,11 +16,12 @@ end)
 
 describe("connect", function()
     it("names the options that there are", function()
-        assert.error_matches(function() kubelua.connect { sever = "x" } end, "no option 'sever'")
+        assert.error_matches(function() kubelua.connect { sever = "x" } end,
+            "there is no option 'sever'; do you mean 'server'?", 1, true)
         assert.error_matches(function() kubelua.connect { token = 5 } end, "must be a string")
         assert.has_error(function() kubelua.connect("x") end)
         assert.error_matches(function() kubelua.connect { "staging" } end,
-            "connect takes options by name, such as { kubeconfig = ... }", 1, true)
+            "connect takes options by name, such as { ca_data = ... }", 1, true)
     end)
 
     it("leads to a cluster, or says that it is none", function()
@@ -62,9 +63,11 @@ describe("informer", function()
         assert.has_error(function() client:informer {} end)
         assert.has_error(function() client:informer() end)
         assert.error_matches(function() client:informer { "pods", label = "x" } end,
-            "no option 'label'; there are namespace, labels, ")
+            "no option 'label'; do you mean 'labels'? there are fields, idle_", 1, true)
         assert.error_matches(function() client:informer { "pods", "nodes" } end,
             "one resource each, not 'nodes' as well")
+        assert.error_matches(function() client:informer("pods", { namespace = "web" }) end,
+            "informer: one table expected", 1, true)
     end)
 
     it("takes an idle timeout below 0, which is never", function()
@@ -94,8 +97,9 @@ describe("informer", function()
 
     it("refuses callbacks that are none", function()
         local pods = assert(client:informer { "pods" })
-        assert.error_matches(function() pods:on { added = print } end, "there is no 'added'")
-        assert.error_matches(function() pods:on { add = 1 } end, "must be a function")
+        assert.error_matches(function() pods:on { added = print } end,
+            "there is no option 'added'; do you mean 'add'?", 1, true)
+        assert.error_matches(function() pods:on { add = 1 } end, "'add' must be a function")
         assert.error_matches(function() pods:on { coalesce = "no" } end, "must be true or false")
         assert.has_error(function() pods:on() end)
         assert.has_error(function() pods:index("x", 5) end)
@@ -106,8 +110,10 @@ describe("informer", function()
         local sources = require "kubelua.sources"
         local pods = assert(client:informer { "pods" })
         assert.is_false(sources.keep_going())
-        assert.error_matches(function() pods:on { name = 5 } end, "'name' must be a string")
-        assert.error_matches(function() pods:on { resync = -1 } end, "resync must be")
+        assert.error_matches(function()
+            pods:on { add = print, name = 5 }
+        end, "'name' must be a string")
+        assert.error_matches(function() pods:on { add = print, resync = -1 } end, "resync must be")
         assert.is_false(sources.keep_going())
         pods:stop()
     end)
@@ -115,6 +121,8 @@ describe("informer", function()
     it("blames who asks with something else than a string", function()
         local pods = assert(client:informer { "pods" })
         assert.error_matches(function() pods:get(nil) end, "get: the key must be")
+        assert.error_matches(function() pods:get("web", nil) end, "get: the name must be")
+        assert.error_matches(function() pods:get(nil, "a") end, "get: the namespace must be")
         assert.error_matches(function() pods:by() end, "by: the index's name must be")
         assert.error_matches(function() pods:values(1) end, "values: the index's name")
         pods:stop()
@@ -124,24 +132,49 @@ describe("informer", function()
         local pods = assert(client:informer { "pods", indexes = {
             node = "spec.nodeName", owner = function() end, app = function() end } })
         for _, ask in ipairs { "by", "values" } do
-            local none, message, code = pods[ask](pods, "nod", "a")
-            assert.is_nil(none)
-            assert.matches("there are node; by function there are app, owner", message, 1, true)
-            assert.equal("not_found", code)
+            assert.error_matches(function() pods[ask](pods, "nod", "a") end,
+                "there are node; by function there are app, owner", 1, true)
         end
+        pods:stop()
+    end)
+
+    it("refuses a registration without a callback, as of a mistyped function", function()
+        local pods = assert(client:informer { "pods" })
+        local message = "on: no callback; give one of add, update, delete, synced, error"
+        for _, given in ipairs { {}, { add = rawget(_G, "pirnt") }, { resync = 5 } } do
+            assert.error_matches(function() pods:on(given) end, message, 1, true)
+        end
+        assert.is_false(require("kubelua.sources").keep_going())
+        pods:stop()
+    end)
+
+    it("refuses namespaces that cannot be", function()
+        local pods = assert(client:informer { "pods", namespace = "*" })
+        for _, name in ipairs { "default,web", "../x", "", "Web", "-a", "a.b", ("a"):rep(64) } do
+            local message = "'" .. name .. "' cannot be a namespace"
+            assert.error_matches(function()
+                client:informer { "pods", namespace = name }
+            end, message, 1, true)
+            assert.error_matches(function() pods:list { namespace = name } end, message, 1, true)
+            assert.error_matches(function()
+                kubelua.connect { server = "http://127.0.0.1:1", namespace = name }
+            end, message, 1, true)
+        end
+        assert.is_table(pods:list { namespace = ("a"):rep(63) })
+        assert.is_table(pods:list { namespace = "*" })
         pods:stop()
     end)
 
     it("answers after stop with a code", function()
         local pods = assert(client:informer { "pods" })
-        local handler = assert(pods:on {})
+        local handler = assert(pods:on { add = print })
         pods:stop()
         pods:stop()
         handler:remove()
         local none, _, code = pods:get("a/b")
         assert.is_nil(none)
         assert.equal("closed", code)
-        none, _, code = pods:on {}
+        none, _, code = pods:on { add = print }
         assert.is_nil(none)
         assert.equal("closed", code)
         assert.equal(0, pods:count())

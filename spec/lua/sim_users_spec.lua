@@ -1,5 +1,5 @@
 -- Users of a simulated cluster: who is let in, to what, and how a kubeconfig proves it.
-local Client = require "kubelua.client"
+local clients = require "kubelua.client"
 local Sim = require "kubelua.sim"
 
 local ROLES = [[
@@ -57,7 +57,7 @@ describe("a user of a simulated cluster", function()
     it("is let in by the certificate in a kubeconfig made for it", function()
         assert(cluster:listen { tls = true })
         local path = write(assert(cluster:kubeconfig { name = "joe", groups = { "dev" } }))
-        local client = assert(Client.connect { kubeconfig = path })
+        local client = assert(clients.connect { kubeconfig = path })
         assert.equal(200, (ask(client, "GET", PODS)))
         local status, body = ask(client, "GET", SECRETS)
         assert.equal(403, status)
@@ -78,7 +78,7 @@ describe("a user of a simulated cluster", function()
             forged = forged:gsub(pattern, (member:gsub("%%", "")) .. ": " .. theirs:match(pattern))
         end
         local path = write(forged)
-        local client = assert(Client.connect { kubeconfig = path })
+        local client = assert(clients.connect { kubeconfig = path })
         local status, body = ask(client, "GET", PODS)
         assert.equal(403, status)
         assert.matches('User \\"system:anonymous\\" cannot list', body, 1, true)
@@ -125,7 +125,7 @@ describe("the administrator of a cluster with rules", function()
         client:close()
         assert(cluster:listen { tls = true })
         local path = write(assert(cluster:kubeconfig()))
-        client = assert(Client.connect { kubeconfig = path })
+        client = assert(clients.connect { kubeconfig = path })
         assert.equal(200, (ask(client, "GET", SECRETS)))
         client:close()
         os.remove(path)

@@ -13,7 +13,7 @@ setup(function()
     })
     client = assert(sim:connect())
     pods = assert(client:informer { "pods" })
-    handler = assert(pods:on {})
+    handler = assert(pods:on { add = print })
     assert(pods:wait_synced(10))
 end)
 
@@ -26,16 +26,16 @@ end)
 describe("metatables", function()
     it("are not handed out", function()
         local pod = pods:get("web/a")
-        for _, box in ipairs { pod, pod.metadata, handler.box, pods.handle, client.box, sim.box,
+        for _, box in ipairs { pod, pod.metadata, handler, pods, client, sim.box,
             require("kubelua.scheduler").poller } do
             assert.equal("string", type(getmetatable(box)))
         end
     end)
 
     it("leave no finaliser among the methods", function()
-        assert.is_nil(handler.box.__gc)
-        assert.is_nil(pods.handle.__gc)
-        assert.is_nil(client.box.__gc)
+        assert.is_nil(handler.__gc)
+        assert.is_nil(pods.__gc)
+        assert.is_nil(client.__gc)
         assert.is_nil(sim.box.__gc)
     end)
 end)
@@ -43,9 +43,10 @@ end)
 describe("methods", function()
     it("refuse what is not theirs", function()
         local boxes = {
-            [handler.box] = { "remove", "next", "done", "again", "has_synced", "backlog" },
-            [pods.handle] = { "stop", "get", "list", "count", "status", "not_synced" },
-            [client.box] = { "close", "call", "namespace" },
+            [handler] = { "remove", "has_synced", "backlog" },
+            [pods] = { "stop", "on", "get", "list", "by", "values", "index", "count", "status",
+                "wait_synced", "has_synced", "resource_version" },
+            [client] = { "informer", "close", "call", "namespace" },
             [sim.box] = { "close", "load", "call", "cut" },
         }
         for box, names in pairs(boxes) do
@@ -55,34 +56,73 @@ describe("methods", function()
                 assert.has_error(function() box[name](pods:get("web/a")) end)
             end
         end
+        for _, name in ipairs { "next", "done", "again", "remove" } do
+            for _, other in ipairs { io.stdout, pods, client, {} } do
+                assert.has_error(function() core["registration_" .. name](other) end)
+            end
+        end
+        for _, name in ipairs { "stop", "outcome", "settled", "wake", "by", "values", "index" } do
+            for _, other in ipairs { io.stdout, handler, client, {} } do
+                assert.has_error(function() core["informer_" .. name](other) end)
+            end
+        end
     end)
 
     it("do nothing after the end, whichever came first", function()
         local informer = assert(client:informer { "pods" })
-        local one, two = assert(informer:on {}), assert(informer:on {})
-        one.box:remove()
-        one.box:remove()
-        informer.handle:stop() -- with the other registration in it
-        informer.handle:stop()
-        assert.is_nil(two.box:next())
-        two.box:done()
-        two.box:again(require("kubelua.scheduler").poller)
-        assert.is_false(two.box:has_synced())
-        assert.equal(0, two.box:backlog())
+        local callbacks = { add = print }
+        local one, two = assert(informer:on(callbacks)), assert(informer:on(callbacks))
+        core.registration_remove(one)
+        core.registration_remove(one)
+        core.informer_stop(informer) -- with the other registration in it
+        core.informer_stop(informer)
+        assert.is_nil(core.registration_next(two))
+        core.registration_done(two)
+        core.registration_again(two, require("kubelua.scheduler").poller)
+        assert.is_false(two:has_synced())
+        assert.equal(0, two:backlog())
         two:remove()
         one:remove()
     end)
 
     it("hold an event that is out when its informer stops", function()
         local informer = assert(client:informer { "pods" })
-        local box = assert(core.subscribe(informer.handle, core.poller(), 1, {}))
+        local registration = assert(core.subscribe(informer, core.poller(), 1, {}))
         assert(informer:wait_synced(10))
-        local event, pod = box:next()
+        local event, pod = core.registration_next(registration)
         assert.equal("add", event)
-        informer.handle:stop()
-        box:done()
-        box:remove()
+        core.informer_stop(informer)
+        core.registration_done(registration)
+        core.registration_remove(registration)
         assert.equal("a", pod.name)
+    end)
+end)
+
+describe("states", function()
+    it("may be emptied, and nothing of the core is lost or used after its end", function()
+        local before = core.live()
+        local function use()
+            local informer = assert(client:informer { "pods", indexes = { n = function() end } })
+            local one = assert(informer:on { add = print })
+            assert(core.subscribe(informer, core.poller(), 1, {}))
+            for _, state in ipairs { core.state(one, "kubelua.registration"),
+                core.state(informer, "kubelua.informer") } do
+                for key in pairs(state) do
+                    state[key] = nil
+                end
+            end
+            pcall(one.remove, one)
+            for _, method in ipairs { "on", "by", "values", "index", "stop" } do
+                pcall(informer[method], informer, "n", "n")
+            end
+            tostring(one)
+            tostring(informer)
+            core.registration_remove(one)
+        end
+        use()
+        collectgarbage()
+        collectgarbage()
+        assert.equal(before.clients, core.live().clients)
     end)
 end)
 

@@ -50,7 +50,7 @@ function world.open()
     sim = assert(require("kubelua.sim").new())
     touch()
     client = assert(kubelua.connect { sim = sim })
-    informer = assert(client:informer("cm", { namespace = "default" }))
+    informer = assert(client:informer { "cm", namespace = "default" })
     registration = assert(informer:on {
         coalesce = false,
         add = function(object)

@@ -41,7 +41,7 @@ function world.check()
     if last[1] then
         take(last[1], last[2], last[3])
         last[1], last[2], last[3] = false, false, false
-        registration:done()
+        core.registration_done(registration)
     end
     touch()
     local deadline = core.now() + 20
@@ -50,8 +50,8 @@ function world.check()
         poller:wait(0.01)
         while poller:next() do -- luacheck: ignore
         end
-        while take(registration:next()) do
-            registration:done()
+        while take(core.registration_next(registration)) do
+            core.registration_done(registration)
         end
     end
 end
@@ -63,15 +63,15 @@ function world.open()
     informer = assert(core.informer(client, { resource = "cm", namespace = "default" }))
     poller = assert(core.poller())
     registration = assert(core.subscribe(informer, poller, 1, {}))
-    assert(informer:index("touch", "data.touch"))
+    assert(core.informer_index(informer, "touch", "data.touch"))
     object = assert(core.object(POD))
     world.check()
 end
 
 function world.close()
-    registration:remove()
-    informer:stop()
-    client:close()
+    core.registration_remove(registration)
+    core.informer_stop(informer)
+    core.client_close(client)
     sim:close()
     sim, client, informer, poller, registration, object = nil, nil, nil, nil, nil, nil
     collectgarbage()
@@ -90,16 +90,17 @@ end
 world.calls = {
     ["simcore.new"] = function() must(simcore.new { token = "t" }):close() end,
     ["core.connect"] = function()
-        must(core.connect({}, must(sim:transport("t")))):close()
+        core.client_close(must(core.connect({}, must(sim:transport("t")))))
     end,
     ["core.informer"] = function()
-        must(core.informer(client, { resource = "secrets", labels = "a=b" })):stop()
+        core.informer_stop(must(core.informer(client, { resource = "secrets", labels = "a=b" })))
     end,
     ["core.poller"] = function() must(core.poller()) end,
     ["core.activity"] = function() core.activity("a text") end,
     ["core.where"] = function() core.where(print) core.where(must) end,
     ["core.subscribe"] = function()
-        must(core.subscribe(informer, poller, 2, { name = "other", backlog = 5 })):remove()
+        core.registration_remove(must(core.subscribe(informer, poller, 2,
+            { name = "other", backlog = 5 })))
     end,
     ["core.object"] = function() must(core.object(POD)) end,
     ["core.encode"] = function()
@@ -163,17 +164,26 @@ world.calls = {
     ["sim.refuse"] = function() sim:refuse(false) end,
     ["sim.freeze"] = function() sim:freeze(false) end,
     ["sim.compact"] = function() sim:compact() end,
+    ["core.misuse"] = function() pcall(core.misuse, "nobody reads it") end,
+    ["core.check_namespace"] = function() core.check_namespace("list", "web") end,
+    ["core.own_source"] = function() core.own_source("@nowhere/") end,
+    ["core.state"] = function() core.state(informer, "kubelua.informer") end,
+    ["core.methods"] = function() core.methods("kubelua.client") end,
     ["client.namespace"] = function() client:namespace() end,
     ["client.call"] = function() must(client:call { target = CONFIGMAPS }) end,
     ["informer.has_synced"] = function() informer:has_synced() end,
-    ["informer.not_synced"] = function() must(informer:not_synced()) end,
-    ["informer.is_settled"] = function() informer:is_settled() end,
-    ["informer.wake_synced"] = function() must(informer:wake_synced(poller)) end,
-    ["informer.get"] = function() must(informer:get("default/a")) end,
+    ["informer.__tostring"] = function() tostring(informer) end,
+    ["core.informer_outcome"] = function() must(core.informer_outcome(informer)) end,
+    ["core.informer_settled"] = function() core.informer_settled(informer) end,
+    ["core.informer_wake"] = function() must(core.informer_wake(informer, poller)) end,
+    ["informer.get"] = function()
+        must(informer:get("default/a"))
+        must(informer:get("default", "a"))
+    end,
     ["informer.list"] = function() must(informer:list { labels = "!none" }) end,
-    ["informer.by"] = function() must(informer:by("touch", "1")) end,
-    ["informer.values"] = function() must(informer:values("touch")) end,
-    ["informer.index"] = function() must(informer:index("kind", "kind")) end,
+    ["core.informer_by"] = function() must(core.informer_by(informer, "touch", "1")) end,
+    ["core.informer_values"] = function() must(core.informer_values(informer, "touch")) end,
+    ["core.informer_index"] = function() must(core.informer_index(informer, "kind", "kind")) end,
     ["informer.count"] = function() informer:count() end,
     ["informer.resource_version"] = function() informer:resource_version() end,
     ["informer.status"] = function() informer:status() end,
@@ -188,25 +198,30 @@ world.calls = {
     ["poller.catch"] = function() poller:catch() end,
     ["poller.caught"] = function() poller:caught() end,
     ["poller.release"] = function() poller:release() end,
-    ["registration.next"] = function() last[1], last[2], last[3] = registration:next() end,
-    ["registration.done"] = function() registration:done() end,
-    ["registration.again"] = function() registration:again(poller) end,
+    ["core.registration_next"] = function()
+        last[1], last[2], last[3] = core.registration_next(registration)
+    end,
+    ["core.registration_done"] = function() core.registration_done(registration) end,
+    ["core.registration_again"] = function() core.registration_again(registration, poller) end,
+    ["registration.__tostring"] = function() tostring(registration) end,
     ["registration.has_synced"] = function() registration:has_synced() end,
-    ["registration.name"] = function() registration:name("add", "a handler") end,
-    ["registration.doing"] = function() registration:doing() end,
+    ["core.registration_name"] = function()
+        core.registration_name(registration, "add", "a handler")
+    end,
+    ["core.registration_doing"] = function() core.registration_doing(registration) end,
     ["registration.backlog"] = function() registration:backlog() end,
 }
 
 -- These are called by those that make what they end.
 world.calls["sim.close"] = world.calls["simcore.new"]
 world.calls["sim.restore"] = world.calls["sim.snapshot"]
-world.calls["client.close"] = world.calls["core.connect"]
-world.calls["informer.stop"] = world.calls["core.informer"]
-world.calls["registration.remove"] = world.calls["core.subscribe"]
+world.calls["core.client_close"] = world.calls["core.connect"]
+world.calls["core.informer_stop"] = world.calls["core.informer"]
+world.calls["core.registration_remove"] = world.calls["core.subscribe"]
 
 ---Before each call: an event waits, so that there is something to pull.
 function world.prepare(name)
-    if name == "registration.next" then
+    if name == "core.registration_next" then
         touch()
         local deadline = core.now() + 20
         while registration:backlog() == 0 do

@@ -17,7 +17,7 @@ kl_sim *check_sim(lua_State *L, int index)
     sim_box *box = luaL_checkudata(L, index, TYPE_SIM);
 
     if (box->sim == NULL) {
-        luaL_argerror(L, index, "the simulator is closed");
+        misuse(L, "the simulator is closed");
     }
     return box->sim;
 }
@@ -40,8 +40,8 @@ static const char *user_text(lua_State *L, const char *name)
     lua_getfield(L, -1, name); /* user, text */
     text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
     if (text == NULL && !lua_isnil(L, -1)) {
-        luaL_error(L, "a user's '%s' must be a string, not a %s", name,
-                   luaL_typename(L, -1));
+        misuse(L, "a user's '%s' must be a string, not a %s", name,
+               luaL_typename(L, -1));
     }
     lua_pop(L, 1);
     return text;

@@ -1,5 +1,5 @@
 -- kubelua record: what happens to some resources, until it is stopped. And kubelua run --record.
-local Client = require "kubelua.client"
+local clients = require "kubelua.client"
 local loop = require "kubelua.loop"
 local Recorder = require "kubelua.cli.recorder"
 
@@ -34,7 +34,7 @@ local function start(options)
         return nil, message
     end
     local client
-    client, message = Client.connect { kubeconfig = options.kubeconfig, context = options.context,
+    client, message = clients.connect { kubeconfig = options.kubeconfig, context = options.context,
         server = options.server }
     if not client then
         return nil, message

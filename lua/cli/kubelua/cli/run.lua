@@ -1,5 +1,5 @@
 -- kubelua run: a script, then its events until it is stopped.
-local Client = require "kubelua.client"
+local clients = require "kubelua.client"
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local loop = require "kubelua.loop"
@@ -13,7 +13,7 @@ local function complain(message)
 end
 
 local function set_defaults(options)
-    local defaults = Client.defaults
+    local defaults = clients.defaults
     defaults.kubeconfig = options.kubeconfig
     defaults.context = options.context
     defaults.server = options.server
@@ -23,7 +23,7 @@ local function set_defaults(options)
         if not recorder then
             return nil, problem
         end
-        Client.recorder = recorder
+        clients.recorder = recorder
     end
     if not options.sim then
         return true

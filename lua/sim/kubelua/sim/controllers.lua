@@ -27,7 +27,7 @@ local PARTS = { "nodes", "scheduler", "kubelet", "replicaset", "deployment", "jo
 ---@param given kubelua.sim.Controllers?
 ---@return { stop: fun() }?, string?, string?
 function controllers.start(client, given)
-    if type(client) ~= "table" or not client.informer then
+    if type(client) ~= "userdata" or not client.informer then
         error("controllers: a client expected, such as assert(cluster:connect())", 2)
     end
     local merged = {}

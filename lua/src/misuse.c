@@ -1,0 +1,151 @@
+/*
+ * misuse.c - errors that a script made, raised at its own line; and what Lua
+ * adds to the userdata of this module: methods, and a state for each.
+ */
+#include "binding.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* In the registry: the sources that begin so are KubeLua's own. */
+static const char OWN_SOURCES[] = "kubelua.own_sources";
+
+static bool is_own(lua_State *L, const char *source)
+{
+    bool found = false;
+    int count;
+
+    lua_getfield(L, LUA_REGISTRYINDEX, OWN_SOURCES);
+    count = lua_istable(L, -1) ? (int)lua_rawlen(L, -1) : 0;
+    for (int i = 1; i <= count && !found; i++) {
+        size_t length;
+        const char *prefix;
+
+        lua_rawgeti(L, -1, i); /* sources, prefix */
+        prefix = lua_tolstring(L, -1, &length);
+        found = strncmp(source, prefix, length) == 0;
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return found;
+}
+
+/* Pushes "script.lua:12: ", or "" where no script is on the stack. */
+static void push_script_line(lua_State *L)
+{
+    lua_Debug frame;
+
+    for (int level = 0; lua_getstack(L, level, &frame); level++) {
+        lua_getinfo(L, "Sl", &frame);
+        if (frame.currentline > 0 && !is_own(L, frame.source)) {
+            lua_pushfstring(L, "%s:%d: ", frame.short_src, frame.currentline);
+            return;
+        }
+    }
+    lua_pushliteral(L, "");
+}
+
+int misuse(lua_State *L, const char *format, ...)
+{
+    va_list arguments;
+
+    luaL_checkstack(L, LUA_MINSTACK, "for the text of an error");
+    push_script_line(L);
+    va_start(arguments, format);
+    lua_pushvfstring(L, format, arguments);
+    va_end(arguments);
+    lua_concat(L, 2);
+    return lua_error(L);
+}
+
+/* core.misuse(message): raises it at the line of the script. */
+static int raise_misuse(lua_State *L)
+{
+    return misuse(L, "%s", luaL_checkstring(L, 1));
+}
+
+/* core.own_source(prefix): functions of chunks whose source begins so belong to
+ * KubeLua; no error is theirs. */
+static int own_source(lua_State *L)
+{
+    luaL_checkstring(L, 1);
+    lua_getfield(L, LUA_REGISTRYINDEX, OWN_SOURCES);
+    if (lua_isnil(L, -1)) {
+        lua_newtable(L);
+        lua_pushvalue(L, -1);
+        lua_setfield(L, LUA_REGISTRYINDEX, OWN_SOURCES);
+    }
+    /* sources */
+    lua_pushvalue(L, 1);
+    lua_rawseti(L, -2, (int)lua_rawlen(L, -2) + 1);
+    return 0;
+}
+
+void *push_with_state(lua_State *L, size_t size, const char *type)
+{
+    void *box;
+
+    lua_newtable(L);
+    box = compat_newuserdata(L, size, 1);
+    memset(box, 0, size);
+    luaL_getmetatable(L, type);
+    lua_setmetatable(L, -2);
+    lua_insert(L, -2);
+    /* userdata, state */
+    compat_setuservalue(L, -2);
+    return box;
+}
+
+void push_state(lua_State *L, int index)
+{
+    compat_getuservalue(L, index);
+}
+
+static const char *const WITH_STATE[] = {TYPE_CLIENT, TYPE_INFORMER,
+                                         TYPE_REGISTRATION, NULL};
+
+/* core.state(userdata, type): its state; raises unless it is of that type. */
+static int state_of(lua_State *L)
+{
+    const char *type = WITH_STATE[luaL_checkoption(L, 2, NULL, WITH_STATE)];
+
+    if (test_type(L, 1, type) == NULL) {
+        return misuse(L,
+                      "a %s expected, not a %s: call its methods with a colon, "
+                      "as in object:method()",
+                      type, luaL_typename(L, 1));
+    }
+    push_state(L, 1);
+    return 1;
+}
+
+/* core.methods(type): the table of its methods, for Lua to add to. */
+static int methods_of(lua_State *L)
+{
+    int type = luaL_checkoption(L, 1, NULL, WITH_STATE);
+
+    luaL_getmetatable(L, WITH_STATE[type]);
+    lua_getfield(L, -1, "__index");
+    return 1;
+}
+
+/* core.check_namespace(call, name or nil): raises unless it can be one. */
+static int check_name_space(lua_State *L)
+{
+    if (!lua_isnoneornil(L, 2)) {
+        check_namespace(L, luaL_checkstring(L, 1), check_text(L, 2));
+    }
+    return 0;
+}
+
+void bind_misuse(lua_State *L)
+{
+    static const luaL_Reg functions[] = {{"misuse", raise_misuse},
+                                         {"own_source", own_source},
+                                         {"check_namespace", check_name_space},
+                                         {"state", state_of},
+                                         {"methods", methods_of},
+                                         {NULL, NULL}};
+
+    luaL_setfuncs(L, functions, 0);
+}

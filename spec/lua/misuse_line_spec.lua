@@ -1,0 +1,110 @@
+-- What a script does wrong is told at the script's own line, whichever function of KubeLua notices.
+local kubelua = require "kubelua"
+local Sim = require "kubelua.sim"
+
+local sim, client, pods, handler
+
+setup(function()
+    sim = assert(Sim.new())
+    assert(sim:apply {
+        apiVersion = "v1", kind = "Pod", metadata = { name = "a", namespace = "web" },
+    })
+    client = assert(sim:connect())
+    pods = assert(client:informer { "pods", indexes = {
+        node = "spec.nodeName", owner = function() end,
+    } })
+    handler = assert(pods:on { add = function() end })
+    assert(pods:wait_synced(10))
+end)
+
+teardown(function()
+    client:close()
+    sim:close()
+end)
+
+local function script(text)
+    return assert((rawget(_G, "loadstring") or load)(text, "@the/script.lua"))
+end
+
+-- Runs a line of a script, the fourth of its file; what it raises.
+local function error_of(line)
+    local chunk = script("local kubelua, client, pods, handler = ...\n"
+        .. "local pod = pods:get('web/a')\n\n" .. line)
+    local ok, message = pcall(chunk, kubelua, client, pods, handler)
+    assert.is_false(ok, line)
+    return message
+end
+
+describe("misuse is raised at the script's line", function()
+    for _, line in ipairs {
+        "kubelua.connect { sever = 'x' }",
+        "kubelua.connect { token = 5 }",
+        "kubelua.connect { sim = 5 }",
+        "kubelua.connect('x')",
+        "kubelua.run('soon')",
+        "kubelua.step(-1)",
+        "kubelua.sleep()",
+        "kubelua.spawn(nil)",
+        "kubelua.every(0, print)",
+        "kubelua.log('loud', 'x')",
+        "kubelua.pairs(5)",
+        "kubelua.json(print)",
+        "kubelua.json({ 1, nil, 3 })",
+        "kubelua.get(pod, '[')",
+        "client:informer { 'pods', lables = 'x' }",
+        "client:informer {}",
+        "client:informer { 'pods', namespace = '../x' }",
+        "client:informer { 'pods', resync = -1 }",
+        "client:informer { 'pods', page_size = 1.5 }",
+        "client:informer { 'pods', indexes = { x = 5 } }",
+        "client:informer { 'pods', indexes = { x = 'a[' } }",
+        "client.informer('pods')",
+        "client:call {}",
+        "client:call { target = '/', body = 5 }",
+        "pods:on {}",
+        "pods:on { add = 5 }",
+        "pods:on { added = print }",
+        "pods:on { add = print, resync = -1 }",
+        "pods.on { add = print }",
+        "pods:get(nil)",
+        "pods.get('web/a')",
+        "pods:list { label = 'x' }",
+        "pods:list { labels = 5 }",
+        "pods:list(5)",
+        "pods:by('nod', 'x')",
+        "pods:by(nil, 'x')",
+        "pods:values('nod')",
+        "pods:index('x', 5)",
+        "pods:index('x', 'a[')",
+        "pods:index(nil, 'a')",
+        "pods:wait_synced('soon')",
+        "pods.count()",
+        "handler.remove(pods)",
+        "pod.name = 'b'",
+        "pod.metadata.name = 'b'",
+        "pod:get('a[')",
+        "pod.get('a')",
+    } do
+        it(line, function()
+            assert.matches("^the/script.lua:4: ", error_of(line))
+        end)
+    end
+
+    it("in a handler, in a spawned function and in a coroutine too", function()
+        local chunk = script([[
+            local kubelua, pods, report = ...
+            kubelua.spawn(function() report(pcall(pods.by, pods, "nod", "x")) end)
+            pods:on { add = function() report(pcall(pods.on, pods, {})) end }
+            coroutine.wrap(function() report(pcall(pods.values, pods, "nod")) end)()
+        ]])
+        local messages = {}
+        chunk(kubelua, pods, function(_, message) messages[#messages + 1] = message end)
+        while #messages < 3 do
+            kubelua.step(1)
+        end
+        table.sort(messages)
+        for i, message in ipairs(messages) do
+            assert.matches("^the/script.lua:" .. i + 1 .. ": ", message)
+        end
+    end)
+end)
