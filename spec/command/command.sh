@@ -302,5 +302,13 @@ insist "a second SIGINT ends at once" INT INT 130 busy.lua
 insist "a second SIGINT ends a script that waits again" INT INT 130 stubborn.lua
 insist "a SIGINT behind a SIGTERM ends at once" TERM INT 130 busy.lua
 
+# A build folder that was not built again after a change of the binding.
+mkdir -p "$work/old"
+cp -a "${KUBELUA_BUILD:-build}/lua" "${KUBELUA_BUILD:-build}"/libkubelua*.so* \
+    "$work/old/"
+touch -d 2001-01-01 "$work/old/lua/5.4/kubelua/core.so"
+expect "an old build folder is named" 0 "ninja -C $work/old" \
+    env KUBELUA_BUILD="$work/old" bin/kubelua version
+
 [ $bad -eq 0 ] || echo "$bad failed"
 [ $bad -eq 0 ]

@@ -171,6 +171,17 @@ refused "no module in Lua 5.3" "busted --lua=lua5.4" \
     lua5.4 -e '_VERSION = "Lua 5.3"; require "kubelua"'
 
 # A build folder that does not fit any more.
+mkdir "$work/moved" "$work/gone"
+sed 's#^\(CMAKE_HOME_DIRECTORY:INTERNAL\)=.*#\1=/elsewhere#' \
+    "$work/build/CMakeCache.txt" >"$work/moved/CMakeCache.txt"
+refused "a build folder of another tree" "rm -rf $work/moved" \
+    scripts/stale "$work/moved"
+sed -e 's#^\(CMAKE_C_COMPILER:[A-Z]*\)=.*#\1=/elsewhere/cc#' \
+    -e "s#^\(CMAKE_CACHEFILE_DIR:INTERNAL\)=.*#\1=$work/gone#" \
+    "$work/build/CMakeCache.txt" >"$work/gone/CMakeCache.txt"
+refused "a build folder whose compiler is gone" "rm -rf $work/gone" \
+    scripts/stale "$work/gone"
+scripts/stale "$work/build"
 mkdir -p "$work/stale/kubelua"
 echo 'no library' >"$work/stale/kubelua/core.so"
 refused "a module that does not load" "Remove its build folder" \
