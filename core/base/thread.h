@@ -28,8 +28,8 @@ typedef enum kl__rank {
     KL__RANK_SIM = 68,
     KL__RANK_TRANSPORT = 70,
     KL__RANK_STREAM = 75,
-    KL__RANK_OBJECT = 80, /* opening a tree */
-    KL__RANK_SCHEMA = 85, /* reading the built-in kinds' types */
+    KL__RANK_OBJECT = 80,   /* opening a tree */
+    KL__RANK_SCHEMA = 85,   /* reading the built-in kinds' types */
     KL__RANK_WATCHDOG = 88, /* what a thread does; nothing is locked below it */
     KL__RANK_LOG = 90
 } kl__rank;
