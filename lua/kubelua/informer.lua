@@ -80,6 +80,21 @@ function informers.new(client, given)
     return self
 end
 
+---True if something listens to it, or has waited for its first list.
+---@param informer kubelua.Informer
+---@return boolean
+function informers.is_used(informer)
+    local state = state_of(informer)
+    return state.was_awaited or next(state.registrations) ~= nil
+end
+
+---The resource that it was made of.
+---@param informer kubelua.Informer
+---@return string
+function informers.resource(informer)
+    return state_of(informer).what
+end
+
 ---Registers callbacks: any of add, update, delete, synced and error.
 ---@param given kubelua.HandlerOptions
 ---@return kubelua.Registration?, string?, string?

@@ -1,5 +1,6 @@
 -- When the loop runs: step, run and the calls that wait. What it runs is in scheduler.lua.
 local core = require "kubelua.core"
+local log = require "kubelua.log"
 local misuse = require "kubelua.misuse"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
@@ -49,19 +50,14 @@ local function must_end()
     return stopping or poller:caught()
 end
 
----Dispatches until kubelua.stop(), SIGINT or SIGTERM, or the seconds are over. A stop that came
----before, from a handler that ran while something else waited, counts.
----@param seconds number? default: for ever
----@return integer? signal the number of the signal that ended it
-function loop.run(seconds)
-    refuse_nesting("kubelua.run")
-    local deadline = math.min(deadline_of(seconds, "kubelua.run") or math.huge, loop.ends_at)
+-- Runs rounds until `is_over()`, or the time is over; the signal that ended it, if one did.
+local function run(deadline, is_over)
     loop.has_run = true
     poller:catch()
     local ok, problem = pcall(function()
         repeat
-            scheduler.round(deadline, must_end)
-        until must_end() or core.now() >= deadline
+            scheduler.round(deadline, is_over)
+        until is_over() or core.now() >= deadline
     end)
     local signal = poller:release()
     stopping = false
@@ -72,6 +68,39 @@ function loop.run(seconds)
         error(problem, 0)
     end
     return signal
+end
+
+---Dispatches until kubelua.stop(), SIGINT or SIGTERM, or the seconds are over. A stop that came
+---before, from a handler that ran while something else waited, counts.
+---@param seconds number? default: for ever
+---@return integer? signal the number of the signal that ended it
+function loop.run(seconds)
+    refuse_nesting("kubelua.run")
+    local deadline = math.min(deadline_of(seconds, "kubelua.run") or math.huge, loop.ends_at)
+    local is_told = deadline < math.huge
+    return run(deadline, function()
+        if not is_told and scheduler.is_idle() then
+            is_told = true
+            log("warn", "kubelua.run: no handler, timer or spawned function is left; it waits "
+                .. "until it is stopped")
+        end
+        return must_end()
+    end)
+end
+
+---The same for the command line, which ends when nothing is left to wait for.
+---@return integer? signal
+function loop.run_until_idle()
+    return run(loop.ends_at, function()
+        return must_end() or scheduler.is_idle()
+    end)
+end
+
+---The same for a server, whose work is not the loop's.
+---@param seconds number? default: for ever
+---@return integer? signal
+function loop.serve(seconds)
+    return run(deadline_of(seconds, "serve") or math.huge, must_end)
 end
 
 ---Ends kubelua.run after the handler that calls it.

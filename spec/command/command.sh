@@ -189,8 +189,49 @@ expect "--for ends a run" 0 'ready' \
     bin/kubelua run --sim --for 1 "$work/wait.lua"
 expect "--for ends a script that dispatches by itself" 0 'on its own' \
     bin/kubelua run --for 0.3 "$work/runs.lua"
-expect "--for ends a script that waits for a server" 0 'ready' \
+expect "--for ends a script that waits for a server, which is a failure" 1 'ready' \
     bin/kubelua run --for 0.3 "$work/outage.lua"
+cat >"$work/away.lua" <<'END'
+local client = kubelua.connect { server = "http://127.0.0.1:1" }
+client:informer { "pods" }:on { add = print }
+if arg[1] then kubelua.run() end
+END
+expect "a server that was never reached is a failure, which says why" 1 \
+    'nothing was read within the 0.3 seconds of --for: .*pods.*127.0.0.1:1' \
+    bin/kubelua run --for 0.3 "$work/away.lua"
+expect "also in a script that dispatches by itself" 1 'nothing was read' \
+    bin/kubelua run --for 0.3 "$work/away.lua" itself
+echo 'kubelua.connect():informer { "pods" }' >"$work/unheard.lua"
+expect "a script that ends at once says what nothing listens to" 0 \
+    'nothing listens to its informers \(pods\)' \
+    bin/kubelua run --sim "$work/unheard.lua"
+cat >"$work/heard.lua" <<'END'
+local pods = kubelua.connect():informer { "pods" }
+pods:wait_synced()
+print(pods:count() .. " pods")
+END
+expect "one that has waited for them just ends" 0 '^0 pods$' \
+    bin/kubelua run --sim "$work/heard.lua"
+expect "and says nothing more" 1 '^0$' sh -c \
+    "bin/kubelua run --sim '$work/heard.lua' 2>&1 | grep -c listens"
+cat >"$work/spawned.lua" <<'END'
+kubelua.spawn(function()
+    local pods = kubelua.connect():informer { "pods" }
+    pods:no { add = print }
+end)
+if arg[1] then kubelua.every(0.1, kubelua.stop) end
+END
+expect "a failed spawned function ends a run that it leaves nothing to" 1 \
+    'a spawned function failed, and nothing is left' \
+    bin/kubelua run --sim "$work/spawned.lua"
+expect "but no run that has something else" 0 'kubelua.spawn.*failed' \
+    bin/kubelua run --sim "$work/spawned.lua" more
+echo 'kubelua.spawn(error, "spawned") kubelua.run()' >"$work/forever.lua"
+expect "a run for ever of nothing says so" 124 'no handler, timer or spawned' \
+    timeout 1 bin/kubelua run "$work/forever.lua"
+echo 'kubelua.spawn(kubelua.sleep, 0.1)' >"$work/short.lua"
+expect "a run ends with what it waits for" 0 '^$' sh -c \
+    "bin/kubelua run '$work/short.lua'; echo"
 expect "a terminal gets colours" 0 "$(printf '^\033\\[33m.*warn')" \
     script -qec "bin/kubelua run '$work/warns.lua'" /dev/null
 printf 'kubelua.log("warn", "look\\n  twice\\n")\n' >"$work/lines.lua"

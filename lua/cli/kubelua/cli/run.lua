@@ -3,6 +3,7 @@ local clients = require "kubelua.client"
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local loop = require "kubelua.loop"
+local outcome = require "kubelua.cli.outcome"
 local scheduler = require "kubelua.scheduler"
 local trace = require "kubelua.trace"
 
@@ -57,6 +58,47 @@ local function describe(problem)
     return trace.handler(problem)
 end
 
+local function fail_script(message, script)
+    complain(message)
+    if tostring(message):find("no configuration:", 1, true) then
+        complain("to try it without a cluster: kubelua run --sim " .. script)
+    end
+    return FAILED
+end
+
+-- The rest of the run, once the script has returned.
+local function dispatch()
+    -- A script that dispatched by itself has had its run; one that waits for nothing is done.
+    if loop.has_run then
+        return
+    elseif not scheduler.is_idle() then
+        return loop.run_until_idle()
+    end
+    local unheard = outcome.unheard()
+    if #unheard > 0 then
+        complain("the script has ended, and nothing listens to its informers ("
+            .. table.concat(unheard, ", ") .. "): give them handlers with informer:on { ... }, or "
+            .. "call informer:wait_synced() before what they have is read")
+    end
+end
+
+-- The exit status of a run that ended in order.
+local function judge(signal, duration)
+    if signal then
+        return STOPPED
+    end
+    local unreached = core.now() >= loop.ends_at and outcome.unreached()
+    if unreached then
+        complain(string.format("nothing was read within the %g seconds of --for: %s", duration,
+            unreached))
+        return FAILED
+    elseif scheduler.failures > 0 and scheduler.is_idle() then
+        complain("a spawned function failed, and nothing is left to wait for")
+        return FAILED
+    end
+    return STOPPED
+end
+
 ---Runs it; returns the exit status.
 ---@param options table of the command line
 ---@return integer
@@ -76,21 +118,10 @@ return function(options)
     _G.kubelua = kubelua
     loop.ends_waits = true
     loop.ends_at = options.duration and core.now() + options.duration or math.huge
-    ok, message = xpcall(function()
-        return chunk((table.unpack or unpack)(options.args))
-    end, describe)
-    if message == loop.ENDED then
-        return STOPPED
-    elseif not ok then
-        complain(message)
-        if tostring(message):find("no configuration:", 1, true) then
-            complain("to try it without a cluster: kubelua run --sim " .. options.script)
-        end
-        return FAILED
+    ok, message = xpcall(chunk, describe, (table.unpack or unpack)(options.args))
+    if not ok and message ~= loop.ENDED then
+        return fail_script(message, options.script)
     end
-    -- A script that dispatched by itself has had its run; one that waits for nothing is done.
-    if not loop.has_run and not scheduler.is_idle() then
-        loop.run()
-    end
-    return STOPPED
+    local signal = ok and dispatch()
+    return judge(signal, options.duration)
 end

@@ -110,7 +110,7 @@ return function(options)
         complain(message)
         return FAILED
     end
-    loop.run(options.duration)
+    loop.serve(options.duration)
     sim:close()
     return STOPPED
 end

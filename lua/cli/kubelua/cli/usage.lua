@@ -74,8 +74,8 @@ local function add_run(parser)
     run:option("--sim-load"):argname("FILE"):count("*"):hidden(true)
     run:option("--record", "Write what its informers are told; kubelua sim --replay plays it.")
         :argname("FILE")
-    run:option("--for", "End after so many seconds."):argname("SECONDS"):target("duration")
-        :convert(to_seconds)
+    run:option("--for", "End after so many seconds; exit status 1 if nothing was read by then.")
+        :argname("SECONDS"):target("duration"):convert(to_seconds)
 end
 
 local function add_record(parser)

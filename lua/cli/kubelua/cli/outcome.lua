@@ -1,0 +1,38 @@
+-- What a run came to, judged by the informers that its script has left open.
+local informers = require "kubelua.informer"
+
+local outcome = {}
+
+local function is_open(status)
+    return status.state ~= "stopped"
+end
+
+---Why nothing was ever read, if a server was asked and none of the informers got its first list.
+---@return string?
+function outcome.unreached()
+    local problem
+    for informer in pairs(informers.open) do
+        local status = informer:status()
+        if status.has_synced then
+            return nil
+        elseif is_open(status) and status.error then
+            problem = tostring(informer) .. ": " .. status.error
+        end
+    end
+    return problem
+end
+
+---The resources of the open informers that nothing listens to and nothing has waited for.
+---@return string[]
+function outcome.unheard()
+    local names = {}
+    for informer in pairs(informers.open) do
+        if is_open(informer:status()) and not informers.is_used(informer) then
+            names[#names + 1] = informers.resource(informer)
+        end
+    end
+    table.sort(names)
+    return names
+end
+
+return outcome
