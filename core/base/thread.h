@@ -18,6 +18,7 @@ typedef enum kl__rank {
     KL__RANK_CANCEL = 15, /* wakes waiters: their mutexes rank higher */
     /* Up to 19: tokens that others fire, and those that they fire. */
     KL__RANK_DISTRIBUTE = 20,
+    KL__RANK_HEALTH = 25, /* of an informer */
     KL__RANK_FIFO = 30,
     KL__RANK_INDEXER = 40,
     KL__RANK_LISTENERS = 50,

@@ -23,8 +23,6 @@ struct kl__delta_fifo {
     size_t head;
     size_t count;
     size_t bounded; /* how many of them count towards the bound */
-    bool populated; /* an object or a list was queued */
-    bool initial;   /* the first Replaced is not done yet */
     bool gathers;   /* a burst comes in: the consumer may sleep */
     bool closed;
 };
@@ -106,8 +104,6 @@ static kl_code append_locked(kl__delta_fifo *fifo, const kl__delta *delta)
     *delta_at(fifo, fifo->count++) = *delta;
     if (is_bounded(delta)) {
         fifo->bounded++;
-        fifo->initial |= !fifo->populated && !has_object(delta);
-        fifo->populated = true;
     }
     if (!fifo->gathers || !has_object(delta) || fifo->count >= GATHER_MAX) {
         kl__cond_broadcast(&fifo->changed);
@@ -263,9 +259,10 @@ kl_code kl__delta_fifo_bookmark(kl__delta_fifo *fifo, const char *version)
     return delta.version != NULL ? push_aside(fifo, &delta) : KL_ENOMEM;
 }
 
-kl_code kl__delta_fifo_error(kl__delta_fifo *fifo, const kl_error *error)
+kl_code kl__delta_fifo_error(kl__delta_fifo *fifo, const kl_error *error,
+                             uint64_t number)
 {
-    kl__delta delta = {.type = KL__DELTA_ERROR};
+    kl__delta delta = {.type = KL__DELTA_ERROR, .number = number};
 
     delta.error = kl__malloc(sizeof(*delta.error));
     if (delta.error == NULL) {
@@ -341,16 +338,6 @@ kl_code kl__delta_fifo_pop(kl__delta_fifo *fifo, kl__delta_batch *batch,
     return code;
 }
 
-void kl__delta_fifo_done(kl__delta_fifo *fifo, const kl__delta_batch *batch)
-{
-    if (batch->count != 1 || batch->items[0].type != KL__DELTA_REPLACED) {
-        return;
-    }
-    kl__mutex_lock(&fifo->mutex);
-    fifo->initial = false;
-    kl__mutex_unlock(&fifo->mutex);
-}
-
 size_t kl__delta_fifo_length(kl__delta_fifo *fifo)
 {
     size_t count;
@@ -359,16 +346,6 @@ size_t kl__delta_fifo_length(kl__delta_fifo *fifo)
     count = fifo->count;
     kl__mutex_unlock(&fifo->mutex);
     return count;
-}
-
-bool kl__delta_fifo_has_synced(kl__delta_fifo *fifo)
-{
-    bool has_synced;
-
-    kl__mutex_lock(&fifo->mutex);
-    has_synced = fifo->populated && !fifo->initial;
-    kl__mutex_unlock(&fifo->mutex);
-    return has_synced;
 }
 
 void kl__delta_fifo_close(kl__delta_fifo *fifo)

@@ -23,7 +23,7 @@ typedef enum kl__delta_type {
     KL__DELTA_REPLACED, /* list, version */
     KL__DELTA_SYNC,     /* a resync may be due */
     KL__DELTA_BOOKMARK, /* version */
-    KL__DELTA_ERROR     /* error: the stream broke, and why */
+    KL__DELTA_ERROR     /* error, number: the stream broke, and why */
 } kl__delta_type;
 
 /* What it holds is owned by whoever holds the delta. */
@@ -33,6 +33,7 @@ typedef struct kl__delta {
     kl_object_list list; /* REPLACED */
     char *version;       /* REPLACED, BOOKMARK */
     kl_error *error;     /* ERROR */
+    uint64_t number; /* ERROR: which of the reasons that handlers are told */
 } kl__delta;
 
 void kl__delta_clear(kl__delta *delta);
@@ -71,7 +72,8 @@ kl_code kl__delta_fifo_replace(kl__delta_fifo *fifo, kl_object_list *list,
                                kl__cancel *cancel);
 kl_code kl__delta_fifo_resync(kl__delta_fifo *fifo);
 kl_code kl__delta_fifo_bookmark(kl__delta_fifo *fifo, const char *version);
-kl_code kl__delta_fifo_error(kl__delta_fifo *fifo, const kl_error *error);
+kl_code kl__delta_fifo_error(kl__delta_fifo *fifo, const kl_error *error,
+                             uint64_t number);
 
 /*
  * While it gathers, objects do not wake a consumer that sleeps until there are
@@ -89,20 +91,13 @@ bool kl__delta_fifo_wait_room(kl__delta_fifo *fifo, int64_t timeout_ms,
  * Takes up to `max` leading deltas into `batch` (empty); a Replaced, a Sync or
  * an error is always a batch of one. Blocks while empty; KL_ETIMEOUT,
  * KL_ECLOSED once closed and drained, KL_ENOMEM with nothing taken. The queue
- * is unlocked while the batch is processed, by one consumer at a time; a batch
- * that was processed is told by `done`, before it is cleared.
+ * is unlocked while the batch is processed, by one consumer at a time.
  */
 kl_code kl__delta_fifo_pop(kl__delta_fifo *fifo, kl__delta_batch *batch,
                            size_t max, int64_t timeout_ms);
-void kl__delta_fifo_done(kl__delta_fifo *fifo, const kl__delta_batch *batch);
 
 /* How many deltas wait. */
 size_t kl__delta_fifo_length(kl__delta_fifo *fifo);
-
-/* True once the batch that held the first Replaced is done; or at once when an
- * object was queued before any Replaced: then no list is to come (client-go).
- */
-bool kl__delta_fifo_has_synced(kl__delta_fifo *fifo);
 
 /* Wakes everybody; what is queued is still handed out. */
 void kl__delta_fifo_close(kl__delta_fifo *fifo);

@@ -2,7 +2,7 @@
  * distribution.c - what the informer thread tells its listeners: changes,
  * errors and resyncs.
  */
-#include "informer/distribution.h"
+#include "informer/processor_members.h"
 
 #include "base/buf.h"
 #include "kubelua/log.h"
@@ -76,28 +76,50 @@ static void log_merging(const kl__processor *processor, kl__buf *names)
     kl__buf_deinit(names);
 }
 
+/* Changes the cache and tells the listeners; false: refresh, and try again. */
+static bool commit_locked(kl__processor *processor,
+                          kl__transaction *transaction, bool initial,
+                          kl__buf *merging)
+{
+    if (!kl__transaction_commit(transaction)) {
+        return false;
+    }
+    push_locked(processor, kl__transaction_changes(transaction), initial,
+                merging);
+    return true;
+}
+
+/* With the first list the informer has synced: for all that ask, that is one
+ * step with the cache and the listeners. */
+static bool commit_first_locked(kl__processor *processor,
+                                kl__transaction *transaction, kl__buf *merging)
+{
+    bool is_done;
+
+    kl__health_begin_sync(processor->health);
+    is_done = commit_locked(processor, transaction, true, merging);
+    kl__health_end_sync(processor->health, is_done);
+    return is_done;
+}
+
 /* One try: KL_OK and `is_done`, KL_OK for refresh and try again, or an error.
  */
 static kl_code step(kl__processor *processor, kl__transaction *transaction,
                     bool is_list, bool *is_done)
 {
     const kl__change_list *changes = kl__transaction_changes(transaction);
-    bool initial;
     kl__buf merging = {0};
     kl_code code = KL_OK;
 
     kl__mutex_lock(&processor->distribute);
-    initial = is_list && !processor->has_list;
     if (processor->is_closed) {
         code = KL_ECLOSED;
     } else if (!reserve_locked(processor, changes->count)) {
         code = KL_ENOMEM;
-    } else if (kl__transaction_commit(transaction)) {
-        push_locked(processor, changes, initial, &merging);
-        processor->has_list = processor->has_list || is_list;
-        processor->has_error = false;
-        processor->error_due_ms = -1;
-        *is_done = true;
+    } else if (is_list && !kl__health_has_synced(processor->health)) {
+        *is_done = commit_first_locked(processor, transaction, &merging);
+    } else {
+        *is_done = commit_locked(processor, transaction, false, &merging);
     }
     settle_locked(processor);
     kl__mutex_unlock(&processor->distribute);
@@ -137,19 +159,8 @@ kl_code kl__processor_replace(kl__processor *processor,
                true);
 }
 
-/* Numbers the reason anew if it is another one than before. */
-static void note_error_locked(kl__processor *processor, const kl_error *error)
-{
-    if (processor->has_error && processor->error.code == error->code &&
-        strcmp(processor->error.message, error->message) == 0) {
-        return;
-    }
-    processor->has_error = true;
-    processor->error = *error;
-    processor->error_number++;
-}
-
-/* Whether anybody wants errors; one that could not be told is due again. */
+/* Tells the error of number told_error to the listeners that were not told it;
+ * false: none wants errors. One that cannot be told now is due again. */
 static bool tell_error_locked(kl__processor *processor, const kl_error *error)
 {
     bool is_wanted = false;
@@ -161,11 +172,11 @@ static bool tell_error_locked(kl__processor *processor, const kl_error *error)
             continue;
         }
         is_wanted = true;
-        if (each->told_error == processor->error_number) {
+        if (each->told_error == processor->told_error) {
             continue;
         }
         if (kl__listener_error(&each->listener, error) == KL_OK) {
-            each->told_error = processor->error_number;
+            each->told_error = processor->told_error;
         } else {
             processor->error_due_ms =
                 kl__clock_now(processor->clock) + RETRY_MS;
@@ -174,16 +185,17 @@ static bool tell_error_locked(kl__processor *processor, const kl_error *error)
     return is_wanted;
 }
 
-void kl__processor_error(kl__processor *processor, const kl_error *error)
+void kl__processor_error(kl__processor *processor, const kl_error *error,
+                         uint64_t number)
 {
     bool must_log;
 
     kl__mutex_lock(&processor->distribute);
-    note_error_locked(processor, error);
+    processor->told_error = number;
     must_log = !tell_error_locked(processor, error) &&
-               processor->logged_error != processor->error_number;
+               processor->logged_error != number;
     if (must_log) {
-        processor->logged_error = processor->error_number;
+        processor->logged_error = number;
     }
     kl__mutex_unlock(&processor->distribute);
     if (must_log) {
@@ -192,11 +204,23 @@ void kl__processor_error(kl__processor *processor, const kl_error *error)
     }
 }
 
+/* One of another number is in the queue still: it will be told in line. */
+static void tell_again_locked(kl__processor *processor)
+{
+    kl_error error;
+    uint64_t number = kl__health_told(processor->health, &error);
+
+    processor->error_due_ms = -1;
+    if (number != 0 && number == processor->told_error) {
+        (void)tell_error_locked(processor, &error);
+    }
+}
+
 void kl__processor_error_again(kl__processor *processor)
 {
     kl__mutex_lock(&processor->distribute);
-    if (processor->has_error) {
-        (void)tell_error_locked(processor, &processor->error);
+    if (!processor->is_closed) {
+        tell_again_locked(processor);
     }
     kl__mutex_unlock(&processor->distribute);
 }
@@ -229,7 +253,7 @@ static kl_code resync_locked(kl__processor *processor)
             continue;
         }
         if (snapshot != KL_OK) {
-            snapshot = processor->has_list
+            snapshot = kl__health_has_synced(processor->health)
                            ? kl__indexer_snapshot(processor->indexer, &objects)
                            : KL_OK;
         }
@@ -258,7 +282,7 @@ kl_code kl__processor_resync(kl__processor *processor)
     kl__mutex_lock(&processor->distribute);
     code = processor->is_closed ? KL_ECLOSED : resync_locked(processor);
     if (code != KL_ECLOSED && error_is_due_locked(processor)) {
-        (void)tell_error_locked(processor, &processor->error);
+        tell_again_locked(processor);
         code = processor->error_due_ms >= 0 ? KL_ENOMEM : code;
     }
     kl__mutex_unlock(&processor->distribute);

@@ -35,6 +35,11 @@ static kl__shared_informer *shared_of(const kl_informer *informer)
     return kl__shared_use_informer(informer->use);
 }
 
+static kl__health *health_of(const kl_informer *informer)
+{
+    return kl__shared_informer_health(shared_of(informer));
+}
+
 static kl__indexer *indexer_of(const kl_informer *informer)
 {
     return kl__shared_informer_indexer(shared_of(informer));
@@ -194,7 +199,7 @@ void kl_informer_close(kl_informer *informer)
      * any more, but for those that only one of them could not wait for. 3. One
      * user less: the last one stops the threads. */
     atomic_store(&informer->is_closed, true);
-    kl__shared_informer_dismiss(shared_of(informer), &informer->waiters);
+    kl__health_dismiss(health_of(informer), &informer->waiters);
     kl__processor_remove_owner(
         kl__shared_informer_processor(shared_of(informer)), informer);
     if (!kl__on_handler_thread()) {
@@ -205,8 +210,7 @@ void kl_informer_close(kl_informer *informer)
 
 bool kl_informer_has_synced(const kl_informer *informer)
 {
-    return !in_child(NULL) &&
-           kl__shared_informer_has_synced(shared_of(informer));
+    return !in_child(NULL) && kl__health_has_synced(health_of(informer));
 }
 
 kl_code kl_informer_wait_synced(kl_informer *informer, int64_t timeout_ms,
@@ -227,8 +231,11 @@ kl_code kl_informer_wake_synced(kl_informer *informer, kl_event_queue *queue,
     if (code != KL_OK) {
         return code;
     }
-    return kl__shared_informer_wake_synced(shared_of(informer),
-                                           &informer->waiters, queue, err);
+    code =
+        kl__health_wake_synced(health_of(informer), &informer->waiters, queue);
+    return code == KL_OK
+               ? code
+               : kl_error_set(err, code, "out of memory for a wake-up");
 }
 
 kl_object *kl_informer_get(const kl_informer *informer, const char *key)

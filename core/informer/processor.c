@@ -3,7 +3,7 @@
  */
 #include "informer/processor.h"
 
-#include "informer/distribution.h"
+#include "informer/processor_members.h"
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -17,8 +17,8 @@
  * often it repeats that. */
 enum { FIRST_WARNING_MS = 1000, WARNING_MS = 60000, NAME_SIZE = 128 };
 
-kl__processor *kl__processor_new(kl__indexer *indexer, kl__clock *clock,
-                                 int64_t default_resync_ms, const char *name)
+kl__processor *kl__processor_new(kl__indexer *indexer, kl__health *health,
+                                 kl__clock *clock, const char *name)
 {
     kl__processor *processor = kl__calloc(1, sizeof(*processor));
 
@@ -31,8 +31,8 @@ kl__processor *kl__processor_new(kl__indexer *indexer, kl__clock *clock,
         return NULL;
     }
     processor->indexer = indexer;
+    processor->health = health;
     processor->clock = clock;
-    processor->default_resync_ms = default_resync_ms;
     processor->warned_ms = -1;
     processor->error_due_ms = -1;
     atomic_init(&processor->references, 1);
@@ -116,19 +116,16 @@ static kl_code join_locked(kl__processor *processor,
                            kl_object_list *snapshot, bool *is_complete,
                            kl_error *err)
 {
-    int64_t period = registration->resync_ms;
-
     if (processor->is_closed) {
         return closed_error(processor, err);
     }
-    *is_complete = processor->has_list;
-    if (processor->has_list &&
+    *is_complete = kl__health_has_synced(processor->health);
+    if (*is_complete &&
         kl__indexer_snapshot(processor->indexer, snapshot) != KL_OK) {
         return kl_error_set(err, KL_ENOMEM, "out of memory for a snapshot");
     }
-    period = period != 0 ? period : processor->default_resync_ms;
-    registration->resync_ms = period > 0 ? period : 0;
-    registration->next_resync_ms = kl__clock_after(processor->clock, period);
+    registration->next_resync_ms =
+        kl__clock_after(processor->clock, registration->resync_ms);
     kl__mutex_lock(&processor->listeners);
     kl__registration_join(registration);
     kl__list_append(&processor->registrations, &registration->node);

@@ -9,17 +9,17 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "cache/indexer.h"
+#include "informer/health.h"
 #include "kubelua/handler.h"
 
 #include <stdatomic.h>
 
 typedef struct kl__processor kl__processor;
 
-/* `default_resync_ms`: of handlers that ask for none. `name`: of the informer,
- * for logs; copied. `indexer` and `clock` are borrowed until close. Owned by
- * the caller; NULL when out of memory. */
-kl__processor *kl__processor_new(kl__indexer *indexer, kl__clock *clock,
-                                 int64_t default_resync_ms, const char *name);
+/* `name`: of the informer, for logs; copied. The others are borrowed until
+ * close. Owned by the caller; NULL when out of memory. */
+kl__processor *kl__processor_new(kl__indexer *indexer, kl__health *health,
+                                 kl__clock *clock, const char *name);
 /* Once closed. Registrations that are left keep what they need of it. NULL is
  * fine. */
 void kl__processor_free(kl__processor *processor);
@@ -33,16 +33,17 @@ void kl__processor_free(kl__processor *processor);
  */
 kl_code kl__processor_apply(kl__processor *processor,
                             const kl__delta_batch *batch);
-/* The first one is the initial list: with it, registrations become synced. */
+/* The first one is the initial list: with it the informer has synced, and
+ * registrations come to be. */
 kl_code kl__processor_replace(kl__processor *processor,
                               const kl_object_list *list, const char *version);
-/* Tells each listener that wants errors, once per change of reason; the log if
- * none does. Who lacks memory is told by kl__processor_resync. Any apply or
- * replace that succeeds is health: what fails after it is told again, the same
- * reason too. */
-void kl__processor_error(kl__processor *processor, const kl_error *error);
-/* Tells the error that stands, if one does, to who joined after it. Any
- * thread. */
+/* Tells each listener that wants errors, once for each number of a reason (see
+ * kl__health_fail); the log if none does. A listener for which there is no
+ * memory is told by kl__processor_resync, if the error stands that long. */
+void kl__processor_error(kl__processor *processor, const kl_error *error,
+                         uint64_t number);
+/* Tells the error that stands, if one does, to listeners that joined after it
+ * was told. Any thread. */
 void kl__processor_error_again(kl__processor *processor);
 /* Replays the cache, as updates with resync = true, to the listeners whose
  * period has come, and sets their next. KL_ENOMEM: not to all of them; it is

@@ -117,37 +117,17 @@ static bool is_stopped(const kl__reflector *self)
     return kl__cancel_fired(self->options.stop);
 }
 
-static void set_told(kl__reflector *self, const kl_error *error)
+/* Notes a failure, and tells handlers in line with what they see, once per
+ * change of reason. */
+static void note_failure(kl__reflector *self, const kl__failure *failure)
 {
-    kl__mutex_lock(&self->mutex);
-    self->told = *error;
-    kl__mutex_unlock(&self->mutex);
-}
+    kl__health *health = self->options.health;
+    uint64_t number = kl__health_fail(health, failure->error, failure->quiet);
 
-/* Tells handlers, once per change of reason, in line with what they see. */
-static void tell(kl__reflector *self, const kl_error *error)
-{
-    if (self->told.code == error->code &&
-        strcmp(self->told.message, error->message) == 0) {
-        kl_log(KL_LOG_DEBUG, "%s: again: %s", self->options.name,
-               error->message);
-        return;
+    if (number != 0 && kl__delta_fifo_error(self->options.fifo, failure->error,
+                                            number) != KL_OK) {
+        kl__health_untell(health);
     }
-    /* Out of memory: it is told the next time. */
-    if (kl__delta_fifo_error(self->options.fifo, error) == KL_OK) {
-        set_told(self, error);
-    }
-}
-
-bool kl__reflector_told(kl__reflector *self, kl_error *error)
-{
-    bool stands;
-
-    kl__mutex_lock(&self->mutex);
-    *error = self->told;
-    stands = self->error.code != KL_OK && error->code != KL_OK;
-    kl__mutex_unlock(&self->mutex);
-    return stands;
 }
 
 kl_informer_state kl__reflector_pause(kl__reflector *self, int64_t wait_ms,
@@ -170,12 +150,7 @@ kl_informer_state kl__reflector_fail(kl__reflector *self,
         return KL_STATE_STOPPED;
     }
     atomic_fetch_add_explicit(&self->failures, 1, memory_order_relaxed);
-    kl__mutex_lock(&self->mutex);
-    self->error = *error;
-    kl__mutex_unlock(&self->mutex);
-    if (!failure->quiet) {
-        tell(self, error);
-    }
+    note_failure(self, failure);
     wait_ms = kl__backoff_next(&self->backoff, failure->cap_ms,
                                error->retry_after_ms);
     if (at_once && error->retry_after_ms <= 0) {
@@ -187,16 +162,10 @@ kl_informer_state kl__reflector_fail(kl__reflector *self,
     return kl__reflector_pause(self, wait_ms, failure->resume);
 }
 
-void kl__reflector_forget_error(kl__reflector *self)
-{
-    kl__mutex_lock(&self->mutex);
-    self->error.code = KL_OK;
-    self->error.message[0] = '\0';
-    kl__mutex_unlock(&self->mutex);
-}
-
 void kl__reflector_healthy(kl__reflector *self)
 {
+    kl_error reason;
+
     if (kl__backoff_at_rest(&self->backoff)) {
         return;
     }
@@ -204,11 +173,9 @@ void kl__reflector_healthy(kl__reflector *self)
     self->doubts = 0;
     self->relisted = false;
     self->refusals = 0;
-    kl__reflector_forget_error(self);
-    if (self->told.code != KL_OK) {
+    if (kl__health_recover(self->options.health, &reason)) {
         kl_log(KL_LOG_INFO, "%s: recovered from: %s", self->options.name,
-               self->told.message);
-        set_told(self, &(kl_error){.code = KL_OK});
+               reason.message);
     }
 }
 
@@ -244,7 +211,8 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
      * list counted. */
     atomic_fetch_add_explicit(&self->lists, 1, memory_order_relaxed);
     kl__stage_take(stage, &list);
-    kl__reflector_forget_error(self); /* before a handler can see the list */
+    /* Before a handler can see the list. */
+    kl__health_forget(self->options.health);
     kl_error_set(&err,
                  kl__delta_fifo_replace(self->options.fifo, &list, version, -1,
                                         self->options.stop),
@@ -256,7 +224,7 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
     }
     /* Handlers see by it that what they were told is over: if it comes again,
      * they are told again, though the backoff goes on. */
-    set_told(self, &(kl_error){.code = KL_OK});
+    kl__health_recover(self->options.health, NULL);
     strcpy(self->version, version);
     strcpy(self->listed, version);
     kl__reflector_trust_version(self);
@@ -360,8 +328,8 @@ void kl__reflector_status(kl__reflector *self, kl_informer_status *status)
     kl__mutex_lock(&self->mutex);
     status->state = self->state;
     status->retry_in_ms = self->retry_at > now ? self->retry_at - now : 0;
-    status->error = self->error;
     kl__mutex_unlock(&self->mutex);
+    kl__health_error(self->options.health, &status->error);
     status->last_message_age_ms = last < 0 ? -1 : now - last;
     if (silence >= 0 && (last < 0 || silence < now - last)) {
         status->last_message_age_ms = silence;

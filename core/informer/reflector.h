@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "cache/delta_fifo.h"
 #include "cache/indexer.h"
+#include "informer/health.h"
 
 typedef struct kl__reflector kl__reflector;
 
@@ -19,6 +20,7 @@ typedef struct kl__reflector_options {
     kl__list_watch *source; /* taken by a successful new; required */
     kl__delta_fifo *fifo;   /* borrowed; required */
     kl__indexer *known;     /* borrowed: unchanged objects are shared with it */
+    kl__health *health;     /* borrowed: where it says how it fares; required */
     kl__cancel *stop;       /* borrowed; ends everything; required; a client
                                that is closed has to fire it too */
     kl__clock *clock;       /* borrowed; NULL: the real one */
@@ -47,9 +49,4 @@ void kl__reflector_status(kl__reflector *reflector, kl_informer_status *status);
 
 /* True while a list or watch of this reflector is being read. Thread-safe. */
 bool kl__reflector_has_answer(kl__reflector *reflector);
-
-/* The reason that handlers were told, and that stands: for one that comes
- * later. False: all is well. Thread-safe. */
-bool kl__reflector_told(kl__reflector *reflector, kl_error *error);
-
 #endif

@@ -50,14 +50,12 @@ struct kl__reflector {
     kl_informer_state resume; /* after KL_STATE_BACKOFF */
     int64_t wait_ms;          /* of KL_STATE_BACKOFF */
 
-    /* Guards the next five, which only the thread writes; `cond` wakes
+    /* Guards the next four, which only the thread writes; `cond` wakes
      * KL_STATE_BACKOFF. Rank REFLECTOR. */
     kl__mutex mutex;
     kl__cond cond;
     kl_informer_state state;
     int64_t retry_at;
-    kl_error error; /* of the last failure; KL_OK: none, or it is over */
-    kl_error told;  /* what handlers were told last; KL_OK: all is well */
 
     /* Counters for the status: written by the thread, read by anybody, of no
      * consequence to one another: relaxed. */
@@ -87,9 +85,6 @@ kl_informer_state kl__reflector_fail(kl__reflector *self,
 /* Waits so long, without a failure, then goes on with `resume`. */
 kl_informer_state kl__reflector_pause(kl__reflector *self, int64_t wait_ms,
                                       kl_informer_state resume);
-
-/* The last failure is over, though it may not be told anew yet. */
-void kl__reflector_forget_error(kl__reflector *self);
 
 /* It works: forget failures, and say so where one was told. */
 void kl__reflector_healthy(kl__reflector *self);

@@ -126,7 +126,8 @@ static outcome take_event(kl__reflector *self, attempt *now, kl__item *item,
     }
     if (!kl__ahead_covers(&self->ahead, kl_object_key(item->object),
                           item->version)) {
-        kl__reflector_forget_error(self); /* before a handler can see it */
+        /* Before a handler can see it. */
+        kl__health_forget(self->options.health);
         code = push(self, item);
         if (code == KL_ETIMEOUT) {
             return SLOW;
@@ -382,7 +383,7 @@ static kl_informer_state after(kl__reflector *self, outcome result,
      */
     if ((result == ENDED || result == SILENT) &&
         kl__reflector_now(self) - now->began >= SHORT_MS) {
-        kl__reflector_forget_error(self);
+        kl__health_forget(self->options.health);
     }
     switch (result) {
     case ENDED:

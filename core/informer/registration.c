@@ -4,7 +4,7 @@
  */
 #include "informer/registration.h"
 
-#include "informer/distribution.h"
+#include "informer/processor_members.h"
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -186,7 +186,7 @@ static void init(kl_registration *registration,
     kl__list_init(&registration->ready.node);
     atomic_init(&registration->references, 1);
     registration->owner = subscriber->owner;
-    registration->resync_ms = options->resync_ms;
+    registration->resync_ms = options->resync_ms > 0 ? options->resync_ms : 0;
     registration->wants_errors = !options->ignores_errors;
     if (has_handler) {
         registration->handler = *subscriber->handler;

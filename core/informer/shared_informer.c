@@ -8,7 +8,6 @@
 #include "base/str.h"
 #include "informer/reflector.h"
 #include "informer/status.h"
-#include "informer/sync_wakers.h"
 #include "kubelua/log.h"
 
 #include <string.h>
@@ -32,16 +31,16 @@ struct kl__shared_informer {
     kl__cancel_hook cease;  /* in it */
     kl__thread reflecting;
     kl__thread informing;
-    bool starves; /* the informer thread's own: it waits for memory */
+    kl__health health;
 
-    /* Guards the four below; `cond` wakes wait_synced and an informer thread
-     * that waits for memory. Rank REFLECTOR, and never with its mutex. */
+    /* The informer thread's own. */
+    bool starves;  /* it waits for memory */
+    bool orphaned; /* it was detached: it frees all of this at its end */
+
+    /* The informer thread sleeps on these while it waits for memory; they guard
+     * nothing. Rank REFLECTOR, and never with the reflector's mutex. */
     kl__mutex mutex;
     kl__cond cond;
-    bool synced;   /* the first list is applied */
-    bool ended;    /* the informer thread is on its way out */
-    bool orphaned; /* nobody will join the informer thread */
-    kl__sync_wakers wakers;
 };
 
 static void destroy(kl__shared_informer *self)
@@ -50,11 +49,11 @@ static void destroy(kl__shared_informer *self)
      * to have the processor cease. */
     kl__cancel_remove(&self->stop.token, &self->cease);
     kl__cancel_either_deinit(&self->stop);
-    kl__sync_wakers_forget(&self->wakers, NULL);
     kl__reflector_free(self->reflector);
     kl__processor_free(self->processor);
     kl__delta_fifo_free(self->fifo);
     kl__indexer_free(self->indexer);
+    kl__health_deinit(&self->health);
     kl__cond_deinit(&self->cond);
     kl__mutex_deinit(&self->mutex);
     kl_client_unref(self->client);
@@ -110,23 +109,12 @@ static kl_code apply(kl__shared_informer *self, const kl__delta_batch *batch)
         return kl__processor_replace(self->processor, &first->list,
                                      first->version);
     case KL__DELTA_ERROR:
-        kl__processor_error(self->processor, first->error);
+        kl__processor_error(self->processor, first->error, first->number);
         return KL_OK;
     case KL__DELTA_SYNC:
         return KL_OK; /* it woke the thread: the loop looks at what is due */
     default:
         return kl__processor_apply(self->processor, batch);
-    }
-}
-
-static void note_synced(kl__shared_informer *self)
-{
-    if (!self->synced && kl__delta_fifo_has_synced(self->fifo)) {
-        kl__mutex_lock(&self->mutex);
-        self->synced = true;
-        kl__cond_broadcast(&self->cond);
-        kl__sync_wakers_wake(&self->wakers);
-        kl__mutex_unlock(&self->mutex);
     }
 }
 
@@ -142,8 +130,6 @@ static bool process(kl__shared_informer *self, kl__delta_batch *batch)
         self->starves = false;
         kl_log(KL_LOG_INFO, "%s: there is memory again", self->name);
     }
-    kl__delta_fifo_done(self->fifo, batch);
-    note_synced(self);
     return true;
 }
 
@@ -198,18 +184,12 @@ static bool turn(kl__shared_informer *self)
 static void *inform(void *arg)
 {
     kl__shared_informer *self = arg;
-    bool orphaned;
 
     while (!kl__cancel_fired(&self->stop.token) && turn(self)) {
     }
     kl__processor_close(self->processor);
-    kl__mutex_lock(&self->mutex);
-    self->ended = true;
-    orphaned = self->orphaned;
-    kl__cond_broadcast(&self->cond);
-    kl__sync_wakers_wake(&self->wakers);
-    kl__mutex_unlock(&self->mutex);
-    if (orphaned) {
+    kl__health_end(&self->health);
+    if (self->orphaned) {
         kl__thread_join(&self->reflecting);
         destroy(self);
     }
@@ -233,8 +213,8 @@ static bool make_parts(kl__shared_informer *self,
     if (self->name == NULL || self->indexer == NULL || self->fifo == NULL) {
         return false;
     }
-    self->processor =
-        kl__processor_new(self->indexer, self->clock, 0, self->name);
+    self->processor = kl__processor_new(self->indexer, &self->health,
+                                        self->clock, self->name);
     if (self->processor == NULL) {
         return false;
     }
@@ -245,6 +225,7 @@ static bool make_parts(kl__shared_informer *self,
         .source = options->source,
         .fifo = self->fifo,
         .known = self->indexer,
+        .health = &self->health,
         .stop = &self->stop.token,
         .clock = self->clock,
         .name = self->name,
@@ -268,8 +249,8 @@ kl__shared_informer_start(const kl__shared_options *options, kl_error *err)
     kl__live_add(KL_LIVE_INFORMER, 1);
     kl__mutex_init(&self->mutex, KL__RANK_REFLECTOR);
     kl__cond_init(&self->cond);
-    kl__sync_wakers_init(&self->wakers);
     self->clock = options->clock != NULL ? options->clock : kl__clock_real();
+    kl__health_init(&self->health, self->clock);
     if (options->client != NULL) {
         self->client = kl_client_ref(options->client);
     }
@@ -304,9 +285,7 @@ fail:
 void kl__shared_informer_stop(kl__shared_informer *self)
 {
     if (kl__thread_is_self(&self->informing)) {
-        kl__mutex_lock(&self->mutex);
         self->orphaned = true;
-        kl__mutex_unlock(&self->mutex);
         kl__thread_detach(&self->informing);
         kl__cancel_fire(&self->stop.token);
         return;
@@ -332,14 +311,9 @@ kl__processor *kl__shared_informer_processor(const kl__shared_informer *self)
     return self->processor;
 }
 
-/* By what the cache reflects: true before any handler is told of the first
- * list, so that each finds it so. */
-bool kl__shared_informer_has_synced(const kl__shared_informer *self)
+kl__health *kl__shared_informer_health(kl__shared_informer *self)
 {
-    char version[2];
-
-    kl__indexer_version(self->indexer, version, sizeof(version));
-    return version[0] != '\0';
+    return &self->health;
 }
 
 /* "pods has not synced within 5.0 s: ..." and what stands in the way. */
@@ -362,74 +336,19 @@ static void not_synced(kl__shared_informer *self, int64_t timeout_ms,
     }
 }
 
-/* KL_OK, KL_ETIMEOUT or KL_ECLOSED, without a message. */
-static kl_code wait_locked(kl__shared_informer *self,
-                           const kl__sync_waiters *waiters, int64_t deadline)
-{
-    while (!self->synced) {
-        if (self->ended || waiters->dismissed) {
-            return KL_ECLOSED;
-        }
-        if (deadline >= 0 && kl__clock_now(self->clock) >= deadline) {
-            return KL_ETIMEOUT;
-        }
-        kl__clock_wait(self->clock, &self->cond, &self->mutex, deadline);
-    }
-    return KL_OK;
-}
-
 kl_code kl__shared_informer_wait_synced(kl__shared_informer *self,
                                         kl__sync_waiters *waiters,
                                         int64_t timeout_ms, kl_error *err)
 {
-    int64_t deadline = kl__clock_after(self->clock, timeout_ms);
-    kl_code code;
+    kl_code code = kl__health_wait_synced(&self->health, waiters, timeout_ms);
 
-    kl__mutex_lock(&self->mutex);
-    waiters->count++;
-    code = wait_locked(self, waiters, deadline);
-    kl__mutex_unlock(&self->mutex);
     if (code == KL_ECLOSED) {
         kl_error_set(err, code, "%s was closed", self->name);
     } else if (code == KL_ETIMEOUT && err != NULL) {
         not_synced(self, timeout_ms, err);
     }
-    kl__mutex_lock(&self->mutex);
-    waiters->count--; /* after this, a close may free all of it */
-    kl__cond_broadcast(&self->cond);
-    kl__mutex_unlock(&self->mutex);
+    kl__health_leave(&self->health, waiters);
     return code;
-}
-
-kl_code kl__shared_informer_wake_synced(kl__shared_informer *self,
-                                        const kl__sync_waiters *waiters,
-                                        kl_event_queue *queue, kl_error *err)
-{
-    kl_code code = KL_OK;
-
-    kl__mutex_lock(&self->mutex);
-    if (self->synced || self->ended) {
-        kl_event_queue_wake(queue);
-    } else {
-        code = kl__sync_wakers_add(&self->wakers, waiters, queue);
-    }
-    kl__mutex_unlock(&self->mutex);
-    return code == KL_OK
-               ? code
-               : kl_error_set(err, code, "out of memory for a wake-up");
-}
-
-void kl__shared_informer_dismiss(kl__shared_informer *self,
-                                 kl__sync_waiters *waiters)
-{
-    kl__mutex_lock(&self->mutex);
-    waiters->dismissed = true;
-    kl__cond_broadcast(&self->cond);
-    kl__sync_wakers_forget(&self->wakers, waiters);
-    while (waiters->count > 0) {
-        kl__cond_wait(&self->cond, &self->mutex, -1);
-    }
-    kl__mutex_unlock(&self->mutex);
 }
 
 void kl__shared_informer_status(kl__shared_informer *self,
@@ -442,7 +361,7 @@ void kl__shared_informer_status(kl__shared_informer *self,
         status->state = KL_STATE_STOPPED;
         status->retry_in_ms = 0;
     }
-    status->has_synced = kl__shared_informer_has_synced(self);
+    status->has_synced = kl__health_has_synced(&self->health);
     status->objects = kl__indexer_count(self->indexer);
     status->queued = kl__delta_fifo_length(self->fifo);
     if (self->client != NULL && !kl__reflector_has_answer(self->reflector)) {
@@ -452,13 +371,7 @@ void kl__shared_informer_status(kl__shared_informer *self,
 
 void kl__shared_informer_joined(kl__shared_informer *self)
 {
-    kl_error reason;
-
-    /* The reflector knows of health that made no event, the processor of an
-     * event after the error: both have to say that it stands. */
-    if (kl__reflector_told(self->reflector, &reason)) {
-        kl__processor_error_again(self->processor);
-    }
+    kl__processor_error_again(self->processor);
     /* Out of memory for a wake-up: the resync comes with the next event. */
     (void)kl__delta_fifo_resync(self->fifo);
 }

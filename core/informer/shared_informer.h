@@ -9,8 +9,9 @@
  *   kl__informer_factory, in the slot of a client: knows, and does not own, the
  *     shared informers that have users; counts those
  *   kl__shared_informer, owned by its users together
- *     -> kl_client (one reference), kl__indexer, kl__delta_fifo, kl__processor,
- *        kl__reflector -> kl__list_watch (a reference to the client of its own)
+ *     -> kl_client (one reference), kl__health, kl__indexer, kl__delta_fifo,
+ *        kl__processor, kl__reflector -> kl__list_watch (a reference to the
+ *        client of its own)
  *   so a client is freed after its last informer, and the factory with it.
  *
  * Stop, in the reverse order of start: fire the token; the reflector returns,
@@ -53,31 +54,13 @@ const char *kl__shared_informer_name(const kl__shared_informer *shared);
 kl__indexer *kl__shared_informer_indexer(const kl__shared_informer *shared);
 kl__processor *kl__shared_informer_processor(const kl__shared_informer *shared);
 
-/* From here on: any thread. */
-bool kl__shared_informer_has_synced(const kl__shared_informer *shared);
+kl__health *kl__shared_informer_health(kl__shared_informer *shared);
 
-/* Those of one handle that are in wait_synced; guarded by the shared informer's
- * mutex. Zeroed: nobody. */
-typedef struct kl__sync_waiters {
-    int count;
-    bool dismissed;
-} kl__sync_waiters;
-
-/* Blocks until has_synced; KL_ETIMEOUT says why not yet, KL_ECLOSED once the
- * client is closed or the waiters are dismissed. */
+/* From here on: any thread. As kl__health_wait_synced and leave, in one; the
+ * error says what stands in the way, or what was closed. */
 kl_code kl__shared_informer_wait_synced(kl__shared_informer *shared,
                                         kl__sync_waiters *waiters,
                                         int64_t timeout_ms, kl_error *err);
-
-/* Wakes the queue once, when it has synced or has ended; those of `waiters` are
- * forgotten when they are dismissed. KL_ENOMEM. */
-kl_code kl__shared_informer_wake_synced(kl__shared_informer *shared,
-                                        const kl__sync_waiters *waiters,
-                                        kl_event_queue *queue, kl_error *err);
-
-/* Ends their waits and returns when the last one has left. */
-void kl__shared_informer_dismiss(kl__shared_informer *shared,
-                                 kl__sync_waiters *waiters);
 
 void kl__shared_informer_status(kl__shared_informer *shared,
                                 kl_informer_status *status);

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -22,11 +23,15 @@ static char log_line[2048];
 
 processor_rig rig_begin(void)
 {
-    processor_rig rig = {kl__indexer_new(), kl__clock_fake(0), NULL,
+    processor_rig rig = {kl__indexer_new(), kl__clock_fake(0),
+                         malloc(sizeof(kl__health)), NULL,
                          kl_event_queue_new(NULL)};
 
     assert_non_null(rig.indexer);
-    rig.processor = kl__processor_new(rig.indexer, rig.clock, 0, "pods");
+    assert_non_null(rig.health);
+    kl__health_init(rig.health, rig.clock);
+    rig.processor =
+        kl__processor_new(rig.indexer, rig.health, rig.clock, "pods");
     assert_non_null(rig.processor);
     return rig;
 }
@@ -49,6 +54,8 @@ void rig_end(processor_rig *rig)
     kl__processor_remove_owner(rig->processor, NULL);
     kl__processor_free(rig->processor);
     kl__indexer_free(rig->indexer);
+    kl__health_deinit(rig->health);
+    free(rig->health);
     kl_event_queue_free(rig->queue);
     await_threads();
     kl__clock_fake_free(rig->clock);
@@ -101,6 +108,15 @@ void rig_apply(processor_rig *rig, kl__delta_type type, kl_object *object)
 
     assert_int_equal(kl__processor_apply(rig->processor, &batch), KL_OK);
     kl__delta_clear(&delta);
+}
+
+void rig_fail(processor_rig *rig, const kl_error *error)
+{
+    uint64_t number = kl__health_fail(rig->health, error, false);
+
+    if (number != 0) {
+        kl__processor_error(rig->processor, error, number);
+    }
 }
 
 static const char *sign_of(const kl_event *event)

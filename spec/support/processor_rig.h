@@ -10,6 +10,7 @@
 typedef struct processor_rig {
     kl__indexer *indexer;
     kl__clock *clock; /* a fake one, at 0 */
+    kl__health *health;
     kl__processor *processor;
     kl_event_queue *queue;
 } processor_rig;
@@ -29,6 +30,9 @@ kl_registration *rig_handle(processor_rig *rig, const kl_handler *handler,
 /* A list, which it takes; one delta, whose object it takes. */
 void rig_replace(processor_rig *rig, kl_object_list list, const char *version);
 void rig_apply(processor_rig *rig, kl__delta_type type, kl_object *object);
+
+/* A failure that the reflector found, told at once if it is to be told. */
+void rig_fail(processor_rig *rig, const kl_error *error);
 
 /* "i+a@1" an initial add, "+a@1", "~a@1>2", "=a@1>1" a resync, "-a@2", "?a@2"
  * a missed delete, "synced", "error:why"; the same for all that waits, which is

@@ -23,9 +23,11 @@ int reflector_world_setup(void **state)
     world->clock = kl__clock_fake(START_MS);
     kl__clock_fake_leap(world->clock);
     kl__cancel_init(&world->stop);
+    kl__health_init(&world->health, world->clock);
     world->fifo = kl__delta_fifo_new(0, world->clock);
     world->options = (kl__reflector_options){
         .fifo = world->fifo,
+        .health = &world->health,
         .stop = &world->stop,
         .clock = world->clock,
         .name = "pods",
@@ -45,6 +47,7 @@ int reflector_world_teardown(void **state)
     }
     kl__delta_fifo_free(world->fifo);
     kl__indexer_free(world->known);
+    kl__health_deinit(&world->health);
     kl__cancel_deinit(&world->stop);
     kl__clock_fake_free(world->clock);
     kl__free(world->deltas);
@@ -100,7 +103,6 @@ static char *drain(kl__delta_fifo *fifo)
             }
             write_delta(&out, &batch.items[i]);
         }
-        kl__delta_fifo_done(fifo, &batch);
         kl__delta_batch_clear(&batch);
     }
     return kl__buf_take(&out, NULL);

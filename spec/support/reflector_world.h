@@ -14,6 +14,7 @@ typedef struct reflector_world {
     kl__clock *clock;
     kl__cancel stop;
     kl__delta_fifo *fifo;
+    kl__health health;
     scripted_source *source;
     kl__reflector *reflector;
     kl_informer_status status; /* at the end */

@@ -52,7 +52,6 @@ static const char *pop(kl__delta_fifo *fifo, size_t max)
                            i > 0 ? " " : "", letters[delta->type], name);
         used += (size_t)written;
     }
-    kl__delta_fifo_done(fifo, &batch);
     kl__delta_batch_clear(&batch);
     return text;
 }
@@ -106,7 +105,7 @@ static void a_list_a_sync_and_an_error_are_batches_of_one(void **state)
     assert_null(list.items);
     kl__delta_fifo_resync(fifo);
     add(fifo, pod("y", "8", 8));
-    kl__delta_fifo_error(fifo, &error);
+    kl__delta_fifo_error(fifo, &error, 1);
     add(fifo, pod("z", "7", 9));
     assert_string_equal(pop(fifo, MAX), "A:x");
     assert_string_equal(pop(fifo, MAX), "R:7");
@@ -129,9 +128,9 @@ static void bookmarks_syncs_and_repeated_errors_in_a_row_are_one(void **state)
     kl__delta_fifo_bookmark(fifo, "2");
     kl__delta_fifo_resync(fifo);
     kl__delta_fifo_resync(fifo);
-    kl__delta_fifo_error(fifo, &no);
-    kl__delta_fifo_error(fifo, &no);
-    kl__delta_fifo_error(fifo, &gone);
+    kl__delta_fifo_error(fifo, &no, 1);
+    kl__delta_fifo_error(fifo, &no, 1);
+    kl__delta_fifo_error(fifo, &gone, 1);
     kl__delta_fifo_bookmark(fifo, "3");
     assert_int_equal(kl__delta_fifo_length(fifo), 5);
     assert_string_equal(pop(fifo, MAX), "B:2");
@@ -286,56 +285,6 @@ static void a_consumer_waits_until_its_deadline(void **state)
     kl__delta_fifo_free(fifo);
 }
 
-static void it_has_synced_once_the_first_list_is_done(void **state)
-{
-    kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
-    kl_object_list list = pod_list(1, pod("a", "1", 1));
-    kl_object_list later = {0};
-    kl__delta_batch batch = {0};
-
-    (void)state;
-    assert_false(kl__delta_fifo_has_synced(fifo));
-    kl__delta_fifo_bookmark(fifo, "1");
-    assert_false(kl__delta_fifo_has_synced(fifo));
-    assert_string_equal(pop(fifo, MAX), "B:1");
-    kl__delta_fifo_replace(fifo, &list, "7", FOR_EVER, NULL);
-    add(fifo, pod("b", "2", 8));
-    assert_int_equal(kl__delta_fifo_pop(fifo, &batch, MAX, 0), KL_OK);
-    assert_false(kl__delta_fifo_has_synced(fifo));
-    kl__delta_fifo_done(fifo, &batch);
-    assert_true(kl__delta_fifo_has_synced(fifo));
-    kl__delta_batch_clear(&batch);
-    kl__delta_fifo_replace(fifo, &later, "9", FOR_EVER, NULL);
-    assert_true(kl__delta_fifo_has_synced(fifo));
-    kl__delta_fifo_free(fifo);
-}
-
-static void an_empty_list_has_to_be_done_too(void **state)
-{
-    kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
-    kl_object_list none = {0};
-
-    (void)state;
-    kl__delta_fifo_replace(fifo, &none, "7", FOR_EVER, NULL);
-    assert_false(kl__delta_fifo_has_synced(fifo));
-    assert_string_equal(pop(fifo, MAX), "R:7");
-    assert_true(kl__delta_fifo_has_synced(fifo));
-    kl__delta_fifo_free(fifo);
-}
-
-static void objects_without_a_list_mean_that_none_is_to_come(void **state)
-{
-    kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
-    kl_object_list none = {0};
-
-    (void)state;
-    add(fifo, pod("a", "1", 1));
-    assert_true(kl__delta_fifo_has_synced(fifo));
-    kl__delta_fifo_replace(fifo, &none, "7", FOR_EVER, NULL);
-    assert_true(kl__delta_fifo_has_synced(fifo));
-    kl__delta_fifo_free(fifo);
-}
-
 static kl_code use_all(void *context)
 {
     kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
@@ -359,7 +308,7 @@ static kl_code use_all(void *context)
                                    kl_object_ref(template->items[0]), 0, NULL);
     }
     code = code == KL_OK ? kl__delta_fifo_bookmark(fifo, "8") : code;
-    code = code == KL_OK ? kl__delta_fifo_error(fifo, &error) : code;
+    code = code == KL_OK ? kl__delta_fifo_error(fifo, &error, 1) : code;
     code = code == KL_OK ? kl__delta_fifo_pop(fifo, &batch, 9, 0) : code;
 
 end:
@@ -411,7 +360,6 @@ static void a_fast_producer_is_held_to_the_bound_and_loses_nothing(void **state)
         for (size_t i = 0; i < batch.count; i++) {
             added += batch.items[i].type == KL__DELTA_ADDED;
         }
-        kl__delta_fifo_done(self.fifo, &batch);
         kl__delta_batch_clear(&batch);
     }
     kl__thread_join(&self.thread);
@@ -434,9 +382,6 @@ int main(void)
         cmocka_unit_test(a_waiting_producer_and_consumer_wake_on_close),
         cmocka_unit_test(what_is_queued_is_handed_out_after_close),
         cmocka_unit_test(a_consumer_waits_until_its_deadline),
-        cmocka_unit_test(it_has_synced_once_the_first_list_is_done),
-        cmocka_unit_test(an_empty_list_has_to_be_done_too),
-        cmocka_unit_test(objects_without_a_list_mean_that_none_is_to_come),
         cmocka_unit_test(running_out_of_memory_loses_nothing_but_the_call),
         cmocka_unit_test(
             a_fast_producer_is_held_to_the_bound_and_loses_nothing),

@@ -323,6 +323,7 @@ static void wake_queue(void *scene_)
 /* On the real clock: specs' own wakes whoever waits on it now and then. */
 typedef struct crowd {
     kl__indexer *indexer;
+    kl__health health;
     kl__processor *processor;
     kl_event_queue *queue;
     kl__cancel cancel;
@@ -343,8 +344,9 @@ static void begin_crowd(void *scene_)
     kl__cancel_init(&self->cancel);
     self->queue = kl_event_queue_new(NULL);
     self->indexer = kl__indexer_new();
-    self->processor =
-        kl__processor_new(self->indexer, kl__clock_real(), 0, "pods");
+    kl__health_init(&self->health, kl__clock_real());
+    self->processor = kl__processor_new(self->indexer, &self->health,
+                                        kl__clock_real(), "pods");
     assert_int_equal(kl__processor_replace(self->processor, &list, "1"), KL_OK);
     kl_object_list_clear(&list);
     assert_non_null(kl__processor_add(self->processor,
@@ -361,6 +363,7 @@ static void end_crowd(void *scene_)
     kl__processor_close(self->processor);
     kl__processor_remove_owner(self->processor, NULL);
     kl__processor_free(self->processor);
+    kl__health_deinit(&self->health);
     kl__indexer_free(self->indexer);
     kl_event_queue_free(self->queue);
     kl__cancel_deinit(&self->cancel);

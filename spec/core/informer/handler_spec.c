@@ -123,7 +123,7 @@ static void a_thread_shows_every_event_in_order(void **state)
     registration = rig_handle(&rig, &handler, NULL);
     rig_replace(&rig, pod_list(1, pod("a", "1", 1)), "5");
     rig_apply(&rig, KL__DELTA_UPDATED, pod("a", "1", 6));
-    kl__processor_error(rig.processor, &error);
+    kl__processor_error(rig.processor, &error, 1);
     rig_apply(&rig, KL__DELTA_DELETED, pod("a", "1", 7));
     assert_true(gate_await(&self.seen, 5));
     assert_string_equal(self.text, "i+a@1 synced ~a@1>6 error:expired -a@7");

@@ -2,7 +2,7 @@
  * processor_memory_spec.c - what handlers are told without memory they are told
  * later, and one that is removed while it joins never begins.
  */
-#include "informer/distribution.h"
+#include "informer/processor_members.h"
 
 #include "base/clock.h"
 #include "failing_alloc.h"
@@ -64,7 +64,7 @@ static void an_error_without_memory_is_told_later(void **state)
     (void)state;
     kl_error_set(&error, KL_EFORBIDDEN, "no");
     begin_to_fail();
-    kl__processor_error(rig.processor, &error);
+    rig_fail(&rig, &error);
     assert_int_equal(kl__processor_next_resync(rig.processor), 500);
     kl__clock_advance(rig.clock, 500);
     assert_int_equal(kl__processor_resync(rig.processor), KL_ENOMEM);
@@ -86,11 +86,13 @@ static void an_error_that_is_over_is_not_told_later(void **state)
     (void)state;
     kl_error_set(&error, KL_EFORBIDDEN, "no");
     begin_to_fail();
-    kl__processor_error(rig.processor, &error);
+    rig_fail(&rig, &error);
     end_failing();
+    kl__health_forget(rig.health);
     rig_replace(&rig, (kl_object_list){0}, "5");
-    assert_int_equal(kl__processor_next_resync(rig.processor), -1);
+    kl__clock_advance(rig.clock, 500);
     assert_int_equal(kl__processor_resync(rig.processor), KL_OK);
+    assert_int_equal(kl__processor_next_resync(rig.processor), -1);
     assert_string_equal(rig_pull(handler), "synced");
     rig_end(&rig);
 }

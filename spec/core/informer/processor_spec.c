@@ -241,29 +241,19 @@ static void without_a_list_there_is_nothing_to_resync(void **state)
     rig_end(&rig);
 }
 
-static void the_default_resync_can_be_declined(void **state)
+static void a_resync_can_be_declined(void **state)
 {
-    kl__indexer *indexer = kl__indexer_new();
-    kl__processor *processor =
-        kl__processor_new(indexer, kl__clock_real(), 60000, "pods");
-    kl_event_queue *queue = kl_event_queue_new(NULL);
-    kl_handler_options none = {.resync_ms = -1};
-    kl__subscriber subscriber = {.queue = queue, .options = &none};
-    kl_registration *declines, *accepts;
+    processor_rig rig = rig_begin();
+    const kl_handler_options none = {.resync_ms = -1};
+    const kl_handler_options some = {.resync_ms = 1000};
 
     (void)state;
-    declines = kl__processor_add(processor, &subscriber, NULL);
-    assert_int_equal(kl__processor_next_resync(processor), -1);
-    subscriber.options = NULL;
-    accepts = kl__processor_add(processor, &subscriber, NULL);
-    assert_true(kl__processor_next_resync(processor) > 0);
-    kl_registration_remove(declines);
-    kl_registration_remove(accepts);
-    kl__processor_close(processor);
-    kl__processor_free(processor);
-    kl__indexer_free(indexer);
-    kl_event_queue_free(queue);
-    assert_int_equal(kl_live_count(KL_LIVE_REGISTRATION), 0);
+    rig_subscribe(&rig, &rig, &none);
+    rig_subscribe(&rig, &rig, NULL);
+    assert_int_equal(kl__processor_next_resync(rig.processor), -1);
+    rig_subscribe(&rig, &rig, &some);
+    assert_int_equal(kl__processor_next_resync(rig.processor), 1000);
+    rig_end(&rig);
 }
 
 static void after_close_nobody_joins_and_nothing_comes(void **state)
@@ -353,13 +343,15 @@ static kl_code live(void *context)
     kl__clock *clock = kl__clock_fake(0);
     kl_event_queue *queue = kl_event_queue_new(NULL);
     kl__subscriber subscriber = {.queue = queue, .options = &options};
+    kl__health health;
     kl__processor *processor =
         indexer != NULL && clock != NULL && queue != NULL
-            ? kl__processor_new(indexer, clock, 0, "pods")
+            ? kl__processor_new(indexer, &health, clock, "pods")
             : NULL;
     kl_registration *early = NULL, *late = NULL;
     kl_code code = KL_ENOMEM;
 
+    kl__health_init(&health, clock);
     if (processor == NULL) {
         goto end;
     }
@@ -383,7 +375,7 @@ static kl_code live(void *context)
     rig_pull(early);
     kl__clock_advance(clock, 1);
     code = kl__processor_resync(processor);
-    kl__processor_error(processor, &error);
+    kl__processor_error(processor, &error, 1);
 
 end:
     kl_registration_remove(early);
@@ -392,6 +384,7 @@ end:
         kl__processor_close(processor);
     }
     kl__processor_free(processor);
+    kl__health_deinit(&health);
     kl__indexer_free(indexer);
     kl_event_queue_free(queue);
     kl__clock_fake_free(clock);
@@ -425,7 +418,7 @@ int main(void)
         cmocka_unit_test(each_handler_is_resynced_at_its_own_period),
         cmocka_unit_test(a_resync_leaves_out_what_has_news_waiting),
         cmocka_unit_test(without_a_list_there_is_nothing_to_resync),
-        cmocka_unit_test(the_default_resync_can_be_declined),
+        cmocka_unit_test(a_resync_can_be_declined),
         cmocka_unit_test(after_close_nobody_joins_and_nothing_comes),
         cmocka_unit_test(an_owner_takes_its_registrations_along),
         cmocka_unit_test(an_event_that_was_pulled_outlives_its_registration),

@@ -26,6 +26,7 @@ typedef struct stage {
     atomic_bool is_over; /* the informer has done all that it does */
     uint32_t seed;
     int version;
+    uint64_t errors;
 } stage;
 
 static uint32_t draw(uint32_t *seed, uint32_t below)
@@ -101,7 +102,7 @@ static void *inform(void *arg)
             kl__clock_advance(self->rig.clock, 1000);
             assert_int_equal(kl__processor_resync(self->rig.processor), KL_OK);
         } else if (what == 2) {
-            kl__processor_error(self->rig.processor, &error);
+            kl__processor_error(self->rig.processor, &error, ++self->errors);
         } else {
             change_some(self);
         }

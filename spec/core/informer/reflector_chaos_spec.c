@@ -75,7 +75,6 @@ static void consume(void *context)
             check(self, &changes.items[i]);
         }
         kl__change_list_clear(&changes);
-        kl__delta_fifo_done(self->fifo, &batch);
         kl__delta_batch_clear(&batch);
     }
 }
@@ -106,11 +105,13 @@ static void run(uint64_t seed, bool paged)
     kl__clock *clock = kl__clock_fake(1000);
     chaos self = {.seed = seed};
     kl__cancel done;
+    kl__health health;
     kl__reflector *reflector;
     model_source *model;
 
     kl__clock_fake_leap(clock);
     kl__cancel_init(&done);
+    kl__health_init(&health, clock);
     self.fifo = kl__delta_fifo_new(0, clock);
     self.indexer = kl__indexer_new();
     model = model_source_new(&(model_options){
@@ -125,6 +126,7 @@ static void run(uint64_t seed, bool paged)
         .source = model_source_list_watch(model),
         .fifo = self.fifo,
         .known = self.indexer,
+        .health = &health,
         .stop = &done,
         .clock = clock,
         .name = "model",
@@ -141,6 +143,7 @@ static void run(uint64_t seed, bool paged)
     model_source_free(model);
     kl__indexer_free(self.indexer);
     kl__delta_fifo_free(self.fifo);
+    kl__health_deinit(&health);
     kl__cancel_deinit(&done);
     kl__clock_fake_free(clock);
     assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);

@@ -353,7 +353,6 @@ static void what_did_not_change_is_shared_with_the_cache(void **state)
     assert_int_equal(kl__delta_fifo_pop(world->fifo, &batch, 1, 0), KL_OK);
     assert_int_equal(batch.items[0].list.count, 2);
     assert_ptr_equal(batch.items[0].list.items[0], cached);
-    kl__delta_fifo_done(world->fifo, &batch);
     kl__delta_batch_clear(&batch);
     kl__change_list_clear(&changes);
     kl_object_unref(cached);

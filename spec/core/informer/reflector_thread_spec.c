@@ -18,6 +18,7 @@ typedef struct threaded {
     kl__clock *clock; /* stands still until told */
     kl__cancel stop;
     kl__delta_fifo *fifo;
+    kl__health health;
     scripted_source *source;
     kl__reflector *reflector;
     kl__thread thread;
@@ -31,6 +32,7 @@ static int setup(void **state)
     assert_non_null(self);
     self->clock = kl__clock_fake(1000);
     kl__cancel_init(&self->stop);
+    kl__health_init(&self->health, self->clock);
     *state = self;
     return 0;
 }
@@ -42,6 +44,7 @@ static void start(threaded *self, const char *script, size_t bound)
     self->reflector = kl__reflector_new(&(kl__reflector_options){
         .source = scripted_source_list_watch(self->source),
         .fifo = self->fifo,
+        .health = &self->health,
         .stop = &self->stop,
         .clock = self->clock,
         .name = "pods",
@@ -71,6 +74,7 @@ static int teardown(void **state)
     kl__reflector_free(self->reflector);
     scripted_source_free(self->source);
     kl__delta_fifo_free(self->fifo);
+    kl__health_deinit(&self->health);
     kl__cancel_deinit(&self->stop);
     kl__clock_fake_free(self->clock);
     kl__free(self);
@@ -96,7 +100,6 @@ static size_t consume(threaded *self)
 
     assert_int_equal(kl__delta_fifo_pop(self->fifo, &batch, 100, -1), KL_OK);
     count = batch.count;
-    kl__delta_fifo_done(self->fifo, &batch);
     kl__delta_batch_clear(&batch);
     return count;
 }

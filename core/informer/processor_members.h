@@ -1,9 +1,9 @@
 /*
- * distribution.h - what a processor is made of, for the files that make it:
- * processor.c lets registrations come and go, distribution.c tells them.
+ * processor_members.h - what a processor is made of, for the files that make
+ * it: processor.c lets registrations come and go, distribution.c tells them.
  */
-#ifndef KL_INFORMER_DISTRIBUTION_H
-#define KL_INFORMER_DISTRIBUTION_H
+#ifndef KL_INFORMER_PROCESSOR_MEMBERS_H
+#define KL_INFORMER_PROCESSOR_MEMBERS_H
 
 #include "informer/processor.h"
 #include "informer/registration.h"
@@ -11,10 +11,10 @@
 #include <stdatomic.h>
 
 struct kl__processor {
-    kl__indexer *indexer; /* these two: until close */
+    kl__indexer *indexer; /* these three: until close */
+    kl__health *health;
     kl__clock *clock;
     char *name;
-    int64_t default_resync_ms;
     atomic_int references;  /* its owner's and each registration's */
     atomic_bool has_ceased; /* events that wait are dropped */
 
@@ -24,13 +24,10 @@ struct kl__processor {
      * and of each registration next_resync_ms and told_error.
      */
     kl__mutex distribute;
-    uint64_t joined; /* how many ever, to name those that have no name */
-    bool has_list;   /* the first list was told */
-    bool has_error;  /* and since then nothing went well */
-    kl_error error;
-    uint64_t error_number; /* counts the changes of reason, from 1 */
-    uint64_t logged_error;
-    int64_t error_due_ms; /* to be told to who lacked memory; -1: to nobody */
+    uint64_t joined;       /* how many ever, to name those that have no name */
+    uint64_t told_error;   /* the number of the error that was told last */
+    uint64_t logged_error; /* the same, of the log */
+    int64_t error_due_ms;  /* it is told again then, for want of memory; -1 */
 
     /*
      * Rank LISTENERS. The list and is_closed are changed under both mutexes,
