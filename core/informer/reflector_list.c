@@ -55,8 +55,7 @@ static bool stage_object(kl__reflector *self, listing *list, kl__item *item)
 
     item->object = NULL;
     list->has_items = true;
-    if (list->fuzzy && !self->is_opaque &&
-        !kl__ahead_note(&self->ahead, object, list->version)) {
+    if (list->fuzzy && !kl__ahead_note(&self->ahead, object, list->version)) {
         kl_object_unref(object);
         return false;
     }
@@ -128,7 +127,7 @@ static kl_code read_page(kl__reflector *self, listing *list, kl_error *err)
         }
         kl__reflector_heard(self);
         if (item.type == KL__ITEM_PAGE) {
-            if (list->fuzzy && !self->is_opaque) {
+            if (list->fuzzy) {
                 kl__ahead_reach(&self->ahead, item.version);
             }
             code = end_page(list, &item, err);
@@ -147,12 +146,14 @@ static kl_code read_page(kl__reflector *self, listing *list, kl_error *err)
 
 /* The token of a later page has expired. The server offers one that goes on at
  * its newest version: nothing that came is thrown away (K-16); the watch from
- * the first page's version repairs what is inconsistent. */
+ * the first page's version repairs what is inconsistent, by comparing versions:
+ * not where they may be no order. */
 static bool take_renewed_token(kl__reflector *self, listing *list)
 {
     char *token;
 
-    if (list->token == NULL || list->renewed) {
+    if (list->token == NULL || list->renewed || self->is_opaque ||
+        kl__reflector_now(self) < self->backward_until) {
         return false;
     }
     token = kl__list_watch_take_continue(self->options.source);

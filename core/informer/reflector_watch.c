@@ -107,7 +107,6 @@ static bool is_backward(kl__reflector *self, const char *version)
            "its versions are no order, and are taken as opaque from here on",
            self->options.name, version, self->version);
     self->is_opaque = true;
-    kl__ahead_clear(&self->ahead);
     return false;
 }
 
