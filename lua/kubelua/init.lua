@@ -13,11 +13,18 @@ local trace = require "kubelua.trace"
 ---@class kubelua.Object a read-only Kubernetes object; fields are read when they are asked for
 ---@field name string
 ---@field namespace string?
----@field key string
+---@field key string "namespace/name"
 ---@field uid string
 ---@field resource_version string
 ---@field kind string
 ---@field apiVersion string
+---@field metadata any
+---@field spec any
+---@field status any
+---@field get fun(self, path: string): any what is at the path, or nil where a part of it is missing
+---@field table fun(self): table a copy in Lua tables, to be changed
+---@field json fun(self): string
+---@field [string] any
 
 -- Over views and plain tables alike, so that `kubelua.ipairs(pod:get("a.b") or {})` is no special
 -- case; in either Lua.

@@ -1,0 +1,80 @@
+-- What an editor completes: the LuaCATS classes of the sources have every option and every method.
+local core = require "kubelua.core"
+require "kubelua"
+
+local function read(path)
+    local file = assert(io.open(path))
+    local text = file:read("*a")
+    file:close()
+    return text
+end
+
+-- The fields of a class, and of what follows it the methods that have a comment.
+local function class_of(path, class)
+    local text = read(path)
+    local from = assert(text:find("---@class " .. class .. "[ \n]"), class)
+    local fields = {}
+    for line in text:sub(from):gmatch("([^\n]*)\n") do
+        local name = line:match("^%-%-%-@field ([%w_]+)")
+        if name then
+            fields[name] = true
+        elseif not line:find("^%-%-%-") then
+            break
+        end
+    end
+    return fields, text
+end
+
+-- The names of the table of options that follows the class in its file.
+local function options_after(path, class, first, last, pattern)
+    local text = read(path)
+    local from = assert(text:find(first, class and text:find("---@class " .. class, 1, true), true))
+    local names = {}
+    for name in text:sub(from, assert(text:find(last, from, true))):gmatch(pattern) do
+        names[name] = true
+    end
+    assert.is_truthy(next(names))
+    return names
+end
+
+describe("the types for editors", function()
+    for class, where in pairs {
+        ["kubelua.ConnectOptions"] = "lua/kubelua/client.lua",
+        ["kubelua.InformerOptions"] = "lua/kubelua/informer_options.lua",
+        ["kubelua.HandlerOptions"] = "lua/kubelua/registration.lua",
+    } do
+        it("have every option: " .. class, function()
+            assert.same(options_after(where, class, "TYPES = {", "}", '([%w_]+)%]? = "'),
+                (class_of(where, class)))
+        end)
+    end
+
+    it("have every option that C reads: kubelua.Filter, kubelua.Call", function()
+        assert.same(options_after("lua/src/informer.c", nil, "static int informer_list", "NULL}",
+            '"([%w_]+)"'), (class_of("lua/kubelua/informer.lua", "kubelua.Filter")))
+        assert.same(options_after("lua/src/reply.c", nil, "names[] = {", "NULL}", '"([%w_]+)"'),
+            (class_of("lua/kubelua/client.lua", "kubelua.Call")))
+    end)
+
+    it("have every field of status()", function()
+        local names = options_after("lua/src/informer.c", nil, "int informer_status", "\n}\n",
+            '"([%w_]+)"')
+        assert.same(names, (class_of("lua/kubelua/informer.lua", "kubelua.Status")))
+    end)
+
+    for type, where in pairs {
+        ["kubelua.client"] = { "lua/kubelua/client.lua", "kubelua.Client" },
+        ["kubelua.informer"] = { "lua/kubelua/informer.lua", "kubelua.Informer" },
+        ["kubelua.registration"] = { "lua/kubelua/registration.lua", "kubelua.Registration" },
+    } do
+        it("have every method: " .. type, function()
+            local fields, text = class_of(where[1], where[2])
+            local class = where[2]:match("%w+$")
+            for name in pairs(core.methods(type)) do
+                local is_typed = text:find("%-%-%-[^\n]*\nfunction " .. class .. ":" .. name
+                    .. "%(")
+                assert.is_truthy(fields[name] or is_typed, class .. ":" .. name)
+            end
+        end)
+    end
+end)
