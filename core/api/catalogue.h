@@ -79,4 +79,11 @@ kl_code kl__catalogue_unknown(const kl__catalogue *catalogue, const char *name,
  * and its length; 0 if it is no name at all. */
 const char *kl__resource_word(const char *name, size_t *length);
 
+/* The same for the group: "example.com" of "foos.example.com". */
+const char *kl__resource_group(const char *name, size_t *length);
+
+/* True if the server serves a group that is called so, or begins so. */
+bool kl__catalogue_has_group(const kl__catalogue *catalogue, const char *group,
+                             size_t length);
+
 #endif

@@ -122,6 +122,44 @@ const char *kl__resource_word(const char *name, size_t *length)
     return readings[0].word.at;
 }
 
+static bool is_version(span text)
+{
+    return text.at != NULL && text.length > 1 && lower(text.at[0]) == 'v' &&
+           text.at[1] >= '0' && text.at[1] <= '9';
+}
+
+const char *kl__resource_group(const char *name, size_t *length)
+{
+    reading readings[MAX_READINGS];
+    int count = read_name(name, readings);
+    span group = {"", 0};
+
+    /* "foos.example.com" can be read as version "example" of group "com": a
+     * reading with a version counts only where that looks like one. */
+    for (int i = 0; i < count && group.length == 0; i++) {
+        const reading *at = &readings[i];
+
+        if (at->group.at != NULL && !is_version(at->group) &&
+            (at->version.at == NULL || is_version(at->version))) {
+            group = at->group;
+        }
+    }
+    *length = group.length;
+    return group.at;
+}
+
+bool kl__catalogue_has_group(const kl__catalogue *catalogue, const char *group,
+                             size_t length)
+{
+    for (size_t i = 0; i < catalogue->count; i++) {
+        if (begins(kl__catalogue_text(catalogue, catalogue->entries[i].group),
+                   (span){group, length})) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What a pass over the entries looks at. */
 typedef struct pass {
     bool short_names; /* else plural, singular and kind */

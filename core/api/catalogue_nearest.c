@@ -141,11 +141,59 @@ static void put_nearest(const kl__catalogue *catalogue, const char *name,
     }
 }
 
+/* True if a served group differs from this one by a letter or two, or is its
+ * beginning: "apps" of "apps.k8s.io". */
+static bool is_near_group(const kl__catalogue *catalogue, const char *group,
+                          size_t length)
+{
+    for (size_t i = 0; i < catalogue->count; i++) {
+        const char *own =
+            kl__catalogue_text(catalogue, catalogue->entries[i].group);
+        size_t own_length = strlen(own);
+        bool is_beginning = own_length < length && group[own_length] == '.' &&
+                            distance_of(group, own_length, own) == 0;
+
+        if (own_length > 0 &&
+            (is_beginning || distance_of(group, length, own) <= 2)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* True if the server has this group, but could not tell about it. */
+static bool is_unreachable(const kl__catalogue *catalogue, const char *group,
+                           size_t length)
+{
+    const kl__buf *texts = &catalogue->unreachable;
+
+    return texts->length != 0 &&
+           memmem(texts->bytes, texts->length, group, length) != NULL;
+}
+
+/* The group that a name gives, where the server has none that is like it;
+ * length 0: there is no such group. One without a dot is Kubernetes' own, such
+ * as "extensions", from which resources have moved to others. */
+static const char *unserved_group(const kl__catalogue *catalogue,
+                                  const char *name, size_t *length)
+{
+    const char *group = kl__resource_group(name, length);
+
+    if (*length > 0 && (memchr(group, '.', *length) == NULL ||
+                        is_unreachable(catalogue, group, *length) ||
+                        kl__catalogue_has_group(catalogue, group, *length) ||
+                        is_near_group(catalogue, group, *length))) {
+        *length = 0;
+    }
+    return group;
+}
+
 kl_code kl__catalogue_unknown(const kl__catalogue *catalogue, const char *name,
                               kl_error *err)
 {
     kl__buf nearest = {0};
-    size_t length;
+    size_t length, group_length;
+    const char *group;
     kl_code code;
 
     kl__resource_word(name, &length);
@@ -155,6 +203,15 @@ kl_code kl__catalogue_unknown(const kl__catalogue *catalogue, const char *name,
                             "\"pods\", \"deployments.apps\" or "
                             "\"apps/v1/Deployment\"",
                             name);
+    }
+    group = unserved_group(catalogue, name, &group_length);
+    if (group_length > 0) {
+        return kl_error_set(err, KL_EUNKNOWN_KIND,
+                            "the server serves no resource \"%.200s\", and "
+                            "nothing of the group %.*s: install its CRD "
+                            "(CustomResourceDefinition) or API server",
+                            name, (int)least((unsigned)group_length, 200),
+                            group);
     }
     put_nearest(catalogue, name, &nearest);
     if (nearest.failed) {

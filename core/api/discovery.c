@@ -4,6 +4,7 @@
  */
 #include "api/discovery.h"
 
+#include "api/builtin_names.h"
 #include "api/catalogue.h"
 #include "api/discovery_fetch.h"
 #include "base/mem.h"
@@ -213,20 +214,40 @@ kl_code kl__discovery_resolve(kl_client *client, const char *name,
     return code;
 }
 
-bool kl__discovery_cached(kl_client *client, const char *name,
-                          kl__resource *resource)
+/* Copies a row of the table; false: out of memory. */
+static bool copy_builtin(const kl__builtin *builtin, kl__resource *resource)
+{
+    /* Never written through: kl__resource_copy makes its own. */
+    kl__resource borrowed = {.group = (char *)(uintptr_t)builtin->group,
+                             .version = (char *)(uintptr_t)builtin->version,
+                             .plural = (char *)(uintptr_t)builtin->plural,
+                             .kind = (char *)(uintptr_t)builtin->kind,
+                             .namespaced = builtin->namespaced};
+
+    return kl__resource_copy(resource, &borrowed);
+}
+
+kl_code kl__discovery_guess(kl_client *client, const char *name,
+                            kl__resource *resource, bool *is_cached)
 {
     view seen = look(kl__client_discovery(client));
-    bool is_known;
-    kl_code code;
+    const kl__builtin *builtin;
+    kl_code code = KL_OK;
 
     *resource = (kl__resource){0};
-    if (seen.catalogue == NULL) {
-        return false;
+    *is_cached = false;
+    if (seen.catalogue != NULL) {
+        code = find(seen.catalogue, name, resource, is_cached, NULL);
+        kl__catalogue_unref(seen.catalogue);
     }
-    code = find(seen.catalogue, name, resource, &is_known, NULL);
-    kl__catalogue_unref(seen.catalogue);
-    return code == KL_OK;
+    if (*is_cached) {
+        return code == KL_ENOT_ALLOWED ? KL_EUNKNOWN_KIND : code;
+    }
+    builtin = kl__builtin_find(name);
+    if (builtin == NULL) {
+        return KL_EUNKNOWN_KIND;
+    }
+    return copy_builtin(builtin, resource) ? KL_OK : KL_ENOMEM;
 }
 
 void kl__discovery_expire(kl_client *client)

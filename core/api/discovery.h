@@ -31,9 +31,13 @@ kl_code kl__discovery_resolve(kl_client *client, const char *name,
                               kl__resource *resource, kl__cancel *cancel,
                               kl_error *err);
 
-/* The same from the cache alone: false if the name is not in it. */
-bool kl__discovery_cached(kl_client *client, const char *name,
-                          kl__resource *resource);
+/*
+ * Fills `resource` as above without asking the server: from what it said before
+ * (`is_cached`), else from the table of built-in names. KL_EUNKNOWN_KIND: it is
+ * in neither, or cannot be watched; KL_ENOMEM. Thread-safe.
+ */
+kl_code kl__discovery_guess(kl_client *client, const char *name,
+                            kl__resource *resource, bool *is_cached);
 
 /* Makes the next kl__discovery_resolve ask the server, whatever is cached,
  * unless it was asked within the last second: a resource of the cache turned

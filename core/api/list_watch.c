@@ -11,6 +11,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <string.h>
+
 void kl__item_clear(kl__item *item)
 {
     kl_object_unref(item->object);
@@ -67,34 +69,104 @@ void kl__list_watch_free(kl__list_watch *source)
     }
 }
 
+kl_code kl__http_source_adopt(kl__http_source *self, kl__resource *resource,
+                              kl_error *err)
+{
+    kl__buf api_version = {0};
+
+    if (!resource->namespaced && self->name_space != NULL &&
+        !self->namespace_if_any) {
+        kl__scope_error(resource->plural, resource->kind, err);
+        kl__resource_clear(resource);
+        return KL_EINVAL;
+    }
+    kl__resource_api_version(resource, &api_version);
+    if (api_version.failed) {
+        kl__resource_clear(resource);
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a resource");
+    }
+    kl__resource_clear(&self->resource);
+    kl__free(self->api_version);
+    self->resource = *resource;
+    *resource = (kl__resource){0};
+    self->api_version = kl__buf_take(&api_version, NULL);
+    return KL_OK;
+}
+
+/* Asks the server, unless that is not needed; a user that may not ask discovery
+ * has to do with the table. */
+static kl_code find_resource(kl__http_source *self, kl__resource *found,
+                             kl__cancel *cancel, kl_error *err)
+{
+    bool is_cached = false;
+    kl_code code = KL_EUNKNOWN_KIND;
+
+    self->is_guessed = false;
+    if (self->is_doubted) {
+        kl__discovery_expire(self->client);
+    } else {
+        code = kl__discovery_guess(self->client, self->name, found, &is_cached);
+        self->is_guessed = code == KL_OK && !is_cached;
+    }
+    if (code == KL_EUNKNOWN_KIND) {
+        code =
+            kl__discovery_resolve(self->client, self->name, found, cancel, err);
+    } else if (code != KL_OK) {
+        kl_error_set(err, code, "out of memory for a resource");
+    }
+    if (code == KL_EFORBIDDEN &&
+        kl__discovery_guess(self->client, self->name, found, &is_cached) ==
+            KL_OK) {
+        code = KL_OK;
+    }
+    return code;
+}
+
 static kl_code resolve(kl__list_watch *source, kl__cancel *cancel,
                        kl_error *err)
 {
     kl__http_source *self = kl__http_source_of(source);
     kl__resource found;
-    kl__buf api_version = {0};
-    kl_code code;
+    kl_code code = find_resource(self, &found, cancel, err);
 
-    if (self->is_doubted) {
-        kl__discovery_expire(self->client);
-    }
-    code = kl__discovery_resolve(self->client, self->name, &found, cancel, err);
     /* Not so if the server could not be asked: fifty informers that were
      * waiting for it shall be content with one answer. */
     self->is_doubted = code == KL_OK || code == KL_ENOT_ALLOWED;
-    if (code != KL_OK) {
-        return code;
+    return code == KL_OK ? kl__http_source_adopt(self, &found, err) : code;
+}
+
+static bool is_same(const kl__resource *one, const kl__resource *two)
+{
+    return strcmp(one->group, two->group) == 0 &&
+           strcmp(one->version, two->version) == 0 &&
+           strcmp(one->plural, two->plural) == 0;
+}
+
+bool kl__http_source_correct(kl__http_source *self, kl__cancel *cancel,
+                             kl_error *err)
+{
+    kl__resource found;
+    kl_error why = {.retry_after_ms = -1};
+    kl_code code;
+
+    self->is_guessed = false;
+    kl__discovery_expire(self->client);
+    code =
+        kl__discovery_resolve(self->client, self->name, &found, cancel, &why);
+    if (code == KL_EFORBIDDEN) {
+        return false;
     }
-    kl__resource_api_version(&found, &api_version);
-    if (api_version.failed) {
+    if (code == KL_OK && is_same(&found, &self->resource)) {
         kl__resource_clear(&found);
-        return kl_error_set(err, KL_ENOMEM, "out of memory for a resource");
+        return false;
     }
-    kl__resource_clear(&self->resource);
-    kl__free(self->api_version);
-    self->resource = found;
-    self->api_version = kl__buf_take(&api_version, NULL);
-    return KL_OK;
+    if (code == KL_OK) {
+        code = kl__http_source_adopt(self, &found, &why);
+    }
+    if (code != KL_OK) {
+        *err = why;
+    }
+    return code == KL_OK;
 }
 
 static int64_t silence_ms(kl__list_watch *source)
@@ -188,6 +260,7 @@ kl__list_watch *kl__list_watch_new(kl_client *client,
     self->base.ops = &ops;
     self->client = kl_client_ref(client);
     self->keeps_managed_fields = options->keep_managed_fields;
+    self->namespace_if_any = options->namespace_if_any;
     kl__mutex_init(&self->mutex, KL__RANK_CLIENT);
     if (!copy(&self->name, options->resource) ||
         !copy(&self->name_space, options->name_space) ||

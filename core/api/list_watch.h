@@ -79,6 +79,8 @@ typedef struct kl__list_watch_options {
     const char *labels;
     const char *fields;
     bool keep_managed_fields;
+    bool namespace_if_any; /* else a namespace of a kind that has none is
+                              KL_EINVAL once the kind is known */
 } kl__list_watch_options;
 
 /* Over HTTP, through the client (one more reference is taken). Strings are

@@ -21,8 +21,11 @@ typedef struct kl__http_source {
     char *labels;
     char *fields;
     bool keeps_managed_fields;
+    bool namespace_if_any;
 
     bool is_doubted; /* a second resolve doubts what discovery knows */
+    bool is_guessed; /* `resource` is out of the table of built-in names, and no
+                        request has been answered with it yet */
     kl__resource resource;
     char *api_version; /* of the resource; NULL until it is resolved */
 
@@ -38,6 +41,20 @@ static inline kl__http_source *kl__http_source_of(kl__list_watch *source)
 {
     return (kl__http_source *)(void *)source;
 }
+
+/* Takes over what `resource` was found to be; clears it in any case. KL_EINVAL:
+ * a namespace was asked for, and it has none. KL_ENOMEM. */
+kl_code kl__http_source_adopt(kl__http_source *self, kl__resource *resource,
+                              kl_error *err);
+
+/*
+ * After a 404 to a guessed resource: asks discovery. True: the server has it
+ * under another group, version or name, and the request shall be sent again.
+ * False: `err` says why not; the 404 where the guess was right, or where this
+ * user may not ask discovery.
+ */
+bool kl__http_source_correct(kl__http_source *self, kl__cancel *cancel,
+                             kl_error *err);
 
 /* The transfer at hand becomes `stream` (NULL: none); the old one is closed. */
 void kl__http_source_set_stream(kl__http_source *self, kl__stream *stream);

@@ -63,6 +63,20 @@ static void read_error_body(kl__stream *stream, size_t limit,
     (void)kl__client_read_all(stream, limit, deadline_ms, cancel, body, NULL);
 }
 
+/* A user with a Role in one namespace asks for all by default: to say which one
+ * is simpler than to have a ClusterRole made. */
+static void suggest_namespace(const kl__http_source *self, kl_error *err)
+{
+    size_t used = strlen(err->message);
+
+    if (err->code == KL_EFORBIDDEN && self->resource.namespaced &&
+        self->name_space == NULL) {
+        snprintf(err->message + used, sizeof(err->message) - used,
+                 "\n    Or watch one namespace, in which it may: `namespace = "
+                 "\"...\"` in the script");
+    }
+}
+
 static kl_code refused(kl__http_source *self, kl__stream *stream,
                        const kl__response *response, kl__cancel *cancel,
                        kl_error *err)
@@ -73,6 +87,7 @@ static kl_code refused(kl__http_source *self, kl__stream *stream,
     read_error_body(stream, ERROR_BODY, cancel, &body);
     code = kl__status_error(response->status, body.bytes, body.length,
                             response->retry_after_ms, err);
+    suggest_namespace(self, err);
     if (code == KL_EGONE && body.bytes != NULL) {
         self->offered_continue = kl__status_continue(body.bytes, body.length);
     }
@@ -137,6 +152,7 @@ static kl_code begin(kl__http_source *self, const kl__request *request,
         kl__stream_close(stream);
         return code;
     }
+    self->is_guessed = false;
     kl__http_source_set_stream(self, stream);
     return KL_OK;
 }
@@ -176,17 +192,11 @@ static kl_code prepare(kl__http_source *self, bool is_watch, kl_error *err)
                               "a resource is resolved before it is asked for");
 }
 
-kl_code kl__http_source_list(kl__list_watch *source,
-                             const kl__list_params *params, kl__cancel *cancel,
-                             kl_error *err)
+static kl_code ask_list(kl__http_source *self, const kl__list_params *params,
+                        kl__cancel *cancel, kl_error *err)
 {
-    kl__http_source *self = kl__http_source_of(source);
     kl__buf target = {0};
-    kl_code code = prepare(self, false, err);
 
-    if (code != KL_OK) {
-        return code;
-    }
     put_collection(self, &target);
     if (params->limit > 0) {
         put_number(&target, "limit", params->limit);
@@ -197,17 +207,11 @@ kl_code kl__http_source_list(kl__list_watch *source,
     return ask(self, &target, params->fresh_connection, cancel, err);
 }
 
-kl_code kl__http_source_watch(kl__list_watch *source,
-                              const kl__watch_params *params,
-                              kl__cancel *cancel, kl_error *err)
+static kl_code ask_watch(kl__http_source *self, const kl__watch_params *params,
+                         kl__cancel *cancel, kl_error *err)
 {
-    kl__http_source *self = kl__http_source_of(source);
     kl__buf target = {0};
-    kl_code code = prepare(self, true, err);
 
-    if (code != KL_OK) {
-        return code;
-    }
     put_collection(self, &target);
     kl__url_query(&target, "watch", "true");
     kl__url_query(&target, "allowWatchBookmarks", "true");
@@ -220,4 +224,50 @@ kl_code kl__http_source_watch(kl__list_watch *source,
         kl__url_query(&target, "resourceVersionMatch", "NotOlderThan");
     }
     return ask(self, &target, params->fresh_connection, cancel, err);
+}
+
+/* True if a request that was answered so shall be sent once more. */
+static bool is_corrected(kl__http_source *self, kl_code code,
+                         kl__cancel *cancel, kl_error *err)
+{
+    return code == KL_ENOT_FOUND && self->is_guessed &&
+           kl__http_source_correct(self, cancel, err);
+}
+
+kl_code kl__http_source_list(kl__list_watch *source,
+                             const kl__list_params *params, kl__cancel *cancel,
+                             kl_error *err)
+{
+    kl__http_source *self = kl__http_source_of(source);
+    kl_error own;
+    kl_code code;
+
+    err = err != NULL ? err : &own;
+    code = prepare(self, false, err);
+    if (code == KL_OK) {
+        code = ask_list(self, params, cancel, err);
+        if (is_corrected(self, code, cancel, err)) {
+            code = ask_list(self, params, cancel, err);
+        }
+    }
+    return code == KL_OK ? KL_OK : err->code;
+}
+
+kl_code kl__http_source_watch(kl__list_watch *source,
+                              const kl__watch_params *params,
+                              kl__cancel *cancel, kl_error *err)
+{
+    kl__http_source *self = kl__http_source_of(source);
+    kl_error own;
+    kl_code code;
+
+    err = err != NULL ? err : &own;
+    code = prepare(self, true, err);
+    if (code == KL_OK) {
+        code = ask_watch(self, params, cancel, err);
+        if (is_corrected(self, code, cancel, err)) {
+            code = ask_watch(self, params, cancel, err);
+        }
+    }
+    return code == KL_OK ? KL_OK : err->code;
 }

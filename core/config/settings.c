@@ -4,6 +4,7 @@
 #include "config/settings.h"
 
 #include "base/mem.h"
+#include "base/namespace.h"
 #include "base/str.h"
 #include "config/proxy.h"
 
@@ -247,6 +248,7 @@ static kl_code finish_server(kl__settings *settings, kl_error *err)
 kl_code kl__settings_finish(kl__settings *settings, kl_error *err)
 {
     kl_code code = finish_server(settings, err);
+    kl_error why;
 
     if (code == KL_OK) {
         code = check_user(settings, err);
@@ -266,6 +268,10 @@ kl_code kl__settings_finish(kl__settings *settings, kl_error *err)
         if (!put(&settings->name_space, "default")) {
             return kl_error_set(err, KL_ENOMEM, "out of memory for a config");
         }
+    }
+    if (kl__namespace_check(settings->name_space, &why) != KL_OK) {
+        return kl_error_set(err, KL_ECONFIG, "%s: %s", settings->source,
+                            why.message);
     }
     if (settings->proxy_url != NULL && settings->proxy_url[0] == '\0') {
         kl__secret_free(&settings->proxy_url);

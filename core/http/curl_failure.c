@@ -204,6 +204,12 @@ static bool breaks_protocol(const kl__curl_stream *stream, CURLcode status)
            (status == CURLE_RECV_ERROR && says(stream, "chunk"));
 }
 
+/* A TLS server answers plain HTTP with an alert, or not at all. */
+static const char *tls_remedy(const kl__curl_stream *stream)
+{
+    return stream->secure ? "" : "; if it is a port for TLS, use https://";
+}
+
 static void explain_answer(const kl__curl_stream *stream, CURLcode status,
                            kl_error *failure)
 {
@@ -213,9 +219,8 @@ static void explain_answer(const kl__curl_stream *stream, CURLcode status,
         /* Without curl's text: newer ones word one and the same answer in two
          * ways, and a reason is told once. */
         kl_error_set(failure, KL_EPARSE,
-                     "%s does not speak HTTP: is this its port, and %s right?",
-                     stream->origin,
-                     stream->secure ? "https://" : "http:// (not https://)");
+                     "%s does not speak HTTP: is this its port?%s",
+                     stream->origin, tls_remedy(stream));
     } else if (status == CURLE_ABORTED_BY_CALLBACK) {
         kl_error_set(failure, KL_EUNAVAILABLE,
                      "the connection to %s broke while it was asked: the "
@@ -226,8 +231,8 @@ static void explain_answer(const kl__curl_stream *stream, CURLcode status,
                      stream->origin, text);
     } else if (status == CURLE_GOT_NOTHING) {
         kl_error_set(failure, KL_EUNAVAILABLE,
-                     "%s closed the connection without an answer",
-                     stream->origin);
+                     "%s closed the connection without an answer%s",
+                     stream->origin, tls_remedy(stream));
     } else {
         kl_error_set(failure, KL_EUNAVAILABLE,
                      "the connection to %s broke before its answer: %s",
@@ -244,8 +249,8 @@ void kl__curl_explain(kl__curl_stream *stream, CURLcode status,
         /* A head that is cut is a clean end to curl. */
         kl_error_set(failure, KL_EUNAVAILABLE,
                      "%s closed the connection before the head of its answer "
-                     "was there",
-                     stream->origin);
+                     "was there%s",
+                     stream->origin, tls_remedy(stream));
     } else if (status == CURLE_OUT_OF_MEMORY || status == CURLE_WRITE_ERROR) {
         kl_error_set(failure, KL_ENOMEM, "out of memory for the answer of %s",
                      stream->origin);

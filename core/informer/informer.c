@@ -5,6 +5,7 @@
 #include "informer/informer.h"
 
 #include "base/mem.h"
+#include "base/namespace.h"
 #include "base/str.h"
 #include "informer/field_selector.h"
 #include "informer/informer_factory.h"
@@ -249,6 +250,13 @@ kl_code kl_informer_list(const kl_informer *informer, const char *name_space,
 {
     if (in_child(err)) {
         return KL_EFORKED;
+    }
+    if (kl__streq(name_space, "*")) {
+        name_space = NULL;
+    }
+    if (name_space != NULL && name_space[0] != '\0' &&
+        kl__namespace_check(name_space, err) != KL_OK) {
+        return KL_EINVAL;
     }
     return kl__indexer_list(indexer_of(informer), name_space, labels, list,
                             err);

@@ -8,8 +8,8 @@
 #include "api/discovery.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/namespace.h"
 #include "base/str.h"
-#include "informer/builtin_names.h"
 
 #include <string.h>
 
@@ -88,29 +88,64 @@ static bool copy(char **to, const char *text)
  * asked, Kubernetes' own; false: out of memory. */
 static bool canonicalise(kl_client *client, kl__shared_use *use)
 {
-    kl__resource resource = {0};
+    kl__resource resource;
     kl__buf name = {0};
-    bool known = true;
+    bool is_cached;
+    kl_code code;
 
     if (use->canonical != NULL) {
         return true;
     }
-    if (kl__discovery_cached(client, use->resource, &resource)) {
-        kl__buf_printf(&name, "%s.%s.%s", resource.plural, resource.version,
-                       resource.group);
-        kl__resource_clear(&resource);
-    } else {
-        known = kl__builtin_name(use->resource, &name);
+    code = kl__discovery_guess(client, use->resource, &resource, &is_cached);
+    if (code != KL_OK) {
+        return code != KL_ENOMEM;
     }
-    if (!known) {
-        return true;
-    }
+    kl__buf_printf(&name, "%s.%s.%s", resource.plural, resource.version,
+                   resource.group);
+    kl__resource_clear(&resource);
     use->canonical = kl__buf_take(&name, NULL);
     return use->canonical != NULL;
 }
 
+/*
+ * The namespace that an informer is for, NULL: all. KL_EINVAL: it cannot be
+ * one, or the kind has none; KL_ENOMEM. A kind that is not known yet is asked
+ * for, and then told as an error of the informer.
+ */
+static kl_code find_scope(kl_client *client, const kl_informer_options *options,
+                          const char **name_space, kl_error *err)
+{
+    kl__resource resource;
+    bool is_cached;
+    kl_code code = KL_OK;
+
+    *name_space = given_scope(options->name_space);
+    if (*name_space == NULL) {
+        return KL_OK;
+    }
+    if (kl__namespace_check(*name_space, err) != KL_OK) {
+        return KL_EINVAL;
+    }
+    code =
+        kl__discovery_guess(client, options->resource, &resource, &is_cached);
+    if (code != KL_OK) {
+        return code == KL_EUNKNOWN_KIND
+                   ? KL_OK
+                   : kl_error_set(err, code, "out of memory for an informer");
+    }
+    if (!resource.namespaced) {
+        *name_space = NULL;
+        code = options->namespace_if_any
+                   ? KL_OK
+                   : kl__scope_error(resource.plural, resource.kind, err);
+    }
+    kl__resource_clear(&resource);
+    return code;
+}
+
 static kl__shared_use *make_use(kl_client *client,
-                                const kl_informer_options *options)
+                                const kl_informer_options *options,
+                                const char *name_space)
 {
     kl__shared_use *use = kl__calloc(1, sizeof(*use));
 
@@ -119,7 +154,7 @@ static kl__shared_use *make_use(kl_client *client,
     }
     use->keep_managed_fields = options->keep_managed_fields;
     if (!copy(&use->resource, options->resource) ||
-        !copy(&use->name_space, given_scope(options->name_space)) ||
+        !copy(&use->name_space, name_space) ||
         !copy(&use->labels, given(options->labels)) ||
         !copy(&use->fields, given(options->fields)) ||
         !canonicalise(client, use)) {
@@ -202,6 +237,7 @@ static kl__shared_informer *start(kl_client *client, const kl__shared_use *use,
                                .labels = use->labels,
                                .fields = use->fields,
                                .keep_managed_fields = use->keep_managed_fields,
+                               .namespace_if_any = options->namespace_if_any,
                            },
                            err);
     if (source == NULL) {
@@ -229,13 +265,17 @@ kl__shared_use *kl__informer_factory_join(kl_client *client,
     informer_factory *factory;
     kl__shared_use *wanted;
     kl__shared_use *use;
+    const char *name_space;
 
     if (kl__cancel_fired(kl__client_closed(client))) {
         kl_error_set(err, KL_ECLOSED, "the client was closed");
         return NULL;
     }
+    if (find_scope(client, options, &name_space, err) != KL_OK) {
+        return NULL;
+    }
     factory = kl__client_slot(client, make_factory, drop_factory);
-    wanted = factory != NULL ? make_use(client, options) : NULL;
+    wanted = factory != NULL ? make_use(client, options, name_space) : NULL;
     if (wanted == NULL) {
         kl_error_set(err, KL_ENOMEM, "out of memory for an informer");
         return NULL;

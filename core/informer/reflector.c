@@ -242,23 +242,31 @@ static void say_that_it_waits(kl_error *err)
              " (the informer waits until it is there)");
 }
 
-static kl_informer_state resolve(kl__reflector *self)
+kl_informer_state kl__reflector_unresolved(kl__reflector *self,
+                                           const kl_error *why)
 {
-    kl_error err = {.retry_after_ms = -1};
+    kl_error err = *why;
     kl__failure failure = {.error = &err, .resume = KL_STATE_RESOLVING};
 
-    err.code =
-        kl__list_watch_resolve(self->options.source, self->options.stop, &err);
-    if (err.code == KL_OK) {
-        self->is_opaque = false; /* it may be served by another server now */
-        self->backward_until = 0;
-        return kl__reflector_relist(self);
-    }
     if (err.code == KL_EUNKNOWN_KIND || err.code == KL_ENOT_FOUND) {
         failure.cap_ms = UNKNOWN_KIND_CAP_MS;
         say_that_it_waits(&err);
     }
     return kl__reflector_fail(self, &failure);
+}
+
+static kl_informer_state resolve(kl__reflector *self)
+{
+    kl_error err = {.retry_after_ms = -1};
+
+    err.code =
+        kl__list_watch_resolve(self->options.source, self->options.stop, &err);
+    if (err.code != KL_OK) {
+        return kl__reflector_unresolved(self, &err);
+    }
+    self->is_opaque = false; /* it may be served by another server now */
+    self->backward_until = 0;
+    return kl__reflector_relist(self);
 }
 
 static void wake(void *arg)

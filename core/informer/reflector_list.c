@@ -201,6 +201,8 @@ kl_informer_state kl__reflector_list_failed(kl__reflector *self,
     bool asked_for_version = !self->newest && self->version[0] != '\0';
 
     switch (err->code) {
+    case KL_EUNKNOWN_KIND: /* a built-in one that this server does not have */
+        return kl__reflector_unresolved(self, err);
     case KL_ENOT_FOUND: /* the resource is gone: perhaps its CRD was deleted */
         self->newest = true;
         failure.resume = KL_STATE_RESOLVING;
@@ -231,6 +233,18 @@ void kl__reflector_prepare_list(kl__reflector *self)
     kl__ahead_clear(&self->ahead);
 }
 
+/* Says why lists are paged, once one has succeeded: where that fails too, the
+ * reason was another one, such as a field that cannot be selected by. */
+static void tell_fallback(kl__reflector *self)
+{
+    if (self->no_stream.code != KL_OK) {
+        kl_log(KL_LOG_INFO,
+               "%s: paged lists for an hour, no streaming list: %s",
+               self->options.name, self->no_stream.message);
+        self->no_stream.code = KL_OK;
+    }
+}
+
 kl_informer_state kl__reflector_list(kl__reflector *self)
 {
     listing list = {.stage.known = self->options.known};
@@ -247,6 +261,7 @@ kl_informer_state kl__reflector_list(kl__reflector *self)
         kl_log(took > SLOW_LIST_MS ? KL_LOG_INFO : KL_LOG_DEBUG,
                "%s: listed %zu objects in %lld ms", self->options.name,
                list.stage.count, (long long)took);
+        tell_fallback(self);
         kl__list_watch_end(self->options.source);
         next = kl__reflector_replace(self, &list.stage, list.version);
     } else {

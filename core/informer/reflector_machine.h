@@ -42,6 +42,7 @@ struct kl__reflector {
     bool unchecked;   /* the server was asked, and its answer said nothing */
     int unfinished;   /* streaming lists in a row without an end bookmark */
     int64_t streams_from; /* paged lists until then, on the clock */
+    kl_error no_stream;   /* why; KL_OK once that was told */
     int doubts;    /* watches in a row that gave reason to doubt the version */
     bool relisted; /* because of a 410, and nothing has proved well since */
     int refusals;  /* watches in a row that were closed at once */
@@ -107,6 +108,11 @@ kl_code kl__reflector_probe(kl__reflector *self, kl_error *err);
 
 /* The state that lists: streamed or paged. */
 kl_informer_state kl__reflector_relist(const kl__reflector *self);
+
+/* The resource could not be found: it is asked for again, at least each 5 to
+ * 10 s. */
+kl_informer_state kl__reflector_unresolved(kl__reflector *self,
+                                           const kl_error *why);
 
 /* A list failed before it was complete: what follows, in either way. */
 kl_informer_state kl__reflector_list_failed(kl__reflector *self,

@@ -158,8 +158,7 @@ static verdict read_initial(kl__reflector *self, kl__stage *stage,
 
 static kl_informer_state fall_back(kl__reflector *self, const kl_error *err)
 {
-    kl_log(KL_LOG_INFO, "%s: paged lists for an hour, no streaming list: %s",
-           self->options.name, err->message);
+    self->no_stream = *err;
     kl__list_watch_end(self->options.source);
     self->unfinished = 0;
     self->streams_from = kl__reflector_now(self) + REMEMBERED_MS;

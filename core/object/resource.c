@@ -73,3 +73,10 @@ void kl__resource_path(const kl__resource *resource, const char *name_space,
     }
     put_segment(out, resource->plural);
 }
+
+kl_code kl__scope_error(const char *plural, const char *kind, kl_error *err)
+{
+    return kl_error_set(err, KL_EINVAL,
+                        "%s (%s) have no namespace: leave `namespace` out",
+                        plural, kind);
+}

@@ -30,4 +30,7 @@ void kl__resource_api_version(const kl__resource *resource, kl__buf *out);
 void kl__resource_path(const kl__resource *resource, const char *name_space,
                        kl__buf *out);
 
+/* KL_EINVAL: a namespace was given for a kind that has none. */
+kl_code kl__scope_error(const char *plural, const char *kind, kl_error *err);
+
 #endif

@@ -104,6 +104,12 @@ static const char html_page[] =
 /* What the user can do about it; "" where there is nothing to say. */
 static const char *remedy(kl_code code, const char *message)
 {
+    if (code == KL_EFORBIDDEN && (strstr(message, " cannot list ") != NULL ||
+                                  strstr(message, " cannot watch ") != NULL)) {
+        return "\n    RBAC must allow it: bind this user to a Role (in that "
+               "namespace) or a ClusterRole with the verbs list and watch on "
+               "this resource; `kubectl auth can-i` shows what is allowed";
+    }
     if (code == KL_EFORBIDDEN && strstr(message, " cannot ") != NULL) {
         return "\n    RBAC must allow it: bind this user to a Role (in that "
                "namespace) or a ClusterRole with this verb on this resource; "
@@ -118,7 +124,7 @@ static const char *remedy(kl_code code, const char *message)
     /* Of Go's servers and of nginx; none of kube-apiserver's own says it. */
     if (code == KL_EBAD_REQUEST && (strstr(message, "to an HTTPS server") ||
                                     strstr(message, "to HTTPS port"))) {
-        return "\n    The port is for TLS: write https:// in the server's URL";
+        return "\n    The port is for TLS: use https:// in the server's URL";
     }
     /* kube-apiserver says "404 page not found", or sends a Status. */
     if (code == KL_ENOT_FOUND &&

@@ -3,6 +3,7 @@
  */
 #include "source_world.h"
 
+#include "api/discovery.h"
 #include "kubelua/client.h"
 #include "served.h"
 
@@ -27,10 +28,15 @@ int source_world_set_up(void **state)
 {
     static source_world shared;
     kl__list_watch_options options = {.resource = "po"};
+    kl__resource known;
 
     shared = (source_world){.fake = fake_transport_new()};
     shared.client = client_on(shared.fake);
     serve_discovery(shared.fake, FAKE_FOREVER);
+    assert_int_equal(
+        kl__discovery_resolve(shared.client, "po", &known, NULL, &shared.err),
+        KL_OK);
+    kl__resource_clear(&known);
     source_world_use(&shared, &options);
     *state = &shared;
     return 0;

@@ -36,14 +36,19 @@ typedef struct kl_informer_options {
                       unless that took them more than 30 s */
     bool keep_managed_fields;
     bool no_streaming_list; /* paged lists from the start, and always */
+    bool namespace_if_any;  /* `name_space` is a default: a kind that has no
+                               namespaces is watched as a whole, and is not
+                               refused */
 } kl_informer_options;
 
 /*
  * Joins the shared informer of that resource, scope and selectors, or starts
  * it; page size, idle timeout and streaming are then those of the first. Does
  * not wait for the network and does not fail for what may come later. The
- * handle is the caller's: kl_informer_close. NULL: KL_EINVAL (no resource,
- * a selector that does not parse), KL_ENOMEM, KL_EIO, KL_ECLOSED. Thread-safe.
+ * handle is the caller's: kl_informer_close. NULL: KL_EINVAL (no resource, a
+ * selector that does not parse, what cannot be a namespace, a namespace for a
+ * built-in kind that has none; of another kind, the informer's error tells),
+ * KL_ENOMEM, KL_EIO, KL_ECLOSED. Thread-safe.
  */
 KL_API kl_informer *kl_informer_open(kl_client *client,
                                      const kl_informer_options *options,
@@ -82,8 +87,8 @@ typedef struct kl_object_list {
 KL_API void kl_object_list_clear(kl_object_list *list);
 
 /* Fills `list` with a consistent snapshot, sorted by key: all objects, or those
- * of a namespace (NULL: all) that the selector (NULL: all) matches. KL_ENOMEM.
- * Thread-safe. */
+ * of a namespace (NULL: all) that the selector (NULL: all) matches. KL_EINVAL:
+ * what cannot be a namespace; KL_ENOMEM. Thread-safe. */
 KL_API kl_code kl_informer_list(const kl_informer *informer,
                                 const char *name_space,
                                 const kl_selector *labels, kl_object_list *list,

@@ -63,11 +63,25 @@ static void a_watch_asks_for_what_it_is_told_to(void **state)
 static void a_cluster_scoped_path_has_no_namespace(void **state)
 {
     source_world *self = *state;
-    kl__list_watch_options options = {.resource = "nodes", .name_space = "web"};
+    kl__list_watch_options options = {
+        .resource = "nodes", .name_space = "web", .namespace_if_any = true};
 
     source_world_use(self, &options);
     source_world_list(self);
     assert_string_equal(source_world_asked(self).target, "/api/v1/nodes");
+}
+
+static void a_namespace_of_a_kind_without_namespaces_is_refused(void **state)
+{
+    source_world *self = *state;
+    kl__list_watch_options options = {.resource = "nodes", .name_space = "web"};
+
+    kl__list_watch_free(self->source);
+    self->source = kl__list_watch_new(self->client, &options, &self->err);
+    assert_int_equal(kl__list_watch_resolve(self->source, NULL, &self->err),
+                     KL_EINVAL);
+    assert_non_null(
+        strstr(self->err.message, "nodes (Node) have no namespace: leave"));
 }
 
 static void a_refusal_is_its_code_and_keeps_the_token_it_offers(void **state)
@@ -104,6 +118,31 @@ static void a_refusal_says_when_to_come_again(void **state)
     assert_int_equal(source_world_watch(self), KL_ETOO_MANY_REQUESTS);
     assert_int_equal(self->err.retry_after_ms, 4000);
     assert_null(kl__list_watch_take_continue(self->source));
+}
+
+static const char denial[] =
+    "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":\"pods is "
+    "forbidden: User \\\"eve\\\" cannot list resource \\\"pods\\\" in API "
+    "group \\\"\\\" at the cluster scope\",\"code\":403}";
+
+static void a_denial_names_both_verbs_and_the_simplest_remedy(void **state)
+{
+    source_world *self = *state;
+    kl__list_watch_options options = {.resource = "pods", .name_space = "web"};
+
+    fake_transport_answer(self->fake, &(fake_answer){.target = "/api/v1/",
+                                                     .status = 403,
+                                                     .times = FAKE_FOREVER,
+                                                     .body = denial});
+    assert_int_equal(source_world_list(self), KL_EFORBIDDEN);
+    assert_non_null(strstr(self->err.message, "the verbs list and watch"));
+    assert_non_null(strstr(self->err.message, "`namespace = \"...\"`"));
+    source_world_use(self, &options);
+    assert_int_equal(source_world_list(self), KL_EFORBIDDEN);
+    assert_null(strstr(self->err.message, "`namespace = "));
+    source_world_use(self, &(kl__list_watch_options){.resource = "nodes"});
+    assert_int_equal(source_world_list(self), KL_EFORBIDDEN);
+    assert_null(strstr(self->err.message, "`namespace = "));
 }
 
 static void the_body_of_a_refusal_is_bounded_and_may_break_off(void **state)
@@ -193,8 +232,10 @@ int main(void)
         SOURCE_SPEC(a_list_asks_for_what_it_is_told_to),
         SOURCE_SPEC(a_watch_asks_for_what_it_is_told_to),
         SOURCE_SPEC(a_cluster_scoped_path_has_no_namespace),
+        SOURCE_SPEC(a_namespace_of_a_kind_without_namespaces_is_refused),
         SOURCE_SPEC(a_refusal_is_its_code_and_keeps_the_token_it_offers),
         SOURCE_SPEC(a_refusal_says_when_to_come_again),
+        SOURCE_SPEC(a_denial_names_both_verbs_and_the_simplest_remedy),
         SOURCE_SPEC(the_body_of_a_refusal_is_bounded_and_may_break_off),
         SOURCE_SPEC(a_login_page_is_shown_and_named),
         SOURCE_SPEC(to_resolve_again_is_to_doubt_what_is_cached),

@@ -22,6 +22,15 @@ typedef struct world {
     kl_client *client;
 } world;
 
+/* True if the server said what it is; `resource` is then the caller's. */
+static bool is_cached(world *self, const char *name, kl__resource *resource)
+{
+    bool cached;
+    kl_code code = kl__discovery_guess(self->client, name, resource, &cached);
+
+    return code == KL_OK && cached;
+}
+
 static int set_up(void **state)
 {
     static world shared;
@@ -155,7 +164,7 @@ static void the_kind_and_the_scope_come_with_it(void **state)
     assert_string_equal(resource.kind, "Node");
     assert_false(resource.namespaced);
     kl__resource_clear(&resource);
-    assert_true(kl__discovery_cached(self->client, "po", &resource));
+    assert_true(is_cached(self, "po", &resource));
     assert_string_equal(resource.kind, "Pod");
     assert_true(resource.namespaced);
     kl__resource_clear(&resource);
@@ -186,8 +195,25 @@ static void the_right_word_in_a_wrong_group_hides_mere_neighbours(void **state)
 
 static void a_name_with_nothing_near_it_is_told_the_remedy(void **state)
 {
-    leads_nowhere(*state, "widgets.example.com", KL_EUNKNOWN_KIND,
+    leads_nowhere(*state, "widgetry", KL_EUNKNOWN_KIND,
                   "CustomResourceDefinition", "is not installed yet");
+}
+
+/* Also where a built-in resource is called nearly so. */
+static void a_group_that_is_not_served_wants_its_crd(void **state)
+{
+    static const char *const names[] = {
+        "widgets.example.com", "pod.example.com",   "pods.v1.example.com",
+        "example.com/v1/Pod",  "nodes.example.com",
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        leads_nowhere(*state, names[i], KL_EUNKNOWN_KIND,
+                      "nothing of the group example.com: install its CRD",
+                      names[i]);
+    }
+    leads_nowhere(*state, "events.events.k8s.oi", KL_EUNKNOWN_KIND,
+                  "did you mean events or events.events.k8s.io?", NULL);
 }
 
 static void a_group_that_does_not_answer_is_named(void **state)
@@ -228,6 +254,7 @@ int main(void)
         SPEC(what_cannot_be_watched_is_said_to_be_so),
         SPEC(an_unknown_name_is_told_the_nearest_ones),
         SPEC(the_right_word_in_a_wrong_group_hides_mere_neighbours),
+        SPEC(a_group_that_is_not_served_wants_its_crd),
         SPEC(a_name_with_nothing_near_it_is_told_the_remedy),
         SPEC(a_group_that_does_not_answer_is_named),
         SPEC(what_is_no_name_is_told_what_one_looks_like),

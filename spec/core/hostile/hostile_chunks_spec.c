@@ -80,6 +80,7 @@ static void a_whole_session_may_come_byte_by_byte(void **state)
                                      1, 0);
 
     k->options.no_streaming_list = false;
+    k->options.resource = "nodes.v1"; /* not in the table: discovery is asked */
     kube_on(k, "api",
             STEPS(HOSTILE_PIECES(CHUNKED_HEAD, 1),
                   HOSTILE_PIECES(kube_chunked(k, API_VERSIONS, 1, 0), 1)));

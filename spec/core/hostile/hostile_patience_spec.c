@@ -110,6 +110,7 @@ static void a_watch_that_is_never_answered_is_asked_again(void **state)
 
 static void begin_no_discovery(kube *k)
 {
+    k->options.resource = "nodes.v1"; /* not in the table: asks discovery */
     kube_on(k, "api", STEPS(HOSTILE_FREEZE));
     paged(k);
 }
@@ -251,6 +252,7 @@ static void a_server_that_asks_for_time_is_given_it(void **state)
 
 static void begin_crd(kube *k)
 {
+    k->options.resource = "nodes.v1"; /* not in the table: asks discovery */
     kube_on(k, "api", ANSWER(200, RESOURCES(NODES)));
     kube_on(k, "api", ANSWER(200, RESOURCES("")));
     kube_on(k, "api", ANSWER(200, RESOURCES("")));

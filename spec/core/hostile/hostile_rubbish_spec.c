@@ -217,6 +217,7 @@ static void a_nesting_bomb_is_refused_wherever_it_is(void **state)
         k, "{\"kind\":\"APIGroupDiscoveryList\",\"items\":", "[", DEEP, "");
 
     k->leaps = true;
+    k->options.resource = "nodes.v1"; /* not in the table: asks discovery */
     kube_on(k, "api", ANSWER(200, deep_groups));
     kube_on(k, "list", ANSWER(200, deep_list));
     kube_on(k, "list", ANSWER(200, LIST("10", NODE("a", "1"))));

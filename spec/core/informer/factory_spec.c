@@ -280,6 +280,69 @@ static void opening_without_memory_leaves_nothing_behind(void **state)
 
 #define CLIENT_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void refuses(kl_client *client, const char *resource,
+                    const char *name_space, const char *message)
+{
+    kl_error err = {0};
+    kl_informer_options options = {.resource = resource,
+                                   .name_space = name_space};
+
+    assert_null(kl_informer_open(client, &options, &err));
+    assert_int_equal(err.code, KL_EINVAL);
+    if (strstr(err.message, message) == NULL) {
+        fail_msg("\"%s\": \"%s\"", name_space, err.message);
+    }
+}
+
+static void what_cannot_be_a_namespace_is_refused(void **state)
+{
+    char longest[65] = "";
+
+    refuses(*state, "pods", "default,web", "one namespace at a time");
+    refuses(*state, "pods", "../x", "without a slash");
+    refuses(*state, "foos.example.com", "Web", "lower-case");
+    refuses(*state, "pods", "-a", "lower-case");
+    refuses(*state, "pods", "a-", "lower-case");
+    memset(longest, 'a', 64);
+    refuses(*state, "pods", longest, "at most 63");
+    longest[63] = '\0';
+    kl_informer_close(
+        open_with(*state, &(kl_informer_options){.resource = "pods",
+                                                 .name_space = longest}));
+}
+
+static void a_namespace_of_a_kind_without_any_is_refused(void **state)
+{
+    refuses(*state, "no", "web", "nodes (Node) have no namespace");
+    refuses(*state, "v1/Namespace", "web", "leave `namespace` out");
+    kl_informer_close(
+        open_with(*state, &(kl_informer_options){.resource = "nodes",
+                                                 .name_space = "*"}));
+}
+
+static void a_default_namespace_is_left_out_where_a_kind_has_none(void **state)
+{
+    kl_informer_options all = {.resource = "nodes"};
+    kl_informer_options web = {
+        .resource = "nodes", .name_space = "web", .namespace_if_any = true};
+
+    assert_int_equal(informers_of(*state, &all, &web), 1);
+}
+
+static void a_list_of_what_cannot_be_a_namespace_is_refused(void **state)
+{
+    kl_informer *informer =
+        open_with(*state, &(kl_informer_options){.resource = "pods"});
+    kl_object_list list;
+    kl_error err;
+
+    assert_int_equal(kl_informer_list(informer, "a,b", NULL, &list, &err),
+                     KL_EINVAL);
+    assert_int_equal(kl_informer_list(informer, "*", NULL, &list, &err), KL_OK);
+    kl_object_list_clear(&list);
+    kl_informer_close(informer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +358,10 @@ int main(void)
         CLIENT_TEST(a_close_takes_no_time),
         CLIENT_TEST(many_may_come_and_go_at_once),
         CLIENT_TEST(opening_without_memory_leaves_nothing_behind),
+        CLIENT_TEST(what_cannot_be_a_namespace_is_refused),
+        CLIENT_TEST(a_namespace_of_a_kind_without_any_is_refused),
+        CLIENT_TEST(a_default_namespace_is_left_out_where_a_kind_has_none),
+        CLIENT_TEST(a_list_of_what_cannot_be_a_namespace_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

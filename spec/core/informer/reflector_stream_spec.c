@@ -2,14 +2,29 @@
  * reflector_stream_spec.c - streaming lists: staged until their end bookmark,
  * then the watch; and when paged lists are used instead.
  */
+#include "kubelua/log.h"
 #include "reflector_world.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
+
+/* How often the log said that lists are paged. */
+static atomic_int fallbacks;
+
+static void count_fallback(void *context, kl_log_level level, const char *line)
+{
+    (void)context;
+    (void)level;
+    if (strstr(line, "no streaming list") != NULL) {
+        atomic_fetch_add(&fallbacks, 1);
+    }
+}
 
 static void expect(void **state, const char *script, const char *requests,
                    const char *deltas)
@@ -201,6 +216,28 @@ static void paged_lists_can_be_asked_for(void **state)
     cmocka_unit_test_setup_teardown(name, reflector_world_setup, \
                                     reflector_world_teardown)
 
+static int fallbacks_told(reflector_world *world, const char *script)
+{
+    atomic_store(&fallbacks, 0);
+    kl_set_log(count_fallback, NULL, KL_LOG_INFO);
+    reflector_world_play(world, script);
+    kl_set_log(NULL, NULL, KL_LOG_OFF);
+    return atomic_load(&fallbacks);
+}
+
+static void a_fallback_is_told_once_a_paged_list_has_succeeded(void **state)
+{
+    assert_int_equal(
+        fallbacks_told(*state, "!bad_request:400; a@1 =10; !gone; b@2 =20"), 1);
+}
+
+/* As of a field that cannot be selected by: the lists are refused as well. */
+static void a_request_that_is_refused_in_any_form_is_no_fallback(void **state)
+{
+    assert_int_equal(
+        fallbacks_told(*state, "!bad_request:400; !bad_request:400"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +262,8 @@ int main(void)
         WORLD_TEST(forbidden_says_nothing_of_streaming_lists),
         WORLD_TEST(a_stream_that_breaks_off_is_streamed_again),
         WORLD_TEST(no_answer_is_asked_for_again_on_a_fresh_connection),
+        WORLD_TEST(a_fallback_is_told_once_a_paged_list_has_succeeded),
+        WORLD_TEST(a_request_that_is_refused_in_any_form_is_no_fallback),
         WORLD_TEST(paged_lists_can_be_asked_for),
     };
 

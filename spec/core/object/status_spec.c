@@ -148,6 +148,7 @@ static void a_denial_says_how_to_allow_it(void **state)
            &err);
     says(&err, "HTTP 403: pods is forbidden: User \"eve\" cannot list");
     says(&err, "RBAC must allow it");
+    says(&err, "the verbs list and watch");
     answer(403,
            "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":"
            "\"exceeded quota: q\"}",
@@ -209,7 +210,7 @@ static void plain_http_to_a_port_for_tls_names_the_remedy(void **state)
            "<html><title>400 The plain HTTP request was sent to HTTPS port"
            "</title></html>",
            &err);
-    says(&err, "HTTPS port\n    The port is for TLS: write https://");
+    says(&err, "HTTPS port\n    The port is for TLS: use https://");
     answer(400, "no", &err);
     assert_string_equal(err.message, "HTTP 400: no");
 }
