@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config/credentials.h"
+#include "kubelua/log.h"
 #include "kubelua/client.h"
 
 #include <string.h>
@@ -31,6 +32,9 @@ struct kl_client {
     kl__discovery *discovery;
     kl__warnings *warnings;
     kl__cancel closed;
+    /* The credentials that a server refused last, + 1; 0: none. Relaxed: the
+     * number stands for itself. */
+    _Atomic uint64_t refused;
 
     kl__mutex mutex; /* rank CLIENT; guards the two below */
     void *slot;
@@ -159,6 +163,15 @@ kl__cancel *kl__client_closed(kl_client *client)
     return &client->closed;
 }
 
+bool kl__client_has_new_credentials(kl_client *client)
+{
+    uint64_t refused =
+        atomic_load_explicit(&client->refused, memory_order_relaxed);
+
+    return client->config != NULL && refused != 0 &&
+           kl__config_renewed(client->config, refused - 1);
+}
+
 int64_t kl__client_plugin_ms(kl_client *client, const char **command)
 {
     return client->config != NULL
@@ -195,6 +208,21 @@ typedef struct outgoing {
     kl__header *headers; /* room for the request's and all others */
 } outgoing;
 
+/* Tells how a try ended; headers, which hold tokens, are not told. */
+static void log_request(const kl__request *request, int64_t began_ms,
+                        const kl__response *response, const kl_error *err)
+{
+    long long took_ms = kl__clock_now(kl__clock_real()) - began_ms;
+
+    if (response != NULL) {
+        kl_log(KL_LOG_DEBUG, "%s %s: HTTP %d in %lld ms", request->method,
+               request->target, response->status, took_ms);
+    } else {
+        kl_log(KL_LOG_DEBUG, "%s %s: failed in %lld ms: %s", request->method,
+               request->target, took_ms, err->message);
+    }
+}
+
 /* Sends it once, as whom `credentials` say. */
 static kl_code send_as(const outgoing *out, const kl__credentials *credentials,
                        kl__stream **stream, kl__response *response,
@@ -203,6 +231,7 @@ static kl_code send_as(const outgoing *out, const kl__credentials *credentials,
     kl_client *client = out->client;
     kl__request request = *out->request;
     size_t count = request.header_count;
+    int64_t began_ms = kl__clock_now(kl__clock_real());
     kl_code code;
 
     if (count != 0) {
@@ -224,6 +253,7 @@ static kl_code send_as(const outgoing *out, const kl__credentials *credentials,
     }
     code = kl__stream_response(*stream, response, out->deadline_ms, out->cancel,
                                err);
+    log_request(&request, began_ms, code == KL_OK ? response : NULL, err);
     if (code != KL_OK) {
         kl__stream_close(*stream);
         *stream = NULL;
@@ -249,6 +279,8 @@ static kl_code try_once(const outgoing *out, kl__stream **stream,
     }
     if (code == KL_OK && response->status == 401 && client->config != NULL) {
         *again = kl__config_rejected(client->config, credentials.generation);
+        atomic_store_explicit(&client->refused, credentials.generation + 1,
+                              memory_order_relaxed);
     }
     if (client->config != NULL) {
         kl__credentials_clear(&credentials);

@@ -44,6 +44,10 @@ kl_code kl__client_read_all(kl__stream *stream, size_t limit,
 void *kl__client_slot(kl_client *client, void *(*make)(void),
                       void (*drop)(void *content));
 
+/* True if a request was answered with 401, and the credentials are others now:
+ * worth a try at once. Reads files, runs no plugin. Thread-safe. */
+bool kl__client_has_new_credentials(kl_client *client);
+
 /* The exec plugin that its requests wait for: see kl__config_plugin_ms. */
 int64_t kl__client_plugin_ms(kl_client *client, const char **command);
 

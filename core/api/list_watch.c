@@ -57,6 +57,12 @@ char *kl__list_watch_take_continue(kl__list_watch *source)
     return source->ops->take_continue(source);
 }
 
+bool kl__list_watch_has_new_credentials(kl__list_watch *source)
+{
+    return source->ops->has_new_credentials != NULL &&
+           source->ops->has_new_credentials(source);
+}
+
 void kl__list_watch_end(kl__list_watch *source)
 {
     source->ops->end(source);
@@ -193,6 +199,11 @@ static char *take_continue(kl__list_watch *source)
     return token;
 }
 
+static bool has_new_credentials(kl__list_watch *source)
+{
+    return kl__client_has_new_credentials(kl__http_source_of(source)->client);
+}
+
 void kl__http_source_set_stream(kl__http_source *self, kl__stream *stream)
 {
     kl__stream *old;
@@ -248,6 +259,7 @@ kl__list_watch *kl__list_watch_new(kl_client *client,
         .next = kl__http_source_next,
         .silence_ms = silence_ms,
         .take_continue = take_continue,
+        .has_new_credentials = has_new_credentials,
         .end = kl__http_source_end,
         .free = free_source,
     };

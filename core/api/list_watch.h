@@ -64,6 +64,7 @@ typedef struct kl__list_watch_ops {
                     kl__cancel *cancel, kl_error *err);
     int64_t (*silence_ms)(kl__list_watch *source);
     char *(*take_continue)(kl__list_watch *source);
+    bool (*has_new_credentials)(kl__list_watch *source); /* NULL: never */
     void (*end)(kl__list_watch *source);
     void (*free)(kl__list_watch *source);
 } kl__list_watch_ops;
@@ -131,6 +132,10 @@ int64_t kl__list_watch_silence_ms(kl__list_watch *source);
 /* After a KL_EGONE of `list` or `next` on a later page: the token that the
  * server offers to go on inconsistently; owned by the caller, NULL: none. */
 char *kl__list_watch_take_continue(kl__list_watch *source);
+
+/* True if a request was refused for its credentials (401), and they are others
+ * now. */
+bool kl__list_watch_has_new_credentials(kl__list_watch *source);
 
 /* Ends the transfer at hand, if any. */
 void kl__list_watch_end(kl__list_watch *source);

@@ -408,6 +408,22 @@ bool kl__config_rejected(kl_config *config, uint64_t generation)
     return may_differ;
 }
 
+bool kl__config_renewed(kl_config *config, uint64_t generation)
+{
+    bool is_renewed;
+
+    if (kl__check_process(NULL) != KL_OK) {
+        return false;
+    }
+    kl__mutex_lock(&config->mutex);
+    if (generation == config->generation && !uses_plugin(config)) {
+        settle_locked(config, NULL);
+    }
+    is_renewed = generation != config->generation;
+    kl__mutex_unlock(&config->mutex);
+    return is_renewed;
+}
+
 int64_t kl__config_plugin_ms(kl_config *config, const char **command)
 {
     int64_t since;

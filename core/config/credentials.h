@@ -55,4 +55,8 @@ void kl__credentials_clear(kl__credentials *credentials);
  */
 bool kl__config_rejected(kl_config *config, uint64_t generation);
 
+/* True if the credentials are others than those of `generation`, which a server
+ * has refused: their files are looked at, but no plugin is run. Thread-safe. */
+bool kl__config_renewed(kl_config *config, uint64_t generation);
+
 #endif

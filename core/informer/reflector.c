@@ -19,6 +19,7 @@ enum {
     /* A resource that the server does not know may be a CRD that is about to
      * be installed: worth asking every 5 to 10 s. */
     UNKNOWN_KIND_CAP_MS = 5000,
+    CREDENTIALS_MS = 1000, /* between two looks at what may be rotated */
     /* The spread of clients whose streams broke at one moment. */
     AT_ONCE_MS = 200,
     /* Reference R-30: a watch ends after 5 to 10 minutes. */
@@ -149,6 +150,8 @@ kl_informer_state kl__reflector_fail(kl__reflector *self,
     if (is_stopped(self) || error->code == KL_ECLOSED) {
         return KL_STATE_STOPPED;
     }
+    self->was_refused = error->code == KL_EUNAUTHORIZED &&
+                        self->options.source->ops->has_new_credentials != NULL;
     atomic_fetch_add_explicit(&self->failures, 1, memory_order_relaxed);
     note_failure(self, failure);
     wait_ms = kl__backoff_next(&self->backoff, failure->cap_ms,
@@ -278,18 +281,34 @@ static void wake(void *arg)
     kl__mutex_unlock(&self->mutex);
 }
 
-static kl_informer_state back_off(kl__reflector *self)
+/* Waits until `deadline`, or until the reflector is stopped. */
+static void wait_until(kl__reflector *self, int64_t deadline)
 {
-    kl__cancel_hook stop = {.wake = wake, .arg = self};
-    int64_t deadline = kl__reflector_now(self) + self->wait_ms;
-
-    kl__cancel_add(self->options.stop, &stop);
     kl__mutex_lock(&self->mutex);
     while (!is_stopped(self) && kl__reflector_now(self) < deadline) {
         kl__clock_wait(self->options.clock, &self->cond, &self->mutex,
                        deadline);
     }
     kl__mutex_unlock(&self->mutex);
+}
+
+/* A token that was refused is looked at each second: as soon as it has been
+ * rotated, the wait is over. */
+static kl_informer_state back_off(kl__reflector *self)
+{
+    kl__cancel_hook stop = {.wake = wake, .arg = self};
+    int64_t deadline = kl__reflector_now(self) + self->wait_ms;
+
+    kl__cancel_add(self->options.stop, &stop);
+    while (self->was_refused && !is_stopped(self) &&
+           kl__reflector_now(self) < deadline - CREDENTIALS_MS) {
+        wait_until(self, kl__reflector_now(self) + CREDENTIALS_MS);
+        if (kl__list_watch_has_new_credentials(self->options.source)) {
+            deadline = 0;
+        }
+    }
+    wait_until(self, deadline);
+    self->was_refused = false;
     kl__cancel_remove(self->options.stop, &stop);
     return self->resume;
 }
@@ -297,6 +316,8 @@ static kl_informer_state back_off(kl__reflector *self)
 /* Makes a state visible to kl__reflector_status. */
 static void enter(kl__reflector *self, kl_informer_state state)
 {
+    kl_log(KL_LOG_DEBUG, "%s: %s", self->options.name,
+           kl_informer_state_name(state));
     kl__mutex_lock(&self->mutex);
     self->state = state;
     self->retry_at =

@@ -49,6 +49,7 @@ struct kl__reflector {
     kl__ahead ahead;
     kl__backoff backoff;
     kl_informer_state resume; /* after KL_STATE_BACKOFF */
+    bool was_refused;         /* the backoff follows a 401 */
     int64_t wait_ms;          /* of KL_STATE_BACKOFF */
 
     /* Guards the next four, which only the thread writes; `cond` wakes

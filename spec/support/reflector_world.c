@@ -111,6 +111,9 @@ static char *drain(kl__delta_fifo *fifo)
 void reflector_world_play(reflector_world *world, const char *script)
 {
     world->source = scripted_source_new(script, world->clock, &world->stop);
+    if (world->renewed_in_ms != 0) {
+        scripted_source_renew(world->source, START_MS + world->renewed_in_ms);
+    }
     world->options.source = scripted_source_list_watch(world->source);
     world->options.known = world->known;
     world->reflector = kl__reflector_new(&world->options);

@@ -10,6 +10,8 @@
 
 typedef struct reflector_world {
     kl__reflector_options options; /* to be changed before play */
+    int64_t
+        renewed_in_ms; /* the same: new credentials, after so long; 0: none */
     kl__indexer *known;
     kl__clock *clock;
     kl__cancel stop;

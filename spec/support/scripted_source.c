@@ -19,6 +19,7 @@ struct scripted_source {
     kl__list_watch list_watch; /* first: it is cast */
     kl__clock *clock;
     kl__cancel *done;
+    int64_t renewed_at; /* of its credentials; 0: never */
     /* Guards all below; `cond` wakes whoever waits. Rank STREAM. */
     kl__mutex mutex;
     kl__cond cond;
@@ -337,6 +338,19 @@ static char *take_continue(kl__list_watch *list_watch)
     return token;
 }
 
+static bool has_new_credentials(kl__list_watch *list_watch)
+{
+    const scripted_source *self = of(list_watch);
+
+    return self->renewed_at != 0 &&
+           kl__clock_now(self->clock) >= self->renewed_at;
+}
+
+void scripted_source_renew(scripted_source *source, int64_t at)
+{
+    source->renewed_at = at;
+}
+
 static void end(kl__list_watch *list_watch)
 {
     scripted_source *self = of(list_watch);
@@ -363,6 +377,7 @@ scripted_source *scripted_source_new(const char *script, kl__clock *clock,
         .next = next,
         .silence_ms = silence_ms,
         .take_continue = take_continue,
+        .has_new_credentials = has_new_credentials,
         .end = end,
         .free = free_list_watch,
     };

@@ -35,6 +35,9 @@ scripted_source *scripted_source_new(const char *script, kl__clock *clock,
 /* The source to hand out; freeing it leaves the record readable. */
 kl__list_watch *scripted_source_list_watch(scripted_source *source);
 
+/* From that moment on the clock it has new credentials; before it is used. */
+void scripted_source_renew(scripted_source *source, int64_t at);
+
 /* Appends to the script; ';' begins a new answer. Thread-safe. */
 void scripted_source_feed(scripted_source *source, const char *script);
 

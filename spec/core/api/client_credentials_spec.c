@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "fake_transport.h"
 #include "kubelua/client.h"
+#include "kubelua/log.h"
 #include "served.h"
 
 #include <setjmp.h>
@@ -93,6 +94,15 @@ static int ask(world *self)
     return status;
 }
 
+static void ask_in_vain(world *self)
+{
+    kl_call call = {.method = "GET", .target = "/version"};
+    kl_reply reply;
+
+    assert_int_not_equal(kl_client_call(self->client, &call, &reply, NULL),
+                         KL_OK);
+}
+
 static void expect_header(world *self, size_t request, const char *header)
 {
     fake_request seen = fake_transport_request(self->fake, request);
@@ -163,6 +173,55 @@ static void a_token_that_was_rotated_meanwhile_is_tried_again(void **state)
     expect_header(self, 0, "Authorization: Bearer old\n");
     expect_header(self, 1, "Authorization: Bearer rotated\n");
     assert_true(fake_transport_request(self->fake, 0).is_closed);
+}
+
+static void a_token_that_is_rotated_after_a_401_is_noticed(void **state)
+{
+    world *self = *state;
+    kl_config_options options = {.server = "https://example.com",
+                                 .token_file = self->path};
+
+    write_token(self, "old");
+    use_config(self, &options);
+    assert_false(kl__client_has_new_credentials(self->client));
+    fake_transport_answer(self->fake, &(fake_answer){.status = 401});
+    assert_int_equal(ask(self), 401);
+    assert_false(kl__client_has_new_credentials(self->client));
+    write_token(self, "rotated");
+    assert_true(kl__client_has_new_credentials(self->client));
+}
+
+/* Lines of the log, one after the other. */
+static char logged[2048];
+
+static void keep_line(void *context, kl_log_level level, const char *line)
+{
+    size_t used = strlen(logged);
+
+    (void)context;
+    (void)level;
+    snprintf(logged + used, sizeof(logged) - used, "%s\n", line);
+}
+
+static void the_debug_log_shows_requests_and_no_token(void **state)
+{
+    world *self = *state;
+    kl_config_options options = {.server = "https://example.com",
+                                 .token = "s3cret"};
+
+    use_config(self, &options);
+    fake_transport_answer(self->fake, &(fake_answer){.status = 403});
+    fake_transport_answer(self->fake,
+                          &(fake_answer){.failure = KL_EUNAVAILABLE});
+    logged[0] = '\0';
+    kl_set_log(keep_line, NULL, KL_LOG_DEBUG);
+    assert_int_equal(ask(self), 403);
+    ask_in_vain(self);
+    kl_set_log(NULL, NULL, KL_LOG_OFF);
+    assert_non_null(strstr(logged, "GET /version: HTTP 403 in "));
+    assert_non_null(strstr(logged, "GET /version: failed in "));
+    assert_non_null(strstr(logged, "scripted"));
+    assert_null(strstr(logged, "s3cret"));
 }
 
 static void credentials_that_cannot_be_had_are_an_error(void **state)
@@ -246,6 +305,8 @@ int main(void)
         SPEC(a_request_goes_to_the_server_as_the_user),
         SPEC(a_token_that_cannot_change_is_tried_once),
         SPEC(a_token_that_was_rotated_meanwhile_is_tried_again),
+        SPEC(a_token_that_is_rotated_after_a_401_is_noticed),
+        SPEC(the_debug_log_shows_requests_and_no_token),
         SPEC(credentials_that_cannot_be_had_are_an_error),
         SPEC(closing_does_not_wait_for_a_plugin),
     };

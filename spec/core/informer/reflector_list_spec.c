@@ -362,6 +362,26 @@ static void what_did_not_change_is_shared_with_the_cache(void **state)
     cmocka_unit_test_setup_teardown(name, reflector_world_setup, \
                                     reflector_world_teardown)
 
+static void a_401_is_tried_again_once_the_credentials_are_others(void **state)
+{
+    reflector_world *world = *state;
+
+    world->options.no_streaming_list = true;
+    world->renewed_in_ms = 3000;
+    reflector_world_play(world, "!unauthorized:401/20000; a@1 =10");
+    assert_in_range(reflector_world_delay(world, 2), 3000, 4100);
+}
+
+static void
+a_401_waits_for_its_time_where_the_credentials_are_the_same(void **state)
+{
+    reflector_world *world = *state;
+
+    world->options.no_streaming_list = true;
+    reflector_world_play(world, "!unauthorized:401/20000; a@1 =10");
+    assert_in_range(reflector_world_delay(world, 2), 20000, 60000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +418,8 @@ int main(void)
         WORLD_TEST(a_list_that_repeats_its_token_is_no_list),
         WORLD_TEST(an_object_that_comes_twice_counts_once),
         WORLD_TEST(what_did_not_change_is_shared_with_the_cache),
+        WORLD_TEST(a_401_is_tried_again_once_the_credentials_are_others),
+        WORLD_TEST(a_401_waits_for_its_time_where_the_credentials_are_the_same),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
