@@ -111,6 +111,9 @@ void *test_type(lua_State *L, int index, const char *name);
 
 /* Pushes a read-only object; takes one reference more. */
 void push_object(lua_State *L, kl_object *object);
+/* The same for one that the cache has let go of, an old state or a deleted one:
+ * the script alone will keep it alive, and the collector is told. */
+void push_last_object(lua_State *L, kl_object *object);
 /* Pushes an object that is none yet; returns where the reference goes. */
 kl_object **push_empty_object(lua_State *L);
 /* The value of the object or view at `index`, opened; NULL if it is neither.

@@ -156,12 +156,12 @@ static int push_event(lua_State *L, const kl_event *event)
         return 3;
     case KL_EVENT_UPDATE:
         lua_pushliteral(L, "update");
-        push_object(L, event->old);
+        push_last_object(L, event->old);
         push_object(L, event->object);
         return 3;
     case KL_EVENT_DELETE:
         lua_pushliteral(L, "delete");
-        push_object(L, event->object);
+        push_last_object(L, event->object);
         lua_pushboolean(L, event->unknown);
         return 3;
     case KL_EVENT_SYNCED:

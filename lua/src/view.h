@@ -7,6 +7,8 @@
 
 #include "binding.h"
 
+#include <stddef.h>
+
 /*
  * A userdata of TYPE_OBJECT is a `whole`, one of TYPE_VIEW, which is a part of
  * it, just a `view`. A part holds nothing of the core's: Lua keeps its whole
@@ -22,7 +24,20 @@ typedef struct whole {
     kl_object *object; /* one reference; NULL while being made, and once
                           collected, which a finalizer of a script may see */
     bool is_anchored;  /* what its parts have as user value is its own, too */
+    size_t charged;    /* bytes of the account that are its own */
 } whole;
+
+/* account.c: the memory in C that only the script keeps alive */
+
+typedef struct account account;
+
+/* Pushes the account of the lua_State, a userdata; makes it the first time. */
+void push_account(lua_State *L);
+/* Charges bytes to the whole, which is on the stack; may run the collector, and
+ * so finalizers. */
+void account_charge(lua_State *L, whole *owner, size_t bytes);
+/* The whole is collected. For its finalizer. */
+void account_release(account *account, whole *owner);
 
 /* Either kind; NULL, or an error, if it is neither. */
 view *test_view(lua_State *L, int index);
