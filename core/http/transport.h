@@ -55,7 +55,8 @@ typedef struct kl__transport_ops {
     void (*free)(kl_transport *transport);
 } kl__transport_ops;
 
-/* A kind of stream. See the functions below for what each has to do. */
+/* A kind of stream. The functions below, which call it, say what each has to
+ * do. */
 typedef struct kl__stream_ops {
     kl_code (*response)(kl__stream *stream, kl__response *response,
                         int64_t deadline_ms, kl__cancel *cancel, kl_error *err);
@@ -80,12 +81,21 @@ struct kl__stream {
  * speaks it. One reference for the caller. KL_ENOMEM, KL_EIO. */
 kl_transport *kl__curl_transport_new(kl_error *err);
 
+/* One reference more; kl_transport_unref gives it back. */
 KL__FOR_SIM kl_transport *kl__transport_ref(kl_transport *transport);
-void kl__transport_close(kl_transport *transport);
+
+static inline void kl__transport_close(kl_transport *transport)
+{
+    transport->ops->close(transport);
+}
 
 /* Sends a request. The stream is the caller's, for one thread at a time. */
-kl__stream *kl__transport_open(kl_transport *transport,
-                               const kl__request *request, kl_error *err);
+static inline kl__stream *kl__transport_open(kl_transport *transport,
+                                             const kl__request *request,
+                                             kl_error *err)
+{
+    return transport->ops->open(transport, request, err);
+}
 
 /*
  * Blocks until the response's head is there. `deadline_ms` is on the real
@@ -94,9 +104,13 @@ kl__stream *kl__transport_open(kl_transport *transport,
  * reset), KL_ETLS, KL_EPARSE (no HTTP), KL_ECONFIG (a URL or header that cannot
  * be sent), KL_ECLOSED, KL_EFORKED. The message names host and cause.
  */
-kl_code kl__stream_response(kl__stream *stream, kl__response *response,
-                            int64_t deadline_ms, kl__cancel *cancel,
-                            kl_error *err);
+static inline kl_code kl__stream_response(kl__stream *stream,
+                                          kl__response *response,
+                                          int64_t deadline_ms,
+                                          kl__cancel *cancel, kl_error *err)
+{
+    return stream->ops->response(stream, response, deadline_ms, cancel, err);
+}
 
 /*
  * Blocks until bytes are there and copies up to `size` of them, decoded (gzip,
@@ -107,16 +121,29 @@ kl_code kl__stream_response(kl__stream *stream, kl__response *response,
  * more: up to 32 MB a stream before version 8, which come in one piece on
  * resuming.)
  */
-kl_code kl__stream_read(kl__stream *stream, char *buffer, size_t size,
-                        size_t *length, int64_t deadline_ms, kl__cancel *cancel,
-                        kl_error *err);
+static inline kl_code kl__stream_read(kl__stream *stream, char *buffer,
+                                      size_t size, size_t *length,
+                                      int64_t deadline_ms, kl__cancel *cancel,
+                                      kl_error *err)
+{
+    return stream->ops->read(stream, buffer, size, length, deadline_ms, cancel,
+                             err);
+}
 
 /* When the last byte came in, on the real clock; when it was opened, if none
  * did. Thread-safe. */
-int64_t kl__stream_last_byte_ms(const kl__stream *stream);
+static inline int64_t kl__stream_last_byte_ms(const kl__stream *stream)
+{
+    return stream->ops->last_byte_ms(stream);
+}
 
 /* Ends the transfer and frees the stream; never waits for the network. NULL is
  * fine. */
-void kl__stream_close(kl__stream *stream);
+static inline void kl__stream_close(kl__stream *stream)
+{
+    if (stream != NULL) {
+        stream->ops->close(stream);
+    }
+}
 
 #endif
