@@ -112,6 +112,9 @@ function clients.connect(given)
     local state = core.state(self, TYPE)
     state.informers = setmetatable({}, { __mode = "k" })
     state.name_space = merged.sim and merged.namespace -- a simulated cluster has no configuration
+    if not cluster and given.namespace == nil then
+        state.scope = clients.defaults.namespace -- of informers that name none
+    end
     if cluster and cluster.clients then
         cluster.clients[#cluster.clients + 1] = self
     end
@@ -126,7 +129,7 @@ function Client:informer(given, ...)
     if select("#", ...) > 0 then
         misuse("informer: one table expected, such as { \"pods\", namespace = \"web\" }")
     end
-    local informer, message, code = informers.new(self, given)
+    local informer, message, code = informers.new(self, given, state.scope)
     if not informer then
         return nil, message, code
     end

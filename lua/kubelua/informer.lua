@@ -59,9 +59,13 @@ end
 
 ---@param client kubelua.Client
 ---@param given kubelua.InformerOptions|string
+---@param scope string? the namespace of one that names none, if its kind has namespaces
 ---@return kubelua.Informer?, string?, string?
-function informers.new(client, given)
+function informers.new(client, given, scope)
     local request, indexes = options_of(given)
+    if scope and request.namespace == nil then
+        request.namespace, request.namespace_if_any = scope, true
+    end
     local self, message, code = core.informer(client, request)
     if not self then
         return nil, message, code

@@ -6,7 +6,7 @@ local options = require "kubelua.options"
 ---What client:informer takes: the resource first, as in { "pods", namespace = "web" }.
 ---@class kubelua.InformerOptions
 ---@field [1] string as lenient as kubectl: "pods", "po", "deployments.apps", "apps/v1/Deployment"
----@field namespace? string one namespace; nil or "*": all
+---@field namespace? string one namespace; "*": all; nil: that of kubelua run -n, else all
 ---@field labels? string a label selector, as of kubectl's -l
 ---@field fields? string a field selector, as of kubectl's --field-selector
 ---@field indexes? table<string, string|fun(object: kubelua.Object): any> a path or a function each

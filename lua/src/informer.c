@@ -58,6 +58,7 @@ static void read_options(lua_State *L, int index, kl_informer_options *options)
     *options = (kl_informer_options){
         .resource = option_string(L, index, "resource"),
         .name_space = option_string(L, index, "namespace"),
+        .namespace_if_any = option_bool(L, index, "namespace_if_any"),
         .labels = option_string(L, index, "labels"),
         .fields = option_string(L, index, "fields"),
         .resync_ms = option_ms(L, index, "resync", 0),

@@ -148,6 +148,36 @@ expect "two servers are a usage error" 2 'choose one' \
 echo 'print(kubelua.connect():namespace())' >"$work/namespace.lua"
 expect "a namespace counts in a simulated cluster too" 0 '^web$' \
     bin/kubelua run --sim -n web "$work/namespace.lua"
+cat >"$work/scope.lua" <<'END'
+local client = kubelua.connect()
+for _, wanted in ipairs { { "configmaps" }, { "configmaps", namespace = "*" },
+    { "configmaps", namespace = "default" }, { "namespaces" } } do
+    local informer = assert(client:informer(wanted))
+    assert(informer:wait_synced(10))
+    local seen = {}
+    for _, object in ipairs(informer:list()) do
+        seen[#seen + 1] = object.key
+    end
+    print(wanted[1], wanted.namespace, table.concat(seen, " "))
+end
+END
+cat >"$work/scope.yaml" <<'END'
+{apiVersion: v1, kind: Namespace, metadata: {name: web}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: web}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: default}}
+END
+for line in 'configmaps nil web/a' 'configmaps \* default/b web/a' \
+    'configmaps default default/b' 'namespaces nil .*default.* web'; do
+    expect "-n is the namespace of informers that name none: $line" 0 "^$line\$" \
+        sh -c "bin/kubelua run --sim='$work/scope.yaml' -n web '$work/scope.lua' |
+            tr -s '\t' ' ' | sed 's, [^ ]*/kube-root-ca.crt,,g'"
+done
+expect "without -n they watch all" 0 '^configmaps.nil.*default/b.*web/a' \
+    bin/kubelua run --sim="$work/scope.yaml" "$work/scope.lua"
+expect "a namespace that cannot be is a usage error" 2 "'a,b' cannot be a namespace" \
+    bin/kubelua run --sim -n a,b "$work/scope.lua"
 expect "a manifest in the script's place is understood" 1 'write --sim=' \
     bin/kubelua run --sim examples/cluster.yaml "$work/wait.lua"
 expect "arguments reach the script" 0 'args.*2.*-a.*b' \
@@ -183,6 +213,16 @@ expect "a recording can be played" 0 'Simulated API server on http:' \
     bin/kubelua sim --replay "$work/run.ndjson" --speed 0 --for 0.2
 expect "what is no recording is told apart" 1 'line 1 is none of a recording' \
     bin/kubelua sim --replay examples/cluster.yaml --for 0.2
+bin/kubelua sim --load "$work/scope.yaml" --write-kubeconfig "$work/scope.config" \
+    >"$work/output" 2>&1 &
+pid=$!
+until_true test -s "$work/scope.config"
+bin/kubelua record --kubeconfig "$work/scope.config" -n web --for 1 \
+    --output "$work/scope.ndjson" configmaps namespaces
+kill $pid
+expect "record -n takes all of a kind without namespaces" 0 '"name":"default"' grep '"kind":"Namespace"' \
+    "$work/scope.ndjson"
+expect "record -n takes nothing of another namespace" 1 '^0$' grep -c '"name":"b"' "$work/scope.ndjson"
 expect "record says what it cannot reach" 1 'no-config' \
     bin/kubelua record --kubeconfig "$work/no-config" pods
 expect "--for ends a run" 0 'ready' \

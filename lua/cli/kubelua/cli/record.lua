@@ -33,6 +33,7 @@ local function start(options)
     if not recorder then
         return nil, message
     end
+    clients.defaults.namespace = options.namespace -- of kinds that have namespaces
     local client
     client, message = clients.connect { kubeconfig = options.kubeconfig, context = options.context,
         server = options.server }
@@ -40,7 +41,7 @@ local function start(options)
         return nil, message
     end
     for _, resource in ipairs(options.resources) do
-        local wanted = { resource, namespace = options.namespace, labels = options.labels,
+        local wanted = { resource, labels = options.labels,
             managed_fields = true }
         local informer
         informer, message = client:informer(wanted)

@@ -1,5 +1,6 @@
 -- What the command line means: the options of kubelua run | sim | record | version, and their help.
 local argparse = require "argparse"
+local core = require "kubelua.core"
 
 local usage = {}
 
@@ -39,6 +40,14 @@ local function to_address(text)
     return { host = host, port = math.floor(tonumber(port)) }
 end
 
+local function to_namespace(text)
+    if pcall(core.check_namespace, "-n", text) then
+        return text
+    end
+    return nil, "'" .. text .. "' cannot be a namespace: it is one name of lower-case letters, "
+        .. "digits and dashes"
+end
+
 -- RFC 6750: what stands in a header.
 local function to_token(text)
     if text:find("^[%w%-%._~%+/]+=*$") then
@@ -67,8 +76,8 @@ local function add_run(parser)
         :argname("FILE")
     run:option("--context", "The context of the kubeconfig to use."):argname("NAME")
     run:option("--server", "The API server's URL."):argname("URL")
-    run:option("-n --namespace", "What client:namespace() tells the script. Informers watch all "
-        .. "namespaces unless the script names one."):argname("NS")
+    run:option("-n --namespace", "The namespace of informers that name none, and what "
+        .. "client:namespace() tells the script."):argname("NS"):convert(to_namespace)
     run:flag("--sim", "Start a simulated API server in this process, and connect to it. "
         .. "--sim=FILE loads a manifest into it; may be given several times.")
     run:option("--sim-load"):argname("FILE"):count("*"):hidden(true)
@@ -88,7 +97,7 @@ local function add_record(parser)
         .. "~/.kube/config."):argname("FILE")
     record:option("--context", "The context of the kubeconfig to use."):argname("NAME")
     record:option("--server", "The API server's URL."):argname("URL")
-    record:option("-n --namespace", "One namespace only."):argname("NS")
+    record:option("-n --namespace", "One namespace only."):argname("NS"):convert(to_namespace)
     record:option("-l --labels", "Objects with these labels only."):argname("SELECTOR")
     record:option("-o --output", "The file to write; standard output if it is not given.")
         :argname("FILE")
