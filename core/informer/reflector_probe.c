@@ -43,13 +43,15 @@ static bool is_final(const kl_error *why)
 }
 
 /* The watch goes on, and the question is asked again: after an idle timeout, or
- * after part of one where an answer may come. */
+ * after part of one where an answer may come; without an idle timeout, after
+ * the next break. */
 static void put_off(kl__reflector *self, const kl_error *why)
 {
-    int64_t wait_ms = self->options.idle_timeout_ms / ASK_AGAIN;
+    int64_t idle_ms = self->options.idle_timeout_ms;
+    int64_t wait_ms = idle_ms / ASK_AGAIN;
 
     kl__reflector_trust_version(self);
-    if (!is_final(why)) {
+    if (idle_ms > 0 && !is_final(why)) {
         wait_ms = why->retry_after_ms > wait_ms ? why->retry_after_ms : wait_ms;
         self->unchecked = true;
         self->check_at = kl__clock_after(self->options.clock, wait_ms);

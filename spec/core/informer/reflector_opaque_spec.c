@@ -140,6 +140,16 @@ static void bookmarks_are_believed_once_the_question_is_answered(void **state)
            OPAQUE_DELTAS " !unavailable !version_ahead [a@1]=102 ^103 +d@2");
 }
 
+static void without_an_idle_timeout_it_is_asked_after_a_break_only(void **state)
+{
+    reflector_world *world = *state;
+
+    world->options.idle_timeout_ms = -1;
+    expect(state, OPAQUE " !unavailable; !unavailable:503; %20000 $; ok",
+           OPAQUE_ASKED "; " PROBE "; watch rv=3; watch rv=3",
+           OPAQUE_DELTAS " !unavailable");
+}
+
 static void a_resource_that_is_installed_anew_may_have_an_order(void **state)
 {
     expect(state,
@@ -183,6 +193,7 @@ int main(void)
         WORLD_TEST(bookmarks_are_compared_with_lists_and_bookmarks),
         WORLD_TEST(bookmarks_below_the_last_one_are_no_sign_of_life),
         WORLD_TEST(bookmarks_are_believed_once_the_question_is_answered),
+        WORLD_TEST(without_an_idle_timeout_it_is_asked_after_a_break_only),
         WORLD_TEST(a_resource_that_is_installed_anew_may_have_an_order),
         WORLD_TEST(an_expired_token_is_not_renewed),
     };
