@@ -5,12 +5,20 @@
  */
 #include "http/curl_loop.h"
 
+#include "base/clock.h"
 #include "base/str.h"
 
 #include <poll.h>
 #include <string.h>
 
-enum { POLL_MS = 60000, PAUSE_MS = 100, NUDGED_UNTIL = 0x080100 };
+enum {
+    POLL_MS = 60000,
+    PAUSE_MS = 100,
+    NUDGED_UNTIL = 0x080100,
+    /* A server tells with its first bytes how many streams a connection takes;
+     * how long its answer is waited for until others join. */
+    SETTINGS_MS = 500
+};
 
 /* Takes the transfer out of curl's hands, if it is there. */
 static void drop_easy(kl__curl_stream *stream)
@@ -84,26 +92,37 @@ static void begin_transfer(kl__curl_stream *stream)
     }
 }
 
-/* Whether curl has none that might still make a connection which this one could
- * share. A server that answers in HTTP/1 shares none. */
+/*
+ * True if the connection of a stream is made, and known to take more. Until a
+ * new one has told its limit, libcurl takes that for 100; what a server refuses
+ * of those is then sent again, each on a connection of its own: 200 streams on
+ * a server that allows 50 made up to 24.
+ */
+static bool is_settled(const kl__curl_stream *stream, int64_t now_ms)
+{
+    return stream->attempts > 0 && (!stream->dials || stream->has_head ||
+                                    now_ms - stream->sent_ms >= SETTINGS_MS);
+}
+
+/* True if curl has none that might still make a connection which this one could
+ * share. Connections in HTTP/1 are not shared. */
 static bool is_next(const kl__curl_stream *stream)
 {
     const kl__list *streams = &stream->transport->streams;
-    bool is_free = true;
+    int64_t now_ms = kl__clock_now(kl__clock_real());
 
+    if (stream->transport->speaks_http1) {
+        return true;
+    }
     for (kl__list *node = streams->next; node != streams; node = node->next) {
         kl__curl_stream *other = KL__CONTAINER(node, kl__curl_stream, node);
 
-        if (other->easy == NULL || !kl__list_empty(&other->waiting_node) ||
-            !go_together(other, stream)) {
-            continue;
+        if (other->easy != NULL && kl__list_empty(&other->waiting_node) &&
+            go_together(other, stream) && !is_settled(other, now_ms)) {
+            return false;
         }
-        if (other->has_head && !other->response.http2) {
-            return true;
-        }
-        is_free = is_free && other->attempts > 0;
     }
-    return is_free;
+    return true;
 }
 
 /*
@@ -294,6 +313,12 @@ static void end_all(kl__curl_transport *transport)
     }
 }
 
+/* While streams wait, the time may let them in. */
+static int patience_ms(const kl__curl_transport *transport)
+{
+    return kl__list_empty(&transport->waiting) ? POLL_MS : SETTINGS_MS;
+}
+
 void *kl__curl_loop(void *arg)
 {
     kl__curl_transport *transport = arg;
@@ -309,8 +334,8 @@ void *kl__curl_loop(void *arg)
         tell_news(transport);
         admitted = admit(transport);
         if (!transport->must_nudge && !admitted &&
-            curl_multi_poll(transport->multi, NULL, 0, POLL_MS, NULL) !=
-                CURLM_OK) {
+            curl_multi_poll(transport->multi, NULL, 0, patience_ms(transport),
+                            NULL) != CURLM_OK) {
             poll(NULL, 0, PAUSE_MS); /* out of memory: do not spin */
         }
     }

@@ -30,10 +30,11 @@ typedef struct kl__curl_transport {
     /* The loop's alone. But curl_multi_wakeup may be called by whoever holds
      * the mutex and sees that it has not stopped. */
     CURLM *multi;
-    kl__list streams; /* every one that it was told of and not to forget */
-    kl__list news;    /* streams whose readers are to be told of bytes */
-    kl__list waiting; /* streams that curl does not have yet: see admit */
-    bool must_nudge;  /* something came in or ended: see nudge_all */
+    kl__list streams;  /* every one that it was told of and not to forget */
+    kl__list news;     /* streams whose readers are to be told of bytes */
+    kl__list waiting;  /* streams that curl does not have yet: see admit */
+    bool must_nudge;   /* something came in or ended: see nudge_all */
+    bool speaks_http1; /* the last answer over TLS was in HTTP/1 */
 } kl__curl_transport;
 
 /* What the loop is told about a stream, as bits: they add up while it is
@@ -80,6 +81,7 @@ typedef struct kl__curl_stream {
     int socket_errno; /* why there was no socket for that; 0: there was */
     bool in_tls;      /* that one has come as far as the TLS handshake */
     int attempts;     /* how often curl has sent the request */
+    int64_t sent_ms;  /* when it did last, on the real clock */
     bool held;        /* curl was told to pause it */
     bool resuming;    /* curl hands over what it held back */
     bool dropped;     /* and this goes nowhere any more */

@@ -21,6 +21,9 @@ size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg)
     (void)one;
     note_byte(stream);
     if (kl__head_line(&stream->head, bytes, length)) {
+        if (stream->secure) {
+            stream->transport->speaks_http1 = !stream->head.response.http2;
+        }
         kl__mutex_lock(&stream->mutex);
         stream->response = stream->head.response;
         stream->encoding = stream->head.encoding;
@@ -87,6 +90,7 @@ int kl__curl_on_send(void *arg, char *peer_ip, char *local_ip, int peer_port,
     (void)peer_port;
     (void)local_port;
     stream->attempts++;
+    stream->sent_ms = kl__clock_now(kl__clock_real());
     return stream->attempts == 1 || stream->repeatable ? CURL_PREREQFUNC_OK
                                                        : CURL_PREREQFUNC_ABORT;
 }
