@@ -42,7 +42,7 @@ local TYPES = {
     kubeconfig = "string", context = "string", server = "string", token = "string",
     token_file = "string", ca_file = "string", ca_data = "string", insecure = "boolean",
     tls_server_name = "string", cert_file = "string", key_file = "string", proxy_url = "string",
-    namespace = "string", sim = "table|userdata",
+    namespace = "string", sim = "userdata",
 }
 
 local clients = {
@@ -52,8 +52,13 @@ local clients = {
     recorder = nil, ---@type kubelua.Recorder?
 }
 
+-- The simulator's module, where a script has loaded it; else there is no cluster.
+local function simulator()
+    return package.loaded["kubelua.simcore"]
+end
+
 local function check_sim(cluster)
-    if type(cluster) ~= "table" or not cluster.box then
+    if not simulator() or not simulator().is_sim(cluster) then
         misuse("connect: 'sim' must be a cluster, such as require(\"kubelua.sim\").new(), not a "
             .. type(cluster))
     end
@@ -78,7 +83,7 @@ end
 local function open(merged)
     local transport, message, code
     if merged.sim ~= nil then
-        transport, message, code = merged.sim.box:transport(merged.token)
+        transport, message, code = simulator().transport(merged.sim, merged.token)
         if not transport then
             return nil, message, code
         end
@@ -115,8 +120,9 @@ function clients.connect(given)
     if not cluster and given.namespace == nil then
         state.scope = clients.defaults.namespace -- of informers that name none
     end
-    if cluster and cluster.clients then
-        cluster.clients[#cluster.clients + 1] = self
+    if cluster then
+        local opened = simulator().state(cluster).clients or {} -- none: it is closed
+        opened[#opened + 1] = self
     end
     return self
 end

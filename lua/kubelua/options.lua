@@ -86,4 +86,17 @@ function options.check(call, given, types)
     end
 end
 
+---The same for options that may be left out; returns a table.
+---@param call string
+---@param given table?
+---@param types table<string, string>
+---@return table
+function options.optional(call, given, types)
+    if given == nil then
+        return {}
+    end
+    options.check(call, given, types)
+    return given
+end
+
 return options

@@ -66,3 +66,23 @@ void *test_type(lua_State *L, int index, const char *name)
     lua_pop(L, 2);
     return same ? box : NULL;
 }
+
+void *push_with_state(lua_State *L, size_t size, const char *type)
+{
+    void *box;
+
+    lua_newtable(L);
+    box = compat_newuserdata(L, size, 1);
+    memset(box, 0, size);
+    luaL_getmetatable(L, type);
+    lua_setmetatable(L, -2);
+    lua_insert(L, -2);
+    /* userdata, state */
+    compat_setuservalue(L, -2);
+    return box;
+}
+
+void push_state(lua_State *L, int index)
+{
+    compat_getuservalue(L, index);
+}

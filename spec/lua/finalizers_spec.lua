@@ -5,6 +5,7 @@ local process_of = require "process_of"
 local function said_by(text)
     return process_of([[
         local core, kubelua, Sim = require "kubelua.core", require "kubelua", require "kubelua.sim"
+        local simcore = require "kubelua.simcore"
         local at_collection = require "at_collection"
         ]] .. text)
 end
@@ -90,8 +91,8 @@ describe("a finalizer that closes what a text belongs to #processes", function()
             [[owner:namespace() == ("n"):rep(40)]],
         },
         ["a simulator"] = {
-            [[require("kubelua.simcore").new {}]],
-            [[(owner:url() or owner:listen {}):find("^http://127%.0%.0%.1:%d+$")]],
+            [[require("kubelua.sim").new()]],
+            [[(simcore.url(owner) or owner:listen {}):find("^http://127%.0%.0%.1:%d+$")]],
         },
     } do
         it("does not change it: " .. name, function()

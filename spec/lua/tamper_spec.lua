@@ -26,7 +26,7 @@ end)
 describe("metatables", function()
     it("are not handed out", function()
         local pod = pods:get("web/a")
-        for _, box in ipairs { pod, pod.metadata, handler, pods, client, sim.box,
+        for _, box in ipairs { pod, pod.metadata, handler, pods, client, sim,
             require("kubelua.scheduler").poller } do
             assert.equal("string", type(getmetatable(box)))
         end
@@ -36,7 +36,7 @@ describe("metatables", function()
         assert.is_nil(handler.__gc)
         assert.is_nil(pods.__gc)
         assert.is_nil(client.__gc)
-        assert.is_nil(sim.box.__gc)
+        assert.is_nil(sim.__gc)
     end)
 end)
 
@@ -47,7 +47,7 @@ describe("methods", function()
             [pods] = { "stop", "on", "get", "list", "by", "values", "index", "count", "status",
                 "wait_synced", "has_synced", "resource_version" },
             [client] = { "informer", "close", "call", "namespace" },
-            [sim.box] = { "close", "load", "call", "cut" },
+            [sim] = { "close", "load", "call", "cut" },
         }
         for box, names in pairs(boxes) do
             for _, name in ipairs(names) do

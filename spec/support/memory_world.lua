@@ -19,7 +19,7 @@ local last = { false, false, false } -- what a call took and nobody has looked a
 
 local function touch()
     touches = touches + 1
-    assert(sim:load('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a",'
+    assert(simcore.load(sim, '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a",'
         .. '"namespace":"default"},"data":{"touch":"' .. touches .. '"}}'))
 end
 
@@ -59,7 +59,7 @@ end
 function world.open()
     sim = assert(simcore.new { bookmark = 60 })
     touch()
-    client = assert(core.connect({}, sim:transport()))
+    client = assert(core.connect({}, simcore.transport(sim)))
     informer = assert(core.informer(client, { resource = "cm", namespace = "default" }))
     poller = assert(core.poller())
     registration = assert(core.subscribe(informer, poller, 1, {}))
@@ -72,7 +72,7 @@ function world.close()
     core.registration_remove(registration)
     core.informer_stop(informer)
     core.client_close(client)
-    sim:close()
+    simcore.close(sim)
     sim, client, informer, poller, registration, object = nil, nil, nil, nil, nil, nil
     collectgarbage()
     collectgarbage()
@@ -88,9 +88,9 @@ end
 
 -- What a call that fails in the middle has made is left to the collector.
 world.calls = {
-    ["simcore.new"] = function() must(simcore.new { token = "t" }):close() end,
+    ["simcore.new"] = function() simcore.close(must(simcore.new { token = "t" })) end,
     ["core.connect"] = function()
-        core.client_close(must(core.connect({}, must(sim:transport("t")))))
+        core.client_close(must(core.connect({}, must(simcore.transport(sim, "t")))))
     end,
     ["core.informer"] = function()
         core.informer_stop(must(core.informer(client, { resource = "secrets", labels = "a=b" })))
@@ -134,36 +134,38 @@ world.calls = {
     ["object.__eq"] = function() return object.spec == object.spec end,
     ["object.__tostring"] = function() return tostring(object), tostring(object.spec) end,
     ["number.__tostring"] = function() return tostring(object.spec.list[3].x) end,
-    ["sim.load"] = function() must(sim:load(POD)) end,
-    ["sim.call"] = function() must(sim:call { target = CONFIGMAPS }) end,
-    ["sim.listen"] = function()
-        sim:unlisten()
-        must(sim:listen { tls = true })
+    ["simcore.load"] = function() must(simcore.load(sim, POD)) end,
+    ["simcore.call"] = function() must(simcore.call(sim, { target = CONFIGMAPS })) end,
+    ["simcore.listen"] = function()
+        simcore.unlisten(sim)
+        must(simcore.listen(sim, { tls = true }))
     end,
-    ["sim.kubeconfig"] = function() sim:kubeconfig() end,
-    ["sim.url"] = function() sim:url() end,
-    ["sim.unlisten"] = function() sim:unlisten() end,
-    ["sim.requests"] = function() must(sim:requests()) end,
-    ["sim.requests_clear"] = function() sim:requests_clear() end,
-    ["sim.fail"] = function() must(sim:fail { verb = "patch", status = 500 }) end,
-    ["sim.fault"] = function()
-        must(sim:fault('{"action":"cut","name":"none","after_bytes":1}'))
+    ["simcore.kubeconfig"] = function() simcore.kubeconfig(sim) end,
+    ["simcore.url"] = function() simcore.url(sim) end,
+    ["simcore.unlisten"] = function() simcore.unlisten(sim) end,
+    ["simcore.requests"] = function() must(simcore.requests(sim)) end,
+    ["simcore.requests_clear"] = function() simcore.requests_clear(sim) end,
+    ["simcore.fault"] = function()
+        must(simcore.fault(sim, '{"action":"cut","name":"none","after_bytes":1}'))
     end,
-    ["sim.faults"] = function() must(sim:faults()) end,
-    ["sim.heal"] = function() sim:heal() end,
-    ["sim.snapshot"] = function()
+    ["simcore.faults"] = function() must(simcore.faults(sim)) end,
+    ["simcore.heal"] = function() simcore.heal(sim) end,
+    ["simcore.snapshot"] = function()
         local other = must(simcore.new {})
-        must(other:restore(must(other:snapshot())))
-        other:close()
+        must(simcore.restore(other, must(simcore.snapshot(other))))
+        simcore.close(other)
     end,
-    ["sim.transport"] = function() must(sim:transport()) end,
-    ["sim.replay"] = function() must(sim:replay(REPLAYED, "put")) end,
-    ["sim.advance"] = function() must(sim:advance(0)) end,
-    ["sim.now"] = function() sim:now() end,
-    ["sim.cut"] = function() sim:cut() end,
-    ["sim.refuse"] = function() sim:refuse(false) end,
-    ["sim.freeze"] = function() sim:freeze(false) end,
-    ["sim.compact"] = function() sim:compact() end,
+    ["simcore.is_sim"] = function() simcore.is_sim(sim) end,
+    ["simcore.state"] = function() simcore.state(sim) end,
+    ["simcore.methods"] = function() simcore.methods() end,
+    ["simcore.transport"] = function() must(simcore.transport(sim)) end,
+    ["simcore.replay"] = function() must(simcore.replay(sim, REPLAYED, "put")) end,
+    ["simcore.advance"] = function() must(simcore.advance(sim, 0)) end,
+    ["simcore.now"] = function() simcore.now(sim) end,
+    ["simcore.cut"] = function() simcore.cut(sim) end,
+    ["simcore.refuse"] = function() simcore.refuse(sim, false) end,
+    ["simcore.freeze"] = function() simcore.freeze(sim, false) end,
+    ["simcore.compact"] = function() simcore.compact(sim) end,
     ["core.misuse"] = function() pcall(core.misuse, "nobody reads it") end,
     ["core.check_namespace"] = function() core.check_namespace("list", "web") end,
     ["core.own_source"] = function() core.own_source("@nowhere/") end,
@@ -213,8 +215,8 @@ world.calls = {
 }
 
 -- These are called by those that make what they end.
-world.calls["sim.close"] = world.calls["simcore.new"]
-world.calls["sim.restore"] = world.calls["sim.snapshot"]
+world.calls["simcore.close"] = world.calls["simcore.new"]
+world.calls["simcore.restore"] = world.calls["simcore.snapshot"]
 world.calls["core.client_close"] = world.calls["core.connect"]
 world.calls["core.informer_stop"] = world.calls["core.informer"]
 world.calls["core.registration_remove"] = world.calls["core.subscribe"]
@@ -228,8 +230,8 @@ function world.prepare(name)
             assert(core.now() < deadline, "the change did not come")
             poller:wait(0.001)
         end
-    elseif name == "sim.kubeconfig" and not sim:url() then
-        assert(sim:listen {})
+    elseif name == "simcore.kubeconfig" and not simcore.url(sim) then
+        assert(simcore.listen(sim, {}))
     end
 end
 

@@ -1,10 +1,24 @@
 -- The simulated API server: a cluster in this process, to try a script and to test one.
 -- What it can be told is in sim/: objects.lua, requests.lua, time.lua, faults.lua.
 require "kubelua.interpreter"
+-- The module is there where KubeLua was built without the simulator, too; it says why it cannot.
+local has_simcore, simcore = pcall(require, "kubelua.simcore")
+if not has_simcore then
+    -- Not found, or found and not loadable: then the loader says what is missing.
+    local why = simcore
+    if why:find("^module .- not found") then
+        why = "KubeLua was built without the simulated API server: install libmicrohttpd and "
+            .. "GnuTLS, and build with -DKUBELUA_SIM=ON"
+    end
+    return { new = function()
+        return nil, why, "io"
+    end }
+end
+
 local Clock = require "kubelua.sim.clock"
 local faults = require "kubelua.sim.faults"
 local objects = require "kubelua.sim.objects"
-local options = require "kubelua.sim.options"
+local options = require "kubelua.options"
 local replay = require "kubelua.sim.replay"
 local requests = require "kubelua.sim.requests"
 local script = require "kubelua.sim.script"
@@ -13,14 +27,9 @@ local users = require "kubelua.sim.users"
 local Verbs = require "kubelua.sim.verbs"
 local wait = require "kubelua.sim.wait"
 
--- Not there where KubeLua was built without the simulator; then this is why.
-local has_simcore, simcore = pcall(require, "kubelua.simcore")
-local NO_SIMCORE = "KubeLua was built without the simulated API server: install libmicrohttpd and "
-    .. "GnuTLS, and build with -DKUBELUA_SIM=ON"
-
+---A simulated cluster: one userdata, whose methods are in Lua, over the functions of simcore.
 ---@class kubelua.Sim
-local Sim = {}
-Sim.__index = Sim
+local Sim = simcore.methods()
 
 local PARTS = { faults, objects, replay.methods, requests, script, time.methods, users.methods,
     wait }
@@ -103,23 +112,22 @@ end
 ---@field no_streaming_list boolean? as before Kubernetes 1.27
 ---@field no_controllers boolean? an API server alone: nothing is collected
 
+local sims = {}
+
 ---Starts a cluster, with the namespaces that a new one has.
 ---@param given kubelua.Sim.Options?
 ---@return kubelua.Sim?, string?, string?
-function Sim.new(given)
-    given = options.check("sim", given, OPTIONS)
-    if not has_simcore then
-        -- Not found, or found and not loadable: then the loader says what is missing.
-        return nil, simcore:find("^module .- not found") and NO_SIMCORE or simcore, "io"
-    end
-    local box, message, code = simcore.new(core_options(given))
-    if not box then
+function sims.new(given)
+    given = options.optional("sim", given, OPTIONS)
+    local self, message, code = simcore.new(core_options(given))
+    if not self then
         return nil, message, code
     end
-    local self = setmetatable({ box = box, users = given.users, token = given.token,
-        clock = (given.clock == "fake" and Clock.fake or Clock.running)(box) }, Sim)
-    self.verbs = Verbs.new(function(request)
-        return box:call(request)
+    local state = simcore.state(self)
+    state.users, state.token = given.users, given.token
+    state.clock = (given.clock == "fake" and Clock.fake or Clock.running)(self)
+    state.verbs = Verbs.new(function(request)
+        return simcore.call(self, request)
     end)
     local paths = given.load or {}
     local ok
@@ -138,12 +146,13 @@ end
 ---@param given table? what else kubelua.connect takes; user: the name of one of the users
 ---@return kubelua.Client?, string?, string?
 function Sim:connect(given)
-    local merged = { sim = self, token = self.token }
+    local state = simcore.state(self)
+    local merged = { sim = self, token = state.token }
     for name, value in pairs(given or {}) do
         merged[name] = value
     end
     if merged.user then
-        merged.token, merged.user = users.token(self.users, merged.user), nil
+        merged.token, merged.user = users.token(state.users, merged.user), nil
     end
     return require("kubelua.client").connect(merged)
 end
@@ -153,19 +162,19 @@ end
 ---@param request { method: string?, target: string, body: string?, type: string? }
 ---@return integer?, string?, string?, string?
 function Sim:call(request)
-    return self.box:call(request)
+    return simcore.call(self, request)
 end
 
 ---Serves it on a port: its URL.
 ---@param given { address: string?, port: integer?, tls: boolean? }?
 ---@return string?, string?, string?
 function Sim:listen(given)
-    return self.box:listen(options.check("listen", given,
+    return simcore.listen(self, options.optional("listen", given,
         { address = "string", port = "number", tls = "boolean" }))
 end
 
 function Sim:unlisten()
-    self.box:unlisten()
+    simcore.unlisten(self)
 end
 
-return Sim
+return sims

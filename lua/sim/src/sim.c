@@ -106,10 +106,7 @@ static int sim_new(lua_State *L)
         .clock_stands = option_bool(L, 1, "clock_stands"),
         .now_ms = option_ms(L, 1, "now", 0),
         .compaction_ms = option_ms(L, 1, "compaction", 0)};
-    box = lua_newuserdata(L, sizeof(*box));
-    box->sim = NULL;
-    luaL_getmetatable(L, TYPE_SIM);
-    lua_setmetatable(L, -2);
+    box = push_with_state(L, sizeof(*box), TYPE_SIM);
     box->sim = kl_sim_new(&options, &err);
     return box->sim != NULL ? 1 : push_error(L, &err);
 }
@@ -132,7 +129,7 @@ static int sim_close(lua_State *L)
     return 0;
 }
 
-/* sim:load(text) */
+/* simcore.load(sim, text) */
 static int sim_load(lua_State *L)
 {
     size_t length;
@@ -143,7 +140,8 @@ static int sim_load(lua_State *L)
                         &err);
 }
 
-/* sim:call{...}: status, body, content type, warnings (a line each, or nil). */
+/* simcore.call(sim, {...}): status, body, content type, warnings (a line each,
+ * or nil). */
 static int sim_call(lua_State *L)
 {
     kl_reply *reply;
@@ -160,7 +158,7 @@ static int sim_call(lua_State *L)
     return 4;
 }
 
-/* sim:listen{address =, port =, tls =}: its URL. */
+/* simcore.listen(sim, {address =, port =, tls =}): its URL. */
 static int sim_listen(lua_State *L)
 {
     static const char *const names[] = {"address", "port", "tls", NULL};
@@ -180,7 +178,7 @@ static int sim_listen(lua_State *L)
     return 1;
 }
 
-/* sim:kubeconfig([{name =, token =, groups =}]) */
+/* simcore.kubeconfig(sim, [{name =, token =, groups =}]) */
 static int sim_kubeconfig(lua_State *L)
 {
     char **text = push_text_guard(L);
@@ -205,7 +203,7 @@ static int sim_kubeconfig(lua_State *L)
     return 1;
 }
 
-/* sim:requests(): an array of {method, target, status}. */
+/* simcore.requests(sim): an array of {method, target, status}. */
 static int sim_requests(lua_State *L)
 {
     char **text = push_text_guard(L);
@@ -261,7 +259,7 @@ static int sim_compact(lua_State *L)
     return 0;
 }
 
-/* sim:replay(json, change) */
+/* simcore.replay(sim, json, change) */
 static int sim_replay(lua_State *L)
 {
     static const char *const changes[] = {"initial", "put", "deleted", NULL};
@@ -275,7 +273,7 @@ static int sim_replay(lua_State *L)
         L, kl_sim_replay(check_sim(L, 1), change, json, length, &err), &err);
 }
 
-/* sim:advance(seconds) */
+/* simcore.advance(sim, seconds) */
 static int sim_advance(lua_State *L)
 {
     kl_sim *sim = check_sim(L, 1);
@@ -284,7 +282,7 @@ static int sim_advance(lua_State *L)
     return push_outcome(L, kl_sim_advance(sim, check_ms(L, 2, 0), &err), &err);
 }
 
-/* sim:now(): seconds, with a fraction. */
+/* simcore.now(sim): seconds, with a fraction. */
 static int sim_now(lua_State *L)
 {
     lua_pushnumber(L, (lua_Number)kl_sim_now(check_sim(L, 1)) / 1000);
@@ -297,7 +295,7 @@ static int sim_requests_clear(lua_State *L)
     return 0;
 }
 
-/* sim:transport([token]): what core.connect takes. */
+/* simcore.transport(sim, [token]): what core.connect takes. */
 static int sim_transport(lua_State *L)
 {
     const char *token = luaL_optstring(L, 2, NULL);
@@ -308,38 +306,64 @@ static int sim_transport(lua_State *L)
     return *box != NULL ? 1 : push_error(L, &err);
 }
 
+/* simcore.is_sim(value) */
+static int sim_is_sim(lua_State *L)
+{
+    lua_pushboolean(L, test_type(L, 1, TYPE_SIM) != NULL);
+    return 1;
+}
+
+/* simcore.state(sim): what Lua keeps of it; also once it is closed. */
+static int sim_state(lua_State *L)
+{
+    luaL_checkudata(L, 1, TYPE_SIM);
+    push_state(L, 1);
+    return 1;
+}
+
+/* simcore.methods(): the table of its methods, for Lua to fill. */
+static int sim_methods(lua_State *L)
+{
+    luaL_getmetatable(L, TYPE_SIM);
+    lua_getfield(L, -1, "__index");
+    return 1;
+}
+
 KL_API int luaopen_kubelua_simcore(lua_State *L)
 {
-    static const luaL_Reg methods[] = {{"__gc", sim_gc},
-                                       {"close", sim_close},
-                                       {"load", sim_load},
-                                       {"call", sim_call},
-                                       {"listen", sim_listen},
-                                       {"unlisten", sim_unlisten},
-                                       {"url", sim_url},
-                                       {"kubeconfig", sim_kubeconfig},
-                                       {"requests", sim_requests},
-                                       {"requests_clear", sim_requests_clear},
-                                       {"cut", sim_cut},
-                                       {"refuse", sim_refuse},
-                                       {"freeze", sim_freeze},
-                                       {"compact", sim_compact},
-                                       {"advance", sim_advance},
-                                       {"now", sim_now},
-                                       {"fault", sim_fault},
-                                       {"faults", sim_faults},
-                                       {"heal", sim_heal},
-                                       {"snapshot", sim_snapshot},
-                                       {"restore", sim_restore},
-                                       {"replay", sim_replay},
-                                       {"transport", sim_transport},
-                                       {NULL, NULL}};
+    static const luaL_Reg events[] = {{"__gc", sim_gc}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"new", sim_new},
+                                         {"is_sim", sim_is_sim},
+                                         {"state", sim_state},
+                                         {"methods", sim_methods},
+                                         {"close", sim_close},
+                                         {"load", sim_load},
+                                         {"call", sim_call},
+                                         {"listen", sim_listen},
+                                         {"unlisten", sim_unlisten},
+                                         {"url", sim_url},
+                                         {"kubeconfig", sim_kubeconfig},
+                                         {"requests", sim_requests},
+                                         {"requests_clear", sim_requests_clear},
+                                         {"cut", sim_cut},
+                                         {"refuse", sim_refuse},
+                                         {"freeze", sim_freeze},
+                                         {"compact", sim_compact},
+                                         {"advance", sim_advance},
+                                         {"now", sim_now},
+                                         {"fault", sim_fault},
+                                         {"faults", sim_faults},
+                                         {"heal", sim_heal},
+                                         {"snapshot", sim_snapshot},
+                                         {"restore", sim_restore},
+                                         {"replay", sim_replay},
+                                         {"transport", sim_transport},
+                                         {NULL, NULL}};
 
     bind_reply(L);
     bind_transport(L);
-    push_type(L, TYPE_SIM, methods);
+    push_type(L, TYPE_SIM, events);
     lua_newtable(L);
-    lua_pushcfunction(L, sim_new);
-    lua_setfield(L, -2, "new");
+    luaL_setfuncs(L, functions, 0);
     return 1;
 }

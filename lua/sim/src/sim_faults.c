@@ -4,7 +4,7 @@
  */
 #include "sim_binding.h"
 
-/* sim:fault(json): its number. */
+/* simcore.fault(sim, json): its number. */
 int sim_fault(lua_State *L)
 {
     size_t length;
@@ -19,7 +19,7 @@ int sim_fault(lua_State *L)
     return 1;
 }
 
-/* sim:faults(): a JSON array. */
+/* simcore.faults(sim): a JSON array. */
 int sim_faults(lua_State *L)
 {
     char **text = push_text_guard(L);
@@ -33,7 +33,7 @@ int sim_faults(lua_State *L)
     return 1;
 }
 
-/* sim:heal(id or nil): whether there was such a fault. */
+/* simcore.heal(sim, id or nil): whether there was such a fault. */
 int sim_heal(lua_State *L)
 {
     lua_pushboolean(
@@ -41,7 +41,7 @@ int sim_heal(lua_State *L)
     return 1;
 }
 
-/* sim:snapshot(): the version that it is of. */
+/* simcore.snapshot(sim): the version that it is of. */
 int sim_snapshot(lua_State *L)
 {
     int64_t version;
@@ -54,7 +54,7 @@ int sim_snapshot(lua_State *L)
     return 1;
 }
 
-/* sim:restore(version) */
+/* simcore.restore(sim, version) */
 int sim_restore(lua_State *L)
 {
     kl_error err;

@@ -1,6 +1,7 @@
 -- The time that a script under test keeps: its cluster's, and no longer than that. What runs, or
 -- what stands until it is moved.
 local scheduler = require "kubelua.scheduler"
+local simcore = require "kubelua.simcore"
 local timers = require "kubelua.timers"
 
 ---What the timers of tasks go by; scheduler.machine is another one.
@@ -26,16 +27,16 @@ local ROUNDS = 1000
 
 local Clock = {}
 
----@param box userdata the cluster
+---@param sim kubelua.Sim
 ---@return kubelua.sim.RunningClock
-function Clock.running(box)
-    return setmetatable({ box = box, timers = setmetatable({}, { __mode = "k" }) }, Running)
+function Clock.running(sim)
+    return setmetatable({ sim = sim, timers = setmetatable({}, { __mode = "k" }) }, Running)
 end
 
----@param box userdata the cluster, which moves along
+---@param sim kubelua.Sim which moves along
 ---@return kubelua.sim.FakeClock
-function Clock.fake(box)
-    return setmetatable({ box = box, time = 0, heap = timers.new() }, Fake)
+function Clock.fake(sim)
+    return setmetatable({ sim = sim, time = 0, heap = timers.new() }, Fake)
 end
 
 function Running:now()
@@ -43,7 +44,7 @@ function Running:now()
 end
 
 function Running:unix()
-    return self.box:now()
+    return simcore.now(self.sim)
 end
 
 function Running:at(at, fire)
@@ -68,7 +69,7 @@ function Fake:now()
 end
 
 function Fake:unix()
-    return self.box:now()
+    return simcore.now(self.sim)
 end
 
 function Fake:at(at, fire)
@@ -85,7 +86,7 @@ end
 
 local function move(self, time)
     local step = milliseconds(time) - milliseconds(self.time)
-    local ok, message = self.box:advance(step / 1000)
+    local ok, message = simcore.advance(self.sim, step / 1000)
     if not ok then
         return nil, message
     end

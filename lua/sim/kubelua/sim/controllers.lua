@@ -2,7 +2,7 @@
 -- ReplicaSets, Jobs and EndpointSlices. Each is a script of its own in controllers/, made of
 -- KubeLua's public interface.
 local core = require "kubelua.core"
-local options = require "kubelua.sim.options"
+local options = require "kubelua.options"
 local World = require "kubelua.sim.controllers.world"
 
 local controllers = {}
@@ -34,7 +34,7 @@ function controllers.start(client, given)
     for name, value in pairs(DEFAULTS) do
         merged[name] = value
     end
-    for name, value in pairs(options.check("controllers", given, TYPES)) do
+    for name, value in pairs(options.optional("controllers", given, TYPES)) do
         merged[name] = value
     end
     local world, message, code = World.new(client, merged)

@@ -1,6 +1,7 @@
 -- How a simulated cluster misbehaves on command. A fault is a table of what it does and of which
 -- requests it is for; docs/FAULTS.md has them all. One that makes no sense raises an error.
 local core = require "kubelua.core"
+local simcore = require "kubelua.simcore"
 
 ---@class kubelua.Fault
 ---@field action string? "fail", "expire", "cut", "freeze", "delay", "event", ...
@@ -42,7 +43,7 @@ local function order(self, action, rule)
     for name, value in pairs(rule or {}) do
         whole[name] = value
     end
-    local id, message, code = self.box:fault(core.encode(whole))
+    local id, message, code = simcore.fault(self, core.encode(whole))
     if code == "invalid_argument" then
         error(message, 3)
     end
@@ -59,7 +60,7 @@ end
 ---The faults in force: as they were ordered, with `id` and `hits`.
 ---@return kubelua.Fault[]
 function faults:faults()
-    return core.decode(self.box:faults())
+    return core.decode(simcore.faults(self))
 end
 
 ---Ends a fault, or all of them; also freeze() and refuse() if no fault is named.
@@ -67,10 +68,10 @@ end
 ---@return boolean there was such a fault
 function faults:heal(id)
     if id == nil then
-        self.box:freeze(false)
-        self.box:refuse(false)
+        simcore.freeze(self, false)
+        simcore.refuse(self, false)
     end
-    return self.box:heal(id)
+    return simcore.heal(self, id)
 end
 
 ---Breaks connections: of every open watch now, or what a rule says.
@@ -80,7 +81,7 @@ function faults:cut(rule)
     if rule then
         return order(self, "cut", rule)
     end
-    self.box:cut()
+    simcore.cut(self)
 end
 
 -- Of freeze and refuse: `refuse(2)` is not for two seconds.
@@ -101,7 +102,7 @@ function faults:freeze(rule)
     if is_rule("freeze", rule) then
         return order(self, "freeze", rule)
     end
-    self.box:freeze(rule ~= false)
+    simcore.freeze(self, rule ~= false)
 end
 
 ---Refuses connections: from now on (false: no longer), or for `seconds`.
@@ -111,25 +112,25 @@ function faults:refuse(rule)
     if is_rule("refuse", rule) then
         return order(self, "refuse", rule)
     end
-    self.box:refuse(rule ~= false)
+    simcore.refuse(self, rule ~= false)
 end
 
 ---Forgets the history, as etcd compaction does.
 function faults:compact()
-    self.box:compact()
+    simcore.compact(self)
 end
 
 ---Keeps what the cluster holds now: the version, for restore.
 ---@return integer?, string?, string?
 function faults:snapshot()
-    return self.box:snapshot()
+    return simcore.snapshot(self)
 end
 
 ---Sets the cluster back to a snapshot, or to a version of its history, as a restored etcd would.
 ---@param version integer
 ---@return true?, string?, string?
 function faults:restore(version)
-    return self.box:restore(version)
+    return simcore.restore(self, version)
 end
 
 -- The rest say no more than their action.

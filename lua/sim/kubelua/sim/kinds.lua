@@ -1,7 +1,7 @@
 -- Which path a kind has: "pods", "Pod", "po", "deployments.apps", "apps/v1/Deployment", or what an
 -- object says of itself. Asks the server's discovery, and keeps what it said.
 local core = require "kubelua.core"
-local options = require "kubelua.sim.options"
+local options = require "kubelua.options"
 
 ---What a server serves.
 ---@class kubelua.sim.Kinds

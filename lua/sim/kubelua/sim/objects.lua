@@ -3,8 +3,13 @@
 local core = require "kubelua.core"
 local documents = require "kubelua.sim.documents"
 local Kinds = require "kubelua.sim.kinds"
+local simcore = require "kubelua.simcore"
 
 local objects = {}
+
+local function verbs_of(sim)
+    return simcore.state(sim).verbs
+end
 
 ---Creates or replaces the objects of a text of YAML or JSON documents; status, uid and
 ---creationTimestamp are taken as given.
@@ -15,21 +20,21 @@ function objects:load(text)
         error("load: the text of a manifest expected, not a " .. type(text)
             .. "; objects go to cluster:apply", 2)
     end
-    return self.box:load(text)
+    return simcore.load(self, text)
 end
 
 -- Status and all: what a manifest of an administrator says is so. A load tells that the server
 -- refuses, and why; with which code, a trial tells.
 local function add(self, document, collection)
-    local ok, message, code = self.box:load(core.encode(document))
+    local ok, message, code = simcore.load(self, core.encode(document))
     if not ok then
-        local tried, _, refusal = self.verbs:request("POST", collection, document,
+        local tried, _, refusal = verbs_of(self):request("POST", collection, document,
             { query = { dryRun = "All" } })
         return nil, message, not tried and code == "invalid_argument" and refusal or code
     end
     local metadata = document.metadata
-    return self.verbs:get(document.apiVersion .. "/" .. document.kind, metadata.namespace or nil,
-        metadata.name)
+    return verbs_of(self):get(document.apiVersion .. "/" .. document.kind,
+        metadata.namespace or nil, metadata.name)
 end
 
 -- Merges the document into what is there; its status by a request of its own.
@@ -43,21 +48,21 @@ local function change(self, kind, key, document)
         rest.status = nil
     end
     local name = kind.api_version .. "/" .. kind.kind
-    local object, message, code = self.verbs:patch(name, key, rest)
+    local object, message, code = verbs_of(self):patch(name, key, rest)
     if object and status then
-        return self.verbs:patch(name, key, { status = status }, { subresource = "status" })
+        return verbs_of(self):patch(name, key, { status = status }, { subresource = "status" })
     end
     return object, message, code
 end
 
 local function apply_one(self, document)
-    local kind, namespace, name = self.verbs:place(document)
+    local kind, namespace, name = verbs_of(self):place(document)
     if not kind then
         return nil, namespace, name
     elseif type(name) ~= "string" then
-        return self.verbs:create(document)
+        return verbs_of(self):create(document)
     end
-    local present, message, code = self.verbs:request("GET", Kinds.path(kind, namespace, name))
+    local present, message, code = verbs_of(self):request("GET", Kinds.path(kind, namespace, name))
     if not present and code ~= "not_found" then
         return nil, message, code
     end
@@ -91,7 +96,8 @@ end
 
 for _, name in ipairs { "get", "list", "create", "update", "patch", "delete" } do
     objects[name] = function(self, ...)
-        return self.verbs[name](self.verbs, ...)
+        local verbs = verbs_of(self)
+        return verbs[name](verbs, ...)
     end
 end
 

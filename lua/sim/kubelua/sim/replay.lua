@@ -3,8 +3,9 @@
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local loop = require "kubelua.loop"
-local options = require "kubelua.sim.options"
+local options = require "kubelua.options"
 local scheduler = require "kubelua.scheduler"
+local simcore = require "kubelua.simcore"
 
 local replay = {}
 
@@ -161,66 +162,71 @@ function replay.begin(sim, path)
     end
     for _, json in ipairs(recording.initial) do
         local ok
-        ok, message, code = sim.box:replay(json, "initial")
+        ok, message, code = simcore.replay(sim, json, "initial")
         if not ok then
             return nil, path .. ": " .. message, code
         end
     end
-    sim.box:compact()
-    sim.recording, sim.played = recording, 0
+    simcore.compact(sim)
+    local state = simcore.state(sim)
+    state.recording, state.played = recording, 0
     return true
 end
 
 local methods = {}
 
-local function recording_of(self, call)
-    if not self.recording then
+-- The state of a cluster that replays; raises for any other.
+local function player_of(self, call)
+    local state = simcore.state(self)
+    if not state.recording then
         error(call .. ": this cluster replays nothing; give it a recording: "
             .. "sim.new { replay = \"recording.ndjson\" }", 3)
     end
-    return self.recording
+    return state
 end
 
 ---Plays the next changes of the recording; returns how many there were.
 ---@param count integer? default 1
 ---@return integer
 function methods:step(count)
-    local events = recording_of(self, "step").events
-    local first = self.played
-    while self.played < #events and self.played - first < (count or 1) do
-        self.played = self.played + 1
-        local event = events[self.played]
-        local ok, message = self.box:replay(event.json, event.change)
+    local state = player_of(self, "step")
+    local events, first = state.recording.events, state.played
+    while state.played < #events and state.played - first < (count or 1) do
+        state.played = state.played + 1
+        local event = events[state.played]
+        local ok, message = simcore.replay(self, event.json, event.change)
         if not ok then
             log("warn", "a change of the recording is left out: %s", message)
         end
     end
-    return self.played - first
+    return state.played - first
 end
 
 ---How many changes are left of the recording.
 ---@return integer
 function methods:left()
-    return #recording_of(self, "left").events - self.played
+    local state = player_of(self, "left")
+    return #state.recording.events - state.played
 end
 
 ---Plays the changes in the script's loop, each as long after the one before as it was then.
 ---@param given { speed: number? }? speed: so many times as fast; math.huge: as fast as it goes
 function methods:play(given)
-    local events = recording_of(self, "play").events
-    local speed = options.check("play", given, { speed = "number" }).speed or 1
+    local state = player_of(self, "play")
+    local events = state.recording.events
+    local speed = options.optional("play", given, { speed = "number" }).speed or 1
     if speed <= 0 or speed ~= speed then
         error("play: the speed is a number above 0", 2)
     end
     scheduler.task("replay", function()
         local clock = scheduler.clock_here()
         local began, origin = clock:now(), events[1] and events[1].at
-        while self.played < #events do
-            local pause = began + (events[self.played + 1].at - origin) / speed - clock:now()
+        while state.played < #events do
+            local pause = began + (events[state.played + 1].at - origin) / speed - clock:now()
             if pause > 0 then
                 loop.sleep(pause)
             end
-            if self.closed then
+            if state.is_closed then
                 return
             end
             self:step()

@@ -1,7 +1,8 @@
 -- What a simulated cluster was asked, for tests to assert on.
 local core = require "kubelua.core"
 local matching = require "kubelua.sim.matching"
-local options = require "kubelua.sim.options"
+local options = require "kubelua.options"
+local simcore = require "kubelua.simcore"
 
 ---One request. What there is not is nil: the name of a list, the body of a read.
 ---@class kubelua.sim.Request
@@ -32,7 +33,7 @@ local VERBS = { "get", "list", "watch", "create", "update", "patch", "delete", "
 
 -- A verb that no request has would be found missing for ever, and a test none the wiser.
 local function check(call, filter)
-    filter = options.check(call, filter, FILTER)
+    filter = options.optional(call, filter, FILTER)
     local verb = filter.verb
     for _, known in ipairs(VERBS) do
         if verb == nil or verb == known then
@@ -66,7 +67,7 @@ end
 function requests:requests(filter)
     filter = check("requests", filter)
     local found = {}
-    for _, request in ipairs(core.decode(self.box:requests())) do
+    for _, request in ipairs(core.decode(simcore.requests(self))) do
         if matches(request, filter) then
             found[#found + 1] = request
         end
@@ -89,7 +90,7 @@ function requests:asked(filters)
     for _, filter in ipairs(filters) do
         check("asked", filter)
     end
-    for _, request in ipairs(core.decode(self.box:requests())) do
+    for _, request in ipairs(core.decode(simcore.requests(self))) do
         if filters[next_one] and matches(request, filters[next_one]) then
             next_one = next_one + 1
         end
@@ -105,7 +106,7 @@ end
 
 ---Forgets what was asked.
 function requests:clear_requests()
-    self.box:requests_clear()
+    simcore.requests_clear(self)
 end
 
 requests.requests_clear = requests.clear_requests -- its first name

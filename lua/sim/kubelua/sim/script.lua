@@ -1,16 +1,17 @@
 -- A script under test: as kubelua run starts it, but in this process and with this cluster.
 local scheduler = require "kubelua.scheduler"
+local simcore = require "kubelua.simcore"
 
 local methods = {}
 
 -- Calls it with the cluster's clock, by which kubelua.connect knows where a script under test is:
 -- what it starts keeps that clock, and so finds the same cluster later.
 local function under_clock(self, f)
-    local clock = scheduler.clock
-    self.clock.cluster, self.clients = self, self.clients or {}
-    scheduler.clock = self.clock
+    local before, state = scheduler.clock, simcore.state(self)
+    state.clock.cluster, state.clients = self, state.clients or {}
+    scheduler.clock = state.clock
     local results = { pcall(f) }
-    scheduler.clock = clock
+    scheduler.clock = before
     if not results[1] then
         error(results[2], 0)
     end
@@ -27,7 +28,7 @@ function methods:run(path, ...)
     if type(path) ~= "string" then
         error("run: the path of a script expected, not a " .. type(path), 2)
     end
-    if self.closed then
+    if simcore.state(self).is_closed then
         error("run: the cluster is closed", 2)
     end
     local chunk, message = loadfile(path)
@@ -42,13 +43,14 @@ end
 
 ---Ends the cluster, and the clients and timers of the scripts that it ran.
 function methods:close()
-    self.clock:close()
-    for _, client in ipairs(self.clients or {}) do
+    local state = simcore.state(self)
+    state.clock:close()
+    for _, client in ipairs(state.clients or {}) do
         client:close()
     end
-    self.clients = nil
-    self.closed = true
-    self.box:close()
+    state.clients = nil
+    state.is_closed = true
+    simcore.close(self)
 end
 
 return methods

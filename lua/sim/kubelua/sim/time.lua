@@ -1,4 +1,5 @@
 -- The time of a simulated cluster.
+local simcore = require "kubelua.simcore"
 
 local time = {}
 
@@ -35,7 +36,13 @@ function methods:advance(seconds)
     if type(seconds) ~= "number" or seconds ~= seconds or seconds < 0 then
         error("advance: how many seconds? Time goes forward only", 2)
     end
-    local ok, message = (self.clock.stands and self.clock or self.box):advance(seconds)
+    local clock = simcore.state(self).clock
+    local ok, message
+    if clock.stands then
+        ok, message = clock:advance(seconds)
+    else
+        ok, message = simcore.advance(self, seconds)
+    end
     if not ok then
         error("advance: " .. message, 2)
     end
@@ -44,7 +51,7 @@ end
 ---The cluster's Unix time in seconds.
 ---@return number
 function methods:now()
-    return self.box:now()
+    return simcore.now(self)
 end
 
 time.methods = methods

@@ -1,4 +1,5 @@
 -- Who is let in to a simulated cluster, and as whom a client comes: part of kubelua.sim.
+local simcore = require "kubelua.simcore"
 local users = {}
 
 ---@class kubelua.Sim.User
@@ -67,7 +68,7 @@ users.methods = {}
 ---@param user kubelua.Sim.User?
 ---@return string?, string?, string?
 function users.methods:kubeconfig(user)
-    return self.box:kubeconfig(user and plain(user, 3))
+    return simcore.kubeconfig(self, user and plain(user, 3))
 end
 
 return users

@@ -4,7 +4,7 @@ local core = require "kubelua.core"
 local documents = require "kubelua.sim.documents"
 local Kinds = require "kubelua.sim.kinds"
 local log = require "kubelua.log"
-local options = require "kubelua.sim.options"
+local options = require "kubelua.options"
 local with_query = require "kubelua.sim.query"
 
 ---@class kubelua.sim.Verbs
@@ -106,7 +106,7 @@ end
 ---@param filter { namespace: string?, labels: string?, fields: string? }?
 ---@return kubelua.Object[]?, string?, string?
 function Verbs:list(kind, filter)
-    filter = options.check("list", filter,
+    filter = options.optional("list", filter,
         { namespace = "string", labels = "string", fields = "string" })
     local found, message, code = self.kinds:find(kind)
     if not found then
@@ -172,7 +172,7 @@ end
 ---@param extra { subresource: string? }?
 ---@return kubelua.Object?, string?, string?
 function Verbs:update(object, extra)
-    extra = options.check("update", extra, { subresource = "string" })
+    extra = options.optional("update", extra, { subresource = "string" })
     local document, message, code = only("update", object)
     if not document then
         return nil, message, code
@@ -195,7 +195,7 @@ end
 ---@param extra table? type ("merge", "json", "strategic", "apply"), subresource, manager, force
 ---@return kubelua.Object?, string?, string?
 function Verbs:patch(kind, key, patch, extra)
-    extra = options.check("patch", extra, { type = "string", subresource = "string",
+    extra = options.optional("patch", extra, { type = "string", subresource = "string",
         manager = "string", force = "boolean" })
     local found, where, which = locate(self, "patch", kind, key)
     if not found then
@@ -219,7 +219,7 @@ end
 ---@param extra { grace: number?, propagation: string?, uid: string?, resource_version: string? }?
 ---@return true?, string?, string?
 function Verbs:delete(kind, namespace, name, extra)
-    extra = options.check("delete", type(name) == "table" and name or extra, { grace = "number",
+    extra = options.optional("delete", type(name) == "table" and name or extra, { grace = "number",
         propagation = "string", uid = "string", resource_version = "string" })
     local found, where, which = locate(self, "delete", kind, namespace, name)
     if not found then

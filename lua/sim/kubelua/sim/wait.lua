@@ -2,6 +2,7 @@
 local core = require "kubelua.core"
 local loop = require "kubelua.loop"
 local matching = require "kubelua.sim.matching"
+local simcore = require "kubelua.simcore"
 
 local methods = {}
 
@@ -93,7 +94,7 @@ function methods:wait(kind, key, condition, seconds)
         if not last and problem_code ~= "not_found" then
             error("wait: " .. tostring(absent), 0)
         end
-        is_served = is_served or last ~= nil or self.verbs.kinds:find(kind) ~= nil
+        is_served = is_served or last ~= nil or simcore.state(self).verbs.kinds:find(kind) ~= nil
         local met
         met, why = holds(last)
         return is_served and met and (last or true)
