@@ -3,6 +3,8 @@
  */
 #include "base/base64.h"
 
+#include "kubelua/text.h"
+
 #include <stdint.h>
 
 static int digit_of(char c)
@@ -60,6 +62,34 @@ bool kl__base64_decode(kl__buf *out, const char *text, size_t length)
     return filled == 0 && !out->failed;
 }
 
+long kl__base64_wrong(const char *text, size_t length)
+{
+    size_t in_group = 0, begun = 0, padding = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '\n' || text[i] == '\r') {
+            continue;
+        }
+        if (in_group == 0 && padding == 0) {
+            begun = i;
+        }
+        if (padding > 0 && (text[i] != '=' || in_group + padding == 4)) {
+            return (long)i;
+        }
+        if (text[i] == '=' && in_group >= 2) {
+            padding++;
+        } else if (digit_of(text[i]) >= 0) {
+            in_group = (in_group + 1) % 4;
+        } else {
+            return (long)i;
+        }
+    }
+    if (in_group == 0 || in_group + padding == 4) {
+        return -1;
+    }
+    return padding > 0 ? (long)length : (long)begun;
+}
+
 void kl__base64_encode(kl__buf *out, const void *bytes, size_t length)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -92,4 +122,38 @@ void kl__base64url_encode(kl__buf *out, const void *bytes, size_t length)
                         : out->bytes[i] == '/' ? '_'
                                                : out->bytes[i];
     }
+}
+
+char *kl_base64_encode(const void *bytes, size_t length, size_t *written,
+                       kl_error *err)
+{
+    kl__buf out = {0};
+    char *text;
+
+    kl__base64_encode(&out, bytes, length);
+    text = kl__buf_take(&out, written);
+    if (text == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory for base64");
+    }
+    return text;
+}
+
+char *kl_base64_decode(const char *text, size_t length, size_t *decoded,
+                       kl_error *err)
+{
+    kl__buf out = {0};
+    long wrong = kl__base64_wrong(text, length);
+    char *bytes;
+
+    if (wrong >= 0) {
+        kl_error_set(err, KL_EPARSE, "illegal base64 data at input byte %ld",
+                     wrong);
+        return NULL;
+    }
+    kl__base64_decode(&out, text, length);
+    bytes = kl__buf_take(&out, decoded);
+    if (bytes == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory for base64");
+    }
+    return bytes;
 }

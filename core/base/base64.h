@@ -15,6 +15,10 @@
 KL__FOR_SIM bool kl__base64_decode(kl__buf *out, const char *text,
                                    size_t length);
 
+/* The position of the first byte at which a text stops being base64, as Go
+ * tells it; -1: it is base64. */
+KL__FOR_SIM long kl__base64_wrong(const char *text, size_t length);
+
 /* Appends the bytes in base64, without line breaks. */
 KL__FOR_SIM void kl__base64_encode(kl__buf *out, const void *bytes,
                                    size_t length);

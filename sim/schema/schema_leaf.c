@@ -111,43 +111,6 @@ static kl__leaf fits_time(const char *text, bool micro, kl__buf *why)
     return KL__LEAF_TEXT;
 }
 
-static const char digits64[] =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-static bool is_digit64(char byte)
-{
-    return byte != '\0' && strchr(digits64, byte) != NULL;
-}
-
-/* Where base64 goes wrong, or -1; line breaks are skipped, as Go does. */
-static long wrong_base64(const char *text, size_t length)
-{
-    size_t in_group = 0, begun = 0, padding = 0;
-
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] == '\n' || text[i] == '\r') {
-            continue;
-        }
-        if (in_group == 0 && padding == 0) {
-            begun = i;
-        }
-        if (padding > 0 && (text[i] != '=' || in_group + padding == 4)) {
-            return (long)i;
-        }
-        if (text[i] == '=' && in_group >= 2) {
-            padding++;
-        } else if (is_digit64(text[i])) {
-            in_group = (in_group + 1) % 4;
-        } else {
-            return (long)i;
-        }
-    }
-    if (in_group == 0 || in_group + padding == 4) {
-        return -1;
-    }
-    return padding > 0 ? (long)length : (long)begun;
-}
-
 /* A text; an array of numbers was looked at before. */
 static kl__leaf fits_bytes(const kl__node *value, kl__buf *why)
 {
@@ -158,7 +121,7 @@ static kl__leaf fits_bytes(const kl__node *value, kl__buf *why)
     if (!kl__node_is(value, KL_STRING)) {
         return kl__node_is(value, KL_ARRAY) ? KL__LEAF_FITS : KL__LEAF_TYPE;
     }
-    wrong = wrong_base64(text, length);
+    wrong = kl__base64_wrong(text, length);
     if (wrong < 0) {
         return KL__LEAF_FITS;
     }

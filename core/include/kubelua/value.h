@@ -91,6 +91,19 @@ KL_API const kl_value *kl_value_next(const kl_value *value, kl_value_iter *iter,
 KL_API char *kl_value_json(const kl_value *value, size_t *length,
                            kl_error *err);
 
+/* Room for a hash, its final NUL included. */
+#define KL_HASH_SIZE 15
+
+/*
+ * A hash of the value: 64 bits as 14 letters and digits that a name may have,
+ * the first a letter, none of them a vowel (rand.SafeEncodeString of
+ * k8s.io/apimachinery has this alphabet). Equal values have equal hashes on any
+ * machine and in any version: the order of members does not matter, nor how a
+ * number is written (1, 1.0, 10e-1). KL_ENOMEM. Thread-safe.
+ */
+KL_API kl_code kl_value_hash(const kl_value *value, char out[KL_HASH_SIZE],
+                             kl_error *err);
+
 /*
  * Compiles a path: "spec.nodeName", "spec.containers[*].image",
  * "spec.containers[1].image" (counted from 1, as in Lua),

@@ -323,6 +323,44 @@ static kl_code change_allocator(void *world, kl_error *err)
     return KL_OK;
 }
 
+static kl_code hash_value(void *world, kl_error *err)
+{
+    const readable *self = world;
+    char text[KL_HASH_SIZE];
+
+    return kl_value_hash(self->root, text, err);
+}
+
+static kl_code encode_base64(void *world, kl_error *err)
+{
+    char *text = kl_base64_encode(POD, strlen(POD), NULL, err);
+
+    (void)world;
+    kl_free(text);
+    return err->code;
+}
+
+static kl_code decode_base64(void *world, kl_error *err)
+{
+    size_t length;
+    char *bytes = kl_base64_decode("c2hvcA==", 8, &length, err);
+
+    (void)world;
+    kl_free(bytes);
+    return err->code;
+}
+
+static kl_code read_and_write_time(void *world, kl_error *err)
+{
+    char text[KL_TIME_SIZE];
+    kl_time time;
+
+    (void)world;
+    return kl_time_parse("2026-11-22T10:00:00.5Z", &time, err) == KL_OK
+               ? kl_time_format(time, 6, text, err)
+               : err->code;
+}
+
 static const every_call calls[] = {
     REFUSES(kl_doc_parse, parse_document),
     NEVER_ALLOCATES(kl_doc_ref, share_document),
@@ -340,6 +378,11 @@ static const every_call calls[] = {
     NEVER_ALLOCATES(kl_value_get_n, read_values),
     NEVER_ALLOCATES(kl_value_next, read_values),
     REFUSES(kl_value_json, print_value),
+    REFUSES(kl_value_hash, hash_value),
+    REFUSES(kl_base64_encode, encode_base64),
+    REFUSES(kl_base64_decode, decode_base64),
+    NEVER_ALLOCATES(kl_time_parse, read_and_write_time),
+    NEVER_ALLOCATES(kl_time_format, read_and_write_time),
     REFUSES(kl_path_parse, parse_path),
     REFUSES(kl_path_free, parse_path),
     NEVER_ALLOCATES(kl_path_text, follow_path),

@@ -1,0 +1,161 @@
+/*
+ * hash.c - a hash of what a JSON value says: its canonical text, in which
+ * members are sorted and numbers have one form, goes through SHA-256.
+ */
+#include "kubelua/value.h"
+
+#include "base/mem.h"
+#include "base/sha256.h"
+#include "kubelua/writer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct member {
+    const char *name;
+    size_t length;
+    size_t position;
+    const kl_value *value;
+} member;
+
+/* By name; the same name: as they come. */
+static int compare_members(const void *left, const void *right)
+{
+    const member *a = left, *b = right;
+    int order =
+        memcmp(a->name, b->name, a->length < b->length ? a->length : b->length);
+
+    if (order == 0 && a->length != b->length) {
+        order = a->length < b->length ? -1 : 1;
+    }
+    return order != 0 ? order : a->position < b->position ? -1 : 1;
+}
+
+static bool is_same_name(const member *a, const member *b)
+{
+    return a->length == b->length && memcmp(a->name, b->name, a->length) == 0;
+}
+
+static bool write_canonical(kl_writer *writer, const kl_value *value);
+
+/* Of members of one name the last counts, as in a copy in Lua tables. */
+static bool write_members(kl_writer *writer, const member *members,
+                          size_t count)
+{
+    bool written = true;
+
+    kl_writer_begin_object(writer);
+    for (size_t i = 0; i < count && written; i++) {
+        if (i + 1 < count && is_same_name(&members[i], &members[i + 1])) {
+            continue;
+        }
+        kl_writer_name(writer, members[i].name, members[i].length);
+        written = write_canonical(writer, members[i].value);
+    }
+    kl_writer_end_object(writer);
+    return written;
+}
+
+static bool write_object(kl_writer *writer, const kl_value *value)
+{
+    size_t count = kl_value_size(value);
+    member *members = kl__calloc(count + 1, sizeof(*members));
+    kl_value_iter iter = {0};
+    const kl_value *name;
+    bool written = members != NULL;
+
+    for (size_t i = 0; i < count && written; i++) {
+        members[i].value = kl_value_next(value, &iter, &name);
+        members[i].name = kl_value_string(name, &members[i].length);
+        members[i].position = i;
+    }
+    if (written) {
+        qsort(members, count, sizeof(*members), compare_members);
+        written = write_members(writer, members, count);
+    }
+    kl__free(members);
+    return written;
+}
+
+/* A whole number is written as an integer where it can be. LuaJIT has nothing
+ * but doubles, so 2^60 comes as a real from there. */
+static void write_real(kl_writer *writer, double number)
+{
+    char digits[24];
+
+    if (floor(number) != number || number < -0x1p63 || number >= 0x1p64) {
+        kl_writer_real(writer, number);
+    } else if (number < 0x1p63) {
+        kl_writer_integer(writer, (int64_t)number);
+    } else {
+        snprintf(digits, sizeof(digits), "%" PRIu64, (uint64_t)number);
+        kl_writer_raw(writer, digits, strlen(digits));
+    }
+}
+
+/* Recursion is bounded by KL_MAX_DEPTH. False: out of memory. */
+static bool write_canonical(kl_writer *writer, const kl_value *value)
+{
+    kl_value_iter iter = {0};
+    const kl_value *element;
+    bool written = true;
+
+    switch (kl_value_type(value)) {
+    case KL_REAL:
+        write_real(writer, kl_value_real(value));
+        return true;
+    case KL_OBJECT:
+        return write_object(writer, value);
+    case KL_ARRAY:
+        kl_writer_begin_array(writer);
+        while (written &&
+               (element = kl_value_next(value, &iter, NULL)) != NULL) {
+            written = write_canonical(writer, element);
+        }
+        kl_writer_end_array(writer);
+        return written;
+    default:
+        kl_writer_value(writer, value);
+        return true;
+    }
+}
+
+/* Digits of base 27, the highest first: 14 hold 64 bits, and the highest is 0
+ * to 4, which are letters. */
+static void write_safe(char out[KL_HASH_SIZE], const unsigned char *digest)
+{
+    static const char safe[] = "bcdfghjklmnpqrstvwxz2456789";
+    uint64_t bits = 0;
+
+    for (int i = 0; i < 8; i++) {
+        bits = bits << 8 | digest[i];
+    }
+    for (int i = KL_HASH_SIZE - 2; i >= 0; i--, bits /= sizeof(safe) - 1) {
+        out[i] = safe[bits % (sizeof(safe) - 1)];
+    }
+    out[KL_HASH_SIZE - 1] = '\0';
+}
+
+kl_code kl_value_hash(const kl_value *value, char out[KL_HASH_SIZE],
+                      kl_error *err)
+{
+    unsigned char digest[KL__SHA256_SIZE];
+    kl_writer *writer = kl_writer_new();
+    const char *text = NULL;
+    size_t length;
+
+    if (writer != NULL && write_canonical(writer, value)) {
+        text = kl_writer_finish(writer, &length, NULL);
+    }
+    if (text != NULL) {
+        kl__sha256(text, length, digest);
+        write_safe(out, digest);
+    }
+    kl_writer_free(writer);
+    return text != NULL
+               ? KL_OK
+               : kl_error_set(err, KL_ENOMEM, "out of memory for a hash");
+}

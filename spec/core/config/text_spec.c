@@ -1,0 +1,241 @@
+/*
+ * text_spec.c - base64 and times, as programs call them.
+ */
+#include "base/base64.h"
+#include "kubelua/memory.h"
+#include "kubelua/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void base64_holds_any_bytes(void **state)
+{
+    char bytes[256], *text, *back;
+    size_t length, back_length;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = (char)i;
+    }
+    for (size_t size = 0; size <= sizeof(bytes); size++) {
+        text = kl_base64_encode(bytes, size, &length, NULL);
+        assert_non_null(text);
+        assert_int_equal(strlen(text), length);
+        back = kl_base64_decode(text, length, &back_length, NULL);
+        assert_non_null(back);
+        assert_int_equal(back_length, size);
+        assert_memory_equal(back, bytes, size);
+        kl_free(back);
+        kl_free(text);
+    }
+}
+
+/* CorruptInputError of Go has these positions. */
+static void base64_that_is_none_is_refused_with_its_position(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *why;
+    } rows[] = {
+        {"c2hvcA", "byte 4"},   {"c2hvcA=", "byte 7"},
+        {"c2hv!A==", "byte 4"}, {"c2hvcA===", "byte 8"},
+        {"=", "byte 0"},        {"c2hvcA==c2", "byte 8"},
+        {"c2h-cA==", "byte 3"},
+    };
+    kl_error err;
+    size_t length;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_null(kl_base64_decode(rows[i].text, strlen(rows[i].text),
+                                     &length, &err));
+        assert_int_equal(err.code, KL_EPARSE);
+        assert_non_null(strstr(err.message, rows[i].why));
+    }
+}
+
+/* Every text of up to six of these bytes. */
+static void decoding_and_finding_the_wrong_byte_agree(void **state)
+{
+    static const char bytes[] = "AQ/=\n!";
+    const size_t kinds = sizeof(bytes) - 1;
+
+    (void)state;
+    for (size_t number = 0; number < 7 * 7 * 7 * 7 * 7 * 7; number++) {
+        char text[8];
+        size_t length = 0;
+        kl__buf out = {0};
+
+        for (size_t left = number; left > 0; left /= 7) {
+            text[length] = bytes[left % 7 % kinds];
+            length++;
+        }
+        assert_int_equal(kl__base64_decode(&out, text, length),
+                         kl__base64_wrong(text, length) < 0);
+        kl__buf_deinit(&out);
+    }
+}
+
+static void assert_time(const char *text, int64_t seconds, int32_t nanoseconds)
+{
+    kl_error err = {0};
+    kl_time time;
+
+    if (kl_time_parse(text, &time, &err) != KL_OK) {
+        fail_msg("%s", err.message);
+    }
+    assert_int_equal(time.seconds, seconds);
+    assert_int_equal(time.nanoseconds, nanoseconds);
+}
+
+static void assert_no_time(const char *text)
+{
+    kl_error err = {0};
+    kl_time time = {7, 7};
+
+    if (kl_time_parse(text, &time, &err) != KL_EPARSE) {
+        fail_msg("'%s' was taken for a time", text);
+    }
+    assert_int_equal(time.seconds, 7); /* a failure changes nothing */
+    assert_non_null(strstr(err.message, "2026-11-22T10:00:00Z"));
+}
+
+static void a_time_has_nanoseconds_and_any_zone(void **state)
+{
+    (void)state;
+    assert_time("2026-11-22T10:00:00Z", 1795341600, 0);
+    assert_time("2026-11-22T11:30:00.5+01:30", 1795341600, 500000000);
+    assert_time("2026-11-21t10:00:00.123456789123z", 1795255200, 123456789);
+    assert_time("1969-12-31T23:59:59.25-00:00", -1, 250000000);
+    assert_time("0001-01-01T00:00:00Z", -62135596800, 0);
+    assert_time("9999-12-31T23:59:59Z", 253402300799, 0);
+}
+
+static void a_leap_second_ends_a_month_in_utc(void **state)
+{
+    (void)state;
+    assert_time("1990-12-31T23:59:60Z", 662688000, 0);
+    assert_time("1990-12-31T15:59:60.5-08:00", 662688000, 500000000);
+    assert_time("2016-12-31T23:59:60Z", 1483228800, 0);
+    assert_time("1968-02-29T23:59:60Z", -57974400, 0);
+    assert_no_time("2026-11-22T23:59:60Z");
+    assert_no_time("2026-11-22T10:00:60Z");
+    assert_no_time("1990-12-31T23:59:60-08:00");
+    assert_no_time("1990-12-31T23:59:61Z");
+}
+
+static void what_is_no_time_is_refused(void **state)
+{
+    static const char *const wrong[] = {
+        "",
+        "yesterday",
+        "2026-11-22",
+        "2026-11-22T10:00:00",
+        "2026-11-22 10:00:00Z",
+        "2026-11-22T10:00Z",
+        "2026-11-22T10:00:00,5Z",
+        "2026-11-22T10:00:00.Z",
+        "2026-11-22T10:00:00+0100",
+        "2026-11-22T10:00:00+24:00",
+        "2026-11-22T10:00:00+01:60",
+        "2026-11-22T24:00:00Z",
+        "2026-11-22T10:60:00Z",
+        "2026-11-31T10:00:00Z",
+        "2026-00-01T10:00:00Z",
+        "2026-01-00T10:00:00Z",
+        "1900-02-29T10:00:00Z",
+        "0000-01-01T00:00:00Z",
+        "10000-01-01T00:00:00Z",
+        "-001-01-01T00:00:00Z",
+        " 2026-11-22T10:00:00Z",
+        "2026-11-22T10:00:00Z ",
+        "2026-11-22T10:00:00ZZ",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_no_time(wrong[i]);
+    }
+}
+
+static void assert_format(kl_time time, int digits, const char *expected)
+{
+    char text[KL_TIME_SIZE];
+
+    assert_int_equal(kl_time_format(time, digits, text, NULL), KL_OK);
+    assert_string_equal(text, expected);
+}
+
+static void a_time_is_written_as_kubernetes_does(void **state)
+{
+    (void)state;
+    assert_format((kl_time){1795341600, 999999999}, 0, "2026-11-22T10:00:00Z");
+    assert_format((kl_time){1795341600, 0}, 6, "2026-11-22T10:00:00.000000Z");
+    assert_format((kl_time){-1, 123456789}, 6, "1969-12-31T23:59:59.123456Z");
+    assert_format((kl_time){-62135596800, 0}, 0, "0001-01-01T00:00:00Z");
+    assert_format((kl_time){253402300799, 0}, 0, "9999-12-31T23:59:59Z");
+}
+
+static void a_time_that_has_no_form_is_refused(void **state)
+{
+    static const struct {
+        kl_time time;
+        int digits;
+    } wrong[] = {
+        {{-62135596801, 0}, 0},
+        {{253402300800, 0}, 0},
+        {{INT64_MIN, 0}, 0},
+        {{INT64_MAX, 0}, 0},
+        {{0, -1}, 0},
+        {{0, 1000000000}, 0},
+        {{0, 0}, 3},
+        {{0, 0}, -1},
+    };
+    char text[KL_TIME_SIZE];
+    kl_error err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_int_equal(
+            kl_time_format(wrong[i].time, wrong[i].digits, text, &err),
+            KL_EINVAL);
+    }
+}
+
+/* A step that meets every day of the year, hour and minute. */
+static void a_time_that_is_written_is_read_again(void **state)
+{
+    char text[KL_TIME_SIZE];
+
+    (void)state;
+    for (int64_t at = -62135596800; at < 253402300800; at += 86399 * 7 + 60) {
+        kl_time time = {at,
+                        (int32_t)((at % 1000000 + 1000000) % 1000000) * 1000};
+
+        assert_int_equal(kl_time_format(time, 6, text, NULL), KL_OK);
+        assert_time(text, time.seconds, time.nanoseconds);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(base64_holds_any_bytes),
+        cmocka_unit_test(base64_that_is_none_is_refused_with_its_position),
+        cmocka_unit_test(decoding_and_finding_the_wrong_byte_agree),
+        cmocka_unit_test(a_time_has_nanoseconds_and_any_zone),
+        cmocka_unit_test(a_leap_second_ends_a_month_in_utc),
+        cmocka_unit_test(what_is_no_time_is_refused),
+        cmocka_unit_test(a_time_is_written_as_kubernetes_does),
+        cmocka_unit_test(a_time_that_has_no_form_is_refused),
+        cmocka_unit_test(a_time_that_is_written_is_read_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
