@@ -9,6 +9,7 @@ local registrations = require "kubelua.registration"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
 local trace = require "kubelua.trace"
+local values = require "kubelua.values"
 
 ---@class kubelua.Object a read-only Kubernetes object; fields are read when they are asked for
 ---@field name string
@@ -56,7 +57,14 @@ local kubelua = {
     ipairs = walk("kubelua.ipairs", core.ipairs, ipairs),
     get = core.get,
     table = core.view_table,
-    json = core.encode,
+    decode = values.decode,
+    json = values.json,
+    base64 = values.base64,
+    unbase64 = values.unbase64,
+    hash = values.hash,
+    time = values.time,
+    timestamp = values.timestamp,
+    condition = values.condition,
 }
 
 registrations.defaults = kubelua -- its backlog, which scripts may set

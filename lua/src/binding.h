@@ -51,6 +51,7 @@ void bind_watchdog(lua_State *L);
 void bind_log(lua_State *L);
 void bind_manifest(lua_State *L);
 void bind_stream(lua_State *L);
+void bind_text(lua_State *L);
 
 /* push.c: results */
 
@@ -138,6 +139,8 @@ bool push_scalar(lua_State *L, const kl_value *value);
 /* Pushes the JSON text of the value at `index` (table, object, view, scalar),
  * and returns it. Raises on what JSON cannot hold. */
 const char *push_json(lua_State *L, int index, size_t *length);
+/* Pushes a userdata that unrefs the document which it will hold. */
+kl_doc **push_doc_guard(lua_State *L);
 
 /* client.c, poller.c, informer.c */
 kl_client *check_client(lua_State *L, int index);

@@ -314,17 +314,27 @@ static int doc_gc(lua_State *L)
     return 0;
 }
 
-/* core.decode(text): the value, with kubelua.null for null. */
-static int decode(lua_State *L)
+kl_doc **push_doc_guard(lua_State *L)
 {
-    size_t length;
-    const char *text = luaL_checklstring(L, 1, &length);
     kl_doc **doc = lua_newuserdata(L, sizeof(kl_doc *));
-    kl_error err;
 
     *doc = NULL;
     luaL_getmetatable(L, "kubelua.doc");
     lua_setmetatable(L, -2);
+    return doc;
+}
+
+/* core.decode(text): the value, with kubelua.null for null. */
+static int decode(lua_State *L)
+{
+    size_t length;
+    const char *text;
+    kl_doc **doc;
+    kl_error err;
+
+    check_string(L, 1, "kubelua.decode", "the text");
+    text = lua_tolstring(L, 1, &length);
+    doc = push_doc_guard(L);
     *doc = kl_doc_parse(text, length, &err);
     if (*doc == NULL) {
         return push_error(L, &err);

@@ -56,6 +56,14 @@ describe("the types for editors", function()
             (class_of("lua/kubelua/client.lua", "kubelua.Call")))
     end)
 
+    it("have every call on values", function()
+        local text = read("lua/kubelua/values.lua")
+        for name in pairs(require "kubelua.values") do
+            assert.is_truthy(text:find("\n%-%-%-@[^\n]*\nvalues%." .. name .. " = ")
+                or text:find("\n%-%-%-@return[^\n]*\nfunction values%." .. name .. "%("), name)
+        end
+    end)
+
     it("have every field of status()", function()
         local names = options_after("lua/src/informer.c", nil, "int informer_status", "\n}\n",
             '"([%w_]+)"')

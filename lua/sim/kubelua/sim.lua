@@ -15,6 +15,7 @@ if not has_simcore then
     end }
 end
 
+local core = require "kubelua.core"
 local Clock = require "kubelua.sim.clock"
 local faults = require "kubelua.sim.faults"
 local objects = require "kubelua.sim.objects"
@@ -63,7 +64,7 @@ end
 local function core_options(given)
     local now = given.now
     if type(now) == "string" then
-        now = time.parse(now)
+        now = core.time(now)
         if not now then
             error("sim: now: write it as \"2026-01-01T00:00:00Z\", or in seconds since 1970", 3)
         end

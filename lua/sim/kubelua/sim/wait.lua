@@ -3,6 +3,7 @@ local core = require "kubelua.core"
 local loop = require "kubelua.loop"
 local matching = require "kubelua.sim.matching"
 local simcore = require "kubelua.simcore"
+local values = require "kubelua.values"
 
 local methods = {}
 
@@ -36,13 +37,12 @@ function methods.eventually(_, condition, seconds)
 end
 
 local function has_condition(object, name)
-    for _, condition in ipairs((core.view_table(object).status or {}).conditions or {}) do
-        if condition.type == name then
-            return condition.status == "True",
-                "its condition " .. name .. " is " .. tostring(condition.status)
-        end
+    local condition = values.condition(object, name)
+    if not condition then
+        return false, "it has no condition " .. name
     end
-    return false, "it has no condition " .. name
+    return condition.status == "True",
+        "its condition " .. name .. " is " .. tostring(condition.status)
 end
 
 -- What is asked of the object, as a function that says why not, too.

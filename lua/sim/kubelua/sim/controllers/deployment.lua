@@ -121,12 +121,11 @@ end
 -- A condition with a new time only where its status is new.
 local function condition(world, deployment, type, status, reason, message)
     local now, since = world:time(), nil
-    for _, present in kubelua.ipairs(deployment:get("status.conditions") or {}) do
-        if present.type == type and present.status == status then
-            since = present.lastTransitionTime
-            if present.reason == reason then
-                now = present.lastUpdateTime
-            end
+    local present = kubelua.condition(deployment, type)
+    if present and present.status == status then
+        since = present.lastTransitionTime
+        if present.reason == reason then
+            now = present.lastUpdateTime
         end
     end
     return { type = type, status = status, reason = reason, message = message,

@@ -13,10 +13,9 @@ end
 
 -- Unless the one that is there says the same already: its time stays.
 local function condition(world, pod, type, status, reason)
-    for _, present in kubelua.ipairs(pod:get("status.conditions") or {}) do
-        if present.type == type and present.status == status then
-            return kubelua.table(present)
-        end
+    local present = kubelua.condition(pod, type)
+    if present and present.status == status then
+        return kubelua.table(present)
     end
     return { type = type, status = status, reason = reason, lastTransitionTime = world:time() }
 end

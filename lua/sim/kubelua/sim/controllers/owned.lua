@@ -15,12 +15,8 @@ end
 ---@param object kubelua.Object a pod, or a node
 ---@return boolean
 function owned.is_ready(object)
-    for _, condition in kubelua.ipairs(object:get("status.conditions") or {}) do
-        if condition.type == "Ready" then
-            return condition.status == "True"
-        end
-    end
-    return false
+    local ready = kubelua.condition(object, "Ready")
+    return ready ~= nil and ready.status == "True"
 end
 
 ---The reference of an owner that controls.
