@@ -11,6 +11,7 @@ local EXEMPT = {
     kl__listener_wait = "a handler's thread; kl_registration_remove ends it",
     kl__exec_run = "within kl__config_credentials",
     kl__discovery_fetch = "within kl__discovery_resolve",
+    kl__http_source_correct = "within kl__list_watch_list and kl__list_watch_watch",
     kl__http_source_list = "within kl__list_watch_list",
     kl__http_source_watch = "within kl__list_watch_watch",
     kl__http_source_next = "within kl__list_watch_next",
