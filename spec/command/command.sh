@@ -178,6 +178,16 @@ expect "without -n they watch all" 0 '^configmaps.nil.*default/b.*web/a' \
     bin/kubelua run --sim="$work/scope.yaml" "$work/scope.lua"
 expect "a namespace that cannot be is a usage error" 2 "'a,b' cannot be a namespace" \
     bin/kubelua run --sim -n a,b "$work/scope.lua"
+for line in 'GET /api/v1/pods[^ ]*: HTTP 200 in [0-9]+ ms' 'pods: resolving' \
+    'pods: watching'; do
+    expect "KUBELUA_LOG=debug shows $line" 0 "debug $line" \
+        env KUBELUA_LOG=debug bin/kubelua run --for 1 \
+        --sim=examples/cluster.yaml examples/watch.lua
+done
+expect "KUBELUA_LOG=debug shows a retry and why" 1 \
+    'debug pods: streaming in [0-9]+ ms, after: .*refused the connection' \
+    env KUBELUA_LOG=debug bin/kubelua run --for 1 --server http://127.0.0.1:9 \
+    examples/watch.lua
 expect "a manifest in the script's place is understood" 1 'write --sim=' \
     bin/kubelua run --sim examples/cluster.yaml "$work/wait.lua"
 expect "arguments reach the script" 0 'args.*2.*-a.*b' \
