@@ -10,18 +10,13 @@
 #include <stdint.h>
 
 /* client-go's figures (reference R-3): each delay is uniform in [d, 2d), d
- * doubles from the first to the cap. A server's Retry-After counts up to five
- * minutes: a wrong header must not silence an informer for a day. */
-enum {
-    KL__BACKOFF_FIRST_MS = 800,
-    KL__BACKOFF_CAP_MS = 30000,
-    KL__RETRY_AFTER_CAP_MS = 300000
-};
+ * doubles from the first to the cap. */
+enum { KL__BACKOFF_FIRST_MS = 800, KL__BACKOFF_CAP_MS = 30000 };
 
 /* One thread at a time. */
 typedef struct kl__backoff {
-    int64_t next_ms; /* d of the next delay; the first one when at rest */
-    uint64_t random; /* never 0 */
+    unsigned failures; /* since the last health */
+    uint64_t random;   /* never 0 */
 } kl__backoff;
 
 void kl__backoff_init(kl__backoff *backoff, uint64_t seed);
