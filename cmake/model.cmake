@@ -42,3 +42,12 @@ foreach(spec ${model_specs})
     get_filename_component(name ${spec} NAME_WE)
     kubelua_model_program(${name} ${spec} PkgConfig::CMOCKA)
 endforeach()
+
+# Workqueues: a program of its own on the same scheduler, so that the seeds of
+# the histories above stay as they are.
+file(GLOB model_queue_sources CONFIGURE_DEPENDS spec/model/queue/*.c)
+if(model_queue_sources)
+    kubelua_model_program(model_queue "${model_queue_sources}")
+    target_include_directories(model_queue PRIVATE
+        ${PROJECT_SOURCE_DIR}/spec/model/queue)
+endif()

@@ -24,8 +24,9 @@ typedef enum kl__rank {
     KL__RANK_LISTENERS = 50,
     KL__RANK_REFLECTOR = 55, /* its status */
     KL__RANK_LISTENER = 60,
-    KL__RANK_QUEUE = 65,  /* event queue: the list of ready registrations */
-    KL__RANK_CLIENT = 66, /* credentials and discovery caches */
+    KL__RANK_WORKQUEUE = 63, /* a controller's keys */
+    KL__RANK_QUEUE = 65,     /* event queue: the list of ready registrations */
+    KL__RANK_CLIENT = 66,    /* credentials and discovery caches */
     KL__RANK_SIM = 68,
     KL__RANK_TRANSPORT = 70,
     KL__RANK_STREAM = 75,

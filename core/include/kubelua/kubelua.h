@@ -14,6 +14,7 @@
 #include "kubelua/manifest.h"
 #include "kubelua/memory.h"
 #include "kubelua/object.h"
+#include "kubelua/queue.h"
 #include "kubelua/text.h"
 #include "kubelua/value.h"
 #include "kubelua/version.h"

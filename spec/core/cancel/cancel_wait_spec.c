@@ -15,6 +15,7 @@
 #include "informer/processor.h"
 #include "kubelua/handler.h"
 #include "kubelua/memory.h"
+#include "kubelua/queue.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,6 +34,7 @@ typedef struct scene {
     kl_config *config;
     const char *script;
     kl_event_queue *queue;
+    kl_queue *keys;
     kl_object_list list;
 } scene;
 
@@ -419,6 +421,58 @@ static void queues_of_events(void **state)
     trials_run(trials, sizeof(trials) / sizeof(trials[0]));
 }
 
+/* ---- queues of keys ---- */
+
+static void begin_keys(void *scene_)
+{
+    scene *self = scene_;
+
+    self->keys = kl_queue_new(NULL, NULL);
+    assert_non_null(self->keys);
+    kl_queue_add_after(self->keys, "later", 60000, NULL);
+}
+
+static void end_keys(void *scene_)
+{
+    scene *self = scene_;
+
+    kl_queue_free(self->keys);
+    self->keys = NULL;
+}
+
+static void block_keys(void *scene_)
+{
+    (void)kl_queue_wait(((scene *)scene_)->keys, -1);
+}
+
+static void shut_down_keys(void *scene_)
+{
+    kl_queue_shut_down(((scene *)scene_)->keys);
+}
+
+static void drain_keys(void *scene_)
+{
+    kl_queue_drain(((scene *)scene_)->keys);
+}
+
+#define KEYS(how, cancel_)                                             \
+    {                                                                  \
+        .call = "kl_queue_wait", .against = (how), .set_up = set_up,   \
+        .begin = begin_keys, .block = block_keys, .cancel = (cancel_), \
+        .end = end_keys, .tear_down = free                             \
+    }
+
+static void queues_of_keys(void **state)
+{
+    static const trial trials[] = {
+        KEYS("an empty queue, shut down", shut_down_keys),
+        KEYS("an empty queue, drained", drain_keys),
+    };
+
+    (void)state;
+    trials_run(trials, sizeof(trials) / sizeof(trials[0]));
+}
+
 static int nothing_lives(void **state)
 {
     (void)state;
@@ -437,6 +491,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_plugin_that_another_thread_runs,
                                         temp_files_setup, temp_files_teardown),
         cmocka_unit_test(queues_of_events),
+        cmocka_unit_test(queues_of_keys),
     };
 
     return cmocka_run_group_tests(specs, NULL, nothing_lives);

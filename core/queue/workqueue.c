@@ -1,0 +1,402 @@
+/*
+ * workqueue.c - the public calls of a queue: each locks, moves what has become
+ * due to its lane, does its work on the keys, and tells the loop and the
+ * threads that wait.
+ */
+#include "kubelua/queue.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/random.h"
+#include "base/thread.h"
+#include "kubelua/memory.h"
+#include "queue/keys.h"
+
+struct kl_queue {
+    kl_queue_options options;
+    kl__clock *clock;
+
+    /* Guards what follows; rank WORKQUEUE. */
+    kl__mutex mutex;
+    kl__cond changed;
+    int sleepers; /* threads that wait for it */
+    kl__keys keys;
+    uint64_t adds;
+    uint64_t retries;
+    uint64_t random;       /* never 0 */
+    int64_t ahead_ms;      /* of the clock */
+    bool was_told;         /* the loop, since it found nothing to pull */
+    bool was_told_the_end; /* the loop, that the queue is finished */
+    int64_t told_due_ms;   /* what the loop sleeps until, or KL__NEVER */
+};
+
+kl_queue *kl_queue_new(const kl_queue_options *options, kl_error *err)
+{
+    kl_queue *queue;
+
+    if (kl__check_process(err) != KL_OK) {
+        return NULL;
+    }
+    if (options != NULL && options->gather_ms < 0) {
+        kl_error_set(err, KL_EINVAL, "gather_ms is less than 0");
+        return NULL;
+    }
+    queue = kl__calloc(1, sizeof(*queue));
+    if (queue == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory for a queue");
+        return NULL;
+    }
+    if (options != NULL) {
+        queue->options = *options;
+    }
+    queue->clock = kl__clock_real();
+    queue->random = kl__random_seed(queue) | 1;
+    queue->told_due_ms = KL__NEVER;
+    kl__mutex_init(&queue->mutex, KL__RANK_WORKQUEUE);
+    kl__cond_init(&queue->changed);
+    kl__keys_init(&queue->keys);
+    kl__live_add(KL_LIVE_WORKQUEUE, 1);
+    return queue;
+}
+
+void kl_queue_free(kl_queue *queue)
+{
+    if (queue == NULL) {
+        return;
+    }
+    kl__keys_deinit(&queue->keys);
+    kl__cond_deinit(&queue->changed);
+    kl__mutex_deinit(&queue->mutex);
+    kl__free(queue);
+    kl__live_add(KL_LIVE_WORKQUEUE, -1);
+}
+
+/* What time it is for the keys, once all that is due by then has moved. */
+static int64_t move_due_locked(kl_queue *queue)
+{
+    int64_t now_ms = queue->ahead_ms;
+
+    if (!queue->options.clock_stands) {
+        now_ms += kl__clock_now(queue->clock);
+    }
+    kl__keys_move_due(&queue->keys, now_ms);
+    return now_ms;
+}
+
+/* Begins each call; returns what time it is. */
+static int64_t lock_queue(kl_queue *queue)
+{
+    kl__mutex_lock(&queue->mutex);
+    return move_due_locked(queue);
+}
+
+/* True if the loop has to be woken; from now on it was told. */
+static bool tell_loop_locked(kl_queue *queue)
+{
+    if (kl__keys_are_finished(&queue->keys)) {
+        bool is_news = !queue->was_told_the_end;
+
+        queue->was_told_the_end = true;
+        return is_news;
+    }
+    if (queue->was_told || (kl__keys_waiting(&queue->keys) == 0 &&
+                            kl__keys_due(&queue->keys) >= queue->told_due_ms)) {
+        return false;
+    }
+    queue->was_told = true;
+    return true;
+}
+
+/* Ends each call that may have made something due. All sleepers look again:
+ * the one that is woken for an earlier moment may be about to give up. */
+static void unlock_and_tell(kl_queue *queue)
+{
+    bool wakes = tell_loop_locked(queue);
+
+    if (queue->sleepers > 0) {
+        kl__cond_broadcast(&queue->changed);
+    }
+    kl__mutex_unlock(&queue->mutex);
+    if (wakes && queue->options.wake != NULL) {
+        queue->options.wake(queue->options.context);
+    }
+}
+
+typedef enum want { WANT_RUN, WANT_RELATED_RUN, WANT_LATER_RUN } want;
+
+typedef struct request {
+    want want;
+    kl_lane lane;
+    int64_t delay_ms; /* of WANT_LATER_RUN */
+} request;
+
+static void apply_locked(kl_queue *queue, kl__key *key, const request *wanted,
+                         int64_t now_ms)
+{
+    kl__timing_event event = {
+        .due_ms = kl__timing_after(now_ms, queue->options.gather_ms),
+        .lane = wanted->lane,
+        .is_related = wanted->want == WANT_RELATED_RUN};
+
+    if (wanted->want == WANT_LATER_RUN) {
+        kl__keys_set_timer(&queue->keys, key,
+                           kl__timing_after(now_ms, wanted->delay_ms), now_ms);
+    } else {
+        kl__keys_add(&queue->keys, key, &event, now_ms);
+    }
+}
+
+static kl_code add_locked(kl_queue *queue, const char *name,
+                          const request *wanted, int64_t now_ms, kl_error *err)
+{
+    kl__key *key;
+
+    if (queue->keys.phase != KL__KEYS_OPEN) {
+        return kl_error_set(err, KL_ECLOSED,
+                            "the queue takes no more keys: it "
+                            "was drained or shut down");
+    }
+    key = kl__keys_at(&queue->keys, name);
+    if (key == NULL) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a queued key");
+    }
+    queue->adds++;
+    apply_locked(queue, key, wanted, now_ms);
+    return KL_OK;
+}
+static kl_code add_key(kl_queue *queue, const char *key, const request *wanted,
+                       kl_error *err)
+{
+    int64_t now_ms;
+    kl_code code = kl__check_process(err);
+
+    if (code != KL_OK) {
+        return code;
+    }
+    if ((unsigned)wanted->lane >= KL_LANES) {
+        return kl_error_set(err, KL_EINVAL, "a queue has no lane %d",
+                            (int)wanted->lane);
+    }
+    now_ms = lock_queue(queue);
+    code = add_locked(queue, key, wanted, now_ms, err);
+    unlock_and_tell(queue);
+    return code;
+}
+
+kl_code kl_queue_add(kl_queue *queue, const char *key, kl_lane lane,
+                     kl_error *err)
+{
+    return add_key(queue, key, &(request){.want = WANT_RUN, .lane = lane}, err);
+}
+
+kl_code kl_queue_add_related(kl_queue *queue, const char *key, kl_lane lane,
+                             kl_error *err)
+{
+    return add_key(queue, key,
+                   &(request){.want = WANT_RELATED_RUN, .lane = lane}, err);
+}
+
+kl_code kl_queue_add_after(kl_queue *queue, const char *key, int64_t delay_ms,
+                           kl_error *err)
+{
+    if (delay_ms <= 0) {
+        return kl_queue_add(queue, key, KL_LANE_FRONT, err);
+    }
+    return add_key(queue, key,
+                   &(request){.want = WANT_LATER_RUN, .delay_ms = delay_ms},
+                   err);
+}
+
+bool kl_queue_next(kl_queue *queue, kl_queue_item *item)
+{
+    int64_t now_ms;
+    bool has_key;
+
+    if (kl__check_process(NULL) != KL_OK) {
+        return false;
+    }
+    now_ms = lock_queue(queue);
+    has_key = kl__keys_begin_run(&queue->keys, now_ms, item);
+    if (!has_key) {
+        queue->was_told = false;
+        queue->told_due_ms = kl__keys_due(&queue->keys);
+    }
+    kl__mutex_unlock(&queue->mutex);
+    return has_key;
+}
+
+kl_code kl_queue_done(kl_queue *queue, const char *key, kl_queue_result result,
+                      int64_t ms, int64_t *again_ms)
+{
+    kl__timing_end end = {.result = result, .ms = ms};
+    int64_t again = -1;
+    bool was_running;
+    kl__key *ended;
+
+    if (kl__check_process(NULL) != KL_OK) {
+        return KL_EFORKED;
+    }
+    end.now_ms = lock_queue(queue);
+    ended = kl__keys_find(&queue->keys, key);
+    was_running = ended != NULL && ended->is_running;
+    if (was_running) {
+        again = kl__keys_end_run(&queue->keys, ended, &end, &queue->random);
+        queue->retries += result == KL_RESULT_FAILED ? 1 : 0;
+        queue->retries += result == KL_RESULT_PACED ? 1 : 0;
+    }
+    unlock_and_tell(queue);
+    if (again_ms != NULL) {
+        *again_ms = again;
+    }
+    return was_running ? KL_OK : KL_EINVAL;
+}
+
+void kl_queue_forget(kl_queue *queue, const char *key)
+{
+    kl__key *forgotten;
+
+    if (kl__check_process(NULL) != KL_OK) {
+        return;
+    }
+    (void)lock_queue(queue);
+    forgotten = kl__keys_find(&queue->keys, key);
+    if (forgotten != NULL) {
+        kl__keys_forget(&queue->keys, forgotten);
+    }
+    kl__mutex_unlock(&queue->mutex);
+}
+
+int64_t kl_queue_due_in(kl_queue *queue)
+{
+    int64_t now_ms;
+    int64_t due_ms;
+
+    if (kl__check_process(NULL) != KL_OK) {
+        return -1;
+    }
+    now_ms = lock_queue(queue);
+    due_ms = kl__keys_waiting(&queue->keys) > 0 ? now_ms
+                                                : kl__keys_due(&queue->keys);
+    /* A timer may have been put off since the loop found nothing to pull: it
+     * sleeps until the later moment. */
+    queue->told_due_ms = due_ms;
+    kl__mutex_unlock(&queue->mutex);
+    return due_ms != KL__NEVER ? due_ms - now_ms : -1;
+}
+
+/* KL_OK: there is a key; KL_ECLOSED: none comes; KL_ETIMEOUT: not yet. */
+static kl_code look_locked(kl_queue *queue)
+{
+    (void)move_due_locked(queue);
+    if (kl__keys_waiting(&queue->keys) > 0) {
+        return KL_OK;
+    }
+    return queue->keys.phase == KL__KEYS_SHUT ||
+                   kl__keys_are_finished(&queue->keys)
+               ? KL_ECLOSED
+               : KL_ETIMEOUT;
+}
+
+/* When a sleeper has to look again, on the clock; -1: when it is woken. */
+static int64_t look_at_locked(const kl_queue *queue, int64_t deadline_ms)
+{
+    int64_t due_ms = kl__keys_due(&queue->keys);
+
+    if (due_ms == KL__NEVER || queue->options.clock_stands) {
+        return deadline_ms;
+    }
+    due_ms -= queue->ahead_ms;
+    return deadline_ms >= 0 && deadline_ms < due_ms ? deadline_ms : due_ms;
+}
+
+kl_code kl_queue_wait(kl_queue *queue, int64_t timeout_ms)
+{
+    int64_t deadline_ms;
+    kl_code code;
+
+    if (kl__check_process(NULL) != KL_OK) {
+        return KL_EFORKED;
+    }
+    deadline_ms = kl__clock_after(queue->clock, timeout_ms);
+    kl__mutex_lock(&queue->mutex);
+    while ((code = look_locked(queue)) == KL_ETIMEOUT &&
+           (deadline_ms < 0 || kl__clock_now(queue->clock) < deadline_ms)) {
+        queue->sleepers++;
+        kl__clock_wait(queue->clock, &queue->changed, &queue->mutex,
+                       look_at_locked(queue, deadline_ms));
+        queue->sleepers--;
+    }
+    kl__mutex_unlock(&queue->mutex);
+    return code;
+}
+
+static void enter_phase(kl_queue *queue, kl__keys_phase phase)
+{
+    int64_t now_ms;
+
+    if (kl__check_process(NULL) != KL_OK) {
+        return;
+    }
+    now_ms = lock_queue(queue);
+    kl__keys_enter(&queue->keys, phase, now_ms);
+    unlock_and_tell(queue);
+}
+
+void kl_queue_drain(kl_queue *queue)
+{
+    enter_phase(queue, KL__KEYS_DRAINING);
+}
+
+void kl_queue_shut_down(kl_queue *queue)
+{
+    enter_phase(queue, KL__KEYS_SHUT);
+}
+
+bool kl_queue_is_finished(kl_queue *queue)
+{
+    bool is_finished;
+
+    if (kl__check_process(NULL) != KL_OK) {
+        return true;
+    }
+    (void)lock_queue(queue);
+    is_finished = kl__keys_are_finished(&queue->keys);
+    kl__mutex_unlock(&queue->mutex);
+    return is_finished;
+}
+
+void kl_queue_get_status(kl_queue *queue, kl_queue_status *status)
+{
+    const kl__keys *keys;
+    int64_t now_ms;
+    size_t waiting;
+
+    *status = (kl_queue_status){0};
+    if (kl__check_process(NULL) != KL_OK) {
+        return;
+    }
+    now_ms = lock_queue(queue);
+    keys = &queue->keys;
+    waiting = kl__keys_waiting(keys);
+    *status = (kl_queue_status){
+        .waiting = waiting,
+        .waiting_rear = keys->lanes.counts[KL_LANE_REAR],
+        .in_progress = keys->running,
+        .delayed = keys->by_name.count - waiting - keys->running,
+        .failing = keys->failing,
+        .adds = queue->adds,
+        .retries = queue->retries,
+        .oldest_wait_ms = kl__lanes_oldest_ms(&keys->lanes, now_ms)};
+    kl__mutex_unlock(&queue->mutex);
+}
+
+void kl_queue_advance(kl_queue *queue, int64_t ms)
+{
+    if (ms <= 0 || kl__check_process(NULL) != KL_OK) {
+        return;
+    }
+    (void)lock_queue(queue);
+    queue->ahead_ms = kl__timing_after(queue->ahead_ms, ms);
+    (void)move_due_locked(queue);
+    unlock_and_tell(queue);
+}
