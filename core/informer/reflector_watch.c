@@ -394,6 +394,8 @@ static kl_informer_state after(kl__reflector *self, outcome result,
                self->version);
         kl__list_watch_end(self->options.source);
         self->fresh = true;
+        /* Its last item was read somewhat later than its last byte came. */
+        self->check_at = kl__reflector_now(self);
         return KL_STATE_WATCHING;
     case DOUBTED:
         kl_log(KL_LOG_INFO,

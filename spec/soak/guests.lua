@@ -24,7 +24,8 @@ local function arrive()
         world.draw(2) == 0 and "configmaps" or "cm",
         namespace = world.draw(2) == 0 and "default" or nil,
         labels = labels[1 + world.draw(3)], resync = world.draw(3) == 0 and 0.05 or nil })
-    if world.draw(2) == 0 and not shares then
+    guest.has_indexes = world.draw(2) == 0 and not shares
+    if guest.has_indexes then
         assert(guest.informer:index("node", "data.node"))
         assert(guest.informer:index("app", function(object)
             return object.metadata.labels.app
@@ -47,12 +48,15 @@ local function leave(guest)
     end
 end
 
-local function query(one)
+local function query(guest)
+    local one = guest and guest.informer or world.informer
     guests.counts.queries = guests.counts.queries + 1
     one:get("default/c7")
     one:list { labels = "app!=a1" }
-    one:by("node", "n3")
-    one:values("app")
+    if guest and guest.has_indexes then
+        one:by("node", "n3")
+        one:values("app")
+    end
 end
 
 ---Does one thing, whichever comes.
@@ -70,7 +74,7 @@ function guests.act()
         world.sim:fail { verb = world.draw(2) == 0 and "watch" or "list", count = 1,
             status = 500 + 3 * world.draw(2) }
     elseif dice < 50 then
-        query(all[place] and all[place].informer or world.informer)
+        query(all[place])
     elseif all[place] then
         leave(all[place])
         all[place] = nil

@@ -103,7 +103,7 @@ function world.settle()
     world.lap = world.lap + 1
     put(KEYS, not exists[KEYS])
     -- A list is told as one, in the order of its keys: the end of the lap may not be its last.
-    while lap_seen ~= world.lap or seen < world.changes and world.informer.witness:backlog() > 0 do
+    while lap_seen ~= world.lap or seen < world.changes and world.witness:backlog() > 0 do
         if core.now() > deadline or fault then
             error(fault or "lap " .. world.lap .. " was not seen: events were lost")
         end
@@ -115,13 +115,13 @@ function world.settle()
         end
     end
     local lists = world.informer:status().lists
-    if lists == world.informer.lists then
+    if lists == world.lists then
         world.calm = world.calm + 1
         if seen ~= world.changes then
             error(string.format("lap %d: %d changes, %d events", world.lap, world.changes, seen))
         end
     end
-    world.informer.lists = lists
+    world.lists = lists
     seen = world.changes
 end
 
@@ -161,17 +161,17 @@ function world.begin()
     world.client = assert(kubelua.connect { server = world.url })
     world.informer = assert(world.client:informer { "configmaps", namespace = "default" })
     assert(world.informer:wait_synced(PATIENCE))
-    world.informer.witness = world.informer:on { add = believing(true, false),
+    world.witness = world.informer:on { add = believing(true, false),
         update = believing(false, false), delete = believing(false, true), coalesce = false,
         backlog = 200, name = "witness" }
-    world.informer.lists = world.informer:status().lists
+    world.lists = world.informer:status().lists
 end
 
 ---Ends all of it.
 function world.finish()
     world.client:close()
     world.sim:close()
-    world.client, world.sim, world.informer = nil, nil, nil
+    world.client, world.sim, world.informer, world.witness = nil, nil, nil, nil
 end
 
 return world
