@@ -164,6 +164,7 @@ static kl_code add_locked(kl_queue *queue, const char *name,
     apply_locked(queue, key, wanted, now_ms);
     return KL_OK;
 }
+
 static kl_code add_key(kl_queue *queue, const char *key, const request *wanted,
                        kl_error *err)
 {
