@@ -24,7 +24,10 @@ const char *history_key(int key, server_kind *kind)
         return keys[key];
     }
     key -= HISTORY_KEYS;
-    snprintf(crowd[key], sizeof(crowd[key]), "n4/c%04u", (unsigned)key % 10000);
+    if (crowd[key][0] == '\0') { /* printing it each time took half the CPU */
+        snprintf(crowd[key], sizeof(crowd[key]), "n4/c%04u",
+                 (unsigned)key % 10000);
+    }
     return crowd[key];
 }
 
