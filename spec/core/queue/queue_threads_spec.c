@@ -245,8 +245,9 @@ static void a_wait_ends_when_a_timer_is_due(void **state)
 
     (void)state;
     open_world(&self, NULL);
-    kl_queue_add_after(self.queue, "a", 5, NULL);
+    kl_queue_add_after(self.queue, "a", 60000, NULL);
     assert_int_equal(kl_queue_wait(self.queue, 1), KL_ETIMEOUT);
+    kl_queue_add_after(self.queue, "a", 5, NULL);
     assert_int_equal(kl_queue_wait(self.queue, PATIENCE_MS), KL_OK);
     kl_queue_free(self.queue);
 }
