@@ -12,7 +12,8 @@
 -- cache's, there may never be one.
 local UNTRIMMED_KB = 12288
 local ALLOWED = {
-    resident = { amount = 1536, share = 0.02, unit = " KB" },
+    -- glibc 2.41 gives back and takes some 2 MB within a short run; a leak shows in the heap first.
+    resident = { amount = 3072, share = 0.02, unit = " KB" },
     heap = { amount = 512, share = 0.002, unit = " KB" },
     maps = { amount = 8 }, descriptors = { amount = 2 }, threads = { amount = 2 },
 }
