@@ -1,7 +1,7 @@
 /*
  * for_sim.h - marks what libkubelua-sim.so uses of the core's internals. Such a
- * function is exported under a version of its own (libkubelua.map.in); programs
- * have no header of it.
+ * function is exported under a private version (libkubelua.map.in); programs
+ * have no header for it.
  */
 #ifndef KL_BASE_FOR_SIM_H
 #define KL_BASE_FOR_SIM_H

@@ -14,7 +14,7 @@
 /* The life of a registration, in this order; it ends left or refused. */
 typedef enum kl__registration_state {
     KL__REGISTRATION_NEW,      /* it has joined nothing yet */
-    KL__REGISTRATION_MEMBER,   /* of its processor; its thread waits */
+    KL__REGISTRATION_MEMBER,   /* in the processor; the thread waits */
     KL__REGISTRATION_LAUNCHED, /* a member; its thread runs callbacks */
     KL__REGISTRATION_LEFT,     /* no member; its thread drops the context */
     KL__REGISTRATION_REFUSED   /* no member; its thread never began */

@@ -1,6 +1,6 @@
 /*
  * kubelua.h - the whole public interface of libkubelua. The simulated API
- * server is a library of its own: kubelua/sim.h.
+ * server is another library: kubelua/sim.h.
  */
 #ifndef KUBELUA_KUBELUA_H
 #define KUBELUA_KUBELUA_H
