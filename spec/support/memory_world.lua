@@ -1,6 +1,7 @@
 -- What specs of failing allocations call: every function of kubelua.core and kubelua.simcore, and
 -- every method of their types, each on a small world that is at work meanwhile. For any lua_State.
 local core = require "kubelua.core"
+local memory_queue = require "memory_queue"
 local simcore = require "kubelua.simcore"
 
 local world = { calls = {} }
@@ -65,6 +66,7 @@ function world.open()
     registration = assert(core.subscribe(informer, poller, 1, {}))
     assert(core.informer_index(informer, "touch", "data.touch"))
     object = assert(core.object(POD))
+    memory_queue.open()
     world.check()
 end
 
@@ -74,6 +76,7 @@ function world.close()
     core.client_close(client)
     simcore.close(sim)
     sim, client, informer, poller, registration, object = nil, nil, nil, nil, nil, nil
+    memory_queue.close()
     collectgarbage()
     collectgarbage()
 end
@@ -218,6 +221,8 @@ world.calls = {
     ["core.registration_doing"] = function() core.registration_doing(registration) end,
     ["registration.backlog"] = function() registration:backlog() end,
 }
+
+memory_queue.add_calls(world.calls, must)
 
 -- These are called by those that make what they end.
 world.calls["simcore.close"] = world.calls["simcore.new"]

@@ -1,0 +1,41 @@
+-- The calls of a workqueue for specs of failing allocations; see memory_world.lua.
+local core = require "kubelua.core"
+
+local queue
+local running -- the key that is in progress
+
+local memory_queue = {}
+
+function memory_queue.open()
+    queue = assert(core.queue { stands = true })
+end
+
+function memory_queue.close()
+    queue, running = nil, nil
+end
+
+---Adds its calls to a table of them.
+---@param calls table<string, fun()>
+---@param must fun(...): any raises what a call returned instead of a value
+function memory_queue.add_calls(calls, must)
+    calls["core.queue"] = function() must(core.queue { delay = 1 }) end
+    calls["queue.add"] = function() must(queue:add("a")) end
+    calls["queue.add_related"] = function() must(queue:add_related("b", true)) end
+    calls["queue.add_after"] = function() must(queue:add_after("c", 1)) end
+    calls["queue.next"] = function() running = queue:next() or running end
+    calls["queue.done"] = function()
+        if running then
+            queue:done(running, "failed")
+            running = nil
+        end
+    end
+    calls["queue.forget"] = function() queue:forget("a") end
+    calls["queue.due_in"] = function() queue:due_in() end
+    calls["queue.drain"] = function() must(core.queue {}):drain() end
+    calls["queue.shut_down"] = function() must(core.queue {}):shut_down() end
+    calls["queue.is_finished"] = function() queue:is_finished() end
+    calls["queue.advance"] = function() queue:advance(1) end
+    calls["queue.status"] = function() queue:status() end
+end
+
+return memory_queue
