@@ -52,6 +52,7 @@ void bind_transport(lua_State *L);
 void bind_watchdog(lua_State *L);
 void bind_log(lua_State *L);
 void bind_manifest(lua_State *L);
+void bind_host(lua_State *L);
 void bind_stream(lua_State *L);
 void bind_text(lua_State *L);
 

@@ -192,6 +192,13 @@ static int now(lua_State *L)
     return push_time(L, CLOCK_MONOTONIC);
 }
 
+/* core.boottime(): seconds on the monotonic clock that goes on while the
+ * machine is suspended, which core.now() does not. */
+static int boottime(lua_State *L)
+{
+    return push_time(L, CLOCK_BOOTTIME);
+}
+
 /* core.unix(): seconds since 1970. */
 static int unix_now(lua_State *L)
 {
@@ -368,8 +375,11 @@ void bind_poller(lua_State *L)
                                        {"release", poller_release},
                                        {"caught", poller_caught},
                                        {NULL, NULL}};
-    static const luaL_Reg functions[] = {
-        {"poller", poller_new}, {"now", now}, {"unix", unix_now}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"poller", poller_new},
+                                         {"now", now},
+                                         {"boottime", boottime},
+                                         {"unix", unix_now},
+                                         {NULL, NULL}};
 
     push_type(L, TYPE_POLLER, methods);
     luaL_setfuncs(L, functions, 0);
