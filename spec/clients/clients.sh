@@ -1,7 +1,9 @@
 #!/bin/sh
 # Other people's clients against the simulator: client-go and controller-runtime
-# (go/; once more in protobuf), Python's kubernetes and kopf (python/). Prints TAP. Usage, in the root of a tree that is built:
-#     spec/clients/clients.sh go|python
+# (go/; once more in protobuf), Python's kubernetes and kopf (python/); and the
+# controller of Foos twice, sample-controller and ours (foo/). Prints TAP.
+# Usage, in the root of a tree that is built:
+#     spec/clients/clients.sh go|python|foo
 # Exit status 77 where the toolchain or its packages are not to be had. With
 # KUBECONFIG set, another server is asked.
 set -u
@@ -103,11 +105,23 @@ run_python() {
     return $status
 }
 
+# Without Go, ours alone. KUBELUA_BACKEND=real asks a real API server.
+run_foo() {
+    if command -v go >/dev/null; then
+        program=$build/clients/sample-controller
+        (cd "$here/foo" && go build -o "$program" k8s.io/sample-controller) \
+            >"$work/output" 2>&1 ||
+            echo "# no sample-controller: $(tail -n 1 "$work/output")"
+    fi
+    KUBELUA_BUILD=$build lua5.4 spec/run.lua -o TAP spec/clients/foo/foo_spec.lua
+}
+
 case ${1:-} in
 go) run_go ;;
 python) run_python ;;
+foo) run_foo ;;
 *)
-    echo "usage: clients.sh go|python" >&2
+    echo "usage: clients.sh go|python|foo" >&2
     exit 2
     ;;
 esac
