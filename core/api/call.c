@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "object/status.h"
 
 #include <string.h>
 
@@ -117,4 +118,10 @@ void kl_reply_clear(kl_reply *reply)
     kl__free(reply->body);
     kl__free(reply->warnings);
     *reply = (kl_reply){0};
+}
+
+kl_code kl_status_error(int http_status, const char *body, size_t length,
+                        kl_error *err)
+{
+    return kl__status_error(http_status, body, length, -1, err);
 }

@@ -3,6 +3,7 @@ local core = require "kubelua.core"
 local informers = require "kubelua.informer"
 local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.options"
+local requests = require "kubelua.requests"
 local scheduler = require "kubelua.scheduler"
 
 local TYPE = "kubelua.client"
@@ -144,6 +145,23 @@ function Client:informer(given, ...)
         clients.recorder:attach(informer, given)
     end
     return informer
+end
+
+---One raw request: any verb, any path. Waits as every call does: alone in a task, and elsewhere
+---dispatching meanwhile. A status of 400 or above is a failure, whose fourth result is the reply.
+---@param given kubelua.Request
+---@return kubelua.Reply?, string?, string?, kubelua.Reply?
+function Client:request(given)
+    core.state(self, TYPE)
+    requests.check(given)
+    local reply, message, code = requests.send(self, given, "client:request")
+    if not reply then
+        return nil, message, code
+    elseif reply.status >= 400 then
+        message, code = core.status_error(reply.status, reply.body)
+        return nil, message, code, reply
+    end
+    return reply
 end
 
 ---Ends every informer and call of it: no handler of theirs runs any more. What they have can

@@ -79,7 +79,7 @@ function kubelua.spawn(f, ...)
     scheduler.task(running.name("kubelua.spawn", f), function(...)
         scheduler.count()
         local ok, problem = trace.call(f, ...)
-        if not ok then
+        if not ok and problem ~= trace.CANCELED then
             scheduler.failures = scheduler.failures + 1
             log("error", "kubelua.spawn failed: %s", problem)
         end
@@ -123,7 +123,7 @@ function kubelua.every(seconds, f)
             calls = true
             local ok, problem = trace.call(f)
             calls = false
-            if not ok then
+            if not ok and problem ~= trace.CANCELED then
                 log("error", "%s: %s", what, problem)
             end
             if ticker.stopped then

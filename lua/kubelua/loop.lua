@@ -162,22 +162,25 @@ function loop.wait(name, seconds, condition)
         return dispatch_outside(deadline, condition)
     end
     local timer = deadline < math.huge and wake_at(task, deadline)
-    while not condition() and core.now() < deadline do
-        scheduler.park_for(condition)
+    while not task.is_cancelled and not condition() and core.now() < deadline do
+        scheduler.suspend_for(condition)
     end
     if timer then
         timer.cancelled = true
     end
+    scheduler.end_if_cancelled()
     return condition()
 end
 
 -- The wait of a task, on its own clock; 0 seconds let the others have their turn.
 local function sleep_in_task(task, seconds)
     local clock = task.clock
-    clock:at(clock:now() + seconds, function()
+    local timer = clock:at(clock:now() + seconds, function()
         scheduler.wake(task)
     end)
-    scheduler.park()
+    scheduler.suspend()
+    timer.cancelled = true
+    scheduler.end_if_cancelled()
 end
 
 ---Waits: alone in a handler or spawned coroutine, dispatching meanwhile elsewhere. 0 seconds let

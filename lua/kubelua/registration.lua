@@ -80,7 +80,7 @@ local function handle(state, event, a, b)
     end
     local ok, problem = trace.call(callback, a, b)
     scheduler.count()
-    if not ok then
+    if not ok and problem ~= trace.CANCELED then
         local subject = event == "update" and b or a
         log("error", "%s failed: %s", describe(state, event, subject), problem)
     end
@@ -165,6 +165,7 @@ function registrations.new(informer, of_informer, given)
     end
     state.task = scheduler.task(state.name, serve, self, state)
     state.task.registration = self
+    scheduler.leave_scope(state.task) -- it outlives the run that made it
     state.task.doing = function() return core.registration_doing(self) end
     state.wake = function()
         scheduler.wake(state.task)

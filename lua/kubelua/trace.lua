@@ -2,7 +2,10 @@
 -- traceback that is the script's.
 local core = require "kubelua.core"
 
-local trace = {}
+local trace = {
+    -- What a call that waits raises in a cancelled task. It ends the task, and is nowhere logged.
+    CANCELED = setmetatable({}, { __tostring = function() return "the task was cancelled" end }),
+}
 
 local protected = xpcall -- this very function marks where KubeLua calls the script
 
@@ -97,8 +100,11 @@ end
 
 ---The message handler of xpcall.
 ---@param problem any
----@return string
+---@return string|table text; or trace.CANCELED as it is
 function trace.handler(problem)
+    if problem == trace.CANCELED then
+        return problem
+    end
     local lines, gap = lines_of(debug.traceback("", 2))
     local levels = count_levels()
     local call = find_call(levels)

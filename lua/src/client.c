@@ -131,6 +131,26 @@ static int client_call(lua_State *L)
     return 3;
 }
 
+/* core.status_error(status, body): the message, the code and the seconds of
+ * Retry-After (or nil) of an answer whose status is 400 or above. */
+static int status_error(lua_State *L)
+{
+    int status = (int)luaL_checkinteger(L, 1);
+    size_t length;
+    const char *body = luaL_checklstring(L, 2, &length);
+    kl_error err;
+
+    kl_status_error(status, body, length, &err);
+    lua_pushstring(L, err.message);
+    lua_pushstring(L, kl_code_name(err.code));
+    if (err.retry_after_ms < 0) {
+        lua_pushnil(L);
+    } else {
+        lua_pushnumber(L, (lua_Number)err.retry_after_ms / 1000);
+    }
+    return 3;
+}
+
 void bind_client(lua_State *L)
 {
     /* Lua adds the others: lua/kubelua/client.lua. */
@@ -139,8 +159,10 @@ void bind_client(lua_State *L)
                                        {"namespace", client_namespace},
                                        {"call", client_call},
                                        {NULL, NULL}};
-    static const luaL_Reg functions[] = {
-        {"connect", connect}, {"client_close", client_close}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"connect", connect},
+                                         {"client_close", client_close},
+                                         {"status_error", status_error},
+                                         {NULL, NULL}};
 
     push_type(L, TYPE_CLIENT, methods);
     luaL_setfuncs(L, functions, 0);

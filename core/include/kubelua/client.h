@@ -79,6 +79,15 @@ KL_API kl_code kl_client_call(kl_client *client, const kl_call *call,
 /* Frees what a reply owns and zeroes it. */
 KL_API void kl_reply_clear(kl_reply *reply);
 
+/*
+ * What a status of 400 or above means, as every other call of a client tells
+ * it: fills `err` (may be NULL) with the code, the message of the body (a
+ * Status, or any text) with its remedy, and the Status's Retry-After; returns
+ * the code. `body` may be NULL where `length` is 0. Thread-safe.
+ */
+KL_API kl_code kl_status_error(int http_status, const char *body, size_t length,
+                               kl_error *err);
+
 /* Makes every blocked and later call of this client fail with KL_ECLOSED; at
  * most 50 ms until the blocked ones return. Its informers end: what they have
  * is still there to be read, but events that wait are dropped, and no callback
