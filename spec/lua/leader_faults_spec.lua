@@ -1,0 +1,196 @@
+-- What the holder of a Lease makes of failures, and of writes without an answer.
+local rig = require "elector"
+local world = require "election_world"
+
+local elector, held_by = rig.elector, rig.held_by
+local stored, expect, leading = rig.stored, rig.expect, rig.leading
+
+describe("an election", function()
+    it("reads again after a conflict, and goes on where nobody else holds it", function()
+        local election = leading(0)
+        local order = expect(election, 2, "update")
+        election:answer(order, 2.1, nil, "changed", "conflict")
+        local lease = election.object
+        lease.metadata.resourceVersion = "7"
+        election:answer(expect(election, 2.1, "read"), 2.2, lease)
+        assert.is_true(election.leading)
+        order = expect(election, 2.2, "update")
+        assert.equal("7", order.lease.metadata.resourceVersion)
+    end)
+
+    it("asks more slowly when one conflict follows another", function()
+        local election = leading(0)
+        local lease, now, pauses = election.object, 2, {}
+        for i = 1, 4 do
+            local order = expect(election, now, "update")
+            election:answer(order, now, nil, "changed", "conflict")
+            order = election:next(now, 0)
+            if order.what == "wait" then
+                pauses[i] = math.floor((order.at - now) * 10 + 0.5) / 10
+                now = order.at
+            end
+            lease.metadata.resourceVersion = tostring(100 + i)
+            election:answer(expect(election, now, "read"), now, lease)
+        end
+        assert.same({ [2] = 0.1, [3] = 0.2, [4] = 0.4 }, pauses)
+        assert.is_true(election.leading)
+    end)
+
+    it("loses what another has taken, at once", function()
+        local election = leading(0)
+        election:answer(expect(election, 2, "update"), 2, nil, "changed", "conflict")
+        election:answer(expect(election, 2, "read"), 2, held_by("you", "5"))
+        assert.is_false(election.leading)
+        assert.equal("you has taken it", election.lost)
+        expect(election, 2, "wait")
+    end)
+
+    it("makes a Lease anew that was deleted, if nobody else does", function()
+        local election = leading(0)
+        election:answer(expect(election, 2, "update"), 2, nil, "gone", "not_found")
+        election:answer(expect(election, 2, "read"), 2, nil, "gone", "not_found")
+        local order = expect(election, 2, "create")
+        assert.is_nil(order.lease.metadata)
+        election:answer(order, 2, stored(order, "9"))
+        assert.is_true(election.leading)
+        assert.equal(1, election.term)
+
+        election = leading(0)
+        election:answer(expect(election, 2, "update"), 2, nil, "gone", "not_found")
+        election:answer(expect(election, 2, "read"), 2, nil, "gone", "not_found")
+        election:answer(expect(election, 2, "create"), 2, nil, "there", "already_exists")
+        election:answer(expect(election, 2.1, "read"), 2.1, held_by("you", "9"))
+        assert.is_false(election.leading)
+    end)
+
+    it("tries again every few seconds where it is refused, and says why", function()
+        local election = elector()
+        election:answer(expect(election, 0, "read"), 0, nil, "you may not", "forbidden")
+        assert.equal("forbidden", election.code)
+        assert.equal(2, expect(election, 0, "wait").at)
+        election:answer(expect(election, 2, "read"), 2, nil, "", "not_found")
+        election:answer(expect(election, 2, "create"), 2, nil, "no namespace", "not_found")
+        assert.equal(4, expect(election, 2, "wait").at)
+        assert.equal("no namespace", election.problem)
+    end)
+end)
+
+describe("a renewal without an answer", function()
+    it("counts from when it was sent, if the Lease shows that it happened", function()
+        local election = leading(0)
+        local order = expect(election, 2, "update")
+        election:answer(order, 7, nil, "no answer", "unknown")
+        assert.equal(0, election.renewed_at)
+        election:answer(expect(election, 7, "read"), 7.1, stored(order, "2"))
+        assert.equal(2, election.renewed_at)
+        assert.is_true(election.leading)
+        assert.equal("2", expect(election, 7.1, "update").lease.metadata.resourceVersion)
+    end)
+
+    it("may happen later, and is known then too", function()
+        local election = leading(0)
+        local before = election.object
+        local first = expect(election, 2, "update")
+        election:answer(first, 5, nil, "no answer", "unknown")
+        election:answer(expect(election, 5, "read"), 5, before) -- not yet
+        local second = expect(election, 5, "update")
+        election:answer(second, 6, nil, "changed", "conflict")
+        election:answer(expect(election, 6.1, "read"), 6.1, stored(first, "2"))
+        assert.is_true(election.leading)
+        assert.equal(2, election.renewed_at)
+    end)
+
+    it("is no failure either: leadership ends by time, and the Lease is still its own", function()
+        local election = leading(0)
+        local order = expect(election, 2, "update")
+        election:answer(order, 7, nil, "no answer", "unknown")
+        election:answer(expect(election, 7, "read"), 12, nil, "no answer", "timeout")
+        assert.is_false(election.leading)
+        assert.equal("it was not renewed for 10 seconds: no answer", election.lost)
+        expect(election, 12, "wait")
+        election:answer(expect(election, 14.5, "read"), 14.5, stored(order, "2"))
+        order = expect(election, 14.5, "update") -- no other holder: there is nothing to wait for
+        assert.equal(0, order.lease.spec.leaseTransitions)
+        election:answer(order, 14.6, stored(order, "3"))
+        assert.is_true(election.leading)
+        assert.equal(2, election.term)
+    end)
+end)
+
+describe("writes of a leader", function()
+    it("have time until the lease ends, less a part of what is between renew and lease", function()
+        local election = leading(0)
+        assert.equal(14.5, election:time_for_write(0))
+        assert.equal(4.5, election:time_for_write(10))
+    end)
+end)
+
+describe("requests for the Lease", function()
+    it("leave time for another one before leadership ends", function()
+        local election = leading(0)
+        assert.equal(5, expect(election, 2, "update").timeout)
+        assert.equal(2, expect(election, 8, "update").timeout)
+    end)
+end)
+
+describe("two processes of one identity", function()
+    it("do not share a Lease", function()
+        local one, other = leading(0), elector()
+        other:answer(expect(other, 1, "read"), 1, one.object)
+        expect(other, 1, "wait")
+        assert.is_true(other:is_double())
+        assert.is_false(one:is_double())
+    end)
+end)
+
+describe("a release", function()
+    it("names nobody, and ends the leadership before it is sent", function()
+        local election = leading(0)
+        local order = election:release(3, 1767225603)
+        assert.is_false(election.leading)
+        assert.same({ holderIdentity = "", leaseDurationSeconds = 1, leaseTransitions = 0,
+            acquireTime = "2026-01-01T00:00:00.000000Z",
+            renewTime = "2026-01-01T00:00:03.000000Z" }, order.lease.spec)
+        assert.equal("1", order.lease.metadata.resourceVersion)
+    end)
+
+    it("leaves alone what another holds", function()
+        local election = elector()
+        election:answer(expect(election, 0, "read"), 0, held_by("you", "1"))
+        assert.is_nil(election:release(0, 0))
+    end)
+end)
+
+describe("electors in a world of faults", function()
+    it("never lead at the same time, nor while writes of another may go on", function()
+        local gains = 0
+        for seed = 1, 100 do
+            local all = world.new(seed, { electors = 2 + seed % 3, faults = seed % 5 / 10 })
+            local ok, problem = pcall(all.run, all, 600)
+            assert(ok, "world " .. seed .. ": " .. tostring(problem))
+            gains = gains + all.gains
+        end
+        assert.is_true(gains > 500, gains)
+    end)
+
+    it("do not either where all have one identity", function()
+        for seed = 1, 100 do
+            local all = world.new(seed, { electors = 3, faults = seed % 5 / 10, identity = "same" })
+            local ok, problem = pcall(all.run, all, 600)
+            assert(ok, "world " .. seed .. ": " .. tostring(problem))
+        end
+    end)
+
+    it("have a leader within a lease and some retries after the faults have ended", function()
+        for seed = 1, 100 do
+            local all = world.new(seed, { electors = 3, faults = 0.3 })
+            all:run(200)
+            all.faults = 0
+            all:run(200 + 60 + 40 + 15 + 3 * 2.4) -- who stands, what is on its way, the lease
+            assert.is_truthy(all.leader, "world " .. seed)
+            local leader = all.leader
+            all:run(all.time + 100)
+            assert.equal(leader, all.leader)
+        end
+    end)
+end)

@@ -1,0 +1,191 @@
+-- Electors that compete for one Lease, in a world of a few hundred lines of time: clocks that
+-- disagree, processes that stand still, answers and requests that get lost or come late. Draws are
+-- pseudo-random: a number says which world it is.
+local Election = require "kubelua.election"
+
+local world = {}
+world.__index = world
+
+-- The minimal standard generator: the same in every Lua.
+local function generator(seed)
+    local state = seed * 7919 % 2147483647 + 1
+    return function()
+        state = state * 16807 % 2147483647
+        return state / 2147483647
+    end
+end
+
+---@param seed integer
+---@param options { electors: integer, faults: number, identity: string? } faults: how likely each
+---@return table
+function world.new(seed, options)
+    local self = setmetatable({ time = 0, events = {}, draw = generator(seed), version = 0,
+        faults = options.faults, electors = {}, gains = 0, takeovers = {} }, world)
+    for i = 1, options.electors do
+        local elector = {
+            number = i, skew = math.floor(self.draw() * 1e6), stands_till = 0,
+            election = Election.new { identity = options.identity or "e" .. i, lease = 15,
+                renew = 10, retry = 2, random = self.draw },
+        }
+        self.electors[i] = elector
+        self:at(self.draw() * 5, function() self:go_on(elector) end)
+    end
+    return self
+end
+
+function world:at(time, f)
+    local events = self.events
+    local i = #events + 1
+    while i > 1 and events[i - 1].time > time do
+        events[i] = events[i - 1]
+        i = i - 1
+    end
+    events[i] = { time = time, f = f }
+end
+
+function world:happens()
+    return self.draw() < self.faults
+end
+
+-- A copy, as JSON makes one.
+local function copy(value)
+    if type(value) ~= "table" then
+        return value
+    end
+    local result = {}
+    for key, field in pairs(value) do
+        result[key] = copy(field)
+    end
+    return result
+end
+
+local function store(self, lease)
+    self.version = self.version + 1
+    self.lease = copy(lease)
+    self.lease.metadata = self.lease.metadata or {}
+    self.lease.metadata.resourceVersion = tostring(self.version)
+    return copy(self.lease)
+end
+
+-- What the server does with a request, at this moment.
+local function serve(self, order)
+    if self:happens() then
+        return nil, "etcdserver: request timed out", "internal"
+    elseif order.what == "read" then
+        if not self.lease then
+            return nil, "not found", "not_found"
+        end
+        return copy(self.lease)
+    elseif order.what == "create" then
+        if self.lease then
+            return nil, "there is one", "already_exists"
+        end
+    elseif not self.lease then
+        return nil, "not found", "not_found"
+    elseif order.lease.metadata.resourceVersion ~= self.lease.metadata.resourceVersion then
+        return nil, "changed", "conflict"
+    end
+    local lease = store(self, order.lease)
+    if self:happens() then
+        return nil, "etcdserver: request timed out", "internal" -- and yet it happened
+    end
+    return lease
+end
+
+-- Does `f` when the process runs again, if it stands.
+local function when_it_runs(self, elector, f)
+    if self.time < elector.stands_till then
+        self:at(elector.stands_till, function() when_it_runs(self, elector, f) end)
+    else
+        f()
+    end
+end
+
+local function request(self, elector, order)
+    local sent_at, lost = self.time, self:happens()
+    local way = self.draw() * (self:happens() and 40 or 0.2) -- it may arrive late, and still act
+    local back = self.draw() * (self:happens() and 40 or 0.2)
+    local is_answered = false
+    local function answer(...)
+        if not is_answered then
+            is_answered = true
+            elector.election:answer(order, self.time + elector.skew, ...)
+            self:go_on(elector)
+        end
+    end
+    if not lost then
+        self:at(sent_at + way, function()
+            local lease, message, code = serve(self, order)
+            self:at(self.time + back, function()
+                when_it_runs(self, elector, function() answer(lease, message, code) end)
+            end)
+        end)
+    end
+    self:at(sent_at + order.timeout, function()
+        when_it_runs(self, elector, function() answer(nil, "no answer", "unknown") end)
+    end)
+end
+
+---What an elector does next, if its process runs.
+function world:go_on(elector)
+    when_it_runs(self, elector, function()
+        if self:happens() and self:happens() then
+            elector.stands_till = self.time + self.draw() * 60 -- SIGSTOP
+        end
+        when_it_runs(self, elector, function()
+            local order = elector.election:next(self.time + elector.skew, 1.7e9 + self.time)
+            if order.what ~= "wait" then
+                request(self, elector, order)
+                return
+            end
+            self:at(math.max(order.at - elector.skew, self.time), function()
+                self:go_on(elector)
+            end)
+        end)
+    end)
+end
+
+-- Until when what the elector has sent may go on: writes end before the lease does.
+local function writes_end_at(elector)
+    local election = elector.election
+    return election.renewed_at + election:time_for_write(election.renewed_at) - elector.skew
+end
+
+-- Raises where two lead at one moment, or one leads while what another sent may go on.
+local function look(self)
+    for _, elector in ipairs(self.electors) do
+        local election = elector.election
+        -- What the process would find if it looked at its clock now.
+        local leads = election.leading
+            and self.time + elector.skew < election.renewed_at + election.renew
+        if leads then
+            if elector ~= self.leader then
+                self.gains = self.gains + 1
+                assert(self.time >= (self.busy_till or 0) or elector == self.last,
+                    "one leads while writes of another go on")
+            end
+            assert(not self.leader or self.leader == elector, "two lead")
+            self.leader, self.last = elector, elector
+            self.busy_till = writes_end_at(elector)
+        elseif self.leader == elector then
+            self.leader = nil
+        end
+    end
+end
+
+---Lets time pass; looks after each event.
+---@param till number
+function world:run(till)
+    while self.events[1] and self.events[1].time <= till do
+        local event = table.remove(self.events, 1)
+        self.time = event.time
+        if self.leader then -- by its clock it may be over by now
+            look(self)
+        end
+        event.f()
+        look(self)
+    end
+    self.time = till
+end
+
+return world

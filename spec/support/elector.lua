@@ -1,0 +1,50 @@
+-- An elector for specs of the state machine: it never draws, and its answers are made by hand.
+local Election = require "kubelua.election"
+
+local rig = {}
+
+---@param identity string?
+function rig.elector(identity)
+    return Election.new { identity = identity or "me", lease = 15, renew = 10, retry = 2,
+        random = function() return 0 end }
+end
+
+---A Lease as a server has it.
+function rig.lease_of(version, spec)
+    return { metadata = { name = "l", resourceVersion = version }, spec = spec }
+end
+
+---That of a holder; `renewed`: what tells its records apart.
+function rig.held_by(holder, version, renewed)
+    return rig.lease_of(version, { holderIdentity = holder, leaseDurationSeconds = 15,
+        acquireTime = "2026-01-01T00:00:00.000000Z", renewTime = renewed or version,
+        leaseTransitions = 3 })
+end
+
+---What a server makes of a write.
+function rig.stored(order, version)
+    order.lease.metadata = order.lease.metadata or { name = "l" }
+    order.lease.metadata.resourceVersion = version
+    return order.lease
+end
+
+---Asks, expects this order, and returns it.
+function rig.expect(election, now, what)
+    local order = election:next(now, 1767225600 + now)
+    if order.what ~= what then
+        error("the order is to " .. order.what .. ", not to " .. what, 2)
+    end
+    return order
+end
+
+---One that leads since `now`.
+function rig.leading(now)
+    local election = rig.elector()
+    election:answer(rig.expect(election, now, "read"), now, nil, "no such Lease", "not_found")
+    local order = rig.expect(election, now, "create")
+    election:answer(order, now, rig.stored(order, "1"))
+    assert(election.leading)
+    return election
+end
+
+return rig
