@@ -10,87 +10,96 @@
 #include <strings.h>
 
 /* Where two groups have a name, a bare name means the first, as for kubectl. */
-static const kl__builtin builtins[] = {
-    {"pods", "Pod", "po", "v1", "", true},
-    {"services", "Service", "svc", "v1", "", true},
-    {"nodes", "Node", "no", "v1", "", false},
-    {"namespaces", "Namespace", "ns", "v1", "", false},
-    {"configmaps", "ConfigMap", "cm", "v1", "", true},
-    {"secrets", "Secret", "", "v1", "", true},
-    {"endpoints", "Endpoints", "ep", "v1", "", true},
-    {"events", "Event", "ev", "v1", "", true},
-    {"serviceaccounts", "ServiceAccount", "sa", "v1", "", true},
-    {"persistentvolumes", "PersistentVolume", "pv", "v1", "", false},
-    {"persistentvolumeclaims", "PersistentVolumeClaim", "pvc", "v1", "", true},
-    {"replicationcontrollers", "ReplicationController", "rc", "v1", "", true},
-    {"resourcequotas", "ResourceQuota", "quota", "v1", "", true},
-    {"limitranges", "LimitRange", "limits", "v1", "", true},
-    {"podtemplates", "PodTemplate", "", "v1", "", true},
-    {"deployments", "Deployment", "deploy", "v1", "apps", true},
-    {"replicasets", "ReplicaSet", "rs", "v1", "apps", true},
-    {"statefulsets", "StatefulSet", "sts", "v1", "apps", true},
-    {"daemonsets", "DaemonSet", "ds", "v1", "apps", true},
-    {"controllerrevisions", "ControllerRevision", "", "v1", "apps", true},
-    {"jobs", "Job", "", "v1", "batch", true},
-    {"cronjobs", "CronJob", "cj", "v1", "batch", true},
+static const kl_kind builtins[] = {
+    {"pods", "Pod", "po", "v1", "", true, true},
+    {"services", "Service", "svc", "v1", "", true, true},
+    {"nodes", "Node", "no", "v1", "", false, true},
+    {"namespaces", "Namespace", "ns", "v1", "", false, true},
+    {"configmaps", "ConfigMap", "cm", "v1", "", true, false},
+    {"secrets", "Secret", "", "v1", "", true, false},
+    {"endpoints", "Endpoints", "ep", "v1", "", true, false},
+    {"events", "Event", "ev", "v1", "", true, false},
+    {"serviceaccounts", "ServiceAccount", "sa", "v1", "", true, false},
+    {"persistentvolumes", "PersistentVolume", "pv", "v1", "", false, true},
+    {"persistentvolumeclaims", "PersistentVolumeClaim", "pvc", "v1", "", true,
+     true},
+    {"replicationcontrollers", "ReplicationController", "rc", "v1", "", true,
+     true},
+    {"resourcequotas", "ResourceQuota", "quota", "v1", "", true, true},
+    {"limitranges", "LimitRange", "limits", "v1", "", true, false},
+    {"podtemplates", "PodTemplate", "", "v1", "", true, false},
+    {"deployments", "Deployment", "deploy", "v1", "apps", true, true},
+    {"replicasets", "ReplicaSet", "rs", "v1", "apps", true, true},
+    {"statefulsets", "StatefulSet", "sts", "v1", "apps", true, true},
+    {"daemonsets", "DaemonSet", "ds", "v1", "apps", true, true},
+    {"controllerrevisions", "ControllerRevision", "", "v1", "apps", true,
+     false},
+    {"jobs", "Job", "", "v1", "batch", true, true},
+    {"cronjobs", "CronJob", "cj", "v1", "batch", true, true},
     {"horizontalpodautoscalers", "HorizontalPodAutoscaler", "hpa", "v2",
-     "autoscaling", true},
-    {"ingresses", "Ingress", "ing", "v1", "networking.k8s.io", true},
-    {"ingressclasses", "IngressClass", "", "v1", "networking.k8s.io", false},
+     "autoscaling", true, true},
+    {"ingresses", "Ingress", "ing", "v1", "networking.k8s.io", true, true},
+    {"ingressclasses", "IngressClass", "", "v1", "networking.k8s.io", false,
+     false},
     {"networkpolicies", "NetworkPolicy", "netpol", "v1", "networking.k8s.io",
+     true, false},
+    {"ipaddresses", "IPAddress", "ip", "v1", "networking.k8s.io", false, false},
+    {"servicecidrs", "ServiceCIDR", "", "v1", "networking.k8s.io", false, true},
+    {"endpointslices", "EndpointSlice", "", "v1", "discovery.k8s.io", true,
+     false},
+    {"events", "Event", "ev", "v1", "events.k8s.io", true, false},
+    {"leases", "Lease", "", "v1", "coordination.k8s.io", true, false},
+    {"poddisruptionbudgets", "PodDisruptionBudget", "pdb", "v1", "policy", true,
      true},
-    {"ipaddresses", "IPAddress", "ip", "v1", "networking.k8s.io", false},
-    {"servicecidrs", "ServiceCIDR", "", "v1", "networking.k8s.io", false},
-    {"endpointslices", "EndpointSlice", "", "v1", "discovery.k8s.io", true},
-    {"events", "Event", "ev", "v1", "events.k8s.io", true},
-    {"leases", "Lease", "", "v1", "coordination.k8s.io", true},
-    {"poddisruptionbudgets", "PodDisruptionBudget", "pdb", "v1", "policy",
-     true},
-    {"roles", "Role", "", "v1", "rbac.authorization.k8s.io", true},
-    {"rolebindings", "RoleBinding", "", "v1", "rbac.authorization.k8s.io",
-     true},
+    {"roles", "Role", "", "v1", "rbac.authorization.k8s.io", true, false},
+    {"rolebindings", "RoleBinding", "", "v1", "rbac.authorization.k8s.io", true,
+     false},
     {"clusterroles", "ClusterRole", "", "v1", "rbac.authorization.k8s.io",
-     false},
+     false, false},
     {"clusterrolebindings", "ClusterRoleBinding", "", "v1",
-     "rbac.authorization.k8s.io", false},
-    {"storageclasses", "StorageClass", "sc", "v1", "storage.k8s.io", false},
-    {"volumeattachments", "VolumeAttachment", "", "v1", "storage.k8s.io",
+     "rbac.authorization.k8s.io", false, false},
+    {"storageclasses", "StorageClass", "sc", "v1", "storage.k8s.io", false,
      false},
-    {"csidrivers", "CSIDriver", "", "v1", "storage.k8s.io", false},
-    {"csinodes", "CSINode", "", "v1", "storage.k8s.io", false},
-    {"csistoragecapacities", "CSIStorageCapacity", "", "v1", "storage.k8s.io",
+    {"volumeattachments", "VolumeAttachment", "", "v1", "storage.k8s.io", false,
      true},
+    {"csidrivers", "CSIDriver", "", "v1", "storage.k8s.io", false, false},
+    {"csinodes", "CSINode", "", "v1", "storage.k8s.io", false, false},
+    {"csistoragecapacities", "CSIStorageCapacity", "", "v1", "storage.k8s.io",
+     true, false},
     {"volumeattributesclasses", "VolumeAttributesClass", "vac", "v1",
-     "storage.k8s.io", false},
-    {"priorityclasses", "PriorityClass", "pc", "v1", "scheduling.k8s.io",
+     "storage.k8s.io", false, false},
+    {"priorityclasses", "PriorityClass", "pc", "v1", "scheduling.k8s.io", false,
      false},
-    {"runtimeclasses", "RuntimeClass", "", "v1", "node.k8s.io", false},
+    {"runtimeclasses", "RuntimeClass", "", "v1", "node.k8s.io", false, false},
     {"customresourcedefinitions", "CustomResourceDefinition", "crd,crds", "v1",
-     "apiextensions.k8s.io", false},
-    {"apiservices", "APIService", "", "v1", "apiregistration.k8s.io", false},
+     "apiextensions.k8s.io", false, true},
+    {"apiservices", "APIService", "", "v1", "apiregistration.k8s.io", false,
+     true},
     {"mutatingwebhookconfigurations", "MutatingWebhookConfiguration", "", "v1",
-     "admissionregistration.k8s.io", false},
+     "admissionregistration.k8s.io", false, false},
     {"validatingwebhookconfigurations", "ValidatingWebhookConfiguration", "",
-     "v1", "admissionregistration.k8s.io", false},
+     "v1", "admissionregistration.k8s.io", false, false},
     {"mutatingadmissionpolicies", "MutatingAdmissionPolicy", "", "v1",
-     "admissionregistration.k8s.io", false},
+     "admissionregistration.k8s.io", false, false},
     {"mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding", "",
-     "v1", "admissionregistration.k8s.io", false},
+     "v1", "admissionregistration.k8s.io", false, false},
     {"validatingadmissionpolicies", "ValidatingAdmissionPolicy", "", "v1",
-     "admissionregistration.k8s.io", false},
+     "admissionregistration.k8s.io", false, true},
     {"validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding",
-     "", "v1", "admissionregistration.k8s.io", false},
+     "", "v1", "admissionregistration.k8s.io", false, false},
     {"certificatesigningrequests", "CertificateSigningRequest", "csr", "v1",
-     "certificates.k8s.io", false},
+     "certificates.k8s.io", false, true},
     {"flowschemas", "FlowSchema", "", "v1", "flowcontrol.apiserver.k8s.io",
-     false},
+     false, true},
     {"prioritylevelconfigurations", "PriorityLevelConfiguration", "", "v1",
-     "flowcontrol.apiserver.k8s.io", false},
-    {"resourceclaims", "ResourceClaim", "", "v1", "resource.k8s.io", true},
+     "flowcontrol.apiserver.k8s.io", false, true},
+    {"resourceclaims", "ResourceClaim", "", "v1", "resource.k8s.io", true,
+     true},
     {"resourceclaimtemplates", "ResourceClaimTemplate", "", "v1",
-     "resource.k8s.io", true},
-    {"resourceslices", "ResourceSlice", "", "v1", "resource.k8s.io", false},
-    {"deviceclasses", "DeviceClass", "", "v1", "resource.k8s.io", false},
+     "resource.k8s.io", true, false},
+    {"resourceslices", "ResourceSlice", "", "v1", "resource.k8s.io", false,
+     false},
+    {"deviceclasses", "DeviceClass", "", "v1", "resource.k8s.io", false, false},
 };
 
 enum { NAME_SIZE = 128 };
@@ -113,7 +122,7 @@ static bool is_short_name(const char *names, const char *name)
 
 /* Plural, kind (which is the singular, in capitals) or short name; any case,
  * as for kubectl. */
-static bool is_called(const kl__builtin *entry, const char *name)
+static bool is_called(const kl_kind *entry, const char *name)
 {
     return strcasecmp(entry->plural, name) == 0 ||
            strcasecmp(entry->kind, name) == 0 ||
@@ -121,7 +130,7 @@ static bool is_called(const kl__builtin *entry, const char *name)
 }
 
 /* "v1" or "apps/v1". */
-static bool is_api_version(const kl__builtin *entry, const char *text)
+static bool is_api_version(const kl_kind *entry, const char *text)
 {
     char own[NAME_SIZE];
 
@@ -131,7 +140,7 @@ static bool is_api_version(const kl__builtin *entry, const char *text)
 }
 
 /* "apps" or "v1.apps"; "v1." is the core group. */
-static bool is_suffix(const kl__builtin *entry, const char *text)
+static bool is_suffix(const kl_kind *entry, const char *text)
 {
     char own[NAME_SIZE];
 
@@ -151,7 +160,7 @@ static bool copy_first(const char *typed, size_t length, char first[NAME_SIZE])
     return true;
 }
 
-const kl__builtin *kl__builtin_find(const char *typed)
+const kl_kind *kl_kind_builtin(const char *typed)
 {
     const char *slash = strrchr(typed, '/');
     const char *dot = strchr(typed, '.');
@@ -164,7 +173,7 @@ const kl__builtin *kl__builtin_find(const char *typed)
         return NULL;
     }
     for (size_t i = 0; i < sizeof(builtins) / sizeof(builtins[0]); i++) {
-        const kl__builtin *entry = &builtins[i];
+        const kl_kind *entry = &builtins[i];
         bool meant;
 
         if (slash != NULL) {
@@ -180,7 +189,7 @@ const kl__builtin *kl__builtin_find(const char *typed)
     return NULL;
 }
 
-const kl__builtin *kl__builtin_at(size_t index)
+const kl_kind *kl__builtin_at(size_t index)
 {
     return index < sizeof(builtins) / sizeof(builtins[0]) ? &builtins[index]
                                                           : NULL;

@@ -215,7 +215,7 @@ kl_code kl__discovery_resolve(kl_client *client, const char *name,
 }
 
 /* Copies a row of the table; false: out of memory. */
-static bool copy_builtin(const kl__builtin *builtin, kl__resource *resource)
+static bool copy_builtin(const kl_kind *builtin, kl__resource *resource)
 {
     /* Never written through: kl__resource_copy makes its own. */
     kl__resource borrowed = {.group = (char *)(uintptr_t)builtin->group,
@@ -231,7 +231,7 @@ kl_code kl__discovery_guess(kl_client *client, const char *name,
                             kl__resource *resource, bool *is_cached)
 {
     view seen = look(kl__client_discovery(client));
-    const kl__builtin *builtin;
+    const kl_kind *builtin;
     kl_code code = KL_OK;
 
     *resource = (kl__resource){0};
@@ -243,7 +243,7 @@ kl_code kl__discovery_guess(kl_client *client, const char *name,
     if (*is_cached) {
         return code == KL_ENOT_ALLOWED ? KL_EUNKNOWN_KIND : code;
     }
-    builtin = kl__builtin_find(name);
+    builtin = kl_kind_builtin(name);
     if (builtin == NULL) {
         return KL_EUNKNOWN_KIND;
     }

@@ -5,6 +5,7 @@ local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.options"
 local requests = require "kubelua.requests"
 local scheduler = require "kubelua.scheduler"
+local verbs = require "kubelua.verbs"
 
 local TYPE = "kubelua.client"
 
@@ -13,6 +14,10 @@ local TYPE = "kubelua.client"
 ---@field namespace fun(self): string the namespace of its configuration
 ---@field call fun(self, request: kubelua.Call): integer?, string?, string? blocks the whole script
 local Client = core.methods(TYPE)
+
+for name, method in pairs(verbs.methods) do
+    Client[name] = method
+end
 
 ---What client:call takes.
 ---@class kubelua.Call

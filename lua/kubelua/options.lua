@@ -99,4 +99,18 @@ function options.optional(call, given, types)
     return given
 end
 
+---Raises unless the value of an option is one of the choices; nil is fine.
+---@param call string
+---@param name string
+---@param value string?
+---@param choices table<string, any>
+function options.choice(call, name, value, choices)
+    if value ~= nil and choices[value] == nil then
+        local words = options.names(choices)
+        local nearest = options.nearest(value, words)
+        misuse("%s: '%s' is \"%s\", not \"%s\"%s", call, name, table.concat(words, "\", \""),
+            value, nearest and "; do you mean \"" .. nearest .. "\"?" or "")
+    end
+end
+
 return options

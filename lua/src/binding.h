@@ -55,6 +55,7 @@ void bind_manifest(lua_State *L);
 void bind_host(lua_State *L);
 void bind_stream(lua_State *L);
 void bind_text(lua_State *L);
+void bind_answer(lua_State *L);
 
 /* push.c: results */
 
@@ -142,6 +143,8 @@ bool push_scalar(lua_State *L, const kl_value *value);
 /* Pushes the JSON text of the value at `index` (table, object, view, scalar),
  * and returns it. Raises on what JSON cannot hold. */
 const char *push_json(lua_State *L, int index, size_t *length);
+/* Pushes a userdata that frees the writer in it, a new one. */
+kl_writer **push_writer_guard(lua_State *L);
 /* Pushes a userdata that unrefs the document which it will hold. */
 kl_doc **push_doc_guard(lua_State *L);
 

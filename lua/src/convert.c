@@ -271,22 +271,29 @@ static int writer_gc(lua_State *L)
     return 0;
 }
 
-const char *push_json(lua_State *L, int index, size_t *length)
+kl_writer **push_writer_guard(lua_State *L)
 {
-    int value = COMPAT_ABSINDEX(L, index);
     kl_writer **writer = lua_newuserdata(L, sizeof(kl_writer *));
-    const char *text;
-    kl_error err;
-    size_t size;
 
     *writer = NULL;
     luaL_getmetatable(L, "kubelua.writer");
     lua_setmetatable(L, -2);
-    /* writer */
     *writer = kl_writer_new();
     if (*writer == NULL) {
         luaL_error(L, "out of memory");
     }
+    return writer;
+}
+
+const char *push_json(lua_State *L, int index, size_t *length)
+{
+    int value = COMPAT_ABSINDEX(L, index);
+    kl_writer **writer = push_writer_guard(L);
+    const char *text;
+    kl_error err;
+    size_t size;
+
+    /* writer */
     write_value(L, *writer, value, 0);
     text = kl_writer_finish(*writer, &size, &err);
     if (text == NULL) {

@@ -26,6 +26,7 @@ KL_API int luaopen_kubelua_core(lua_State *L)
     bind_host(L);
     bind_stream(L);
     bind_text(L);
+    bind_answer(L);
     lua_pushstring(L, kl_version());
     lua_setfield(L, -2, "version");
     return 1;

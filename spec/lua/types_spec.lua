@@ -42,9 +42,16 @@ describe("the types for editors", function()
         ["kubelua.ConnectOptions"] = "lua/kubelua/client.lua",
         ["kubelua.InformerOptions"] = "lua/kubelua/informer_options.lua",
         ["kubelua.HandlerOptions"] = "lua/kubelua/registration.lua",
+        ["kubelua.GetOptions"] = "lua/kubelua/verbs/reading.lua",
+        ["kubelua.ListOptions"] = "lua/kubelua/verbs/reading.lua",
+        ["kubelua.WriteOptions"] = "lua/kubelua/verbs/writing.lua",
+        ["kubelua.ApplyOptions"] = "lua/kubelua/verbs/writing.lua",
+        ["kubelua.PatchOptions"] = "lua/kubelua/verbs/patching.lua",
+        ["kubelua.ScaleOptions"] = "lua/kubelua/verbs/patching.lua",
+        ["kubelua.DeleteOptions"] = "lua/kubelua/verbs/deleting.lua",
     } do
         it("have every option: " .. class, function()
-            assert.same(options_after(where, class, "TYPES = {", "}", '([%w_]+)%]? = "'),
+            assert.same(options_after(where, class, "= {", "}", '([%w_]+)%]? = "'),
                 (class_of(where, class)))
         end)
     end
@@ -71,13 +78,15 @@ describe("the types for editors", function()
     end)
 
     for type, where in pairs {
-        ["kubelua.client"] = { "lua/kubelua/client.lua", "kubelua.Client" },
+        ["kubelua.client"] = { "lua/kubelua/client.lua", "kubelua.Client",
+            "lua/kubelua/verbs.lua" },
         ["kubelua.informer"] = { "lua/kubelua/informer.lua", "kubelua.Informer" },
         ["kubelua.registration"] = { "lua/kubelua/registration.lua", "kubelua.Registration" },
     } do
         it("have every method: " .. type, function()
             local fields, text = class_of(where[1], where[2])
             local class = where[2]:match("%w+$")
+            text = text .. (where[3] and read(where[3]) or "")
             for name in pairs(core.methods(type)) do
                 local is_typed = text:find("%-%-%-[^\n]*\nfunction " .. class .. ":" .. name
                     .. "%(")

@@ -10,6 +10,7 @@
 #include "kubelua/error.h"
 #include "kubelua/handler.h"
 #include "kubelua/informer.h"
+#include "kubelua/kind.h"
 #include "kubelua/log.h"
 #include "kubelua/manifest.h"
 #include "kubelua/memory.h"

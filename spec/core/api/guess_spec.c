@@ -145,7 +145,7 @@ static void a_server_that_is_gone_after_a_404_is_told_as_gone(void **state)
 
 static void the_table_has_each_name_once(void **state)
 {
-    const kl__builtin *entry;
+    const kl_kind *entry;
 
     (void)state;
     for (size_t i = 0; (entry = kl__builtin_at(i)) != NULL; i++) {
@@ -153,12 +153,12 @@ static void the_table_has_each_name_once(void **state)
 
         snprintf(name, sizeof(name), "%s.%s.%s", entry->plural, entry->version,
                  entry->group);
-        assert_ptr_equal(kl__builtin_find(name), entry);
+        assert_ptr_equal(kl_kind_builtin(name), entry);
     }
-    assert_ptr_equal(kl__builtin_find("crds"), kl__builtin_find("crd"));
-    assert_non_null(kl__builtin_find("crds"));
-    assert_false(kl__builtin_find("no")->namespaced);
-    assert_true(kl__builtin_find("po")->namespaced);
+    assert_ptr_equal(kl_kind_builtin("crds"), kl_kind_builtin("crd"));
+    assert_non_null(kl_kind_builtin("crds"));
+    assert_false(kl_kind_builtin("no")->namespaced);
+    assert_true(kl_kind_builtin("po")->namespaced);
 }
 
 int main(void)

@@ -16,7 +16,7 @@
 
 static void expect_name(const char *typed, const char *expected)
 {
-    const kl__builtin *found = kl__builtin_find(typed);
+    const kl_kind *found = kl_kind_builtin(typed);
     char name[128];
 
     if (expected == NULL) {

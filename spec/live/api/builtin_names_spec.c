@@ -46,7 +46,7 @@ static int tear_down(void **state)
 /* Asks discovery, and the table, what a name means. */
 static void check_name(const char *typed)
 {
-    const kl__builtin *row = kl__builtin_find(typed);
+    const kl_kind *row = kl_kind_builtin(typed);
     kl__resource resource = {0};
     kl_error err = {0};
 
@@ -71,7 +71,7 @@ static void check_name(const char *typed)
 }
 
 /* "plural.group", or "plural" of the core group. */
-static void check_in_group(const kl__builtin *row, const char *name)
+static void check_in_group(const kl_kind *row, const char *name)
 {
     char typed[160];
 
@@ -83,7 +83,7 @@ static void check_in_group(const kl__builtin *row, const char *name)
 static void each_plural_and_kind_means_what_discovery_says(void **state)
 {
     size_t count = 0;
-    const kl__builtin *row;
+    const kl_kind *row;
 
     (void)state;
     for (; (row = kl__builtin_at(count)) != NULL; count++) {
@@ -96,7 +96,7 @@ static void each_plural_and_kind_means_what_discovery_says(void **state)
 
 static void each_short_name_means_what_discovery_says(void **state)
 {
-    const kl__builtin *row;
+    const kl_kind *row;
 
     (void)state;
     for (size_t i = 0; (row = kl__builtin_at(i)) != NULL; i++) {

@@ -1,0 +1,100 @@
+-- The verbs of clients: what can be asked of an API server, for every kind that it serves. Each
+-- returns the object as the server now has it, or nil, message, code, retry_after. What they do is
+-- in verbs/; a simulated cluster has the same ones over its own port.
+local deleting = require "kubelua.verbs.deleting"
+local kinds = require "kubelua.kinds"
+local patching = require "kubelua.verbs.patching"
+local ports = require "kubelua.verbs.ports"
+local reading = require "kubelua.verbs.reading"
+local writing = require "kubelua.verbs.writing"
+
+local verbs = {}
+
+---The kind that a name means, as lenient as kubectl; for KubeLua's own modules. It waits where
+---discovery is to be asked.
+---@param client kubelua.Client
+---@param name string
+---@return kubelua.Kind?, string?, string?
+function verbs.kind(client, name)
+    return kinds.find(ports.of(client), name)
+end
+
+---@class kubelua.Client
+local Client = {}
+
+---The object as the server has it now.
+---@param resource string|kubelua.Object|table as lenient as kubectl: "po", "deployments.apps"
+---@param key string? "namespace/name"; "name" in the client's namespace, or of the cluster
+---@param options kubelua.GetOptions?
+---@return kubelua.Object?, string?, string?, number?
+---@overload fun(self, resource: string, namespace: string, name: string): kubelua.Object?
+function Client:get(resource, key, options, ...)
+    return reading.get(ports.of(self), resource, key, options, ...)
+end
+
+---The objects that there are now, in pages.
+---@param resource string
+---@param filter kubelua.ListOptions?
+---@return kubelua.Object[]?, string?, string?, number?
+function Client:list(resource, filter)
+    return reading.list(ports.of(self), resource, filter)
+end
+
+---Creates an object; metadata.generateName becomes a name before it is sent.
+---@param object table|kubelua.Object|string the text: of one YAML or JSON document
+---@param options kubelua.WriteOptions?
+---@return kubelua.Object?, string?, string?, number?
+function Client:create(object, options)
+    return writing.create(ports.of(self), object, options)
+end
+
+---Replaces an object, or its status; "conflict" where it has changed since it was read.
+---@param object table|kubelua.Object|string
+---@param options kubelua.WriteOptions?
+---@return kubelua.Object?, string?, string?, number?
+function Client:update(object, options)
+    return writing.update(ports.of(self), object, options)
+end
+
+---Server-side apply: makes the object have these fields, and creates it where there is none.
+---@param object table|kubelua.Object|string
+---@param options kubelua.ApplyOptions?
+---@return kubelua.Object?, string?, string?, number?
+function Client:apply(object, options)
+    return writing.apply(ports.of(self), object, options)
+end
+
+---Changes a part of an object: patch("pods", "web/a", { ... }, options), patch(pod, { ... }).
+---@param resource string|table|kubelua.Object
+---@param ... any key, patch, kubelua.PatchOptions
+---@return kubelua.Object?, string?, string?, number?
+---@overload fun(self, resource: string, key: string, patch: any, o: kubelua.PatchOptions?): any
+---@overload fun(self, object: table, patch: any, options: kubelua.PatchOptions?): any
+function Client:patch(resource, ...)
+    return patching.patch(ports.of(self), resource, ...)
+end
+
+---Sets how many replicas there should be: scale("deployments", "web/shop", 3), scale(shop, 3).
+---@param resource string|table|kubelua.Object
+---@param ... any key, replicas, kubelua.ScaleOptions
+---@return kubelua.Object? scale, string?, string?, number?
+---@overload fun(self, resource: string, key: string, replicas: integer): any
+---@overload fun(self, object: table, replicas: integer, options: kubelua.ScaleOptions?): any
+function Client:scale(resource, ...)
+    return patching.scale(ports.of(self), resource, ...)
+end
+
+---Deletes an object: the object that is left while something holds it, or true.
+---@param resource string|table|kubelua.Object
+---@param key string?
+---@param options kubelua.DeleteOptions?
+---@return kubelua.Object|true|nil, string?, string?, number?
+---@overload fun(self, resource: string, namespace: string, name: string): any
+---@overload fun(self, object: table, options: kubelua.DeleteOptions?): any
+function Client:delete(resource, key, options, ...)
+    return deleting.delete(ports.of(self), resource, key, options, ...)
+end
+
+verbs.methods = Client
+
+return verbs

@@ -1,0 +1,124 @@
+-- What a server answered: JSON, an object, a list; or why it refused, with a code.
+local core = require "kubelua.core"
+
+local answers = {}
+
+local function excerpt(text)
+    local line = text:match("^%s*([^\r\n]*)"):gsub("%c", " ")
+    return #line > 80 and line:sub(1, 80) .. "..." or line
+end
+
+-- A decoded Status; nil if the body is none.
+local function status_of(reply)
+    if not reply.body:find("^%s*{") then
+        return nil
+    end
+    local status = core.decode(reply.body)
+    return type(status) == "table" and status.kind == "Status" and status or nil
+end
+
+---Why a server refused: nil, message, code and, where it says so, after how many seconds to try
+---again.
+---@param reply kubelua.Reply whose status is 400 or above
+---@return nil, string, string, number?
+function answers.refusal(reply)
+    local message, code, retry_after = core.status_error(reply.status, reply.body)
+    if status_of(reply) then
+        message = message:gsub("^HTTP %d+: ", "")
+    end
+    return nil, message, code, tonumber(reply.headers["retry-after"]) or retry_after
+end
+
+---True if the server does not serve the path at all: its 404 names no object that is missing.
+---@param reply kubelua.Reply
+---@return boolean
+function answers.is_unserved(reply)
+    if reply.status ~= 404 then
+        return false
+    end
+    local status = status_of(reply)
+    local details = status and status.details
+    return not (type(details) == "table" and (details.name or details.kind))
+end
+
+-- A success is 2xx with JSON; a proxy's login page and a redirect are none.
+local function strange(reply, what)
+    local shown = excerpt(reply.body)
+    return nil, what .. ": the server answered with HTTP status " .. reply.status .. " and "
+        .. (shown == "" and "no body" or "\"" .. shown .. "\"")
+        .. ": is its address right, or is there a proxy or login page in between?", "parse"
+end
+
+local function check_success(reply, what)
+    if reply.status >= 400 then
+        return answers.refusal(reply)
+    elseif reply.status < 200 or reply.status >= 300 or not reply.body:find("^%s*[{%[]") then
+        return strange(reply, what)
+    end
+    return true
+end
+
+---The JSON of a success, decoded.
+---@param reply kubelua.Reply
+---@param what string for the message
+---@return table?, string?, string?, number?
+function answers.json(reply, what)
+    local ok, message, code, retry_after = check_success(reply, what)
+    if not ok then
+        return nil, message, code, retry_after
+    end
+    local value, problem = core.decode(reply.body)
+    if type(value) ~= "table" then
+        return nil, what .. ": " .. (problem or "no JSON object"), "parse"
+    end
+    return value
+end
+
+---The object of a success, as a view; `true` where the answer is a Status without one.
+---@param reply kubelua.Reply
+---@param what string for the message
+---@param kind string? that it has to be
+---@return kubelua.Object|true|nil, string?, string?, number?
+function answers.object(reply, what, kind)
+    local ok, message, code, retry_after = check_success(reply, what)
+    if not ok then
+        return nil, message, code, retry_after
+    end
+    local status = status_of(reply)
+    if status and kind ~= "Status" then
+        return true
+    end
+    local object, problem = core.object(reply.body)
+    if object and (not kind or object.kind == kind) then
+        return object
+    end
+    local found = object and object.kind
+    if not object then
+        local value = core.decode(reply.body)
+        found = type(value) == "table" and value.kind
+    end
+    if type(found) == "string" and found ~= kind then
+        problem = "the server answered with kind " .. found .. ", not " .. tostring(kind)
+    end
+    return nil, what .. ": " .. problem, "parse"
+end
+
+---The objects of a list, and the token that continues it ("": there is no more).
+---@param reply kubelua.Reply
+---@param what string for the message
+---@param kind kubelua.Kind
+---@return kubelua.Object[]?, string?, string?, number?
+function answers.list(reply, what, kind)
+    local ok, message, code, retry_after = check_success(reply, what)
+    if not ok then
+        return nil, message, code, retry_after
+    end
+    local objects, problem
+    objects, problem, code = core.list(reply.body, kind.api_version, kind.kind)
+    if not objects then
+        return nil, what .. ": " .. problem, code
+    end
+    return objects, problem
+end
+
+return answers

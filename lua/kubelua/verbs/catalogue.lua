@@ -1,0 +1,137 @@
+-- All kinds that a server said it serves, in its order of preference, found by a name as people
+-- type it, as kubectl reads names. discovery.lua fills it.
+local options = require "kubelua.options"
+
+---@class kubelua.Catalogue
+---@field kinds kubelua.Kind[]
+---@field unreachable string[] groups and versions that the server could not tell about
+local Catalogue = {}
+Catalogue.__index = Catalogue
+
+---@return kubelua.Catalogue
+function Catalogue.new()
+    return setmetatable({ kinds = {}, unreachable = {} }, Catalogue)
+end
+
+---Adds a kind, in the server's order.
+---@param kind kubelua.Kind
+---@param short_names string[]?
+---@param verbs string[]?
+function Catalogue:add(kind, short_names, verbs)
+    kind.api_version = kind.group == "" and kind.version or kind.group .. "/" .. kind.version
+    kind.names = { [kind.plural:lower()] = true, [kind.kind:lower()] = true,
+        [(kind.singular or ""):lower()] = true }
+    kind.short_names = {}
+    for _, name in ipairs(short_names or {}) do
+        kind.short_names[name:lower()] = true
+    end
+    for _, verb in ipairs(verbs or {}) do
+        kind.can_watch = kind.can_watch or verb == "watch"
+    end
+    self.kinds[#self.kinds + 1] = kind
+end
+
+-- All that a name may mean, the likelier first: { word =, group =, version =, prefix = }, nil where
+-- anything will do.
+local function readings(name)
+    local group, version, word = name:match("^([^/]+)/([^/]+)/([^/]+)$")
+    if group then
+        return { { word = word, group = group, version = version } }
+    end
+    group, word = name:match("^([^/]+)/([^/]+)$")
+    if group then
+        return { group == "v1" and { word = word, group = "", version = "v1" }
+            or { word = word, group = group } }
+    elseif name:find("/", 1, true) then
+        return {}
+    end
+    local first, rest = name:match("^([^.]+)%.(.+)$")
+    if not first then
+        return { { word = name } }
+    end
+    local as_group = { word = first, group = rest, prefix = true }
+    local middle, last = rest:match("^([^.]+)%.(.+)$")
+    if middle then
+        return { { word = first, version = middle, group = last }, as_group }
+    end
+    return { as_group, { word = first, version = rest, group = "" } }
+end
+
+local function matches(kind, wanted, by_prefix, short, stale)
+    local group = kind.group:lower()
+    return (kind.is_stale or false) == stale
+        and (not wanted.version or kind.version:lower() == wanted.version)
+        and (not wanted.group or group == wanted.group
+            or by_prefix and group:sub(1, #wanted.group) == wanted.group)
+        and (short and kind.short_names or kind.names)[wanted.word] ~= nil
+end
+
+-- The first match, but one that can be watched before one that cannot.
+local function run_pass(self, ...)
+    local found
+    for _, kind in ipairs(self.kinds) do
+        if matches(kind, ...) then
+            if kind.can_watch then
+                return kind
+            end
+            found = found or kind
+        end
+    end
+    return found
+end
+
+---A full name before a short one, an exact group before the beginning of one, what the server is
+---sure of before what it is not.
+---@param name string
+---@return kubelua.Kind?
+function Catalogue:find(name)
+    for _, wanted in ipairs(readings(name:lower())) do
+        for _, by_prefix in ipairs { false, wanted.prefix } do
+            for _, short in ipairs { false, true } do
+                local found = run_pass(self, wanted, by_prefix, short, false)
+                    or run_pass(self, wanted, by_prefix, short, true)
+                if found then
+                    return found
+                end
+            end
+        end
+    end
+    return nil
+end
+
+---What is wrong with a name that is not there: the nearest one, or the remedy.
+---@param name string
+---@return nil, string, string
+function Catalogue:refuse(name)
+    local wanted = table.remove(readings(name)) -- "foos.example.com": example.com is no version
+    if not wanted or wanted.word == "" then
+        return nil, "\"" .. name:sub(1, 100) .. "\" names no resource; write it as \"pods\", "
+            .. "\"deployments.apps\" or \"apps/v1/Deployment\"", "unknown_kind"
+    end
+    local field = wanted.word:find("^%u") and "kind" or "plural"
+    local words, served_as, has_group = {}, nil, not (wanted.group or ""):find(".", 1, true)
+    for _, kind in ipairs(self.kinds) do
+        words[#words + 1] = kind[field]
+        served_as = served_as or kind.names[wanted.word:lower()] and kind.api_version
+        has_group = has_group or kind.group == wanted.group
+    end
+    local hint
+    local nearest = not served_as and options.nearest(wanted.word, words)
+    if not served_as and not has_group then
+        hint = ", and nothing of the group " .. wanted.group .. ": install its CRD "
+            .. "(CustomResourceDefinition) or API server"
+    elseif served_as then
+        hint = "; it is served as " .. served_as
+    elseif nearest then
+        hint = "; do you mean \"" .. nearest .. "\"?"
+    else
+        hint = "; if it is a custom one, its CustomResourceDefinition is not installed yet"
+    end
+    if #self.unreachable > 0 then
+        hint = hint .. "; it could not tell about " .. table.concat(self.unreachable, ", ")
+            .. ", whose API server does not answer: kubectl get apiservices"
+    end
+    return nil, "the server serves no resource \"" .. name .. "\"" .. hint, "unknown_kind"
+end
+
+return Catalogue

@@ -1,0 +1,107 @@
+-- The verbs that read: get and list.
+local answers = require "kubelua.verbs.answers"
+local misuse = require "kubelua.misuse"
+local options = require "kubelua.options"
+local ports = require "kubelua.verbs.ports"
+local targets = require "kubelua.verbs.targets"
+
+local reading = {}
+
+---@class kubelua.GetOptions
+---@field subresource? string "status", "scale"
+---@field timeout? number seconds of the whole call; default: 30
+local GET = { subresource = "string", timeout = "number" }
+
+---@class kubelua.ListOptions
+---@field namespace? string default, and "*": all
+---@field labels? string a selector, as kubectl's -l
+---@field fields? string a selector, as kubectl's --field-selector
+---@field page_size? integer objects that are asked for at a time; default: 500
+---@field timeout? number seconds of each request; default: 30
+local LIST = { namespace = "string", labels = "string", fields = "string", page_size = "number",
+    timeout = "number" }
+
+local PAGE = 500
+
+---@param port kubelua.Port
+---@param resource string|kubelua.Object|table
+---@param ... any key, or namespace and name; options
+---@return kubelua.Object?, string?, string?, number?
+function reading.get(port, resource, ...)
+    local named, taken = targets.arguments("get", resource, ...)
+    local given = options.optional("get", (select(taken + 1, ...)), GET)
+    local target, message, code = targets.find(port, "get", named)
+    if not target then
+        return nil, message, code
+    end
+    local what = "get " .. targets.tell(target)
+    local reply, retry_after
+    reply, message, code, retry_after = ports.read(port,
+        { what = "get", subresource = given.subresource, timeout = given.timeout }, target)
+    if not reply then
+        return nil, message, code, retry_after
+    end
+    local object
+    object, message, code, retry_after = answers.object(reply, what,
+        not given.subresource and target.kind.kind or nil)
+    if object and target.uid and object.uid ~= target.uid then
+        return nil, targets.tell(target) .. " is another object by now: its UID is " .. object.uid
+            .. ", not " .. target.uid, "not_found"
+    elseif object then
+        return object
+    end
+    return nil, message, code, retry_after
+end
+
+-- One page, and the token of the next.
+local function read_page(port, target, given, query)
+    local reply, message, code, retry_after = ports.read(port,
+        { what = "list", query = query, timeout = given.timeout }, target)
+    if not reply then
+        return nil, message, code, retry_after
+    end
+    return answers.list(reply, "list " .. target.kind.plural, target.kind)
+end
+
+-- All pages. A token that has expired meanwhile (410) is not followed: the list begins anew, in one
+-- page, which cannot expire.
+local function read_pages(port, target, given, limit)
+    local query = { labelSelector = given.labels, fieldSelector = given.fields, limit = limit }
+    local objects = {}
+    repeat
+        local page, message, code, retry_after = read_page(port, target, given, query)
+        if not page and code == "gone" and query.continue then
+            return read_pages(port, target, given, nil)
+        elseif not page then
+            return nil, message, code, retry_after
+        end
+        if #objects == 0 then
+            objects = page
+        else
+            for _, object in ipairs(page) do
+                objects[#objects + 1] = object
+            end
+        end
+        query.continue = message ~= "" and message or nil
+    until not query.continue
+    return objects
+end
+
+---@param port kubelua.Port
+---@param resource string
+---@param filter kubelua.ListOptions?
+---@return kubelua.Object[]?, string?, string?, number?
+function reading.list(port, resource, filter)
+    filter = options.optional("list", filter, LIST)
+    local limit = filter.page_size or PAGE
+    if limit < 1 or limit % 1 ~= 0 then
+        misuse("list: 'page_size' is a whole number from 1")
+    end
+    local target, message, code = targets.collection(port, "list", resource, filter.namespace)
+    if not target then
+        return nil, message, code
+    end
+    return read_pages(port, target, filter, limit)
+end
+
+return reading

@@ -1,0 +1,161 @@
+-- What a verb is about: a resource and a key, or an object, which then is meant with its UID.
+local core = require "kubelua.core"
+local kinds = require "kubelua.kinds"
+local misuse = require "kubelua.misuse"
+
+local targets = {}
+
+---@class kubelua.Target
+---@field kind kubelua.Kind
+---@field asked string what the kind was called
+---@field namespace string?
+---@field name string?
+---@field uid string? of the object that was given
+
+-- What no name can have, for any kind: a path has them at the end of a segment.
+local function is_name(name)
+    return name ~= "" and name ~= "." and name ~= ".." and not name:find("[/%%%c]")
+end
+
+local function is_namespace(name)
+    return #name <= 63 and name:find("^[a-z0-9]$") ~= nil
+        or #name <= 63 and name:find("^[a-z0-9][a-z0-9-]*[a-z0-9]$") ~= nil
+end
+
+local function refuse(message, ...)
+    return nil, message:format(...), "invalid_argument"
+end
+
+-- The target of these names, if they can be names.
+local function check(port, target, namespace, name)
+    local kind = target.kind
+    if name ~= nil and not is_name(name) then
+        return refuse("%q cannot be the name of one of the %s: it is without slashes", name,
+            kind.plural)
+    elseif kind.namespaced then
+        namespace = namespace or port.namespace
+        if not is_namespace(namespace) then
+            return refuse("%q cannot be a namespace, which is one name of lower-case letters, "
+                .. "digits and dashes", namespace)
+        end
+    elseif namespace ~= nil then
+        return refuse("%s belong to the cluster and have no namespace: write %q, not %q",
+            kind.plural, name or "", namespace .. "/" .. (name or ""))
+    end
+    target.namespace, target.name = namespace, name
+    return target
+end
+
+-- A field of a table or view, if it is a text.
+local function text_of(owner, field)
+    local value = owner and owner[field]
+    return type(value) == "string" and value or nil
+end
+
+---The target that an object is, which may have no name yet.
+---@param port kubelua.Port
+---@param object table|kubelua.Object
+---@return kubelua.Target?, string?, string?
+function targets.of_object(port, object)
+    local api_version, kind = object.apiVersion, object.kind
+    if type(api_version) ~= "string" or type(kind) ~= "string" or api_version == ""
+        or kind == "" then
+        return refuse("an object needs apiVersion and kind, such as \"v1\" and \"Pod\"")
+    end
+    local metadata = object.metadata
+    if type(metadata) ~= "table" and not core.is_view(metadata) then
+        return refuse("an object needs metadata, such as { name = \"shop\" }")
+    elseif metadata.name ~= nil and type(metadata.name) ~= "string"
+        or metadata.namespace ~= nil and type(metadata.namespace) ~= "string" then
+        return refuse("metadata.name and metadata.namespace are texts")
+    end
+    local asked = api_version .. "/" .. kind
+    local found, message, code = kinds.find(port, asked)
+    if not found then
+        return nil, message, code
+    end
+    return check(port, { kind = found, asked = asked, uid = text_of(metadata, "uid") },
+        text_of(metadata, "namespace"), text_of(metadata, "name"))
+end
+
+local function is_object(value)
+    return type(value) == "table" or core.is_object(value)
+end
+
+---What a verb's first arguments name: { object =, resource =, namespace =, name = }, and how many
+---arguments it were after the first. They are an object; a resource and a key; a resource, a
+---namespace and a name.
+---@param call string
+---@param resource any
+---@param key any
+---@param name any
+---@return table named
+---@return integer taken
+function targets.arguments(call, resource, key, name)
+    if is_object(resource) then
+        return { object = resource }, 0
+    elseif type(resource) ~= "string" then
+        misuse("%s: a resource and a key expected, such as \"pods\", \"namespace/name\", or an "
+            .. "object; not a %s", call, core.is_view(resource) and "part of an object"
+            or type(resource))
+    elseif type(key) ~= "string" then
+        misuse("%s: write %s(\"pods\", \"namespace/name\"), or give it an object", call, call)
+    elseif type(name) == "string" then
+        return { resource = resource, namespace = key, name = name }, 2
+    end
+    local prefix, rest = key:match("^([^/]+)/([^/]+)$")
+    return { resource = resource, namespace = prefix, name = rest or key }, 1
+end
+
+---The target that arguments name.
+---@param port kubelua.Port
+---@param call string
+---@param named table of targets.arguments
+---@return kubelua.Target?, string?, string?
+function targets.find(port, call, named)
+    if named.object then
+        local target, message, code = targets.of_object(port, named.object)
+        if target and not target.name then
+            return refuse("%s: the object needs metadata.name", call)
+        end
+        return target, message, code
+    end
+    local found, message, code = kinds.find(port, named.resource)
+    if not found then
+        return nil, message, code
+    end
+    return check(port, { kind = found, asked = named.resource }, named.namespace, named.name)
+end
+
+---A collection: the resource, in a namespace or ("*", nil) in all of them.
+---@param port kubelua.Port
+---@param call string
+---@param resource any
+---@param namespace string?
+---@return kubelua.Target?, string?, string?
+function targets.collection(port, call, resource, namespace)
+    if type(resource) ~= "string" then
+        misuse("%s: a resource expected, such as \"pods\", not a %s", call, type(resource))
+    end
+    if namespace == "*" then
+        namespace = nil
+    end
+    core.check_namespace(call, namespace)
+    local found, message, code = kinds.find(port, resource)
+    if not found then
+        return nil, message, code
+    elseif namespace and not found.namespaced then
+        return refuse("%s belong to the cluster: no namespace has them", found.plural)
+    end
+    return { kind = found, asked = resource, namespace = namespace }
+end
+
+---As a message has it: "pods web/shop-1".
+---@param target kubelua.Target
+---@return string
+function targets.tell(target)
+    return target.kind.plural .. " " .. (target.namespace and target.namespace .. "/" or "")
+        .. (target.name or "")
+end
+
+return targets

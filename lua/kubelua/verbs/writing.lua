@@ -1,0 +1,146 @@
+-- The verbs that write one object: create, update, apply, patch, delete.
+local answers = require "kubelua.verbs.answers"
+local core = require "kubelua.core"
+local documents = require "kubelua.verbs.documents"
+local names = require "kubelua.verbs.names"
+local options = require "kubelua.options"
+local ports = require "kubelua.verbs.ports"
+local targets = require "kubelua.verbs.targets"
+
+local writing = {}
+
+---@class kubelua.WriteOptions of create and update
+---@field subresource? string "status"
+---@field manager? string as what its fields are owned; default: "kubelua"
+---@field dry_run? boolean the server checks it, and writes nothing
+---@field timeout? number seconds of the whole call; default: 30
+local WRITE = { subresource = "string", manager = "string", dry_run = "boolean",
+    timeout = "number" }
+
+---@class kubelua.ApplyOptions
+---@field manager? string as what its fields are owned; default: "kubelua"
+---@field force? boolean take fields that others own; default: false, a conflict
+---@field subresource? string "status"
+---@field dry_run? boolean the server checks it, and writes nothing
+---@field timeout? number seconds of the whole call; default: 30
+local APPLY = { manager = "string", force = "boolean", subresource = "string",
+    dry_run = "boolean", timeout = "number" }
+
+local MANAGER = "kubelua"
+local APPLY_TYPE = "application/apply-patch+yaml"
+
+local function dry(given)
+    return given.dry_run and "All" or nil
+end
+
+-- Sends a write whose answer is the object.
+local function send(port, verb, target, given, call)
+    local what = verb .. " " .. targets.tell(target)
+    call.what, call.subresource, call.timeout = verb, call.subresource or given.subresource,
+        given.timeout
+    return ports.write(port, { verb = verb, dry_run = given.dry_run }, call, target,
+        function(reply)
+            return answers.object(reply, what,
+                not call.subresource and target.kind.kind or nil)
+        end)
+end
+
+-- The document and its target; a name for one that says only how its name begins.
+local function read(port, verb, object)
+    local document, message, code = documents.one(verb, object)
+    if not document then
+        return nil, message, code
+    end
+    local target
+    target, message, code = targets.of_object(port, document)
+    if not target then
+        return nil, message, code
+    end
+    local beginning = document.metadata.generateName
+    local is_generated = false
+    if not target.name and type(beginning) == "string" and beginning ~= "" then
+        if verb ~= "create" then
+            return nil, verb .. ": the object needs metadata.name; only create makes one of "
+                .. "generateName", "invalid_argument"
+        end
+        document, is_generated = documents.copy(document), true
+    elseif not target.name then
+        return nil, verb .. ": the object needs metadata.name", "invalid_argument"
+    end
+    return document, target, is_generated
+end
+
+local function post(port, document, target, given)
+    local collection = { kind = target.kind, asked = target.asked, namespace = target.namespace }
+    local what = "create " .. targets.tell(target)
+    return ports.write(port, { verb = "create", dry_run = given.dry_run, name = target.name }, {
+        method = "POST", what = "create", subresource = given.subresource, timeout = given.timeout,
+        query = { fieldManager = given.manager, dryRun = dry(given) },
+        body = core.encode(document),
+    }, collection, function(reply)
+        return answers.object(reply, what, target.kind.kind)
+    end)
+end
+
+local TRIES = 8 -- of generated names, as kube-apiserver does
+
+---@param port kubelua.Port
+---@param object table|kubelua.Object|string
+---@param given kubelua.WriteOptions?
+---@return kubelua.Object?, string?, string?, number?
+function writing.create(port, object, given)
+    given = options.optional("create", given, WRITE)
+    local document, target, is_generated = read(port, "create", object)
+    if not document then
+        return nil, target, is_generated
+    elseif not is_generated then
+        return post(port, document, target, given)
+    end
+    local created, message, code, retry_after
+    for _ = 1, TRIES do
+        target.name = names.generate(document.metadata.generateName)
+        document.metadata.name = target.name
+        created, message, code, retry_after = post(port, document, target, given)
+        if created or code ~= "already_exists" then
+            break
+        end
+    end
+    return created, message, code, retry_after
+end
+
+---@param port kubelua.Port
+---@param object table|kubelua.Object|string
+---@param given kubelua.WriteOptions?
+---@return kubelua.Object?, string?, string?, number?
+function writing.update(port, object, given)
+    given = options.optional("update", given, WRITE)
+    local document, target, code = read(port, "update", object)
+    if not document then
+        return nil, target, code
+    end
+    return send(port, "update", target, given, {
+        method = "PUT", query = { fieldManager = given.manager, dryRun = dry(given) },
+        body = core.encode(document),
+    })
+end
+
+---Server-side apply.
+---@param port kubelua.Port
+---@param object table|kubelua.Object|string
+---@param given kubelua.ApplyOptions?
+---@return kubelua.Object?, string?, string?, number?
+function writing.apply(port, object, given)
+    given = options.optional("apply", given, APPLY)
+    local document, target, code = read(port, "apply", object)
+    if not document then
+        return nil, target, code
+    end
+    return send(port, "apply", target, given, {
+        method = "PATCH", headers = { ["Content-Type"] = APPLY_TYPE },
+        query = { fieldManager = given.manager or MANAGER, dryRun = dry(given),
+            force = given.force and "true" or "false" },
+        body = core.encode(document),
+    })
+end
+
+return writing

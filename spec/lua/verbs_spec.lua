@@ -1,0 +1,202 @@
+-- The verbs of clients: what they do with objects of a server, by their names and as themselves.
+local kubelua = require "kubelua"
+local Sim = require "kubelua.sim"
+
+local OTHER = "11111111-2222-4333-8444-555555555555"
+
+local function map(name, data)
+    return { apiVersion = "v1", kind = "ConfigMap", metadata = { name = name }, data = data }
+end
+
+local function shop(replicas)
+    return {
+        apiVersion = "apps/v1", kind = "Deployment", metadata = { name = "shop" },
+        spec = { replicas = replicas, selector = { matchLabels = { app = "shop" } }, template = {
+            metadata = { labels = { app = "shop" } },
+            spec = { containers = { { name = "c", image = "shop:1" } } },
+        } },
+    }
+end
+
+-- What a verb returns when it fails: a message that has a text, and a code.
+local function expect_failure(text, code, object, message, got)
+    assert.is_nil(object)
+    assert.truthy(message:find(text, 1, true), message)
+    assert.equal(code, got)
+end
+
+describe("the verbs of a client", function()
+    local cluster, client
+
+    before_each(function()
+        cluster = assert(Sim.new())
+        client = assert(cluster:connect())
+    end)
+
+    after_each(function()
+        client:close()
+        cluster:close()
+    end)
+
+    it("get objects by every name of their kind", function()
+        assert(client:create(shop(1)))
+        for _, name in ipairs { "deployments", "deploy", "Deployment", "deployment",
+            "deployments.apps", "deployments.v1.apps", "apps/v1/Deployment", "apps/deployments" } do
+            local found, message = client:get(name, "default/shop")
+            assert.equal("Deployment default/shop", tostring(found), message)
+        end
+        assert.equal("shop", client:get("deploy", "shop").name)
+        assert.equal("shop", client:get("deploy", "default", "shop").name)
+        assert.equal("default", client:get("ns", "default").name)
+    end)
+
+    it("say what is not there", function()
+        expect_failure('configmaps "none" not found', "not_found", client:get("cm", "web/none"))
+        expect_failure('do you mean "pods"', "unknown_kind", client:get("podz", "a"))
+        expect_failure("install its CRD", "unknown_kind", client:get("foos.example.com", "a"))
+    end)
+
+    it("create of a table, a view and a text", function()
+        assert.equal("1", assert(client:create(map("a", { x = "1" }))).data.x)
+        local text = assert(client:create([[
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: b}
+data: {port: "80"}
+]]))
+        assert.equal("80", text.data.port)
+        local copy = client:get("cm", "b"):table()
+        copy.metadata = { name = "c" }
+        assert.equal("ConfigMap default/c", tostring(client:create(copy)))
+        assert.equal("ConfigMap default/d", tostring(client:create(kubelua.json(map("d")))))
+        expect_failure("already exists", "already_exists", client:create(map("a")))
+    end)
+
+    it("make a name of generateName before it is sent", function()
+        local given = { apiVersion = "v1", kind = "ConfigMap", metadata = { generateName = "a-" } }
+        local created = assert(client:create(given))
+        assert.truthy(created.name:find("^a%-%w%w%w%w%w$"), created.name)
+        assert.is_nil(given.metadata.name)
+        local sent = cluster:requests({ verb = "create" })[1].body
+        assert.equal(created.name, sent.metadata.name)
+        given.metadata.generateName = ("b"):rep(70)
+        assert.equal(63, #assert(client:create(given)).name)
+    end)
+
+    it("change a part of an object", function()
+        assert(client:create(map("a", { x = "1" })))
+        assert.equal("2", client:patch("cm", "default/a", { data = { x = "2" } }).data.x)
+        assert.equal("3", client:patch("cm", "a", "data: {x: '3'}").data.x)
+        assert.equal("4", client:patch("cm", "a",
+            { { op = "replace", path = "/data/x", value = "4" } }, { type = "json" }).data.x)
+        assert.equal("5", client:patch("cm", "a", { data = { x = "5" } },
+            { type = "strategic", dry_run = true }).data.x)
+        assert.equal("4", client:get("cm", "a").data.x)
+    end)
+
+    it("mean an object itself, and no other of its name", function()
+        local first = assert(client:create(map("a", { x = "1" })))
+        assert(client:delete(first))
+        expect_failure("not found", "not_found", client:patch(first, { data = { x = "2" } }))
+        assert(client:create(map("a", { x = "3" })))
+        expect_failure("another object", "conflict", client:patch(first, { data = { x = "2" } }))
+        expect_failure("another object", "conflict", client:patch(first,
+            { { op = "replace", path = "/data/x", value = "2" } }, { type = "json" }))
+        expect_failure("UID", "conflict", client:delete(first))
+        expect_failure("UID", "conflict", client:update(first))
+        expect_failure("another object", "not_found", client:get(first))
+        local again = assert(client:get("cm", "a"))
+        assert.equal("3", again.data.x)
+        assert.equal("4", assert(client:patch(again:table(), { data = { x = "4" } })).data.x)
+        assert.is_true(client:delete(again))
+    end)
+
+    it("replace an object that has not changed since", function()
+        local read = assert(client:create(map("a", { x = "1" }))):table()
+        assert(client:patch("cm", "a", { data = { x = "2" } }))
+        read.data.x = "3"
+        expect_failure("the object has been modified", "conflict", client:update(read))
+        read.metadata.resourceVersion = nil
+        assert.equal("3", assert(client:update(read)).data.x)
+    end)
+
+    it("apply as a manager, and take fields only by force", function()
+        assert.equal("1", assert(client:apply(map("a", { x = "1" }))).data.x)
+        expect_failure('conflict with "kubelua"', "conflict",
+            client:apply(map("a", { x = "2" }), { manager = "shop" }))
+        assert.equal("2", assert(client:apply(map("a", { x = "2" }),
+            { manager = "shop", force = true })).data.x)
+        assert.is_nil(assert(client:apply(map("a"), { manager = "shop" })).data)
+    end)
+
+    it("scale through the subresource", function()
+        local deployment = assert(client:create(shop(1)))
+        local scale = assert(client:scale("deployments", "default/shop", 3))
+        assert.equal(3, scale.spec.replicas)
+        assert.equal(deployment.uid, scale.uid)
+        assert(client:scale(deployment, 0))
+        assert.equal(0, client:get("deploy", "shop").spec.replicas)
+    end)
+
+    it("write the status alone", function()
+        local deployment = assert(client:create(shop(1)))
+        assert(client:patch(deployment, { status = { replicas = 1 } }, { subresource = "status" }))
+        local now = client:get("deploy", "shop")
+        assert.equal(1, now.status.replicas)
+        local changed = now:table()
+        changed.status.replicas, changed.spec.replicas = 2, 7
+        local written = assert(client:update(changed, { subresource = "status" }))
+        assert.equal(2, written.status.replicas)
+        assert.equal(1, written.spec.replicas)
+    end)
+
+    it("list in pages, of all namespaces or one", function()
+        for _, name in ipairs { "a", "b", "c" } do
+            assert(client:create(map(name)))
+        end
+        assert.equal(3, #client:list("cm", { namespace = "default", page_size = 2 }))
+        assert.equal(1, #client:list("cm", { fields = "metadata.name=b" }))
+        assert.equal("ConfigMap default/b",
+            tostring(client:list("cm", { namespace = "*", page_size = 1 })[2]))
+        assert.same({}, client:list("pods"))
+        assert.equal(0, #client:list("cm", { labels = "a=b" }))
+    end)
+
+    it("begin a list anew, once its token has expired", function()
+        for i = 1, 4 do
+            assert(client:create(map("a" .. i)))
+        end
+        cluster:clear_requests()
+        cluster:expire { verb = "list", page = 2 }
+        assert.equal(4, #assert(client:list("cm", { page_size = 2 })))
+        assert.is_nil(cluster:requests { verb = "list" }[3].query.limit)
+    end)
+
+    it("delete what something holds, and what nothing holds", function()
+        local held = map("a")
+        held.metadata.finalizers = { "example.com/hold" }
+        assert(client:create(held))
+        local terminating = assert(client:delete("cm", "default/a"))
+        assert.is_string(terminating.metadata.deletionTimestamp)
+        assert(client:patch(terminating, { metadata = { finalizers = kubelua.null } }))
+        assert(client:create(map("b")))
+        assert.is_true(client:delete("cm", "default", "b", { dry_run = true }))
+        expect_failure("UID", "conflict", client:delete("cm", "b", { uid = OTHER }))
+        expect_failure("ResourceVersion", "conflict",
+            client:delete("cm", "b", { resource_version = "1" }))
+        assert.is_true(client:delete("cm", "b", { propagation = "Foreground", grace = 0 }) ~= nil)
+    end)
+
+    it("run side by side in their coroutines", function()
+        local done = 0
+        for i = 1, 5 do
+            kubelua.spawn(function()
+                assert(client:create(map("a" .. i)))
+                assert(client:get("foos", "x") == nil)
+                done = done + 1
+            end)
+        end
+        assert(cluster:eventually(function() return done == 5 end))
+        assert.equal(1, #cluster:requests { path = "/apis" })
+    end)
+end)
