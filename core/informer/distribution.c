@@ -108,6 +108,7 @@ static kl_code step(kl__processor *processor, kl__transaction *transaction,
                     bool is_list, bool *is_done)
 {
     const kl__change_list *changes = kl__transaction_changes(transaction);
+    bool is_first = is_list && !kl__health_has_synced(processor->health);
     kl__buf merging = {0};
     kl_code code = KL_OK;
 
@@ -116,7 +117,7 @@ static kl_code step(kl__processor *processor, kl__transaction *transaction,
         code = KL_ECLOSED;
     } else if (!reserve_locked(processor, changes->count)) {
         code = KL_ENOMEM;
-    } else if (is_list && !kl__health_has_synced(processor->health)) {
+    } else if (is_first) {
         *is_done = commit_first_locked(processor, transaction, &merging);
     } else {
         *is_done = commit_locked(processor, transaction, false, &merging);
@@ -124,6 +125,9 @@ static kl_code step(kl__processor *processor, kl__transaction *transaction,
     settle_locked(processor);
     kl__mutex_unlock(&processor->distribute);
     log_merging(processor, &merging);
+    if (*is_done && !is_first) {
+        kl__health_changed(processor->health, is_list);
+    }
     return code;
 }
 

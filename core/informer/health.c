@@ -13,11 +13,13 @@ void kl__health_init(kl__health *health, kl__clock *clock)
     kl__mutex_init(&health->mutex, KL__RANK_HEALTH);
     kl__cond_init(&health->cond);
     kl__sync_wakers_init(&health->wakers);
+    kl__sync_wakers_init(&health->changes);
 }
 
 void kl__health_deinit(kl__health *health)
 {
     kl__sync_wakers_forget(&health->wakers, NULL);
+    kl__sync_wakers_forget(&health->changes, NULL);
     kl__cond_deinit(&health->cond);
     kl__mutex_deinit(&health->mutex);
 }
@@ -43,13 +45,37 @@ void kl__health_begin_sync(kl__health *health)
     kl__mutex_lock(&health->mutex);
 }
 
+static void count_change_locked(kl__health *health, bool is_list)
+{
+    health->lists_held += is_list;
+    kl__sync_wakers_wake(&health->changes);
+}
+
 void kl__health_end_sync(kl__health *health, bool has_synced)
 {
     if (has_synced) {
         health->has_synced = true;
+        count_change_locked(health, true);
         wake_all_locked(health);
     }
     kl__mutex_unlock(&health->mutex);
+}
+
+void kl__health_changed(kl__health *health, bool is_list)
+{
+    kl__mutex_lock(&health->mutex);
+    count_change_locked(health, is_list);
+    kl__mutex_unlock(&health->mutex);
+}
+
+uint64_t kl__health_lists_held(kl__health *health)
+{
+    uint64_t held;
+
+    kl__mutex_lock(&health->mutex);
+    held = health->lists_held;
+    kl__mutex_unlock(&health->mutex);
+    return held;
 }
 
 void kl__health_end(kl__health *health)
@@ -57,6 +83,7 @@ void kl__health_end(kl__health *health)
     kl__mutex_lock(&health->mutex);
     health->has_ended = true;
     wake_all_locked(health);
+    kl__sync_wakers_wake(&health->changes);
     kl__mutex_unlock(&health->mutex);
 }
 
@@ -106,12 +133,27 @@ kl_code kl__health_wake_synced(kl__health *health,
     return code;
 }
 
+kl_code kl__health_wake_changed(kl__health *health,
+                                const kl__sync_waiters *waiters,
+                                kl_event_queue *queue)
+{
+    kl_code code = KL_ECLOSED;
+
+    kl__mutex_lock(&health->mutex);
+    if (!health->has_ended) {
+        code = kl__sync_wakers_add(&health->changes, waiters, queue);
+    }
+    kl__mutex_unlock(&health->mutex);
+    return code;
+}
+
 void kl__health_dismiss(kl__health *health, kl__sync_waiters *waiters)
 {
     kl__mutex_lock(&health->mutex);
     waiters->dismissed = true;
     kl__cond_broadcast(&health->cond);
     kl__sync_wakers_forget(&health->wakers, waiters);
+    kl__sync_wakers_forget(&health->changes, waiters);
     while (waiters->count > 0) {
         kl__cond_wait(&health->cond, &health->mutex, -1);
     }

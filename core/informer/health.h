@@ -17,8 +17,10 @@ typedef struct kl__health {
     kl__mutex mutex;
     kl__cond cond; /* synced, ended, dismissed, or a waiter has left */
     bool has_synced;
-    bool has_ended; /* nothing more will be applied */
+    bool has_ended;      /* nothing more will be applied */
+    uint64_t lists_held; /* lists that the cache has held */
     kl__sync_wakers wakers;
+    kl__sync_wakers changes; /* woken by the next change of the cache */
 
     kl_error error;  /* of the last failure; KL_OK: none, or it is over */
     kl_error told;   /* what handlers are told; KL_OK: all is well */
@@ -39,6 +41,13 @@ bool kl__health_has_synced(kl__health *health);
  * on `health` wait. */
 void kl__health_begin_sync(kl__health *health);
 void kl__health_end_sync(kl__health *health, bool has_synced);
+
+/* The cache has changed, by a list or else: wakes the queues that wait for
+ * that. The informer thread's call, after each change but the first list. */
+void kl__health_changed(kl__health *health, bool is_list);
+
+/* How many lists the cache has held. */
+uint64_t kl__health_lists_held(kl__health *health);
 
 /* Ends all waits. */
 void kl__health_end(kl__health *health);
@@ -62,6 +71,12 @@ void kl__health_leave(kl__health *health, kl__sync_waiters *waiters);
 kl_code kl__health_wake_synced(kl__health *health,
                                const kl__sync_waiters *waiters,
                                kl_event_queue *queue);
+
+/* The same for the next change of the cache. KL_ECLOSED: it has ended, nothing
+ * will change; KL_ENOMEM. */
+kl_code kl__health_wake_changed(kl__health *health,
+                                const kl__sync_waiters *waiters,
+                                kl_event_queue *queue);
 
 /* Ends the waits of `waiters`; returns once the last of them has left. */
 void kl__health_dismiss(kl__health *health, kl__sync_waiters *waiters);

@@ -239,6 +239,23 @@ kl_code kl_informer_wake_synced(kl_informer *informer, kl_event_queue *queue,
                : kl_error_set(err, code, "out of memory for a wake-up");
 }
 
+kl_code kl_informer_wake_changed(kl_informer *informer, kl_event_queue *queue,
+                                 kl_error *err)
+{
+    kl_code code = kl__check_process(err);
+
+    if (code != KL_OK) {
+        return code;
+    }
+    code =
+        kl__health_wake_changed(health_of(informer), &informer->waiters, queue);
+    return code == KL_OK
+               ? code
+               : kl_error_set(err, code, "%s",
+                              code == KL_ECLOSED ? "the informer has ended"
+                                                 : "out of memory");
+}
+
 kl_object *kl_informer_get(const kl_informer *informer, const char *key)
 {
     return in_child(NULL) ? NULL : kl__indexer_get(indexer_of(informer), key);

@@ -1,7 +1,7 @@
 /*
  * sync_wakers.h - the event queues that are woken once an informer has its
- * first list, or will never have one: how a loop waits for that and does not
- * block.
+ * first list, or will never have one; or once its cache changes: how a loop
+ * waits for that and does not block.
  */
 #ifndef KL_INFORMER_SYNC_WAKERS_H
 #define KL_INFORMER_SYNC_WAKERS_H

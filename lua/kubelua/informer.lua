@@ -31,6 +31,7 @@ local Informer = core.methods(TYPE)
 ---@field age? number since the server said anything; nil: it never did
 ---@field retry_in number
 ---@field lists integer
+---@field lists_held integer of these, such as the cache has held
 ---@field watches integer
 ---@field events integer
 ---@field failures integer

@@ -162,6 +162,23 @@ static int informer_wake(lua_State *L)
     return 1;
 }
 
+/* core.informer_wake_changed(informer, poller): wakes it once the cache
+ * changes.
+ */
+static int informer_wake_changed(lua_State *L)
+{
+    kl_event_queue *queue = check_queue(L, 2);
+    kl_error err;
+    kl_informer *informer = check_informer(L, 1, &err);
+
+    if (informer == NULL ||
+        kl_informer_wake_changed(informer, queue, &err) != KL_OK) {
+        return push_error(L, &err);
+    }
+    lua_pushboolean(L, true);
+    return 1;
+}
+
 /* Leaves the key that get was asked for at 2: "web/shop-1", or a namespace and
  * a name. */
 static const char *check_key(lua_State *L, size_t *length)
@@ -380,6 +397,7 @@ static int informer_status(lua_State *L)
     }
     set_seconds(L, "retry_in", status.retry_in_ms);
     set_count(L, "lists", status.lists);
+    set_count(L, "lists_held", status.lists_held);
     set_count(L, "watches", status.watches);
     set_count(L, "events", status.events);
     set_count(L, "failures", status.failures);
@@ -412,15 +430,17 @@ void bind_informer(lua_State *L)
         {"resource_version", informer_resource_version},
         {"status", informer_status},
         {NULL, NULL}};
-    static const luaL_Reg functions[] = {{"informer", informer_open},
-                                         {"informer_stop", informer_stop},
-                                         {"informer_outcome", informer_outcome},
-                                         {"informer_settled", informer_settled},
-                                         {"informer_wake", informer_wake},
-                                         {"informer_by", informer_by},
-                                         {"informer_values", informer_values},
-                                         {"informer_index", informer_index},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"informer", informer_open},
+        {"informer_stop", informer_stop},
+        {"informer_outcome", informer_outcome},
+        {"informer_settled", informer_settled},
+        {"informer_wake", informer_wake},
+        {"informer_wake_changed", informer_wake_changed},
+        {"informer_by", informer_by},
+        {"informer_values", informer_values},
+        {"informer_index", informer_index},
+        {NULL, NULL}};
     static const luaL_Reg selector_methods[] = {{"__gc", selector_gc},
                                                 {NULL, NULL}};
     static const luaL_Reg strings_methods[] = {{"__gc", strings_gc},

@@ -186,6 +186,9 @@ world.calls = {
     ["core.informer_outcome"] = function() must(core.informer_outcome(informer)) end,
     ["core.informer_settled"] = function() core.informer_settled(informer) end,
     ["core.informer_wake"] = function() must(core.informer_wake(informer, poller)) end,
+    ["core.informer_wake_changed"] = function()
+        must(core.informer_wake_changed(informer, poller))
+    end,
     ["informer.get"] = function()
         must(informer:get("default/a"))
         must(informer:get("default", "a"))

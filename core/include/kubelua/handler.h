@@ -142,6 +142,13 @@ KL_API void kl_event_queue_wake(kl_event_queue *queue);
 KL_API kl_code kl_informer_wake_synced(kl_informer *informer,
                                        kl_event_queue *queue, kl_error *err);
 
+/* The same, when the cache changes next, a version by a bookmark included. A
+ * loop that waits for more of the cache calls it, looks at the cache, then
+ * waits. KL_ECLOSED: the informer has ended, and nothing will change;
+ * KL_ENOMEM. Thread-safe. */
+KL_API kl_code kl_informer_wake_changed(kl_informer *informer,
+                                        kl_event_queue *queue, kl_error *err);
+
 /* Returns the tag of the next registration that has events, or NULL; when none
  * is left, pending wake-ups are cleared. A registration is returned once per
  * empty-to-full edge: pull until kl_registration_next says false, or hand it

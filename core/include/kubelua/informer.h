@@ -166,6 +166,7 @@ typedef struct kl_informer_status {
     int64_t last_message_age_ms; /* since the last byte; -1: none ever */
     int64_t retry_in_ms;         /* in KL_STATE_BACKOFF; else 0 */
     uint64_t lists;              /* complete lists, streamed or paged */
+    uint64_t lists_held;         /* of these, such as the cache has held */
     uint64_t watches;            /* watches that were established */
     uint64_t events;             /* watch events, bookmarks included */
     uint64_t failures;           /* attempts that failed */

@@ -247,6 +247,32 @@ static void a_queue_is_woken_when_the_first_list_is_there(void **state)
     kl_event_queue_free(queue);
 }
 
+static void a_queue_is_woken_by_the_next_change_of_the_cache(void **state)
+{
+    informer_world *self = *state;
+    kl_event_queue *queue = kl_event_queue_new(NULL);
+    kl_informer_status status;
+    char version[8];
+
+    informer_world_open(self, "a@1 =10; ok");
+    assert_int_equal(kl_informer_wait_synced(self->informer, 60000, NULL),
+                     KL_OK);
+    kl_informer_status_get(self->informer, &status);
+    assert_int_equal(status.lists_held, 1);
+    for (int i = 0; i < 2; i++) { /* the second time adds nothing */
+        assert_int_equal(kl_informer_wake_changed(self->informer, queue, NULL),
+                         KL_OK);
+    }
+    assert_int_equal(kl_event_queue_wait(queue, 0), KL_ETIMEOUT);
+    scripted_source_feed(self->source, " ^12");
+    assert_true(is_woken(queue));
+    kl_informer_resource_version(self->informer, version, sizeof(version));
+    assert_string_equal(version, "12");
+    scripted_source_feed(self->source, " +b@13"); /* nothing waits for it */
+    assert_int_equal(kl_event_queue_wait(queue, 50), KL_ETIMEOUT);
+    kl_event_queue_free(queue);
+}
+
 static void a_closed_handle_wakes_nobody_and_keeps_no_queue(void **state)
 {
     informer_world *self = *state;
@@ -254,6 +280,8 @@ static void a_closed_handle_wakes_nobody_and_keeps_no_queue(void **state)
 
     informer_world_open(self, "");
     assert_int_equal(kl_informer_wake_synced(self->informer, queue, NULL),
+                     KL_OK);
+    assert_int_equal(kl_informer_wake_changed(self->informer, queue, NULL),
                      KL_OK);
     kl_informer_close(self->informer);
     self->informer = NULL;
@@ -275,6 +303,7 @@ int main(void)
         WORLD_TEST(a_second_removal_inside_the_handler_is_harmless),
         WORLD_TEST(a_resync_in_the_far_future_is_none),
         WORLD_TEST(a_queue_is_woken_when_the_first_list_is_there),
+        WORLD_TEST(a_queue_is_woken_by_the_next_change_of_the_cache),
         WORLD_TEST(a_closed_handle_wakes_nobody_and_keeps_no_queue),
     };
 

@@ -311,6 +311,15 @@ static kl_code wake_at_once(void *world, kl_error *err)
     return kl_informer_wake_synced(self->live.informer, self->live.queue, err);
 }
 
+static kl_code wake_when_changed(void *world, kl_error *err)
+{
+    workshop *self = world;
+    kl_code code = kl_informer_wake_changed(self->spare, self->live.queue, err);
+
+    close_spare(self);
+    return code;
+}
+
 static const every_call calls[] = {
     REFUSES(kl_informer_open, open_informer),
     REFUSES(kl_informer_open, join_informer),
@@ -347,6 +356,7 @@ static const every_call calls[] = {
     NEVER_ALLOCATES_AFTER(kl_event_queue_again, pull_events, join_spare),
     REFUSES_AFTER(kl_informer_wake_synced, wake_when_synced, open_unknown),
     NEVER_ALLOCATES(kl_informer_wake_synced, wake_at_once),
+    REFUSES_AFTER(kl_informer_wake_changed, wake_when_changed, open_unknown),
 };
 
 static void each_call_on_informers_survives_each_failed_allocation(void **state)
