@@ -148,6 +148,11 @@ const char *kl_client_namespace(const kl_client *client)
                                   : "default";
 }
 
+const char *kl_client_server(const kl_client *client)
+{
+    return client->config != NULL ? kl_config_server(client->config) : NULL;
+}
+
 void kl_client_close(kl_client *client)
 {
     if (kl__check_process(NULL) != KL_OK) {

@@ -52,6 +52,7 @@ void bind_transport(lua_State *L);
 void bind_watchdog(lua_State *L);
 void bind_log(lua_State *L);
 void bind_manifest(lua_State *L);
+void bind_match(lua_State *L);
 void bind_host(lua_State *L);
 void bind_stream(lua_State *L);
 void bind_text(lua_State *L);
@@ -152,6 +153,10 @@ kl_doc **push_doc_guard(lua_State *L);
 kl_client *check_client(lua_State *L, int index);
 kl_event_queue *check_queue(lua_State *L, int index);
 kl_informer *check_informer(lua_State *L, int index, kl_error *err);
+
+/* informer.c: pushes a label selector, as a userdata that frees it; NULL: it
+ * does not parse. Raises only for want of memory. */
+const kl_selector *push_selector(lua_State *L, const char *text, kl_error *err);
 
 /* reply.c: one raw request */
 

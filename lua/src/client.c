@@ -108,6 +108,19 @@ static int client_namespace(lua_State *L)
     return 1;
 }
 
+/* core.client_server(client): the URL of its server; nil: it needs none. */
+static int client_server(lua_State *L)
+{
+    const char *server = kl_client_server(check_client(L, 1));
+
+    if (server == NULL) {
+        lua_pushnil(L);
+    } else {
+        push_borrowed(L, server);
+    }
+    return 1;
+}
+
 static int client_tostring(lua_State *L)
 {
     luaL_checkudata(L, 1, TYPE_CLIENT);
@@ -162,6 +175,7 @@ void bind_client(lua_State *L)
     static const luaL_Reg functions[] = {{"connect", connect},
                                          {"client_close", client_close},
                                          {"status_error", status_error},
+                                         {"client_server", client_server},
                                          {NULL, NULL}};
 
     push_type(L, TYPE_CLIENT, methods);

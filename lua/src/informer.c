@@ -219,9 +219,7 @@ static int informer_get(lua_State *L)
     return 1;
 }
 
-/* A selector as userdata, so that nothing leaks when a push throws. */
-static const kl_selector *push_selector(lua_State *L, const char *text,
-                                        kl_error *err)
+const kl_selector *push_selector(lua_State *L, const char *text, kl_error *err)
 {
     kl_selector **box = lua_newuserdata(L, sizeof(kl_selector *));
 

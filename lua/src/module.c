@@ -23,6 +23,7 @@ KL_API int luaopen_kubelua_core(lua_State *L)
     bind_watchdog(L);
     bind_log(L);
     bind_manifest(L);
+    bind_match(L);
     bind_host(L);
     bind_stream(L);
     bind_text(L);

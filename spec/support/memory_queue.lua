@@ -1,8 +1,10 @@
--- The calls of a workqueue for specs of failing allocations; see memory_world.lua.
+-- The calls of a workqueue, and others that only controllers use, for specs of failing allocations;
+-- see memory_world.lua.
 local core = require "kubelua.core"
 
 local queue
 local running -- the key that is in progress
+local object = assert(core.object('{"kind":"A","apiVersion":"v1","metadata":{"name":"a"}}'))
 
 local memory_queue = {}
 
@@ -36,6 +38,8 @@ function memory_queue.add_calls(calls, must)
     calls["queue.is_finished"] = function() queue:is_finished() end
     calls["queue.advance"] = function() queue:advance(1) end
     calls["queue.status"] = function() queue:status() end
+    calls["core.matches"] = function() must(core.matches(object, "!b")) end
+    calls["core.compare_versions"] = function() core.compare_versions("9", "10") end
 end
 
 return memory_queue

@@ -180,15 +180,14 @@ world.calls = {
     ["core.state"] = function() core.state(informer, "kubelua.informer") end,
     ["core.methods"] = function() core.methods("kubelua.client") end,
     ["client.namespace"] = function() client:namespace() end,
+    ["core.client_server"] = function() core.client_server(client) end,
     ["client.call"] = function() must(client:call { target = CONFIGMAPS }) end,
     ["informer.has_synced"] = function() informer:has_synced() end,
     ["informer.__tostring"] = function() tostring(informer) end,
     ["core.informer_outcome"] = function() must(core.informer_outcome(informer)) end,
     ["core.informer_settled"] = function() core.informer_settled(informer) end,
     ["core.informer_wake"] = function() must(core.informer_wake(informer, poller)) end,
-    ["core.informer_wake_changed"] = function()
-        must(core.informer_wake_changed(informer, poller))
-    end,
+    ["core.informer_wake_changed"] = function() core.informer_wake_changed(informer, poller) end,
     ["informer.get"] = function()
         must(informer:get("default/a"))
         must(informer:get("default", "a"))

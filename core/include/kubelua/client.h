@@ -46,6 +46,10 @@ KL_API void kl_client_unref(kl_client *client);
 /* The namespace of its config ("default"); borrowed. Thread-safe. */
 KL_API const char *kl_client_namespace(const kl_client *client);
 
+/* The URL of its server; NULL with a transport that needs none. Borrowed.
+ * Thread-safe. */
+KL_API const char *kl_client_server(const kl_client *client);
+
 typedef struct kl_call {
     const char *method; /* "GET" */
     const char *target; /* path and query: "/version", percent-encoded */

@@ -121,6 +121,7 @@ static void a_request_goes_to_the_server_as_the_user(void **state)
 
     use_config(self, &options);
     assert_string_equal(kl_client_namespace(self->client), "shop");
+    assert_non_null(strstr(kl_client_server(self->client), "://"));
     fake_transport_answer(self->fake, &(fake_answer){.times = 1});
     assert_int_equal(ask(self), 200);
     assert_string_equal(fake_transport_request(self->fake, 0).base_url,

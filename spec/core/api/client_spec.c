@@ -303,6 +303,7 @@ static void without_a_config_the_namespace_is_default(void **state)
     world *self = *state;
 
     assert_string_equal(kl_client_namespace(self->client), "default");
+    assert_null(kl_client_server(self->client));
 }
 
 static void a_client_of_nothing_is_refused(void **state)

@@ -104,6 +104,7 @@ static kl_code look_at_informer(void *world, kl_error *err)
     kl_informer_status status;
     char version[32];
 
+    (void)kl_client_server(self->live.client);
     kl_informer_status_get(informer, &status);
     kl_informer_resource_version(informer, version, sizeof(version));
     kl_object_unref(object);
@@ -332,6 +333,7 @@ static const every_call calls[] = {
     NEVER_ALLOCATES(kl_informer_resource_version, look_at_informer),
     NEVER_ALLOCATES(kl_informer_status_get, look_at_informer),
     NEVER_ALLOCATES(kl_informer_state_name, look_at_informer),
+    NEVER_ALLOCATES(kl_client_server, look_at_informer),
     REFUSES(kl_informer_list, list_objects),
     REFUSES(kl_informer_by_index, ask_index),
     REFUSES(kl_informer_index_values, list_values),

@@ -1,0 +1,48 @@
+/*
+ * match.c - what a cache is compared with: an object with a label selector, a
+ * resourceVersion with another one.
+ */
+#include "binding.h"
+
+#include <limits.h>
+
+/* core.matches(object, labels): true if the label selector selects it. */
+static int matches(lua_State *L)
+{
+    const kl_selector *selector;
+    const kl_value *metadata;
+    kl_error err;
+
+    luaL_checkudata(L, 1, TYPE_OBJECT);
+    selector = push_selector(L, check_text(L, 2), &err);
+    if (selector == NULL) {
+        return push_error(L, &err);
+    }
+    metadata = kl_value_get(to_value(L, 1), "metadata");
+    lua_pushboolean(
+        L, kl_selector_matches(selector, kl_value_get(metadata, "labels")));
+    return 1;
+}
+
+/* core.compare_versions(a, b): below 0, 0 or above 0, as resourceVersions are
+ * ordered; nil where they are different and one of them is no number. */
+static int compare_versions(lua_State *L)
+{
+    int order = kl_version_compare(check_text(L, 1), check_text(L, 2));
+
+    if (order == INT_MIN) {
+        lua_pushnil(L);
+    } else {
+        lua_pushinteger(L, order);
+    }
+    return 1;
+}
+
+void bind_match(lua_State *L)
+{
+    static const luaL_Reg functions[] = {{"matches", matches},
+                                         {"compare_versions", compare_versions},
+                                         {NULL, NULL}};
+
+    luaL_setfuncs(L, functions, 0);
+}
