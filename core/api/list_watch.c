@@ -272,6 +272,7 @@ kl__list_watch *kl__list_watch_new(kl_client *client,
     self->base.ops = &ops;
     self->client = kl_client_ref(client);
     self->keeps_managed_fields = options->keep_managed_fields;
+    self->is_metadata_only = options->metadata_only;
     self->namespace_if_any = options->namespace_if_any;
     kl__mutex_init(&self->mutex, KL__RANK_CLIENT);
     if (!copy(&self->name, options->resource) ||

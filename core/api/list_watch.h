@@ -80,6 +80,7 @@ typedef struct kl__list_watch_options {
     const char *labels;
     const char *fields;
     bool keep_managed_fields;
+    bool metadata_only;    /* as of kl_informer_options */
     bool namespace_if_any; /* else a namespace of a kind that has none is
                               KL_EINVAL once the kind is known */
 } kl__list_watch_options;

@@ -21,6 +21,7 @@ typedef struct kl__http_source {
     char *labels;
     char *fields;
     bool keeps_managed_fields;
+    bool is_metadata_only;
     bool namespace_if_any;
 
     bool is_doubted; /* a second resolve doubts what discovery knows */

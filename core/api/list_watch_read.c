@@ -58,7 +58,8 @@ static kl_code take_object(const reading *at, const kl__frame *frame,
     kl_object_options options = {.kind = self->resource.kind,
                                  .api_version = self->api_version,
                                  .keep_managed_fields =
-                                     self->keeps_managed_fields};
+                                     self->keeps_managed_fields,
+                                 .metadata_only = self->is_metadata_only};
     /* Too deep a frame is not cut at all. */
     kl__text_shape shape = {.spaces = frame->spaces, .outline = frame->outline};
     kl_object *object = kl__object_parse_measured(frame->text, frame->length,

@@ -21,10 +21,33 @@ enum {
     EXCERPT = 80
 };
 
-/* Servers from 1.37 on leave managedFields out; older ones ignore a parameter
- * that they do not know. The second choice is for servers that do neither. */
-static const char lean_types[] =
-    "application/json;drop=metadata.managedFields,application/json";
+/*
+ * The media types of a list or watch, best first. Servers from 1.37 on leave
+ * managedFields out; older ones ignore a parameter that they do not know. The
+ * second choice is for servers that do neither. Metadata alone is a kind of its
+ * own for lists, and one for each event of a watch (Kubernetes 1.15 and later,
+ * of any resource); a server that does not know them sends whole objects, of
+ * which the metadata is kept.
+ */
+#define PLAIN "application/json"
+#define LEAN ";drop=metadata.managedFields"
+#define METADATA(kind) \
+    PLAIN ";as=PartialObjectMetadata" kind ";g=meta.k8s.io;v=v1"
+
+static const char *accepted_types(const kl__http_source *self)
+{
+    static const char *const whole[] = {PLAIN LEAN "," PLAIN, PLAIN};
+    static const char *const lists[] = {METADATA("List") LEAN
+                                        "," METADATA("List") "," PLAIN,
+                                        METADATA("List") "," PLAIN};
+    static const char *const events[] = {
+        METADATA("") LEAN "," METADATA("") "," PLAIN, METADATA("") "," PLAIN};
+    const char *const *types = !self->is_metadata_only ? whole
+                               : self->is_watch        ? events
+                                                       : lists;
+
+    return types[self->keeps_managed_fields ? 1 : 0];
+}
 
 /* The collection's path and what every request of this source selects. */
 static void put_collection(const kl__http_source *self, kl__buf *target)
@@ -161,8 +184,7 @@ static kl_code begin(kl__http_source *self, const kl__request *request,
 static kl_code ask(kl__http_source *self, kl__buf *target,
                    bool fresh_connection, kl__cancel *cancel, kl_error *err)
 {
-    kl__header accept = {
-        "Accept", self->keeps_managed_fields ? "application/json" : lean_types};
+    kl__header accept = {"Accept", accepted_types(self)};
     kl__request request = {.method = "GET",
                            .target = target->bytes,
                            .headers = &accept,

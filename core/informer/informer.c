@@ -327,6 +327,26 @@ void kl_informer_status_get(const kl_informer *informer,
     (void)in_child(&status->error);
 }
 
+/* An index of what the objects never have would be empty for ever. */
+static kl_code check_path(const kl_informer *informer, const kl_path *path,
+                          kl_error *err)
+{
+    static const char *const kept[] = {"metadata", "kind", "apiVersion"};
+
+    if (!kl__shared_use_is_metadata_only(informer->use)) {
+        return KL_OK;
+    }
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+        if (kl_path_begins_with(path, kept[i])) {
+            return KL_OK;
+        }
+    }
+    return kl_error_set(err, KL_EINVAL,
+                        "%s is not there, as this informer asked for metadata "
+                        "alone: its paths begin with \"metadata\"",
+                        kl_path_text(path));
+}
+
 kl_code kl_informer_add_path_index(kl_informer *informer, const char *name,
                                    const char *path, kl_error *err)
 {
@@ -345,7 +365,10 @@ kl_code kl_informer_add_path_index(kl_informer *informer, const char *name,
     if (options.path == NULL) {
         return err->code;
     }
-    code = kl__indexer_add_index(indexer_of(informer), &options, err);
+    code = check_path(informer, options.path, err);
+    if (code == KL_OK) {
+        code = kl__indexer_add_index(indexer_of(informer), &options, err);
+    }
     if (code != KL_OK) {
         kl_path_free(options.path);
     }

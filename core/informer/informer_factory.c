@@ -31,6 +31,7 @@ struct kl__shared_use {
     char *labels;
     char *fields;
     bool keep_managed_fields;
+    bool metadata_only;
 };
 
 static void *make_factory(void)
@@ -153,6 +154,7 @@ static kl__shared_use *make_use(kl_client *client,
         return NULL;
     }
     use->keep_managed_fields = options->keep_managed_fields;
+    use->metadata_only = options->metadata_only;
     if (!copy(&use->resource, options->resource) ||
         !copy(&use->name_space, name_space) ||
         !copy(&use->labels, given(options->labels)) ||
@@ -175,6 +177,7 @@ static bool same_resource(const kl__shared_use *a, const kl__shared_use *b)
 static bool same(const kl__shared_use *a, const kl__shared_use *b)
 {
     return a->keep_managed_fields == b->keep_managed_fields &&
+           a->metadata_only == b->metadata_only &&
            kl__streq(a->name_space, b->name_space) &&
            kl__streq(a->labels, b->labels) && kl__streq(a->fields, b->fields) &&
            same_resource(a, b);
@@ -198,13 +201,14 @@ static kl__shared_use *find_locked(informer_factory *factory, kl_client *client,
     return NULL;
 }
 
-/* "pods in web (app=shop; spec.nodeName=n1)" */
+/* "pods in web (app=shop; spec.nodeName=n1)", "metadata of pods" */
 static char *describe(const kl__shared_use *use)
 {
     const char *labels = use->labels != NULL ? use->labels : "";
     const char *fields = use->fields != NULL ? use->fields : "";
     kl__buf text = {0};
 
+    kl__buf_puts(&text, use->metadata_only ? "metadata of " : "");
     kl__buf_puts(&text, use->resource);
     if (use->name_space != NULL) {
         kl__buf_printf(&text, " in %s", use->name_space);
@@ -237,6 +241,7 @@ static kl__shared_informer *start(kl_client *client, const kl__shared_use *use,
                                .labels = use->labels,
                                .fields = use->fields,
                                .keep_managed_fields = use->keep_managed_fields,
+                               .metadata_only = use->metadata_only,
                                .namespace_if_any = options->namespace_if_any,
                            },
                            err);
@@ -339,4 +344,9 @@ void kl__informer_factory_leave(kl__shared_use *use)
 kl__shared_informer *kl__shared_use_informer(const kl__shared_use *use)
 {
     return use->informer;
+}
+
+bool kl__shared_use_is_metadata_only(const kl__shared_use *use)
+{
+    return use->metadata_only;
 }

@@ -30,4 +30,7 @@ void kl__informer_factory_leave(kl__shared_use *use);
 /* Borrowed while in use. */
 kl__shared_informer *kl__shared_use_informer(const kl__shared_use *use);
 
+/* True if its objects have their metadata only. */
+bool kl__shared_use_is_metadata_only(const kl__shared_use *use);
+
 #endif

@@ -219,6 +219,14 @@ const char *kl_path_text(const kl_path *path)
     return path->bytes;
 }
 
+bool kl_path_begins_with(const kl_path *path, const char *name)
+{
+    const step *first = &path->steps[0]; /* there is no path without steps */
+
+    return first->kind == STEP_NAME && first->length == strlen(name) &&
+           memcmp(first->name, name, first->length) == 0;
+}
+
 /* Where to call with what is found. */
 typedef struct visitor {
     kl_path_fn fn;

@@ -173,22 +173,22 @@ static size_t trim(const char *json, size_t end)
     return end;
 }
 
-/* Where the metadata's last value ends: back from the name that follows the
- * metadata, or from the end, over whitespace, a comma and braces. */
-static size_t last_value_end(const reader *self)
+/* Where the metadata ends: back from the name that follows it, or from the end,
+ * over whitespace and a comma or brace. */
+static size_t metadata_end(const reader *self)
 {
     const kl_value *follower = self->top[METADATA].follower;
     const char *json = self->source->json;
-    size_t end = self->source->length;
-    int braces = follower != NULL ? 1 : 2;
+    size_t end = follower != NULL ? kl__doc_offset(self->doc, follower) - 1
+                                  : self->source->length;
 
-    if (follower != NULL) {
-        end = trim(json, kl__doc_offset(self->doc, follower) - 1) - 1;
-    }
-    for (int i = 0; i < braces; i++) {
-        end = trim(json, end) - 1;
-    }
-    return trim(json, end);
+    return trim(json, trim(json, end) - 1);
+}
+
+/* Where the metadata's last value ends: before its brace. */
+static size_t last_value_end(const reader *self)
+{
+    return trim(self->source->json, metadata_end(self) - 1);
 }
 
 /* What comes after them says where they end: an API server puts them last in
@@ -255,7 +255,47 @@ kl_code kl__identity_read(kl__identity *identity,
     if (!options->keep_managed_fields) {
         cut_managed_fields(identity, &self);
     }
+    if (options->metadata_only) {
+        kl__identity_keep_metadata(
+            identity, options, kl__doc_offset(doc, self.top[METADATA].key) - 1,
+            metadata_end(&self));
+    }
     return KL_OK;
+}
+
+static bool is_text(const kl__slice *slice, const char *text)
+{
+    return slice->length == strlen(text) &&
+           memcmp(slice->bytes, text, slice->length) == 0;
+}
+
+/* True if the object says that it is what a server makes of one that was asked
+ * for without its spec. */
+static bool is_partial(const kl__identity *identity)
+{
+    return is_text(&identity->kind, "PartialObjectMetadata") &&
+           (is_text(&identity->api_version, "meta.k8s.io/v1") ||
+            is_text(&identity->api_version, "meta.k8s.io/v1beta1"));
+}
+
+static kl__slice slice_of(const char *text)
+{
+    return (kl__slice){text, text != NULL ? strlen(text) : 0};
+}
+
+void kl__identity_keep_metadata(kl__identity *identity,
+                                const kl_object_options *options, size_t from,
+                                size_t to)
+{
+    if (is_partial(identity)) {
+        identity->kind = slice_of(options->kind);
+        identity->api_version = slice_of(options->api_version);
+    }
+    /* Those of the text are not kept. */
+    identity->adds_kind = identity->kind.length > 0;
+    identity->adds_api_version = identity->api_version.length > 0;
+    identity->metadata_from = from;
+    identity->metadata_to = to;
 }
 
 static void add_member(kl__buf *out, const char *name, const kl__slice *value)
@@ -277,6 +317,11 @@ bool kl__object_text_init(kl__object_text *text, const kl__identity *identity,
 {
     const char *brace = memchr(json, '{', length);
 
+    text->is_closed = identity->metadata_to != 0;
+    if (text->is_closed) {
+        brace = json + identity->metadata_from - 1;
+        length = identity->metadata_to;
+    }
     if (identity->adds_api_version) {
         add_member(&text->added, "apiVersion", &identity->api_version);
     }
@@ -294,8 +339,8 @@ bool kl__object_text_init(kl__object_text *text, const kl__identity *identity,
         text->after =
             (kl__slice){json + identity->cut_to, length - identity->cut_to};
     }
-    text->length =
-        1 + text->added.length + text->before.length + text->after.length;
+    text->length = 1 + text->added.length + text->before.length +
+                   text->after.length + (text->is_closed ? 1 : 0);
     if (!text->is_compact) {
         text->length -= spaces_in(&text->before) + spaces_in(&text->after);
     }
@@ -328,5 +373,8 @@ void kl__object_text_write(const kl__object_text *text, char *out)
         out += text->added.length;
     }
     out = write_part(text, &text->before, out);
-    write_part(text, &text->after, out);
+    out = write_part(text, &text->after, out);
+    if (text->is_closed) {
+        *out = '}';
+    }
 }

@@ -36,6 +36,9 @@ typedef struct kl__identity {
     bool adds_api_version; /* likewise */
     size_t cut_from;       /* of the text: managedFields, with its comma */
     size_t cut_to;         /* 0: nothing is cut out */
+    size_t metadata_from;  /* of the text: the member, from its name's quote to
+                              behind its value, where it alone is kept */
+    size_t metadata_to;    /* 0: all is kept */
 } kl__identity;
 
 /* KL_EPARSE: not an object, no name, wrong types, a member of the identity
@@ -49,13 +52,20 @@ kl_code kl__identity_read(kl__identity *identity,
 bool kl__identity_scan(kl__identity *identity, const kl__object_source *source,
                        const kl__outline *outline);
 
+/* Where metadata alone is kept: what was found becomes what it is called. */
+void kl__identity_keep_metadata(kl__identity *identity,
+                                const kl_object_options *options, size_t from,
+                                size_t to);
+
 /* An object's text to be: `added` after the opening brace, then the given text
- * but for a cut and for whitespace outside of strings. */
+ * but for a cut and for whitespace outside of strings, then a brace where the
+ * given text's own is not among that. */
 typedef struct kl__object_text {
     kl__buf added;
     kl__slice before; /* the cut; from the opening brace on, without it */
     kl__slice after;
     bool is_compact; /* there is no whitespace to drop */
+    bool is_closed;  /* a closing brace is put in */
     size_t length;   /* of the whole */
 } kl__object_text;
 

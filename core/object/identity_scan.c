@@ -144,6 +144,20 @@ static void cut_managed_fields(kl__identity *identity, const scan *self)
     identity->cut_from = from - (self->source->json[from - 1] == ',' ? 1 : 0);
 }
 
+/* Behind the metadata's brace: before the comma of the next member, or before
+ * the last brace. */
+static size_t metadata_end(const scan *self)
+{
+    const kl__outline *outline = self->outline;
+
+    for (size_t i = self->top[METADATA].key; i < outline->count; i++) {
+        if (!outline->keys[i].is_in) {
+            return outline->keys[i].at - strlen(",");
+        }
+    }
+    return self->source->length - strlen("}");
+}
+
 bool kl__identity_scan(kl__identity *identity, const kl__object_source *source,
                        const kl__outline *outline)
 {
@@ -166,6 +180,11 @@ bool kl__identity_scan(kl__identity *identity, const kl__object_source *source,
     }
     if (!options->keep_managed_fields) {
         cut_managed_fields(identity, &self);
+    }
+    if (options->metadata_only) {
+        kl__identity_keep_metadata(identity, options,
+                                   outline->keys[self.top[METADATA].key - 1].at,
+                                   metadata_end(&self));
     }
     return true;
 }

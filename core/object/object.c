@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_TEXT = INT32_MAX };
+
 /* Offsets are 32 bits wide: a cache holds hundreds of thousands of objects. */
 struct kl_object {
     kl_doc *tree;   /* while it is open; guarded by its stripe */
@@ -28,7 +30,8 @@ struct kl_object {
     uint32_t kind;
     uint32_t api_version;
     uint32_t json;
-    uint32_t json_length;
+    uint32_t json_length : 31; /* at most MAX_TEXT */
+    uint32_t is_metadata_only : 1;
     char bytes[];
 };
 
@@ -104,10 +107,16 @@ static kl_object *assemble(const kl__identity *identity,
     object->kind = store(object, &used, &identity->kind);
     object->api_version = store(object, &used, &identity->api_version);
     object->json = (uint32_t)used;
-    object->json_length = (uint32_t)text->length;
+    object->json_length = (uint32_t)text->length & MAX_TEXT;
+    object->is_metadata_only = text->is_closed ? 1 : 0;
     kl__object_text_write(text, object->bytes + used);
     object->bytes[used + text->length] = '\0';
     return object;
+}
+
+static void refuse_size(size_t length, kl_error *err)
+{
+    kl_error_set(err, KL_ETOO_LARGE, "an object of %zu bytes", length);
 }
 
 static kl_object *build(const kl__identity *identity,
@@ -117,11 +126,14 @@ static kl_object *build(const kl__identity *identity,
     kl__object_text text = {.is_compact = is_compact};
     kl_object *object = NULL;
 
-    if (kl__object_text_init(&text, identity, source->json, source->length)) {
+    if (kl__object_text_init(&text, identity, source->json, source->length) &&
+        text.length <= MAX_TEXT) {
         object = assemble(identity, &text);
     }
     kl__object_text_deinit(&text);
-    if (object == NULL) {
+    if (text.length > MAX_TEXT) {
+        refuse_size(text.length, err);
+    } else if (object == NULL) {
         kl_error_set(err, KL_ENOMEM, "out of memory for an object");
     } else {
         kl__live_add(KL_LIVE_OBJECT, 1);
@@ -158,8 +170,8 @@ kl_object *kl__object_parse_measured(const char *json, size_t length,
                                 options != NULL ? options : &defaults};
     kl__identity identity;
 
-    if (length > UINT32_MAX / 2) {
-        kl_error_set(err, KL_ETOO_LARGE, "an object of %zu bytes", length);
+    if (length > MAX_TEXT) {
+        refuse_size(length, err);
         return NULL;
     }
     if (shape->outline != NULL && shape->outline->is_sure &&
@@ -231,6 +243,11 @@ const char *kl_object_kind(const kl_object *object)
 const char *kl_object_api_version(const kl_object *object)
 {
     return object->bytes + object->api_version;
+}
+
+bool kl_object_is_metadata_only(const kl_object *object)
+{
+    return object->is_metadata_only != 0;
 }
 
 const char *kl_object_json(const kl_object *object, size_t *length,

@@ -12,12 +12,14 @@ local options = require "kubelua.options"
 ---@field indexes? table<string, string|fun(object: kubelua.Object): any> a path or a function each
 ---@field resync? number seconds between replays to its handlers; 0: never
 ---@field managed_fields? boolean keep metadata.managedFields; default: false
+---@field metadata? boolean ask for metadata alone: its objects have no spec and no status
 ---@field streaming_list? boolean let the server stream the first list; default: true
 ---@field page_size? integer of lists that are not streamed; default: 500
 ---@field idle_timeout? number seconds of silence until the watch is made again; below 0: never
 local TYPES = {
     namespace = "string", labels = "string", fields = "string", indexes = "table",
-    resync = "number", managed_fields = "boolean", streaming_list = "boolean",
+    resync = "number", managed_fields = "boolean", metadata = "boolean",
+    streaming_list = "boolean",
     page_size = "number", idle_timeout = "number",
 }
 

@@ -65,6 +65,7 @@ static void read_options(lua_State *L, int index, kl_informer_options *options)
         .idle_timeout_ms = idle_timeout_ms(L, index),
         .page_size = option_integer(L, index, "page_size"),
         .keep_managed_fields = option_bool(L, index, "managed_fields"),
+        .metadata_only = option_bool(L, index, "metadata"),
         .no_streaming_list = switched_off(L, index, "streaming_list")};
 }
 

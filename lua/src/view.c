@@ -206,6 +206,26 @@ static const char *shorthand(const kl_object *object, const char *name,
     return NULL;
 }
 
+void refuse_beyond_metadata(lua_State *L, const kl_object *object,
+                            const char *field)
+{
+    misuse(L,
+           "%s %s: only metadata was asked for (metadata = true), so '%s' is "
+           "not there",
+           kl_object_kind(object), kl_object_key(object), field);
+}
+
+/* That a field was not asked for does not mean that there is none. */
+static void check_asked_for(lua_State *L, const view *self)
+{
+    const kl_object *object = object_of(L, self);
+
+    if (lua_type(L, 2) == LUA_TSTRING && kl_object_is_metadata_only(object) &&
+        strcmp(lua_tostring(L, 2), "metadata") != 0) {
+        refuse_beyond_metadata(L, object, lua_tostring(L, 2));
+    }
+}
+
 /* Upvalue 1: the metatable; 2: the table of methods (get, table, json). */
 static int whole_index(lua_State *L)
 {
@@ -231,6 +251,7 @@ static int whole_index(lua_State *L)
         }
         lua_pop(L, 1);
     }
+    check_asked_for(L, self);
     push_value(L, 1, self, member(L, opened(L, self), 2));
     return 1;
 }
@@ -310,6 +331,17 @@ static int is_object(lua_State *L)
     return 1;
 }
 
+/* core.is_metadata_only(x): true if x is an object, or a part of one, of which
+ * only the metadata was asked for. */
+static int is_metadata_only(lua_State *L)
+{
+    const view *self = test_view(L, 1);
+
+    lua_pushboolean(L, self != NULL &&
+                           kl_object_is_metadata_only(object_of(L, self)));
+    return 1;
+}
+
 /* core.object(text): an object of a JSON text; or nil, message, code. */
 static int object_parse(lua_State *L)
 {
@@ -357,6 +389,7 @@ void bind_view(lua_State *L)
                                              {NULL, NULL}};
     static const luaL_Reg functions[] = {{"is_object", is_object},
                                          {"is_view", is_view},
+                                         {"is_metadata_only", is_metadata_only},
                                          {"object", object_parse},
                                          {NULL, NULL}};
 

@@ -46,6 +46,10 @@ view *check_view(lua_State *L, int index);
 /* The object that it is, or is a part of. Borrowed. */
 kl_object *object_of(lua_State *L, const view *self);
 
+/* Raises misuse: the object has its metadata only. */
+void refuse_beyond_metadata(lua_State *L, const kl_object *object,
+                            const char *field);
+
 /* Looks into it: parses the object, or shares the tree that is open. */
 const kl_value *opened(lua_State *L, view *self);
 

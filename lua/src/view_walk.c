@@ -104,6 +104,23 @@ static const kl_path *push_path(lua_State *L, int index)
     return *box;
 }
 
+/* As of fields: what was not asked for is not read as nil. */
+static void check_asked_for(lua_State *L, const view *self, const kl_path *path)
+{
+    static const char *const kept[] = {"metadata", "kind", "apiVersion"};
+    const kl_object *object = object_of(L, self);
+
+    if (&self->whole->view != self || !kl_object_is_metadata_only(object)) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+        if (kl_path_begins_with(path, kept[i])) {
+            return;
+        }
+    }
+    refuse_beyond_metadata(L, object, kl_path_text(path));
+}
+
 static int view_get(lua_State *L)
 {
     view *self = check_view(L, 1);
@@ -111,6 +128,7 @@ static int view_get(lua_State *L)
 
     luaL_checktype(L, 2, LUA_TSTRING);
     path = push_path(L, 2);
+    check_asked_for(L, self, path);
     push_value(L, 1, self, kl_path_first(path, opened(L, self)));
     return 1;
 }

@@ -35,6 +35,9 @@ typedef struct kl_informer_options {
                       relist, which servers then answer from their cache,
                       unless that took them more than 30 s */
     bool keep_managed_fields;
+    bool metadata_only;     /* the server sends apiVersion, kind and metadata of
+                               each object, and nothing else of it is kept: see
+                               kl_object_is_metadata_only */
     bool no_streaming_list; /* paged lists from the start, and always */
     bool namespace_if_any;  /* `name_space` is a default: a kind that has no
                                namespaces is watched as a whole, and is not
@@ -138,7 +141,8 @@ typedef kl_code (*kl_index_fn)(void *context, const kl_object *object,
 /*
  * Adds an index by path (strings, numbers and booleans are its values) or by
  * function, before or after the cache is filled. `drop_context` (may be NULL)
- * runs once nothing calls `fn` any more. KL_EINVAL (the path), KL_ECONFLICT (a
+ * runs once nothing calls `fn` any more. KL_EINVAL (the path; one outside of
+ * the metadata of an informer that has nothing else), KL_ECONFLICT (a
  * name that is taken by another path or function; the same path is KL_OK),
  * KL_ECLOSED, KL_ENOMEM; then `drop_context` is not called. Thread-safe.
  */

@@ -22,6 +22,9 @@ typedef struct kl_object_options {
     const char *kind;         /* put in where the text has none: items of */
     const char *api_version;  /* a built-in kind's list carry neither     */
     bool keep_managed_fields; /* else metadata.managedFields is cut out   */
+    bool metadata_only; /* apiVersion, kind and metadata are kept, and all else
+                           is dropped; the kind of a PartialObjectMetadata is
+                           the one above */
 } kl_object_options;
 
 /*
@@ -52,6 +55,10 @@ KL_API const char *kl_object_uid(const kl_object *object);
 KL_API const char *kl_object_resource_version(const kl_object *object);
 KL_API const char *kl_object_kind(const kl_object *object);
 KL_API const char *kl_object_api_version(const kl_object *object);
+
+/* True if it was made with metadata_only: that it has no spec does not say that
+ * the object in the cluster has none. Thread-safe. */
+KL_API bool kl_object_is_metadata_only(const kl_object *object);
 
 /* The object's JSON text, NUL terminated; borrowed. A later version may keep
  * it denser, so this can fail: NULL, KL_ENOMEM. `length` may be NULL. */

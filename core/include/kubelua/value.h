@@ -118,6 +118,9 @@ KL_API void kl_path_free(kl_path *path);
 /* The text that the path was compiled from; borrowed from the path. */
 KL_API const char *kl_path_text(const kl_path *path);
 
+/* True if the path begins with that member of an object. Thread-safe. */
+KL_API bool kl_path_begins_with(const kl_path *path, const char *name);
+
 /* The first value that the path leads to, or NULL; null counts as absent.
  * Thread-safe. */
 KL_API const kl_value *kl_path_first(const kl_path *path, const kl_value *root);

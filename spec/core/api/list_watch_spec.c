@@ -105,6 +105,104 @@ static void managed_fields_are_kept_on_demand(void **state)
         strstr(kl_object_json(self->item.object, NULL, NULL), "managedFields"));
 }
 
+#define PARTIAL(name, version)                                               \
+    "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\"," \
+    "\"metadata\":{\"name\":\"" name                                         \
+    "\",\"namespace\":\"web\",\"resourceVersion\":\"" version "\"}}"
+
+/* The item's object is the Pod of that name, with its metadata only. */
+static void has_metadata_only(source_world *self, const char *name)
+{
+    kl_object *object = self->item.object;
+    const char *json = kl_object_json(object, NULL, NULL);
+
+    assert_string_equal(kl_object_kind(object), "Pod");
+    assert_string_equal(kl_object_api_version(object), "v1");
+    assert_string_equal(kl_object_name(object), name);
+    assert_true(kl_object_is_metadata_only(object));
+    assert_null(strstr(json, "spec"));
+    assert_null(strstr(json, "Partial"));
+}
+
+static void metadata_alone_is_asked_for_and_keeps_the_real_kind(void **state)
+{
+    static const char whole[] =
+        "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"c\"},"
+        "\"spec\":{\"nodeName\":\"n\"}}";
+    source_world *self = *state;
+    kl__list_watch_options options = {.resource = "pods",
+                                      .metadata_only = true};
+
+    source_world_use(self, &options);
+    source_world_answer(
+        self,
+        "{\"kind\":\"PartialObjectMetadataList\","
+        "\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":"
+        "{\"resourceVersion\":\"9\"},\"items\":[" PARTIAL("a", "5") "]}\n",
+        0, FAKE_CLOSE);
+    assert_int_equal(source_world_list(self), KL_OK);
+    assert_non_null(strstr(
+        source_world_asked(self).headers,
+        "Accept: application/json;as=PartialObjectMetadataList;g=meta.k8s.io;"
+        "v=v1;drop=metadata.managedFields,application/json;"
+        "as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json\n"));
+    source_world_expect(self, KL__ITEM_OBJECT, "web/a", "5");
+    has_metadata_only(self, "a");
+    source_world_expect(self, KL__ITEM_PAGE, NULL, "9");
+    source_world_answer(self, EVENT("ADDED", PARTIAL("b", "10")), 0, FAKE_HOLD);
+    assert_int_equal(source_world_watch(self), KL_OK);
+    assert_non_null(strstr(
+        source_world_asked(self).headers,
+        "Accept: application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1;"
+        "drop=metadata.managedFields,application/json;as=PartialObjectMetadata;"
+        "g=meta.k8s.io;v=v1,application/json\n"));
+    source_world_expect(self, KL__ITEM_ADDED, "web/b", "10");
+    has_metadata_only(self, "b");
+    fake_transport_send(self->fake, fake_transport_count(self->fake) - 1,
+                        "{\"type\":\"MODIFIED\",\"object\":");
+    fake_transport_send(self->fake, fake_transport_count(self->fake) - 1,
+                        whole); /* of a server that knows no part of it */
+    fake_transport_send(self->fake, fake_transport_count(self->fake) - 1,
+                        "}\n");
+    source_world_expect(self, KL__ITEM_MODIFIED, "c", "");
+    has_metadata_only(self, "c");
+}
+
+static void metadata_with_managed_fields_is_asked_for_plainly(void **state)
+{
+    source_world *self = *state;
+    kl__list_watch_options options = {
+        .resource = "pods", .keep_managed_fields = true, .metadata_only = true};
+
+    source_world_use(self, &options);
+    source_world_answer(self, LIST(BARE("a"), "\"resourceVersion\":\"9\""), 0,
+                        FAKE_CLOSE);
+    assert_int_equal(source_world_list(self), KL_OK);
+    assert_non_null(strstr(source_world_asked(self).headers,
+                           "Accept: application/json;"
+                           "as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
+                           "application/json\n"));
+    source_world_expect(self, KL__ITEM_OBJECT, "a", "");
+    assert_non_null(
+        strstr(kl_object_json(self->item.object, NULL, NULL), "managedFields"));
+}
+
+static void a_table_is_not_metadata(void **state)
+{
+    source_world *self = *state;
+    kl__list_watch_options options = {.resource = "pods",
+                                      .metadata_only = true};
+
+    source_world_use(self, &options);
+    source_world_answer(self,
+                        EVENT("ADDED", "{\"kind\":\"Table\",\"apiVersion\":"
+                                       "\"meta.k8s.io/v1\",\"metadata\":{"
+                                       "\"name\":\"a\"}}"),
+                        0, FAKE_CLOSE);
+    assert_int_equal(source_world_watch(self), KL_OK);
+    source_world_expect_failure(self, KL_EPARSE, "sent a Table");
+}
+
 static void bookmarks_bring_versions_and_the_end_of_the_list(void **state)
 {
     source_world *self = *state;
@@ -276,6 +374,9 @@ int main(void)
         SOURCE_SPEC(an_item_is_out_before_the_next_byte_arrives),
         SOURCE_SPEC(list_items_get_a_kind_and_lose_managed_fields),
         SOURCE_SPEC(managed_fields_are_kept_on_demand),
+        SOURCE_SPEC(metadata_alone_is_asked_for_and_keeps_the_real_kind),
+        SOURCE_SPEC(metadata_with_managed_fields_is_asked_for_plainly),
+        SOURCE_SPEC(a_table_is_not_metadata),
         SOURCE_SPEC(bookmarks_bring_versions_and_the_end_of_the_list),
         SOURCE_SPEC(an_empty_list_may_have_null_for_items),
         SOURCE_SPEC(silence_counts_from_the_last_byte_of_a_transfer),

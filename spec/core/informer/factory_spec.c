@@ -98,13 +98,14 @@ static void a_built_in_resource_is_one_however_it_is_spelt(void **state)
 static void what_selects_other_objects_is_another_informer(void **state)
 {
     kl_informer_options base = {.resource = "pods"};
-    kl_informer_options other[] = {base, base, base, base, base};
+    kl_informer_options other[] = {base, base, base, base, base, base};
 
     other[0].resource = "services";
     other[1].name_space = "web";
     other[2].labels = "app=shop";
     other[3].fields = "spec.nodeName=n1";
     other[4].keep_managed_fields = true;
+    other[5].metadata_only = true;
     for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
         assert_int_equal(informers_of(*state, &base, &other[i]), 2);
     }

@@ -189,6 +189,28 @@ static void a_key_with_a_slash_and_no_dot_needs_no_quotes(void **state)
     leads_to("metadata.labels.app", "\"shop\" ");
 }
 
+static bool begins(const char *text, const char *name)
+{
+    kl_path *path = kl_path_parse(text, NULL);
+    bool begins_with = kl_path_begins_with(path, name);
+
+    kl_path_free(path);
+    return begins_with;
+}
+
+static void a_path_knows_which_member_it_begins_with(void **state)
+{
+    (void)state;
+    assert_true(begins("metadata.labels.app", "metadata"));
+    assert_true(begins("metadata", "metadata"));
+    assert_true(begins("[\"metadata\"].labels", "metadata"));
+    assert_false(begins("metadatas.labels", "metadata"));
+    assert_false(begins("meta", "metadata"));
+    assert_false(begins("spec.metadata", "metadata"));
+    assert_false(begins("[*]", "metadata"));
+    assert_false(begins("[1].metadata", "metadata"));
+}
+
 static kl_code compile(void *context)
 {
     kl_error err = {0};
@@ -214,6 +236,7 @@ int main(void)
         cmocka_unit_test(a_wrong_path_says_where_it_is_wrong),
         cmocka_unit_test(a_path_of_kubectl_is_refused_with_the_right_form),
         cmocka_unit_test(a_key_with_a_slash_and_no_dot_needs_no_quotes),
+        cmocka_unit_test(a_path_knows_which_member_it_begins_with),
         cmocka_unit_test(running_out_of_memory_is_an_error),
     };
 

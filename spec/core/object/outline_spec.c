@@ -258,7 +258,8 @@ static bool compare(const writer *text, const kl_object_options *options)
 static const kl_object_options kinds[] = {
     {0},
     {.kind = "Pod", .api_version = "v1"},
-    {.kind = "Pod", .keep_managed_fields = true}};
+    {.kind = "Pod", .keep_managed_fields = true},
+    {.kind = "Pod", .api_version = "v1", .metadata_only = true}};
 
 static void what_a_server_writes_needs_no_tree(void **state)
 {

@@ -1,7 +1,8 @@
 /*
  * objects.c - the object reader: options on the first line ("k" a kind and "a"
- * an apiVersion to put in, "m" keeps managedFields), the object's text on the
- * others. What it reads is what yyjson's tree says; its text is that tree.
+ * an apiVersion to put in, "m" keeps managedFields, "p" keeps metadata only),
+ * the object's text on the others. What it reads is what yyjson's tree says;
+ * its text is that tree.
  */
 #include "fuzz.h"
 
@@ -73,6 +74,25 @@ static bool type_of(const kl_value *root, const char *name,
     return sound;
 }
 
+/* A text that is not kept is put in again; one of a part has the kind of the
+ * whole. */
+static bool keep_metadata(const kl_object_options *options, expected *out)
+{
+    if (!options->metadata_only) {
+        return true;
+    }
+    if (strcmp(out->kind, "PartialObjectMetadata") == 0 &&
+        (strcmp(out->api_version, "meta.k8s.io/v1") == 0 ||
+         strcmp(out->api_version, "meta.k8s.io/v1beta1") == 0)) {
+        out->kind = options->kind != NULL ? options->kind : "";
+        out->api_version =
+            options->api_version != NULL ? options->api_version : "";
+    }
+    out->adds_kind = *out->kind != '\0';
+    out->adds_api_version = *out->api_version != '\0';
+    return true;
+}
+
 /* False: it is no object that can be kept. */
 static bool expect_of(const kl_value *root, const kl_object_options *options,
                       expected *out)
@@ -91,7 +111,8 @@ static bool expect_of(const kl_value *root, const kl_object_options *options,
            strchr(out->name_space, '/') == NULL &&
            text_of(metadata, "uid", &out->uid) &&
            text_of(metadata, "resourceVersion", &out->version) &&
-           count_of(metadata, "managedFields", &ignored) <= 1;
+           count_of(metadata, "managedFields", &ignored) <= 1 &&
+           keep_metadata(options, out);
 }
 
 /* Whether two objects have the same members, but for one name of the first;
@@ -169,6 +190,7 @@ static void expect_text(kl_object *object, const kl_value *root,
     size_t length;
     const char *json = kl_object_json(object, &length, NULL);
     const kl_value *tree = kl_object_open(object, NULL);
+    const char *without;
     kl_object *again;
 
     FUZZ_EXPECT(strlen(json) == length);
@@ -179,9 +201,18 @@ static void expect_text(kl_object *object, const kl_value *root,
     skip_added(tree, &iter, want->adds_api_version, "apiVersion",
                want->api_version);
     skip_added(tree, &iter, want->adds_kind, "kind", want->kind);
-    FUZZ_EXPECT(same_without(
-        root, tree, iter, options->keep_managed_fields ? NULL : "managedFields",
-        true));
+    without = options->keep_managed_fields ? NULL : "managedFields";
+    if (options->metadata_only) {
+        const kl_value *key, *metadata = kl_value_next(tree, &iter, &key);
+        kl_value_iter start = {0};
+
+        FUZZ_EXPECT(strcmp(kl_value_string(key, NULL), "metadata") == 0);
+        FUZZ_EXPECT(same_without(kl_value_get(root, "metadata"), metadata,
+                                 start, without, false));
+        FUZZ_EXPECT(kl_value_next(tree, &iter, NULL) == NULL);
+    } else {
+        FUZZ_EXPECT(same_without(root, tree, iter, without, true));
+    }
     kl_object_close(object);
     again = kl_object_parse(json, length, options, NULL);
     FUZZ_EXPECT(again != NULL);
@@ -226,6 +257,7 @@ void fuzz_objects(const char *bytes, size_t length)
         options.kind = line.bytes[i] == 'k' ? "Pod\"s" : options.kind;
         options.api_version = line.bytes[i] == 'a' ? "v1" : options.api_version;
         options.keep_managed_fields |= line.bytes[i] == 'm';
+        options.metadata_only |= line.bytes[i] == 'p';
     }
     block = fuzz_block(text);
     text.bytes = block;
