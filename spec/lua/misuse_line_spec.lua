@@ -51,6 +51,7 @@ describe("misuse is raised at the script's line", function()
         "kubelua.json(print)",
         "kubelua.json({ 1, nil, 3 })",
         "kubelua.get(pod, '[')",
+        "client:informer { 'pods', metadata = true, indexes = { node = 'spec.nodeName' } }",
         "kubelua.decode(nil)",
         "kubelua.base64({})",
         "kubelua.unbase64(5)",
