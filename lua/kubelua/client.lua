@@ -133,15 +133,15 @@ function clients.connect(given)
     return self
 end
 
----Joins, or starts, the shared informer of a resource, scope and selectors.
+---An informer of a client; one that names no namespace has that of `scope`, or else the client's
+---default.
+---@param client kubelua.Client
 ---@param given kubelua.InformerOptions|string
+---@param scope string?
 ---@return kubelua.Informer?, string?, string?
-function Client:informer(given, ...)
-    local state = core.state(self, TYPE)
-    if select("#", ...) > 0 then
-        misuse("informer: one table expected, such as { \"pods\", namespace = \"web\" }")
-    end
-    local informer, message, code = informers.new(self, given, state.scope)
+function clients.informer(client, given, scope)
+    local state = core.state(client, TYPE)
+    local informer, message, code = informers.new(client, given, scope or state.scope)
     if not informer then
         return nil, message, code
     end
@@ -167,6 +167,17 @@ function Client:request(given)
         return nil, message, code, reply
     end
     return reply
+end
+
+---Joins, or starts, the shared informer of a resource, scope and selectors.
+---@param given kubelua.InformerOptions|string
+---@return kubelua.Informer?, string?, string?
+function Client:informer(given, ...)
+    core.state(self, TYPE)
+    if select("#", ...) > 0 then
+        misuse("informer: one table expected, such as { \"pods\", namespace = \"web\" }")
+    end
+    return clients.informer(self, given)
 end
 
 ---Ends every informer and call of it: no handler of theirs runs any more. What they have can

@@ -1,6 +1,8 @@
 -- KubeLua: react to a Kubernetes cluster from a script. See API.md for the contract.
 require "kubelua.interpreter"
 local clients = require "kubelua.client"
+local changed = require "kubelua.controller.changed"
+local controllers = require "kubelua.controller"
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local loop = require "kubelua.loop"
@@ -46,6 +48,8 @@ local kubelua = {
     null = core.null,
     backlog = 10000, -- of handlers that set none: what may wait before changes are merged
     connect = clients.connect,
+    controller = controllers.new,
+    changed = changed,
     run = loop.run,
     step = loop.step,
     stop = loop.stop,

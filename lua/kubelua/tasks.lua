@@ -47,6 +47,7 @@ end
 ---@field has_yielded boolean? whether it was told about yielding by itself
 ---@field activity userdata what the watchdog calls it
 ---@field registration userdata? whose events it handles
+---@field no_wait string? what it calls that must not wait
 ---@field doing (fun(): string?)? what it has begun and not ended; without it, all of its life
 ---@field scope kubelua.Scope? what it is a part of
 ---@field is_cancelled boolean every call that waits raises in it
@@ -163,7 +164,9 @@ function tasks.current(name)
         misuse(name .. " inside a function that C called, such as one for table.sort or "
             .. "string.gsub, which cannot wait")
     end
-    if not current and tasks.running then
+    if current and current.no_wait then
+        misuse("%s inside %s, which must not wait", name, current.no_wait)
+    elseif not current and tasks.running then
         misuse(name .. " inside of the loop, but outside of a handler")
     end
     return current

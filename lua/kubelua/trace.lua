@@ -133,6 +133,21 @@ function trace.call(f, ...)
     return protected(f, trace.handler, ...)
 end
 
+---The same, but an error of which `judge` makes a table is that table.
+---@param judge fun(problem: any): table?
+---@param f function
+---@param ... any
+---@return boolean, any ...
+function trace.judged(judge, f, ...)
+    return protected(f, function(problem)
+        local verdict = judge(problem)
+        if verdict then
+            return verdict
+        end
+        return trace.handler(problem)
+    end, ...)
+end
+
 ---The text of the error that a coroutine ended with.
 ---@param co thread
 ---@param problem any

@@ -1,0 +1,228 @@
+-- The inside of a controller: how it starts, what it has queued, and how it stops. controller.lua
+-- is what scripts see of it.
+local Queue = require "kubelua.controller.queue"
+local log = require "kubelua.log"
+local scheduler = require "kubelua.scheduler"
+local source = require "kubelua.controller.source"
+local sources = require "kubelua.sources"
+local worker = require "kubelua.controller.worker"
+local written = require "kubelua.controller.written"
+
+---@class kubelua.controller.State
+---@field name string
+---@field what string "controller NAME", for messages
+---@field options table checked
+---@field client kubelua.Client
+---@field clock kubelua.Clock
+---@field main kubelua.controller.Source? of what it reconciles
+---@field kind table? of that, once found
+---@field sources table<string, kubelua.controller.Source> by name
+---@field in_order kubelua.controller.Source[]
+---@field queue kubelua.controller.Queue
+---@field retries kubelua.controller.Queue of events that a map refused
+---@field written table
+---@field memos table<string, { uid: string?, memo: table? }>
+---@field leader table?
+---@field runs table<string, kubelua.controller.Record>
+---@field running integer
+---@field failing table<string, table>
+---@field is_listed boolean every first list is mapped
+---@field is_stopped boolean
+local State = {}
+State.__index = State
+
+---@param client kubelua.Client
+---@param options table checked
+---@param list kubelua.controller.Source[]
+---@return kubelua.controller.State?, string?, string?
+function State.new(client, options, list)
+    local self = setmetatable({
+        name = options.name, what = "controller " .. options.name, options = options,
+        client = client, clock = scheduler.clock_here(), in_order = list, sources = {},
+        memos = {}, runs = {}, running = 0, failing = {}, is_listed = false, is_stopped = false,
+        unhandled = {}, unhandled_count = 0,
+    }, State)
+    for _, one in ipairs(list) do
+        self.sources[one.name] = one
+        if one.role == "reconciles" then
+            self.main = one
+        end
+    end
+    self.wake = function()
+        if self.task then
+            scheduler.wake(self.task)
+        end
+    end
+    local message, code
+    for _, name in ipairs { "queue", "retries" } do
+        self[name], message, code = Queue.new(self.clock, name == "queue" and options.delay or 0,
+            self.wake)
+        if not self[name] then
+            return nil, message, code
+        end
+    end
+    self.written = written.new(self)
+    return self
+end
+
+-- A key of a first list is to be handled once, for has_synced.
+local function expect(self, key)
+    if not self.is_listed and not self.unhandled[key] then
+        self.unhandled[key] = true
+        self.unhandled_count = self.unhandled_count + 1
+    end
+end
+
+---An event of the key's own object.
+---@param key string
+---@param is_rear boolean?
+function State:add(key, is_rear)
+    expect(self, key)
+    return self.queue:add(key, is_rear)
+end
+
+---An event of something else.
+---@param key string
+---@param is_rear boolean?
+function State:add_related(key, is_rear)
+    expect(self, key)
+    return self.queue:add_related(key, is_rear)
+end
+
+---A run of the key has ended.
+---@param key string
+function State:handled(key)
+    if self.unhandled[key] then
+        self.unhandled[key] = nil
+        self.unhandled_count = self.unhandled_count - 1
+    end
+end
+
+---True if keys may be run.
+---@return boolean
+function State:may_run()
+    return self.is_listed and not self.is_stopped
+        and (not self.leader or self.leader.is_leader())
+end
+
+-- Every key that there is, behind all others; a failing one stays in its backoff.
+local function resync(self)
+    if not self:may_run() then
+        return
+    elseif not self.main then
+        for key in pairs(self.memos) do
+            self.queue:add_related(key, true)
+        end
+        return
+    end
+    for _, object in ipairs(self.main.informer:list() or {}) do
+        self.queue:add_related(object.key, true)
+    end
+end
+
+local function arm_resync(self, at)
+    self.resync_timer = self.clock:at(at, function()
+        resync(self)
+        arm_resync(self, math.max(at + self.options.resync, self.clock:now()))
+    end)
+end
+
+-- Once every cache holds its first list, and that is mapped.
+local function look_at_lists(self)
+    for _, one in ipairs(self.in_order) do
+        if not source.is_ready(one) then
+            return
+        end
+    end
+    self.is_listed = true
+    log("debug", "%s: all caches have synced", self.what)
+    if self.options.resync > 0 then
+        arm_resync(self, self.clock:now() + self.options.resync)
+    end
+end
+
+local function finish_stop(self)
+    if self.running > 0 or self.is_over then
+        return
+    end
+    self.is_over = true
+    source.close_all(self)
+    sources.remove(self.id)
+    if self.leader then
+        self.leader.release()
+    end
+end
+
+-- The task of a controller. What it does never waits.
+local function serve(self)
+    while not self.is_over do
+        local ok, problem = pcall(function()
+            if self.is_stopped then
+                finish_stop(self)
+                return
+            end
+            source.retry_due(self)
+            if not self.is_listed then
+                look_at_lists(self)
+            end
+            worker.begin_runs(self)
+            self.queue:arm()
+            self.retries:arm()
+        end)
+        if not ok then
+            log("error", "%s: %s", self.what, tostring(problem))
+            self.clock:at(self.clock:now() + 1, self.wake)
+        end
+        scheduler.park()
+    end
+end
+
+-- Caches that nothing listens to wake the controller when they have synced.
+local function await_reads(self)
+    for _, one in ipairs(self.in_order) do
+        if one.role == "reads" then
+            local task = scheduler.task(self.what .. ": " .. one.name, function()
+                one.informer:wait_synced()
+                self.wake()
+            end)
+            task.doing = function() end
+        end
+    end
+end
+
+---Begins to read its caches.
+---@return true?, string?, string?
+function State:start()
+    local ok, message, code = source.open_all(self)
+    if not ok then
+        source.close_all(self)
+        return nil, message, code
+    end
+    self.id = sources.new_id()
+    sources.add(self.id, self.wake) -- a run goes on for its sake, and it stays
+    self.task = scheduler.task(self.what, serve, self)
+    self.task.doing = function() end
+    scheduler.leave_scope(self.task)
+    await_reads(self)
+    return true
+end
+
+---Begins no run any more, and cancels those that there are. Its caches end, and its lease is given
+---back, when the last has returned.
+function State:stop()
+    if self.is_stopped then
+        return
+    end
+    self.is_stopped = true
+    self.queue:close()
+    self.retries:close()
+    if self.resync_timer then
+        self.resync_timer.cancelled = true
+    end
+    for _, record in pairs(self.runs) do
+        worker.cancel(self, record, "stopped")
+    end
+    finish_stop(self)
+end
+
+return State

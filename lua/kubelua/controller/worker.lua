@@ -1,0 +1,191 @@
+-- Pulls keys from a controller's queue, and runs reconcile, each key in a task of its own.
+local Run = require "kubelua.controller.run"
+local log = require "kubelua.log"
+local outcome = require "kubelua.controller.outcome"
+local scheduler = require "kubelua.scheduler"
+local scopes = require "kubelua.scope"
+local trace = require "kubelua.trace"
+
+---@class kubelua.controller.Record of a run that has begun and not ended
+---@field key string
+---@field item { attempt: integer, due: number?, is_rear: boolean, waited: number }
+---@field since number on the controller's clock
+---@field scope kubelua.Scope
+---@field task kubelua.Task
+---@field timer kubelua.Timer?
+---@field reason "timeout"|"not_leader"|"stopped"|nil why it was cancelled
+
+local worker = {}
+
+-- Calls one of the script's functions with a run.
+local function call(state, record, name, subject, object)
+    local run = Run.new(state, record.key, object, record.item)
+    local result = outcome.call(name, state.options[name], subject, run)
+    run:close()
+    return result
+end
+
+-- What the cache does not have any more, or has with another UID.
+local function call_gone(state, record)
+    local key = record.key
+    if state.options.gone then
+        local result = call(state, record, "gone", key, nil)
+        if result.result ~= "done" then
+            return result
+        end
+    end
+    state.memos[key] = nil
+    return nil
+end
+
+local function reconcile_object(state, record, object)
+    local run = Run.new(state, record.key, object, record.item)
+    local result
+    if object:get("metadata.deletionTimestamp") and not state.options.terminating then
+        result = outcome.done
+    end
+    result = result or outcome.call("reconcile", state.options.reconcile, object, run)
+    run:close()
+    return result
+end
+
+local function perform(state, record)
+    local key = record.key
+    local ok, message, code = state.written:settle(key)
+    if not ok then
+        return outcome.failure(message, code)
+    elseif not state.main then
+        state.memos[key] = state.memos[key] or {}
+        return call(state, record, "reconcile", key, nil)
+    end
+    local object = state.main.informer:get(key)
+    local known = state.memos[key]
+    if not object or (known and known.uid ~= object.uid) then
+        local result = call_gone(state, record)
+        if result or not object then
+            return result or outcome.done
+        end
+    end
+    state.memos[key] = state.memos[key] or { uid = object.uid }
+    return reconcile_object(state, record, object)
+end
+
+-- What the log calls a key: "Foo web/a", if there is one.
+local function describe(state, key)
+    local object = state.main and state.main.informer:get(key)
+    return object and tostring(object) or key
+end
+
+-- Of a failure that goes on, the log names the attempts 1, 2, 4, 8, and each new message.
+local function is_news(before, message, attempt)
+    while attempt % 2 == 0 do
+        attempt = attempt / 2
+    end
+    return attempt == 1 or not before or before.message ~= message
+end
+
+local function tell(state, record, result, again)
+    local before, attempt = state.failing[record.key], record.item.attempt
+    if result.result ~= "failed" then
+        state.failing[record.key] = nil
+        if result.message then
+            log("info", "%s: %s: %s; not again before its next event", state.what,
+                describe(state, record.key), result.message)
+        end
+        return
+    end
+    state.failing[record.key] = { key = record.key, message = result.message, code = result.code,
+        attempt = attempt }
+    if is_news(before, result.message, attempt) then
+        log(result.is_bug and "error" or "warn", "%s: %s: %s (attempt %d%s)", state.what,
+            describe(state, record.key), result.message, attempt,
+            again and string.format("; again in %.1f s", again) or "")
+    end
+end
+
+-- What a cancelled run comes to: a timeout is a failure; a run that lost its leader is run again
+-- when there is one.
+local function conclude(state, record, result)
+    if not record.reason or (result.result ~= "failed" and record.reason ~= "not_leader") then
+        return result
+    elseif record.reason == "timeout" then
+        return outcome.failure("it was cancelled after " .. state.options.timeout .. " s",
+            "timeout")
+    end
+    state.queue:add(record.key, record.item.is_rear)
+    return outcome.done
+end
+
+local function finish(state, record, result)
+    if record.timer then
+        record.timer.cancelled = true
+    end
+    state.runs[record.key] = nil
+    state.running = state.running - 1
+    result = conclude(state, record, result)
+    local again = state.queue:done(record.key, result.result, result.seconds)
+    if not state.is_stopped then
+        pcall(tell, state, record, result, again)
+        state:handled(record.key)
+    end
+    state.wake()
+end
+
+local function body(state, record)
+    local ok, result = pcall(perform, state, record)
+    if not ok then
+        result = outcome.failure(result == trace.CANCELED and "cancelled" or tostring(result),
+            result == trace.CANCELED and "canceled" or "error")
+    end
+    finish(state, record, result)
+end
+
+---Cancels a run; its key is in progress until the function has returned.
+---@param state kubelua.controller.State
+---@param record kubelua.controller.Record
+---@param reason "timeout"|"not_leader"|"stopped"
+function worker.cancel(state, record, reason)
+    record.reason = record.reason or reason
+    record.scope:cancel()
+    if not record.task.has_begun then -- it never will
+        finish(state, record, outcome.failure("cancelled", "canceled"))
+    end
+end
+
+local function begin(state, key, item)
+    local record = { key = key, item = item, since = state.clock:now(), scope = scopes.new() }
+    state.written:watch(record.scope, key)
+    if state.leader then
+        record.scope.before_write = state.leader.before_write
+    end
+    record.task = scheduler.task(state.what .. ": " .. key, body, state, record)
+    scheduler.join_scope(record.task, record.scope)
+    state.runs[key] = record
+    state.running = state.running + 1
+    if state.options.timeout < math.huge then
+        record.timer = state.clock:at(record.since + state.options.timeout, function()
+            log("warn", "%s: %s runs for %g s now, and is cancelled", state.what, key,
+                state.options.timeout)
+            worker.cancel(state, record, "timeout")
+        end)
+    end
+end
+
+---Begins runs while there are keys and free workers.
+---@param state kubelua.controller.State
+function worker.begin_runs(state)
+    while state.running < state.options.workers and state:may_run() do
+        local key, is_rear, attempt, waited, due = state.queue:next()
+        if not key then
+            return
+        end
+        local ok, problem = pcall(begin, state, key, { attempt = attempt, is_rear = is_rear,
+            waited = waited, due = due and state.clock:unix() + due })
+        if not ok and not state.runs[key] then -- no memory for a task
+            state.queue:done(key, "failed")
+            error(problem, 0)
+        end
+    end
+end
+
+return worker

@@ -1,0 +1,135 @@
+-- What specs of controllers act in: a simulated cluster in this process, a client, and controllers
+-- of ConfigMaps, by its clock, which stands unless a spec asks for another.
+local core = require "kubelua.core"
+local eventually = require "eventually"
+local kubelua = require "kubelua"
+local scheduler = require "kubelua.scheduler"
+local Sim = require "kubelua.sim"
+local simcore = require "kubelua.simcore"
+
+local unpacked = table.unpack or unpack -- luacheck: ignore 143 113
+
+local world = {}
+world.__index = world
+
+---@param options table? of the cluster
+function world.new(options)
+    options = options or {}
+    options.clock = options.clock or "fake"
+    options.no_controllers = true -- such as what puts kube-root-ca.crt into each namespace
+    local cluster = assert(Sim.new(options))
+    local self = setmetatable({ cluster = cluster, client = assert(cluster:connect()),
+        controllers = {}, runs = {}, lines = {}, write = core.log }, world)
+    core.log = function(level, line) -- luacheck: ignore 122
+        self.lines[#self.lines + 1] = level .. " " .. line
+    end
+    return self
+end
+
+---Calls a function under the cluster's clock: what it begins keeps that.
+function world:under_clock(f, ...)
+    local before = scheduler.clock
+    scheduler.clock = simcore.state(self.cluster).clock
+    local results = { pcall(f, ...) }
+    scheduler.clock = before
+    assert(results[1], results[2])
+    return unpacked(results, 2)
+end
+
+---A controller, of ConfigMaps where the options say nothing else. Its runs are in world.runs: each
+---is "key", or what `reconcile` of the options notes.
+function world:controller(options)
+    if options[1] == nil and not options.keyless then
+        options[1] = "configmaps"
+    end
+    options.keyless = nil
+    options.name = options.name or "spec"
+    options.client = options.client or self.client
+    options.reconcile = options.reconcile or function(object)
+        self:note(type(object) == "string" and object or object.key)
+    end
+    local controller = assert(self:under_clock(kubelua.controller, options))
+    self.controllers[#self.controllers + 1] = controller
+    return controller
+end
+
+function world:note(what)
+    self.runs[#self.runs + 1] = what
+end
+
+---What was noted since it was last asked for, once there are so many notes.
+---@param count integer? default 1
+function world:noted(count)
+    eventually(function() return #self.runs >= (count or 1) end, function()
+        return "there are to be " .. (count or 1) .. " notes, and there are: "
+            .. table.concat(self.runs, ", ")
+    end)
+    local runs = self.runs
+    self.runs = {}
+    return runs
+end
+
+---Nothing is queued, due now or in progress, and the caches have told all they have.
+function world:rest(controller)
+    eventually(function()
+        local status = controller:status()
+        return controller:has_synced() and status.queue.waiting == 0
+            and status.queue.in_progress == 0
+    end, "the controller rests")
+end
+
+---A ConfigMap; `more` is merged into its metadata.
+function world.configmap(name, value, more)
+    local metadata = { name = name, namespace = "web" }
+    for field, of_field in pairs(more or {}) do
+        metadata[field] = of_field
+    end
+    return { apiVersion = "v1", kind = "ConfigMap", metadata = metadata,
+        data = { value = value or "1" } }
+end
+
+---Creates or changes a ConfigMap, as another client.
+function world:apply(name, value, more)
+    return assert(self.cluster:apply(self.configmap(name, value, more)))
+end
+
+---Waits until the log has a line that matches; returns that.
+function world:logged(pattern)
+    return eventually(function()
+        for _, line in ipairs(self.lines) do
+            if line:find(pattern) then
+                return line
+            end
+        end
+    end, function()
+        return "a line like '" .. pattern .. "' in:\n" .. table.concat(self.lines, "\n")
+    end, 10)
+end
+
+---How many lines of the log match.
+function world:count_logged(pattern)
+    local count = 0
+    for _, line in ipairs(self.lines) do
+        count = count + (line:find(pattern) and 1 or 0)
+    end
+    return count
+end
+
+function world:close()
+    for _, controller in ipairs(self.controllers) do
+        controller:stop()
+    end
+    eventually(function()
+        for _, controller in ipairs(self.controllers) do
+            if controller:status().state ~= "stopped" then
+                return false
+            end
+        end
+        return true
+    end, "the controllers have stopped")
+    core.log = self.write -- luacheck: ignore 122
+    self.client:close()
+    self.cluster:close()
+end
+
+return world
