@@ -1,10 +1,10 @@
--- The sources of a controller: an informer each, and what their events queue. See mapping.lua for
--- which keys that is.
+-- The sources of a controller: an informer each. What their events queue is in triggers.lua.
 local clients = require "kubelua.client"
 local log = require "kubelua.log"
-local mapping = require "kubelua.controller.mapping"
+local loop = require "kubelua.loop"
 local scheduler = require "kubelua.scheduler"
-local trace = require "kubelua.trace"
+local triggers = require "kubelua.controller.triggers"
+local verbs = require "kubelua.verbs"
 
 ---@class kubelua.controller.Source
 ---@field role "reconciles"|"owns"|"watches"|"reads"
@@ -23,151 +23,6 @@ local trace = require "kubelua.trace"
 
 local source = {}
 
--- Calls a function of the script, which must not wait; raises its error as text.
-local function ask(what, f, a, b)
-    local task = scheduler.current(what)
-    task.no_wait = what
-    local ok, result = trace.call(f, a, b)
-    task.no_wait = nil
-    if not ok then
-        error(result, 0)
-    end
-    return result
-end
-
-local function add_keys(state, self, keys, object)
-    if self.role == "owns" then
-        mapping.owners(keys, state.main.informer, object, self.any_owner)
-    else
-        mapping.collect(keys, ask("map of " .. state.what, self.map, object, state.map_run))
-    end
-end
-
-local function passes(state, self, old, new)
-    if not self.when then
-        return true
-    end
-    return mapping.passes(function()
-        return ask("when of " .. state.what, self.when, old, new)
-    end, old, new)
-end
-
--- An event of the object itself ends its backoff; one of what a run of it has written does not.
-local function queue_own(state, object, is_rear, is_change)
-    if is_change and state.written:is_own(object.key, object) then
-        state:add_related(object.key, is_rear)
-    else
-        state:add(object.key, is_rear)
-    end
-end
-
--- `old` alone: it was deleted; `new` alone: it was added. A resync goes behind all others.
-local function handle(state, self, event)
-    local old, new = event.old, event.new
-    if old and new and not event.is_merged and not passes(state, self, old, new) then
-        return
-    end
-    local is_resync = old and new and old.resource_version == new.resource_version
-    local is_rear = event.is_initial or is_resync or false
-    if self.role == "reconciles" then
-        queue_own(state, new or old, is_rear, new ~= nil)
-        return
-    end
-    local keys = {}
-    if old then
-        add_keys(state, self, keys, old)
-    end
-    if new then
-        add_keys(state, self, keys, new)
-    end
-    for key in pairs(keys) do
-        state:add_related(key, is_rear)
-    end
-end
-
--- Seconds until an event that a function of the script refused is tried again; then with backoff.
-local PAUSE = 0.1
-
-local function tell_refusal(state, self, event, problem)
-    log("error", "%s: the event of %s was not mapped, and is tried again: %s", state.what,
-        tostring(event.new or event.old), problem)
-    self.failures = (self.failures or 0) + 1
-end
-
--- Handles an event. What raises is kept, and tried again; later events of its object join it: of
--- them all, one goes from the oldest state to the newest.
-local function deliver(state, self, event)
-    local key = (event.new or event.old).key
-    local earlier = self.refused[key]
-    if earlier then
-        event = { old = earlier.old or event.old, new = event.new, is_merged = true,
-            is_initial = event.is_initial }
-        self.refused[key] = event
-    end
-    local ok, problem = pcall(handle, state, self, event)
-    if ok then
-        self.refused[key] = nil
-    elseif not earlier then
-        tell_refusal(state, self, event, problem)
-        self.refused[key] = event
-        state.retries:add_after(self.number .. " " .. key, PAUSE)
-    end
-end
-
-local function retry(state, id)
-    local number, key = id:match("^(%d+) (.*)$")
-    local self = state.in_order[tonumber(number)]
-    local event = self.refused[key]
-    if not event then
-        return "done"
-    end
-    local ok, problem = pcall(handle, state, self, event)
-    if ok then
-        self.refused[key] = nil
-        return "done"
-    end
-    log("debug", "%s: the event of %s was not mapped again: %s", state.what,
-        tostring(event.new or event.old), problem)
-    return "failed"
-end
-
----Tries events again that are due.
----@param state kubelua.controller.State
-function source.retry_due(state)
-    local id = state.retries:next()
-    while id do
-        state.retries:done(id, retry(state, id))
-        id = state.retries:next()
-    end
-end
-
--- Its events. Those that trigger nothing are not listened to.
-local function listen(state, self)
-    if self.role == "reads" then
-        return true
-    end
-    local registration, message, code = self.informer:on {
-        name = state.what .. ": " .. self.name,
-        add = function(object, initial)
-            deliver(state, self, { new = object, is_initial = initial })
-        end,
-        update = function(old, new)
-            deliver(state, self, { old = old, new = new })
-        end,
-        delete = function(object)
-            deliver(state, self, { old = object })
-        end,
-        synced = function()
-            self.is_mapped = true
-            state.wake()
-        end,
-    }
-    if not registration then
-        return nil, message, code
-    end
-    return true
-end
-
 ---Opens the informers of all sources, whose events begin to come. A namespace that a source does
 ---not name is the controller's.
 ---@param state kubelua.controller.State
@@ -182,12 +37,54 @@ function source.open_all(state)
         self.informer, self.number, self.refused, self.is_mapped = informer, number, {}, false
     end
     for _, self in ipairs(state.in_order) do
-        local ok, message, code = listen(state, self)
+        local ok, message, code = triggers.listen(state, self)
         if not ok then
             return nil, message, code
         end
     end
     return true
+end
+
+-- Seconds between two questions for a kind.
+local ASK_AGAIN = 1
+
+-- The kind of a source, which its informer has found: the one that discovery prefers now, until the
+-- controller ends.
+local function find_kind(state, self)
+    local told
+    while not state.is_stopped do
+        local kind, message = verbs.kind(state.client, self.resource)
+        if kind then
+            self.kind = kind
+            return
+        elseif message ~= told then
+            log("warn", "%s: %s: %s", state.what, self.name, message)
+            told = message
+        end
+        loop.sleep(ASK_AGAIN)
+    end
+end
+
+-- Once the cache has its first list, or never will.
+local function await(state, self)
+    if self.informer:wait_synced() then
+        find_kind(state, self)
+    end
+    if self.role == "reconciles" then
+        state.kind = self.kind
+    end
+    state.wake()
+end
+
+---Wakes the controller when its caches have synced, and finds their kinds.
+---@param state kubelua.controller.State
+function source.await_all(state)
+    for _, self in ipairs(state.in_order) do
+        local task = scheduler.task(state.what .. ": " .. self.name, await, state, self)
+        task.clock = scheduler.machine
+        task.doing = function() end
+        scheduler.leave_scope(task)
+    end
 end
 
 ---Ends them.
@@ -204,7 +101,8 @@ end
 ---@param self kubelua.controller.Source
 ---@return boolean
 function source.is_ready(self)
-    return self.informer:has_synced() and (self.role == "reads" or self.is_mapped)
+    return self.kind ~= nil and self.informer:has_synced()
+        and (self.role == "reads" or self.is_mapped)
 end
 
 return source

@@ -2,9 +2,11 @@
 -- is what scripts see of it.
 local Queue = require "kubelua.controller.queue"
 local log = require "kubelua.log"
+local Run = require "kubelua.controller.run"
 local scheduler = require "kubelua.scheduler"
 local source = require "kubelua.controller.source"
 local sources = require "kubelua.sources"
+local triggers = require "kubelua.controller.triggers"
 local worker = require "kubelua.controller.worker"
 local written = require "kubelua.controller.written"
 
@@ -62,6 +64,7 @@ function State.new(client, options, list)
         end
     end
     self.written = written.new(self)
+    self.map_run = Run.new(self) -- of no key: what map reads caches with
     return self
 end
 
@@ -161,7 +164,7 @@ local function serve(self)
                 finish_stop(self)
                 return
             end
-            source.retry_due(self)
+            triggers.retry_due(self)
             if not self.is_listed then
                 look_at_lists(self)
             end
@@ -174,19 +177,6 @@ local function serve(self)
             self.clock:at(self.clock:now() + 1, self.wake)
         end
         scheduler.park()
-    end
-end
-
--- Caches that nothing listens to wake the controller when they have synced.
-local function await_reads(self)
-    for _, one in ipairs(self.in_order) do
-        if one.role == "reads" then
-            local task = scheduler.task(self.what .. ": " .. one.name, function()
-                one.informer:wait_synced()
-                self.wake()
-            end)
-            task.doing = function() end
-        end
     end
 end
 
@@ -203,7 +193,7 @@ function State:start()
     self.task = scheduler.task(self.what, serve, self)
     self.task.doing = function() end
     scheduler.leave_scope(self.task)
-    await_reads(self)
+    source.await_all(self)
     return true
 end
 

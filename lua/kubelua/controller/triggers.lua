@@ -1,0 +1,158 @@
+-- What the events of a controller's sources queue: each event as keys. An event that a function of
+-- the script refuses is kept, and tried again.
+local log = require "kubelua.log"
+local mapping = require "kubelua.controller.mapping"
+local scheduler = require "kubelua.scheduler"
+local trace = require "kubelua.trace"
+
+local triggers = {}
+
+-- Calls a function of the script, which must not wait; raises its error as text.
+local function ask(what, f, a, b)
+    local task = scheduler.current(what)
+    task.no_wait = what
+    local ok, result = trace.call(f, a, b)
+    task.no_wait = nil
+    if not ok then
+        error(result, 0)
+    end
+    return result
+end
+
+local function add_keys(state, self, keys, object)
+    if self.role == "owns" then
+        mapping.owners(keys, state.main.informer, object, self.any_owner)
+    else
+        mapping.collect(keys, ask("map of " .. state.what, self.map, object, state.map_run))
+    end
+end
+
+local function passes(state, self, old, new)
+    if not self.when then
+        return true
+    end
+    return mapping.passes(function()
+        return ask("when of " .. state.what, self.when, old, new)
+    end, old, new)
+end
+
+-- An event of the object itself ends its backoff; one of what a run of it has written does not.
+local function queue_own(state, object, is_rear, is_change)
+    if is_change and state.written:is_own(object.key, object) then
+        state:add_related(object.key, is_rear)
+    else
+        state:add(object.key, is_rear)
+    end
+end
+
+-- `old` alone: it was deleted; `new` alone: it was added. A resync goes behind all others.
+local function handle(state, self, event)
+    local old, new = event.old, event.new
+    if old and new and not event.is_merged and not passes(state, self, old, new) then
+        return
+    end
+    local is_resync = old and new and old.resource_version == new.resource_version
+    local is_rear = event.is_initial or is_resync or false
+    if self.role == "reconciles" then
+        queue_own(state, new or old, is_rear, new ~= nil)
+        return
+    end
+    local keys = {}
+    if old then
+        add_keys(state, self, keys, old)
+    end
+    if new then
+        add_keys(state, self, keys, new)
+    end
+    for key in pairs(keys) do
+        state:add_related(key, is_rear)
+    end
+end
+
+-- Seconds until an event that a function of the script refused is tried again; then with backoff.
+local PAUSE = 0.1
+
+local function tell_refusal(state, self, event, problem)
+    log("error", "%s: the event of %s was not mapped, and is tried again: %s", state.what,
+        tostring(event.new or event.old), problem)
+    self.failures = (self.failures or 0) + 1
+end
+
+-- Handles an event. What raises is kept, and tried again; later events of its object join it: of
+-- them all, one goes from the oldest state to the newest.
+local function deliver(state, self, event)
+    local key = (event.new or event.old).key
+    local earlier = self.refused[key]
+    if earlier then
+        event = { old = earlier.old or event.old, new = event.new, is_merged = true,
+            is_initial = event.is_initial }
+        self.refused[key] = event
+    end
+    local ok, problem = pcall(handle, state, self, event)
+    if ok then
+        self.refused[key] = nil
+    elseif not earlier then
+        tell_refusal(state, self, event, problem)
+        self.refused[key] = event
+        state.retries:add_after(self.number .. " " .. key, PAUSE)
+    end
+end
+
+local function retry(state, id)
+    local number, key = id:match("^(%d+) (.*)$")
+    local self = state.in_order[tonumber(number)]
+    local event = self.refused[key]
+    if not event then
+        return "done"
+    end
+    local ok, problem = pcall(handle, state, self, event)
+    if ok then
+        self.refused[key] = nil
+        return "done"
+    end
+    log("debug", "%s: the event of %s was not mapped again: %s", state.what,
+        tostring(event.new or event.old), problem)
+    return "failed"
+end
+
+---Tries events again that are due.
+---@param state kubelua.controller.State
+function triggers.retry_due(state)
+    local id = state.retries:next()
+    while id do
+        state.retries:done(id, retry(state, id))
+        id = state.retries:next()
+    end
+end
+
+---Listens to the events of a source, unless they trigger nothing.
+---@param state kubelua.controller.State
+---@param self kubelua.controller.Source
+---@return true?, string?, string?
+function triggers.listen(state, self)
+    if self.role == "reads" then
+        return true
+    end
+    local registration, message, code = self.informer:on {
+        name = state.what .. ": " .. self.name,
+        add = function(object, initial)
+            deliver(state, self, { new = object, is_initial = initial })
+        end,
+        update = function(old, new)
+            deliver(state, self, { old = old, new = new })
+        end,
+        delete = function(object)
+            deliver(state, self, { old = object })
+        end,
+        synced = function()
+            self.is_mapped = true
+            state.wake()
+        end,
+    }
+    if not registration then
+        return nil, message, code
+    end
+    return true
+end
+
+return triggers
