@@ -122,6 +122,7 @@ function clients.connect(given)
     end
     local state = core.state(self, TYPE)
     state.informers = setmetatable({}, { __mode = "k" })
+    state.sim = merged.sim
     state.name_space = merged.sim and merged.namespace -- a simulated cluster has no configuration
     if not cluster and given.namespace == nil then
         state.scope = clients.defaults.namespace -- of informers that name none
@@ -187,7 +188,7 @@ function Client:close()
     for informer in pairs(state.informers) do
         informers.retire(informer)
     end
-    state.informers = {}
+    state.informers, state.is_closed = {}, true
     core.client_close(self)
 end
 

@@ -1,7 +1,7 @@
 -- Electors that compete for one Lease, in a world of a few hundred lines of time: clocks that
 -- disagree, processes that stand still, answers and requests that get lost or come late. Draws are
 -- pseudo-random: a number says which world it is.
-local Election = require "kubelua.election"
+local Election = require "kubelua.leader.election"
 
 local world = {}
 world.__index = world

@@ -1,5 +1,5 @@
 -- An elector for specs of the state machine: it never draws, and its answers are made by hand.
-local Election = require "kubelua.election"
+local Election = require "kubelua.leader.election"
 
 local rig = {}
 

@@ -1,7 +1,7 @@
 -- What a Lease (coordination.k8s.io/v1, decoded) says of its holder, whatever is in its fields.
 local timestamp = require("kubelua.core").timestamp
 
-local lease_record = {}
+local records = {}
 
 local MOST_TRANSITIONS = 2147483647
 
@@ -20,7 +20,7 @@ end
 ---What tells one renewal from another. Metadata is not asked: an annotation renews nothing.
 ---@param lease table
 ---@return string
-function lease_record.text(lease)
+function records.text(lease)
     local spec = spec_of(lease)
     return table.concat({ tostring(spec.holderIdentity), tostring(spec.leaseDurationSeconds),
         tostring(spec.acquireTime), tostring(spec.renewTime), tostring(spec.leaseTransitions) },
@@ -29,14 +29,14 @@ end
 
 ---@param lease table
 ---@return string holder "": nobody
-function lease_record.holder(lease)
+function records.holder(lease)
     local holder = spec_of(lease).holderIdentity
     return type(holder) == "string" and holder or ""
 end
 
 ---@param lease table
 ---@return string?
-function lease_record.version(lease)
+function records.version(lease)
     local metadata = lease.metadata
     return type(metadata) == "table" and metadata.resourceVersion or nil
 end
@@ -45,7 +45,7 @@ end
 ---@param lease table
 ---@param otherwise number of one that does not say it
 ---@return number
-function lease_record.duration(lease, otherwise)
+function records.duration(lease, otherwise)
     local seconds = tonumber(spec_of(lease).leaseDurationSeconds)
     return seconds and seconds > 0 and seconds or otherwise
 end
@@ -68,7 +68,7 @@ end
 ---@param record { identity: string, lease: number, renewed_at: number, acquired_at: number?,
 ---changes: boolean } times: Unix times; no acquired_at: as it is
 ---@return table
-function lease_record.written(lease, record)
+function records.written(lease, record)
     local result = copy(lease or {})
     result.spec = copy(spec_of(result))
     local spec = result.spec
@@ -82,4 +82,4 @@ function lease_record.written(lease, record)
     return result
 end
 
-return lease_record
+return records

@@ -9,7 +9,7 @@
 --   3. Every write names the resourceVersion that it replaces: of two, one is a conflict.
 --   4. A write without an answer is neither success nor failure: its record is remembered, and
 --      the next read tells. A record with this identity that was not sent here is another's.
-local lease_record = require "kubelua.lease_record"
+local records = require "kubelua.leader.record"
 
 ---@class kubelua.Election
 ---@field identity string
@@ -25,7 +25,7 @@ Election.__index = Election
 
 ---What is to be done next.
 ---@class kubelua.Election.Order
----@field what "wait"|"read"|"create"|"update"
+---@field what "wait"|"read"|"create"|"update"|"release"
 ---@field at number? until when to wait; an earlier look does no harm
 ---@field timeout number? seconds, of a request
 ---@field lease table? what to write
@@ -80,6 +80,12 @@ function Election:is_double()
     return self.holder == self.identity and not is_mine(self)
 end
 
+---Ends a leadership for good.
+---@param why string
+function Election:give_up(why)
+    lose(self, why)
+end
+
 ---How many seconds a write that is sent now may take: it has to end before the lease does.
 ---@param now number
 ---@return number
@@ -89,17 +95,17 @@ end
 
 -- The Lease as it was read, or as a write has left it.
 local function observe(self, now, lease)
-    local record = lease_record.text(lease)
+    local record = records.text(lease)
     if not self.object or record ~= self.record then
         self.seen_at = now
     end
-    local version = lease_record.version(lease)
+    local version = records.version(lease)
     if version ~= self.version then
         -- What was sent for an older version cannot take effect any more.
         self.sent = { [record] = self.sent[record] }
         self.version = version
     end
-    self.object, self.record, self.holder = lease, record, lease_record.holder(lease)
+    self.object, self.record, self.holder = lease, record, records.holder(lease)
     self.is_stale = false
     if self.leading and not is_mine(self) then
         lose(self, self.holder == "" and "another has released it"
@@ -112,7 +118,7 @@ end
 -- The Lease as this process wants it.
 local function wanted(self, unix)
     local goes_on = is_mine(self)
-    return lease_record.written(self.object, {
+    return records.written(self.object, {
         identity = self.identity, lease = self.lease, renewed_at = unix, changes = not goes_on,
         -- Its last digits are random: two processes of one identity tell their records apart by it.
         acquired_at = not (goes_on and self.leading) and unix + self.random() / 1000 or nil,
@@ -131,7 +137,7 @@ local function write(self, now, what, lease)
             self.sent[record] = nil
         end
     end
-    local record = lease_record.text(lease)
+    local record = records.text(lease)
     self.sent[record] = now
     return { what = what, lease = lease, record = record, sent_at = now,
         timeout = timeout_of(self, now) }
@@ -160,7 +166,7 @@ function Election:next(now, unix)
     elseif is_mine(self) or self.holder == "" then
         return write(self, now, "update", wanted(self, unix))
     end
-    local ends_at = self.seen_at + lease_record.duration(self.object, self.lease)
+    local ends_at = self.seen_at + records.duration(self.object, self.lease)
     if now >= ends_at then
         return write(self, now, "update", wanted(self, unix))
     end
@@ -202,8 +208,8 @@ function Election:answer(order, now, lease, message, code)
         fail(self, now, order, message, code)
         return
     elseif order.record then
-        local is_own = lease_record.holder(lease) == self.identity
-        self.sent[lease_record.text(lease)] = is_own and order.sent_at or nil
+        local is_own = records.holder(lease) == self.identity
+        self.sent[records.text(lease)] = is_own and order.sent_at or nil
     elseif not self.leading then
         self.problem, self.code = nil, nil
     end
@@ -220,20 +226,17 @@ function Election:answer(order, now, lease, message, code)
     end
 end
 
----The Lease without a holder, to be written when all work is over; nil where it is not held. From
----now on this process does not lead.
----@param now number
+---The Lease without a holder, to be written when all work is over and this process has given up;
+---nil where it is not held.
 ---@param unix number
 ---@return kubelua.Election.Order?
-function Election:release(now, unix)
-    self:check(now)
-    self.leading = false
+function Election:release(unix)
     if not is_mine(self) then
         return nil
     end
-    local lease = lease_record.written(self.object, { identity = "", lease = 1, renewed_at = unix,
+    local lease = records.written(self.object, { identity = "", lease = 1, renewed_at = unix,
         changes = false })
-    return { what = "update", lease = lease, timeout = self.renew / 2 }
+    return { what = "release", lease = lease, timeout = self.renew / 2 }
 end
 
 return Election

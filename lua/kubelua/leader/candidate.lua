@@ -1,0 +1,221 @@
+-- This process in the election for one Lease: asks what election.lua decides, and tells all who
+-- joined in of gain and loss. Its task renews; a timer, and every look at the clock, end it.
+local core = require "kubelua.core"
+local Election = require "kubelua.leader.election"
+local lease = require "kubelua.leader.lease"
+local log = require "kubelua.log"
+local members = require "kubelua.leader.member"
+local scheduler = require "kubelua.scheduler"
+local Teller = require "kubelua.leader.teller"
+local trace = require "kubelua.trace"
+
+---@class kubelua.Candidate
+---@field options kubelua.LeaderOptions
+---@field election kubelua.Election
+---@field clock kubelua.Clock
+---@field members table[] of { client, on_gain, on_loss }
+local Candidate = {}
+Candidate.__index = Candidate
+
+-- [0, 1), in no order that another process has.
+local function random()
+    return tonumber(core.random(4), 16) / 2 ^ 32
+end
+
+---@param options kubelua.LeaderOptions in full
+---@param notes { leaves: fun(), left: fun() } called when the last member leaves, and when the
+---Lease is given back
+---@return kubelua.Candidate
+function Candidate.new(options, notes)
+    local self = setmetatable({
+        options = options, notes = notes, members = {}, clock = scheduler.clock_here(),
+        teller = Teller.new(options),
+        election = Election.new { identity = options.identity, lease = options.lease,
+            renew = options.renew, retry = options.retry, random = random },
+        told_term = 0, is_told = false,
+    }, Candidate)
+    return self
+end
+
+---The election's clock: one that stands, or the machine's, which goes on while it is suspended.
+---@return number
+function Candidate:now()
+    return self.clock.stands and self.clock:now() or core.boottime()
+end
+
+-- When something of the election's time is due, by the clock that timers go by.
+local function on_clock(self, at)
+    return self.clock:now() + math.max(0, at - self:now())
+end
+
+local function call_all(self, hook)
+    for _, member in ipairs({ (table.unpack or unpack)(self.members) }) do
+        if member[hook] and not member.has_left then
+            local ok, problem = trace.call(member[hook])
+            if not ok then
+                log("error", "%s: %s failed: %s", self.teller.what, hook, problem)
+            end
+        end
+    end
+end
+
+local watch_time
+
+local function lose(self)
+    self.is_told = false
+    self.timer.cancelled = true
+    self.teller:lost(self.election.lost)
+    call_all(self, "on_loss")
+end
+
+local function gain(self)
+    self.is_told, self.told_term = true, self.election.term
+    self.since = self.clock:unix()
+    self.teller:gained()
+    watch_time(self)
+    call_all(self, "on_gain")
+end
+
+---Looks at the clock, and tells what has changed.
+---@return boolean leads
+function Candidate:look()
+    local leads = self.election:check(self:now())
+    if self.is_told and (not leads or self.told_term ~= self.election.term) then
+        lose(self)
+    end
+    if leads and not self.is_told then
+        gain(self)
+    end
+    return self.election.leading
+end
+
+-- Ends the leadership when its time is over, whatever the task waits for.
+function watch_time(self)
+    local ends_at = on_clock(self, self.election.renewed_at + self.options.renew)
+    self.timer = self.clock:at(ends_at, function()
+        if self.is_told and self:look() then
+            watch_time(self)
+        end
+    end)
+end
+
+-- A client that is not closed.
+local function client_of(self)
+    for _, member in ipairs(self.members) do
+        if not core.state(member.client, "kubelua.client").is_closed then
+            return member.client
+        end
+    end
+end
+
+-- Carries out an order, and tells the election what came of it.
+local function ask(self, order)
+    local client = client_of(self)
+    if not client then
+        return nil, "its client is closed", "closed"
+    end
+    self.asks = order.what
+    local answer, message, code = lease.ask(client, self.options, order, self.teller.what)
+    self.asks = nil
+    self.election:answer(order, self:now(), answer, message, code)
+    return answer, message, code
+end
+
+local function sleep_till(self, at)
+    local timer = self.clock:at(on_clock(self, at), function()
+        scheduler.wake(self.task)
+    end)
+    scheduler.suspend()
+    timer.cancelled = true
+    scheduler.end_if_cancelled()
+end
+
+-- The task of the election, until it is cancelled.
+local function compete(self)
+    while client_of(self) do
+        local order = self.election:next(self:now(), self.clock:unix())
+        self:look()
+        if order.what == "wait" then
+            sleep_till(self, order.at)
+            self:look()
+        else
+            local _, message, code = ask(self, order)
+            self:look()
+            self.teller:answered(self.election, order, message, code)
+        end
+    end
+    self.election:give_up("its client is closed")
+    self:look()
+end
+
+-- Gives the Lease back, if it is held. Two tries: an own write that was under way may come between.
+local function give_back(self)
+    if self.asks then
+        ask(self, { what = "read", timeout = self.options.renew / 2 })
+    end
+    for _ = 1, 2 do
+        local order = self.election:release(self.clock:unix())
+        local _, code
+        if order then
+            _, _, code = ask(self, order)
+        end
+        if code ~= "conflict" then
+            return
+        end
+        ask(self, { what = "read", timeout = order.timeout })
+    end
+end
+
+-- Runs outside of every scope: a controller's hooks are not for Leases.
+local function start(self, f)
+    local task = scheduler.task(self.teller.what, function()
+        local ok, problem = trace.call(f, self)
+        if not ok and problem ~= trace.CANCELED then
+            log("error", "%s failed: %s", self.teller.what, problem)
+        end
+    end)
+    scheduler.leave_scope(task)
+    task.clock = self.clock
+    return task
+end
+
+---A member needs the Lease no more; the last one gives it back.
+---@param member table
+function Candidate:leave(member)
+    if member.has_left then
+        return
+    end
+    member.has_left = true
+    for i, other in ipairs(self.members) do
+        if other == member and #self.members > 1 then
+            table.remove(self.members, i)
+            return
+        end
+    end
+    self.notes.leaves()
+    self.election:give_up("it was given back")
+    if self.is_told then
+        self.is_told, self.timer.cancelled = false, true
+        self.teller:say("info", "%s has ended, and gives the Lease back", self.options.identity)
+    end
+    scheduler.cancel(self.task)
+    start(self, function()
+        local ok, problem = pcall(give_back, self)
+        self.notes.left()
+        if not ok then
+            error(problem, 0)
+        end
+    end)
+end
+
+---One more use of the Lease in this process.
+---@param client kubelua.Client
+---@return kubelua.Leader
+function Candidate:join(client)
+    local member = { client = client }
+    self.members[#self.members + 1] = member
+    self.task = self.task or start(self, compete)
+    return members.new(self, member)
+end
+
+return Candidate

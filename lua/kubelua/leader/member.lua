@@ -1,0 +1,69 @@
+-- What one controller has of the election that it takes part in; see leader.join.
+local members = {}
+
+local WRITE_TIMEOUT = 30 -- seconds, of a write that says nothing else
+
+---What people want to know of it.
+---@class kubelua.LeaderStatus
+---@field lease string "namespace/name"
+---@field identity string of this process
+---@field leading boolean
+---@field holder string? as last seen; "": nobody
+---@field since number? Unix time, if this process leads
+---@field problem string? of the last request, if it failed
+---@field code string?
+
+---@class kubelua.Leader
+---@field is_leader fun(): boolean
+---@field on_gain fun(f: fun())
+---@field on_loss fun(f: fun())
+---@field before_write fun(write: kubelua.Write): true?, string?, string?
+---@field guard fun(): fun(write: kubelua.Write): true?, string?, string?
+---@field release fun()
+---@field status fun(): kubelua.LeaderStatus
+
+-- The clock is looked at here, before each write: the process may have stood still since.
+local function may_write(candidate, write, term)
+    local election = candidate.election
+    if not candidate:look() or (term and term ~= election.term) then
+        return nil, string.format("%s: this process does not lead (%s); the write was not sent",
+            candidate.teller.what, election.lost or "another one does"), "not_leader"
+    end
+    write.timeout = math.min(write.timeout or WRITE_TIMEOUT,
+        election:time_for_write(candidate:now()))
+    return true
+end
+
+---@return kubelua.LeaderStatus
+local function status(candidate)
+    local election, options = candidate.election, candidate.options
+    local leads = candidate:look()
+    return { lease = options.namespace .. "/" .. options.name, identity = options.identity,
+        leading = leads, holder = election.holder, since = leads and candidate.since or nil,
+        problem = election.problem, code = election.code }
+end
+
+---@param candidate kubelua.Candidate
+---@param member table
+---@return kubelua.Leader
+function members.new(candidate, member)
+    return {
+        is_leader = function() return not member.has_left and candidate:look() end,
+        on_gain = function(f)
+            member.on_gain = f
+            if candidate:look() then
+                f()
+            end
+        end,
+        on_loss = function(f) member.on_loss = f end,
+        before_write = function(write) return may_write(candidate, write) end,
+        guard = function()
+            local term = candidate.election.term
+            return function(write) return may_write(candidate, write, term) end
+        end,
+        release = function() candidate:leave(member) end,
+        status = function() return status(candidate) end,
+    }
+end
+
+return members

@@ -1,0 +1,71 @@
+-- What the log says of an election: each thing once, until something else is said.
+local log = require "kubelua.log"
+
+---@class kubelua.leader.Teller
+---@field what string the election
+---@field options kubelua.LeaderOptions
+local Teller = {}
+Teller.__index = Teller
+
+---@param options kubelua.LeaderOptions in full
+---@return kubelua.leader.Teller
+function Teller.new(options)
+    return setmetatable({ options = options,
+        what = "leader election by Lease " .. options.namespace .. "/" .. options.name }, Teller)
+end
+
+---@param level string
+---@param text string with string.format's directives
+---@param ... any
+function Teller:say(level, text, ...)
+    text = string.format(text, ...)
+    local subject = text:gsub("%d+", "#") -- versions and times are no news
+    if subject ~= self.said then
+        self.said = subject
+        log(level, "%s: %s", self.what, text)
+    end
+end
+
+---This process leads.
+function Teller:gained()
+    self.said = nil
+    self:say("info", "%s leads", self.options.identity)
+end
+
+---@param why string
+function Teller:lost(why)
+    self:say("warn", "%s does not lead any more: %s", self.options.identity, why)
+end
+
+local FAILED = { read = "it was not read", create = "it was not created",
+    update = "it was not renewed" }
+
+---What an answer has shown: what stands in the way, or which process leads.
+---@param election kubelua.Election
+---@param order kubelua.Election.Order
+---@param problem string? nil: it was carried out
+---@param code string?
+function Teller:answered(election, order, problem, code)
+    if code == "conflict" or code == "already_exists" or code == "closed"
+        or order.what ~= "create" and code == "not_found" then
+        return -- the next answer tells more
+    elseif code == "forbidden" then
+        self:say("warn", "%s: %s; this needs the verbs get, create and update on leases of the "
+            .. "group coordination.k8s.io in the namespace %s", FAILED[order.what], problem,
+            self.options.namespace)
+    elseif code == "not_found" then
+        self:say("warn", "the namespace %s of the Lease is not there", self.options.namespace)
+    elseif problem then
+        self:say("warn", "%s: %s", FAILED[order.what], problem)
+    elseif election:is_double() then
+        self:say("warn", "another process, or an earlier one, holds it under the identity of this "
+            .. "one, %s; this one waits for its end. Identities have to differ",
+            self.options.identity)
+    elseif election.leading then
+        self.said = order.what == "read" and self.said or nil
+    elseif election.holder ~= "" and election.holder ~= self.options.identity then
+        self:say("info", "%s leads; %s stands by", election.holder, self.options.identity)
+    end
+end
+
+return Teller

@@ -1,0 +1,106 @@
+-- What writes of a leader are let through, and for how long; and a process that stood still.
+local core = require "kubelua.core"
+local eventually = require "eventually"
+local leader = require "kubelua.leader"
+local Sim = require "kubelua.sim"
+local worlds = require "leader_world"
+
+describe("a write", function()
+    local world
+
+    before_each(function() world = worlds.new() end)
+    after_each(function() world:close() end)
+
+    local function refuses(answer, message, code)
+        assert.is_nil(answer)
+        assert.equal("not_leader", code)
+        assert.matches("Lease default/foo", message, 1, true)
+        assert.matches("the write was not sent", message, 1, true)
+    end
+
+    it("of a process that does not lead is refused", function()
+        world:join("a")
+        world:settle()
+        local other = world:join("b")
+        world:settle()
+        refuses(other.before_write {})
+        refuses(other.guard() {})
+    end)
+
+    it("ends before the Lease does, and not later than it wants itself", function()
+        local one = world:join("a")
+        world:settle()
+        local write = {}
+        assert.is_true(one.before_write(write))
+        assert.equal(14.5, write.timeout)
+        write = { timeout = 3 }
+        assert.is_true(one.before_write(write))
+        assert.equal(3, write.timeout)
+        world.cluster:fail { resource = "leases", status = 500, count = 0 }
+        world:pass(9)
+        write = {}
+        assert.is_true(one.before_write(write))
+        assert.equal(5.5, write.timeout)
+    end)
+
+    it("of one leadership is not let through in the next", function()
+        local one = world:join("a")
+        world:settle()
+        local guard = one.guard()
+        assert.is_true(guard {})
+        world.cluster:fail { resource = "leases", status = 500, count = 0 }
+        world:pass(11)
+        refuses(guard {})
+        world.cluster:heal()
+        world:pass(5)
+        assert.is_true(one.is_leader())
+        refuses(guard {})
+        assert.is_true(one.guard() {})
+    end)
+
+    it("is refused once the Lease is given back", function()
+        local one = world:join("a")
+        world:settle()
+        local guard = one.guard()
+        one.release()
+        refuses(guard {})
+    end)
+end)
+
+describe("a process that stood still", function()
+    local boottime = core.boottime
+    local sim, client
+
+    before_each(function()
+        sim = assert(Sim.new { no_controllers = true })
+        client = assert(sim:connect())
+    end)
+
+    after_each(function()
+        core.boottime = boottime
+        client:close()
+        sim:close()
+    end)
+
+    it("notices by its clock before it writes, and before anything else runs", function()
+        local one = leader.join(client, "foo")
+        local losses = 0
+        one.on_loss(function() losses = losses + 1 end)
+        eventually(one.is_leader, "it leads", 10)
+        local guard = one.guard()
+        assert.is_true(guard {})
+        core.boottime = function() return boottime() + 9 end
+        assert.is_true(guard {})
+        -- As after SIGSTOP, or a suspension of the machine: no timer has fired meanwhile.
+        core.boottime = function() return boottime() + 11 end
+        local ok, _, code = guard {}
+        assert.is_nil(ok)
+        assert.equal("not_leader", code)
+        assert.equal(1, losses)
+        eventually(one.is_leader, "it leads again: nobody has taken the Lease", 10)
+        assert.is_nil((guard {}))
+        one.release()
+        eventually(function() return sim:get("leases", "default/foo").spec.holderIdentity == "" end,
+            "it is given back", 10)
+    end)
+end)
