@@ -120,9 +120,12 @@ function Informer:wait_synced(seconds)
     if not ok then
         return nil, message, code
     end
-    loop.wait("wait_synced", seconds, function()
+    local _, is_ended = loop.wait("wait_synced", seconds, function()
         return core.informer_settled(self)
     end)
+    if is_ended then
+        return nil, loop.CANCELED, "canceled"
+    end
     return core.informer_outcome(self)
 end
 

@@ -10,6 +10,7 @@ local misuse = require "kubelua.misuse"
 local registrations = require "kubelua.registration"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.task"
 local trace = require "kubelua.trace"
 local values = require "kubelua.values"
 
@@ -55,6 +56,7 @@ local kubelua = {
     stop = loop.stop,
     fd = loop.fd,
     sleep = loop.sleep,
+    spawn = tasks.spawn,
     log = log,
     array = core.array,
     pairs = walk("kubelua.pairs", core.pairs, pairs),
@@ -72,23 +74,6 @@ local kubelua = {
 }
 
 registrations.defaults = kubelua -- its backlog, which scripts may set
-
----Runs a function in a coroutine of the loop, where calls that wait hold up nothing else.
----@param f function
----@param ... any
-function kubelua.spawn(f, ...)
-    if type(f) ~= "function" then
-        misuse("kubelua.spawn: a function expected, not a " .. type(f))
-    end
-    scheduler.task(running.name("kubelua.spawn", f), function(...)
-        scheduler.count()
-        local ok, problem = trace.call(f, ...)
-        if not ok and problem ~= trace.CANCELED then
-            scheduler.failures = scheduler.failures + 1
-            log("error", "kubelua.spawn failed: %s", problem)
-        end
-    end, ...)
-end
 
 ---Unix time in seconds, with a fraction: the machine's, or that of the simulated cluster whose
 ---clock a test moves.
@@ -119,7 +104,7 @@ function kubelua.every(seconds, f)
     task = scheduler.task(what, function()
         while not ticker.stopped do
             arm()
-            scheduler.park()
+            scheduler.rest()
             if ticker.stopped then
                 return
             end
@@ -137,6 +122,7 @@ function kubelua.every(seconds, f)
             next_at = math.max(next_at + seconds, clock:now())
         end
     end)
+    task.serves = true
     task.doing = function() return calls and what or nil end
     function ticker.stop()
         ticker.stopped = true

@@ -1,22 +1,15 @@
--- When the loop runs: step, run and the calls that wait. What it runs is in scheduler.lua.
+-- When the loop runs: step and run. What it runs is in scheduler.lua, and calls that wait are in
+-- waiting.lua.
 local core = require "kubelua.core"
+local ending = require "kubelua.ending"
 local log = require "kubelua.log"
+local loop = require "kubelua.waiting"
 local misuse = require "kubelua.misuse"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
 
-local loop = {
-    has_run = false, -- whether kubelua.run was called, for the command line
-    -- For the command line too: when run() ends at the latest, and whether that moment, or a
-    -- signal, also ends a script that waits outside of it. Such a wait then raises loop.ENDED.
-    ends_at = math.huge,
-    ends_waits = false,
-    ENDED = setmetatable({}, { __tostring = function() return "the run has ended" end }),
-}
-
 local poller = scheduler.poller
-local stopping = false
-local signalled = false -- whether a signal came while the script waited
+local is_finished = false -- what waited in tasks has been ended
 
 local function refuse_nesting(name)
     if scheduler.running then
@@ -24,48 +17,41 @@ local function refuse_nesting(name)
     end
 end
 
-local function check_seconds(seconds, name)
-    if type(seconds) ~= "number" or seconds ~= seconds or seconds < 0 then
-        misuse(name .. ": the time must be a number of seconds, from 0")
-    end
-end
-
-local function deadline_of(seconds, name)
-    if seconds == nil then
-        return nil
-    end
-    check_seconds(seconds, name)
-    return core.now() + seconds
-end
-
 ---Dispatches what is pending, and waits for it at most that long.
 ---@param seconds number? default 0
 ---@return integer count of the handlers that ran
 function loop.step(seconds)
     refuse_nesting("kubelua.step")
-    return scheduler.round(deadline_of(seconds, "kubelua.step") or core.now())
+    return scheduler.round(loop.deadline_of(seconds, "kubelua.step") or core.now())
 end
 
-local function must_end()
-    return stopping or poller:caught()
+-- Ends what waits, and what runs at the end of a run; a signal is told before.
+local function finish(signal)
+    is_finished = true
+    if signal then
+        running.tell(signal)
+    end
+    ending.finish()
 end
 
 -- Runs rounds until `is_over()`, or the time is over; the signal that ended it, if one did.
 local function run(deadline, is_over)
-    loop.has_run = true
+    loop.has_run, is_finished = true, false
     poller:catch()
     local ok, problem = pcall(function()
         repeat
             scheduler.round(deadline, is_over)
         until is_over() or core.now() >= deadline
+        if loop.must_end() then
+            finish(poller:caught())
+        end
     end)
     local signal = poller:release()
-    stopping = false
-    if signal then
-        running.tell(signal)
-    end
+    loop.stopping = false
     if not ok then
         error(problem, 0)
+    elseif signal and not is_finished then -- it came last of all
+        finish(signal)
     end
     return signal
 end
@@ -76,7 +62,7 @@ end
 ---@return integer? signal the number of the signal that ended it
 function loop.run(seconds)
     refuse_nesting("kubelua.run")
-    local deadline = math.min(deadline_of(seconds, "kubelua.run") or math.huge, loop.ends_at)
+    local deadline = math.min(loop.deadline_of(seconds, "kubelua.run") or math.huge, loop.ends_at)
     local is_told = deadline < math.huge
     return run(deadline, function()
         if not is_told and scheduler.is_idle() then
@@ -84,7 +70,7 @@ function loop.run(seconds)
             log("warn", "kubelua.run: no handler, timer or spawned function is left; it waits "
                 .. "until it is stopped")
         end
-        return must_end()
+        return loop.must_end()
     end)
 end
 
@@ -92,7 +78,7 @@ end
 ---@return integer? signal
 function loop.run_until_idle()
     return run(loop.ends_at, function()
-        return must_end() or scheduler.is_idle()
+        return loop.must_end() or scheduler.is_idle()
     end)
 end
 
@@ -100,111 +86,20 @@ end
 ---@param seconds number? default: for ever
 ---@return integer? signal
 function loop.serve(seconds)
-    return run(deadline_of(seconds, "serve") or math.huge, must_end)
+    return run(loop.deadline_of(seconds, "serve") or math.huge, loop.must_end)
 end
 
 ---Ends kubelua.run after the handler that calls it.
 function loop.stop()
-    stopping = true
+    loop.stopping = true
     poller:wake()
 end
 
--- Runs rounds until `condition()` is true, the time is over, or a signal that is caught has come.
-local function dispatch(deadline, condition)
-    local function is_over()
-        return condition() or poller:caught()
+---Ends what still waits, before the process does; nothing where a run has done that.
+function loop.finish()
+    if not is_finished then
+        finish(poller:caught())
     end
-    while not condition() do
-        if core.now() >= deadline or poller:caught() then
-            return false
-        end
-        scheduler.round(deadline, is_over)
-    end
-    return true
-end
-
--- The same outside of run(), where the command line ends a script too.
-local function dispatch_outside(deadline, condition)
-    if not loop.ends_waits then
-        return dispatch(deadline, condition)
-    end
-    local catches = poller:catch()
-    local ok, result = pcall(dispatch, math.min(deadline, loop.ends_at), condition)
-    signalled = catches and poller:caught() or signalled
-    if catches and not signalled then
-        poller:release() -- a signal that came stays caught: the next one ends the process
-    end
-    if signalled or core.now() >= loop.ends_at then
-        error(loop.ENDED, 0)
-    elseif not ok then
-        error(result, 0)
-    end
-    return result
-end
-
--- Has a task go on at that time, if nothing else wakes it before; others have their turn first.
-local function wake_at(task, at)
-    return scheduler.at(at, function()
-        scheduler.wake(task)
-    end)
-end
-
----Waits until `condition()` is true or the time is over: in a task by yielding, elsewhere by
----dispatching meanwhile. Returns whether it became true.
----@param name string of the call, for messages
----@param seconds number?
----@param condition fun(): boolean looked at once a round; what makes it true wakes the poller
----@return boolean
-function loop.wait(name, seconds, condition)
-    local task = scheduler.current(name)
-    local deadline = deadline_of(seconds, name) or math.huge
-    if not task then
-        return dispatch_outside(deadline, condition)
-    end
-    local timer = deadline < math.huge and wake_at(task, deadline)
-    while not task.is_cancelled and not condition() and core.now() < deadline do
-        scheduler.suspend_for(condition)
-    end
-    if timer then
-        timer.cancelled = true
-    end
-    scheduler.end_if_cancelled()
-    return condition()
-end
-
--- The wait of a task, on its own clock; 0 seconds let the others have their turn.
-local function sleep_in_task(task, seconds)
-    local clock = task.clock
-    local timer = clock:at(clock:now() + seconds, function()
-        scheduler.wake(task)
-    end)
-    scheduler.suspend()
-    timer.cancelled = true
-    scheduler.end_if_cancelled()
-end
-
----Waits: alone in a handler or spawned coroutine, dispatching meanwhile elsewhere. 0 seconds let
----the others have their turn.
----@param seconds number
-function loop.sleep(seconds)
-    if seconds == nil then
-        misuse("kubelua.sleep: how many seconds?")
-    end
-    local task = scheduler.current("kubelua.sleep")
-    local deadline = deadline_of(seconds, "kubelua.sleep")
-    if task then
-        sleep_in_task(task, seconds)
-        return
-    end
-    if seconds == 0 then
-        scheduler.round(deadline)
-    elseif scheduler.clock.stands then
-        misuse("kubelua.sleep: the clock stands until the test calls cluster:advance, which it can "
-            .. "not while the script itself waits; sleep in kubelua.spawn")
-    end
-    dispatch_outside(deadline, function()
-        return false
-    end)
 end
 
 ---Readable when step() has work; belongs to KubeLua.

@@ -98,10 +98,11 @@ end
 
 local function handle_some(self, state)
     local handled = 0
-    while handled < BATCH and not state.removed and handle_next(self, state) do
+    while handled < BATCH and not state.removed and not state.task.is_ended
+        and handle_next(self, state) do
         handled = handled + 1
     end
-    if handled == BATCH and not state.removed then
+    if (handled == BATCH or state.task.is_ended) and not state.removed then
         core.registration_again(self, scheduler.poller)
     end
 end
@@ -124,7 +125,7 @@ local function serve(self, state)
         if not ok and not state.removed then
             try_later(self, state, problem)
         end
-        scheduler.park()
+        scheduler.rest()
     end
 end
 
@@ -164,7 +165,7 @@ function registrations.new(informer, of_informer, given)
             running.name(state.name .. ": handler of " .. event, callback))
     end
     state.task = scheduler.task(state.name, serve, self, state)
-    state.task.registration = self
+    state.task.serves, state.task.registration = true, self
     scheduler.leave_scope(state.task) -- it outlives the run that made it
     state.task.doing = function() return core.registration_doing(self) end
     state.wake = function()

@@ -35,6 +35,19 @@ function running.remove(task)
     tasks[task] = nil
 end
 
+---The tasks that have not ended and for which `wanted(task)` is true.
+---@param wanted fun(task: kubelua.Task): boolean?
+---@return kubelua.Task[]
+function running.select(wanted)
+    local list = {}
+    for task in pairs(tasks) do
+        if wanted(task) then
+            list[#list + 1] = task
+        end
+    end
+    return list
+end
+
 ---What a function is called: "kubelua.spawn (shop.lua:12)".
 ---@param what string
 ---@param f function

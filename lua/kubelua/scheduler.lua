@@ -5,11 +5,32 @@ local core = require "kubelua.core"
 local scheduler = require "kubelua.tasks"
 local sources = require "kubelua.sources"
 local timers = require "kubelua.timers"
+local turns = require "kubelua.turns"
 
 local poller, ready = scheduler.poller, scheduler.ready
 local heap = timers.new()
 local watches = {} -- conditions that parked tasks wait for
 local ran = 0 -- callbacks that ran so far
+local is_ending = false -- only what ends has its turn
+local held = turns.new() -- tasks that have their turn once that is over
+
+-- The machine's time, for all that is not told to keep another (sim/clock.lua).
+---@type kubelua.Clock
+scheduler.machine = {
+    now = function() return core.now() end,
+    unix = function() return core.unix() end,
+    at = function(_, at, fire) return scheduler.at(at, fire) end,
+}
+
+-- What is begun outside of the loop keeps this time; what a task begins, the task's.
+scheduler.clock = scheduler.machine
+
+---The clock of whoever asks.
+---@return kubelua.Clock
+function scheduler.clock_here()
+    local task = scheduler.task_here()
+    return task and task.clock or scheduler.clock
+end
 
 ---As suspend, but also until a round finds that `condition()` is true. Whatever makes it true also
 ---wakes the poller.
@@ -65,13 +86,34 @@ local function look_at_watches()
     watches = left
 end
 
+local function resume_or_hold(task)
+    if task.at_end or task.is_cancelled then
+        scheduler.resume(task)
+    else
+        held:add(task)
+    end
+end
+
+---From now on only those tasks have their turn that are cancelled, or made to run at the end.
+function scheduler.begin_end()
+    is_ending = true
+end
+
+---All have their turn again.
+function scheduler.finish_end()
+    is_ending = false
+    held:take(function(task)
+        ready:add(task)
+    end)
+end
+
 -- Taking the last source also takes back the poller's wake-ups. What they were for is looked at
 -- after that, and before anybody waits: by the watches, and by `is_over` in a round.
 local function work()
     fire_timers()
     sources.pull(poller)
     look_at_watches()
-    ready:take(scheduler.resume)
+    ready:take(is_ending and resume_or_hold or scheduler.resume)
 end
 
 ---Whether a task waits for its turn.

@@ -4,6 +4,7 @@ local core = require "kubelua.core"
 local log = require "kubelua.log"
 local misuse = require "kubelua.misuse"
 local running = require "kubelua.running"
+local scopes = require "kubelua.scope"
 local trace = require "kubelua.trace"
 local turns = require "kubelua.turns"
 
@@ -19,39 +20,36 @@ local tasks = {
     failures = 0, -- of functions that the script spawned
 }
 
--- The machine's time, for all that is not told to keep another (sim/clock.lua).
----@type kubelua.Clock
-tasks.machine = {
-    now = function() return core.now() end,
-    unix = function() return core.unix() end,
-    at = function(_, at, fire) return tasks.at(at, fire) end,
-}
-
--- What is begun outside of the loop keeps this time; what a task begins, the task's.
-tasks.clock = tasks.machine
-
----The clock of whoever asks.
----@return kubelua.Clock
-function tasks.clock_here()
-    return current and current.clock or tasks.clock
-end
-
 ---A coroutine of the loop.
 ---@class kubelua.Task
 ---@field co thread
 ---@field what string for messages
 ---@field clock kubelua.Clock that its timers go by
----@field is_ready boolean? it will be resumed in the next round
+---@field is_ready boolean it will be resumed in the next round
 ---@field next_turn kubelua.Task|false the one that is resumed after it
----@field is_parked boolean? suspended until something wakes it
----@field has_yielded boolean? whether it was told about yielding by itself
+---@field is_parked boolean suspended until something wakes it
+---@field is_resting boolean the same, of one that serves: nothing of the script waits in it
+---@field has_begun boolean
+---@field serves boolean? it calls functions of the script again and again, and rests between them
+---@field has_yielded boolean whether it was told about yielding by itself
+---@field is_over boolean it will not be resumed any more
+---@field is_cancelled boolean every call that waits raises in it
+---@field is_ended boolean the same, but only until the function that it calls has returned
+---@field outlasts boolean? the end of a run leaves it as it is: nothing of the script waits in it
+---@field at_end boolean? it runs while all others end: see ending.lua
+---@field refusals integer how many calls that wait have raised in it
 ---@field activity userdata what the watchdog calls it
 ---@field registration userdata? whose events it handles
 ---@field no_wait string? what it calls that must not wait
 ---@field doing (fun(): string?)? what it has begun and not ended; without it, all of its life
 ---@field scope kubelua.Scope? what it is a part of
----@field is_cancelled boolean every call that waits raises in it
----@field has_begun boolean
+---@field on_over fun(ok: boolean, problem: any)? called once it is over
+local Task = {}
+Task.__index = Task
+
+-- After so many calls that raised because a task is cancelled, it is left where it is: it catches
+-- them all, in a loop that would not end.
+local REFUSALS = 1000
 
 ---The scope of the task that runs; nil outside of any.
 ---@return kubelua.Scope?
@@ -59,62 +57,48 @@ function tasks.scope_here()
     return current and current.scope
 end
 
----Puts a task into a scope, if there is one, and out of the one that it is in.
----@param task kubelua.Task
----@param scope kubelua.Scope?
-function tasks.join_scope(task, scope)
-    tasks.leave_scope(task)
-    if scope then
-        task.scope = scope
-        scope.tasks[task] = true
-        task.is_cancelled = task.is_cancelled or scope.is_cancelled
-    end
-end
+tasks.join_scope = scopes.join
+tasks.leave_scope = scopes.leave
 
----Takes a task out of the scope that it inherited.
----@param task kubelua.Task
-function tasks.leave_scope(task)
-    if task.scope then
-        task.scope.tasks[task] = nil
-        task.scope = nil
-    end
-end
-
-local function forget(task)
+local function finish(task, ok, problem)
+    task.is_over = true
     running.remove(task)
-    if task.scope then
-        task.scope.tasks[task] = nil
+    scopes.leave(task)
+    if task.on_over then
+        task.on_over(ok, problem)
+    end
+end
+
+local function warn_of_yield(task)
+    if not task.has_yielded then
+        task.has_yielded = true
+        log("warn", "%s: coroutine.yield() in a handler or spawned function only lets others "
+            .. "have their turn; to wait, use kubelua.sleep", task.what)
     end
 end
 
 ---Has a task go on until it waits again, or ends.
 ---@param task kubelua.Task
 function tasks.resume(task)
+    task.is_ready = false
     if task.is_cancelled and not task.has_begun then
-        forget(task)
-        return
+        return finish(task, false, trace.CANCELED)
     end
-    task.has_begun = true
     local outer = current
     current = task
-    task.is_ready, task.is_parked = false, false
+    task.has_begun, task.is_parked, task.is_resting = true, false, false
     poller:enter(task.activity, task.co, task.registration)
-    local ok, message = coroutine.resume(task.co)
+    local ok, problem = coroutine.resume(task.co)
     poller:leave()
     current = outer
     if coroutine.status(task.co) == "dead" then
-        forget(task)
+        finish(task, ok, problem)
     end
-    if not ok and message ~= trace.CANCELED then
-        log("error", "%s failed: %s", task.what, trace.of(task.co, message))
-    elseif not task.is_parked and coroutine.status(task.co) == "suspended" then
-        local is_new = not task.has_yielded
-        task.has_yielded = true
+    if not ok and problem ~= trace.CANCELED then
+        log("error", "%s failed: %s", task.what, trace.of(task.co, problem))
+    elseif not task.is_parked and not task.is_over then
         tasks.wake(task)
-        if is_new then
-            log("warn", "%s: coroutine.yield() in a handler or spawned function only lets others "
-                .. "have their turn; to wait, use kubelua.sleep", task.what)
-        end
+        warn_of_yield(task)
     end
 end
 
@@ -125,13 +109,15 @@ end
 ---@return kubelua.Task
 function tasks.task(what, f, ...)
     local arguments = { n = select("#", ...), ... }
-    local task = { what = what, co = false, is_ready = false, is_parked = false,
-        has_yielded = false, next_turn = false, clock = tasks.clock_here(),
-        activity = core.activity(what), scope = nil, is_cancelled = false, has_begun = false }
+    local task = setmetatable({ what = what, co = false, is_ready = false, is_parked = false,
+        is_resting = false, has_begun = false, has_yielded = false, is_over = false,
+        is_cancelled = false, is_ended = false, refusals = 0, next_turn = false,
+        clock = tasks.clock_here(), activity = core.activity(what),
+        at_end = current and current.at_end }, Task)
     task.co = coroutine.create(function()
         return f((table.unpack or unpack)(arguments, 1, arguments.n))
     end)
-    tasks.join_scope(task, tasks.scope_here())
+    scopes.join(task, tasks.scope_here())
     running.add(task)
     tasks.wake(task)
     return task
@@ -141,13 +127,22 @@ end
 ---nothing: whoever wakes a task must not fail for want of memory.
 ---@param task kubelua.Task
 function tasks.wake(task)
-    if task.is_ready then
+    if task.is_ready or task.is_over then
         return
     end
     task.is_ready = true
     ready:add(task)
     if not tasks.running then
         poller:wake()
+    end
+end
+
+---Has the call that the task waits in raise trace.CANCELED, and every later one. One that has not
+---begun never does.
+function Task:cancel()
+    self.is_cancelled = true
+    if self.is_parked then
+        tasks.wake(self)
     end
 end
 
@@ -172,31 +167,41 @@ function tasks.current(name)
     return current
 end
 
----Has the call that a task waits in raise trace.CANCELED, and every later one. One that has not
----begun never does.
----@param task kubelua.Task
-function tasks.cancel(task)
-    task.is_cancelled = true
-    if task.is_parked then
-        tasks.wake(task)
-    end
+---Suspends the current task until something wakes it, cancelled or not: for what ends by itself.
+function tasks.suspend_anyway()
+    current.is_parked = true
+    coroutine.yield()
 end
 
 ---Suspends the current task until something wakes it. For calls that have to clear up before they
 ---raise, with tasks.end_if_cancelled().
 ---@return boolean is_cancelled
 function tasks.suspend()
-    local task = current
-    if not task.is_cancelled then
-        task.is_parked = true
-        coroutine.yield()
+    if not current.is_cancelled then
+        tasks.suspend_anyway()
     end
-    return task.is_cancelled
+    return current.is_cancelled
+end
+
+-- A task that catches what it is told is slowed down, so that others have their turn, and left in
+-- the end: there is no other way to end it.
+local function refuse(task)
+    task.refusals = task.refusals + 1
+    if task.refusals == 1 then
+        return
+    elseif task.refusals > REFUSALS then
+        log("warn", "%s was cancelled, and catches the error of every call that waits: it is left "
+            .. "where it is", task.what)
+        finish(task, false, trace.CANCELED)
+    end
+    tasks.wake(task)
+    tasks.suspend_anyway()
 end
 
 ---Raises in a cancelled task.
 function tasks.end_if_cancelled()
-    if current.is_cancelled then
+    if current and current.is_cancelled then
+        refuse(current)
         error(trace.CANCELED, 0)
     end
 end
@@ -205,6 +210,29 @@ end
 function tasks.park()
     tasks.suspend()
     tasks.end_if_cancelled()
+end
+
+---The same for a task that serves, such as that of a ticker, and waits for more to do: the end of a
+---run ends what it calls, and leaves the task itself for the next run. Raises if it is cancelled.
+function tasks.rest()
+    if current.is_ended then
+        current.is_ended, current.is_cancelled = false, false
+    end
+    if not current.is_cancelled then
+        current.is_resting = true
+        tasks.suspend_anyway()
+    end
+    tasks.end_if_cancelled()
+end
+
+---Ends what a task waits in as cancelling does; one that serves goes on after that.
+---@param task kubelua.Task
+function tasks.end_call(task)
+    local is_idle = task.is_resting or (task.serves and not task.has_begun)
+    if not is_idle and not task.outlasts and not task.is_cancelled then
+        task.is_ended = true
+        task:cancel()
+    end
 end
 
 ---The task that runs; nil outside of any.

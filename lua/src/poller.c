@@ -352,11 +352,16 @@ static int poller_release(lua_State *L)
     return 1;
 }
 
-/* poller:caught(): whether a signal came. */
+/* poller:caught(): the signal that came, or nil. */
 static int poller_caught(lua_State *L)
 {
-    lua_pushboolean(L, is_catching(check_poller(L, 1)) &&
-                           atomic_load(&caught) != 0);
+    int number = is_catching(check_poller(L, 1)) ? atomic_load(&caught) : 0;
+
+    if (number == 0) {
+        lua_pushnil(L);
+    } else {
+        lua_pushinteger(L, number);
+    }
     return 1;
 }
 

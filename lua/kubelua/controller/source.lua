@@ -82,7 +82,7 @@ function source.await_all(state)
     for _, self in ipairs(state.in_order) do
         local task = scheduler.task(state.what .. ": " .. self.name, await, state, self)
         task.clock = scheduler.machine
-        task.doing = function() end
+        task.doing, task.outlasts = function() end, true
         scheduler.leave_scope(task)
     end
 end

@@ -191,7 +191,7 @@ function State:start()
     self.id = sources.new_id()
     sources.add(self.id, self.wake) -- a run goes on for its sake, and it stays
     self.task = scheduler.task(self.what, serve, self)
-    self.task.doing = function() end
+    self.task.doing, self.task.outlasts = function() end, true
     scheduler.leave_scope(self.task)
     source.await_all(self)
     return true

@@ -83,7 +83,7 @@ local function dispatch()
 end
 
 -- The exit status of a run that ended in order.
-local function judge(signal, duration)
+local function judge(signal, is_idle, duration)
     if signal then
         return STOPPED
     end
@@ -92,7 +92,7 @@ local function judge(signal, duration)
         complain(string.format("nothing was read within the %g seconds of --for: %s", duration,
             unreached))
         return FAILED
-    elseif scheduler.failures > 0 and scheduler.is_idle() then
+    elseif scheduler.failures > 0 and is_idle then
         complain("a spawned function failed, and nothing is left to wait for")
         return FAILED
     end
@@ -119,9 +119,11 @@ return function(options)
     loop.ends_waits = true
     loop.ends_at = options.duration and core.now() + options.duration or math.huge
     ok, message = xpcall(chunk, describe, (table.unpack or unpack)(options.args))
+    local signal = ok and dispatch()
+    local is_idle = scheduler.is_idle()
+    loop.finish()
     if not ok and message ~= loop.ENDED then
         return fail_script(message, options.script)
     end
-    local signal = ok and dispatch()
-    return judge(signal, options.duration)
+    return judge(signal, is_idle, options.duration)
 end

@@ -1,0 +1,103 @@
+-- The end of a run, by a signal or kubelua.stop(): what waits in a task is ended, and then runs
+-- what the process has to do before it ends, such as releasing a lease.
+local core = require "kubelua.core"
+local log = require "kubelua.log"
+local running = require "kubelua.running"
+local scheduler = require "kubelua.scheduler"
+local trace = require "kubelua.trace"
+
+local ending = {}
+
+-- Seconds that the end of a run may take, of the one within which a signal ends the process.
+local LONGEST = 0.8
+-- Of these, what the end of waiting tasks may take.
+local TO_CANCEL = 0.3
+
+local hooks = {} -- functions, in the order of their adding
+
+---Has a function run as a task at the end of each run, once all other tasks have been ended. It may
+---wait, and send requests; all such functions together have 0.8 s.
+---@param f fun()
+---@return fun() remove takes it back
+function ending.on_end(f)
+    local hook = { f = f }
+    hooks[#hooks + 1] = hook
+    return function()
+        for i, each in ipairs(hooks) do
+            if each == hook then
+                table.remove(hooks, i)
+                return
+            end
+        end
+    end
+end
+
+-- Runs rounds until none of the tasks has something to do at the end.
+local function run_until(deadline, list, is_done)
+    local function is_over()
+        for _, task in ipairs(list) do
+            if not is_done(task) then
+                return false
+            end
+        end
+        return true
+    end
+    while not is_over() and core.now() < deadline do
+        scheduler.round(deadline, is_over)
+    end
+end
+
+local function cancel(list, deadline)
+    for _, task in ipairs(list) do
+        scheduler.end_call(task)
+    end
+    run_until(deadline, list, function(task)
+        return task.is_over or task.is_resting or not task.is_cancelled
+    end)
+end
+
+local function call_hook(f)
+    local ok, problem = trace.call(f)
+    if not ok and problem ~= trace.CANCELED then
+        log("error", "at the end of the run: %s", problem)
+    end
+end
+
+local function run_hooks(deadline)
+    local list = {}
+    for i, hook in ipairs(hooks) do
+        local task = scheduler.task(running.name("at the end", hook.f), call_hook, hook.f)
+        task.at_end = true
+        list[i] = task
+    end
+    run_until(deadline, list, function(task)
+        return task.is_over
+    end)
+end
+
+local function at_end(task)
+    return task.at_end
+end
+
+local function not_at_end(task)
+    return not task.at_end
+end
+
+local function finish()
+    local now = core.now()
+    cancel(running.select(not_at_end), now + TO_CANCEL)
+    run_hooks(now + LONGEST)
+    cancel(running.select(at_end), core.now() + TO_CANCEL / 10)
+end
+
+---Ends what waits in tasks, and runs what was given to on_end; in 0.8 s.
+function ending.finish()
+    scheduler.begin_end()
+    local ok, problem = pcall(finish)
+    scheduler.finish_end()
+    if not ok then
+        error(problem, 0)
+    end
+end
+
+return ending
