@@ -6,6 +6,7 @@ local kinds = require "kubelua.kinds"
 local patching = require "kubelua.verbs.patching"
 local ports = require "kubelua.verbs.ports"
 local reading = require "kubelua.verbs.reading"
+local waiting = require "kubelua.verbs.waiting"
 local writing = require "kubelua.verbs.writing"
 
 local verbs = {}
@@ -93,6 +94,31 @@ end
 ---@overload fun(self, object: table, options: kubelua.DeleteOptions?): any
 function Client:delete(resource, key, options, ...)
     return deleting.delete(ports.of(self), resource, key, options, ...)
+end
+
+---Deletes all objects of a namespace ("*": of all) that the selectors choose; returns them.
+---@param resource string
+---@param options kubelua.DeleteAllOptions
+---@return kubelua.Object[]?, string?, string?, number?
+function Client:delete_all(resource, options)
+    return deleting.delete_all(ports.of(self), resource, options)
+end
+
+---Evicts a pod, if its PodDisruptionBudget allows; else "too_many_requests", and it is not tried
+---again.
+---@param pod string|table|kubelua.Object its key, or itself
+---@param options kubelua.EvictOptions?
+---@return true?, string?, string?, number?
+function Client:evict(pod, options)
+    return deleting.evict(ports.of(self), pod, options)
+end
+
+---Waits until an object is as it should be: wait("pods", "web/a", "Ready", 60), wait(pod, f).
+---@param resource string|table|kubelua.Object
+---@param ... any key, kubelua.WaitCondition (default: it is there), seconds (default: 30)
+---@return kubelua.Object|true|nil, string?, string? true: the object is gone, as it should be
+function Client:wait(resource, ...)
+    return waiting.wait(self, ports.of(self), resource, ...)
 end
 
 verbs.methods = Client

@@ -89,7 +89,7 @@ metadata: {name: b, namespace: web}
                 metadata = { name = "x" } }
             assert.is_nil(nothing)
             assert.truthy(message:find('do you mean "Pod"', 1, true), message)
-            assert.equal("not_found", code)
+            assert.equal("unknown_kind", code)
         end)
 
         it("says what an object lacks", function()

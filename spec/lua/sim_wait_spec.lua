@@ -113,7 +113,7 @@ describe("misuse", function()
         for _, key in ipairs { "", "a/", "a/b/c", "/" } do
             expect('get: write get("pods"', function() cluster:get("pods", key) end)
         end
-        expect("a kind is a text", function() cluster:list() end)
+        expect("list: a resource expected", function() cluster:list() end)
         expect("not nil", function() cluster:apply() end)
         expect("patch: a table or a text", function() cluster:patch("pods", "shop-1") end)
         expect("update: the object needs metadata.name", function()

@@ -49,6 +49,8 @@ describe("the types for editors", function()
         ["kubelua.PatchOptions"] = "lua/kubelua/verbs/patching.lua",
         ["kubelua.ScaleOptions"] = "lua/kubelua/verbs/patching.lua",
         ["kubelua.DeleteOptions"] = "lua/kubelua/verbs/deleting.lua",
+        ["kubelua.DeleteAllOptions"] = "lua/kubelua/verbs/deleting.lua",
+        ["kubelua.EvictOptions"] = "lua/kubelua/verbs/deleting.lua",
     } do
         it("have every option: " .. class, function()
             assert.same(options_after(where, class, "= {", "}", '([%w_]+)%]? = "'),

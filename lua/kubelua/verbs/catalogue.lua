@@ -120,6 +120,11 @@ function Catalogue:refuse(name)
     if not served_as and not has_group then
         hint = ", and nothing of the group " .. wanted.group .. ": install its CRD "
             .. "(CustomResourceDefinition) or API server"
+    elseif served_as and wanted.version then
+        local api_version = wanted.group == "" and wanted.version
+            or wanted.group .. "/" .. wanted.version
+        return nil, api_version .. " has no " .. wanted.word .. "; it is served as " .. served_as,
+            "unknown_kind"
     elseif served_as then
         hint = "; it is served as " .. served_as
     elseif nearest then

@@ -4,6 +4,7 @@ local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 local ports = require "kubelua.verbs.ports"
+local reading = require "kubelua.verbs.reading"
 local targets = require "kubelua.verbs.targets"
 
 local deleting = {}
@@ -55,6 +56,119 @@ function deleting.delete(port, resource, ...)
         method = "DELETE", what = "delete", timeout = given.timeout, body = core.encode(body),
     }, target, function(reply)
         return answers.object(reply, what)
+    end)
+end
+
+---@class kubelua.DeleteAllOptions
+---@field namespace string "*": all of them
+---@field labels? string a selector, as kubectl's -l
+---@field fields? string a selector, as kubectl's --field-selector
+---@field propagation? "Foreground"|"Background"|"Orphan" what becomes of what they own
+---@field grace? integer seconds; 0: at once
+---@field dry_run? boolean the server checks it, and deletes nothing
+---@field timeout? number seconds of each request; default: 30
+local DELETE_ALL = { namespace = "string", labels = "string", fields = "string",
+    propagation = "string", grace = "number", dry_run = "boolean", timeout = "number" }
+
+-- Deletes a collection of one namespace, or of a kind that has none.
+local function delete_collection(port, target, given, body)
+    return ports.write(port, { verb = "delete_all", dry_run = given.dry_run }, {
+        method = "DELETE", what = "delete_all", timeout = given.timeout, body = body,
+        query = { labelSelector = given.labels, fieldSelector = given.fields },
+    }, target, function(reply)
+        return answers.list(reply, "delete_all " .. target.kind.plural, target.kind)
+    end)
+end
+
+-- The namespaces that have objects to be deleted, sorted.
+local function namespaces_of(port, target, given)
+    local objects, message, code, retry_after = reading.list(port, target.asked, {
+        labels = given.labels, fields = given.fields, timeout = given.timeout })
+    if not objects then
+        return nil, message, code, retry_after
+    end
+    local namespaces, seen = {}, {}
+    for _, object in ipairs(objects) do
+        if not seen[object.namespace] then
+            seen[object.namespace] = true
+            namespaces[#namespaces + 1] = object.namespace
+        end
+    end
+    table.sort(namespaces)
+    return namespaces
+end
+
+---An API server deletes the objects of one namespace at a time: "*" asks which there are.
+---@param port kubelua.Port
+---@param resource string
+---@param given kubelua.DeleteAllOptions
+---@return kubelua.Object[]?, string?, string?, number?
+function deleting.delete_all(port, resource, given)
+    given = options.optional("delete_all", given, DELETE_ALL)
+    if given.namespace == nil then
+        misuse("delete_all: name the namespace, as { namespace = \"web\" }; \"*\" is all of them")
+    end
+    local body = core.encode(body_of("delete_all", given))
+    local target, message, code = targets.collection(port, "delete_all", resource, given.namespace)
+    if not target then
+        return nil, message, code
+    elseif target.namespace or not target.kind.namespaced then
+        return delete_collection(port, target, given, body)
+    end
+    local namespaces, problem, refusal, retry_after = namespaces_of(port, target, given)
+    if not namespaces then
+        return nil, problem, refusal, retry_after
+    end
+    local deleted = {}
+    for _, namespace in ipairs(namespaces) do
+        local objects
+        target = { kind = target.kind, asked = target.asked, namespace = namespace }
+        objects, problem, refusal, retry_after = delete_collection(port, target, given, body)
+        if not objects then
+            return nil, "in the namespace " .. namespace .. ": " .. problem, refusal, retry_after
+        end
+        for _, object in ipairs(objects) do
+            deleted[#deleted + 1] = object
+        end
+    end
+    return deleted
+end
+
+---@class kubelua.EvictOptions
+---@field grace? integer seconds; 0: at once
+---@field uid? string this pod, and no other of its name
+---@field dry_run? boolean the server checks it, and evicts nothing
+---@field timeout? number seconds of the whole call; default: 30
+local EVICT = { grace = "number", uid = "string", dry_run = "boolean", timeout = "number" }
+
+---Never sent again: that a PodDisruptionBudget does not allow it now (429) is an answer.
+---@param port kubelua.Port
+---@param pod string|table|kubelua.Object
+---@param given kubelua.EvictOptions?
+---@return true?, string?, string?, number?
+function deleting.evict(port, pod, given)
+    local is_key = type(pod) == "string"
+    local named = targets.arguments("evict", is_key and "pods" or pod, is_key and pod or nil)
+    given = options.optional("evict", given, EVICT)
+    local delete_options = body_of("evict", given)
+    local target, message, code = targets.find(port, "evict", named)
+    if not target then
+        return nil, message, code
+    elseif target.kind.plural ~= "pods" then
+        misuse("evict: a pod expected, not a %s", target.kind.kind)
+    end
+    local what = "evict " .. targets.tell(target)
+    delete_options.preconditions.uid = given.uid or target.uid
+    return ports.write(port, { verb = "evict", dry_run = given.dry_run, uid = given.uid }, {
+        method = "POST", what = "evict", subresource = "eviction", timeout = given.timeout,
+        no_retry = true, query = { dryRun = given.dry_run and "All" or nil },
+        body = core.encode({
+            apiVersion = "policy/v1", kind = "Eviction", deleteOptions = delete_options,
+            metadata = { name = target.name, namespace = target.namespace },
+        }),
+    }, target, function(reply)
+        local object, problem, refusal, retry_after = answers.object(reply, what)
+        return object and true or nil, problem, refusal, retry_after
     end)
 end
 

@@ -30,8 +30,8 @@ function documents.all(call, object)
         end
         given = read
     elseif type(object) ~= "table" and not core.is_object(object) then
-        misuse("%s: an object is a table, a view or the text of a manifest, not a %s", call,
-            type_name(object))
+        misuse("%s: an object is a table, a view or the text of a manifest, not %s%s", call,
+            object == nil and "" or "a ", type_name(object))
     end
     local all = {}
     for _, document in ipairs(given) do

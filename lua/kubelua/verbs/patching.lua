@@ -36,7 +36,7 @@ local function read_patch(patch)
     if type(patch) == "table" or core.is_view(patch) then
         return patch
     elseif type(patch) ~= "string" then
-        misuse("patch: a table, or the text of one, expected, not %s",
+        misuse("patch: a table or a text expected, not %s",
             patch == nil and "nil" or "a " .. type(patch))
     end
     local text, message, code = core.manifest(patch)

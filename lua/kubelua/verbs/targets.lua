@@ -63,8 +63,9 @@ function targets.of_object(port, object)
         return refuse("an object needs apiVersion and kind, such as \"v1\" and \"Pod\"")
     end
     local metadata = object.metadata
+    metadata = metadata == nil and {} or metadata
     if type(metadata) ~= "table" and not core.is_view(metadata) then
-        return refuse("an object needs metadata, such as { name = \"shop\" }")
+        return refuse("an object's metadata is a table, such as { name = \"shop\" }")
     elseif metadata.name ~= nil and type(metadata.name) ~= "string"
         or metadata.namespace ~= nil and type(metadata.namespace) ~= "string" then
         return refuse("metadata.name and metadata.namespace are texts")
@@ -98,12 +99,16 @@ function targets.arguments(call, resource, key, name)
         misuse("%s: a resource and a key expected, such as \"pods\", \"namespace/name\", or an "
             .. "object; not a %s", call, core.is_view(resource) and "part of an object"
             or type(resource))
-    elseif type(key) ~= "string" then
-        misuse("%s: write %s(\"pods\", \"namespace/name\"), or give it an object", call, call)
-    elseif type(name) == "string" then
+    elseif type(key) == "string" and type(name) == "string" then
+        core.check_namespace(call, key)
         return { resource = resource, namespace = key, name = name }, 2
     end
-    local prefix, rest = key:match("^([^/]+)/([^/]+)$")
+    local prefix, rest = tostring(key):match("^([^/]+)/([^/]+)$")
+    if type(key) ~= "string" or not rest and not key:find("^[^/]+$") then
+        misuse("%s: write %s(\"pods\", \"namespace/name\"), or give it an object%s", call, call,
+            type(key) == "string" and "; \"" .. key .. "\" is no key" or "")
+    end
+    core.check_namespace(call, prefix)
     return { resource = resource, namespace = prefix, name = rest or key }, 1
 end
 
@@ -116,7 +121,7 @@ function targets.find(port, call, named)
     if named.object then
         local target, message, code = targets.of_object(port, named.object)
         if target and not target.name then
-            return refuse("%s: the object needs metadata.name", call)
+            misuse("%s: the object needs metadata.name", call)
         end
         return target, message, code
     end

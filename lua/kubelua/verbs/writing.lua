@@ -2,6 +2,7 @@
 local answers = require "kubelua.verbs.answers"
 local core = require "kubelua.core"
 local documents = require "kubelua.verbs.documents"
+local misuse = require "kubelua.misuse"
 local names = require "kubelua.verbs.names"
 local options = require "kubelua.options"
 local ports = require "kubelua.verbs.ports"
@@ -56,18 +57,13 @@ local function read(port, verb, object)
     if not target then
         return nil, message, code
     end
-    local beginning = document.metadata.generateName
-    local is_generated = false
-    if not target.name and type(beginning) == "string" and beginning ~= "" then
-        if verb ~= "create" then
-            return nil, verb .. ": the object needs metadata.name; only create makes one of "
-                .. "generateName", "invalid_argument"
-        end
-        document, is_generated = documents.copy(document), true
-    elseif not target.name then
-        return nil, verb .. ": the object needs metadata.name", "invalid_argument"
+    local beginning = not target.name and document.metadata and document.metadata.generateName
+    local is_generated = type(beginning) == "string" and beginning ~= ""
+    if not target.name and (not is_generated or verb ~= "create") then
+        misuse("%s: the object needs metadata.name%s", verb, is_generated
+            and "; only create makes one of generateName" or "")
     end
-    return document, target, is_generated
+    return is_generated and documents.copy(document) or document, target, is_generated
 end
 
 local function post(port, document, target, given)

@@ -25,7 +25,6 @@ local requests = require "kubelua.sim.requests"
 local script = require "kubelua.sim.script"
 local time = require "kubelua.sim.time"
 local users = require "kubelua.sim.users"
-local Verbs = require "kubelua.sim.verbs"
 local wait = require "kubelua.sim.wait"
 
 ---A simulated cluster: one userdata, whose methods are in Lua, over the functions of simcore.
@@ -127,9 +126,6 @@ function sims.new(given)
     local state = simcore.state(self)
     state.users, state.token = given.users, given.token
     state.clock = (given.clock == "fake" and Clock.fake or Clock.running)(self)
-    state.verbs = Verbs.new(function(request)
-        return simcore.call(self, request)
-    end)
     local paths = given.load or {}
     local ok
     ok, message, code = load_files(self, type(paths) == "table" and paths or { paths })

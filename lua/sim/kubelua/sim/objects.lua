@@ -1,14 +1,48 @@
--- The objects of a simulated cluster, as an administrator's hands: beside its faults and tokens,
--- and in no record of requests.
+-- The objects of a simulated cluster, as an administrator's hands: the verbs of clients over its
+-- own port, beside its faults and tokens, and in no record of requests.
+local answers = require "kubelua.verbs.answers"
 local core = require "kubelua.core"
-local documents = require "kubelua.sim.documents"
-local Kinds = require "kubelua.sim.kinds"
+local deleting = require "kubelua.verbs.deleting"
+local documents = require "kubelua.verbs.documents"
+local kinds = require "kubelua.kinds"
+local log = require "kubelua.log"
+local patching = require "kubelua.verbs.patching"
+local reading = require "kubelua.verbs.reading"
+local requests = require "kubelua.requests"
 local simcore = require "kubelua.simcore"
+local targets = require "kubelua.verbs.targets"
+local writing = require "kubelua.verbs.writing"
 
 local objects = {}
 
-local function verbs_of(sim)
-    return simcore.state(sim).verbs
+-- Carries out a request at once: nothing is dispatched meanwhile.
+local function send(sim, call)
+    local headers = call.headers or {}
+    local status, body, kind, warnings = simcore.call(sim, {
+        method = call.method, target = requests.target(call.path, call.query), body = call.body,
+        type = headers["Content-Type"], accept = headers.Accept,
+    })
+    if not status then
+        return nil, body, kind
+    end
+    for line in (status < 400 and warnings or ""):gmatch("[^\n]+") do
+        log("warn", "%s %s: %s", call.method, call.path, line)
+    end
+    return { status = status, body = body, headers = { ["content-type"] = kind } }
+end
+
+---The port of a cluster.
+---@param sim kubelua.Sim
+---@return kubelua.Port
+local function port_of(sim)
+    local state = simcore.state(sim)
+    if not state.port then
+        state.port = {
+            namespace = "default", young = 0,
+            send = function(call) return send(sim, call) end,
+        }
+    end
+    return state.port
 end
 
 ---Creates or replaces the objects of a text of YAML or JSON documents; status, uid and
@@ -25,62 +59,73 @@ end
 
 -- Status and all: what a manifest of an administrator says is so. A load tells that the server
 -- refuses, and why; with which code, a trial tells.
-local function add(self, document, collection)
+local function add(self, document, target)
     local ok, message, code = simcore.load(self, core.encode(document))
-    if not ok then
-        local tried, _, refusal = verbs_of(self):request("POST", collection, document,
-            { query = { dryRun = "All" } })
-        return nil, message, not tried and code == "invalid_argument" and refusal or code
+    if not ok and code == "invalid_argument" then
+        local _, _, refusal = writing.create(port_of(self), document, { dry_run = true })
+        code = refusal or code
     end
-    local metadata = document.metadata
-    return verbs_of(self):get(document.apiVersion .. "/" .. document.kind,
-        metadata.namespace or nil, metadata.name)
+    if not ok then
+        return nil, message, code
+    end
+    return reading.get(port_of(self), target.asked, target.namespace or target.name,
+        target.namespace and target.name or nil)
 end
 
 -- Merges the document into what is there; its status by a request of its own.
-local function change(self, kind, key, document)
-    local status = kind.has_status and document.status or nil
+local function change(self, target, document)
     local rest = {}
     for name, value in pairs(document) do
         rest[name] = value
     end
-    if kind.has_status then
+    local status = target.kind.has_status and rest.status or nil
+    if target.kind.has_status then
         rest.status = nil
     end
-    local name = kind.api_version .. "/" .. kind.kind
-    local object, message, code = verbs_of(self):patch(name, key, rest)
+    local key = (target.namespace and target.namespace .. "/" or "") .. target.name
+    local object, message, code = patching.patch(port_of(self), target.asked, key, rest)
     if object and status then
-        return verbs_of(self):patch(name, key, { status = status }, { subresource = "status" })
+        return patching.patch(port_of(self), target.asked, key, { status = status },
+            { subresource = "status" })
     end
     return object, message, code
 end
 
 local function apply_one(self, document)
-    local kind, namespace, name = verbs_of(self):place(document)
-    if not kind then
-        return nil, namespace, name
-    elseif type(name) ~= "string" then
-        return verbs_of(self):create(document)
+    document = type(document) == "table" and document or core.view_table(document)
+    local target, message, code = targets.of_object(port_of(self), document)
+    if not target then
+        return nil, message, code
+    elseif not target.name then
+        return writing.create(port_of(self), document)
     end
-    local present, message, code = verbs_of(self):request("GET", Kinds.path(kind, namespace, name))
+    local reply, present
+    reply, message, code = port_of(self).send { method = "GET",
+        path = kinds.path(target.kind, target.namespace, target.name) }
+    if reply then
+        present, message, code = answers.object(reply, "apply", target.kind.kind)
+    end
     if not present and code ~= "not_found" then
         return nil, message, code
+    elseif not present or target.uid and target.uid ~= present.uid then
+        return add(self, document, target)
     end
-    local uid = document.metadata.uid
-    if not present or (uid and uid ~= core.decode(present).metadata.uid) then
-        return add(self, document, Kinds.path(kind, namespace))
-    end
-    return change(self, kind, namespace and namespace .. "/" .. name or name, document)
+    return change(self, target, document)
 end
 
----Creates an object, or changes the one of that name: fields that are given are merged into it
----(kubelua.null removes one, arrays are replaced), its status too. A uid of its own makes it
----another object: the old one is deleted.
+---Without options it creates an object, or changes the one of that name: fields that are given are
+---merged into it (kubelua.null removes one, arrays are replaced), its status too. A uid of its own
+---makes it another object: the old one is deleted. With options it is the server-side apply that
+---client:apply is, of one object.
 ---@param object any a table, a view, or a text of YAML or JSON documents
+---@param options kubelua.ApplyOptions?
 ---@return kubelua.Object? object as it is now; one for each document
 ---@return ... string, string
-function objects:apply(object)
-    local all, message, code = documents(object)
+function objects:apply(object, options)
+    if options ~= nil then
+        return writing.apply(port_of(self), object, options)
+    end
+    local all, message, code = documents.all("apply", object)
     if not all then
         return nil, message, code
     end
@@ -94,10 +139,23 @@ function objects:apply(object)
     return (table.unpack or unpack)(applied, 1, #all)
 end
 
-for _, name in ipairs { "get", "list", "create", "update", "patch", "delete" } do
+---As client:delete; true also for an object that is left while something holds it.
+---@return true?, string?, string?
+function objects:delete(...)
+    local object, message, code = deleting.delete(port_of(self), ...)
+    if object then
+        return true
+    end
+    return nil, message, code
+end
+
+for name, verb in pairs {
+    get = reading.get, list = reading.list, create = writing.create, update = writing.update,
+    patch = patching.patch, scale = patching.scale, delete_all = deleting.delete_all,
+    evict = deleting.evict,
+} do
     objects[name] = function(self, ...)
-        local verbs = verbs_of(self)
-        return verbs[name](verbs, ...)
+        return verb(port_of(self), ...)
     end
 end
 

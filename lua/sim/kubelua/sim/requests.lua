@@ -1,6 +1,6 @@
 -- What a simulated cluster was asked, for tests to assert on.
 local core = require "kubelua.core"
-local matching = require "kubelua.sim.matching"
+local matching = require "kubelua.verbs.matching"
 local options = require "kubelua.options"
 local simcore = require "kubelua.simcore"
 

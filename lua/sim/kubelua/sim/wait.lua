@@ -1,9 +1,7 @@
 -- Waiting for what happens in a simulated cluster, and saying what happened instead.
+local conditions = require "kubelua.verbs.conditions"
 local core = require "kubelua.core"
 local loop = require "kubelua.loop"
-local matching = require "kubelua.sim.matching"
-local simcore = require "kubelua.simcore"
-local values = require "kubelua.values"
 
 local methods = {}
 
@@ -36,42 +34,6 @@ function methods.eventually(_, condition, seconds)
     return value
 end
 
-local function has_condition(object, name)
-    local condition = values.condition(object, name)
-    if not condition then
-        return false, "it has no condition " .. name
-    end
-    return condition.status == "True",
-        "its condition " .. name .. " is " .. tostring(condition.status)
-end
-
--- What is asked of the object, as a function that says why not, too.
-local function reader(condition)
-    if condition == nil then
-        return function(object) return object end
-    elseif type(condition) == "function" then
-        return condition
-    elseif condition == "deleted" then
-        return function(object) return not object end
-    elseif type(condition) == "string" then
-        return function(object)
-            if object then
-                return has_condition(object, condition)
-            end
-            return false
-        end
-    elseif type(condition) == "table" then
-        return function(object)
-            if object then
-                return matching.covers(core.view_table(object), condition)
-            end
-            return false
-        end
-    end
-    error("wait: the condition is a function, a table of fields, \"deleted\" or the type of a "
-        .. "condition such as \"Ready\", not a " .. type(condition), 3)
-end
-
 ---Waits until an object is as it should be.
 ---@param kind string
 ---@param key string "namespace/name", or "name"
@@ -85,16 +47,16 @@ function methods:wait(kind, key, condition, seconds)
         error("wait: write wait(\"pods\", \"namespace/name\", condition, seconds)", 2)
     end
     check_seconds("wait", seconds)
-    local holds = reader(condition)
+    local holds = conditions.reader("wait", condition)
     local last, absent, why
     local is_served = false -- of a kind that never was, nothing can have gone
     local value, message, code = self:eventually(function()
         local problem_code
         last, absent, problem_code = self:get(kind, key)
-        if not last and problem_code ~= "not_found" then
+        if not last and problem_code ~= "not_found" and problem_code ~= "unknown_kind" then
             error("wait: " .. tostring(absent), 0)
         end
-        is_served = is_served or last ~= nil or simcore.state(self).verbs.kinds:find(kind) ~= nil
+        is_served = is_served or last ~= nil or problem_code == "not_found"
         local met
         met, why = holds(last)
         return is_served and met and (last or true)
@@ -102,9 +64,7 @@ function methods:wait(kind, key, condition, seconds)
     if value then
         return value
     end
-    why = type(why) == "string" and "; " .. why or ""
-    return nil, kind .. " " .. key .. ": " .. message .. why .. (last
-        and "; " .. matching.show(last) or "; it is not there: " .. tostring(absent)), code
+    return nil, conditions.tell(kind .. " " .. key, message, last, why, tostring(absent)), code
 end
 
 return methods

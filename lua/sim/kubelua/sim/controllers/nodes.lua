@@ -69,7 +69,7 @@ local function renew(world, node)
     local now = world:time("!%Y-%m-%dT%H:%M:%S.000000Z")
     local lease = { spec = { holderIdentity = node.name, leaseDurationSeconds = 40,
         renewTime = now } }
-    local ok, _, code = world.verbs:patch("leases.coordination.k8s.io", LEASES .. "/" .. node.name,
+    local ok, _, code = world.client:patch("leases.coordination.k8s.io", LEASES .. "/" .. node.name,
         lease)
     if not ok and code == "not_found" then
         lease.apiVersion, lease.kind = "coordination.k8s.io/v1", "Lease"
@@ -86,7 +86,7 @@ return function(world)
             assert(world:create(wanted))
         end
     end
-    world.verbs:create { apiVersion = "v1", kind = "Namespace", metadata = { name = LEASES } }
+    world.client:create { apiVersion = "v1", kind = "Namespace", metadata = { name = LEASES } }
     local count = 0
     world.nodes:on { add = function(node)
         count = count + 1

@@ -2,7 +2,6 @@
 -- caches are waited for, and queues of keys. Made of KubeLua's public interface only: it shows how
 -- a controller is written.
 local kubelua = require "kubelua"
-local Verbs = require "kubelua.sim.verbs"
 
 ---@class kubelua.sim.World
 ---@field options kubelua.sim.Controllers
@@ -49,9 +48,7 @@ local CACHE_OF = {
 ---@return kubelua.sim.World?, string?, string?
 function World.new(client, options)
     local self = setmetatable({ options = options, written = {}, deleted = {} }, World)
-    self.verbs = Verbs.new(function(request)
-        return client:call(request)
-    end)
+    self.client = client
     for name, cache in pairs(CACHES) do
         local informer, message, code = client:informer(cache)
         if not informer then
@@ -93,7 +90,7 @@ end
 ---@param object table
 ---@return kubelua.Object?, string?, string?
 function World:create(object)
-    return note(self, self.verbs:create(object))
+    return note(self, self.client:create(object))
 end
 
 ---Merges into an object.
@@ -101,7 +98,7 @@ end
 ---@param patch table
 ---@return kubelua.Object?, string?, string?
 function World:patch(object, patch)
-    return note(self, self.verbs:patch(object.apiVersion .. "/" .. object.kind, object.key, patch))
+    return note(self, self.client:patch(object.apiVersion .. "/" .. object.kind, object.key, patch))
 end
 
 ---Merges into an object's status.
@@ -109,7 +106,7 @@ end
 ---@param status table
 ---@return kubelua.Object?, string?, string?
 function World:status(object, status)
-    return note(self, self.verbs:patch(object.apiVersion .. "/" .. object.kind, object.key,
+    return note(self, self.client:patch(object.apiVersion .. "/" .. object.kind, object.key,
         { status = status }, { subresource = "status" }))
 end
 
@@ -119,8 +116,7 @@ end
 ---@return true?, string?, string?
 function World:delete(object, grace)
     self.deleted[object.uid] = true
-    local ok, message, code = self.verbs:delete(object.apiVersion .. "/" .. object.kind, object.key,
-        { uid = object.uid, grace = grace })
+    local ok, message, code = self.client:delete(object, { grace = grace })
     if not ok and code ~= "not_found" and code ~= "conflict" then
         return nil, message, code
     end
@@ -132,13 +128,16 @@ end
 ---@param node string
 ---@return true?, string?, string?
 function World:bind(pod, node)
-    local text, message, code = self.verbs:request("POST", string.format(
-        "/api/v1/namespaces/%s/pods/%s/binding", pod.namespace, pod.name), {
-        apiVersion = "v1", kind = "Binding",
-        metadata = { name = pod.name, namespace = pod.namespace, uid = pod.uid },
-        target = { apiVersion = "v1", kind = "Node", name = node },
-    })
-    if not text then
+    local reply, message, code = self.client:request {
+        method = "POST",
+        path = ("/api/v1/namespaces/%s/pods/%s/binding"):format(pod.namespace, pod.name),
+        body = {
+            apiVersion = "v1", kind = "Binding",
+            metadata = { name = pod.name, namespace = pod.namespace, uid = pod.uid },
+            target = { apiVersion = "v1", kind = "Node", name = node },
+        },
+    }
+    if not reply then
         return nil, message, code
     end
     return true

@@ -1,0 +1,95 @@
+-- The verb wait: an informer of one object, until the object is as it should be. A connection that
+-- breaks and a kind that comes later are the informer's matter.
+local conditions = require "kubelua.verbs.conditions"
+local core = require "kubelua.core"
+local loop = require "kubelua.loop"
+local misuse = require "kubelua.misuse"
+local targets = require "kubelua.verbs.targets"
+
+local waiting = {}
+
+local DEFAULT, PAUSE = 30, 1 -- seconds
+
+-- The target; of a kind that the server does not know, as soon as it does.
+local function find(port, named, till)
+    local target, message, code = targets.find(port, "wait", named)
+    while not target and code == "unknown_kind" and core.now() + PAUSE < till do
+        loop.wait("client:wait", PAUSE, function() return false end)
+        target, message, code = targets.find(port, "wait", named)
+    end
+    return target, message, code
+end
+
+-- Looks at the object whenever it has changed, until the condition holds or the time is over.
+local function watch(informer, target, holds, time)
+    local seen = { is_new = true, reason = nil, is_forbidden = false }
+    local function change()
+        seen.is_new = true
+    end
+    local registration, message, code = informer:on {
+        name = "client:wait", add = change, update = change, delete = change, synced = change,
+        error = function(problem, kind)
+            seen.reason, seen.is_forbidden = problem, kind == "forbidden"
+        end,
+    }
+    if not registration then
+        return nil, message, code
+    end
+    local key = (target.namespace and target.namespace .. "/" or "") .. target.name
+    local object, met, why
+    repeat
+        if seen.is_new and informer:has_synced() then
+            seen.is_new = false
+            object = informer:get(key)
+            if object and target.uid and object.uid ~= target.uid then
+                object = nil
+            end
+            met, why = holds(object)
+            if met then
+                return object or true
+            end
+        end
+        if seen.is_forbidden then
+            return nil, "wait: " .. seen.reason, "forbidden"
+        end
+    until not loop.wait("client:wait", math.max(0, time.till - core.now()), function()
+        return seen.is_new and informer:has_synced() or seen.is_forbidden
+    end)
+    message = ("not after %g s"):format(time.seconds)
+    return nil, conditions.tell(targets.tell(target), message, object, why, seen.reason), "timeout"
+end
+
+---@param client kubelua.Client
+---@param port kubelua.Port
+---@param resource string|table|kubelua.Object
+---@param ... any key, condition, seconds; of an object: condition, seconds
+---@return kubelua.Object|true|nil, string?, string?
+function waiting.wait(client, port, resource, ...)
+    local named, taken = targets.arguments("wait", resource, (...))
+    local holds = conditions.reader("wait", (select(taken + 1, ...)))
+    local seconds = select(taken + 2, ...)
+    if seconds ~= nil and (type(seconds) ~= "number" or seconds ~= seconds or seconds < 0) then
+        misuse("wait: how many seconds? A number from 0 expected, not %s", tostring(seconds))
+    end
+    seconds = seconds or DEFAULT
+    local till = core.now() + seconds
+    local target, message, code = find(port, named, till)
+    if not target then
+        return nil, message, code
+    end
+    local informer
+    informer, message, code = client:informer { target.asked, namespace = target.namespace,
+        fields = "metadata.name=" .. target.name }
+    if not informer then
+        return nil, message, code
+    end
+    local ok, object, problem, kind = pcall(watch, informer, target, holds,
+        { till = till, seconds = seconds })
+    informer:stop()
+    if not ok then
+        error(object, 0) -- the condition raised, or this task was cancelled
+    end
+    return object, problem, kind
+end
+
+return waiting
