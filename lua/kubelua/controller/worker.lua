@@ -51,9 +51,9 @@ end
 
 local function perform(state, record)
     local key = record.key
-    local ok, message, code = state.written:settle(key)
+    local ok, message, code, retry_after = state.written:settle(key)
     if not ok then
-        return outcome.failure(message, code)
+        return outcome.failure(message, code, retry_after)
     elseif not state.main then
         state.memos[key] = state.memos[key] or {}
         return call(state, record, "reconcile", key, nil)
