@@ -53,7 +53,8 @@ static void free_sim(kl_sim *sim)
         kl__sim_resource_unref(KL__CONTAINER(node, kl__sim_resource, node));
     }
     kl__map_deinit(&sim->by_name);
-    kl__cond_deinit(&sim->wake);
+    kl__sim_bell_deinit(&sim->grown);
+    kl__sim_bell_deinit(&sim->wake);
     kl__mutex_deinit(&sim->mutex);
     kl__mutex_deinit(&sim->listening);
     kl__sim_access_deinit(sim);
@@ -83,7 +84,8 @@ static kl_sim *alloc_sim(const kl_sim_options *options)
     kl__sim_compact_init(sim, options->compaction_ms);
     kl__mutex_init(&sim->mutex, KL__RANK_SIM);
     kl__mutex_init(&sim->listening, KL__RANK_LIFECYCLE);
-    kl__cond_init(&sim->wake);
+    kl__sim_bell_init(&sim->wake);
+    kl__sim_bell_init(&sim->grown);
     kl__list_init(&sim->resources);
     kl__list_init(&sim->rules);
     kl__list_init(&sim->chores);

@@ -65,6 +65,9 @@ static kl_code fill_reply(kl_reply *reply, const kl__sim_answer *answer,
                           char *type, kl__buf *body, kl_error *err)
 {
     reply->status = answer->status;
+    reply->retry_after_ms = answer->retry_after_seconds < 0
+                                ? -1
+                                : answer->retry_after_seconds * 1000L;
     snprintf(type, TYPE_SIZE, "%s", answer->content_type);
     reply->content_type = type;
     reply->body = kl__buf_take(body, &reply->body_length);

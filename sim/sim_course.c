@@ -23,9 +23,10 @@ static void wake_reader(void *arg)
     kl_sim *sim = answer->sim;
 
     kl__mutex_lock(&sim->mutex);
-    kl__cond_broadcast(&sim->wake);
+    kl__cond_broadcast(&sim->wake.cond);
+    kl__cond_broadcast(&sim->grown.cond);
     if (answer->watch.resource != NULL) {
-        kl__cond_broadcast(&answer->watch.resource->changed);
+        kl__cond_broadcast(&answer->watch.resource->changed.cond);
     }
     kl__mutex_unlock(&sim->mutex);
 }
@@ -54,8 +55,8 @@ static kl_code check_locked(const kl__sim_answer *answer, kl_error *err)
 }
 
 /* Waits until something may have changed, at most until `until_ms` of the
- * cluster's clock. */
-static kl_code block_locked(kl__sim_answer *answer, kl__cond *cond,
+ * cluster's clock. A reader that has no time left is told by its ear. */
+static kl_code block_locked(kl__sim_answer *answer, kl__sim_bell *bell,
                             int64_t until_ms, const kl__sim_wait *wait,
                             kl_error *err)
 {
@@ -64,15 +65,17 @@ static kl_code block_locked(kl__sim_answer *answer, kl__cond *cond,
     if (kl__cancel_fired(wait->cancel)) {
         return kl_error_set(err, KL_ECANCELED, "cancelled");
     }
+    until_ms = kl__sim_clock_deadline(&answer->sim->clock, until_ms);
+    answer->look_again_ms = until_ms;
+    kl__sim_bell_hear(bell, &answer->ear);
     if (deadline >= 0 && kl__clock_now(kl__clock_real()) >= deadline) {
         return kl_error_set(err, KL_ETIMEOUT,
                             "simulator: no answer in the time given");
     }
-    until_ms = kl__sim_clock_deadline(&answer->sim->clock, until_ms);
     if (until_ms < 0 || (deadline >= 0 && deadline < until_ms)) {
         until_ms = deadline;
     }
-    kl__cond_wait(cond, &answer->sim->mutex, until_ms);
+    kl__cond_wait(&bell->cond, &answer->sim->mutex, until_ms);
     return KL_OK;
 }
 
@@ -157,7 +160,8 @@ kl_code kl__sim_answer_begin(kl__sim_answer *answer, const kl__sim_wait *wait,
         if (code != KL_OK || (pace.most != 0 && answer->status != 0)) {
             break;
         }
-        code = block_locked(answer, &sim->wake, pace.until_ms, wait, err);
+        code = block_locked(answer, pace.most != 0 ? &sim->grown : &sim->wake,
+                            pace.until_ms, wait, err);
         if (code != KL_OK) {
             break;
         }
@@ -192,7 +196,7 @@ static kl_code fill_watch_locked(kl__sim_answer *answer,
         return code;
     }
     return block_locked(answer,
-                        watch->await != 0 ? &answer->sim->wake
+                        watch->await != 0 ? &answer->sim->grown
                                           : &watch->resource->changed,
                         wake_ms, wait, err);
 }
@@ -244,11 +248,11 @@ static kl_code fill(kl__sim_answer *answer, size_t *most,
         }
         if (pace.most == 0) {
             /* One of a kind that is served no more is woken by nothing else. */
-            kl__cond *cond = watches && !answer->watch.resource->removed
-                                 ? &answer->watch.resource->changed
-                                 : &sim->wake;
+            kl__sim_bell *bell = watches && !answer->watch.resource->removed
+                                     ? &answer->watch.resource->changed
+                                     : &sim->wake;
 
-            code = block_locked(answer, cond, pace.until_ms, wait, err);
+            code = block_locked(answer, bell, pace.until_ms, wait, err);
         } else if (!watches || answer->out.length != 0 || answer->watch.ended) {
             break;
         } else {

@@ -5,6 +5,7 @@
 #include "api/client.h"
 
 #include "api/discovery.h"
+#include "api/requester.h"
 #include "api/user_agent.h"
 #include "api/warnings.h"
 #include "base/clock.h"
@@ -36,6 +37,9 @@ struct kl_client {
      * number stands for itself. */
     _Atomic uint64_t refused;
 
+    kl__mutex starting;       /* rank LIFECYCLE; guards the one below */
+    kl__requester *requester; /* NULL: there was no request yet */
+
     kl__mutex mutex; /* rank CLIENT; guards the two below */
     void *slot;
     void (*drop_slot)(void *content);
@@ -44,6 +48,7 @@ struct kl_client {
 /* Frees what a client holds, in reverse order of its making. */
 static void destroy(kl_client *client)
 {
+    kl__requester_free(client->requester);
     if (client->slot != NULL) {
         client->drop_slot(client->slot);
     }
@@ -53,6 +58,7 @@ static void destroy(kl_client *client)
     kl_transport_unref(client->transport);
     kl_config_unref(client->config);
     kl__mutex_deinit(&client->mutex);
+    kl__mutex_deinit(&client->starting);
     kl__cancel_deinit(&client->closed);
     kl__free(client);
     kl__live_add(KL_LIVE_CLIENT, -1);
@@ -117,6 +123,7 @@ kl_client *kl_client_new(const kl_client_options *options, kl_error *err)
     atomic_init(&client->refs, 1);
     kl__cancel_init(&client->closed);
     kl__mutex_init(&client->mutex, KL__RANK_CLIENT);
+    kl__mutex_init(&client->starting, KL__RANK_LIFECYCLE);
     if (fill(client, options, err) != KL_OK) {
         destroy(client);
         return NULL;
@@ -184,6 +191,19 @@ int64_t kl__client_plugin_ms(kl_client *client, const char **command)
                : -1;
 }
 
+kl__requester *kl__client_requester(kl_client *client, kl_error *err)
+{
+    kl__requester *requester;
+
+    kl__mutex_lock(&client->starting);
+    if (client->requester == NULL) {
+        client->requester = kl__requester_new(client, client->config, err);
+    }
+    requester = client->requester;
+    kl__mutex_unlock(&client->starting);
+    return requester;
+}
+
 kl__discovery *kl__client_discovery(kl_client *client)
 {
     return client->discovery;
@@ -210,7 +230,6 @@ typedef struct outgoing {
     const kl__request *request;
     int64_t deadline_ms;
     kl__cancel *cancel;
-    kl__header *headers; /* room for the request's and all others */
 } outgoing;
 
 /* Tells how a try ended; headers, which hold tokens, are not told. */
@@ -228,42 +247,69 @@ static void log_request(const kl__request *request, int64_t began_ms,
     }
 }
 
+kl__stream *kl__client_begin(kl_client *client, const kl__request *request,
+                             const kl__credentials *credentials, kl_error *err)
+{
+    kl__request filled = *request;
+    size_t count = request->header_count;
+    kl__header *headers =
+        kl__calloc(count + credentials->header_count + 1, sizeof(kl__header));
+    kl__stream *stream;
+
+    if (headers == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory for a request");
+        return NULL;
+    }
+    if (count != 0) {
+        memcpy(headers, request->headers, count * sizeof(kl__header));
+    }
+    headers[count++] = (kl__header){"User-Agent", client->user_agent};
+    for (size_t i = 0; i < credentials->header_count; i++) {
+        headers[count++] = credentials->headers[i];
+    }
+    filled.headers = headers;
+    filled.header_count = count;
+    filled.base_url =
+        client->config != NULL ? kl_config_server(client->config) : "";
+    filled.tls = credentials->tls;
+    filled.proxy_url = credentials->proxy_url;
+    stream = kl__transport_open(client->transport, &filled, err);
+    kl__free(headers);
+    return stream;
+}
+
 /* Sends it once, as whom `credentials` say. */
 static kl_code send_as(const outgoing *out, const kl__credentials *credentials,
                        kl__stream **stream, kl__response *response,
                        kl_error *err)
 {
-    kl_client *client = out->client;
-    kl__request request = *out->request;
-    size_t count = request.header_count;
     int64_t began_ms = kl__clock_now(kl__clock_real());
     kl_code code;
 
-    if (count != 0) {
-        memcpy(out->headers, request.headers, count * sizeof(kl__header));
-    }
-    out->headers[count++] = (kl__header){"User-Agent", client->user_agent};
-    for (size_t i = 0; i < credentials->header_count; i++) {
-        out->headers[count++] = credentials->headers[i];
-    }
-    request.headers = out->headers;
-    request.header_count = count;
-    request.base_url =
-        client->config != NULL ? kl_config_server(client->config) : "";
-    request.tls = credentials->tls;
-    request.proxy_url = credentials->proxy_url;
-    *stream = kl__transport_open(client->transport, &request, err);
+    *stream = kl__client_begin(out->client, out->request, credentials, err);
     if (*stream == NULL) {
         return err->code;
     }
     code = kl__stream_response(*stream, response, out->deadline_ms, out->cancel,
                                err);
-    log_request(&request, began_ms, code == KL_OK ? response : NULL, err);
+    log_request(out->request, began_ms, code == KL_OK ? response : NULL, err);
     if (code != KL_OK) {
         kl__stream_close(*stream);
         *stream = NULL;
     }
     return code;
+}
+
+bool kl__client_refused(kl_client *client, uint64_t generation)
+{
+    atomic_store_explicit(&client->refused, generation + 1,
+                          memory_order_relaxed);
+    return kl__config_rejected(client->config, generation);
+}
+
+void kl__client_warn(kl_client *client, const kl__response *response)
+{
+    kl__warnings_note(client->warnings, response->warnings);
 }
 
 /* One try; `again`: it was a 401, and another try may differ. */
@@ -283,9 +329,7 @@ static kl_code try_once(const outgoing *out, kl__stream **stream,
         code = send_as(out, &credentials, stream, response, err);
     }
     if (code == KL_OK && response->status == 401 && client->config != NULL) {
-        *again = kl__config_rejected(client->config, credentials.generation);
-        atomic_store_explicit(&client->refused, credentials.generation + 1,
-                              memory_order_relaxed);
+        *again = kl__client_refused(client, credentials.generation);
     }
     if (client->config != NULL) {
         kl__credentials_clear(&credentials);
@@ -312,7 +356,7 @@ kl_code kl__client_open(kl_client *client, const kl__request *request,
                         kl__stream **stream, kl__response *response,
                         kl_error *err)
 {
-    outgoing out = {client, request, deadline_ms, NULL, NULL};
+    outgoing out = {client, request, deadline_ms, NULL};
     kl__cancel_either either;
     kl_error local;
     kl_code code;
@@ -322,22 +366,15 @@ kl_code kl__client_open(kl_client *client, const kl__request *request,
     if (kl__cancel_fired(&client->closed)) {
         return kl_error_set(err, KL_ECLOSED, "the client is closed");
     }
-    out.headers =
-        kl__calloc(request->header_count + KL__MAX_CREDENTIAL_HEADERS + 1,
-                   sizeof(kl__header));
-    if (out.headers == NULL) {
-        return kl_error_set(err, KL_ENOMEM, "out of memory for a request");
-    }
     kl__cancel_either_init(&either, cancel, &client->closed);
     out.cancel = &either.token;
     code = send_out(&out, stream, response, err);
     kl__cancel_either_deinit(&either);
-    kl__free(out.headers);
     if (code == KL_ECANCELED && !kl__cancel_fired(cancel)) {
         return kl_error_set(err, KL_ECLOSED, "the client is closed");
     }
     if (code == KL_OK) {
-        kl__warnings_note(client->warnings, response->warnings);
+        kl__client_warn(client, response);
     }
     return code;
 }

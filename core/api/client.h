@@ -11,6 +11,8 @@
 #include "kubelua/client.h"
 
 typedef struct kl__discovery kl__discovery;
+typedef struct kl__requester kl__requester;
+typedef struct kl__credentials kl__credentials;
 
 /*
  * Opens a stream with the client's credentials and user agent and waits for the
@@ -25,6 +27,26 @@ kl_code kl__client_open(kl_client *client, const kl__request *request,
                         int64_t deadline_ms, kl__cancel *cancel,
                         kl__stream **stream, kl__response *response,
                         kl_error *err);
+
+/*
+ * Opens a stream as whom `credentials` say, which are borrowed, and does not
+ * wait for anything. The rest of the request is filled in as above. NULL:
+ * KL_ENOMEM, KL_ECLOSED. Thread-safe.
+ */
+kl__stream *kl__client_begin(kl_client *client, const kl__request *request,
+                             const kl__credentials *credentials, kl_error *err);
+
+/* Notes that the credentials of a generation were answered with 401, and looks
+ * for others, which may read files. True: another try may differ. Thread-safe.
+ */
+bool kl__client_refused(kl_client *client, uint64_t generation);
+
+/* Logs what the server warns of. Thread-safe. */
+void kl__client_warn(kl_client *client, const kl__response *response);
+
+/* What carries its requests out (requester.h); made at the first call. NULL:
+ * KL_ENOMEM, KL_EIO (no thread). Borrowed. Thread-safe. */
+kl__requester *kl__client_requester(kl_client *client, kl_error *err);
 
 /* Appends the rest of a body to `body`, until that is `limit` bytes long:
  * KL_ETOO_LARGE beyond. Errors as kl__stream_read; what came in before one is

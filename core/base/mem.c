@@ -75,9 +75,9 @@ long kl_live_count(kl_live_kind kind)
 const char *kl_live_name(kl_live_kind kind)
 {
     static const char *const names[KL_LIVE_KINDS] = {
-        "objects",    "documents",     "streams",      "clients",
-        "informers",  "registrations", "event queues", "workqueues",
-        "simulators", "threads"};
+        "objects",   "documents",     "streams",      "clients",
+        "informers", "registrations", "event queues", "workqueues",
+        "requests",  "simulators",    "threads"};
 
     return (unsigned)kind < KL_LIVE_KINDS ? names[kind] : "unknown";
 }

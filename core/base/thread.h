@@ -15,6 +15,7 @@
 /* A thread takes mutexes in rising rank only; equal ranks never nest. */
 typedef enum kl__rank {
     KL__RANK_LIFECYCLE = 10,
+    KL__RANK_FLIGHT = 12, /* of requests: fires a token */
     KL__RANK_CANCEL = 15, /* wakes waiters: their mutexes rank higher */
     /* Up to 19: tokens that others fire, and those that they fire. */
     KL__RANK_DISTRIBUTE = 20,
@@ -25,11 +26,13 @@ typedef enum kl__rank {
     KL__RANK_REFLECTOR = 55, /* its status */
     KL__RANK_LISTENER = 60,
     KL__RANK_WORKQUEUE = 63, /* a controller's keys */
-    KL__RANK_QUEUE = 65,     /* event queue: the list of ready registrations */
+    KL__RANK_REQUESTS = 64,  /* a client's requests, and what came of them */
+    KL__RANK_QUEUE = 65,     /* event queue: what is ready */
     KL__RANK_CLIENT = 66,    /* credentials and discovery caches */
     KL__RANK_SIM = 68,
     KL__RANK_TRANSPORT = 70,
     KL__RANK_STREAM = 75,
+    KL__RANK_NEWS = 77,     /* which requests the loop is to look at */
     KL__RANK_OBJECT = 80,   /* opening a tree */
     KL__RANK_SCHEMA = 85,   /* reading the built-in kinds' types */
     KL__RANK_WATCHDOG = 88, /* what a thread does; nothing is locked below it */

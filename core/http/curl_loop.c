@@ -294,8 +294,12 @@ static void tell_news(kl__curl_transport *transport)
     kl__list *node;
 
     while ((node = kl__list_shift(&transport->news)) != NULL) {
-        kl__cond_broadcast(
-            &KL__CONTAINER(node, kl__curl_stream, news_node)->cond);
+        kl__curl_stream *stream =
+            KL__CONTAINER(node, kl__curl_stream, news_node);
+
+        kl__mutex_lock(&stream->mutex);
+        kl__curl_stream_tell_locked(stream);
+        kl__mutex_unlock(&stream->mutex);
     }
 }
 

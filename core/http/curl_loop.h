@@ -62,6 +62,7 @@ typedef struct kl__curl_stream {
     bool secure;                   /* https */
     bool fresh;                    /* has a connection of its own */
     bool repeatable;               /* sending it twice does no harm */
+    bool keeps_headers;
     size_t window;
 
     /* Of the transport's mutex. */
@@ -77,21 +78,25 @@ typedef struct kl__curl_stream {
     struct curl_slist *connect_to;
     char curl_message[CURL_ERROR_SIZE];
     kl__head head;
-    bool dials;       /* it makes a connection of its own */
-    int socket_errno; /* why there was no socket for that; 0: there was */
-    bool in_tls;      /* that one has come as far as the TLS handshake */
-    int attempts;     /* how often curl has sent the request */
-    int64_t sent_ms;  /* when it did last, on the real clock */
-    bool held;        /* curl was told to pause it */
-    bool resuming;    /* curl hands over what it held back */
-    bool dropped;     /* and this goes nowhere any more */
+    kl__buf header_lines; /* of the head; the reader's once it has a head */
+    bool dials;           /* it makes a connection of its own */
+    int socket_errno;     /* why there was no socket for that; 0: there was */
+    bool in_tls;          /* that one has come as far as the TLS handshake */
+    int attempts;    /* how often curl has sent the request; written with the
+                        mutex held */
+    int64_t sent_ms; /* when it did last, on the real clock */
+    bool held;       /* curl was told to pause it */
+    bool resuming;   /* curl hands over what it held back */
+    bool dropped;    /* and this goes nowhere any more */
 
     /* Guards the rest of the shared fields; rank STREAM. */
     kl__mutex mutex;
     kl__cond cond; /* any of them changed */
     kl__buf arrived;
-    size_t unread; /* bytes in `arrived` and `taken`, together */
-    bool has_head; /* `response` and `encoding` are set, for good */
+    size_t unread;        /* bytes in `arrived` and `taken`, together */
+    kl__stream_hook hook; /* called when `cond` is; `wake` may be NULL */
+    bool withdrawn;       /* it is not to be sent any more */
+    bool has_head;        /* `response` and `encoding` are set, for good */
     bool paused;   /* curl holds bytes back, the loop must be told to resume */
     bool finished; /* `failure` is set, for good; KL_OK: a clean end */
     kl__response response;
@@ -122,6 +127,8 @@ void kl__curl_stream_free(kl__curl_stream *stream);
 /* Ends a stream: `failure` of KL_OK is a clean end. The first end counts, but
  * for KL_ECLOSED, which always does. On the loop, or before it knows it. */
 void kl__curl_stream_finish(kl__curl_stream *stream, const kl_error *failure);
+/* Wakes its reader: what it waits for may be there. */
+void kl__curl_stream_tell_locked(kl__curl_stream *stream);
 
 /* curl_target.c: fills in `origin`, `secure`, `proxy` and `connect_to`, and the
  * URL to fetch: curl_free, also after a failure. Errors as kl__curl_setup. */

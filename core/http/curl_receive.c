@@ -20,6 +20,9 @@ size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg)
 
     (void)one;
     note_byte(stream);
+    if (stream->keeps_headers && !stream->head.complete) {
+        kl__head_keep(&stream->header_lines, bytes, length);
+    }
     if (kl__head_line(&stream->head, bytes, length)) {
         if (stream->secure) {
             stream->transport->speaks_http1 = !stream->head.response.http2;
@@ -28,7 +31,7 @@ size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg)
         stream->response = stream->head.response;
         stream->encoding = stream->head.encoding;
         stream->has_head = true;
-        kl__cond_broadcast(&stream->cond);
+        kl__curl_stream_tell_locked(stream);
         kl__mutex_unlock(&stream->mutex);
     }
     return length;
@@ -84,13 +87,17 @@ int kl__curl_on_send(void *arg, char *peer_ip, char *local_ip, int peer_port,
                      int local_port)
 {
     kl__curl_stream *stream = arg;
+    bool may_send;
 
     (void)peer_ip;
     (void)local_ip;
     (void)peer_port;
     (void)local_port;
-    stream->attempts++;
+    kl__mutex_lock(&stream->mutex);
+    may_send =
+        !stream->withdrawn && (stream->attempts == 0 || stream->repeatable);
+    stream->attempts += !stream->withdrawn;
+    kl__mutex_unlock(&stream->mutex);
     stream->sent_ms = kl__clock_now(kl__clock_real());
-    return stream->attempts == 1 || stream->repeatable ? CURL_PREREQFUNC_OK
-                                                       : CURL_PREREQFUNC_ABORT;
+    return may_send ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }

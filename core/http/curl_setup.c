@@ -160,7 +160,7 @@ static kl_code set_method(kl__curl_stream *stream, const kl__request *request,
     static const char *const once[] = {"POST", "PATCH", NULL};
     CURL *easy = stream->easy;
 
-    stream->repeatable = !is_one_of(request->method, once);
+    stream->repeatable = !request->once && !is_one_of(request->method, once);
     if (request->body != NULL || is_one_of(request->method, with_body)) {
         const char *bytes = request->body != NULL ? request->body : "";
         size_t length = request->body != NULL ? request->body_length : 0;

@@ -33,6 +33,7 @@ kl__curl_stream *kl__curl_stream_new(kl__curl_transport *transport,
     stream->transport = transport;
     stream->tls = request->tls != NULL ? kl__tls_ref(request->tls) : NULL;
     stream->fresh = request->fresh_connection;
+    stream->keeps_headers = request->keeps_headers;
     stream->window = request->window != 0 ? request->window : DEFAULT_WINDOW;
     kl__list_init(&stream->inbox_node);
     kl__list_init(&stream->node);
@@ -52,6 +53,7 @@ void kl__curl_stream_free(kl__curl_stream *stream)
     kl__inflate_free(stream->inflate);
     kl__buf_deinit(&stream->taken);
     kl__buf_deinit(&stream->arrived);
+    kl__buf_deinit(&stream->header_lines);
     kl__cond_deinit(&stream->cond);
     kl__mutex_deinit(&stream->mutex);
     kl__free(stream->body);
@@ -61,15 +63,44 @@ void kl__curl_stream_free(kl__curl_stream *stream)
     kl__free(stream);
 }
 
+void kl__curl_stream_tell_locked(kl__curl_stream *stream)
+{
+    kl__cond_broadcast(&stream->cond);
+    if (stream->hook.wake != NULL) {
+        stream->hook.wake(stream->hook.arg);
+    }
+}
+
 void kl__curl_stream_finish(kl__curl_stream *stream, const kl_error *failure)
 {
     kl__mutex_lock(&stream->mutex);
     if (!stream->finished || failure->code == KL_ECLOSED) {
         stream->finished = true;
         stream->failure = *failure;
-        kl__cond_broadcast(&stream->cond);
+        kl__curl_stream_tell_locked(stream);
     }
     kl__mutex_unlock(&stream->mutex);
+}
+
+static void stream_set_hook(kl__stream *base, const kl__stream_hook *hook)
+{
+    kl__curl_stream *stream = (kl__curl_stream *)base;
+
+    kl__mutex_lock(&stream->mutex);
+    stream->hook = *hook;
+    kl__mutex_unlock(&stream->mutex);
+}
+
+static bool stream_withdraw(kl__stream *base)
+{
+    kl__curl_stream *stream = (kl__curl_stream *)base;
+    bool was_sent;
+
+    kl__mutex_lock(&stream->mutex);
+    stream->withdrawn = true;
+    was_sent = stream->attempts > 0;
+    kl__mutex_unlock(&stream->mutex);
+    return was_sent;
 }
 
 static void stream_close(kl__stream *base)
@@ -80,6 +111,7 @@ static void stream_close(kl__stream *base)
     if (kl__check_process(NULL) != KL_OK) {
         return; /* the loop, and whatever lock it held, are the parent's */
     }
+    stream_set_hook(base, &(kl__stream_hook){.wake = NULL});
     kl__live_add(KL_LIVE_STREAM, -1);
     if (!kl__curl_post(stream, KL__CURL_FORGET)) {
         kl__curl_stream_free(stream);
@@ -400,5 +432,31 @@ static int64_t stream_last_byte_ms(const kl__stream *base)
     return atomic_load_explicit(&stream->last_byte_ms, memory_order_relaxed);
 }
 
-static const kl__stream_ops ops = {stream_response, stream_read,
-                                   stream_last_byte_ms, stream_close};
+/* Its loop tells of everything. */
+static int64_t stream_look_again_ms(const kl__stream *base)
+{
+    (void)base;
+    return -1;
+}
+
+static kl_code stream_headers(kl__stream *base, const char **lines,
+                              kl_error *err)
+{
+    kl__curl_stream *stream = (kl__curl_stream *)base;
+
+    if (stream->header_lines.failed) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for headers");
+    }
+    *lines =
+        stream->header_lines.bytes != NULL ? stream->header_lines.bytes : "";
+    return KL_OK;
+}
+
+static const kl__stream_ops ops = {.response = stream_response,
+                                   .read = stream_read,
+                                   .last_byte_ms = stream_last_byte_ms,
+                                   .close = stream_close,
+                                   .set_hook = stream_set_hook,
+                                   .look_again_ms = stream_look_again_ms,
+                                   .withdraw = stream_withdraw,
+                                   .headers = stream_headers};

@@ -4,6 +4,7 @@
  */
 #include "http/head.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include <time.h>
 
 /* More than a year: whoever says so does not mean it. */
-enum { MAX_RETRY_AFTER_S = 366 * 24 * 3600 };
+enum { MAX_RETRY_AFTER_S = 366 * 24 * 3600, MAX_KEPT = 32 * 1024 };
 
 /* The moment that "Sun, 06 Nov 1994 08:49:37 GMT" names; -1: it is no date.
  * By hand, because strptime follows the host's locale. */
@@ -160,4 +161,35 @@ bool kl__head_line(kl__head *head, const char *line, size_t length)
         take_field_line(head, copy);
     }
     return false;
+}
+
+static bool is_space(char byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
+}
+
+void kl__head_keep(kl__buf *lines, const char *line, size_t length)
+{
+    const char *colon = memchr(line, ':', length);
+    const char *end = line + length;
+    const char *value;
+
+    if (length >= 5 && strncmp(line, "HTTP/", 5) == 0) {
+        kl__buf_reset(lines);
+        return;
+    }
+    if (colon == NULL || lines->length + length > MAX_KEPT) {
+        return;
+    }
+    for (value = colon + 1; value < end && is_space(*value); value++) {
+    }
+    while (end > value && is_space(end[-1])) {
+        end--;
+    }
+    for (; line < colon; line++) {
+        kl__buf_putc(lines, (char)tolower((unsigned char)*line));
+    }
+    kl__buf_putc(lines, ':');
+    kl__buf_append(lines, value, (size_t)(end - value));
+    kl__buf_putc(lines, '\n');
 }

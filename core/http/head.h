@@ -4,6 +4,7 @@
 #ifndef KL_HTTP_HEAD_H
 #define KL_HTTP_HEAD_H
 
+#include "base/buf.h"
 #include "http/transport.h"
 
 #include <stdbool.h>
@@ -29,5 +30,9 @@ typedef struct kl__head {
  * ends a final head; lines after it are ignored.
  */
 bool kl__head_line(kl__head *head, const char *line, size_t length);
+
+/* Keeps the fields of a head for kl__stream_headers, line by line as above: a
+ * status line begins anew; what goes beyond 32 KB is left out. */
+void kl__head_keep(kl__buf *lines, const char *line, size_t length);
 
 #endif

@@ -16,10 +16,7 @@
 
 typedef struct kl__stream kl__stream;
 
-typedef struct kl__header {
-    const char *name;
-    const char *value;
-} kl__header;
+typedef kl_header kl__header;
 
 /* What is asked; borrowed for the call of kl__transport_open, which copies. */
 typedef struct kl__request {
@@ -35,6 +32,8 @@ typedef struct kl__request {
     size_t window;         /* bytes that may wait unread, as they came over the
                               wire; 0: 256 KB; at least 16 KB */
     bool fresh_connection; /* not one that is open already */
+    bool once;             /* never sent twice, even if the method allows it */
+    bool keeps_headers;    /* for kl__stream_headers */
 } kl__request;
 
 typedef struct kl__response {
@@ -55,6 +54,14 @@ typedef struct kl__transport_ops {
     void (*free)(kl_transport *transport);
 } kl__transport_ops;
 
+/* Set by a reader that must not block. `wake` runs on any thread, with a mutex
+ * of the transport held (rank STREAM at most): it notes the fact, wakes the
+ * reader's thread, and does nothing else. */
+typedef struct kl__stream_hook {
+    void (*wake)(void *arg);
+    void *arg;
+} kl__stream_hook;
+
 /* A kind of stream. The functions below, which call it, say what each has to
  * do. */
 typedef struct kl__stream_ops {
@@ -65,6 +72,10 @@ typedef struct kl__stream_ops {
                     kl_error *err);
     int64_t (*last_byte_ms)(const kl__stream *stream);
     void (*close)(kl__stream *stream);
+    void (*set_hook)(kl__stream *stream, const kl__stream_hook *hook);
+    int64_t (*look_again_ms)(const kl__stream *stream);
+    bool (*withdraw)(kl__stream *stream);
+    kl_code (*headers)(kl__stream *stream, const char **lines, kl_error *err);
 } kl__stream_ops;
 
 /* First member of every kind. */
@@ -135,6 +146,42 @@ static inline kl_code kl__stream_read(kl__stream *stream, char *buffer,
 static inline int64_t kl__stream_last_byte_ms(const kl__stream *stream)
 {
     return stream->ops->last_byte_ms(stream);
+}
+
+/*
+ * How a reader that must not block goes on: it asks the two above with a
+ * deadline of 0, and after KL_ETIMEOUT waits for the hook, or for the moment
+ * that the next function tells. The hook is called for each change since, and
+ * may be called for nothing. Set it before the first question, once; it is not
+ * called any more when kl__stream_close has returned.
+ */
+static inline void kl__stream_set_hook(kl__stream *stream,
+                                       const kl__stream_hook *hook)
+{
+    stream->ops->set_hook(stream, hook);
+}
+
+/* After KL_ETIMEOUT: when to ask again even if no hook was called, on the real
+ * clock; < 0: no such moment. */
+static inline int64_t kl__stream_look_again_ms(const kl__stream *stream)
+{
+    return stream->ops->look_again_ms(stream);
+}
+
+/* Sees to it that the request is not sent, if it was not yet: false. True: it
+ * may have been, and the server may carry it out. To be closed afterwards. */
+static inline bool kl__stream_withdraw(kl__stream *stream)
+{
+    return stream->ops->withdraw(stream);
+}
+
+/* The fields of the response's head, "name:value" each with a newline, names in
+ * lower case; borrowed until close. Only of a request that keeps them, and once
+ * kl__stream_response has returned KL_OK. KL_ENOMEM. */
+static inline kl_code kl__stream_headers(kl__stream *stream, const char **lines,
+                                         kl_error *err)
+{
+    return stream->ops->headers(stream, lines, err);
 }
 
 /* Ends the transfer and frees the stream; never waits for the network. NULL is

@@ -352,7 +352,9 @@ void kl_registration_done(kl_registration *registration, kl_event *event)
     kl__registration_unref(registration);
 }
 
-kl__ready *kl__registration_ready(kl_registration *registration)
+void kl_event_queue_again(kl_event_queue *queue, kl_registration *registration)
 {
-    return &registration->ready;
+    if (kl__check_process(NULL) == KL_OK) {
+        kl__event_queue_add(queue, &registration->ready);
+    }
 }

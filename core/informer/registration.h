@@ -5,7 +5,7 @@
 #ifndef KL_INFORMER_REGISTRATION_H
 #define KL_INFORMER_REGISTRATION_H
 
-#include "informer/event_queue.h"
+#include "base/event_queue.h"
 #include "informer/listener.h"
 #include "informer/processor.h"
 
@@ -83,8 +83,5 @@ void kl__registration_finish(kl_registration *registration);
 /* True if this thread runs handlers: then it must not wait for another one that
  * does, as two handlers that end each other would wait for ever. */
 bool kl__on_handler_thread(void);
-
-/* Its place in its queue. */
-kl__ready *kl__registration_ready(kl_registration *registration);
 
 #endif

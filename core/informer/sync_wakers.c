@@ -4,7 +4,7 @@
 #include "informer/sync_wakers.h"
 
 #include "base/mem.h"
-#include "informer/event_queue.h"
+#include "base/event_queue.h"
 
 typedef struct waker {
     kl__list node;

@@ -26,6 +26,8 @@ kl__sim_answer *kl__sim_answer_new(kl_sim *sim, const kl__sim_request *request,
     }
     answer->sim = sim;
     answer->retry_after_seconds = -1;
+    answer->look_again_ms = -1;
+    kl__list_init(&answer->ear.node);
     answer->breaks = atomic_load_explicit(&sim->breaks, memory_order_relaxed);
     answer->cuts = atomic_load_explicit(&sim->cuts, memory_order_relaxed);
     return answer;
@@ -59,8 +61,10 @@ void kl__sim_answer_free(kl__sim_answer *answer)
     if (answer == NULL) {
         return;
     }
-    if (answer->watch.resource != NULL || answer->plan != NULL) {
+    if (answer->watch.resource != NULL || answer->plan != NULL ||
+        answer->ear.wake != NULL) {
         kl__mutex_lock(&answer->sim->mutex);
+        kl__list_remove(&answer->ear.node);
         if (answer->watch.resource != NULL) {
             kl__sim_resource_unref(answer->watch.resource);
         }

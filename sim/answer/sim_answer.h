@@ -73,8 +73,12 @@ typedef struct kl__sim_answer {
     kl__sim_warnings warnings;
     int64_t await; /* a version that must be there; 0: none */
     int64_t give_up_ms;
-    kl__buf out;   /* bytes that are ready */
-    size_t out_at; /* of those, how many were read */
+    kl__sim_ear ear;       /* of a reader that must not block; guarded by the
+                              cluster's mutex */
+    int64_t look_again_ms; /* when that is to come back even if it hears
+                              nothing, on the machine's clock; < 0: never */
+    kl__buf out;           /* bytes that are ready */
+    size_t out_at;         /* of those, how many were read */
     /* Objects that are written as they are read: a list's, or a watch's
      * initial events. */
     kl__sim_state **states;

@@ -63,7 +63,7 @@ static void wait_for(const kl__sim_http *http, const kl__sim_rule *rule,
         const int64_t deadline =
             end < 0 ? look : kl__sim_clock_deadline(&sim->clock, end);
 
-        kl__cond_wait(&sim->wake, &sim->mutex,
+        kl__cond_wait(&sim->wake.cond, &sim->mutex,
                       deadline >= 0 && deadline < look ? deadline : look);
     }
 }

@@ -102,7 +102,7 @@ static void *keep(void *arg)
             int64_t one = due_at(sim, &port->refuse);
             int64_t other = due_at(sim, &port->certify);
 
-            kl__cond_wait(&sim->wake, &sim->mutex,
+            kl__cond_wait(&sim->wake.cond, &sim->mutex,
                           other >= 0 && (one < 0 || other < one) ? other : one);
         }
     }
@@ -127,7 +127,7 @@ static kl_code leave(kl_sim *sim, kl__sim_order *place, kl__sim_order order,
     }
     if (code == KL_OK) {
         *place = order;
-        kl__cond_broadcast(&sim->wake);
+        kl__sim_bell_ring(&sim->wake);
     }
     kl__mutex_unlock(&sim->mutex);
     return code;
@@ -203,7 +203,7 @@ void kl__sim_keeper_stop(kl_sim *sim)
     kl__mutex_lock(&sim->mutex);
     sim->port.stop = true; /* nor is it started any more */
     runs = sim->port.runs;
-    kl__cond_broadcast(&sim->wake);
+    kl__sim_bell_ring(&sim->wake);
     kl__mutex_unlock(&sim->mutex);
     if (runs) {
         kl__thread_join(&sim->port.thread);

@@ -24,6 +24,8 @@ typedef struct sim_stream {
     kl__stream base;
     sim_transport *transport; /* a reference */
     kl__sim_answer *answer;
+    kl__buf headers;              /* made when they are asked for */
+    bool was_sent;                /* a real server would have it by now */
     _Atomic int64_t last_byte_ms; /* relaxed: read by a watchdog */
 } sim_stream;
 
@@ -66,6 +68,7 @@ static kl_code response(kl__stream *base, kl__response *out,
 
     if (code == KL_OK) {
         code = kl__sim_answer_begin(stream->answer, &wait, err);
+        stream->was_sent = code != KL_EUNAVAILABLE || answer->is_planned;
     }
     if (code != KL_OK) {
         return code;
@@ -118,13 +121,74 @@ static void close_stream(kl__stream *base)
         return; /* the cluster's locks are the parent's */
     }
     kl__sim_answer_free(stream->answer);
+    kl__buf_deinit(&stream->headers);
     kl_transport_unref(&stream->transport->base);
     kl__free(stream);
     kl__live_add(KL_LIVE_STREAM, -1);
 }
 
-static const kl__stream_ops stream_ops = {response, read_stream, last_byte_ms,
-                                          close_stream};
+static void set_hook(kl__stream *base, const kl__stream_hook *hook)
+{
+    kl__sim_answer *answer = ((sim_stream *)base)->answer;
+
+    kl__mutex_lock(&answer->sim->mutex);
+    answer->ear.wake = hook->wake;
+    answer->ear.arg = hook->arg;
+    kl__mutex_unlock(&answer->sim->mutex);
+}
+
+static int64_t look_again_ms(const kl__stream *base)
+{
+    return ((const sim_stream *)base)->answer->look_again_ms;
+}
+
+/* Nothing of it happens but on the reader's thread. */
+static bool withdraw(kl__stream *base)
+{
+    return ((sim_stream *)base)->was_sent;
+}
+
+/* As they would be on the port. */
+static kl_code write_headers(kl__stream *base, const char **lines,
+                             kl_error *err)
+{
+    sim_stream *stream = (sim_stream *)base;
+    const kl__sim_answer *answer = stream->answer;
+    kl__sim_warnings_iter iter = {0};
+    kl__buf *out = &stream->headers;
+    kl__buf value = {0};
+
+    kl__buf_reset(out);
+    kl__buf_printf(out, "content-type:%s\ncache-control:%s\n",
+                   answer->content_type,
+                   answer->is_public ? "public" : "no-cache, private");
+    if (answer->vary != NULL) {
+        kl__buf_printf(out, "vary:%s\n", answer->vary);
+    }
+    if (answer->retry_after_seconds >= 0) {
+        kl__buf_printf(out, "retry-after:%d\n", answer->retry_after_seconds);
+    }
+    while (kl__sim_warnings_header(&answer->warnings, &iter, &value) &&
+           !value.failed) {
+        kl__buf_printf(out, "warning:%s\n", value.bytes);
+        kl__buf_reset(&value);
+    }
+    out->failed = out->failed || value.failed;
+    kl__buf_deinit(&value);
+    *lines = out->bytes;
+    return !out->failed
+               ? KL_OK
+               : kl_error_set(err, KL_ENOMEM, "out of memory for headers");
+}
+
+static const kl__stream_ops stream_ops = {.response = response,
+                                          .read = read_stream,
+                                          .last_byte_ms = last_byte_ms,
+                                          .close = close_stream,
+                                          .set_hook = set_hook,
+                                          .look_again_ms = look_again_ms,
+                                          .withdraw = withdraw,
+                                          .headers = write_headers};
 
 static const char *header(const kl__request *request, const char *name)
 {

@@ -103,7 +103,7 @@ static kl_code commit(kl_sim *sim, kl__sim_resource *definitions,
         return KL_ENOMEM;
     }
     sim->version++;
-    kl__cond_broadcast(&sim->wake);
+    kl__sim_bell_ring(&sim->grown);
     return KL_OK;
 }
 

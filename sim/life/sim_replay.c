@@ -74,7 +74,7 @@ static kl_code drop_locked(kl_sim *sim, kl__sim_resource *resource,
         code = kl__sim_resource_remove(resource, key, version, err);
         if (code == KL_OK) {
             sim->version = version;
-            kl__cond_broadcast(&sim->wake);
+            kl__sim_bell_ring(&sim->grown);
             kl__sim_owners_remove(sim, gone, NULL);
         }
     }

@@ -72,7 +72,8 @@ struct kl_sim {
     size_t account_count;
     /* Rank SIM; guards all that follows but the listener. */
     kl__mutex mutex;
-    kl__cond wake; /* the version grew, or a fault changed */
+    kl__sim_bell wake;  /* a fault changed */
+    kl__sim_bell grown; /* the version grew, or a fault changed */
     bool has_secret;
     unsigned char secret[32]; /* signs the tokens of service accounts */
     int64_t compact_every_ms;

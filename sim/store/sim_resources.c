@@ -11,10 +11,11 @@
 
 void kl__sim_wake_all(kl_sim *sim)
 {
-    kl__cond_broadcast(&sim->wake);
+    kl__sim_bell_ring(&sim->wake);
+    kl__sim_bell_ring(&sim->grown);
     for (kl__list *node = sim->resources.next; node != &sim->resources;
          node = node->next) {
-        kl__cond_broadcast(
+        kl__sim_bell_ring(
             &KL__CONTAINER(node, kl__sim_resource, node)->changed);
     }
 }
@@ -111,6 +112,6 @@ void kl__sim_unserve(kl_sim *sim, kl__sim_resource *resource)
     kl__map_remove(&sim->by_name, resource->kind->qualified);
     kl__list_remove(&resource->node);
     resource->removed = true;
-    kl__cond_broadcast(&resource->changed);
+    kl__sim_bell_ring(&resource->changed);
     kl__sim_resource_unref(resource);
 }

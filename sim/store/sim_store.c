@@ -22,7 +22,7 @@ kl__sim_resource *kl__sim_resource_new(kl__sim_kind *kind, size_t limit)
     resource->kind = kl__sim_kind_ref(kind);
     resource->home = resource;
     resource->limit = limit;
-    kl__cond_init(&resource->changed);
+    kl__sim_bell_init(&resource->changed);
     kl__sim_tree_init(&resource->items);
     return resource;
 }
@@ -50,7 +50,7 @@ void kl__sim_resource_unref(kl__sim_resource *resource)
     }
     kl__free(resource->ring);
     kl__sim_tree_deinit(&resource->items);
-    kl__cond_deinit(&resource->changed);
+    kl__sim_bell_deinit(&resource->changed);
     kl__sim_kind_unref(resource->kind);
     kl__free(resource);
 }
@@ -96,7 +96,7 @@ static void push_event(kl__sim_resource *resource, int64_t version,
     event->object = object;
     event->previous = previous;
     resource->next++;
-    kl__cond_broadcast(&resource->changed);
+    kl__sim_bell_ring(&resource->changed);
 }
 
 kl_code kl__sim_resource_put(kl__sim_resource *resource, kl__sim_state *state,
@@ -152,7 +152,7 @@ void kl__sim_resource_replace(kl__sim_resource *resource, kl__sim_tree *items,
     resource->items = *items;
     kl__sim_tree_init(items);
     resource->floor = version;
-    kl__cond_broadcast(&resource->changed);
+    kl__sim_bell_ring(&resource->changed);
 }
 
 uint64_t kl__sim_resource_after(const kl__sim_resource *resource,

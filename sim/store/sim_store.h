@@ -9,6 +9,7 @@
 #include "base/list.h"
 #include "base/thread.h"
 #include "sim/kinds/sim_kinds.h"
+#include "sim/store/sim_bell.h"
 #include "sim/store/sim_tree.h"
 
 /* One change. Added: no previous; deleted: no object. */
@@ -25,8 +26,8 @@ typedef struct kl__sim_resource {
     /* Where its objects are: itself, or the resource of another group, as of
      * Events. What is asked of it is asked there; borrowed. */
     struct kl__sim_resource *home;
-    bool removed;     /* its CRD is gone: watches end */
-    kl__cond changed; /* an event came in, or a fault */
+    bool removed;         /* its CRD is gone: watches end */
+    kl__sim_bell changed; /* an event came in, or a fault */
     kl__sim_tree items;
     /* The ring holds events [first, next) by their running number. A watch is
      * a running number; what falls out of the ring is lost to it. */

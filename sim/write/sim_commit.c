@@ -35,7 +35,7 @@ kl_code kl__sim_commit(kl_sim *sim, kl__sim_resource *resource,
     }
     if (code == KL_OK) {
         sim->version = state->version;
-        kl__cond_broadcast(&sim->wake);
+        kl__sim_bell_ring(&sim->grown);
         if (previous != NULL) {
             kl__sim_owners_remove(sim, previous, state);
         }
@@ -61,7 +61,7 @@ kl_code kl__sim_remove(kl_sim *sim, kl__sim_resource *resource, const char *key,
     }
     if (code == KL_OK) {
         sim->version++;
-        kl__cond_broadcast(&sim->wake);
+        kl__sim_bell_ring(&sim->grown);
         kl__sim_owners_remove(sim, state, NULL);
     }
     kl__sim_state_unref(state);

@@ -70,8 +70,10 @@ static void close_stream(kl__stream *base)
     kl__live_add(KL_LIVE_STREAM, -1);
 }
 
-static const kl__stream_ops stream_ops = {response, read_stream, last_byte_ms,
-                                          close_stream};
+static const kl__stream_ops stream_ops = {.response = response,
+                                          .read = read_stream,
+                                          .last_byte_ms = last_byte_ms,
+                                          .close = close_stream};
 
 static kl__stream *open_stream(kl_transport *base, const kl__request *request,
                                kl_error *err)

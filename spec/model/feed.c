@@ -378,8 +378,10 @@ static void count_request(feeds *all, feed *of, asked kind, bool is_probe)
 static kl__stream *open_between(kl_transport *transport,
                                 const kl__request *request, kl_error *err)
 {
-    static const kl__stream_ops ops = {tap_response, tap_read, tap_last_byte_ms,
-                                       tap_close};
+    static const kl__stream_ops ops = {.response = tap_response,
+                                       .read = tap_read,
+                                       .last_byte_ms = tap_last_byte_ms,
+                                       .close = tap_close};
     between *self = (between *)transport;
     kl__stream *inner = kl__transport_open(self->inner, request, err);
     int number = scope_of(request->target);

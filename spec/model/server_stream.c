@@ -260,8 +260,10 @@ static void close_stream(kl__stream *base)
 static kl__stream *open_stream(kl_transport *transport,
                                const kl__request *request, kl_error *err)
 {
-    static const kl__stream_ops ops = {response, read_some, last_byte_ms,
-                                       close_stream};
+    static const kl__stream_ops ops = {.response = response,
+                                       .read = read_some,
+                                       .last_byte_ms = last_byte_ms,
+                                       .close = close_stream};
     connection *at = connection_of(transport);
     server *from = at->server;
     stream *self = calloc(1, sizeof(*self));

@@ -2,7 +2,7 @@
  * fake_transport.c - see fake_transport.h. It takes its memory from the C
  * library: what it needs is not what a spec counts or makes fail.
  */
-#include "fake_transport.h"
+#include "fake_exchange.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -12,40 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ANSWERS = 256, MAX_REQUESTS = 1024, PATIENCE_MS = 60000 };
-
-typedef struct script {
-    fake_answer answer; /* its strings are owned */
-    int left;           /* uses; FAKE_FOREVER */
-} script;
-
-/* A request and the stream that answers it, which may outlive the stream. */
-typedef struct exchange {
-    kl__stream base;
-    fake_transport *fake;
-    fake_request request; /* its strings are owned */
-    fake_answer answer;   /* strings borrowed from the script */
-    char *body;
-    size_t length;
-    size_t taken;
-    fake_end end;
-    bool holds_head;
-    bool has_reader;
-    int64_t last_byte_ms;
-} exchange;
-
-struct fake_transport {
-    kl_transport base;
-    kl__mutex mutex; /* rank STREAM; guards all below */
-    kl__cond changed;
-    bool is_closed;
-    script scripts[MAX_ANSWERS];
-    size_t script_count;
-    exchange *exchanges[MAX_REQUESTS];
-    size_t exchange_count;
-};
-
-static void *need(void *block)
+void *fake_need(void *block)
 {
     if (block == NULL) {
         abort();
@@ -53,9 +20,9 @@ static void *need(void *block)
     return block;
 }
 
-static char *copy(const char *text)
+char *fake_copy(const char *text)
 {
-    return text != NULL ? need(strdup(text)) : NULL;
+    return text != NULL ? fake_need(strdup(text)) : NULL;
 }
 
 static int64_t now(void)
@@ -106,7 +73,9 @@ static kl_code await_locked(exchange *self, bool (*is_ready)(const exchange *),
         } else if (kl__cancel_fired(cancel)) {
             code = kl_error_set(err, KL_ECANCELED, "the call was cancelled");
         } else if (deadline_ms >= 0 && now() >= deadline_ms) {
-            code = kl_error_set(err, KL_ETIMEOUT, "no byte in time");
+            self->has_reader = true; /* that does not block */
+            kl__cond_broadcast(&fake->changed);
+            return kl_error_set(err, KL_ETIMEOUT, "no byte in time");
         } else {
             self->has_reader = true;
             kl__cond_broadcast(&fake->changed);
@@ -202,18 +171,64 @@ static int64_t last_byte_ms(const kl__stream *stream)
     return at;
 }
 
+static void set_hook(kl__stream *stream, const kl__stream_hook *hook)
+{
+    exchange *self = exchange_of(stream);
+
+    kl__mutex_lock(&self->fake->mutex);
+    self->hook = *hook;
+    kl__mutex_unlock(&self->fake->mutex);
+}
+
+static int64_t look_again_ms(const kl__stream *stream)
+{
+    (void)stream;
+    return -1;
+}
+
+static bool withdraw(kl__stream *stream)
+{
+    return !exchange_of(stream)->answer.unsent;
+}
+
+static kl_code headers(kl__stream *stream, const char **lines, kl_error *err)
+{
+    exchange *self = exchange_of(stream);
+
+    (void)err;
+    if (self->headers == NULL &&
+        asprintf(
+            &self->headers, "content-type:%s\n%s",
+            self->answer.type != NULL ? self->answer.type : "application/json",
+            self->answer.headers != NULL ? self->answer.headers : "") < 0) {
+        abort();
+    }
+    *lines = self->headers;
+    return KL_OK;
+}
+
+/* With the mutex held. */
+void fake_tell_reader(exchange *self)
+{
+    kl__cond_broadcast(&self->fake->changed);
+    if (self->hook.wake != NULL) {
+        self->hook.wake(self->hook.arg);
+    }
+}
+
 static void close_stream(kl__stream *stream)
 {
     exchange *self = exchange_of(stream);
 
     kl__mutex_lock(&self->fake->mutex);
+    self->hook.wake = NULL;
     self->request.is_closed = true;
     kl__cond_broadcast(&self->fake->changed);
     kl__mutex_unlock(&self->fake->mutex);
     kl__live_add(KL_LIVE_STREAM, -1);
 }
 
-static bool target_matches(const char *wanted, const char *target)
+bool fake_target_matches(const char *wanted, const char *target)
 {
     size_t length = wanted != NULL ? strlen(wanted) : 0;
 
@@ -235,7 +250,7 @@ static fake_answer answer_to(fake_transport *fake, const kl__request *request)
 
         if (each->left != 0 &&
             (method == NULL || strcmp(method, request->method) == 0) &&
-            target_matches(each->answer.target, request->target)) {
+            fake_target_matches(each->answer.target, request->target)) {
             each->left -= each->left > 0 ? 1 : 0;
             return each->answer;
         }
@@ -245,7 +260,7 @@ static fake_answer answer_to(fake_transport *fake, const kl__request *request)
 
 static char *join_headers(const kl__request *request)
 {
-    char *text = need(calloc(1, 1));
+    char *text = fake_need(calloc(1, 1));
 
     for (size_t i = 0; i < request->header_count; i++) {
         const kl__header *header = &request->headers[i];
@@ -264,19 +279,19 @@ static char *join_headers(const kl__request *request)
 static void note_request(exchange *self, const kl__request *request)
 {
     self->request = (fake_request){
-        .method = copy(request->method),
-        .base_url = copy(request->base_url),
-        .target = copy(request->target),
+        .method = fake_copy(request->method),
+        .base_url = fake_copy(request->base_url),
+        .target = fake_copy(request->target),
         .headers = join_headers(request),
         .body = request->body != NULL
-                    ? need(strndup(request->body, request->body_length))
-                    : copy(""),
+                    ? fake_need(strndup(request->body, request->body_length))
+                    : fake_copy(""),
         .fresh_connection = request->fresh_connection};
 }
 
-static void put_bytes(exchange *self, const char *bytes, size_t length)
+void fake_put_bytes(exchange *self, const char *bytes, size_t length)
 {
-    self->body = need(realloc(self->body, self->length + length + 1));
+    self->body = fake_need(realloc(self->body, self->length + length + 1));
     memcpy(self->body + self->length, bytes, length);
     self->length += length;
     self->last_byte_ms = now();
@@ -285,10 +300,16 @@ static void put_bytes(exchange *self, const char *bytes, size_t length)
 static kl__stream *open_stream(kl_transport *transport,
                                const kl__request *request, kl_error *err)
 {
-    static const kl__stream_ops ops = {response, read_some, last_byte_ms,
-                                       close_stream};
+    static const kl__stream_ops ops = {.response = response,
+                                       .read = read_some,
+                                       .last_byte_ms = last_byte_ms,
+                                       .close = close_stream,
+                                       .set_hook = set_hook,
+                                       .look_again_ms = look_again_ms,
+                                       .withdraw = withdraw,
+                                       .headers = headers};
     fake_transport *fake = fake_of(transport);
-    exchange *self = need(calloc(1, sizeof(*self)));
+    exchange *self = fake_need(calloc(1, sizeof(*self)));
     bool is_closed;
 
     self->base.ops = &ops;
@@ -304,7 +325,7 @@ static kl__stream *open_stream(kl_transport *transport,
     self->end = self->answer.end;
     self->holds_head = self->answer.holds_head;
     if (self->answer.body != NULL) {
-        put_bytes(self, self->answer.body, self->answer.length);
+        fake_put_bytes(self, self->answer.body, self->answer.length);
     }
     self->last_byte_ms = now();
     fake->exchanges[fake->exchange_count++] = self;
@@ -324,6 +345,9 @@ static void close_transport(kl_transport *transport)
 
     kl__mutex_lock(&fake->mutex);
     fake->is_closed = true;
+    for (size_t i = 0; i < fake->exchange_count; i++) {
+        fake_tell_reader(fake->exchanges[i]);
+    }
     kl__cond_broadcast(&fake->changed);
     kl__mutex_unlock(&fake->mutex);
 }
@@ -341,6 +365,7 @@ static void free_transport(kl_transport *transport)
         free((void *)self->request.headers);
         free((void *)self->request.body);
         free(self->body);
+        free(self->headers);
         free(self);
     }
     for (size_t i = 0; i < fake->script_count; i++) {
@@ -351,6 +376,7 @@ static void free_transport(kl_transport *transport)
         free((void *)answer->type);
         free((void *)answer->body);
         free((void *)answer->warning);
+        free((void *)answer->headers);
     }
     kl__cond_deinit(&fake->changed);
     kl__mutex_deinit(&fake->mutex);
@@ -361,7 +387,7 @@ fake_transport *fake_transport_new(void)
 {
     static const kl__transport_ops ops = {open_stream, close_transport,
                                           free_transport};
-    fake_transport *fake = need(calloc(1, sizeof(*fake)));
+    fake_transport *fake = fake_need(calloc(1, sizeof(*fake)));
 
     fake->base.ops = &ops;
     atomic_init(&fake->base.refs, 1);
@@ -373,125 +399,4 @@ fake_transport *fake_transport_new(void)
 kl_transport *fake_transport_of(fake_transport *fake)
 {
     return &fake->base;
-}
-
-void fake_transport_answer(fake_transport *fake, const fake_answer *answer)
-{
-    script added = {*answer, answer->times != 0 ? answer->times : 1};
-    size_t length = answer->body == NULL  ? 0
-                    : answer->length != 0 ? answer->length
-                                          : strlen(answer->body);
-
-    added.answer.method = copy(answer->method);
-    added.answer.target = copy(answer->target);
-    added.answer.type = copy(answer->type);
-    added.answer.warning = copy(answer->warning);
-    added.answer.length = length;
-    if (answer->body != NULL) {
-        added.answer.body =
-            memcpy(need(malloc(length + 1)), answer->body, length);
-    }
-    kl__mutex_lock(&fake->mutex);
-    if (fake->script_count == MAX_ANSWERS) {
-        abort();
-    }
-    fake->scripts[fake->script_count++] = added;
-    kl__mutex_unlock(&fake->mutex);
-}
-
-size_t fake_transport_count(fake_transport *fake)
-{
-    size_t count;
-
-    kl__mutex_lock(&fake->mutex);
-    count = fake->exchange_count;
-    kl__mutex_unlock(&fake->mutex);
-    return count;
-}
-
-/* With the mutex held; there must be such a request. */
-static exchange *at_locked(fake_transport *fake, size_t index)
-{
-    if (index >= fake->exchange_count) {
-        abort();
-    }
-    return fake->exchanges[index];
-}
-
-fake_request fake_transport_request(fake_transport *fake, size_t index)
-{
-    fake_request request;
-
-    kl__mutex_lock(&fake->mutex);
-    request = at_locked(fake, index)->request;
-    request.taken = at_locked(fake, index)->taken;
-    kl__mutex_unlock(&fake->mutex);
-    return request;
-}
-
-size_t fake_transport_asked(fake_transport *fake, const char *target)
-{
-    size_t count = 0;
-
-    kl__mutex_lock(&fake->mutex);
-    for (size_t i = 0; i < fake->exchange_count; i++) {
-        count += target_matches(target, fake->exchanges[i]->request.target);
-    }
-    kl__mutex_unlock(&fake->mutex);
-    return count;
-}
-
-bool fake_transport_await(fake_transport *fake, size_t count)
-{
-    int64_t deadline_ms = now() + PATIENCE_MS;
-    bool came;
-
-    kl__mutex_lock(&fake->mutex);
-    while (fake->exchange_count < count &&
-           kl__cond_wait(&fake->changed, &fake->mutex, deadline_ms)) {
-    }
-    came = fake->exchange_count >= count;
-    kl__mutex_unlock(&fake->mutex);
-    return came;
-}
-
-bool fake_transport_await_reader(fake_transport *fake, size_t index)
-{
-    int64_t deadline_ms = now() + PATIENCE_MS;
-    bool has_reader;
-
-    if (!fake_transport_await(fake, index + 1)) {
-        return false;
-    }
-    kl__mutex_lock(&fake->mutex);
-    while (!at_locked(fake, index)->has_reader &&
-           kl__cond_wait(&fake->changed, &fake->mutex, deadline_ms)) {
-    }
-    has_reader = at_locked(fake, index)->has_reader;
-    kl__mutex_unlock(&fake->mutex);
-    return has_reader;
-}
-
-void fake_transport_release(fake_transport *fake, size_t index)
-{
-    kl__mutex_lock(&fake->mutex);
-    at_locked(fake, index)->holds_head = false;
-    kl__cond_broadcast(&fake->changed);
-    kl__mutex_unlock(&fake->mutex);
-}
-
-void fake_transport_send(fake_transport *fake, size_t index, const char *text)
-{
-    kl__mutex_lock(&fake->mutex);
-    put_bytes(at_locked(fake, index), text, strlen(text));
-    kl__cond_broadcast(&fake->changed);
-    kl__mutex_unlock(&fake->mutex);
-}
-
-void fake_transport_finish(fake_transport *fake, size_t index, fake_end end)
-{
-    kl__mutex_lock(&fake->mutex);
-    at_locked(fake, index)->end = end;
-    kl__cond_broadcast(&fake->changed);
-    kl__mutex_unlock(&fake->mutex);
 }

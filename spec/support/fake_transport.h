@@ -36,6 +36,8 @@ typedef struct fake_answer {
     long retry_after_ms; /* 0: none */
     kl_code failure;     /* instead of a head, with the message "scripted" */
     bool holds_head;     /* the head comes with fake_transport_release */
+    bool unsent;         /* it has no connection yet: with `failure`, never */
+    const char *headers; /* more of them: "name:value\n..." */
 } fake_answer;
 
 /* What was asked. */
@@ -72,6 +74,9 @@ bool fake_transport_await(fake_transport *fake, size_t count);
 /* Blocks until that request's stream has a reader that waits; false: not
  * within 60 s. */
 bool fake_transport_await_reader(fake_transport *fake, size_t index);
+
+/* Blocks until that request's stream is closed; false: not within 60 s. */
+bool fake_transport_await_closed(fake_transport *fake, size_t index);
 
 /* Gives its head to a request that was held; more bytes, or its end, to one
  * whose stream is held open. */

@@ -146,10 +146,23 @@ void network_begin_informer(void *scene_)
     assert_non_null(self->informer);
 }
 
+void network_begin_request(void *scene_)
+{
+    network_scene *self = scene_;
+
+    network_begin(self);
+    self->request = kl_client_send(
+        self->client, &(kl_call){.method = "GET", .target = "/api/v1/nodes"},
+        NULL, NULL, NULL);
+    assert_non_null(self->request);
+}
+
 void network_end(void *scene_)
 {
     network_scene *self = scene_;
 
+    kl_request_free(self->request);
+    self->request = NULL;
     kl_informer_close(self->informer);
     self->informer = NULL;
     kl__list_watch_free(self->source);

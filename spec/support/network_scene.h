@@ -11,6 +11,7 @@
 #include "api/client.h"
 #include "api/list_watch.h"
 #include "kubelua/informer.h"
+#include "kubelua/request.h"
 
 /* What a call blocks in. Zeroed where it needs none. */
 typedef struct network_scene {
@@ -25,6 +26,7 @@ typedef struct network_scene {
     kl__stream *stream;
     kl__list_watch *source;
     kl_informer *informer;
+    kl_request *request;
     kl__cancel cancel;
 } network_scene;
 
@@ -38,10 +40,12 @@ void *network_set_up(const trial *what);
 void network_tear_down(void *scene);
 
 /* Begin a round: with a client; besides with a source that is resolved; with an
- * informer; with a stream of the shared transport, of one of its own. */
+ * informer; with a request; with a stream of the shared transport, of one of
+ * its own. */
 void network_begin(void *scene);
 void network_begin_source(void *scene);
 void network_begin_informer(void *scene);
+void network_begin_request(void *scene);
 void network_begin_stream(void *scene);
 void network_begin_transport(void *scene);
 void network_end(void *scene);

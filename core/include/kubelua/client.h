@@ -8,6 +8,7 @@
 #include "kubelua/config.h"
 #include "kubelua/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -50,6 +51,13 @@ KL_API const char *kl_client_namespace(const kl_client *client);
  * Thread-safe. */
 KL_API const char *kl_client_server(const kl_client *client);
 
+/* A field of a request's or an answer's head. */
+typedef struct kl_header {
+    const char *name;
+    const char *value;
+} kl_header;
+
+/* What is asked. Zeroed fields are the defaults; all is copied. */
 typedef struct kl_call {
     const char *method; /* "GET" */
     const char *target; /* path and query: "/version", percent-encoded */
@@ -57,28 +65,43 @@ typedef struct kl_call {
     size_t body_length;
     const char *content_type; /* of the body; NULL: application/json */
     const char *accept;       /* NULL: application/json */
-    int timeout_ms;           /* of the whole call; 0: 30 s */
+    int timeout_ms;           /* of the whole call, its retries and credential
+                                 plugins included; 0: 30 s. Of one that streams:
+                                 until the head of its answer is there */
+    const kl_header *headers; /* more of them; not the two above, nor what the
+                                 client fills in: Authorization, User-Agent */
+    size_t header_count;
+    bool no_retry; /* a 429 or 503 is an answer, a broken connection an error */
+    bool streams;  /* the body is read as it comes: kl_request_read */
 } kl_call;
 
+/* A zeroed one is empty. What it points to is its own: kl_reply_clear. */
 typedef struct kl_reply {
     int status;
-    char *content_type; /* owned by the reply */
-    char *body;         /* owned by the reply, NUL terminated */
+    char *content_type; /* "" if the server told none */
+    char *body;         /* NUL terminated */
     size_t body_length;
-    char *warnings; /* what the server warned of, a line each; NULL: nothing;
-                       owned by the reply */
+    char *warnings; /* what the server warned of, a line each; NULL: nothing
+                     */
+    long retry_after_ms; /* from Retry-After; -1: none */
+    kl_header *headers;  /* all of them, in their order, with names in lower
+                            case; at most 32 KB: what is beyond is left out */
+    size_t header_count;
 } kl_reply;
 
 /*
  * One request as the client's user; blocks until the whole answer is there, at
- * most `timeout_ms` (and what a credential plugin takes). Any HTTP status is an
- * answer and KL_OK: the caller looks at reply->status. Otherwise the reply is
- * empty: KL_EINVAL (method, target or a header that cannot be sent),
- * KL_EUNAVAILABLE, KL_ETLS, KL_ETIMEOUT, KL_ECONFIG (credentials), KL_ECLOSED,
- * KL_ETOO_LARGE (an answer over 64 MB), KL_ENOMEM, KL_EFORKED. Thread-safe.
+ * most `timeout_ms`. It is kl_client_send (request.h), waited for: what is
+ * retried, and the codes, are said there. Not for a call that streams. Any HTTP
+ * status is an answer and KL_OK: the caller looks at reply->status. After a
+ * failure the reply is empty. Thread-safe.
  */
 KL_API kl_code kl_client_call(kl_client *client, const kl_call *call,
                               kl_reply *reply, kl_error *err);
+
+/* The value of the first header of that name, upper or lower case alike; NULL:
+ * there is none. Borrowed from the reply. */
+KL_API const char *kl_reply_header(const kl_reply *reply, const char *name);
 
 /* Frees what a reply owns and zeroes it. */
 KL_API void kl_reply_clear(kl_reply *reply);
@@ -92,8 +115,9 @@ KL_API void kl_reply_clear(kl_reply *reply);
 KL_API kl_code kl_status_error(int http_status, const char *body, size_t length,
                                kl_error *err);
 
-/* Makes every blocked and later call of this client fail with KL_ECLOSED; at
- * most 50 ms until the blocked ones return. Its informers end: what they have
+/* Makes every blocked and later call and every request of this client fail with
+ * KL_ECLOSED (a write that was sent: KL_EUNKNOWN); at most 50 ms until the
+ * blocked ones return. Its informers end: what they have
  * is still there to be read, but events that wait are dropped, and no callback
  * begins, but for one that was about to on another thread. References stay
  * valid. May be called again. Thread-safe. */

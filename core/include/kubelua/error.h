@@ -35,6 +35,7 @@ extern "C" {
     X(KL_ETOO_LARGE, "too_large", "larger than a bound allows")                \
     X(KL_ETLS, "tls", "TLS failed: certificate, name or handshake")            \
     X(KL_EUNAVAILABLE, "unavailable", "no answer: network, 502, 503, 504")     \
+    X(KL_EUNKNOWN, "unknown", "a write was sent, and not answered")            \
     X(KL_EUNKNOWN_KIND, "unknown_kind", "the server serves no such resource")  \
     X(KL_EBAD_REQUEST, "bad_request", "HTTP 400")                              \
     X(KL_EUNAUTHORIZED, "unauthorized", "HTTP 401")                            \

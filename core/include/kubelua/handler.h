@@ -5,6 +5,7 @@
 #ifndef KUBELUA_HANDLER_H
 #define KUBELUA_HANDLER_H
 
+#include "kubelua/event_queue.h"
 #include "kubelua/informer.h"
 
 #ifdef __cplusplus
@@ -12,7 +13,6 @@ extern "C" {
 #endif
 
 typedef struct kl_registration kl_registration;
-typedef struct kl_event_queue kl_event_queue;
 
 /*
  * Callbacks, any subset; run one at a time, in order, without a lock held, on
@@ -116,26 +116,6 @@ KL_API bool kl_registration_next(kl_registration *registration,
 KL_API void kl_registration_done(kl_registration *registration,
                                  kl_event *event);
 
-/* A queue to which any number of registrations tell that they have events; one
- * a lua_State. NULL: KL_ENOMEM, KL_EIO (no descriptor). */
-KL_API kl_event_queue *kl_event_queue_new(kl_error *err);
-
-/* Frees it once its registrations are removed; until then it stays. NULL is
- * fine. */
-KL_API void kl_event_queue_free(kl_event_queue *queue);
-
-/* Readable (level-triggered) while a registration has events or a wake-up is
- * pending; belongs to the queue, stable for its life. Thread-safe. */
-KL_API int kl_event_queue_fd(const kl_event_queue *queue);
-
-/* Blocks until the descriptor is readable: KL_OK; KL_ETIMEOUT; KL_ECANCELED
- * when a signal interrupted it; KL_EFORKED. timeout_ms < 0: for ever. */
-KL_API kl_code kl_event_queue_wait(kl_event_queue *queue, int64_t timeout_ms);
-
-/* Wakes a waiter, now or at its next wait. Safe on any thread and inside a
- * signal handler. */
-KL_API void kl_event_queue_wake(kl_event_queue *queue);
-
 /* Wakes the queue once, as above, when the informer has synced or will never:
  * how a loop waits for has_synced without blocking. At once if that is so
  * already; not at all once the handle is closed. KL_ENOMEM. Thread-safe. */
@@ -149,13 +129,12 @@ KL_API kl_code kl_informer_wake_synced(kl_informer *informer,
 KL_API kl_code kl_informer_wake_changed(kl_informer *informer,
                                         kl_event_queue *queue, kl_error *err);
 
-/* Returns the tag of the next registration that has events, or NULL; when none
- * is left, pending wake-ups are cleared. A registration is returned once per
- * empty-to-full edge: pull until kl_registration_next says false, or hand it
- * back with kl_event_queue_again to have it returned once more, after the
- * others. One that another thread removes may be returned for the last time
- * while it does. */
-KL_API void *kl_event_queue_next(kl_event_queue *queue);
+/*
+ * Puts a registration that kl_event_queue_next returned back into its queue,
+ * behind the others, whether it has events or not. A registration is returned
+ * once per empty-to-full edge: pull until kl_registration_next says false, or
+ * put it back. Thread-safe.
+ */
 KL_API void kl_event_queue_again(kl_event_queue *queue,
                                  kl_registration *registration);
 

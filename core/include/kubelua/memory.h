@@ -38,6 +38,7 @@ typedef enum kl_live_kind {
     KL_LIVE_REGISTRATION,
     KL_LIVE_QUEUE,
     KL_LIVE_WORKQUEUE,
+    KL_LIVE_REQUEST,
     KL_LIVE_SIM,
     KL_LIVE_THREAD,
     KL_LIVE_KINDS

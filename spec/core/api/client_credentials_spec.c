@@ -96,7 +96,7 @@ static int ask(world *self)
 
 static void ask_in_vain(world *self)
 {
-    kl_call call = {.method = "GET", .target = "/version"};
+    kl_call call = {.method = "GET", .target = "/version", .no_retry = true};
     kl_reply reply;
 
     assert_int_not_equal(kl_client_call(self->client, &call, &reply, NULL),

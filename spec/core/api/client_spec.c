@@ -133,7 +133,7 @@ static void a_call_that_cannot_be_one_is_refused(void **state)
 static void an_answer_that_breaks_off_is_no_answer(void **state)
 {
     world *self = *state;
-    kl_call call = {.method = "GET", .target = "/"};
+    kl_call call = {.method = "GET", .target = "/", .no_retry = true};
     kl_reply reply;
 
     fake_transport_answer(self->fake,

@@ -120,6 +120,16 @@ static void block_call(void *scene_)
     kl_reply_clear(&reply);
 }
 
+static void block_request(void *scene_)
+{
+    (void)kl_request_wait(((scene *)scene_)->request, -1);
+}
+
+static void cancel_request(void *scene_)
+{
+    kl_request_cancel(((scene *)scene_)->request);
+}
+
 static void block_discovery(void *scene_)
 {
     scene *self = scene_;
@@ -271,6 +281,12 @@ static const row rows[] = {
               close_transport),
      EVERYBODY},
     {BY_CLOSE("kl_client_call", network_begin, block_call, close_client),
+     EVERYBODY},
+    {BY_CLOSE("kl_request_wait", network_begin_request, block_request,
+              close_client),
+     EVERYBODY},
+    {BY_CLOSE("kl_request_wait", network_begin_request, block_request,
+              cancel_request),
      EVERYBODY},
     {BY_CLOSE("kl__discovery_resolve", network_begin, block_discovery,
               close_client),

@@ -1,15 +1,17 @@
 /*
- * event_queue.h - the side of an event queue that registrations see.
+ * event_queue.h - the side of an event queue that registrations and requests
+ * see. It stands in base/ because both layers need it.
  */
-#ifndef KL_INFORMER_EVENT_QUEUE_H
-#define KL_INFORMER_EVENT_QUEUE_H
+#ifndef KL_BASE_EVENT_QUEUE_H
+#define KL_BASE_EVENT_QUEUE_H
 
 #include "base/list.h"
-#include "kubelua/handler.h"
+#include "kubelua/event_queue.h"
 
-/* A registration's place in its queue; guarded by the queue's mutex. */
+/* The place of a registration or request in its queue; guarded by the queue's
+ * mutex. */
 typedef struct kl__ready {
-    kl__list node; /* in the queue's list while the registration is ready */
+    kl__list node; /* in the queue's list while it is ready */
     void *tag;
 } kl__ready;
 

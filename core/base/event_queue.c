@@ -1,13 +1,12 @@
 /*
- * event_queue.c - registrations that have events, in the order in which they
- * got them, and a descriptor that is readable while there is any.
+ * event_queue.c - what is ready, in the order in which it became so, and a
+ * descriptor that is readable while there is any.
  */
-#include "informer/event_queue.h"
+#include "base/event_queue.h"
 
 #include "base/mem.h"
 #include "base/thread.h"
 #include "base/wakeup.h"
-#include "informer/registration.h"
 
 #include <stdatomic.h>
 
@@ -121,13 +120,6 @@ void *kl_event_queue_next(kl_event_queue *queue)
     disarm_locked(queue);
     kl__mutex_unlock(&queue->mutex);
     return tag;
-}
-
-void kl_event_queue_again(kl_event_queue *queue, kl_registration *registration)
-{
-    if (kl__check_process(NULL) == KL_OK) {
-        kl__event_queue_add(queue, kl__registration_ready(registration));
-    }
 }
 
 kl_code kl_event_queue_wait(kl_event_queue *queue, int64_t timeout_ms)

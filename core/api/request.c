@@ -1,0 +1,250 @@
+/*
+ * request.c - the public side of requests: all that their users do is done with
+ * the requester's mutex, for a moment; the loop does the rest.
+ */
+#include "api/requester.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+enum { MAX_AHEAD = 64 * 1024 };
+
+static kl_code refuse_closed(kl_error *err)
+{
+    return kl_error_set(err, KL_ECLOSED, "the client is closed");
+}
+
+/* Puts it on its way. A client that is closed from here on ends it: closing
+ * looks at all requests. */
+static kl_code post(kl_request *request, kl_error *err)
+{
+    kl__requester *requester = request->requester;
+    bool is_closed;
+
+    kl__mutex_lock(&requester->mutex);
+    is_closed = kl__cancel_fired(kl__client_closed(request->client));
+    if (!is_closed) {
+        atomic_fetch_add_explicit(&request->refs, 1, memory_order_relaxed);
+        kl__list_append(&requester->all, &request->node);
+        kl__request_post_locked(request);
+        kl__request_due_locked(request, request->deadline_ms);
+    }
+    kl__mutex_unlock(&requester->mutex);
+    return is_closed ? refuse_closed(err) : KL_OK;
+}
+
+kl_request *kl_client_send(kl_client *client, const kl_call *call,
+                           kl_event_queue *queue, void *tag, kl_error *err)
+{
+    kl_request *request;
+    kl__requester *requester;
+
+    if (kl__check_process(err) != KL_OK) {
+        return NULL;
+    }
+    if (kl__cancel_fired(kl__client_closed(client))) {
+        refuse_closed(err);
+        return NULL;
+    }
+    request = kl__request_new(call, err);
+    if (request == NULL) {
+        return NULL;
+    }
+    requester = kl__client_requester(client, err);
+    if (requester == NULL) {
+        kl__request_unref(request);
+        return NULL;
+    }
+    request->requester = requester;
+    request->client = kl_client_ref(client);
+    request->ready.tag = tag;
+    if (queue != NULL) {
+        request->queue = queue;
+        kl__event_queue_ref(queue);
+    }
+    if (post(request, err) != KL_OK) {
+        kl_request_free(request);
+        return NULL;
+    }
+    return request;
+}
+
+bool kl_request_is_complete(const kl_request *request)
+{
+    kl__mutex *mutex = &request->requester->mutex;
+    bool is_complete;
+
+    if (kl__check_process(NULL) != KL_OK) {
+        return false;
+    }
+    kl__mutex_lock(mutex);
+    is_complete = request->has_result;
+    kl__mutex_unlock(mutex);
+    return is_complete;
+}
+
+kl_code kl_request_wait(kl_request *request, int64_t timeout_ms)
+{
+    kl__requester *requester = request->requester;
+    int64_t deadline_ms = kl__clock_after(kl__clock_real(), timeout_ms);
+    bool in_time = true, is_complete;
+
+    if (kl__check_process(NULL) != KL_OK) {
+        return KL_EFORKED;
+    }
+    kl__mutex_lock(&requester->mutex);
+    while (in_time && !request->has_result) {
+        in_time = kl__cond_wait(&requester->result_cond, &requester->mutex,
+                                deadline_ms);
+    }
+    is_complete = request->has_result;
+    kl__mutex_unlock(&requester->mutex);
+    return is_complete ? KL_OK : KL_ETIMEOUT;
+}
+
+static kl_code copy_failure(const kl_request *request, kl_error *err)
+{
+    if (err != NULL) {
+        *err = request->failure;
+    }
+    return request->failure.code;
+}
+
+static kl_code take_result_locked(kl_request *request, kl_reply *reply,
+                                  kl_error *err)
+{
+    if (!request->has_result) {
+        return kl_error_set(err, KL_EINVAL, "the request is not complete yet");
+    }
+    if (!request->is_answered) {
+        return copy_failure(request, err);
+    }
+    if (request->was_taken) {
+        return kl_error_set(err, KL_EINVAL, "the reply was handed over before");
+    }
+    request->was_taken = true;
+    *reply = request->reply;
+    request->reply = (kl_reply){0};
+    return KL_OK;
+}
+
+kl_code kl_request_result(kl_request *request, kl_reply *reply, kl_error *err)
+{
+    kl__mutex *mutex = &request->requester->mutex;
+    kl_code code = kl__check_process(err);
+
+    *reply = (kl_reply){0};
+    if (code == KL_OK) {
+        kl__mutex_lock(mutex);
+        code = take_result_locked(request, reply, err);
+        kl__mutex_unlock(mutex);
+    }
+    return code;
+}
+
+/* Copies what there is, and lets the loop bring more once half is gone. */
+static size_t copy_bytes_locked(kl_request *request, char *buffer, size_t size)
+{
+    size_t unread = request->bytes.length - request->bytes_used;
+    size_t length = unread < size ? unread : size;
+
+    memcpy(buffer, request->bytes.bytes + request->bytes_used, length);
+    request->bytes_used += length;
+    if (!request->has_ended && unread > MAX_AHEAD / 2 &&
+        unread - length <= MAX_AHEAD / 2) {
+        kl__request_tell(request);
+    }
+    if (length == unread) {
+        kl__buf_reset(&request->bytes);
+        request->bytes_used = 0;
+    }
+    return length;
+}
+
+static kl_code read_locked(kl_request *request, char *buffer, size_t size,
+                           size_t *length, kl_error *err)
+{
+    if (!request->streams || !request->has_result || !request->is_answered) {
+        return kl_error_set(err, KL_EINVAL,
+                            "only a request that streams and was answered is "
+                            "read");
+    }
+    if (size == 0) {
+        return kl_error_set(err, KL_EINVAL, "reading needs a buffer");
+    }
+    if (!request->has_ended && request->is_canceled) {
+        return kl_error_set(err, KL_ECANCELED, "the request was cancelled");
+    }
+    if (!request->has_ended &&
+        kl__cancel_fired(kl__client_closed(request->client))) {
+        return refuse_closed(err);
+    }
+    if (request->bytes.length > request->bytes_used) {
+        *length = copy_bytes_locked(request, buffer, size);
+        return KL_OK;
+    }
+    return request->has_ended
+               ? copy_failure(request, err)
+               : kl_error_set(err, KL_ETIMEOUT, "nothing to be read yet");
+}
+
+kl_code kl_request_read(kl_request *request, char *buffer, size_t size,
+                        size_t *length, kl_error *err)
+{
+    kl__mutex *mutex = &request->requester->mutex;
+    kl_code code = kl__check_process(err);
+
+    *length = 0;
+    if (code == KL_OK) {
+        kl__mutex_lock(mutex);
+        code = read_locked(request, buffer, size, length, err);
+        kl__mutex_unlock(mutex);
+    }
+    return code;
+}
+
+static void cancel_locked(kl_request *request)
+{
+    if (request->phase != KL__PHASE_DONE && !request->is_canceled) {
+        request->is_canceled = true;
+        kl__request_tell(request);
+    }
+}
+
+void kl_request_cancel(kl_request *request)
+{
+    kl__mutex *mutex = &request->requester->mutex;
+
+    if (kl__check_process(NULL) == KL_OK) {
+        kl__mutex_lock(mutex);
+        cancel_locked(request);
+        kl__mutex_unlock(mutex);
+    }
+}
+
+void kl_request_free(kl_request *request)
+{
+    kl_event_queue *queue;
+    kl_client *client;
+
+    /* In a child of fork() the loop does not exist, and locks may be held. */
+    if (request == NULL || kl__check_process(NULL) != KL_OK) {
+        return;
+    }
+    client = request->client;
+    kl__mutex_lock(&request->requester->mutex);
+    if (!kl__list_empty(&request->node)) {
+        cancel_locked(request);
+    }
+    queue = request->queue;
+    request->queue = NULL;
+    kl__mutex_unlock(&request->requester->mutex);
+    if (queue != NULL) {
+        kl__event_queue_forget(queue, &request->ready);
+        kl__event_queue_unref(queue);
+    }
+    kl__request_unref(request);
+    /* Last: if this was the last user of the client, it ends the loop. */
+    kl_client_unref(client);
+}

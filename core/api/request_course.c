@@ -1,0 +1,413 @@
+/*
+ * request_course.c - the loop's side of a request: it asks the stream what has
+ * come in, never waiting, and moves the request on.
+ */
+#include "api/requester.h"
+
+#include "base/clock.h"
+#include "kubelua/log.h"
+
+#include <string.h>
+
+enum {
+    MAX_BODY = 64 * 1024 * 1024,
+    READ_SIZE = 16 * 1024,
+    TURN = 256 * 1024,    /* read of one body before others have their turn */
+    MAX_AHEAD = 64 * 1024 /* of a stream, read before its user asks */
+};
+
+/* What a stream says that has nothing now, and the functions below too. */
+#define NOT_NOW KL_ETIMEOUT
+
+/* ---- ends of a try ---- */
+
+/* Tells how a try ended; headers, which hold tokens, are not told. */
+static void log_try(const kl_request *request, const kl_error *failure)
+{
+    long long took_ms = kl__clock_now(kl__clock_real()) - request->began_ms;
+
+    if (failure == NULL) {
+        kl_log(KL_LOG_DEBUG, "%s %s: HTTP %d in %lld ms", request->call.method,
+               request->call.target, request->response.status, took_ms);
+    } else {
+        kl_log(KL_LOG_DEBUG, "%s %s: failed in %lld ms: %s",
+               request->call.method, request->call.target, took_ms,
+               failure->message);
+    }
+}
+
+/* From here on no hook is called, and the request may be let go. */
+static void close_stream(kl_request *request)
+{
+    kl__stream_close(request->stream);
+    request->stream = NULL;
+    request->has_head = false;
+    kl__buf_deinit(&request->body);
+}
+
+/* `failure` NULL: it was answered, or the stream came to its end. */
+static void finish(kl_request *request, const kl_error *failure)
+{
+    kl__requester *requester = request->requester;
+
+    close_stream(request);
+    kl__mutex_lock(&requester->mutex);
+    kl__request_complete_locked(request, failure);
+    kl__mutex_unlock(&requester->mutex);
+}
+
+/* Lets it rest, to be tried again. */
+static void rest(kl_request *request, int64_t pause_ms)
+{
+    kl__requester *requester = request->requester;
+
+    close_stream(request);
+    request->pauses++;
+    kl__mutex_lock(&requester->mutex);
+    kl_reply_clear(&request->reply);
+    request->phase = KL__PHASE_RESTING;
+    request->rest_until_ms = kl__clock_now(kl__clock_real()) + pause_ms;
+    kl__request_due_locked(request, request->rest_until_ms);
+    kl__mutex_unlock(&requester->mutex);
+}
+
+/* The stream failed, or the request has to end. */
+static void break_off(kl_request *request, kl_error *failure)
+{
+    bool was_sent = kl__stream_withdraw(request->stream);
+    int64_t pause_ms = -1;
+
+    log_try(request, failure);
+    if (!request->has_result) {
+        pause_ms = kl__request_pause_ms(request, was_sent, failure);
+    }
+    if (pause_ms >= 0) {
+        rest(request, pause_ms);
+        return;
+    }
+    if (!request->has_result) {
+        kl__request_judge(request, was_sent, failure);
+    }
+    finish(request, failure);
+}
+
+/* ---- an answer ---- */
+
+static kl_code fill_reply(kl_request *request, kl_error *err)
+{
+    const char *lines = NULL;
+    kl_code code = kl__stream_headers(request->stream, &lines, err);
+
+    return code == KL_OK
+               ? kl__reply_fill(&request->reply, &request->response, lines, err)
+               : code;
+}
+
+/* The whole answer is there. */
+static kl_code take_answer(kl_request *request, kl_error *err)
+{
+    kl__requester *requester = request->requester;
+    int64_t pause_ms = kl__request_pause_ms(request, true, NULL);
+    kl_reply *reply = &request->reply;
+    kl_code code = fill_reply(request, err);
+
+    if (code != KL_OK) {
+        return code;
+    }
+    reply->body = kl__buf_take(&request->body, &reply->body_length);
+    if (reply->body == NULL) {
+        kl_reply_clear(reply);
+        return kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
+    }
+    log_try(request, NULL);
+    if (reply->status == 401 && requester->config != NULL &&
+        !request->was_refreshed) {
+        close_stream(request);
+        request->was_refreshed = true;
+        kl__mutex_lock(&requester->mutex);
+        request->is_refused = true;
+        kl__request_post_locked(request);
+        kl__request_due_locked(request, request->deadline_ms);
+        kl__mutex_unlock(&requester->mutex);
+    } else if (pause_ms >= 0) {
+        rest(request, pause_ms);
+    } else {
+        finish(request, NULL);
+    }
+    return KL_OK;
+}
+
+/* Of a stream: its head is the result. */
+static kl_code publish_head(kl_request *request, kl_error *err)
+{
+    kl__requester *requester = request->requester;
+    kl_code code = fill_reply(request, err);
+
+    if (code != KL_OK) {
+        return code;
+    }
+    log_try(request, NULL);
+    kl__mutex_lock(&requester->mutex);
+    request->has_result = true;
+    request->is_answered = true;
+    kl__request_announce_locked(request);
+    kl__mutex_unlock(&requester->mutex);
+    return KL_OK;
+}
+
+static kl_code take_head(kl_request *request, kl_error *err)
+{
+    kl_code code =
+        kl__stream_response(request->stream, &request->response, 0, NULL, err);
+    int status = request->response.status;
+
+    if (code != KL_OK) {
+        return code;
+    }
+    request->has_head = true;
+    kl__client_warn(request->requester->client, &request->response);
+    return request->streams && status >= 200 && status < 300
+               ? publish_head(request, err)
+               : KL_OK;
+}
+
+/* ---- a body ---- */
+
+/* Collects what is there, up to a turn's worth. */
+static kl_code collect(kl_request *request, kl_error *err)
+{
+    kl__buf *body = &request->body;
+
+    for (size_t got = 0; got < TURN;) {
+        size_t left = MAX_BODY - body->length;
+        size_t room = left < READ_SIZE ? left + 1 : READ_SIZE;
+        size_t length = 0;
+        char *end = kl__buf_reserve(body, room);
+        kl_code code;
+
+        if (end == NULL) {
+            return kl_error_set(err, KL_ENOMEM, "out of memory for a body");
+        }
+        code =
+            kl__stream_read(request->stream, end, room, &length, 0, NULL, err);
+        if (code != KL_OK) {
+            return code;
+        }
+        if (length == 0) {
+            return take_answer(request, err);
+        }
+        got += length;
+        body->length += length;
+        if (body->length > MAX_BODY) {
+            return kl_error_set(err, KL_ETOO_LARGE,
+                                "the answer is larger than 64 MB");
+        }
+        body->bytes[body->length] = '\0';
+    }
+    kl__request_tell(request); /* others first */
+    return NOT_NOW;
+}
+
+/* How much may be read before the user takes some away. */
+static size_t room_of(kl_request *request)
+{
+    kl__mutex *mutex = &request->requester->mutex;
+    size_t unread;
+
+    kl__mutex_lock(mutex);
+    unread = request->bytes.length - request->bytes_used;
+    kl__mutex_unlock(mutex);
+    return unread < MAX_AHEAD ? MAX_AHEAD - unread : 0;
+}
+
+static kl_code hand_over(kl_request *request, const char *bytes, size_t length,
+                         kl_error *err)
+{
+    kl__mutex *mutex = &request->requester->mutex;
+    kl__buf *to = &request->bytes;
+    bool was_empty, failed;
+
+    kl__mutex_lock(mutex);
+    kl__buf_consume(to, request->bytes_used);
+    request->bytes_used = 0;
+    was_empty = to->length == 0;
+    kl__buf_append(to, bytes, length);
+    failed = to->failed;
+    if (was_empty && !failed) {
+        kl__request_announce_locked(request);
+    }
+    kl__mutex_unlock(mutex);
+    return !failed ? KL_OK
+                   : kl_error_set(err, KL_ENOMEM, "out of memory for a stream");
+}
+
+/* Moves bytes on to the user, as far as there is room: the user makes more and
+ * tells. */
+static kl_code pump(kl_request *request, kl_error *err)
+{
+    char bytes[READ_SIZE];
+
+    for (size_t got = 0; got < TURN;) {
+        size_t room = room_of(request), length = 0;
+        kl_code code;
+
+        if (room == 0) {
+            return NOT_NOW;
+        }
+        code = kl__stream_read(request->stream, bytes,
+                               room < READ_SIZE ? room : READ_SIZE, &length, 0,
+                               NULL, err);
+        if (code == KL_OK && length != 0) {
+            code = hand_over(request, bytes, length, err);
+        } else if (code == KL_OK) {
+            finish(request, NULL);
+            return KL_OK;
+        }
+        if (code != KL_OK) {
+            return code;
+        }
+        got += length;
+    }
+    kl__request_tell(request);
+    return NOT_NOW;
+}
+
+/* When the loop has to look at it even if it hears nothing. */
+static void note_due(kl_request *request)
+{
+    kl__mutex *mutex = &request->requester->mutex;
+    int64_t again_ms = kl__stream_look_again_ms(request->stream);
+    int64_t due_ms = request->has_result ? INT64_MAX : request->deadline_ms;
+
+    if (again_ms >= 0 && again_ms < due_ms) {
+        due_ms = again_ms;
+    }
+    kl__mutex_lock(mutex);
+    kl__request_due_locked(request, due_ms);
+    kl__mutex_unlock(mutex);
+}
+
+/* Takes in what its stream has. True: the stream has nothing more now. */
+static bool advance(kl_request *request)
+{
+    kl_error err;
+    kl_code code = KL_OK;
+
+    if (!request->has_head) {
+        code = take_head(request, &err);
+    }
+    if (code == KL_OK) {
+        code =
+            request->has_result ? pump(request, &err) : collect(request, &err);
+    }
+    if (code != KL_OK && code != NOT_NOW) {
+        break_off(request, &err);
+    }
+    return code == NOT_NOW;
+}
+
+/* ---- the loop looks at it ---- */
+
+/* KL_OK: it may go on. */
+static kl_code find_end_locked(const kl_request *request, kl_error *err)
+{
+    kl_client *client = request->requester->client;
+
+    if (request->is_canceled) {
+        return kl_error_set(err, KL_ECANCELED, "the request was cancelled");
+    }
+    if (kl__cancel_fired(kl__client_closed(client))) {
+        return kl_error_set(err, KL_ECLOSED, "the client is closed");
+    }
+    if (!request->has_result &&
+        kl__clock_now(kl__clock_real()) >= request->deadline_ms) {
+        return kl_error_set(
+            err, KL_ETIMEOUT, "%s %.200s: no answer within %lld ms",
+            request->call.method, request->call.target,
+            (long long)(request->deadline_ms - request->began_ms));
+    }
+    return KL_OK;
+}
+
+/* In flight; `why`, if it has to end. An answer that is there counts, even if
+ * its time is over. */
+static void attend_open(kl_request *request, kl_code code, kl_error *why)
+{
+    if (code == KL_OK || code == KL_ETIMEOUT) {
+        if (!advance(request)) {
+            return;
+        }
+        if (code == KL_OK || request->has_result) {
+            note_due(request);
+            return;
+        }
+    }
+    break_off(request, why);
+}
+
+/* Not in flight; with the mutex, which it gives back. */
+static void attend_waiting_locked(kl_request *request, kl_code code,
+                                  const kl_error *why)
+{
+    kl__requester *requester = request->requester;
+    int64_t due_ms = request->deadline_ms;
+
+    if (code != KL_OK) {
+        kl__list_remove(&request->outbox_node);
+        kl__request_complete_locked(request, why);
+        kl__mutex_unlock(&requester->mutex);
+        /* A plugin that is only slow may serve the next request. */
+        if (code != KL_ETIMEOUT) {
+            kl__request_end_flight(requester);
+        }
+        return;
+    }
+    if (request->phase == KL__PHASE_RESTING) {
+        if (kl__clock_now(kl__clock_real()) >= request->rest_until_ms) {
+            kl__request_post_locked(request);
+        } else {
+            due_ms = request->rest_until_ms;
+        }
+    }
+    kl__request_due_locked(request, due_ms);
+    kl__mutex_unlock(&requester->mutex);
+}
+
+/* With the mutex, which it gives back. Nobody tells of it any more: that is
+ * done with the mutex, and not once it is DONE. */
+static void let_go_locked(kl_request *request)
+{
+    kl__requester *requester = request->requester;
+
+    kl__list_remove(&request->node);
+    kl__mutex_lock(&requester->news_mutex);
+    kl__list_remove(&request->news_node);
+    kl__mutex_unlock(&requester->news_mutex);
+    kl__mutex_unlock(&requester->mutex);
+    kl__request_unref(request);
+}
+
+void kl__request_attend(kl_request *request)
+{
+    kl__mutex *mutex = &request->requester->mutex;
+    kl_error why;
+    kl_code code;
+
+    kl__mutex_lock(mutex);
+    code = find_end_locked(request, &why);
+    switch (request->phase) {
+    case KL__PHASE_DONE:
+        let_go_locked(request);
+        return;
+    case KL__PHASE_OPENING: /* the sender tells when it is done */
+        kl__mutex_unlock(mutex);
+        return;
+    case KL__PHASE_OPEN:
+        kl__mutex_unlock(mutex);
+        attend_open(request, code, &why);
+        return;
+    default:
+        attend_waiting_locked(request, code, &why);
+        return;
+    }
+}

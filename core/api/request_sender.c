@@ -1,0 +1,259 @@
+/*
+ * request_sender.c - takes requests out of the outbox, gets the credentials
+ * that they need, once for all, and opens their streams.
+ */
+#include "api/requester.h"
+
+static void take_outbox_locked(kl__requester *requester)
+{
+    kl__list *node;
+
+    while ((node = kl__list_shift(&requester->outbox)) != NULL) {
+        kl__list_append(&requester->batch, node);
+    }
+}
+
+static bool has_batch(kl__requester *requester)
+{
+    bool has;
+
+    kl__mutex_lock(&requester->mutex);
+    has = !kl__list_empty(&requester->batch);
+    kl__mutex_unlock(&requester->mutex);
+    return has;
+}
+
+/* ---- requests that were answered with 401 ---- */
+
+/* The first in the batch that was refused, with a reference; NULL: none. */
+static kl_request *find_refused(kl__requester *requester)
+{
+    kl_request *found = NULL;
+
+    kl__mutex_lock(&requester->mutex);
+    for (kl__list *node = requester->batch.next;
+         found == NULL && node != &requester->batch; node = node->next) {
+        kl_request *request = KL__CONTAINER(node, kl_request, outbox_node);
+
+        if (request->is_refused) {
+            atomic_fetch_add_explicit(&request->refs, 1, memory_order_relaxed);
+            found = request;
+        }
+    }
+    kl__mutex_unlock(&requester->mutex);
+    return found;
+}
+
+/* Those for which there are no other credentials keep their 401. */
+static void judge_refused(kl__requester *requester)
+{
+    kl_request *request;
+
+    while ((request = find_refused(requester)) != NULL) {
+        bool may_differ =
+            kl__client_refused(requester->client, request->generation);
+
+        kl__mutex_lock(&requester->mutex);
+        if (request->phase == KL__PHASE_WAITING) {
+            request->is_refused = false;
+            if (may_differ) {
+                kl_reply_clear(&request->reply);
+            } else {
+                kl__list_remove(&request->outbox_node);
+                kl__request_complete_locked(request, NULL);
+            }
+        }
+        kl__mutex_unlock(&requester->mutex);
+        kl__request_unref(request);
+    }
+}
+
+/* ---- credentials ---- */
+
+/* False: no request waits for them any more. */
+static bool begin_flight(kl__requester *requester)
+{
+    /* The loop takes requests out of the batch first and looks for a flight to
+     * end after that: one of both sees the other. */
+    kl__mutex_lock(&requester->flight_mutex);
+    requester->is_flying = has_batch(requester);
+    if (requester->is_flying) {
+        kl__cancel_init(&requester->flight);
+    }
+    kl__mutex_unlock(&requester->flight_mutex);
+    return requester->is_flying;
+}
+
+static void end_flight(kl__requester *requester)
+{
+    kl__mutex_lock(&requester->flight_mutex);
+    requester->is_flying = false;
+    kl__cancel_deinit(&requester->flight);
+    kl__mutex_unlock(&requester->flight_mutex);
+}
+
+void kl__request_end_flight(kl__requester *requester)
+{
+    bool is_idle;
+
+    kl__mutex_lock(&requester->flight_mutex);
+    kl__mutex_lock(&requester->mutex);
+    is_idle =
+        kl__list_empty(&requester->batch) && kl__list_empty(&requester->outbox);
+    kl__mutex_unlock(&requester->mutex);
+    if (is_idle && requester->is_flying) {
+        kl__cancel_fire(&requester->flight);
+    }
+    kl__mutex_unlock(&requester->flight_mutex);
+}
+
+static kl_code get_credentials(kl__requester *requester,
+                               kl__credentials *credentials, kl_error *err)
+{
+    kl__cancel_either either;
+    kl_code code;
+
+    *credentials = (kl__credentials){.tls = NULL};
+    if (requester->config == NULL) {
+        return KL_OK;
+    }
+    if (!begin_flight(requester)) {
+        return kl_error_set(err, KL_ECANCELED, "no request waits for it");
+    }
+    kl__cancel_either_init(&either, &requester->flight,
+                           kl__client_closed(requester->client));
+    code = kl__config_credentials(requester->config, credentials, &either.token,
+                                  err);
+    kl__cancel_either_deinit(&either);
+    end_flight(requester);
+    if (code == KL_ECANCELED &&
+        kl__cancel_fired(kl__client_closed(requester->client))) {
+        code = kl_error_set(err, KL_ECLOSED, "the client is closed");
+    }
+    return code;
+}
+
+static void fail_batch(kl__requester *requester, const kl_error *failure)
+{
+    kl__list *node;
+
+    kl__mutex_lock(&requester->mutex);
+    while ((node = kl__list_shift(&requester->batch)) != NULL) {
+        kl__request_complete_locked(
+            KL__CONTAINER(node, kl_request, outbox_node), failure);
+    }
+    kl__mutex_unlock(&requester->mutex);
+}
+
+/* ---- opening ---- */
+
+/* On any thread of the transport. */
+static void tell(void *arg)
+{
+    kl__request_tell(arg);
+}
+
+/* The next one, with a reference; from here on only this thread may end it. */
+static kl_request *take_next(kl__requester *requester)
+{
+    kl_request *request = NULL;
+    kl__list *node;
+
+    kl__mutex_lock(&requester->mutex);
+    node = kl__list_shift(&requester->batch);
+    if (node != NULL) {
+        request = KL__CONTAINER(node, kl_request, outbox_node);
+        request->phase = KL__PHASE_OPENING;
+        atomic_fetch_add_explicit(&request->refs, 1, memory_order_relaxed);
+    }
+    kl__mutex_unlock(&requester->mutex);
+    return request;
+}
+
+static void open_stream(kl_request *request, const kl__credentials *credentials)
+{
+    kl__requester *requester = request->requester;
+    const kl__stream_hook hook = {.wake = tell, .arg = request};
+    kl_error failure;
+    kl__stream *stream = kl__client_begin(requester->client, &request->call,
+                                          credentials, &failure);
+
+    if (stream != NULL) {
+        kl__stream_set_hook(stream, &hook);
+    }
+    kl__mutex_lock(&requester->mutex);
+    if (stream != NULL) {
+        request->generation = credentials->generation;
+        request->stream = stream;
+        request->phase = KL__PHASE_OPEN;
+        /* It may be cancelled by now, or answered before the hook was set. */
+        kl__request_tell(request);
+    } else {
+        kl__request_complete_locked(request, &failure);
+    }
+    kl__mutex_unlock(&requester->mutex);
+}
+
+static void open_batch(kl__requester *requester,
+                       const kl__credentials *credentials)
+{
+    kl_request *request;
+
+    while ((request = take_next(requester)) != NULL) {
+        open_stream(request, credentials);
+        kl__request_unref(request);
+    }
+}
+
+/* Sends what is in the batch. */
+static void send_batch(kl__requester *requester)
+{
+    kl__credentials credentials;
+    kl_error failure;
+    kl_code code;
+
+    judge_refused(requester);
+    code = get_credentials(requester, &credentials, &failure);
+    if (code == KL_OK) {
+        open_batch(requester, &credentials);
+        kl__credentials_clear(&credentials);
+    } else if (code != KL_ECANCELED) {
+        fail_batch(requester, &failure);
+    }
+    /* Cancelled with the last request that waited: a later one waits in the
+     * outbox, or came into the batch since, and flies anew. */
+}
+
+void kl__request_send_all(kl__requester *requester)
+{
+    do {
+        kl__mutex_lock(&requester->mutex);
+        take_outbox_locked(requester);
+        kl__mutex_unlock(&requester->mutex);
+        send_batch(requester);
+    } while (has_batch(requester));
+}
+
+/* Waits until there is something to send. False: the client goes. */
+static bool await_outbox(kl__requester *requester)
+{
+    bool goes_on;
+
+    kl__mutex_lock(&requester->mutex);
+    while (!requester->is_ending && kl__list_empty(&requester->outbox)) {
+        kl__cond_wait(&requester->outbox_cond, &requester->mutex, -1);
+    }
+    goes_on = !requester->is_ending;
+    kl__mutex_unlock(&requester->mutex);
+    return goes_on;
+}
+
+void *kl__request_sender(void *arg)
+{
+    kl__requester *requester = arg;
+
+    while (await_outbox(requester)) {
+        kl__request_send_all(requester);
+    }
+    return NULL;
+}

@@ -1,0 +1,287 @@
+/*
+ * requester.c - the life of a client's requester, and its loop: it looks at
+ * each request of which there is news, or whose time has come.
+ */
+#include "api/requester.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+/* ---- telling the loop ---- */
+
+void kl__request_tell(kl_request *request)
+{
+    kl__requester *requester = request->requester;
+
+    kl__mutex_lock(&requester->news_mutex);
+    if (kl__list_empty(&request->news_node)) {
+        kl__list_append(&requester->news, &request->news_node);
+        kl__cond_signal(&requester->news_cond);
+    }
+    kl__mutex_unlock(&requester->news_mutex);
+}
+
+void kl__request_due_locked(kl_request *request, int64_t ms)
+{
+    kl__requester *requester = request->requester;
+
+    request->due_ms = ms;
+    kl__mutex_lock(&requester->news_mutex);
+    if (ms < requester->due_ms) {
+        requester->due_ms = ms;
+        kl__cond_signal(&requester->news_cond);
+    }
+    kl__mutex_unlock(&requester->news_mutex);
+}
+
+static void tell_to_look(kl__requester *requester, bool *at)
+{
+    kl__mutex_lock(&requester->news_mutex);
+    *at = true;
+    kl__cond_signal(&requester->news_cond);
+    kl__mutex_unlock(&requester->news_mutex);
+}
+
+void kl__request_post_locked(kl_request *request)
+{
+    kl__requester *requester = request->requester;
+
+    request->phase = KL__PHASE_WAITING;
+    kl__list_append(&requester->outbox, &request->outbox_node);
+    if (requester->config != NULL) {
+        kl__cond_signal(&requester->outbox_cond);
+    } else {
+        tell_to_look(requester, &requester->look_at_outbox);
+    }
+}
+
+/* The client is closed; on that thread, with the token's mutex held. */
+static void look_at_all(void *arg)
+{
+    kl__requester *requester = arg;
+
+    tell_to_look(requester, &requester->look_at_all);
+}
+
+/* ---- the loop ---- */
+
+/* What there is to do: one of them. */
+typedef struct chore {
+    kl_request *request; /* look at this one */
+    bool is_all;         /* look at all of them */
+    bool is_outbox;      /* empty the outbox */
+    bool is_due;         /* look for requests whose time has come */
+} chore;
+
+/* Takes `*flag` back, if it was set. */
+static bool take_flag(bool *flag)
+{
+    bool was_set = *flag;
+
+    *flag = false;
+    return was_set;
+}
+
+/* False: there is none now. */
+static bool find_chore_locked(kl__requester *requester, chore *found)
+{
+    kl__list *node;
+
+    *found = (chore){.is_all = take_flag(&requester->look_at_all)};
+    if (!found->is_all) {
+        found->is_outbox = take_flag(&requester->look_at_outbox);
+    }
+    if (found->is_all || found->is_outbox) {
+        return true;
+    }
+    if (requester->due_ms != INT64_MAX &&
+        kl__clock_now(kl__clock_real()) >= requester->due_ms) {
+        requester->due_ms = INT64_MAX;
+        found->is_due = true;
+        return true;
+    }
+    node = kl__list_shift(&requester->news);
+    if (node != NULL) {
+        found->request = KL__CONTAINER(node, kl_request, news_node);
+    }
+    return node != NULL;
+}
+
+static chore await_chore(kl__requester *requester)
+{
+    chore found;
+
+    kl__mutex_lock(&requester->news_mutex);
+    while (!find_chore_locked(requester, &found)) {
+        kl__cond_wait(&requester->news_cond, &requester->news_mutex,
+                      requester->due_ms != INT64_MAX ? requester->due_ms : -1);
+    }
+    kl__mutex_unlock(&requester->news_mutex);
+    return found;
+}
+
+/* Puts the requests whose time has come by `until_ms` among the news, and asks
+ * for the next look. All are looked through; but nearly every request is
+ * answered long before its time is over, so this is done seldom. */
+static void look_for_due(kl__requester *requester, int64_t until_ms)
+{
+    int64_t next_ms = INT64_MAX;
+
+    kl__mutex_lock(&requester->mutex);
+    for (kl__list *node = requester->all.next; node != &requester->all;
+         node = node->next) {
+        kl_request *request = KL__CONTAINER(node, kl_request, node);
+
+        if (request->due_ms <= until_ms) {
+            kl__request_tell(request);
+        } else if (request->due_ms < next_ms) {
+            next_ms = request->due_ms;
+        }
+    }
+    kl__mutex_lock(&requester->news_mutex);
+    if (next_ms < requester->due_ms) {
+        requester->due_ms = next_ms;
+    }
+    kl__mutex_unlock(&requester->news_mutex);
+    kl__mutex_unlock(&requester->mutex);
+}
+
+/* True once the client goes, the sender has ended and no request is left. */
+static bool is_over(kl__requester *requester)
+{
+    bool over;
+
+    kl__mutex_lock(&requester->mutex);
+    over = requester->is_ending && requester->sender_ended &&
+           kl__list_empty(&requester->all);
+    kl__mutex_unlock(&requester->mutex);
+    return over;
+}
+
+static void *run_loop(void *arg)
+{
+    kl__requester *requester = arg;
+    bool may_end = false; /* it has been told to look at all */
+
+    while (!may_end || !is_over(requester)) {
+        chore todo = await_chore(requester);
+
+        if (todo.request != NULL) {
+            kl__request_attend(todo.request);
+        } else if (todo.is_outbox) {
+            kl__request_send_all(requester);
+        } else {
+            may_end = may_end || todo.is_all;
+            look_for_due(requester, todo.is_all
+                                        ? INT64_MAX
+                                        : kl__clock_now(kl__clock_real()));
+        }
+    }
+    return NULL;
+}
+
+/* ---- life ---- */
+
+static void deinit(kl__requester *requester)
+{
+    kl__cond_deinit(&requester->news_cond);
+    kl__mutex_deinit(&requester->news_mutex);
+    kl__cond_deinit(&requester->result_cond);
+    kl__cond_deinit(&requester->outbox_cond);
+    kl__mutex_deinit(&requester->mutex);
+    kl__mutex_deinit(&requester->flight_mutex);
+    kl__free(requester);
+}
+
+/* Ends the loop, once the sender has ended or where there is none. */
+static void end_loop(kl__requester *requester)
+{
+    kl__mutex_lock(&requester->mutex);
+    requester->is_ending = true;
+    requester->sender_ended = true;
+    kl__mutex_unlock(&requester->mutex);
+    tell_to_look(requester, &requester->look_at_all);
+    kl__thread_join(&requester->loop);
+}
+
+static kl_code start_threads(kl__requester *requester, kl_error *err)
+{
+    kl_code code = kl__thread_start(&requester->loop, "kl-requests", run_loop,
+                                    requester, err);
+
+    if (code != KL_OK || requester->config == NULL) {
+        return code;
+    }
+    code = kl__thread_start(&requester->sender, "kl-sender", kl__request_sender,
+                            requester, err);
+    if (code != KL_OK) {
+        end_loop(requester);
+    }
+    return code;
+}
+
+kl__requester *kl__requester_new(kl_client *client, kl_config *config,
+                                 kl_error *err)
+{
+    kl__requester *requester = kl__calloc(1, sizeof(*requester));
+
+    if (requester == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory for requests");
+        return NULL;
+    }
+    requester->client = client;
+    requester->config = config;
+    requester->sender_ended = config == NULL;
+    requester->due_ms = INT64_MAX;
+    kl__mutex_init(&requester->flight_mutex, KL__RANK_FLIGHT);
+    kl__mutex_init(&requester->mutex, KL__RANK_REQUESTS);
+    kl__cond_init(&requester->outbox_cond);
+    kl__cond_init(&requester->result_cond);
+    kl__mutex_init(&requester->news_mutex, KL__RANK_NEWS);
+    kl__cond_init(&requester->news_cond);
+    kl__list_init(&requester->all);
+    kl__list_init(&requester->outbox);
+    kl__list_init(&requester->batch);
+    kl__list_init(&requester->news);
+    if (start_threads(requester, err) != KL_OK) {
+        deinit(requester);
+        return NULL;
+    }
+    requester->closing.wake = look_at_all;
+    requester->closing.arg = requester;
+    /* Closed already: the call that made this asks again before it sends. */
+    (void)kl__cancel_add(kl__client_closed(client), &requester->closing);
+    return requester;
+}
+
+/* Users' requests hold the client, so there is none; what is left was freed by
+ * its user, which cancels it. */
+void kl__requester_free(kl__requester *requester)
+{
+    if (requester == NULL) {
+        return;
+    }
+    kl__cancel_remove(kl__client_closed(requester->client),
+                      &requester->closing);
+    /* 1. The sender ends; if a plugin holds it up, the loop ends that, as it
+     * ends the requests that wait for it. */
+    if (requester->config != NULL) {
+        kl__mutex_lock(&requester->mutex);
+        requester->is_ending = true;
+        kl__cond_signal(&requester->outbox_cond);
+        kl__mutex_unlock(&requester->mutex);
+        tell_to_look(requester, &requester->look_at_all);
+        kl__thread_join(&requester->sender);
+    }
+    /* 2. The loop ends, with the last request. */
+    end_loop(requester);
+    deinit(requester);
+}
+
+void kl__request_unref(kl_request *request)
+{
+    if (atomic_fetch_sub_explicit(&request->refs, 1, memory_order_acq_rel) ==
+        1) {
+        kl__request_destroy(request);
+    }
+}
