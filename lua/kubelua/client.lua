@@ -5,6 +5,7 @@ local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.options"
 local requests = require "kubelua.requests"
 local scheduler = require "kubelua.scheduler"
+local several = require "kubelua.several_namespaces"
 local verbs = require "kubelua.verbs"
 
 local TYPE = "kubelua.client"
@@ -146,7 +147,9 @@ function clients.informer(client, given, scope)
     if not informer then
         return nil, message, code
     end
-    state.informers[informer] = true
+    for _, part in ipairs(several.informers(informer)) do
+        state.informers[part] = true
+    end
     if clients.recorder then
         clients.recorder:attach(informer, given)
     end

@@ -6,6 +6,7 @@ local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.informer_options"
 local registrations = require "kubelua.registration"
 local scheduler = require "kubelua.scheduler"
+local several = require "kubelua.several_namespaces"
 
 local TYPE = "kubelua.informer"
 
@@ -24,24 +25,6 @@ local Informer = core.methods(TYPE)
 ---@field namespace? string one namespace; nil or "*": all
 ---@field labels? string a label selector, as of kubectl's -l
 
----What informer:status returns; seconds.
----@class kubelua.Status
----@field state "resolving"|"listing"|"streaming"|"watching"|"backoff"|"stopped"
----@field has_synced boolean
----@field age? number since the server said anything; nil: it never did
----@field retry_in number
----@field lists integer
----@field lists_held integer of these, such as the cache has held
----@field watches integer
----@field events integer
----@field failures integer
----@field objects integer
----@field queued integer changes that wait to be told
----@field error? string of a failure that still stands
----@field code? string
----@field plugin? string an exec credential plugin that is waited for
----@field plugin_running? number
-
 local informers = {
     open = setmetatable({}, { __mode = "k" }), -- a set of those of this lua_State
 }
@@ -58,15 +41,8 @@ local function expect_string(call, what, value)
     end
 end
 
----@param client kubelua.Client
----@param given kubelua.InformerOptions|string
----@param scope string? the namespace of one that names none, if its kind has namespaces
----@return kubelua.Informer?, string?, string?
-function informers.new(client, given, scope)
-    local request, indexes = options_of(given)
-    if scope and request.namespace == nil then
-        request.namespace, request.namespace_if_any = scope, true
-    end
+-- An informer of the core: of one namespace, or of all.
+local function open(client, request, indexes)
     local self, message, code = core.informer(client, request)
     if not self then
         return nil, message, code
@@ -83,6 +59,25 @@ function informers.new(client, given, scope)
         end
     end
     return self
+end
+
+---@param client kubelua.Client
+---@param given kubelua.InformerOptions|string
+---@param scope string? the namespace of one that names none, if its kind has namespaces
+---@return kubelua.Informer?, string?, string?
+function informers.new(client, given, scope)
+    local request, indexes = options_of(given)
+    if scope and request.namespace == nil then
+        request.namespace, request.namespace_if_any = scope, true
+    end
+    if type(request.namespace) ~= "table" then
+        return open(client, request, indexes)
+    end
+    return several.open(request.namespace, function(namespace)
+        request.namespace = namespace
+        local informer, message, code = open(client, request, indexes)
+        return informer, message or state_of(informer), code
+    end)
 end
 
 ---True if something listens to it, or has waited for its first list.

@@ -6,7 +6,7 @@ local options = require "kubelua.options"
 ---What client:informer takes: the resource first, as in { "pods", namespace = "web" }.
 ---@class kubelua.InformerOptions
 ---@field [1] string as lenient as kubectl: "pods", "po", "deployments.apps", "apps/v1/Deployment"
----@field namespace? string one namespace; "*": all; nil: that of kubelua run -n, else all
+---@field namespace? string|string[] one, several, "*": all; nil: that of kubelua run -n, else all
 ---@field labels? string a label selector, as of kubectl's -l
 ---@field fields? string a field selector, as of kubectl's --field-selector
 ---@field indexes? table<string, string|fun(object: kubelua.Object): any> a path or a function each
@@ -17,11 +17,33 @@ local options = require "kubelua.options"
 ---@field page_size? integer of lists that are not streamed; default: 500
 ---@field idle_timeout? number seconds of silence until the watch is made again; below 0: never
 local TYPES = {
-    namespace = "string", labels = "string", fields = "string", indexes = "table",
+    namespace = "string|table", labels = "string", fields = "string", indexes = "table",
     resync = "number", managed_fields = "boolean", metadata = "boolean",
     streaming_list = "boolean",
     page_size = "number", idle_timeout = "number",
 }
+
+-- Several namespaces: each once, in the order of the keys of their objects. One is no list.
+local function namespaces(given)
+    local names, seen = {}, {}
+    for place, name in pairs(given) do
+        if type(place) ~= "number" or type(name) ~= "string" then
+            misuse("informer: 'namespace' must be a name or a list of names, such as "
+                .. "{ \"web\", \"db\" }")
+        elseif name == "*" then
+            misuse("informer: \"*\" is all namespaces, and stands alone: namespace = \"*\"")
+        end
+        core.check_namespace("informer", name)
+        if not seen[name] then
+            seen[name], names[#names + 1] = true, name
+        end
+    end
+    if #names == 0 then
+        misuse("informer: a list of no namespaces; for all of them, namespace = \"*\"")
+    end
+    table.sort(names, function(a, b) return a .. "/" < b .. "/" end)
+    return #names == 1 and names[1] or names
+end
 
 ---@param given kubelua.InformerOptions|string
 ---@return table request, table? indexes
@@ -44,7 +66,9 @@ return function(given)
         end
     end
     options.check("informer", named, TYPES)
-    if request.namespace ~= "*" then
+    if type(request.namespace) == "table" then
+        request.namespace = namespaces(request.namespace)
+    elseif request.namespace ~= "*" then
         core.check_namespace("informer", request.namespace)
     end
     return request, given.indexes

@@ -76,7 +76,7 @@ describe("the types for editors", function()
     it("have every field of status()", function()
         local names = options_after("lua/src/informer.c", nil, "int informer_status", "\n}\n",
             '"([%w_]+)"')
-        assert.same(names, (class_of("lua/kubelua/informer.lua", "kubelua.Status")))
+        assert.same(names, (class_of("lua/kubelua/informer_status.lua", "kubelua.Status")))
     end)
 
     for type, where in pairs {

@@ -115,12 +115,12 @@ world.calls = {
     ["core.get"] = function() core.get(object, "spec.list[*].x") end,
     ["core.pairs"] = function() for _ in core.pairs(object.spec) do end end, -- luacheck: ignore
     ["core.ipairs"] = function()
-        for _ in core.ipairs(object.spec.list) do -- luacheck: ignore
-        end
+        for _ in core.ipairs(object.spec.list) do end -- luacheck: ignore
     end,
     ["core.view_table"] = function() core.view_table(object) end,
     ["core.view_json"] = function() core.view_json(object.spec) end,
     ["core.is_object"] = function() core.is_object(object) end,
+    ["core.is_metadata_only"] = function() core.is_metadata_only(object) end,
     ["core.is_view"] = function() core.is_view(object) end,
     ["core.base64"] = function() must(core.base64("text")) end,
     ["core.unbase64"] = function() must(core.unbase64("dGV4dA==")) end,

@@ -25,7 +25,11 @@ function Recorder:event(type, object, more)
 end
 
 local function scope(options)
-    return table.concat({ options[1], options.namespace or "", options.labels or "",
+    local namespace = options.namespace or ""
+    if type(namespace) == "table" then
+        namespace = table.concat(namespace, ",")
+    end
+    return table.concat({ options[1], namespace, options.labels or "",
         options.fields or "" }, "\0")
 end
 

@@ -1,0 +1,248 @@
+-- An informer of several namespaces: the methods of one, over an informer of each namespace.
+--
+-- In Lua over the core's informers, rather than one in C over several watches: all handles of a
+-- client that ask for one namespace share its informer, so a namespace is watched once, however the
+-- handles overlap. Each watch has a version, a backoff and a first list of its own in any case, and
+-- no server orders the changes of two namespaces. So a reading is a snapshot of each namespace, not
+-- of all of them at one moment.
+local core = require "kubelua.core"
+local loop = require "kubelua.loop"
+local misuse = require "kubelua.misuse"
+local registrations = require "kubelua.registration"
+local scheduler = require "kubelua.scheduler"
+local status_over = require "kubelua.informer_status"
+
+local PARTS = {} -- the key of what an informer is over, in the order of their keys
+
+---@class kubelua.SeveralNamespaces: kubelua.Informer
+local Several = { __name = "kubelua.informer", __metatable = "kubelua.informer" }
+Several.__index = Several
+
+---@class kubelua.NamespacePart
+---@field namespace string
+---@field informer kubelua.Informer of that namespace
+---@field state table the informer's
+
+local several = {}
+
+---Opens one.
+---@param namespaces string[] sorted by namespace .. "/"
+---@param open fun(namespace: string): kubelua.Informer?, table|string, string? and its state
+---@return kubelua.Informer?, string?, string?
+function several.open(namespaces, open)
+    local parts = {}
+    for i, namespace in ipairs(namespaces) do
+        local informer, state, code = open(namespace)
+        if not informer then
+            for _, part in ipairs(parts) do
+                part.informer:stop()
+            end
+            return nil, state, code -- the message
+        end
+        parts[i] = { namespace = namespace, informer = informer, state = state }
+    end
+    return setmetatable({ [PARTS] = parts }, Several)
+end
+
+---The informers of the core that one is over: itself, or one of each namespace.
+---@param informer kubelua.Informer
+---@return kubelua.Informer[]
+function several.informers(informer)
+    local all = {}
+    for i, part in ipairs(type(informer) == "table" and informer[PARTS]
+        or { { informer = informer } }) do
+        all[i] = part.informer
+    end
+    return all
+end
+
+---The one of them that has the objects of a namespace; nil where none has.
+---@param informer kubelua.Informer
+---@param namespace string? nil: of a cluster-scoped kind
+---@return kubelua.Informer?
+function several.informer(informer, namespace)
+    if type(informer) ~= "table" then
+        return informer
+    end
+    for _, part in ipairs(informer[PARTS]) do
+        if part.namespace == namespace then
+            return part.informer
+        end
+    end
+    return nil
+end
+
+local function parts_of(self)
+    return type(self) == "table" and self[PARTS]
+        or misuse("a kubelua.informer expected, not a %s: call its methods with a colon, as in "
+            .. "object:method()", type(self))
+end
+
+local function part_of(self, namespace)
+    for _, part in ipairs(parts_of(self)) do
+        if part.namespace == namespace then
+            return part
+        end
+    end
+    return nil
+end
+
+-- The arrays that a method returns of each, one behind the other. Keys begin with the namespace,
+-- so they stay sorted.
+local function joined(parts, method, ...)
+    local all = {}
+    for _, part in ipairs(parts) do
+        local some, message, code = part.informer[method](part.informer, ...)
+        if not some then
+            return nil, message, code
+        end
+        for i = 1, #some do
+            all[#all + 1] = some[i]
+        end
+    end
+    return all
+end
+
+local function all_hold(parts, holds)
+    for _, part in ipairs(parts) do
+        if not holds(part.informer) then
+            return false
+        end
+    end
+    return true
+end
+
+function Several:has_synced()
+    return all_hold(parts_of(self), function(informer) return informer:has_synced() end)
+end
+
+function Several:get(key, ...)
+    local part = parts_of(self)[1] -- refuses what is no key
+    if type(key) == "string" then
+        part = part_of(self, select("#", ...) > 0 and key or key:match("^(.-)/"))
+    end
+    if part then
+        return part.informer:get(key, ...)
+    end
+    return nil
+end
+
+function Several:list(filter)
+    return joined(parts_of(self), "list", filter)
+end
+
+function Several:by(index, value)
+    return joined(parts_of(self), "by", index, value)
+end
+
+function Several:values(index)
+    local all, message, code = joined(parts_of(self), "values", index)
+    if not all then
+        return nil, message, code
+    end
+    table.sort(all)
+    local distinct = {}
+    for _, value in ipairs(all) do
+        if value ~= distinct[#distinct] then
+            distinct[#distinct + 1] = value
+        end
+    end
+    return distinct
+end
+
+function Several:count()
+    local total = 0
+    for _, part in ipairs(parts_of(self)) do
+        total = total + part.informer:count()
+    end
+    return total
+end
+
+---The version of one namespace; without one, the least of all, which each of them has reached: ""
+---if one of them has none yet, or they cannot be compared.
+---@param namespace string?
+---@return string
+function Several:resource_version(namespace)
+    if namespace ~= nil then
+        local part = part_of(self, namespace)
+            or misuse("resource_version: '%s' is not a namespace of this informer", namespace)
+        return part.informer:resource_version()
+    end
+    local least
+    for _, part in ipairs(parts_of(self)) do
+        local version = part.informer:resource_version()
+        local order = least and core.compare_versions(version, least)
+        if version == "" or (least and not order) then
+            return ""
+        elseif not least or order < 0 then
+            least = version
+        end
+    end
+    return least
+end
+
+function Several:index(name, index)
+    for _, part in ipairs(parts_of(self)) do
+        local ok, message, code = part.informer:index(name, index)
+        if not ok then
+            return nil, message, code
+        end
+    end
+    return true
+end
+
+function Several:on(given)
+    local parts = parts_of(self)
+    for _, part in ipairs(parts) do
+        if part.state.is_retired then
+            return part.informer:on(given) -- says why not
+        end
+    end
+    return registrations.over(parts, given)
+end
+
+function Several:wait_synced(seconds)
+    local parts = parts_of(self)
+    for _, part in ipairs(parts) do
+        part.state.was_awaited = true
+        local ok, message, code = core.informer_wake(part.informer, scheduler.poller)
+        if not ok then
+            return nil, message, code
+        end
+    end
+    local _, is_ended = loop.wait("wait_synced", seconds, function()
+        return all_hold(parts, core.informer_settled)
+    end)
+    if is_ended then
+        return nil, loop.CANCELED, "canceled"
+    end
+    for _, part in ipairs(parts) do
+        local ok, message, code = core.informer_outcome(part.informer)
+        if not ok then
+            return nil, message, code
+        end
+    end
+    return true
+end
+
+---@return kubelua.StatusOfSeveral
+function Several:status()
+    return status_over(parts_of(self))
+end
+
+function Several:stop()
+    for _, part in ipairs(parts_of(self)) do
+        part.informer:stop()
+    end
+end
+
+function Several:__tostring()
+    local names = {}
+    for i, part in ipairs(self[PARTS]) do
+        names[i] = part.namespace
+    end
+    return "kubelua.informer: " .. self[PARTS][1].state.what .. " in " .. table.concat(names, ", ")
+        .. " (" .. self:status().state .. ")"
+end
+
+return several

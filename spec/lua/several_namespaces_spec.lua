@@ -1,0 +1,88 @@
+-- Informers of several namespaces: what becomes of lists that are no list of several, and of kinds
+-- that have no namespaces.
+local core = require "kubelua.core"
+local Sim = require "kubelua.sim"
+
+describe("a list of namespaces", function()
+    local sim, client
+
+    before_each(function()
+        sim = assert(Sim.new())
+        client = assert(sim:connect())
+    end)
+    after_each(function()
+        client:close()
+        sim:close()
+    end)
+
+    local function refusal(...)
+        local informer, message, code = client:informer(...)
+        assert.is_nil(informer)
+        return { message, code }
+    end
+
+    it("has each once, and one is no list", function()
+        local one = assert(client:informer { "pods", namespace = { "web", "web" } })
+        assert.equal("userdata", type(one))
+        local two = assert(client:informer { "pods", namespace = { "web", "db", "web" } })
+        assert.equal("kubelua.informer: pods in db, web", (tostring(two):match("^(.-) %(")))
+    end)
+
+    it("is refused as one namespace is where the kind has none", function()
+        assert.same(refusal { "nodes", namespace = "web" },
+            refusal { "nodes", namespace = { "web", "db" } })
+        assert.equal("invalid_argument", refusal({ "no", namespace = { "a", "b" },
+            labels = "(" })[2])
+    end)
+
+    it("says later of a custom kind that it has none, and which namespace was wanted", function()
+        assert(sim:apply {
+            apiVersion = "apiextensions.k8s.io/v1", kind = "CustomResourceDefinition",
+            metadata = { name = "foos.x.io" },
+            spec = { group = "x.io", scope = "Cluster", names = { kind = "Foo", plural = "foos" },
+                versions = { { name = "v1", served = true, storage = true, schema = {
+                    openAPIV3Schema = { type = "object" } } } } },
+        })
+        sim:refuse(true) -- so that the first is not answered before the second begins
+        local foos = assert(client:informer { "foos.x.io", namespace = { "web", "db" } })
+        local told = {}
+        foos:on { error = function(message, code)
+            if code == "invalid_argument" then
+                told[#told + 1] = message:match("^namespace (%S+): foos %(Foo%) have no namespace")
+            end
+        end }
+        sim:refuse(false)
+        assert(sim:eventually(function() return #told == 2 end))
+        table.sort(told)
+        assert.same({ "db", "web" }, told)
+        local ok, message = foos:wait_synced(0.01)
+        assert.is_nil(ok)
+        assert.is_truthy(message:find("has not synced", 1, true), message)
+    end)
+
+    it("keeps no informer of those that failed", function()
+        local before = core.live()
+        assert.equal("invalid_argument", refusal({ "pods", namespace = { "a", "b" },
+            fields = "no" })[2])
+        assert.same(before, core.live())
+    end)
+
+    it("has no least version while they cannot be compared", function()
+        local pods = assert(client:informer { "pods", namespace = { "web", "db" } })
+        assert.equal("", pods:resource_version())
+    end)
+
+    it("keeps its informers while a handler of it is there", function()
+        local seen = 0
+        assert(client:informer { "configmaps", namespace = { "web", "db" } }):on {
+            add = function() seen = seen + 1 end,
+        }
+        collectgarbage()
+        collectgarbage()
+        for _, namespace in ipairs { "web", "db" } do
+            assert(sim:apply { apiVersion = "v1", kind = "ConfigMap",
+                metadata = { name = "a", namespace = namespace } })
+        end
+        assert(sim:eventually(function() return seen >= 2 end))
+    end)
+end)
