@@ -59,8 +59,10 @@ end
 local function fresh(port, known)
     while known.flight do
         local flight = known.flight
-        loop.wait("a verb", nil, function() return flight.landed end)
-        if flight.message then
+        local _, is_ended = loop.wait("a verb", nil, function() return flight.landed end)
+        if is_ended then
+            return nil, loop.CANCELED, "canceled"
+        elseif flight.message then
             return nil, flight.message, flight.code
         end
     end

@@ -32,6 +32,16 @@ function ports.of(client)
     return state.port
 end
 
+-- The server's discovery names a kind, but a path of it leads nowhere.
+local function refuse_path(call, kind)
+    if call.subresource then
+        return nil, "the server serves no \"" .. call.subresource .. "\" of " .. kind.plural,
+            "not_found"
+    end
+    return nil, "the server does not serve " .. kind.plural .. " as " .. kind.api_version
+        .. " at the moment", "unknown_kind"
+end
+
 -- Sends a call about a kind. Where the server does not serve its path, discovery is asked for it:
 -- an older server may have another version, a definition may be gone.
 local function send(port, call, target)
@@ -48,7 +58,7 @@ local function send(port, call, target)
     end
     target.kind = found
     if kinds.path(found) == kinds.path(kind) and found.namespaced == kind.namespaced then
-        return reply
+        return refuse_path(call, found)
     end
     call.path = kinds.path(found, target.namespace, target.name, call.subresource)
     return port.send(call)
@@ -106,7 +116,11 @@ end
 ---@param read fun(reply: kubelua.Reply): any, string?, string?, number?
 ---@return any, string?, string?, number?
 function ports.write(port, write, call, target, read)
-    local scope = port.client and scheduler.scope_here and scheduler.scope_here()
+    local scope
+    if port.client then
+        scheduler.end_if_cancelled() -- nothing is sent yet
+        scope = scheduler.scope_here()
+    end
     write.client, write.timeout, write.dry_run = port.client, call.timeout, write.dry_run or false
     write.kind, write.namespace = target.kind, target.namespace
     write.name, write.uid = write.name or target.name, write.uid or target.uid
@@ -127,6 +141,9 @@ function ports.write(port, write, call, target, read)
     local object
     if reply then
         object, message, code, retry_after = judge(reply, read(reply))
+    end
+    if object and target.kind.plural == "customresourcedefinitions" then
+        kinds.doubt(port)
     end
     tell(scope, write, reply, object, not object and code or nil)
     if object then

@@ -14,7 +14,10 @@ local DEFAULT, PAUSE = 30, 1 -- seconds
 local function find(port, named, till)
     local target, message, code = targets.find(port, "wait", named)
     while not target and code == "unknown_kind" and core.now() + PAUSE < till do
-        loop.wait("client:wait", PAUSE, function() return false end)
+        local _, is_ended = loop.wait("client:wait", PAUSE, function() return false end)
+        if is_ended then
+            return nil, loop.CANCELED, "canceled"
+        end
         target, message, code = targets.find(port, "wait", named)
     end
     return target, message, code
@@ -36,7 +39,7 @@ local function watch(informer, target, holds, time)
         return nil, message, code
     end
     local key = (target.namespace and target.namespace .. "/" or "") .. target.name
-    local object, met, why
+    local object, met, why, is_changed, is_ended
     repeat
         if seen.is_new and informer:has_synced() then
             seen.is_new = false
@@ -52,9 +55,14 @@ local function watch(informer, target, holds, time)
         if seen.is_forbidden then
             return nil, "wait: " .. seen.reason, "forbidden"
         end
-    until not loop.wait("client:wait", math.max(0, time.till - core.now()), function()
-        return seen.is_new and informer:has_synced() or seen.is_forbidden
-    end)
+        is_changed, is_ended = loop.wait("client:wait", math.max(0, time.till - core.now()),
+            function()
+                return seen.is_new and informer:has_synced() or seen.is_forbidden
+            end)
+    until not is_changed
+    if is_ended then
+        return nil, loop.CANCELED, "canceled"
+    end
     message = ("not after %g s"):format(time.seconds)
     return nil, conditions.tell(targets.tell(target), message, object, why, seen.reason), "timeout"
 end

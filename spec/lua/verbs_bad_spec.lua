@@ -1,0 +1,167 @@
+-- Verbs with data that make no sense, and with servers that answer nonsense: each is told clearly.
+local Sim = require "kubelua.sim"
+
+local cluster, client
+
+before_each(function()
+    cluster = assert(Sim.new())
+    client = assert(cluster:connect())
+end)
+
+after_each(function()
+    client:close()
+    cluster:close()
+end)
+
+local function expect_failure(text, code, object, message, got)
+    assert.is_nil(object)
+    assert.truthy(message:find(text, 1, true), message)
+    assert.equal(code, got)
+end
+
+describe("a verb returns what is wrong", function()
+    it("with an object", function()
+        expect_failure("apiVersion and kind", "invalid_argument",
+            client:create { metadata = { name = "a" } })
+        expect_failure("apiVersion and kind", "invalid_argument",
+            client:apply { kind = "Pod", metadata = { name = "a" } })
+        expect_failure("metadata is a table", "invalid_argument",
+            client:create { apiVersion = "v1", kind = "ConfigMap", metadata = "a" })
+        expect_failure("are texts", "invalid_argument",
+            client:create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = 5 } })
+        expect_failure('"a/b" cannot be the name', "invalid_argument",
+            client:create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a/b" } })
+        expect_failure("cannot be a namespace", "invalid_argument", client:create {
+            apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a", namespace = "A/" } })
+        expect_failure("belong to the cluster", "invalid_argument", client:create {
+            apiVersion = "v1", kind = "Namespace", metadata = { name = "a", namespace = "web" } })
+        expect_failure("belong to the cluster", "invalid_argument", client:get("nodes", "web/a"))
+        expect_failure("belong to the cluster", "invalid_argument",
+            client:list("nodes", { namespace = "web" }))
+        expect_failure("it is served as apps/v1", "unknown_kind", client:create {
+            apiVersion = "extensions/v1beta1", kind = "Deployment", metadata = { name = "a" } })
+        expect_failure("Invalid value", "invalid",
+            client:create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "A_B" } })
+        expect_failure("cannot be handled as a ConfigMap", "bad_request",
+            client:create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a" },
+                data = { port = 80 } })
+    end)
+
+    it("with a subresource that there is not", function()
+        assert(client:create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a" } })
+        expect_failure('no "scale" of configmaps', "not_found", client:scale("cm", "a", 1))
+        expect_failure('no "status" of configmaps', "not_found",
+            client:patch("cm", "a", {}, { subresource = "status" }))
+    end)
+
+    it("with a text", function()
+        expect_failure("line 2", "parse", client:create("a: ["))
+        expect_failure("the text has none", "invalid_argument", client:create(""))
+        expect_failure("the text has 2 documents", "invalid_argument",
+            client:apply("a: 1\n---\nb: 2"))
+        expect_failure('not the text "map.yaml"', "invalid_argument", client:create("map.yaml"))
+        expect_failure("line 2", "parse", client:patch("cm", "a", "{"))
+        expect_failure("the text of one table", "invalid_argument",
+            client:patch("cm", "a", "x"))
+    end)
+
+    describe("with a server that answers what no API server does:", function()
+        -- The next get, list and create of ConfigMaps are answered so.
+        local function answer(status, body, content_type)
+            for _, verb in ipairs { "get", "list", "create" } do
+                cluster:fail { resource = "configmaps", verb = verb, status = status, body = body,
+                    content_type = content_type or "application/json" }
+            end
+        end
+
+        local function create()
+            return client:create { apiVersion = "v1", kind = "ConfigMap",
+                metadata = { name = "a" } }
+        end
+
+        it("an error page of a proxy", function()
+            answer(502, "<html><title>Bad gateway</title></html>", "text/html")
+            expect_failure("HTML page, as of a proxy in front of the API server: Bad gateway",
+                "unavailable", client:get("cm", "a"))
+        end)
+
+        it("a login page", function()
+            answer(200, "<html><title>Log in</title></html>", "text/html")
+            expect_failure("is there a proxy or login page in between?", "parse",
+                client:get("cm", "a"))
+            expect_failure("login page", "parse", client:list("cm"))
+            expect_failure("login page", "unknown", create())
+        end)
+
+        it("a redirection", function()
+            answer(302, "")
+            expect_failure("HTTP status 302 and no body", "parse", client:get("cm", "a"))
+            expect_failure("HTTP status 302", "unknown", create())
+        end)
+
+        it("a table", function()
+            answer(200, '{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[],"items":[]}')
+            expect_failure("kind Table, not ConfigMap", "parse", client:get("cm", "a"))
+            expect_failure("kind Table", "parse", client:list("cm"))
+            expect_failure("kind Table", "unknown", create())
+        end)
+
+        it("JSON that is no object, no list, or half of one", function()
+            answer(200, "[]")
+            expect_failure("get configmaps default/a: ", "parse", client:get("cm", "a"))
+            expect_failure("JSON that is none", "parse", client:list("cm"))
+            answer(200, '{"items":5}')
+            expect_failure("get configmaps default/a: ", "parse", client:get("cm", "a"))
+            expect_failure("JSON that is none", "parse", client:list("cm"))
+            answer(200, '{"items":[{"metadata":')
+            expect_failure("get configmaps default/a: ", "parse", client:get("cm", "a"))
+            expect_failure("list configmaps: ", "parse", client:list("cm"))
+            answer(200, '{"items":[{"metadata":{}}]}')
+            client:get("cm", "a")
+            expect_failure("list configmaps: ", "parse", client:list("cm"))
+        end)
+
+        it("an object of another kind", function()
+            answer(200, '{"kind":"Secret","apiVersion":"v1","metadata":{"name":"a"}}')
+            expect_failure("kind Secret, not ConfigMap", "parse", client:get("cm", "a"))
+            expect_failure("a list was asked for", "parse", client:list("cm"))
+        end)
+
+        it("no list at all where there is none", function()
+            answer(200, '{"kind":"ConfigMapList","apiVersion":"v1","metadata":{},"items":null}')
+            client:get("cm", "a")
+            assert.same({}, client:list("cm"))
+        end)
+
+        it("a discovery that is none", function()
+            cluster:fail { path = "/api", verb = "get", status = 200, body = "<html>", count = 0 }
+            cluster:fail { path = "/apis", status = 200, body = "<html>", count = 0 }
+            expect_failure("is its address right", "parse", client:get("foos", "a"))
+        end)
+    end)
+
+    it("with who asks: verb and resource of a 403", function()
+        local guarded = assert(Sim.new { rbac = true, users = { { name = "jane", token = "t" } } })
+        local hers = assert(guarded:connect { user = "jane" })
+        expect_failure('User "jane" cannot delete resource "pods" in API group ""', "forbidden",
+            hers:delete("pods", "web/a"))
+        expect_failure("RBAC must allow it", "forbidden", hers:list("pods"))
+        hers:close()
+        guarded:close()
+    end)
+
+    it("with a server that asks to be left alone", function()
+        cluster:fail { verb = "create", status = 429, retry_after = 7, count = 0 }
+        local _, _, code, retry_after = client:create({ apiVersion = "v1", kind = "ConfigMap",
+            metadata = { name = "a" } }, { timeout = 0.5 })
+        assert.equal("too_many_requests", code)
+        assert.equal(7, retry_after)
+    end)
+
+    it("with a client that is closed", function()
+        local other = assert(cluster:connect())
+        other:close()
+        local ok, message, code = pcall(other.get, other, "cm", "a")
+        assert.truthy(not ok or code == "closed", message)
+    end)
+end)

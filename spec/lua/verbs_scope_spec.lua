@@ -1,0 +1,173 @@
+-- What a scope learns of the writes of its tasks, and how it holds them back; and what verbs do
+-- about kinds that a server has in other versions, has later, or has no more.
+local kubelua = require "kubelua"
+local scheduler = require "kubelua.scheduler"
+local scope = require "kubelua.scope"
+local Sim = require "kubelua.sim"
+
+local CRD = [[
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: foos.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: foos, kind: Foo}
+  versions:
+  - {name: %s, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+]]
+
+local cluster, client
+
+before_each(function()
+    cluster = assert(Sim.new())
+    client = assert(cluster:connect())
+end)
+
+after_each(function()
+    client:close()
+    cluster:close()
+end)
+
+-- Runs a function in a task of that scope, to its end.
+local function run_in(hooks, f)
+    local done = false
+    kubelua.spawn(function()
+        scheduler.join_scope(scheduler.current("a spec"), hooks)
+        f()
+        done = true
+    end)
+    assert(cluster:eventually(function() return done end))
+end
+
+local function map(name)
+    return { apiVersion = "v1", kind = "ConfigMap", metadata = { name = name } }
+end
+
+describe("a scope", function()
+    it("sees each write of its tasks, and what became of it", function()
+        local hooks, seen = scope.new(), {}
+        hooks.wrote = function(write) seen[#seen + 1] = write end
+        run_in(hooks, function()
+            local created = assert(client:create(map("a")))
+            assert(client:get(created))
+            assert(client:patch(created, { data = { x = "1" } }))
+            assert(client:apply(map("b"), { dry_run = true }))
+            assert(client:delete("cm", "default/a"))
+            client:delete("cm", "a")
+            client:create(map("A_"))
+            assert.equal("create", seen[1].verb)
+            assert.equal("ConfigMap", seen[1].kind.kind)
+            assert.equal(client, seen[1].client)
+            assert.equal("default", seen[1].namespace)
+            assert.equal("a", seen[1].name)
+            assert.equal(created.uid, seen[1].uid)
+            assert.equal(created.resource_version, seen[1].object.resource_version)
+            assert.equal(201, seen[1].status)
+            assert.is_nil(seen[1].code)
+            assert.is_false(seen[1].dry_run)
+        end)
+        local verbs = {}
+        for i, write in ipairs(seen) do
+            verbs[i] = write.verb .. " " .. tostring(write.name) .. " " .. tostring(write.code)
+                .. (write.dry_run and " dry" or "")
+        end
+        assert.same({ "create a nil", "patch a nil", "apply b nil dry", "delete a nil",
+            "delete a not_found", "create A_ invalid" }, verbs)
+        assert.is_nil(seen[4].object)
+        assert.is_string(seen[2].uid)
+    end)
+
+    it("holds a write back, and shortens its time", function()
+        local hooks, timeout = scope.new(), nil
+        hooks.before_write = function(write)
+            if write.verb == "delete" then
+                return nil, "not now", "not_leader"
+            end
+            write.timeout = 0.05
+            return true
+        end
+        hooks.wrote = function(write) timeout = write.timeout end
+        cluster:delay { verb = "create", before = 30 }
+        run_in(hooks, function()
+            local _, message, code = client:delete("cm", "a")
+            assert.equal("not now", message)
+            assert.equal("not_leader", code)
+            assert.is_nil((client:create(map("a"))))
+        end)
+        assert.equal(0.05, timeout)
+        assert.equal(0, #cluster:requests { verb = "delete" })
+    end)
+
+    it("is that of its tasks alone", function()
+        local hooks, count = scope.new(), 0
+        hooks.wrote = function() count = count + 1 end
+        run_in(hooks, function()
+            assert(client:create(map("a")))
+            kubelua.spawn(function() assert(client:create(map("b"))) end)
+        end)
+        assert(client:create(map("c")))
+        assert(cluster:eventually(function() return client:get("cm", "b") end))
+        assert.equal(2, count)
+    end)
+end)
+
+describe("a kind", function()
+    it("is known as soon as its definition was written", function()
+        assert.equal("unknown_kind", (select(3, client:get("foos", "x"))))
+        assert(client:create(CRD:format("v1")))
+        assert(client:wait("crd", "foos.example.com", "Established"))
+        assert(client:create { apiVersion = "example.com/v1", kind = "Foo",
+            metadata = { name = "x" } })
+        assert.equal("Foo default/x", tostring(client:get("foos", "x")))
+    end)
+
+    it("is looked up once for all that ask at a time", function()
+        assert(cluster:apply(CRD:format("v1")))
+        local done = 0
+        for _ = 1, 5 do
+            kubelua.spawn(function()
+                assert.equal("not_found", (select(3, client:get("foos", "x"))))
+                done = done + 1
+            end)
+        end
+        assert(cluster:eventually(function() return done == 5 end))
+        assert.equal(1, #cluster:requests { path = "/apis" })
+        for _ = 1, 5 do
+            assert.equal("unknown_kind", (select(3, client:get("bars", "x"))))
+        end
+        assert.equal(1, #cluster:requests { path = "/apis" })
+    end)
+
+    it("is looked up again where the server has another version of it by now", function()
+        assert(cluster:apply(CRD:format("v1")))
+        assert(cluster:create { apiVersion = "example.com/v1", kind = "Foo",
+            metadata = { name = "x" } })
+        assert(client:get("foos", "x"))
+        assert(cluster:delete("crd", "foos.example.com"))
+        assert(cluster:wait("crd", "foos.example.com", "deleted"))
+        assert(cluster:apply(CRD:format("v2")))
+        assert(cluster:eventually(function()
+            return (select(3, client:get("foos", "x"))) == "not_found"
+        end))
+        assert(client:create { apiVersion = "example.com/v2", kind = "Foo",
+            metadata = { name = "x" } })
+        assert.equal("example.com/v2", client:get("foos", "x").apiVersion)
+    end)
+
+    it("that is there no more is told", function()
+        assert(cluster:apply(CRD:format("v1")))
+        assert.equal("not_found", (select(3, client:get("foos", "x"))))
+        assert(cluster:delete("crd", "foos.example.com"))
+        assert(cluster:wait("crd", "foos.example.com", "deleted"))
+        assert(cluster:eventually(function()
+            return (select(3, client:get("foos", "x"))) == "unknown_kind"
+        end))
+    end)
+
+    it("of Kubernetes is known without discovery", function()
+        assert(client:create(map("a")))
+        assert(client:list("deploy"))
+        assert.equal(0, #cluster:requests { path = "/apis" })
+    end)
+end)
