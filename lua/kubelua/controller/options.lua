@@ -1,5 +1,6 @@
 -- What kubelua.controller takes: checked, and with its defaults.
 local core = require "kubelua.core"
+local leader = require "kubelua.leader"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 
@@ -236,6 +237,9 @@ function checked.read(given)
         end
     end
     result.namespace = named.namespace
+    if named.leader then
+        leader.options(named.leader) -- raises what is wrong with them
+    end
     return result, sources_of(resource, named)
 end
 

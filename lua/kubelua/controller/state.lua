@@ -1,5 +1,7 @@
 -- The inside of a controller: how it starts, what it has queued, and how it stops. controller.lua
 -- is what scripts see of it.
+local ending = require "kubelua.ending"
+local leadership = require "kubelua.controller.leadership"
 local Queue = require "kubelua.controller.queue"
 local log = require "kubelua.log"
 local Run = require "kubelua.controller.run"
@@ -104,8 +106,10 @@ end
 ---True if keys may be run.
 ---@return boolean
 function State:may_run()
-    return self.is_listed and not self.is_stopped
-        and (not self.leader or self.leader.is_leader())
+    if not self.is_listed or self.is_stopped then
+        return false
+    end
+    return not self.options.leader or (self.leader ~= nil and self.leader.is_leader())
 end
 
 -- Every key that there is, behind all others; a failing one stays in its backoff.
@@ -151,8 +155,9 @@ local function finish_stop(self)
     self.is_over = true
     source.close_all(self)
     sources.remove(self.id)
-    if self.leader then
-        self.leader.release()
+    leadership.leave(self)
+    if self.forget_end then
+        self.forget_end()
     end
 end
 
@@ -163,6 +168,9 @@ local function serve(self)
             if self.is_stopped then
                 finish_stop(self)
                 return
+            end
+            if self.options.leader and not self.leader then
+                leadership.join(self)
             end
             triggers.retry_due(self)
             if not self.is_listed then
@@ -183,9 +191,13 @@ end
 ---Begins to read its caches.
 ---@return true?, string?, string?
 function State:start()
+    if self.options.leader then
+        leadership.join(self)
+    end
     local ok, message, code = source.open_all(self)
     if not ok then
         source.close_all(self)
+        leadership.leave(self)
         return nil, message, code
     end
     self.id = sources.new_id()
@@ -194,6 +206,9 @@ function State:start()
     self.task.doing, self.task.outlasts = function() end, true
     scheduler.leave_scope(self.task)
     source.await_all(self)
+    if self.options.leader then
+        self.forget_end = ending.on_end(function() leadership.leave(self) end)
+    end
     return true
 end
 
@@ -210,7 +225,7 @@ function State:stop()
         self.resync_timer.cancelled = true
     end
     for _, record in pairs(self.runs) do
-        worker.cancel(self, record, "stopped")
+        worker.cancel(record, "stopped")
     end
     finish_stop(self)
 end

@@ -14,6 +14,7 @@ local trace = require "kubelua.trace"
 ---@field task kubelua.Task
 ---@field timer kubelua.Timer?
 ---@field reason "timeout"|"not_leader"|"stopped"|nil why it was cancelled
+---@field result kubelua.controller.Outcome? once it is over
 
 local worker = {}
 
@@ -103,12 +104,17 @@ local function tell(state, record, result, again)
     end
 end
 
--- What a cancelled run comes to: a timeout is a failure; a run that lost its leader is run again
--- when there is one.
+-- What a cancelled run comes to: a timeout is a failure; another end says nothing of its key, which
+-- runs again as soon as runs may begin.
 local function conclude(state, record, result)
-    if not record.reason or (result.result ~= "failed" and record.reason ~= "not_leader") then
+    local reason = record.reason or (record.task.is_ended and "ended") or nil
+    if not result then -- the task never began, or was left in the middle
+        result = outcome.failure("it was cancelled, and did not end", "canceled")
+        reason = reason or "ended"
+    end
+    if not reason or (result.result ~= "failed" and reason ~= "not_leader") then
         return result
-    elseif record.reason == "timeout" then
+    elseif reason == "timeout" then
         return outcome.failure("it was cancelled after " .. state.options.timeout .. " s",
             "timeout")
     end
@@ -116,57 +122,56 @@ local function conclude(state, record, result)
     return outcome.done
 end
 
-local function finish(state, record, result)
+local function finish(state, record)
     if record.timer then
         record.timer.cancelled = true
     end
     state.runs[record.key] = nil
     state.running = state.running - 1
-    result = conclude(state, record, result)
+    local result = conclude(state, record, record.result)
     local again = state.queue:done(record.key, result.result, result.seconds)
-    if not state.is_stopped then
+    if not record.reason or record.reason == "timeout" then
         pcall(tell, state, record, result, again)
         state:handled(record.key)
     end
     state.wake()
 end
 
+-- The task of a run.
 local function body(state, record)
     local ok, result = pcall(perform, state, record)
     if not ok then
         result = outcome.failure(result == trace.CANCELED and "cancelled" or tostring(result),
             result == trace.CANCELED and "canceled" or "error")
     end
-    finish(state, record, result)
+    record.result = result
 end
 
----Cancels a run; its key is in progress until the function has returned.
----@param state kubelua.controller.State
+---Cancels a run; its key is in progress until the function has returned. One that has not begun
+---ends in its turn.
 ---@param record kubelua.controller.Record
 ---@param reason "timeout"|"not_leader"|"stopped"
-function worker.cancel(state, record, reason)
+function worker.cancel(record, reason)
     record.reason = record.reason or reason
     record.scope:cancel()
-    if not record.task.has_begun then -- it never will
-        finish(state, record, outcome.failure("cancelled", "canceled"))
-    end
 end
 
 local function begin(state, key, item)
     local record = { key = key, item = item, since = state.clock:now(), scope = scopes.new() }
     state.written:watch(record.scope, key)
-    if state.leader then
-        record.scope.before_write = state.leader.before_write
-    end
+    record.scope.before_write = state.leader and state.leader.guard()
     record.task = scheduler.task(state.what .. ": " .. key, body, state, record)
     scheduler.join_scope(record.task, record.scope)
     state.runs[key] = record
     state.running = state.running + 1
+    record.task.on_over = function()
+        finish(state, record)
+    end
     if state.options.timeout < math.huge then
         record.timer = state.clock:at(record.since + state.options.timeout, function()
             log("warn", "%s: %s runs for %g s now, and is cancelled", state.what, key,
                 state.options.timeout)
-            worker.cancel(state, record, "timeout")
+            worker.cancel(record, "timeout")
         end)
     end
 end

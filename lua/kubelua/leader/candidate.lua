@@ -198,7 +198,7 @@ function Candidate:leave(member)
         self.is_told, self.timer.cancelled = false, true
         self.teller:say("info", "%s has ended, and gives the Lease back", self.options.identity)
     end
-    scheduler.cancel(self.task)
+    self.task:cancel()
     start(self, function()
         local ok, problem = pcall(give_back, self)
         self.notes.left()

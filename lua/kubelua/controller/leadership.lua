@@ -1,0 +1,47 @@
+-- What a controller with a leader does as it gains and loses the lease; see leader.lua.
+local leader = require "kubelua.leader"
+local worker = require "kubelua.controller.worker"
+
+local leadership = {}
+
+-- Every key that there is, at once, with an empty memo: what this process knew may be outdated.
+local function begin_term(self)
+    for _, known in pairs(self.memos) do
+        known.memo = nil
+    end
+    if self.is_listed and not self.main then
+        for key in pairs(self.memos) do
+            self.queue:add(key, true)
+        end
+    elseif self.is_listed then
+        for _, object in ipairs(self.main.informer:list() or {}) do
+            self.queue:add(object.key, true)
+        end
+    end
+    self.wake()
+end
+
+local function end_term(self)
+    for _, record in pairs(self.runs) do
+        worker.cancel(record, "not_leader")
+    end
+end
+
+---Takes part in the election: at the start, and again if the loop runs once more after its end.
+---@param self kubelua.controller.State
+function leadership.join(self)
+    self.leader = leader.join(self.client, self.options.leader)
+    self.leader.on_loss(function() end_term(self) end)
+    self.leader.on_gain(function() begin_term(self) end)
+end
+
+---Gives the lease back, once no run is left that relies on it.
+---@param self kubelua.controller.State
+function leadership.leave(self)
+    if self.leader and self.running == 0 then
+        self.leader.release()
+        self.leader = nil
+    end
+end
+
+return leadership

@@ -1,0 +1,144 @@
+-- Controllers with a leader: who reconciles, and what happens as a lease is gained and lost.
+local eventually = require "eventually"
+local kubelua = require "kubelua"
+local world = require "controller_world"
+
+local w
+
+before_each(function()
+    w = world.new { now = "2026-01-01T00:00:00Z" }
+end)
+
+after_each(function()
+    w.cluster:heal()
+    w:close()
+end)
+
+local function start(identity, options)
+    options = options or {}
+    options.name = identity
+    options.client = assert(w.cluster:connect())
+    options.leader = { name = "spec", identity = identity }
+    options.reconcile = options.reconcile or function(object, run)
+        run.memo.count = (run.memo.count or 0) + 1
+        w:note(identity .. " " .. object.name .. " " .. run.memo.count)
+    end
+    return w:controller(options)
+end
+
+-- Lets time pass until a controller is in a state.
+local function until_state(controller, state)
+    eventually(function()
+        w.cluster:advance(0.5)
+        return controller:status().state == state
+    end, function() return controller:status().name .. " is " .. state end)
+end
+
+local function sorted(list)
+    table.sort(list)
+    return list
+end
+
+describe("a controller with a leader", function()
+    it("reconciles while it holds the Lease; another one stands by with full caches", function()
+        w:apply("a")
+        local one = start("one")
+        until_state(one, "running")
+        assert.same({ "one a 1" }, w:noted())
+        local two = start("two")
+        until_state(two, "standby")
+        w:apply("b")
+        assert.same({ "one b 1" }, w:noted())
+        assert.equal("one", two:status().leader.holder)
+        assert.is_false(two:has_synced())
+        eventually(function() return two:status().queue.waiting == 2 end, "its queue is full")
+        assert.equal(0, two:status().queue.in_progress)
+    end)
+
+    it("runs all keys when it gains the Lease, which is released at a clean end", function()
+        w:apply("a")
+        local one = start("one")
+        until_state(one, "running")
+        w:noted()
+        local two = start("two")
+        until_state(two, "standby")
+        w:apply("b")
+        w:noted()
+        local before = w.cluster:now()
+        one:stop()
+        until_state(two, "running")
+        assert.is_true(w.cluster:now() - before < 10, "the Lease was released")
+        assert.same({ "two a 1", "two b 1" }, sorted(w:noted(2)))
+        assert.is_true(two:has_synced())
+    end)
+
+    it("cancels its runs when it loses the Lease, and runs their keys when it gains it", function()
+        w:apply("a")
+        local one = start("one", { timeout = math.huge, reconcile = function(_, run)
+            w:note("began")
+            local ok = pcall(kubelua.sleep, 1000)
+            w:note(ok and "slept" or "cancelled")
+            run.client:patch("configmaps", "web/a", { data = { value = "not written" } })
+        end })
+        until_state(one, "running")
+        assert.same({ "began" }, w:noted())
+        w.cluster:refuse(true)
+        until_state(one, "standby")
+        assert.same({ "cancelled" }, w:noted())
+        w.cluster:refuse(false)
+        w.runs = {}
+        until_state(one, "running")
+        assert.same({ "began" }, w:noted())
+        assert.same({}, one:status().failures)
+        assert.equal(0, w:count_logged("attempt"))
+        assert.equal("1", w.cluster:get("configmaps", "web/a").data.value)
+    end)
+
+    it("has empty memos after it has lost the Lease", function()
+        w:apply("a")
+        local one = start("one")
+        until_state(one, "running")
+        w:noted()
+        w:apply("a", "2")
+        assert.same({ "one a 2" }, w:noted())
+        w.cluster:refuse(true)
+        until_state(one, "standby")
+        w:apply("a", "3")
+        w.cluster:refuse(false)
+        until_state(one, "running")
+        assert.equal("one a 1", w:noted()[1])
+    end)
+
+    it("tells of misuse at once", function()
+        local ok, problem = pcall(kubelua.controller, { "configmaps", client = w.client,
+            reconcile = print, leader = { name = "spec", leese = 5 } })
+        assert.is_false(ok)
+        assert.matches("do you mean 'lease'", problem)
+    end)
+end)
+
+describe("the end of a run", function()
+    it("cancels what runs, releases the Lease, and loses no key", function()
+        w:apply("a")
+        local holds = true
+        local one = start("one", { reconcile = function()
+            w:note("began")
+            if holds then
+                kubelua.sleep(1000)
+            end
+            w:note("ended")
+        end })
+        until_state(one, "running")
+        assert.same({ "began" }, w:noted())
+        holds = false
+        kubelua.stop()
+        kubelua.run(5)
+        assert.equal("", w.cluster:get("leases", "default/spec").spec.holderIdentity or "")
+        assert.equal(0, one:status().queue.in_progress)
+        assert.equal("standby", one:status().state)
+        assert.same({}, w.runs)
+        until_state(one, "running") -- the script runs the loop again
+        assert.same({ "began", "ended" }, w:noted(2))
+        assert.equal(0, w:count_logged("attempt"))
+    end)
+end)
