@@ -49,6 +49,7 @@ local function open(client, request, indexes)
     end
     local state = state_of(self)
     state.what, state.registrations, state.indexes = request.resource, {}, {}
+    state.request = request
     informers.open[self] = true
     for name, index in pairs(indexes or {}) do
         local ok

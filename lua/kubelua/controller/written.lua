@@ -1,28 +1,250 @@
--- What the runs of a controller have written, and whether its caches hold it.
+-- What the runs of a controller have written, and if its caches hold it (KEP-5647): a run never
+-- reads what is older than its controller's own writes. A scope tells of each write; a read, and
+-- the next run of the key, wait until the cache has it. See held.lua for when that is.
+local caches = require "kubelua.controller.caches"
+local held = require "kubelua.controller.held"
+local own_versions = require "kubelua.controller.own_versions"
+local reach = require "kubelua.controller.reach"
+local unsure = require "kubelua.controller.unsure"
+
+-- Seconds that a read waits for the cache.
+local PATIENCE = 5
+
+-- So many writes are remembered before those that the caches hold are looked for.
+local MANY = 64
+
+---@class kubelua.controller.Written
+---@field state kubelua.controller.State
+---@field of_source table<kubelua.controller.Source, { count: integer, full: integer,
+---objects: table<string, table<string, kubelua.controller.Held>> }>
+---@field of_key table<string, table<kubelua.controller.Held, true>>
+---@field own table<string, string[]> versions of a key's object that its runs wrote
+---@field unknown table<string, kubelua.Write[]>
 local Written = {}
 Written.__index = Written
 
 local written = {}
 
----@return table
-function written.new()
-    return setmetatable({}, Written)
+---@param state kubelua.controller.State
+---@return kubelua.controller.Written
+function written.new(state)
+    return setmetatable({ state = state, of_source = {}, of_key = {}, own = {}, unknown = {} },
+        Written)
 end
 
----Waits until the caches hold what runs of the key have written.
----@return true?, string?, string?
-function Written.settle()
-    return true
+local function forget(self, one)
+    local of_source = self.of_source[one.source]
+    local objects = of_source.objects[one.key]
+    if objects[one.uid] ~= one then
+        return -- it was forgotten before
+    end
+    objects[one.uid] = nil
+    if next(objects) == nil then
+        of_source.objects[one.key] = nil
+    end
+    of_source.count = of_source.count - 1
+    for key in pairs(one.keys) do
+        local waited = self.of_key[key]
+        waited[one] = nil
+        if next(waited) == nil then
+            self.of_key[key] = nil
+        end
+    end
 end
 
----True if an object's version is one that a run of the key has written.
----@return boolean
-function Written.is_own()
-    return false
+-- True if the cache has it; it is forgotten if that is for good.
+local function look_at(self, one)
+    local has_it, for_good = held.look(one)
+    if for_good then
+        forget(self, one)
+    end
+    return has_it
+end
+
+local function all_of(of_source)
+    local all = {}
+    for _, objects in pairs(of_source.objects) do
+        for _, one in pairs(objects) do
+            all[#all + 1] = one
+        end
+    end
+    return all
+end
+
+-- What is remembered of the writes to a source, without what its cache has by now if they are many.
+local function writes_to(self, source)
+    local of_source = self.of_source[source]
+    if not of_source then
+        of_source = { count = 0, full = MANY, objects = {} }
+        self.of_source[source] = of_source
+    elseif of_source.count >= of_source.full then
+        for _, one in ipairs(all_of(of_source)) do
+            look_at(self, one)
+        end
+        of_source.full = math.max(MANY, 2 * of_source.count)
+    end
+    return of_source
+end
+
+local function entry(self, source, key, uid)
+    local of_source = writes_to(self, source)
+    local objects = of_source.objects[key] or {}
+    of_source.objects[key] = objects
+    if not objects[uid] then
+        objects[uid] = { source = source, key = key, uid = uid, keys = {} }
+        of_source.count = of_source.count + 1
+    end
+    return objects[uid]
+end
+
+-- Remembers an answered write for one cache. Where the answer to a delete names no UID, it is that
+-- of what the cache has.
+local function remember(self, key, source, write)
+    local object = write.object
+    local name = write.name or object.name
+    local of_object = write.kind.namespaced and write.namespace .. "/" .. name or name
+    local uid = write.uid or (object and object.uid)
+    local now = not uid and source.informer:get(of_object)
+    if not uid and not now then
+        return
+    end
+    local one = entry(self, source, of_object, uid or now.uid)
+    one.namespace, one.is_guess = write.namespace, not uid
+    held.note(one, write)
+    one.keys[key] = true
+    self.of_key[key] = self.of_key[key] or {}
+    self.of_key[key][one] = true
+    if object and source == self.state.main and of_object == key then
+        own_versions.add(self.own, key, object)
+    end
+    look_at(self, one)
+end
+
+local ENDS = { delete = true, evict = true }
+
+-- After a write was answered within a run of the key, or was not.
+local function note(self, key, write)
+    if write.dry_run or write.verb == "delete_all" or not write.client
+        or reach.cluster_of(write.client) ~= reach.cluster_of(self.state.client) then
+        return
+    elseif write.code == "unknown" then
+        self.unknown[key] = self.unknown[key] or {}
+        table.insert(self.unknown[key], write)
+    elseif not write.code and (write.object or ENDS[write.verb]) then
+        for _, source in ipairs(reach.sources(self.state, write.kind, write.namespace)) do
+            remember(self, key, source, write)
+        end
+    end
 end
 
 ---Has the writes within a scope remembered, as those of a run of the key.
-function Written.watch()
+---@param scope kubelua.Scope
+---@param key string
+function Written:watch(scope, key)
+    scope.wrote = function(write)
+        note(self, key, write)
+    end
+end
+
+-- Waits until the caches hold all of a list. A guess must not keep a key from running for ever.
+local function await(self, what, list)
+    local left = caches.await(what, PATIENCE, list, function(one) return look_at(self, one) end)
+    if #left == 0 then
+        return true
+    end
+    for _, one in ipairs(left) do
+        if one.is_guess then
+            forget(self, one)
+        end
+    end
+    return nil, "the cache does not hold yet what this controller wrote: " .. held.tell(left[1])
+        .. (#left > 1 and ", and " .. #left - 1 .. " more" or "") .. ", after " .. PATIENCE
+        .. " s", "stale"
+end
+
+local function is_asked_for(one, filter)
+    if filter.namespace and one.namespace ~= filter.namespace then
+        return false
+    elseif not filter.owner or not one.owner or one.owner == filter.owner then
+        return true
+    end
+    local object = held.cached(one)
+    return object ~= nil and held.controller_of(object) == filter.owner
+end
+
+---Waits until the cache of a source holds what was written: of one key, of a namespace, of an
+---owner, or all.
+---@param what string of the call, for messages
+---@param source kubelua.controller.Source
+---@param filter { key: string?, namespace: string?, owner: string? }
+---@return true?, string?, string?
+function Written:wait(what, source, filter)
+    local of_source = self.of_source[source]
+    if not of_source or of_source.count == 0 then
+        return true
+    end
+    local list = {}
+    if filter.key then
+        for _, one in pairs(of_source.objects[filter.key] or {}) do
+            list[#list + 1] = one
+        end
+    else
+        for _, one in ipairs(all_of(of_source)) do
+            if is_asked_for(one, filter) then
+                list[#list + 1] = one
+            end
+        end
+    end
+    return await(self, what, list)
+end
+
+---What was answered to the last write of an object, while its cache does not hold that.
+---@param source kubelua.controller.Source
+---@param key string
+---@param uid string?
+---@return kubelua.Object?
+function Written:answer(source, key, uid)
+    local of_source = self.of_source[source]
+    local objects = of_source and of_source.objects[key]
+    local one = uid and objects and objects[uid]
+    return one and one.answer
+end
+
+---Before a run of the key: waits until the caches hold what its runs have written. A write of
+---unknown outcome is looked up first.
+---@param key string
+---@return true?, string?, string?, number?
+function Written:settle(key)
+    local ok, message, code, retry_after = unsure.prepare(self.state)
+    while ok and self.unknown[key] do
+        local write = table.remove(self.unknown[key], 1)
+        ok, message, code, retry_after = unsure.read(self.state, write, function(source, found)
+            remember(self, key, source, found)
+        end)
+        if not ok then
+            table.insert(self.unknown[key], 1, write)
+        elseif #self.unknown[key] == 0 then
+            self.unknown[key] = nil
+        end
+    end
+    if not ok then
+        return nil, message, code, retry_after
+    elseif self.own[key] and not self.state.main.informer:get(key) then
+        self.own[key] = nil
+    end
+    local list = {}
+    for one in pairs(self.of_key[key] or {}) do
+        list[#list + 1] = one
+    end
+    return await(self, "a controller", list)
+end
+
+---True if the version of the key's own object is one that a run of the key has written.
+---@param key string
+---@param object kubelua.Object
+---@return boolean
+function Written:is_own(key, object)
+    return own_versions.take(self.own, key, object)
 end
 
 return written

@@ -1,0 +1,54 @@
+-- Conditions of a status (metav1.Condition): merged by type, with the time of their last change.
+local core = require "kubelua.core"
+local misuse = require "kubelua.misuse"
+local scheduler = require "kubelua.scheduler"
+
+local conditions = {}
+
+local function check(condition)
+    if type(condition) ~= "table" or type(condition.type) ~= "string"
+        or type(condition.status) ~= "string" then
+        misuse("run:status: a condition is a table such as { type = \"Ready\", status = \"True\", "
+            .. "reason = \"Done\", message = \"...\" }")
+    end
+end
+
+-- The time stays while the status does.
+local function complete(condition, old, generation)
+    if old and old.status == condition.status and old.lastTransitionTime then
+        condition.lastTransitionTime = old.lastTransitionTime
+    elseif condition.lastTransitionTime == nil then
+        condition.lastTransitionTime = core.timestamp(math.floor(scheduler.clock_here():unix()))
+    end
+    if condition.observedGeneration == nil then
+        condition.observedGeneration = generation
+    end
+    return condition
+end
+
+---The conditions that there are, with those that are wanted instead of the same type, or behind.
+---@param old kubelua.Condition[]?
+---@param wanted kubelua.Condition[] they are completed
+---@param generation integer? of the object that was looked at
+---@return kubelua.Condition[]
+function conditions.merge(old, wanted, generation)
+    if type(wanted) ~= "table" then
+        misuse("run:status: 'conditions' is a list of conditions, not a %s", type(wanted))
+    end
+    local merged, place = core.array(), {}
+    for _, condition in ipairs(type(old) == "table" and old or {}) do
+        merged[#merged + 1] = condition
+        place[condition.type] = #merged
+    end
+    for key, condition in pairs(wanted) do
+        check(type(key) == "number" and condition or nil)
+    end
+    for _, condition in ipairs(wanted) do
+        local at = place[condition.type] or #merged + 1
+        merged[at] = complete(condition, merged[at], generation)
+        place[condition.type] = at
+    end
+    return merged
+end
+
+return conditions

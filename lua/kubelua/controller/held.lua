@@ -1,0 +1,127 @@
+-- One object that a run has written, and if a cache holds it: the cache has reached its version, or
+-- has seen its end.
+local core = require "kubelua.core"
+local reach = require "kubelua.controller.reach"
+
+---What a cache is to hold: the last write of an object, or its end.
+---@class kubelua.controller.Held
+---@field source kubelua.controller.Source
+---@field key string of the object
+---@field namespace string?
+---@field uid string
+---@field owner string? UID of the controller that the answer names
+---@field version string? that the cache has to reach
+---@field answer kubelua.Object? what the server said it had then
+---@field is_selected boolean? the source's selectors choose what was written
+---@field ends "gone"|"terminating"|nil how a delete was answered
+---@field is_guess boolean? the UID is what the cache had, not what the server said
+---@field base string? the cache's version when the answer came
+---@field list integer? of versions that are no numbers: the first list that began after the answer
+---@field keys table<string, true> the keys whose runs wrote it
+local held = {}
+
+---The UID of what controls an object, by its controller reference.
+---@param object kubelua.Object
+---@return string?
+function held.controller_of(object)
+    local references = object:get("metadata.ownerReferences") or {}
+    for i = 1, #references do
+        if references[i].controller then
+            return references[i].uid
+        end
+    end
+end
+
+---The object that the cache has, if it is the one that was written.
+---@param self kubelua.controller.Held
+---@return kubelua.Object?
+function held.cached(self)
+    local object = self.source.informer:get(self.key)
+    return object and object.uid == self.uid and object or nil
+end
+
+-- A scale is another object, with the UID and the version of what is scaled.
+local function is_selected(self, write)
+    if reach.takes_all(self.source) then
+        return true
+    elseif write.object.kind ~= write.kind.kind then
+        return held.cached(self) ~= nil
+    end
+    return reach.selects(self.source, write.object)
+end
+
+-- The number of the first list that begins after now: one that is under way does not count.
+local function next_list(informer)
+    local status = informer:status()
+    return status.lists + (status.state == "watching" and 1 or 2)
+end
+
+local ENDS = { delete = true, evict = true }
+
+---Notes an answered write of the object; one that it has noted before is not asked for any more.
+---@param self kubelua.controller.Held
+---@param write kubelua.Write
+function held.note(self, write)
+    local object, informer = write.object, self.source.informer
+    if ENDS[write.verb] then
+        self.ends = (object or write.verb == "evict") and "terminating" or "gone"
+        return
+    end
+    self.answer = object.kind == write.kind.kind and object or nil
+    self.version, self.owner = object.resource_version, held.controller_of(object)
+    self.is_selected = is_selected(self, write)
+    self.base = informer:resource_version()
+    self.list = not core.compare_versions(self.version, "1") and next_list(informer) or nil
+end
+
+-- Of versions that are no numbers: this one was seen, or a later list was.
+local function was_seen(self, object)
+    local sightings = self.source.sightings
+    return object and object.resource_version == self.version
+        or sightings and sightings:has(self.uid, self.version)
+        or self.list and self.source.informer:status().lists_held >= self.list or false
+end
+
+local function has_version(self, object)
+    local at = self.source.informer:resource_version()
+    local order = core.compare_versions(at, self.version)
+    if order and order < 0 then
+        -- Where the version has gone back, the cluster was restored, and counts anew.
+        return self.base ~= "" and (core.compare_versions(at, self.base) or 0) < 0
+    end
+    return order ~= nil or was_seen(self, object)
+end
+
+---True if the cache has what was written; and true if that is for good. Of an object that the
+---source's selectors do not choose, no event may come: it is enough that the cache does not have
+---it; but an earlier state of it may still turn up.
+---@param self kubelua.controller.Held
+---@return boolean has_it, boolean for_good
+function held.look(self)
+    local object = held.cached(self)
+    if self.ends then
+        local has_ended = not object or (self.ends == "terminating"
+            and object:get("metadata.deletionTimestamp") ~= nil)
+        if not has_ended or not self.version then
+            return has_ended, has_ended
+        end
+    end
+    if has_version(self, object) then
+        return true, true
+    end
+    return not self.is_selected and not object, false
+end
+
+---What is waited for, for messages.
+---@param self kubelua.controller.Held
+---@return string
+function held.tell(self)
+    local what = self.source.name .. " " .. self.key
+    if self.ends then
+        return what .. (self.ends == "gone" and " is gone" or " is being deleted")
+    end
+    return what .. " at version " .. self.version .. ", where the cache is at "
+        .. self.source.informer:resource_version()
+end
+
+return held

@@ -1,0 +1,20 @@
+-- run:event: events of the object of a run.
+local misuse = require "kubelua.misuse"
+
+local run_events = {}
+
+---@param run { state: kubelua.controller.State, object: kubelua.Object? }
+---@param kind "Normal"|"Warning"
+---@param reason string
+---@param message string
+---@param object kubelua.Object?
+function run_events.record(run, kind, reason, message, object)
+    object = object or run.object
+    if not object then
+        misuse("run:event: this run has no object; name one as the fourth argument")
+    end
+    require("kubelua.events").record(run.state.client, object, kind, reason, message,
+        { controller = run.state.name })
+end
+
+return run_events

@@ -1,0 +1,52 @@
+-- Which versions of which objects a cache has had, for servers whose versions are no numbers: there
+-- a later version says nothing of an earlier one.
+local scheduler = require "kubelua.scheduler"
+
+---@class kubelua.controller.Sightings
+local Sightings = {}
+Sightings.__index = Sightings
+
+-- Seconds for which a version is remembered at least: longer than a write goes without its answer.
+local LONG = 60
+
+local sightings = {}
+
+local function note(self, object)
+    local now = scheduler.machine:now()
+    if now - self.since > LONG then
+        self.before, self.recent, self.since = self.recent, {}, now
+    end
+    self.recent[object.uid .. " " .. object.resource_version] = true
+    scheduler.poller:wake()
+end
+
+---Begins to watch an informer. Every change is told: none is merged with a later one.
+---@param name string for messages
+---@param informer kubelua.Informer
+---@return kubelua.controller.Sightings?, string?, string?
+function sightings.new(name, informer)
+    local self = setmetatable({ recent = {}, before = {}, since = scheduler.machine:now() },
+        Sightings)
+    local registration, message, code = informer:on {
+        name = name,
+        coalesce = false,
+        add = function(object) note(self, object) end,
+        update = function(_, object) note(self, object) end,
+    }
+    if not registration then
+        return nil, message, code
+    end
+    self.registration = registration
+    return self
+end
+
+---True if the cache has had this object at this very version, not long ago.
+---@param uid string
+---@param version string
+---@return boolean
+function Sightings:has(uid, version)
+    local seen = uid .. " " .. version
+    return self.recent[seen] or self.before[seen] or false
+end
+
+return sightings

@@ -1,0 +1,162 @@
+-- run:status: each field that is named becomes exactly this, others stay. It is compared with the
+-- newest object that is known, and nothing is sent where nothing changes.
+local conditions = require "kubelua.controller.conditions"
+local core = require "kubelua.core"
+local difference = require "kubelua.controller.difference"
+local misuse = require "kubelua.misuse"
+local options = require "kubelua.options"
+local reach = require "kubelua.controller.reach"
+local target = require "kubelua.controller.target"
+local verbs = require "kubelua.verbs"
+
+---@class kubelua.RunStatusOptions
+---@field manager? string default: the controller's name
+---@field dry_run? boolean the server checks it, and writes nothing
+---@field timeout? number seconds of each request; default: 30
+local STATUS = { manager = "string", dry_run = "boolean", timeout = "number" }
+
+-- Tries where others write the object at the same time.
+local TRIES = 5
+
+local status = {}
+
+-- The status of an object; nil where it has metadata alone.
+local function status_of(object)
+    local ok, found = pcall(core.get, object, "status")
+    if not ok then
+        return nil
+    end
+    return found ~= nil and core.view_table(found) or {}
+end
+
+-- The later of two states of an object; of versions that are no numbers the second.
+local function later(a, b)
+    if not a then
+        return b
+    end
+    local order = b and core.compare_versions(a.resource_version, b.resource_version)
+    return b and (not order or order < 0) and b or a
+end
+
+-- The newest state that is known: what was given, what the caches have, what was answered.
+local function newest(run, meant, kind)
+    local uid = meant.metadata.uid
+    local best = core.is_object(meant) and status_of(meant) and meant or nil
+    local key = kind.namespaced and meant.metadata.namespace .. "/" .. meant.metadata.name
+        or meant.metadata.name
+    for _, source in ipairs(reach.sources(run.state, kind, meant.metadata.namespace)) do
+        local cached = not source.metadata and source.informer:get(key)
+        if cached and (not uid or cached.uid == uid) then
+            best = later(best, cached)
+        end
+        local answer = run.state.written:answer(source, key, uid or (cached and cached.uid))
+        if answer and status_of(answer) then
+            best = later(best, answer)
+        end
+    end
+    return best
+end
+
+-- What each field is to be, as JSON has it; conditions are those that there are, and these.
+local function wanted_of(fields, old, meant)
+    local wanted = {}
+    for name, value in (core.is_view(fields) and core.pairs or pairs)(fields) do
+        if type(name) ~= "string" then
+            misuse("run:status: fields by name expected, such as { phase = \"Ready\" }")
+        end
+        wanted[name] = difference.plain(value)
+    end
+    if wanted.conditions ~= nil and wanted.conditions ~= core.null then
+        wanted.conditions = conditions.merge(old.conditions, wanted.conditions,
+            core.is_object(meant) and meant:get("metadata.generation") or nil)
+    end
+    return wanted
+end
+
+-- The change of each field; nil: there is none.
+local function changes(old, wanted)
+    local patch = {}
+    for name, value in pairs(wanted) do
+        patch[name] = difference.of(old[name], value)
+    end
+    return next(patch) ~= nil and patch or nil
+end
+
+-- What a server has left out or changed of what it was sent, is not sent again.
+local function is_known(run, uid, old, wanted)
+    local kept = run.state.memos[run.key] and run.state.memos[run.key].kept
+    local before = kept and kept[uid]
+    return before ~= nil and before.wanted == core.hash(wanted) and before.got == core.hash(old)
+end
+
+local function remember(run, answer, wanted)
+    local memo = run.state.memos[run.key]
+    local got = memo and status_of(answer)
+    if not got then
+        return
+    end
+    memo.kept = memo.kept or {}
+    memo.kept[answer.uid] = changes(got, wanted)
+        and { wanted = core.hash(wanted), got = core.hash(got) } or nil
+end
+
+-- One try: the object, or nil, message, code, retry_after.
+local function try(run, kind, meant, known, fields, given)
+    local old = status_of(known) or {}
+    local wanted = wanted_of(fields, old, meant)
+    local patch = changes(old, wanted)
+    if not patch or is_known(run, known.uid, old, wanted) then
+        return known
+    end
+    local answer, message, code, retry_after = run.state.client:patch(known,
+        { metadata = { resourceVersion = known.resource_version }, status = patch },
+        { subresource = kind.has_status and "status" or nil, dry_run = given.dry_run,
+            manager = given.manager or run.state.name, timeout = given.timeout })
+    if answer and not given.dry_run then
+        remember(run, answer, wanted)
+    end
+    return answer, message, code, retry_after
+end
+
+local function refuse_other(meant, uid)
+    return nil, "run:status: " .. meant.kind .. " " .. meant.metadata.name
+        .. " is another object by now: its UID is " .. uid, "conflict"
+end
+
+---@param run kubelua.controller.Inside
+---@param ... any fields, options; target, fields, options
+---@return kubelua.Object?, string?, string?, number?
+function status.write(run, ...)
+    local meant, fields, given = target.of_patch(run, "run:status", ...)
+    if not meant then
+        return nil, fields, given
+    end
+    given = options.optional("run:status", given, STATUS)
+    if type(fields) ~= "table" and not core.is_view(fields) then
+        misuse("run:status: a table of fields expected, not a %s", type(fields))
+    end
+    local kind, message, code = verbs.kind(run.state.client,
+        meant.apiVersion .. "/" .. meant.kind)
+    if not kind then
+        return nil, message, code
+    end
+    local known, answer, retry_after = newest(run, meant, kind), nil, nil
+    for _ = 1, TRIES do
+        if not known then
+            known, message, code, retry_after = target.live(run, kind, meant)
+            if not known then
+                return nil, message, code, retry_after
+            elseif meant.metadata.uid and known.uid ~= meant.metadata.uid then
+                return refuse_other(meant, known.uid)
+            end
+        end
+        answer, message, code, retry_after = try(run, kind, meant, known, fields, given)
+        if code ~= "conflict" then
+            break
+        end
+        known = nil -- another wrote it at the same time: read it again
+    end
+    return answer, message, code, retry_after
+end
+
+return status

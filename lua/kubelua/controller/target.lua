@@ -1,0 +1,158 @@
+-- Which object a run means, and what is known of it: by the caches, if they tell, or else by the
+-- server.
+local core = require "kubelua.core"
+local misuse = require "kubelua.misuse"
+local reach = require "kubelua.controller.reach"
+local verbs = require "kubelua.verbs"
+
+local target = {}
+
+local function key_of(kind, namespace, name)
+    return kind.namespaced and namespace .. "/" .. name or name
+end
+
+---The object as the server has it.
+---@param run kubelua.controller.Inside
+---@param kind kubelua.Kind
+---@param document table
+---@return kubelua.Object?, string?, string?, number?
+function target.live(run, kind, document)
+    local metadata = document.metadata
+    return run.state.client:get(kind.api_version .. "/" .. kind.kind,
+        key_of(kind, metadata.namespace, metadata.name))
+end
+
+-- What the caches tell of a key: the object; false: there is none; nil: they do not tell.
+local function cached(run, call, kind, namespace, name)
+    local key, answer = key_of(kind, namespace, name), nil
+    for _, source in ipairs(reach.sources(run.state, kind, namespace)) do
+        local ok, message, code = run.state.written:wait(call, source, { key = key })
+        if not ok then
+            return nil, message, code
+        end
+        local object = source.informer:get(key)
+        if object then
+            return object
+        elseif reach.takes_all(source) and source.informer:has_synced() then
+            answer = false
+        end
+    end
+    return answer
+end
+
+---The object that a document is about, if it is there: by a cache that has all of its kind and
+---namespace, or else by the server.
+---@param run kubelua.controller.Inside
+---@param call string for messages
+---@param kind kubelua.Kind
+---@param document table
+---@return kubelua.Object?, string?, string?, number?
+function target.known(run, call, kind, document)
+    local metadata = document.metadata
+    local object, message, code = cached(run, call, kind, metadata.namespace, metadata.name)
+    if object then
+        return object
+    elseif object == false then
+        return nil, "no cache has it", "not_found"
+    elseif code then
+        return nil, message, code
+    end
+    return target.live(run, kind, document)
+end
+
+local function is_object(value)
+    return core.is_object(value) or (type(value) == "table" and type(value.kind) == "string"
+        and type(value.metadata) == "table" and value.metadata.name ~= nil)
+end
+
+-- The object of a resource and a key, as the verbs take it: with the UID that a cache has.
+local function of_key(run, call, resource, key)
+    if type(key) ~= "string" then
+        misuse("%s: write %s(\"pods\", \"namespace/name\"), or give it an object", call, call)
+    end
+    local kind, message, code = verbs.kind(run.state.client, resource)
+    if not kind then
+        return nil, message, code
+    end
+    local namespace, name = key:match("^([^/]*)/(.*)$")
+    local metadata = { namespace = namespace, name = name or key }
+    if kind.namespaced then
+        metadata.namespace = namespace or run.state.client:namespace()
+    end
+    if kind.namespaced or not namespace then
+        local object
+        object, message, code = cached(run, call, kind, metadata.namespace, metadata.name)
+        if code then
+            return nil, message, code
+        elseif object then
+            metadata.uid, metadata.resourceVersion = object.uid, object.resource_version
+        end
+    end
+    return { apiVersion = kind.api_version, kind = kind.kind, metadata = metadata }
+end
+
+---What a patch is for, the patch and its options: of (patch, options), (object, patch, options) or
+---(resource, key, patch, options). nil, message, code where there is no such kind.
+---@param run kubelua.controller.Inside
+---@param call string for messages
+---@param ... any
+---@return table|kubelua.Object|nil, any, any
+function target.of_patch(run, call, ...)
+    local first, second, third, fourth = ...
+    if type(first) == "string" then
+        local meant, message, code = of_key(run, call, first, second)
+        if not meant then
+            return nil, message, code
+        end
+        return meant, third, fourth
+    elseif is_object(first) and (core.is_object(first) or select("#", ...) > 1) then
+        return first, second, third
+    elseif type(first) ~= "table" and not core.is_view(first) then
+        misuse("%s: a table expected, for the object of this run, or a target before it; not a %s",
+            call, type(first))
+    elseif not run.object then
+        misuse("%s: this run has no object; name the one that is meant", call)
+    end
+    return run.object, first, second
+end
+
+---What a delete is for, and its options: of (object, options) or (resource, key, options).
+---@param run kubelua.controller.Inside
+---@param call string for messages
+---@param ... any
+---@return table|kubelua.Object|nil, any, string?
+function target.of_delete(run, call, ...)
+    local first, second, third = ...
+    if type(first) == "string" then
+        local meant, message, code = of_key(run, call, first, second)
+        if not meant then
+            return nil, message, code
+        end
+        return meant, third
+    elseif not is_object(first) then
+        misuse("%s: which object? Give it one, or a resource and a key, not a %s", call,
+            type(first))
+    end
+    return first, second
+end
+
+---The UID of what is meant, if it is known.
+---@param meant table|kubelua.Object
+---@return string?
+function target.uid(meant)
+    return meant.metadata.uid
+end
+
+---The version of what is meant; raises where it has none.
+---@param meant table|kubelua.Object
+---@param call string for messages
+---@return string
+function target.version(meant, call)
+    local version = meant.metadata.resourceVersion
+    if type(version) ~= "string" then
+        misuse("%s: 'lock' needs an object that was read, which has a resourceVersion", call)
+    end
+    return version
+end
+
+return target

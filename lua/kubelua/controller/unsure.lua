@@ -1,0 +1,68 @@
+-- What a controller has to ask its server before a run: the kinds of its sources, and what became
+-- of a write that was sent and not answered.
+local core = require "kubelua.core"
+local reach = require "kubelua.controller.reach"
+local sightings = require "kubelua.controller.sightings"
+local verbs = require "kubelua.verbs"
+
+local unsure = {}
+
+local function prepare(state, source)
+    local message, code
+    if not source.kind then
+        source.kind, message, code = verbs.kind(state.client, source.resource)
+        if not source.kind then
+            return nil, message, code
+        end
+    end
+    if not core.compare_versions(source.informer:resource_version(), "1") then
+        source.sightings, message, code = sightings.new(state.what .. ": " .. source.name,
+            source.informer)
+        if not source.sightings then
+            return nil, message, code
+        end
+    end
+    source.is_prepared = true
+    return true
+end
+
+---Finds the kind of each source, and what its versions are like; once its cache has synced.
+---@param state kubelua.controller.State
+---@return true?, string?, string?
+function unsure.prepare(state)
+    for _, source in pairs(state.sources) do
+        if not source.is_prepared then
+            local ok, message, code = prepare(state, source)
+            if not ok then
+                return nil, message, code
+            end
+        end
+    end
+    return true
+end
+
+---Reads what a write of unknown outcome was about. `remember` is told what the server has, for each
+---source that can hold it: the cache is not to be older than that.
+---@param state kubelua.controller.State
+---@param write kubelua.Write
+---@param remember fun(source: kubelua.controller.Source, found: kubelua.Write)
+---@return true?, string?, string?, number?
+function unsure.read(state, write, remember)
+    local kind, name = write.kind, write.name
+    if not name then
+        return true -- nothing can be looked up
+    end
+    local object, message, code, retry_after = write.client:get(
+        kind.api_version .. "/" .. kind.kind,
+        kind.namespaced and write.namespace .. "/" .. name or name)
+    if not object and code ~= "not_found" then
+        return nil, message, code, retry_after
+    end
+    for _, source in ipairs(reach.sources(state, kind, write.namespace)) do
+        remember(source, { verb = object and "update" or "delete", kind = kind, name = name,
+            namespace = write.namespace, object = object, uid = not object and write.uid or nil })
+    end
+    return true
+end
+
+return unsure
