@@ -1,5 +1,6 @@
 -- A connection to one API server. What needs no Lua is in lua/src/client.c.
 local core = require "kubelua.core"
+local events = require "kubelua.events"
 local informers = require "kubelua.informer"
 local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.options"
@@ -16,8 +17,10 @@ local TYPE = "kubelua.client"
 ---@field call fun(self, request: kubelua.Call): integer?, string?, string? blocks the whole script
 local Client = core.methods(TYPE)
 
-for name, method in pairs(verbs.methods) do
-    Client[name] = method
+for _, methods in ipairs { verbs.methods, events.methods } do
+    for name, method in pairs(methods) do
+        Client[name] = method
+    end
 end
 
 ---What client:call takes.

@@ -1,0 +1,229 @@
+-- Writes the Events of one client, a few at a time, beside everything else: what it is told waits
+-- in a queue, of bounded length, and equal ones in a series. Nobody waits for it, and no failure
+-- gets out of it but into the log.
+local core = require "kubelua.core"
+local document = require "kubelua.events.document"
+local Ledger = require "kubelua.events.series"
+local log = require "kubelua.log"
+local requests = require "kubelua.requests"
+local scheduler = require "kubelua.scheduler"
+local trace = require "kubelua.trace"
+
+local SENDERS = 4 -- requests at a time
+local MOST = 1000 -- series that wait to be written
+local TRIES = 12 -- of one write; as client-go
+local FIRST_PAUSE, LONGEST_PAUSE = 1, 30 -- seconds after a failure; doubles
+local TIMEOUT = 10 -- seconds of a request
+local PATH = "/apis/events.k8s.io/v1/namespaces/"
+
+-- Failures that pass.
+local PASSING = { unavailable = true, timeout = true, unknown = true, too_many_requests = true,
+    internal = true, canceled = true, unauthorized = true }
+
+---@class kubelua.events.Recorder
+---@field client kubelua.Client
+---@field clock kubelua.Clock
+---@field queue kubelua.events.Series[] to be written; first to last
+---@field dropped integer events that no one will see
+local Recorder = {}
+Recorder.__index = Recorder
+
+---@param client kubelua.Client
+---@return kubelua.events.Recorder
+function Recorder.new(client)
+    return setmetatable({ client = client, clock = scheduler.clock_here(), ledger = Ledger.new(),
+        queue = {}, first = 1, last = 0, senders = 0, dropped = 0, said = {}, pause = 0,
+        may_send_at = -math.huge, waiting = {} }, Recorder)
+end
+
+-- Says something once.
+local function say_once(self, subject, text, ...)
+    if not self.said[subject] then
+        self.said[subject] = true
+        log("warn", "events: " .. text, ...)
+    end
+end
+
+local function drop(self, one)
+    self.dropped = self.dropped + one.count - one.written
+    self.waiting[one] = nil
+    self.ledger:forget(one)
+end
+
+local send
+
+-- Has a series written in its turn.
+local function enqueue(self, one)
+    if one.is_queued then
+        return
+    elseif self.last - self.first + 1 >= MOST then
+        drop(self, one)
+        say_once(self, "full", "%d wait to be written: more are dropped until there is room", MOST)
+        return
+    end
+    one.is_queued = true
+    self.last = self.last + 1
+    self.queue[self.last] = one
+    self.waiting[one] = nil
+    send(self)
+end
+
+-- Has a series written when its pause is over, if it has something new.
+local function enqueue_later(self, one)
+    local now = self.clock:now()
+    if one.count <= one.written or one.is_queued or self.waiting[one] then
+        return
+    elseif one.next_at <= now then
+        enqueue(self, one)
+        return
+    end
+    self.waiting[one] = self.clock:at(one.next_at, function()
+        self.waiting[one] = nil
+        enqueue(self, one)
+    end)
+end
+
+-- What is sent for a series: a new Event, or what has changed of one.
+local function request_of(one)
+    if one.written > 0 then
+        return { method = "PATCH", path = one.path .. "/" .. one.name, timeout = TIMEOUT,
+            headers = { ["Content-Type"] = "application/merge-patch+json" },
+            body = core.encode { series = document.series(one.count, one.last_unix) } }
+    end
+    local event = document.new(one.given, one.first_unix)
+    event.series = one.count > 1 and document.series(one.count, one.last_unix) or nil
+    one.name = one.name or event.metadata.name
+    event.metadata.name = one.name
+    one.path = PATH .. event.metadata.namespace .. "/events"
+    return { method = "POST", path = one.path, body = core.encode(event), timeout = TIMEOUT }
+end
+
+-- The code and message of a failure; nil: it is written.
+local function write(self, one)
+    if core.state(self.client, "kubelua.client").is_closed then
+        return "closed", "the client is closed"
+    end
+    local call = request_of(one)
+    local reply, problem, problem_code = requests.send(self.client, call, "events")
+    if not reply then
+        return problem_code, problem
+    elseif reply.status < 400 then
+        return nil
+    end
+    local message, code, retry_after = core.status_error(reply.status, reply.body)
+    if code == "already_exists" and call.method == "POST" and one.tries then
+        return nil -- an earlier try was carried out
+    end
+    return code, message, retry_after
+end
+
+local function fail(self, one, code, message, retry_after)
+    one.tries = (one.tries or 0) + 1
+    if PASSING[code] and one.tries < TRIES then
+        self.pause = math.min(LONGEST_PAUSE, math.max(FIRST_PAUSE, 2 * self.pause))
+        self.may_send_at = self.clock:now() + math.max(self.pause, retry_after or 0)
+        enqueue(self, one)
+    elseif code == "not_found" and one.written > 0 and one.tries < TRIES then
+        one.written, one.name = 0, nil -- it was deleted, as the server does after an hour
+        enqueue(self, one)
+    else
+        drop(self, one)
+        if code == "forbidden" and not message:find("being terminated", 1, true) then
+            say_once(self, "forbidden", "%s; this needs the verbs create and patch on events of "
+                .. "the group events.k8s.io in the namespace of the object", message)
+        elseif code ~= "closed" and code ~= "forbidden" and code ~= "not_found" then
+            say_once(self, code, "dropped: %s", message)
+        end
+    end
+end
+
+local function write_next(self)
+    local one = self.queue[self.first]
+    self.queue[self.first] = nil
+    self.first = self.first + 1
+    one.is_queued, one.is_sending = false, true
+    local count = one.count
+    local ok, code, message, retry_after = pcall(write, self, one)
+    one.is_sending = false
+    if not ok and code == trace.CANCELED then
+        drop(self, one)
+        error(trace.CANCELED, 0)
+    elseif not ok then
+        code, message = "error", tostring(code)
+    end
+    if code then
+        fail(self, one, code, message, retry_after)
+        return
+    end
+    self.pause, one.tries = 0, nil
+    self.ledger:was_written(self.clock:now(), one, count)
+    enqueue_later(self, one)
+end
+
+-- Waits as long as the server is to be left alone.
+local function pause(self, task)
+    local timer = self.clock:at(self.may_send_at, function() scheduler.wake(task) end)
+    scheduler.suspend()
+    timer.cancelled = true
+    scheduler.end_if_cancelled()
+end
+
+local function send_all(self)
+    while self.first <= self.last do
+        if self.clock:now() < self.may_send_at then
+            pause(self, scheduler.task_here())
+        else
+            write_next(self)
+        end
+    end
+    self.said.full = nil
+end
+
+-- Makes the tasks that send, as many as there is work for.
+function send(self)
+    if self.senders >= math.min(SENDERS, self.last - self.first + 1) then
+        return
+    end
+    self.senders = self.senders + 1
+    local task = scheduler.task("events", send_all, self)
+    scheduler.leave_scope(task)
+    task.clock, task.at_end = self.clock, true
+    task.on_over = function() self.senders = self.senders - 1 end
+end
+
+---Something has happened.
+---@param given kubelua.events.Given
+function Recorder:record(given)
+    local key, object = document.keys(given)
+    local one, is_new = self.ledger:happened(self.clock:now(), key, object)
+    if not one then
+        self.dropped = self.dropped + 1
+        say_once(self, "spam", "%s %s has had 25: one more every 5 minutes, the others are dropped",
+            given.reference.kind, given.reference.name)
+        return
+    end
+    one.last_unix = self.clock:unix()
+    if is_new then
+        one.given, one.first_unix = given, one.last_unix
+    end
+    if not one.is_sending then
+        enqueue_later(self, one)
+    end
+end
+
+---Has all written that waits for its time; true once there is nothing left.
+---@return boolean
+function Recorder:flush()
+    for one, timer in pairs(self.waiting) do
+        timer.cancelled = true
+        one.next_at = -math.huge
+    end
+    local waiting = self.waiting
+    self.waiting = {}
+    for one in pairs(waiting) do
+        enqueue(self, one)
+    end
+    return self.senders == 0 and self.first > self.last
+end
+
+return Recorder
