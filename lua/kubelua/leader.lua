@@ -74,18 +74,27 @@ local function candidates_at(client)
     return by_server[server]
 end
 
--- Ending elections, and what waits for their end.
-local ending = { count = 0, is_hooked = false }
+local candidates = setmetatable({}, { __mode = "k" }) -- all of them
+local leaving = 0 -- those that give their Lease back
 
--- A clean end lets those that are about to release their Leases do so.
-local function end_cleanly()
-    if loop.on_end and not ending.is_hooked then
-        ending.is_hooked = true
-        loop.on_end(function()
-            scheduler.suspend_for(function() return ending.count == 0 end)
-        end)
+-- Leases are given back at the end of a run: others need not wait until they are over.
+loop.on_end(function()
+    local tasks = {}
+    for candidate in pairs(candidates) do
+        tasks[#tasks + 1] = scheduler.task("the end of a leader", candidate.end_run, candidate)
     end
-end
+    local function is_done()
+        for _, task in ipairs(tasks) do
+            if not task.is_over then
+                return false
+            end
+        end
+        return leaving == 0
+    end
+    while not is_done() do
+        loop.sleep(0.01)
+    end
+end)
 
 -- The one that there is, or a new one.
 local function candidate_of(client, options)
@@ -106,16 +115,12 @@ local function candidate_of(client, options)
     options.identity = options.identity or own_identity
     found = Candidate.new(options, {
         leaves = function()
-            all[key] = nil
-            ending.count = ending.count + 1
+            all[key], candidates[found] = nil, nil
+            leaving = leaving + 1
         end,
-        left = function()
-            ending.count = ending.count - 1
-            scheduler.poller:wake()
-        end,
+        left = function() leaving = leaving - 1 end,
     })
-    all[key] = found
-    end_cleanly()
+    all[key], candidates[found] = found, true
     return found
 end
 
@@ -124,6 +129,7 @@ end
 ---  is_leader(): this process leads, by its clock now
 ---  on_gain(f), on_loss(f): f(), which must not wait, each time that begins or ends; f of on_gain
 ---    is called at once where this process leads already
+---  while_busy(f): the end of a run of the loop gives the Lease back once f() is false
 ---  before_write(write): for scopes; true, and write.timeout so that it ends before the lease does;
 ---    or nil, message, "not_leader"
 ---  guard(): a before_write for as long as the present leadership lasts, and no later one

@@ -31,6 +31,7 @@ end
 ---@param self kubelua.controller.State
 function leadership.join(self)
     self.leader = leader.join(self.client, self.options.leader)
+    self.leader.while_busy(function() return self.running > 0 end)
     self.leader.on_loss(function() end_term(self) end)
     self.leader.on_gain(function() begin_term(self) end)
 end

@@ -4,6 +4,7 @@ local core = require "kubelua.core"
 local Election = require "kubelua.leader.election"
 local lease = require "kubelua.leader.lease"
 local log = require "kubelua.log"
+local loop = require "kubelua.loop"
 local members = require "kubelua.leader.member"
 local scheduler = require "kubelua.scheduler"
 local Teller = require "kubelua.leader.teller"
@@ -27,14 +28,13 @@ end
 ---Lease is given back
 ---@return kubelua.Candidate
 function Candidate.new(options, notes)
-    local self = setmetatable({
+    return setmetatable({
         options = options, notes = notes, members = {}, clock = scheduler.clock_here(),
         teller = Teller.new(options),
         election = Election.new { identity = options.identity, lease = options.lease,
             renew = options.renew, retry = options.retry, random = random },
         told_term = 0, is_told = false,
     }, Candidate)
-    return self
 end
 
 ---The election's clock: one that stands, or the machine's, which goes on while it is suspended.
@@ -59,12 +59,10 @@ local function call_all(self, hook)
     end
 end
 
-local watch_time
-
 local function lose(self)
     self.is_told = false
     self.timer.cancelled = true
-    self.teller:lost(self.election.lost)
+    self.teller:lost(self.is_ending and "info" or "warn", self.election.lost)
     call_all(self, "on_loss")
 end
 
@@ -72,7 +70,7 @@ local function gain(self)
     self.is_told, self.told_term = true, self.election.term
     self.since = self.clock:unix()
     self.teller:gained()
-    watch_time(self)
+    self:watch_time()
     call_all(self, "on_gain")
 end
 
@@ -89,12 +87,12 @@ function Candidate:look()
     return self.election.leading
 end
 
--- Ends the leadership when its time is over, whatever the task waits for.
-function watch_time(self)
+---Ends the leadership when its time is over, whatever the task waits for.
+function Candidate:watch_time()
     local ends_at = on_clock(self, self.election.renewed_at + self.options.renew)
     self.timer = self.clock:at(ends_at, function()
         if self.is_told and self:look() then
-            watch_time(self)
+            self:watch_time()
         end
     end)
 end
@@ -179,6 +177,32 @@ local function start(self, f)
     return task
 end
 
+-- True while a member has something running that the Lease is for.
+local function is_busy(self)
+    for _, member in ipairs(self.members) do
+        if member.is_busy and not member.has_left and member.is_busy() then
+            return true
+        end
+    end
+    return false
+end
+
+---At the end of a run of the loop: gives the Lease back once nothing runs any more that it is for.
+---In a task of that end.
+function Candidate:end_run()
+    while self:look() and is_busy(self) do
+        loop.sleep(0.01)
+    end
+    if not self:look() then
+        return
+    end
+    self.is_ending = true
+    self.election:give_up("the run has ended")
+    self:look()
+    self.is_ending = false
+    give_back(self)
+end
+
 ---A member needs the Lease no more; the last one gives it back.
 ---@param member table
 function Candidate:leave(member)
@@ -199,13 +223,14 @@ function Candidate:leave(member)
         self.teller:say("info", "%s has ended, and gives the Lease back", self.options.identity)
     end
     self.task:cancel()
-    start(self, function()
+    local task = start(self, function()
         local ok, problem = pcall(give_back, self)
         self.notes.left()
         if not ok then
             error(problem, 0)
         end
     end)
+    task.at_end = true -- it may be that the run ends now
 end
 
 ---One more use of the Lease in this process.
@@ -214,7 +239,10 @@ end
 function Candidate:join(client)
     local member = { client = client }
     self.members[#self.members + 1] = member
-    self.task = self.task or start(self, compete)
+    if not self.task then
+        self.task = start(self, compete)
+        self.task.outlasts = true -- the end of a run: see end_run
+    end
     return members.new(self, member)
 end
 

@@ -31,6 +31,7 @@ Election.__index = Election
 ---@field lease table? what to write
 ---@field sent_at number? of a write
 ---@field record string? of a write
+---@field epoch integer? of a write
 
 -- A record that was sent so many leases ago is not waited for any more.
 local FORGET = 10
@@ -49,7 +50,7 @@ function Election.new(options)
     return setmetatable({
         identity = options.identity, lease = options.lease, renew = options.renew,
         retry = options.retry, random = options.random, leading = false, term = 0, next_at = -1,
-        is_stale = true, sent = {}, troubles = 0,
+        is_stale = true, sent = {}, troubles = 0, epoch = 0,
         -- No write may end later than this before the lease does.
         margin = (options.lease - options.renew) / 10,
     }, Election)
@@ -80,10 +81,11 @@ function Election:is_double()
     return self.holder == self.identity and not is_mine(self)
 end
 
----Ends a leadership for good.
+---Ends a leadership. Answers to what was asked before count no more.
 ---@param why string
 function Election:give_up(why)
     lose(self, why)
+    self.epoch, self.is_stale = self.epoch + 1, true
 end
 
 ---How many seconds a write that is sent now may take: it has to end before the lease does.
@@ -139,7 +141,7 @@ local function write(self, now, what, lease)
     end
     local record = records.text(lease)
     self.sent[record] = now
-    return { what = what, lease = lease, record = record, sent_at = now,
+    return { what = what, lease = lease, record = record, sent_at = now, epoch = self.epoch,
         timeout = timeout_of(self, now) }
 end
 
@@ -200,7 +202,10 @@ end
 ---@param code string?
 function Election:answer(order, now, lease, message, code)
     self:check(now)
-    if order.what == "read" and code == "not_found" then
+    if order.epoch and order.epoch ~= self.epoch then
+        self.is_stale, self.next_at = true, now
+        return
+    elseif order.what == "read" and code == "not_found" then
         self.object, self.record, self.version, self.holder = nil, nil, nil, nil
         self.is_stale, self.next_at = false, now
         return

@@ -17,6 +17,7 @@ local WRITE_TIMEOUT = 30 -- seconds, of a write that says nothing else
 ---@field is_leader fun(): boolean
 ---@field on_gain fun(f: fun())
 ---@field on_loss fun(f: fun())
+---@field while_busy fun(f: fun(): boolean)
 ---@field before_write fun(write: kubelua.Write): true?, string?, string?
 ---@field guard fun(): fun(write: kubelua.Write): true?, string?, string?
 ---@field release fun()
@@ -56,6 +57,7 @@ function members.new(candidate, member)
             end
         end,
         on_loss = function(f) member.on_loss = f end,
+        while_busy = function(f) member.is_busy = f end,
         before_write = function(write) return may_write(candidate, write) end,
         guard = function()
             local term = candidate.election.term

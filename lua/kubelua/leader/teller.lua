@@ -32,9 +32,10 @@ function Teller:gained()
     self:say("info", "%s leads", self.options.identity)
 end
 
+---@param level "info"|"warn"
 ---@param why string
-function Teller:lost(why)
-    self:say("warn", "%s does not lead any more: %s", self.options.identity, why)
+function Teller:lost(level, why)
+    self:say(level, "%s does not lead any more: %s", self.options.identity, why)
 end
 
 local FAILED = { read = "it was not read", create = "it was not created",
