@@ -1,6 +1,7 @@
 -- A connection to one API server. What needs no Lua is in lua/src/client.c.
 local core = require "kubelua.core"
 local events = require "kubelua.events"
+local failures = require "kubelua.failures"
 local informers = require "kubelua.informer"
 local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.options"
@@ -19,7 +20,7 @@ local Client = core.methods(TYPE)
 
 for _, methods in ipairs { verbs.methods, events.methods } do
     for name, method in pairs(methods) do
-        Client[name] = method
+        Client[name] = failures.remembered(method)
     end
 end
 
@@ -187,10 +188,13 @@ function Client:informer(given, ...)
     return clients.informer(self, given)
 end
 
----Ends every informer and call of it: no handler of theirs runs any more. What they have can
----still be read.
+---Ends every informer, controller and call of it: no handler of theirs runs any more. What they
+---have can still be read.
 function Client:close()
     local state = core.state(self, TYPE)
+    for controller in pairs(state.controllers or {}) do
+        controller:stop()
+    end
     for informer in pairs(state.informers) do
         informers.retire(informer)
     end

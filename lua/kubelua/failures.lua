@@ -7,19 +7,30 @@ local FEW = 256
 
 local recent, before, count = {}, {}, 0
 
----Remembers a failure, and returns it as it is: `return failures.note(nil, message, code)`.
----@param result nil
----@param message string
----@param code string?
----@param retry_after number?
----@return nil, string, string?, number?
-function failures.note(result, message, code, retry_after)
+local function note(message, code, retry_after)
     if count == FEW then
         recent, before, count = {}, recent, 0
     end
     count = count + 1
     recent[message] = { code = code, retry_after = retry_after }
-    return result, message, code, retry_after
+end
+
+local function pass(...)
+    local result, message, code, retry_after = ...
+    if result == nil and type(message) == "string" then
+        note(message, code, type(retry_after) == "number" and retry_after or nil)
+    end
+    return ...
+end
+
+---The same function, whose failures (nil, message, code, retry_after) are remembered.
+---@generic F: function
+---@param f F
+---@return F
+function failures.remembered(f)
+    return function(...)
+        return pass(f(...))
+    end
 end
 
 ---What is known of an error, if it is the message of such a failure.

@@ -152,6 +152,28 @@ describe("a result of reconcile:", function()
         assert.same({ 2 }, w:noted())
     end)
 
+    it("what assert raises of a call keeps its code, and has no traceback", function()
+        result = function(run)
+            return assert(run.client:patch("configmaps", "web/missing", { data = {} }))
+        end
+        local made = run_once()
+        local line = w:logged("warn controller spec: ConfigMap web/a: .*missing.* not found")
+        assert.is_nil(line:find("traceback"))
+        assert.equal("not_found", made:status().failures[1].code)
+    end)
+
+    it("what assert raises of a call keeps the server's Retry-After", function()
+        w.cluster:fail { verb = "patch", status = 503, retry_after = 1, count = 100 }
+        result = function(run)
+            return assert(run.client:patch("configmaps", "web/a", { data = {} }, { timeout = 0.1 }))
+        end
+        local made = run_once()
+        w:logged("warn controller spec: ConfigMap web/a: ")
+        local failure = made:status().failures[1]
+        assert.is_true(failure.code == "unavailable" or failure.code == "timeout", failure.code)
+        w.cluster:heal()
+    end)
+
     it("a table that is raised is told", function()
         result = function() error({ reason = "odd" }) end
         run_once()

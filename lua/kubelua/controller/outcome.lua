@@ -71,11 +71,21 @@ function outcome.of(what, result, message, code, retry_after)
     return refuse(what, result)
 end
 
+-- What assert raises is the message; that of a test framework raises a table that says it.
+local function text_of(problem)
+    local meta = type(problem) == "table" and getmetatable(problem)
+    if type(meta) == "table" and meta.__tostring then
+        return tostring(problem)
+    end
+    return problem
+end
+
 -- What was raised: a failure that a call had returned, the end of the run, or a bug.
 local function judge(problem)
-    local known = failures.find(problem)
+    local has_text, text = pcall(text_of, problem)
+    local known = has_text and failures.find(text)
     if known then
-        return outcome.failure(problem, known.code, known.retry_after)
+        return outcome.failure(text, known.code, known.retry_after)
     elseif problem == trace.CANCELED then
         return { result = "failed", message = "cancelled", code = "canceled", keeps = true }
     end

@@ -4,6 +4,7 @@ local ending = require "kubelua.ending"
 local leadership = require "kubelua.controller.leadership"
 local Queue = require "kubelua.controller.queue"
 local log = require "kubelua.log"
+local rest = require "kubelua.controller.rest"
 local Run = require "kubelua.controller.run"
 local scheduler = require "kubelua.scheduler"
 local source = require "kubelua.controller.source"
@@ -200,6 +201,7 @@ function State:start()
         leadership.leave(self)
         return nil, message, code
     end
+    rest.register(self)
     self.id = sources.new_id()
     sources.add(self.id, self.wake) -- a run goes on for its sake, and it stays
     self.task = scheduler.task(self.what, serve, self)

@@ -149,10 +149,8 @@ function triggers.listen(state, self)
             state.wake()
         end,
     }
-    if not registration then
-        return nil, message, code
-    end
-    return true
+    self.registration = registration
+    return registration and true, message, code
 end
 
 return triggers

@@ -1,0 +1,54 @@
+-- What controllers a client and a simulated cluster have, and whether one has something left to do
+-- before time passes: so a test can wait until all is done.
+local core = require "kubelua.core"
+
+local rest = {}
+
+local function set_in(state)
+    state.controllers = state.controllers or setmetatable({}, { __mode = "k" })
+    return state.controllers
+end
+
+---Has a controller found by its client, and by the simulated cluster that this leads to.
+---@param self kubelua.controller.State
+function rest.register(self)
+    local of_client = core.state(self.client, "kubelua.client")
+    set_in(of_client)[self] = true
+    if of_client.sim then
+        set_in(package.loaded["kubelua.simcore"].state(of_client.sim))[self] = true
+    end
+end
+
+local function of_sources(self)
+    for _, one in ipairs(self.in_order) do
+        if not one.informer:has_synced() then
+            local status = one.informer:status()
+            return one.name .. " has not synced" .. (status.error and ": " .. status.error or "")
+        elseif one.registration and one.registration:backlog() > 0 then
+            return "events of " .. one.name .. " are not handled"
+        end
+    end
+end
+
+local function of_runs(self)
+    local key = next(self.runs)
+    local status = self.queue:status()
+    if key then
+        return key .. " is being reconciled"
+    elseif status.waiting > 0 and self:may_run() then
+        return status.waiting .. " keys wait to be reconciled"
+    end
+end
+
+---What a controller has left to do before time passes; nil: nothing.
+---@param self kubelua.controller.State
+---@return string?
+function rest.left(self)
+    if self.is_over then
+        return nil
+    end
+    local left = of_sources(self) or (not self.is_listed and "it starts") or of_runs(self)
+    return left and self.what .. ": " .. left
+end
+
+return rest

@@ -1,0 +1,115 @@
+-- Controllers in trouble: what does not end, what vanishes; nothing is stuck, and nothing is lost.
+local eventually = require "eventually"
+local kubelua = require "kubelua"
+local rest = require "kubelua.controller.rest"
+local simcore = require "kubelua.simcore"
+local world = require "controller_world"
+
+local w
+
+before_each(function()
+    w = world.new()
+end)
+
+after_each(function()
+    w:close()
+end)
+
+describe("a run that is cancelled, and catches that for ever,", function()
+    it("is left where it is, and its key runs again", function()
+        local stubborn = true
+        w:apply("a")
+        local controller = w:controller { timeout = 5, reconcile = function()
+            w:note("began")
+            while stubborn do
+                pcall(kubelua.sleep, 1)
+            end
+        end }
+        w:noted()
+        w.cluster:advance(5)
+        w:logged("it is left where it is")
+        stubborn = false
+        eventually(function()
+            return controller:status().queue.in_progress == 0
+        end, "the key is not in progress")
+        w.cluster:advance(1)
+        assert.same({ "began" }, w:noted())
+    end)
+end)
+
+describe("a controller whose client is closed", function()
+    it("has stopped, without a word", function()
+        w:apply("a")
+        local client = assert(w.cluster:connect())
+        local controller = w:controller { client = client, reconcile = function()
+            w:note("began")
+            kubelua.sleep(100)
+        end }
+        w:noted()
+        client:close()
+        eventually(function() return controller:status().state == "stopped" end, "it stops")
+        assert.equal(0, w:count_logged("error"))
+        assert.equal(0, w:count_logged("attempt"))
+    end)
+end)
+
+describe("a kind that vanishes", function()
+    it("is told by status(), and its objects are reconciled when it comes again", function()
+        local definition = { apiVersion = "apiextensions.k8s.io/v1",
+            kind = "CustomResourceDefinition", metadata = { name = "foos.example.com" },
+            spec = { group = "example.com", scope = "Namespaced",
+                names = { plural = "foos", singular = "foo", kind = "Foo" },
+                versions = { { name = "v1", served = true, storage = true, schema = {
+                    openAPIV3Schema = { type = "object",
+                        ["x-kubernetes-preserve-unknown-fields"] = true } } } } } }
+        local foo = { apiVersion = "example.com/v1", kind = "Foo",
+            metadata = { name = "a", namespace = "web" } }
+        w:apply("other")
+        assert(w.cluster:apply(definition))
+        assert(w.cluster:apply(foo))
+        local controller = w:controller { "foos.example.com",
+            gone = function(key) w:note("gone " .. key) end }
+        assert.same({ "web/a" }, w:noted())
+        assert(w.cluster:delete("customresourcedefinitions", "foos.example.com"))
+        assert.same({ "gone web/a" }, w:noted())
+        eventually(function() return controller:status().sources[1].error end, "it is missed")
+        assert(w.cluster:apply(definition))
+        assert(w.cluster:apply(foo))
+        assert.same({ "web/a" }, w:noted())
+    end)
+end)
+
+describe("several controllers of one script", function()
+    it("each have a queue of their own", function()
+        w:apply("a")
+        local fails = w:controller { name = "fails", reconcile = function()
+            return nil, "no"
+        end }
+        w:controller { name = "works" }
+        w:noted()
+        w:apply("a", "2")
+        assert.same({ "web/a" }, w:noted())
+        assert.equal("web/a", fails:status().failures[1].key)
+    end)
+end)
+
+describe("what is left to do", function()
+    it("is known to the simulated cluster", function()
+        w:apply("a")
+        local holds = true
+        w:controller { reconcile = function()
+            w:note("began")
+            while holds do
+                kubelua.sleep(1)
+            end
+            return 10
+        end }
+        local state = next(simcore.state(w.cluster).controllers)
+        assert.matches("controller spec: ", rest.left(state))
+        w:noted()
+        assert.equal("controller spec: web/a is being reconciled", rest.left(state))
+        holds = false
+        w.cluster:advance(1)
+        assert.is_nil(rest.left(state))
+    end)
+end)
