@@ -2,18 +2,23 @@
 -- see memory_world.lua.
 local core = require "kubelua.core"
 
+local LIST = '{"kind":"PodList","apiVersion":"v1","metadata":{"continue":"t"},"items":['
+    .. '{"metadata":{"name":"a"}},{"metadata":{"name":"b"},"spec":{"x":[1,2.5]}}]}'
+local STATUS = '{"kind":"Status","reason":"NotFound","message":"none","code":404}'
+
 local queue
 local running -- the key that is in progress
-local object = assert(core.object('{"kind":"A","apiVersion":"v1","metadata":{"name":"a"}}'))
+local object
 
 local memory_queue = {}
 
 function memory_queue.open()
     queue = assert(core.queue { stands = true })
+    object = assert(core.object('{"kind":"A","apiVersion":"v1","metadata":{"name":"a"}}'))
 end
 
 function memory_queue.close()
-    queue, running = nil, nil
+    queue, running, object = nil, nil, nil
 end
 
 ---Adds its calls to a table of them.
@@ -21,6 +26,12 @@ end
 ---@param must fun(...): any raises what a call returned instead of a value
 function memory_queue.add_calls(calls, must)
     calls["core.queue"] = function() must(core.queue { delay = 1 }) end
+    calls["core.list"] = function() must(core.list(LIST, "v1", "Pod")) end
+    calls["core.builtin_kind"] = function() core.builtin_kind("deployments.apps") end
+    calls["core.status_error"] = function() core.status_error(404, STATUS) end
+    calls["core.hostname"] = function() must(core.hostname()) end
+    calls["core.random"] = function() must(core.random(5)) end
+    calls["core.boottime"] = function() core.boottime() end
     calls["queue.add"] = function() must(queue:add("a")) end
     calls["queue.add_related"] = function() must(queue:add_related("b", true)) end
     calls["queue.add_after"] = function() must(queue:add_after("c", 1)) end
