@@ -194,6 +194,7 @@ kl_request *kl__request_new(const kl_call *call, kl_error *err)
     request->streams = call->streams;
     request->call.once = request->is_write || call->no_retry;
     request->call.keeps_headers = true;
+    request->call.is_brief = !call->streams;
     kl__live_add(KL_LIVE_REQUEST, 1);
     return request;
 }

@@ -17,7 +17,10 @@ enum {
     NUDGED_UNTIL = 0x080100,
     /* A server tells with its first bytes how many streams a connection takes;
      * how long its answer is waited for until others join. */
-    SETTINGS_MS = 500
+    SETTINGS_MS = 500,
+    /* Brief streams that may have a connection each: a thousand at once would
+     * take all descriptors of a process (ulimit -n is 1,024 mostly). */
+    MOST_CONNECTIONS = 100
 };
 
 /* Takes the transfer out of curl's hands, if it is there. */
@@ -27,6 +30,8 @@ static void drop_easy(kl__curl_stream *stream)
         return;
     }
     kl__list_remove(&stream->waiting_node);
+    stream->transport->brief_count -= stream->is_counted;
+    stream->is_counted = false;
     if (stream->held) {
         /* libcurl 7.88 never frees what it holds back for a transfer that ends
          * while others share its connection: have it handed over. */
@@ -104,6 +109,15 @@ static bool is_settled(const kl__curl_stream *stream, int64_t now_ms)
                                     now_ms - stream->sent_ms >= SETTINGS_MS);
 }
 
+/* True if it has to wait until others of its kind give up their connections. */
+static bool is_crowded_out(const kl__curl_stream *stream)
+{
+    const kl__curl_transport *transport = stream->transport;
+
+    return stream->is_brief && transport->brief_count >= MOST_CONNECTIONS &&
+           (!stream->secure || transport->speaks_http1);
+}
+
 /* True if curl has none that might still make a connection which this one could
  * share. Connections in HTTP/1 are not shared. */
 static bool is_next(const kl__curl_stream *stream)
@@ -141,11 +155,14 @@ static bool admit(kl__curl_transport *transport)
         kl__curl_stream *stream =
             KL__CONTAINER(node, kl__curl_stream, waiting_node);
 
-        if (waits != NULL && go_together(stream, waits)) {
+        if (is_crowded_out(stream) ||
+            (waits != NULL && go_together(stream, waits))) {
             continue;
         }
         if (is_next(stream)) {
             kl__list_remove(&stream->waiting_node);
+            stream->is_counted = stream->is_brief;
+            transport->brief_count += stream->is_counted;
             if (curl_multi_add_handle(transport->multi, stream->easy) !=
                 CURLM_OK) {
                 end_transfer(stream, CURLE_OUT_OF_MEMORY);

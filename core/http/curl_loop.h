@@ -33,6 +33,7 @@ typedef struct kl__curl_transport {
     kl__list streams;  /* every one that it was told of and not to forget */
     kl__list news;     /* streams whose readers are to be told of bytes */
     kl__list waiting;  /* streams that curl does not have yet: see admit */
+    int brief_count;   /* brief streams that curl has */
     bool must_nudge;   /* something came in or ended: see nudge_all */
     bool speaks_http1; /* the last answer over TLS was in HTTP/1 */
 } kl__curl_transport;
@@ -63,6 +64,7 @@ typedef struct kl__curl_stream {
     bool fresh;                    /* has a connection of its own */
     bool repeatable;               /* sending it twice does no harm */
     bool keeps_headers;
+    bool is_brief;
     size_t window;
 
     /* Of the transport's mutex. */
@@ -81,6 +83,7 @@ typedef struct kl__curl_stream {
     kl__buf header_lines; /* of the head; the reader's once it has a head */
     bool dials;           /* it makes a connection of its own */
     int socket_errno;     /* why there was no socket for that; 0: there was */
+    bool is_counted;      /* in `brief_count` */
     bool in_tls;          /* that one has come as far as the TLS handshake */
     int attempts;    /* how often curl has sent the request; written with the
                         mutex held */

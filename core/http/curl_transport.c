@@ -6,6 +6,8 @@
 
 #include "base/mem.h"
 
+enum { MOST_STREAMS = 10000 };
+
 static const kl__transport_ops ops;
 
 kl_transport *kl__curl_transport_new(kl_error *err)
@@ -37,6 +39,10 @@ kl_transport *kl__curl_transport_new(kl_error *err)
                      "descriptors (ulimit -n)");
         goto fail;
     }
+    /* As many streams on a connection as the server allows: libcurl alone makes
+     * another connection after 100. */
+    (void)curl_multi_setopt(transport->multi, CURLMOPT_MAX_CONCURRENT_STREAMS,
+                            (long)MOST_STREAMS);
     if (kl__thread_start(&transport->thread, "kl-transport", kl__curl_loop,
                          transport, err) != KL_OK) {
         goto fail;
