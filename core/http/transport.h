@@ -34,9 +34,8 @@ typedef struct kl__request {
     bool fresh_connection; /* not one that is open already */
     bool once;             /* never sent twice, even if the method allows it */
     bool keeps_headers;    /* for kl__stream_headers */
-    bool is_brief;         /* a call, no watch: where each needs a connection of
-                              its own (HTTP/1), it waits while many others of the
-                              kind have one */
+    bool is_brief;         /* a call, no watch: over HTTP/1, where each needs a
+                              connection, it waits while many others have one */
 } kl__request;
 
 typedef struct kl__response {

@@ -307,7 +307,7 @@ static void a_burst_makes_no_more_connections_than_it_needs(void **state)
     server *s = *state;
 
     skip_without(s);
-    for (s->most_streams = 100; s->most_streams > 0; s->most_streams -= 50) {
+    for (s->most_streams = 300; s->most_streams > 0; s->most_streams -= 125) {
         kill_server(s);
         assert_true(launch(s));
         for (int i = 0; i < BURST; i++) {
