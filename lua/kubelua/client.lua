@@ -2,12 +2,12 @@
 local core = require "kubelua.core"
 local events = require "kubelua.events"
 local failures = require "kubelua.failures"
+local informer_parts = require "kubelua.informer_parts"
 local informers = require "kubelua.informer"
 local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.options"
 local requests = require "kubelua.requests"
 local scheduler = require "kubelua.scheduler"
-local several = require "kubelua.several_namespaces"
 local verbs = require "kubelua.verbs"
 
 local TYPE = "kubelua.client"
@@ -151,7 +151,7 @@ function clients.informer(client, given, scope)
     if not informer then
         return nil, message, code
     end
-    for _, part in ipairs(several.informers(informer)) do
+    for _, part in ipairs(informer_parts.informers(informer)) do
         state.informers[part] = true
     end
     if clients.recorder then

@@ -82,10 +82,14 @@ local function handle_some(stream, state)
     end
 end
 
+-- While a handler waits, events may come to a stream that had none.
 local function handle_all(state)
-    for _, stream in ipairs(state.streams) do
-        handle_some(stream, state)
-    end
+    repeat
+        state.has_more = false
+        for _, stream in ipairs(state.streams) do
+            handle_some(stream, state)
+        end
+    until not state.has_more or state.task.is_ended
 end
 
 local function come_again(state)
@@ -150,7 +154,8 @@ end
 ---@param given kubelua.HandlerOptions
 ---@param streams kubelua.Stream[]
 function delivery.begin(state, given, streams)
-    state.streams, state.unsynced, state.idle = streams, #streams, false
+    state.streams, state.unsynced = streams, #streams
+    state.idle, state.has_more = false, false
     state.callbacks = callbacks_of(given)
     state.task = scheduler.task(state.name, serve, state)
     scheduler.leave_scope(state.task) -- it outlives the run that made it
@@ -160,6 +165,7 @@ function delivery.begin(state, given, streams)
         scheduler.wake(state.task)
     end
     local function pull()
+        state.has_more = true
         if state.idle then
             state.idle = false
             scheduler.wake(state.task)

@@ -64,19 +64,24 @@ end
 
 ---@param client kubelua.Client
 ---@param given kubelua.InformerOptions|string
----@param scope string? the namespace of one that names none, if its kind has namespaces
+---@param scope string|string[]|nil the namespaces of one that names none, if its kind has such;
+---several are an error of a kind that is not built in and has none
 ---@return kubelua.Informer?, string?, string?
 function informers.new(client, given, scope)
-    local request, indexes = options_of(given)
-    if scope and request.namespace == nil then
-        request.namespace, request.namespace_if_any = scope, true
+    local request, indexes = options_of.read(given)
+    if request.namespace == nil then
+        options_of.add_scope(request, scope)
     end
     if type(request.namespace) ~= "table" then
         return open(client, request, indexes)
     end
     return several.open(request.namespace, function(namespace)
-        request.namespace = namespace
-        local informer, message, code = open(client, request, indexes)
+        local wanted = {}
+        for name, value in pairs(request) do
+            wanted[name] = value
+        end
+        wanted.namespace = namespace
+        local informer, message, code = open(client, wanted, indexes)
         return informer, message or state_of(informer), code
     end)
 end

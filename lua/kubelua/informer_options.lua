@@ -45,9 +45,11 @@ local function namespaces(given)
     return #names == 1 and names[1] or names
 end
 
+local informer_options = {}
+
 ---@param given kubelua.InformerOptions|string
 ---@return table request, table? indexes
-return function(given)
+function informer_options.read(given)
     if type(given) == "string" then
         given = { given }
     end
@@ -73,3 +75,20 @@ return function(given)
     end
     return request, given.indexes
 end
+
+---Gives a request that names no namespace a default one, or several. A kind that has none is
+---watched as a whole.
+---@param request table
+---@param scope string|string[]|nil
+function informer_options.add_scope(request, scope)
+    if type(scope) == "table" then
+        local kind = not request.resource:find("%z") and core.builtin_kind(request.resource)
+        if kind and not kind.namespaced then
+            return
+        end
+        scope = namespaces(scope)
+    end
+    request.namespace, request.namespace_if_any = scope, type(scope) == "string" or nil
+end
+
+return informer_options

@@ -8,20 +8,16 @@
 local core = require "kubelua.core"
 local loop = require "kubelua.loop"
 local misuse = require "kubelua.misuse"
+local informer_parts = require "kubelua.informer_parts"
 local registrations = require "kubelua.registration"
 local scheduler = require "kubelua.scheduler"
 local status_over = require "kubelua.informer_status"
 
-local PARTS = {} -- the key of what an informer is over, in the order of their keys
+local PARTS = informer_parts.KEY
 
 ---@class kubelua.SeveralNamespaces: kubelua.Informer
 local Several = { __name = "kubelua.informer", __metatable = "kubelua.informer" }
 Several.__index = Several
-
----@class kubelua.NamespacePart
----@field namespace string
----@field informer kubelua.Informer of that namespace
----@field state table the informer's
 
 local several = {}
 
@@ -42,34 +38,6 @@ function several.open(namespaces, open)
         parts[i] = { namespace = namespace, informer = informer, state = state }
     end
     return setmetatable({ [PARTS] = parts }, Several)
-end
-
----The informers of the core that one is over: itself, or one of each namespace.
----@param informer kubelua.Informer
----@return kubelua.Informer[]
-function several.informers(informer)
-    local all = {}
-    for i, part in ipairs(type(informer) == "table" and informer[PARTS]
-        or { { informer = informer } }) do
-        all[i] = part.informer
-    end
-    return all
-end
-
----The one of them that has the objects of a namespace; nil where none has.
----@param informer kubelua.Informer
----@param namespace string? nil: of a cluster-scoped kind
----@return kubelua.Informer?
-function several.informer(informer, namespace)
-    if type(informer) ~= "table" then
-        return informer
-    end
-    for _, part in ipairs(informer[PARTS]) do
-        if part.namespace == namespace then
-            return part.informer
-        end
-    end
-    return nil
 end
 
 local function parts_of(self)

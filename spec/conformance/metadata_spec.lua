@@ -94,6 +94,23 @@ conformance.describe("Metadata alone", function(it)
         assert.is_nil(kubelua.get(a.metadata, "spec"))
     end)
 
+    it("cannot be written back, but says which object is meant", function(scene)
+        scene:create("a", "1")
+        local client = scene:connect()
+        local informer = scene:informer { client = client, metadata = true }
+        assert(informer:wait_synced(60))
+        local a = assert(informer:get(scene.namespace, "a"))
+        for _, verb in ipairs { "create", "update", "apply" } do
+            assert.error_matches(function() client[verb](client, a) end,
+                verb .. ": of " .. tostring(a) .. " only metadata was asked for", 1, true)
+        end
+        assert.equal("1", assert(client:get(a)).data.v)
+        assert.equal("y", assert(client:patch(a,
+            { metadata = { labels = { x = "y" } } })).metadata.labels.x)
+        assert(client:delete(a))
+        eventually(function() return not informer:get(a.key) end, "it is gone")
+    end)
+
     it("has indexes of metadata, and no others", function(scene)
         scene:create("a", "1", { app = "shop" })
         local informer = synced(scene, { indexes = {

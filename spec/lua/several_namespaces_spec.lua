@@ -1,6 +1,7 @@
 -- Informers of several namespaces: what becomes of lists that are no list of several, and of kinds
 -- that have no namespaces.
 local core = require "kubelua.core"
+local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
 
 describe("a list of namespaces", function()
@@ -70,6 +71,29 @@ describe("a list of namespaces", function()
     it("has no least version while they cannot be compared", function()
         local pods = assert(client:informer { "pods", namespace = { "web", "db" } })
         assert.equal("", pods:resource_version())
+    end)
+
+    it("tells what comes to the first namespace while a handler waits for the last", function()
+        local function apply(namespace, name)
+            assert(sim:apply { apiVersion = "v1", kind = "Secret",
+                metadata = { name = name, namespace = namespace } })
+        end
+        local secrets = assert(client:informer { "secrets", namespace = { "web", "db" } })
+        local seen = {}
+        assert(secrets:on { add = function(secret)
+            seen[#seen + 1] = secret.key
+            if secret.key == "web/a" then
+                apply("db", "b")
+                while not secrets:get("db/b") do
+                    kubelua.sleep(0.01)
+                end
+                kubelua.sleep(0.05) -- rounds, in which the poller tells of it
+            end
+        end })
+        assert(secrets:wait_synced(10))
+        apply("web", "a")
+        assert(sim:eventually(function() return #seen == 2 end))
+        assert.same({ "web/a", "db/b" }, seen)
     end)
 
     it("keeps its informers while a handler of it is there", function()

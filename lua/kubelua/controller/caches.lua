@@ -1,5 +1,6 @@
 -- Waits for caches without asking them again and again: each wakes the loop when it changes.
 local core = require "kubelua.core"
+local held = require "kubelua.controller.held"
 local loop = require "kubelua.loop"
 local scheduler = require "kubelua.scheduler"
 
@@ -16,24 +17,25 @@ local function without(list, is_held)
     return left
 end
 
-local function sources_of(list)
-    local sources, seen = {}, {}
+-- The caches that are to hold a list: of a source, one, or one of each of its namespaces.
+local function caches_of(list)
+    local all, seen = {}, {}
     for _, one in ipairs(list) do
-        if not seen[one.source] then
-            seen[one.source] = true
-            sources[#sources + 1] = { source = one.source }
+        local informer = held.informer(one)
+        if not seen[informer] then
+            seen[informer] = true
+            all[#all + 1] = { source = one.source, informer = informer }
         end
     end
-    return sources
+    return all
 end
 
 -- Has each cache wake the loop when it changes; true if one has changed since the last call.
-local function watch(sources)
+local function watch(all)
     local has_changed = false
-    for _, each in ipairs(sources) do
-        local informer = each.source.informer
-        core.informer_wake_changed(informer, scheduler.poller)
-        local at = informer:resource_version()
+    for _, each in ipairs(all) do
+        core.informer_wake_changed(each.informer, scheduler.poller)
+        local at = each.informer:resource_version()
         has_changed = has_changed or at ~= each.at or each.source.sightings ~= nil
         each.at = at
     end
@@ -52,12 +54,12 @@ function caches.await(what, seconds, list, is_held)
     if #list == 0 then
         return list
     end
-    local clock, sources = scheduler.clock_here(), sources_of(list)
+    local clock, all = scheduler.clock_here(), caches_of(list)
     local deadline = clock:now() + seconds
     local timer = clock:at(deadline, function() scheduler.poller:wake() end)
     local ok, problem = pcall(loop.wait, what, nil, function()
         -- They are told to wake before they are looked at: a change between the two wakes.
-        if watch(sources) then
+        if watch(all) then
             list = without(list, is_held)
         end
         return #list == 0 or clock:now() >= deadline

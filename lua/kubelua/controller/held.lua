@@ -1,6 +1,7 @@
 -- One object that a run has written, and if a cache holds it: the cache has reached its version, or
 -- has seen its end.
 local core = require "kubelua.core"
+local informer_parts = require "kubelua.informer_parts"
 local reach = require "kubelua.controller.reach"
 
 ---What a cache is to hold: the last write of an object, or its end.
@@ -30,6 +31,13 @@ function held.controller_of(object)
             return references[i].uid
         end
     end
+end
+
+---The cache that is to hold it: of its namespace, where the source has several.
+---@param self kubelua.controller.Held
+---@return kubelua.Informer
+function held.informer(self)
+    return informer_parts.informer(self.source.informer, self.namespace) or self.source.informer
 end
 
 ---The object that the cache has, if it is the one that was written.
@@ -62,7 +70,7 @@ local ENDS = { delete = true, evict = true }
 ---@param self kubelua.controller.Held
 ---@param write kubelua.Write
 function held.note(self, write)
-    local object, informer = write.object, self.source.informer
+    local object, informer = write.object, held.informer(self)
     if ENDS[write.verb] then
         self.ends = (object or write.verb == "evict") and "terminating" or "gone"
         return
@@ -79,11 +87,11 @@ local function was_seen(self, object)
     local sightings = self.source.sightings
     return object and object.resource_version == self.version
         or sightings and sightings:has(self.uid, self.version)
-        or self.list and self.source.informer:status().lists_held >= self.list or false
+        or self.list and held.informer(self):status().lists_held >= self.list or false
 end
 
 local function has_version(self, object)
-    local at = self.source.informer:resource_version()
+    local at = held.informer(self):resource_version()
     local order = core.compare_versions(at, self.version)
     if order and order < 0 then
         -- Where the version has gone back, the cluster was restored, and counts anew.
@@ -121,7 +129,7 @@ function held.tell(self)
         return what .. (self.ends == "gone" and " is gone" or " is being deleted")
     end
     return what .. " at version " .. self.version .. ", where the cache is at "
-        .. self.source.informer:resource_version()
+        .. held.informer(self):resource_version()
 end
 
 return held

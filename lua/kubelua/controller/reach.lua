@@ -1,6 +1,7 @@
 -- Which of a controller's caches can hold an object: of its kind, in its namespace, chosen by its
 -- selectors; and which cache a script means by a name.
 local core = require "kubelua.core"
+local informer_parts = require "kubelua.informer_parts"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 
@@ -8,7 +9,7 @@ local reach = {}
 
 -- What a source's informer was asked for.
 local function request_of(source)
-    return source.request or core.state(source.informer, "kubelua.informer").request
+    return source.request or informer_parts.request(source.informer)
 end
 
 ---What a client is connected to; two handles of one cluster have the same.

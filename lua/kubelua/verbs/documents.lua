@@ -8,6 +8,14 @@ local function type_name(value)
     return core.is_view(value) and "part of an object" or type(value)
 end
 
+-- What is written has to be whole: without its spec, an update would empty the object.
+local function check_whole(call, document)
+    if core.is_metadata_only(document) then
+        misuse("%s: of %s only metadata was asked for (metadata = true): it cannot be written",
+            call, tostring(document))
+    end
+end
+
 -- The documents of a manifest's text.
 local function read_text(text)
     local array, message, code = core.manifest(text)
@@ -40,6 +48,7 @@ function documents.all(call, object)
                 .. (type(document) == "string" and "the text \"" .. document:sub(1, 64) .. "\""
                     or "a " .. type_name(document)), "invalid_argument"
         end
+        check_whole(call, document)
         local items = type(document) == "table" and document.items
         if type(items) == "table" and tostring(document.kind):match("List$") then
             for _, item in ipairs(items) do

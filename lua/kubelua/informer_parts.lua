@@ -1,0 +1,64 @@
+-- Which informers of the core an informer is over: itself, or one of each of several namespaces
+-- (see several_namespaces.lua).
+local core = require "kubelua.core"
+
+local KEY = {} -- under which one of several namespaces has its parts
+
+---@class kubelua.NamespacePart
+---@field namespace string
+---@field informer kubelua.Informer of that namespace alone
+---@field state table the informer's
+
+local informer_parts = { KEY = KEY }
+
+local function of(informer)
+    return type(informer) == "table" and informer[KEY] or nil
+end
+
+---The informers of the core that one is over: itself, or one of each namespace.
+---@param informer kubelua.Informer
+---@return kubelua.Informer[]
+function informer_parts.informers(informer)
+    local all = {}
+    for i, part in ipairs(of(informer) or { { informer = informer } }) do
+        all[i] = part.informer
+    end
+    return all
+end
+
+---What it was asked for: the resource, the selectors, the namespaces (several as a list).
+---@param informer kubelua.Informer
+---@return table request
+function informer_parts.request(informer)
+    local parts = of(informer)
+    if not parts then
+        return core.state(informer, "kubelua.informer").request
+    end
+    local request = { namespace = {} }
+    for name, value in pairs(parts[1].state.request) do
+        request[name] = request[name] or value
+    end
+    for i, part in ipairs(parts) do
+        request.namespace[i] = part.namespace
+    end
+    return request
+end
+
+---The one of them that has the objects of a namespace; nil where none has.
+---@param informer kubelua.Informer
+---@param namespace string? nil: of a cluster-scoped kind
+---@return kubelua.Informer?
+function informer_parts.informer(informer, namespace)
+    local parts = of(informer)
+    if not parts then
+        return informer
+    end
+    for _, part in ipairs(parts) do
+        if part.namespace == namespace then
+            return part.informer
+        end
+    end
+    return nil
+end
+
+return informer_parts
