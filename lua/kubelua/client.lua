@@ -168,6 +168,7 @@ function Client:request(given)
     core.state(self, TYPE)
     requests.check(given)
     local reply, message, code = requests.send(self, given, "client:request")
+    scheduler.end_if_cancelled()
     if not reply then
         return nil, message, code
     elseif reply.status >= 400 then

@@ -1,5 +1,7 @@
 -- Requests of scripts. `requests.send` is what client:request and all verbs go through: it suspends
 -- the task that calls it, and dispatches meanwhile outside of tasks.
+local Flight = require "kubelua.flight"
+local Stream = require "kubelua.stream"
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
@@ -23,6 +25,9 @@ local TYPES = {
 ---@field status integer of HTTP
 ---@field body string
 ---@field headers table<string, string> by their names in lower-case letters
+
+-- Seconds: the shortest timeout.
+local SHORTEST = 0.001
 
 local requests = {}
 
@@ -58,34 +63,83 @@ function requests.target(path, query)
     return path .. (path:find("?", 1, true) and "&" or "?") .. table.concat(parts, "&")
 end
 
--- What the core takes of it.
-local function call_of(given)
-    local headers = {}
-    for name, value in pairs(given.headers or {}) do
-        headers[name:lower()] = value
+-- The fields of the head, for the core: two that it knows by name, and an array of the others.
+local function split_headers(headers)
+    local known, others = {}, {}
+    for name, value in pairs(headers or {}) do
+        if type(name) ~= "string" or (type(value) ~= "string" and type(value) ~= "number") then
+            misuse("request: headers are texts by name, such as { Accept = \"text/plain\" }")
+        end
+        local lower = name:lower()
+        if lower == "content-type" or lower == "accept" then
+            known[lower] = tostring(value)
+        else
+            others[#others + 1] = name
+            others[#others + 1] = tostring(value)
+        end
     end
+    return known, others
+end
+
+-- What the core takes of a call. No time at all is the shortest that there is: it has a default.
+local function call_of(given, streams)
+    local known, others = split_headers(given.headers)
     local body = given.body
     if body ~= nil and type(body) ~= "string" then
         body = core.encode(body)
     end
+    local timeout = given.timeout
+    if timeout and timeout >= 0 then
+        timeout = math.max(timeout, SHORTEST)
+    end
     return {
-        method = given.method, target = requests.target(given.path, given.query), body = body,
-        type = headers["content-type"], accept = headers.accept, timeout = given.timeout,
+        method = given.method or "GET", target = requests.target(given.path, given.query),
+        body = body, type = known["content-type"], accept = known.accept, headers = others,
+        timeout = timeout, no_retry = given.no_retry, streams = streams,
     }
 end
 
----Sends a request, and waits for the whole answer. Any status is an answer.
+---Sends a request, and waits for the whole answer. Any status is an answer. In a task that is
+---cancelled it returns at once what became of it ("canceled" if it was not sent, "unknown" of a
+---write that was): its caller raises, with scheduler.end_if_cancelled().
 ---@param client kubelua.Client
----@param call kubelua.Request
+---@param call kubelua.Request also no_retry: a 429 or 503 is an answer
 ---@param name string? of the call that waits, for messages
----@return kubelua.Reply?, string?, string?, number? seconds of Retry-After
+---@return kubelua.Reply?, string?, string?
 function requests.send(client, call, name)
-    scheduler.current(name or "client:request")
-    local status, body, kind = client:call(call_of(call))
-    if not status then
-        return nil, body, kind
+    local flight, message, code = Flight.begin(client, call_of(call), name or "client:request")
+    if not flight then
+        return nil, message, code
     end
-    return { status = status, body = body, headers = { ["content-type"] = kind } }
+    local reply
+    reply, message, code = flight:answer()
+    flight:close()
+    return reply, message, code
+end
+
+---Sends a request, and waits for the head of its answer. A status of 400 or above is a failure,
+---whose fourth result is the reply.
+---@param client kubelua.Client
+---@param call kubelua.Request its timeout is that of the head
+---@param name string? of the call that waits, for messages
+---@return kubelua.Stream?, string?, string?, kubelua.Reply?
+function requests.stream(client, call, name)
+    local flight, message, code = Flight.begin(client, call_of(call, true),
+        name or "client:request")
+    local reply
+    if flight then
+        reply, message, code = flight:answer()
+    end
+    if reply and reply.status < 400 then
+        return Stream.new(flight)
+    elseif flight then
+        flight:close()
+    end
+    scheduler.end_if_cancelled()
+    if reply then
+        message, code = core.status_error(reply.status, reply.body)
+    end
+    return nil, message, code, reply
 end
 
 return requests

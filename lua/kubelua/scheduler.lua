@@ -59,6 +59,12 @@ function scheduler.at(at, fire)
     return timer
 end
 
+---See Task:cancel.
+---@param task kubelua.Task
+function scheduler.cancel(task)
+    task:cancel()
+end
+
 ---Counts a callback that ran, for step().
 function scheduler.count()
     ran = ran + 1

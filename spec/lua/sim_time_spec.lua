@@ -38,6 +38,29 @@ describe("a fake clock", function()
         client:close()
     end)
 
+    it("takes the requests of a script along, which need none of its time", function()
+        local kubelua = require "kubelua"
+        local client = assert(cluster:connect())
+        local at, path = {}, os.tmpname()
+        local file = assert(io.open(path, "w"))
+        file:write("local f = ... f()\n")
+        file:close()
+        cluster:run(path, function()
+            kubelua.spawn(function()
+                for i = 1, 3 do
+                    kubelua.sleep(10)
+                    assert(client:request { path = "/version" })
+                    at[i] = kubelua.now()
+                end
+            end)
+        end)
+        os.remove(path)
+        local from = cluster:now()
+        cluster:advance(30)
+        assert.same({ from + 10, from + 20, from + 30 }, at)
+        client:close()
+    end)
+
     it("does not go back", function()
         assert.has_error(function() cluster:advance(-1) end,
             "advance: how many seconds? Time goes forward only")

@@ -84,20 +84,22 @@ describe("a wait for a task", function()
     end)
 
     it("ends when its time is over, and the task goes on", function()
-        local done
+        local go, done
         local task = kubelua.spawn(function()
-            kubelua.sleep(0.01)
+            while not go do
+                kubelua.sleep(0.001)
+            end
             done = true
         end)
         local value, message, code = task:wait(0.001)
         assert.is_nil(value)
         assert.matches("has not ended after 0.001 s", message)
         assert.equal("timeout", code)
-        kubelua.spawn(function()
-            code = select(3, task:wait(0))
-        end)
-        settle()
+        code = kubelua.spawn(function()
+            return (select(3, task:wait(0)))
+        end):wait()
         assert.equal("timeout", code)
+        go = true
         task:wait()
         assert.is_true(done)
     end)

@@ -25,7 +25,12 @@ function ports.of(client)
             client = client,
             namespace = client:namespace(),
             send = function(call)
-                return requests.send(client, call, "client:" .. (call.what or "get"))
+                local reply, message, code = requests.send(client, call,
+                    "client:" .. (call.what or "get"))
+                if not call.tells then
+                    scheduler.end_if_cancelled()
+                end
+                return reply, message, code
             end,
         }
     end
@@ -131,6 +136,7 @@ function ports.write(port, write, call, target, read)
         end
         call.timeout = write.timeout
     end
+    call.tells = true -- a scope, before it raises in a task that is cancelled
     local ok, reply, message, code, retry_after = pcall(send, port, call, target)
     if not ok then
         -- This task was cancelled, and its write may have been sent.
@@ -146,6 +152,9 @@ function ports.write(port, write, call, target, read)
         kinds.doubt(port)
     end
     tell(scope, write, reply, object, not object and code or nil)
+    if port.client then
+        scheduler.end_if_cancelled()
+    end
     if object then
         return object
     end

@@ -1,5 +1,7 @@
 -- The time that a script under test keeps: its cluster's, and no longer than that. What runs, or
 -- what stands until it is moved.
+local Flight = require "kubelua.flight"
+local core = require "kubelua.core"
 local scheduler = require "kubelua.scheduler"
 local simcore = require "kubelua.simcore"
 local timers = require "kubelua.timers"
@@ -24,6 +26,9 @@ Fake.__index = Fake
 
 -- Rounds in which woken tasks come to rest, before the clock moves on without them.
 local ROUNDS = 1000
+
+-- Seconds of real time in which requests are answered, unless a fault holds them back.
+local PATIENCE = 0.25
 
 local Clock = {}
 
@@ -94,13 +99,29 @@ local function move(self, time)
     return true
 end
 
--- What runs because of a timer may set the next one, which is due on the same way.
-local function settle()
+local function run_ready()
     local rounds = 0
-    while scheduler.has_ready() and not scheduler.running and rounds < ROUNDS do
+    while scheduler.has_ready() and rounds < ROUNDS do
         scheduler.round(0)
         rounds = rounds + 1
     end
+end
+
+-- What runs because of a timer may set the next one, which is due on the same way. Requests take
+-- none of the clock's time: their answers are waited for, once.
+local function settle()
+    if scheduler.running then
+        return
+    end
+    run_ready()
+    local till = core.now() + PATIENCE
+    while Flight.are_pending() and core.now() < till do
+        if scheduler.round(till, scheduler.has_ready) > 0 or scheduler.has_ready() then
+            till = core.now() + PATIENCE
+        end
+        run_ready()
+    end
+    Flight.forget_pending()
 end
 
 ---Moves it, and the cluster, from timer to timer; what these wake runs in its own time.

@@ -1,0 +1,71 @@
+-- An answer that is read as it comes, such as the log of a container.
+local core = require "kubelua.core"
+local misuse = require "kubelua.misuse"
+local scheduler = require "kubelua.scheduler"
+local sources = require "kubelua.sources"
+
+---@class kubelua.Stream
+---@field flight kubelua.Flight
+---@field is_reading boolean
+---@field is_closed boolean
+local Stream = {}
+Stream.__index = Stream
+
+---@param flight kubelua.Flight whose head has come
+---@return kubelua.Stream
+function Stream.new(flight)
+    sources.add(flight.id, flight.wake, true)
+    return setmetatable({ flight = flight, is_reading = false, is_closed = false }, Stream)
+end
+
+-- Waits until there is something; what was read is kept, as it is asked for more than once.
+local function read_more(self)
+    local text, message, code = "", nil, nil
+    local flight = self.flight
+    self.is_reading = true
+    flight:wait(function()
+        if text == "" then
+            text, message, code = core.request_read(flight.request)
+        end
+        return text ~= ""
+    end)
+    self.is_reading = false
+    if self.is_closed then
+        flight:close()
+    else
+        sources.add(flight.id, flight.wake, true)
+    end
+    scheduler.end_if_cancelled()
+    return text, message, code
+end
+
+---The next bytes, as they come; nil at the end; nil, message, code if it broke off.
+---@return string?, string?, string?
+function Stream:read()
+    if self.is_reading then
+        misuse("a stream that another task reads")
+    elseif self.is_closed or self.flight.is_closed then
+        return nil, "the stream was closed", "closed"
+    end
+    local text, message, code = core.request_read(self.flight.request)
+    if text == "" then
+        return read_more(self)
+    end
+    return text, message, code
+end
+
+---Ends it; may be called while a task reads, whose read then returns nil, message, "canceled".
+function Stream:close()
+    if self.is_closed then
+        return
+    end
+    self.is_closed = true
+    if self.is_reading then
+        core.request_cancel(self.flight.request)
+    else
+        sources.remove(self.flight.id)
+        self.flight:close()
+    end
+end
+
+return Stream

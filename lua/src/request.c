@@ -1,0 +1,227 @@
+/*
+ * request.c - requests that suspend the task that sends them. See
+ * kubelua/request.h; the tag of a request is the id of its source in Lua, which
+ * the poller returns when the request is complete, or a stream has more.
+ */
+#include "binding.h"
+
+#include <limits.h>
+#include <stdint.h>
+
+typedef struct request_box {
+    kl_request *request; /* NULL while it is made, and once it is given back */
+} request_box;
+
+static kl_request *check_request(lua_State *L)
+{
+    request_box *box = luaL_checkudata(L, 1, TYPE_REQUEST);
+
+    if (box->request == NULL) {
+        luaL_error(L, "the request was given back");
+    }
+    return box->request;
+}
+
+/* The option "headers", an array {name, value, name, value, ...}: pushes a
+ * userdata that holds them, borrowed from the table, which stays. */
+static const kl_header *check_headers(lua_State *L, int index, size_t *count)
+{
+    kl_header *headers;
+    size_t length;
+
+    push_option(L, index, "headers"); /* headers or nil */
+    *count = 0;
+    if (lua_isnil(L, -1)) {
+        return NULL;
+    }
+    luaL_checktype(L, -1, LUA_TTABLE);
+    length = lua_rawlen(L, -1) / 2;
+    headers = lua_newuserdata(L, (length + 1) * sizeof(*headers));
+    /* headers, userdata */
+    for (size_t i = 0; i < length; i++) {
+        lua_rawgeti(L, -2, (int)(2 * i) + 1);
+        lua_rawgeti(L, -3, (int)(2 * i) + 2);
+        /* headers, userdata, name, value */
+        headers[i] =
+            (kl_header){.name = check_text(L, -2), .value = check_text(L, -1)};
+        lua_pop(L, 2);
+    }
+    *count = length;
+    return headers;
+}
+
+/* The option "body"; borrowed from the table, which keeps it. */
+static void check_body(lua_State *L, int index, kl_call *call)
+{
+    push_option(L, index, "body");
+    if (!lua_isnil(L, -1)) {
+        call->body = luaL_checklstring(L, -1, &call->body_length);
+    }
+    lua_pop(L, 1);
+}
+
+/* core.request_send(client, {method =, target =, body =, type =, accept =,
+ * headers =, timeout =, no_retry =, streams =}, poller, id): a request, or nil,
+ * message, code. */
+static int request_send(lua_State *L)
+{
+    int64_t timeout_ms = option_ms(L, 2, "timeout", 0);
+    kl_event_queue *queue;
+    request_box *box;
+    kl_client *client;
+    lua_Integer id;
+    kl_error err;
+    kl_call call = {.method = option_string(L, 2, "method"),
+                    .target = option_string(L, 2, "target"),
+                    .content_type = option_string(L, 2, "type"),
+                    .accept = option_string(L, 2, "accept"),
+                    .no_retry = option_bool(L, 2, "no_retry"),
+                    .streams = option_bool(L, 2, "streams"),
+                    .timeout_ms =
+                        timeout_ms < INT_MAX ? (int)timeout_ms : INT_MAX};
+
+    lua_settop(L, 4);
+    id = luaL_checkinteger(L, 4);
+    check_body(L, 2, &call);
+    call.headers = check_headers(L, 2, &call.header_count);
+    box = lua_newuserdata(L, sizeof(*box));
+    box->request = NULL;
+    luaL_getmetatable(L, TYPE_REQUEST);
+    lua_setmetatable(L, -2);
+    /* client, call, poller, id, headers.., box */
+    queue = check_queue(L, 3);
+    client = check_client(L, 1);
+    box->request =
+        kl_client_send(client, &call, queue, (void *)(intptr_t)id, &err);
+    return box->request != NULL ? 1 : push_error(L, &err);
+}
+
+/* core.request_is_complete(request); in a child of fork() too, where nothing
+ * comes any more. */
+static int request_is_complete(lua_State *L)
+{
+    kl_request *request = check_request(L);
+
+    lua_pushboolean(L, kl_request_is_complete(request) ||
+                           kl_request_wait(request, 0) == KL_EFORKED);
+    return 1;
+}
+
+/* core.request_wait(request, seconds): true once it is complete. Blocks. */
+static int request_wait(lua_State *L)
+{
+    int64_t timeout_ms = check_ms(L, 2, 0);
+
+    lua_pushboolean(L, kl_request_wait(check_request(L), timeout_ms) == KL_OK);
+    return 1;
+}
+
+static void push_headers(lua_State *L, const kl_reply *reply)
+{
+    lua_createtable(L, 0, (int)reply->header_count);
+    for (size_t i = 0; i < reply->header_count; i++) {
+        const kl_header *header = &reply->headers[i];
+
+        lua_pushstring(L, header->name);
+        lua_pushstring(L, header->value);
+        /* headers, name, value */
+        lua_pushvalue(L, -2);
+        lua_rawget(L, -4);
+        /* headers, name, value, the value of one before it or nil */
+        if (lua_isnil(L, -1)) {
+            lua_pop(L, 1);
+        } else {
+            lua_insert(L, -2);
+            lua_pushliteral(L, ", ");
+            lua_insert(L, -2);
+            lua_concat(L, 3);
+        }
+        lua_rawset(L, -3);
+    }
+}
+
+/* core.request_result(request): {status =, body =, headers =}, handed over
+ * once; or nil, message, code. Headers of one name are one, with commas. */
+static int request_result(lua_State *L)
+{
+    kl_reply *reply;
+    kl_error err;
+
+    check_request(L);
+    reply = push_reply_guard(L);
+    if (kl_request_result(check_request(L), reply, &err) != KL_OK) {
+        return push_error(L, &err);
+    }
+    lua_createtable(L, 0, 3);
+    lua_pushinteger(L, reply->status);
+    lua_setfield(L, -2, "status");
+    lua_pushlstring(L, reply->body != NULL ? reply->body : "",
+                    reply->body_length);
+    lua_setfield(L, -2, "body");
+    push_headers(L, reply);
+    lua_setfield(L, -2, "headers");
+    return 1;
+}
+
+/* core.request_read(request): bytes of a stream; "" where none are there now;
+ * nil at its end; nil, message, code if it broke. */
+static int request_read(lua_State *L)
+{
+    char buffer[16384];
+    size_t length = 0;
+    kl_error err;
+    kl_code code = kl_request_read(check_request(L), buffer, sizeof(buffer),
+                                   &length, &err);
+
+    if (code == KL_ETIMEOUT) {
+        lua_pushliteral(L, "");
+        return 1;
+    }
+    if (code != KL_OK) {
+        return push_error(L, &err);
+    }
+    if (length == 0) {
+        lua_pushnil(L);
+    } else {
+        lua_pushlstring(L, buffer, length);
+    }
+    return 1;
+}
+
+/* core.request_cancel(request): it is complete within 50 ms. */
+static int request_cancel(lua_State *L)
+{
+    request_box *box = luaL_checkudata(L, 1, TYPE_REQUEST);
+
+    if (box->request != NULL) {
+        kl_request_cancel(box->request);
+    }
+    return 0;
+}
+
+/* core.request_free(request): gives it back, in flight or not. */
+static int request_free(lua_State *L)
+{
+    request_box *box = luaL_checkudata(L, 1, TYPE_REQUEST);
+
+    kl_request_free(box->request);
+    box->request = NULL;
+    return 0;
+}
+
+void bind_request(lua_State *L)
+{
+    static const luaL_Reg methods[] = {{"__gc", request_free}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"request_send", request_send},
+        {"request_is_complete", request_is_complete},
+        {"request_wait", request_wait},
+        {"request_result", request_result},
+        {"request_read", request_read},
+        {"request_cancel", request_cancel},
+        {"request_free", request_free},
+        {NULL, NULL}};
+
+    push_type(L, TYPE_REQUEST, methods);
+    luaL_setfuncs(L, functions, 0);
+}

@@ -1,0 +1,113 @@
+-- Answers that are read as they come: requests.stream.
+local core = require "kubelua.core"
+local kubelua = require "kubelua"
+local requests = require "kubelua.requests"
+local scheduler = require "kubelua.scheduler"
+local Sim = require "kubelua.sim"
+
+local MAPS = "/api/v1/namespaces/default/configmaps"
+local cluster, client
+
+-- Rounds until the condition holds.
+local function await(condition)
+    local till = core.now() + 20
+    while not condition() do
+        assert(core.now() < till, "not in time")
+        kubelua.step(0.01)
+    end
+end
+
+before_each(function()
+    cluster = assert(Sim.new())
+    client = assert(cluster:connect())
+end)
+
+after_each(function()
+    client:close()
+    cluster:close()
+    assert.is_true(scheduler.is_idle())
+end)
+
+describe("a stream", function()
+    local function watch(name)
+        return requests.stream(client, { path = MAPS, query = { watch = true } }, name)
+    end
+
+    local function create(name)
+        assert(cluster:create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = name } })
+    end
+
+    it("is read as it comes, in a task and outside", function()
+        local names = {}
+        local stream = assert(watch())
+        local task = kubelua.spawn(function()
+            for _ = 1, 2 do
+                names[#names + 1] = kubelua.decode((assert(stream:read()))).object.metadata.name
+            end
+        end)
+        create("a")
+        await(function() return #names == 1 end)
+        create("b")
+        task:wait()
+        assert.same({ "a", "b" }, names)
+        kubelua.spawn(create, "c")
+        assert.matches('"c"', (assert(stream:read())))
+        stream:close()
+        assert.equal("closed", select(3, stream:read()))
+    end)
+
+    it("ends with nil alone, and says when it broke off", function()
+        cluster:cut { how = "end", after_events = 1 }
+        local stream = assert(watch())
+        create("a")
+        assert.is_string(stream:read())
+        assert.same({}, { stream:read() })
+        stream:close()
+        cluster:cut { after_bytes = 40 }
+        stream = assert(requests.stream(client, { path = MAPS }))
+        assert.equal(40, #assert(stream:read()))
+        assert.equal("unavailable", select(3, stream:read()))
+        stream:close()
+    end)
+
+    it("that is refused is none", function()
+        local stream, message, code, reply = requests.stream(client, { path = "/nowhere" })
+        assert.is_nil(stream)
+        assert.is_string(message)
+        assert.equal("not_found", code)
+        assert.equal(404, reply.status)
+    end)
+
+    it("that is closed, or whose client is, ends a read of it", function()
+        local stream = assert(watch())
+        local task = kubelua.spawn(stream.read, stream)
+        kubelua.step(0.01)
+        stream:close()
+        assert.equal("canceled", select(3, task:wait()))
+        stream = assert(watch())
+        task = kubelua.spawn(stream.read, stream)
+        kubelua.step(0.01)
+        client:close()
+        assert.equal("closed", select(3, task:wait()))
+        stream:close()
+    end)
+
+    it("raises in a task that is cancelled, and can still be read", function()
+        local stream = assert(watch())
+        local task = kubelua.spawn(stream.read, stream)
+        kubelua.step(0.01)
+        task:cancel()
+        assert.equal("canceled", select(3, task:wait()))
+        assert.equal("canceled", select(3, stream:read()))
+        stream:close()
+    end)
+
+    it("that nothing holds any more is given back", function()
+        local before = core.live().requests
+        assert(watch())
+        collectgarbage()
+        collectgarbage()
+        assert.is_true(scheduler.is_idle())
+        assert.equal(before, core.live().requests)
+    end)
+end)
