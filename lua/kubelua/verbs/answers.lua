@@ -74,7 +74,7 @@ function answers.json(reply, what)
     return value
 end
 
----The object of a success, as a view; `true` where the answer is a Status without one.
+---The object of a success, as a view; true where any kind will do, and the answer is a Status.
 ---@param reply kubelua.Reply
 ---@param what string for the message
 ---@param kind string? that it has to be
@@ -84,23 +84,18 @@ function answers.object(reply, what, kind)
     if not ok then
         return nil, message, code, retry_after
     end
-    local status = status_of(reply)
-    if status and kind ~= "Status" then
-        return true
-    end
     local object, problem = core.object(reply.body)
     if object and (not kind or object.kind == kind) then
         return object
+    elseif not kind and status_of(reply) then
+        return true
     end
-    local found = object and object.kind
-    if not object then
-        local value = core.decode(reply.body)
-        found = type(value) == "table" and value.kind
-    end
+    local value = core.decode(reply.body)
+    local found = type(value) == "table" and value.kind
     if type(found) == "string" and found ~= kind then
         problem = "the server answered with kind " .. found .. ", not " .. tostring(kind)
     end
-    return nil, what .. ": " .. problem, "parse"
+    return nil, what .. ": " .. tostring(problem), "parse"
 end
 
 ---The objects of a list, and the token that continues it ("": there is no more).

@@ -5,12 +5,13 @@ local options = require "kubelua.options"
 ---@class kubelua.Catalogue
 ---@field kinds kubelua.Kind[]
 ---@field unreachable string[] groups and versions that the server could not tell about
+---@field found table<string, kubelua.Kind> by the names that were asked for
 local Catalogue = {}
 Catalogue.__index = Catalogue
 
 ---@return kubelua.Catalogue
 function Catalogue.new()
-    return setmetatable({ kinds = {}, unreachable = {} }, Catalogue)
+    return setmetatable({ kinds = {}, unreachable = {}, found = {} }, Catalogue)
 end
 
 ---Adds a kind, in the server's order.
@@ -80,11 +81,9 @@ local function run_pass(self, ...)
     return found
 end
 
----A full name before a short one, an exact group before the beginning of one, what the server is
----sure of before what it is not.
----@param name string
----@return kubelua.Kind?
-function Catalogue:find(name)
+-- A full name before a short one, an exact group before the beginning of one, what the server is
+-- sure of before what it is not.
+local function find(self, name)
     for _, wanted in ipairs(readings(name:lower())) do
         for _, by_prefix in ipairs { false, wanted.prefix } do
             for _, short in ipairs { false, true } do
@@ -97,6 +96,15 @@ function Catalogue:find(name)
         end
     end
     return nil
+end
+
+---The kind that a name means.
+---@param name string
+---@return kubelua.Kind?
+function Catalogue:find(name)
+    local found = self.found[name] or find(self, name)
+    self.found[name] = found
+    return found
 end
 
 ---What is wrong with a name that is not there: the nearest one, or the remedy.
