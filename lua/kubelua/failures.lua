@@ -7,7 +7,7 @@ local FEW = 256
 
 local recent, before, count = {}, {}, 0
 
-local function note(message, code, retry_after)
+local function remember(message, code, retry_after)
     if count == FEW then
         recent, before, count = {}, recent, 0
     end
@@ -15,10 +15,13 @@ local function note(message, code, retry_after)
     recent[message] = { code = code, retry_after = retry_after }
 end
 
-local function pass(...)
+---Remembers what a call returns, if it is a failure; returns it as it is.
+---@param ... any
+---@return any ...
+function failures.note(...)
     local result, message, code, retry_after = ...
     if result == nil and type(message) == "string" then
-        note(message, code, type(retry_after) == "number" and retry_after or nil)
+        remember(message, code, type(retry_after) == "number" and retry_after or nil)
     end
     return ...
 end
@@ -29,7 +32,7 @@ end
 ---@return F
 function failures.remembered(f)
     return function(...)
-        return pass(f(...))
+        return failures.note(f(...))
     end
 end
 

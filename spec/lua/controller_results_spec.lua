@@ -1,4 +1,5 @@
 -- What reconcile returns or raises, and what becomes of its key.
+local eventually = require "eventually"
 local world = require "controller_world"
 
 local unpacked = table.unpack or unpack -- luacheck: ignore 143 113
@@ -160,6 +161,14 @@ describe("a result of reconcile:", function()
         local line = w:logged("warn controller spec: ConfigMap web/a: .*missing.* not found")
         assert.is_nil(line:find("traceback"))
         assert.equal("not_found", made:status().failures[1].code)
+        result = function(run)
+            return assert(run:create(w.configmap("a")))
+        end
+        w.cluster:advance(1)
+        w:logged("warn controller spec: ConfigMap web/a: .*is there.*attempt 2")
+        eventually(function()
+            return made:status().failures[1].code == "not_owned"
+        end, "the code of run:create is kept, too")
     end)
 
     it("what assert raises of a call keeps the server's Retry-After", function()

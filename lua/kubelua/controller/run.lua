@@ -222,6 +222,11 @@ function methods:event(kind, reason, message, object)
     events.record(inside(self), kind, reason, message, object)
 end
 
+-- What assert raises of a failure keeps its code.
+for name, method in pairs(methods) do
+    methods[name] = failures.remembered(method)
+end
+
 ---The run is over.
 function methods.close()
 end
