@@ -3,6 +3,7 @@
 -- in verbs/; a simulated cluster has the same ones over its own port.
 local deleting = require "kubelua.verbs.deleting"
 local kinds = require "kubelua.kinds"
+local logs = require "kubelua.verbs.logs"
 local patching = require "kubelua.verbs.patching"
 local ports = require "kubelua.verbs.ports"
 local reading = require "kubelua.verbs.reading"
@@ -111,6 +112,14 @@ end
 ---@return true?, string?, string?, number?
 function Client:evict(pod, options)
     return deleting.evict(ports.of(self), pod, options)
+end
+
+---Opens the log of a container: `for line in stream:lines() do ... end`, then stream:error().
+---@param pod string|table|kubelua.Object its key, or itself
+---@param options kubelua.LogOptions?
+---@return kubelua.LogStream?, string?, string?
+function Client:logs(pod, options)
+    return logs.open(self, ports.of(self), pod, options)
 end
 
 ---Waits until an object is as it should be: wait("pods", "web/a", "Ready", 60), wait(pod, f).

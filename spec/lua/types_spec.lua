@@ -50,6 +50,7 @@ describe("the types for editors", function()
         ["kubelua.ScaleOptions"] = "lua/kubelua/verbs/patching.lua",
         ["kubelua.DeleteOptions"] = "lua/kubelua/verbs/deleting.lua",
         ["kubelua.DeleteAllOptions"] = "lua/kubelua/verbs/deleting.lua",
+        ["kubelua.LogOptions"] = "lua/kubelua/verbs/logs.lua",
         ["kubelua.EvictOptions"] = "lua/kubelua/verbs/deleting.lua",
     } do
         it("have every option: " .. class, function()
@@ -81,14 +82,16 @@ describe("the types for editors", function()
 
     for type, where in pairs {
         ["kubelua.client"] = { "lua/kubelua/client.lua", "kubelua.Client",
-            "lua/kubelua/verbs.lua" },
+            "lua/kubelua/verbs.lua", "lua/kubelua/events.lua" },
         ["kubelua.informer"] = { "lua/kubelua/informer.lua", "kubelua.Informer" },
         ["kubelua.registration"] = { "lua/kubelua/registration.lua", "kubelua.Registration" },
     } do
         it("have every method: " .. type, function()
             local fields, text = class_of(where[1], where[2])
             local class = where[2]:match("%w+$")
-            text = text .. (where[3] and read(where[3]) or "")
+            for i = 3, #where do
+                text = text .. read(where[i])
+            end
             for name in pairs(core.methods(type)) do
                 local is_typed = text:find("%-%-%-[^\n]*\nfunction " .. class .. ":" .. name
                     .. "%(")

@@ -110,6 +110,48 @@ describe("a scope", function()
         assert(cluster:eventually(function() return client:get("cm", "b") end))
         assert.equal(2, count)
     end)
+
+    it("hears of a write whose task was cancelled that it may have happened", function()
+        local hooks, seen = scope.new(), nil
+        hooks.wrote = function(write) seen = write end
+        cluster:delay { verb = "create", before = 30 }
+        local task = kubelua.spawn(function()
+            scheduler.join_scope(scheduler.current("a spec"), hooks)
+            client:create(map("a"))
+        end)
+        assert(cluster:eventually(function() return cluster:faults()[1].hits > 0 end))
+        task:cancel()
+        assert(cluster:eventually(function() return seen end))
+        assert.equal("unknown", seen.code)
+        assert.equal("a", seen.name)
+    end)
+end)
+
+
+describe("a write that is not answered", function()
+    it("may have been done: unknown", function()
+        cluster:cut { resource = "configmaps", verb = "create", count = 0 }
+        local object, message, code = client:create({ apiVersion = "v1", kind = "ConfigMap",
+            metadata = { generateName = "a-" } })
+        assert.is_nil(object)
+        assert.equal("unknown", code, message)
+        assert.equal(1, cluster:faults()[1].hits)
+        cluster:heal()
+        cluster:delay { resource = "configmaps", verb = "patch", before = 30 }
+        assert(client:create(map("b")))
+        object, message, code = client:patch("cm", "b", { data = { x = "1" } }, { timeout = 0.1 })
+        assert.is_nil(object)
+        assert.equal("unknown", code, message)
+    end)
+
+    it("is no write where the server is not reached", function()
+        local other = assert(kubelua.connect { server = assert(cluster:listen()) })
+        assert(other:create(map("a")))
+        cluster:refuse()
+        local _, message, code = other:create(map("b"), { timeout = 5 })
+        assert.equal("unavailable", code, message)
+        other:close()
+    end)
 end)
 
 describe("a kind", function()
