@@ -195,6 +195,7 @@ kl_request *kl__request_new(const kl_call *call, kl_error *err)
     request->call.once = request->is_write || call->no_retry;
     request->call.keeps_headers = true;
     request->call.is_brief = !call->streams;
+    request->call.send_by_ms = call->send_by_ms;
     kl__live_add(KL_LIVE_REQUEST, 1);
     return request;
 }

@@ -4,6 +4,8 @@
  */
 #include "api/requester.h"
 
+#include "base/clock.h"
+
 static void take_outbox_locked(kl__requester *requester)
 {
     kl__list *node;
@@ -170,13 +172,27 @@ static kl_request *take_next(kl__requester *requester)
     return request;
 }
 
+/* NULL: it is not sent. A transport looks at the clock too, if it waits. */
+static kl__stream *begin(const kl_request *request,
+                         const kl__credentials *credentials, kl_error *failure)
+{
+    int64_t send_by_ms = request->call.send_by_ms;
+
+    if (send_by_ms > 0 && kl__boottime_ms() >= send_by_ms) {
+        kl_error_set(failure, KL_ETIMEOUT,
+                     "the time to send it was over: it was not sent");
+        return NULL;
+    }
+    return kl__client_begin(request->requester->client, &request->call,
+                            credentials, failure);
+}
+
 static void open_stream(kl_request *request, const kl__credentials *credentials)
 {
     kl__requester *requester = request->requester;
     const kl__stream_hook hook = {.wake = tell, .arg = request};
     kl_error failure;
-    kl__stream *stream = kl__client_begin(requester->client, &request->call,
-                                          credentials, &failure);
+    kl__stream *stream = begin(request, credentials, &failure);
 
     if (stream != NULL) {
         kl__stream_set_hook(stream, &hook);

@@ -27,12 +27,22 @@ kl__clock *kl__clock_real(void)
     return &real_clock;
 }
 
-static int64_t monotonic_ms(void)
+static int64_t read_ms(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int64_t monotonic_ms(void)
+{
+    return read_ms(CLOCK_MONOTONIC);
+}
+
+int64_t kl__boottime_ms(void)
+{
+    return read_ms(CLOCK_BOOTTIME);
 }
 
 int64_t kl__clock_now(kl__clock *clock)

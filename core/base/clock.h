@@ -31,6 +31,9 @@ bool kl__clock_await_waiters(kl__clock *clock, int count);
 /* Milliseconds since some fixed moment; never goes back. Thread-safe. */
 KL__FOR_SIM int64_t kl__clock_now(kl__clock *clock);
 
+/* The same of the machine, on a clock that goes on while it is suspended. */
+int64_t kl__boottime_ms(void);
+
 /* The deadline that is so far away, at most INT64_MAX; -1, none, of ms < 0. */
 int64_t kl__clock_after(kl__clock *clock, int64_t ms);
 

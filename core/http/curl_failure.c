@@ -221,6 +221,11 @@ static void explain_answer(const kl__curl_stream *stream, CURLcode status,
         kl_error_set(failure, KL_EPARSE,
                      "%s does not speak HTTP: is this its port?%s",
                      stream->origin, tls_remedy(stream));
+    } else if (stream->was_late) {
+        kl_error_set(failure, KL_ETIMEOUT,
+                     "the time to send it was over before there was a "
+                     "connection to %s: it was not sent",
+                     stream->origin);
     } else if (status == CURLE_ABORTED_BY_CALLBACK) {
         kl_error_set(failure, KL_EUNAVAILABLE,
                      "the connection to %s broke while it was asked: the "

@@ -65,6 +65,7 @@ typedef struct kl__curl_stream {
     bool repeatable;               /* sending it twice does no harm */
     bool keeps_headers;
     bool is_brief;
+    int64_t send_by_ms; /* on kl__boottime_ms; 0: whenever */
     size_t window;
 
     /* Of the transport's mutex. */
@@ -99,6 +100,7 @@ typedef struct kl__curl_stream {
     size_t unread;        /* bytes in `arrived` and `taken`, together */
     kl__stream_hook hook; /* called when `cond` is; `wake` may be NULL */
     bool withdrawn;       /* it is not to be sent any more */
+    bool was_late;        /* because its time to be sent is over */
     bool has_head;        /* `response` and `encoding` are set, for good */
     bool paused;   /* curl holds bytes back, the loop must be told to resume */
     bool finished; /* `failure` is set, for good; KL_OK: a clean end */

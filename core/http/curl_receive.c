@@ -94,6 +94,10 @@ int kl__curl_on_send(void *arg, char *peer_ip, char *local_ip, int peer_port,
     (void)peer_port;
     (void)local_port;
     kl__mutex_lock(&stream->mutex);
+    if (stream->send_by_ms > 0 && kl__boottime_ms() >= stream->send_by_ms) {
+        stream->was_late = !stream->withdrawn && stream->attempts == 0;
+        stream->withdrawn = true;
+    }
     may_send =
         !stream->withdrawn && (stream->attempts == 0 || stream->repeatable);
     stream->attempts += !stream->withdrawn;

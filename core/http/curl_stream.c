@@ -35,6 +35,7 @@ kl__curl_stream *kl__curl_stream_new(kl__curl_transport *transport,
     stream->fresh = request->fresh_connection;
     stream->keeps_headers = request->keeps_headers;
     stream->is_brief = request->is_brief;
+    stream->send_by_ms = request->send_by_ms;
     stream->window = request->window != 0 ? request->window : DEFAULT_WINDOW;
     kl__list_init(&stream->inbox_node);
     kl__list_init(&stream->node);

@@ -32,6 +32,7 @@ typedef struct kl__request {
     size_t window;         /* bytes that may wait unread, as they came over the
                               wire; 0: 256 KB; at least 16 KB */
     bool fresh_connection; /* not one that is open already */
+    int64_t send_by_ms;    /* as of kl_call; 0: whenever */
     bool once;             /* never sent twice, even if the method allows it */
     bool keeps_headers;    /* for kl__stream_headers */
     bool is_brief;         /* a call, no watch: over HTTP/1, where each needs a

@@ -95,7 +95,7 @@ local function call_of(given, streams)
     return {
         method = given.method or "GET", target = requests.target(given.path, given.query),
         body = body, type = known["content-type"], accept = known.accept, headers = others,
-        timeout = timeout, no_retry = given.no_retry, streams = streams,
+        timeout = timeout, send_by = given.send_by, no_retry = given.no_retry, streams = streams,
     }
 end
 
@@ -103,7 +103,8 @@ end
 ---cancelled it returns at once what became of it ("canceled" if it was not sent, "unknown" of a
 ---write that was): its caller raises, with scheduler.end_if_cancelled().
 ---@param client kubelua.Client
----@param call kubelua.Request also no_retry: a 429 or 503 is an answer
+---@param call kubelua.Request also no_retry: a 429 or 503 is an answer; send_by: not sent at that
+---moment of core.boottime, or later, but "timeout"
 ---@param name string? of the call that waits, for messages
 ---@return kubelua.Reply?, string?, string?
 function requests.send(client, call, name)

@@ -61,8 +61,9 @@ static void check_body(lua_State *L, int index, kl_call *call)
 }
 
 /* core.request_send(client, {method =, target =, body =, type =, accept =,
- * headers =, timeout =, no_retry =, streams =}, poller, id): a request, or nil,
- * message, code. */
+ * headers =, timeout =, send_by =, no_retry =, streams =}, poller, id): a
+ * request, or nil, message, code. send_by: not sent at that moment of
+ * core.boottime, or later. */
 static int request_send(lua_State *L)
 {
     int64_t timeout_ms = option_ms(L, 2, "timeout", 0);
@@ -75,6 +76,7 @@ static int request_send(lua_State *L)
                     .target = option_string(L, 2, "target"),
                     .content_type = option_string(L, 2, "type"),
                     .accept = option_string(L, 2, "accept"),
+                    .send_by_ms = option_ms(L, 2, "send_by", 0),
                     .no_retry = option_bool(L, 2, "no_retry"),
                     .streams = option_bool(L, 2, "streams"),
                     .timeout_ms =

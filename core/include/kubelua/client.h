@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -71,6 +72,9 @@ typedef struct kl_call {
     const kl_header *headers; /* more of them; not the two above, nor what the
                                  client fills in: Authorization, User-Agent */
     size_t header_count;
+    int64_t send_by_ms; /* not sent at this moment, or later: KL_ETIMEOUT. On
+                           CLOCK_BOOTTIME, looked at just before it is sent: a
+                           process may stand still. 0: whenever */
     bool no_retry; /* a 429 or 503 is an answer, a broken connection an error */
     bool streams;  /* the body is read as it comes: kl_request_read */
 } kl_call;

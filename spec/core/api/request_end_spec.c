@@ -195,6 +195,30 @@ static void what_is_not_to_be_tried_again_is_an_answer(void **state)
     assert_int_equal(fake_transport_count(self->fake), 3);
 }
 
+static void what_is_to_be_sent_by_a_moment_is_not_sent_later(void **state)
+{
+    world *self = *state;
+    kl_call call = {
+        .method = "POST", .target = "/", .send_by_ms = kl__boottime_ms()};
+
+    assert_int_equal(
+        request_failure_of(self, request_send_call(self, &call, self)),
+        KL_ETIMEOUT);
+    assert_int_equal(fake_transport_count(self->fake), 0);
+    /* Nor by a later try. */
+    call.send_by_ms = kl__boottime_ms() + 300;
+    fake_transport_answer(self->fake,
+                          &(fake_answer){.status = 429, .retry_after_ms = 400});
+    assert_int_equal(
+        request_failure_of(self, request_send_call(self, &call, self)),
+        KL_ETIMEOUT);
+    assert_int_equal(fake_transport_count(self->fake), 1);
+    call.send_by_ms = kl__boottime_ms() + 60000;
+    fake_transport_answer(self->fake, &(fake_answer){.status = 200});
+    assert_int_equal(
+        request_status_of(self, request_send_call(self, &call, self)), 200);
+}
+
 static void a_pause_that_does_not_fit_is_not_waited_for(void **state)
 {
     world *self = *state;
@@ -249,6 +273,7 @@ int main(void)
         SPEC(a_read_on_a_broken_connection_is_tried_again),
         SPEC(what_the_server_turns_away_is_tried_again),
         SPEC(what_is_not_to_be_tried_again_is_an_answer),
+        SPEC(what_is_to_be_sent_by_a_moment_is_not_sent_later),
         SPEC(a_pause_that_does_not_fit_is_not_waited_for),
         SPEC(a_request_that_rests_is_cancelled_and_closed_as_unsent),
     };

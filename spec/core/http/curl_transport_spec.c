@@ -4,6 +4,8 @@
  */
 #include "http/transport.h"
 
+#include "base/clock.h"
+
 #include "hostile_server.h"
 #include "http_client.h"
 
@@ -326,6 +328,33 @@ static void a_post_is_never_sent_twice(void **state)
     assert_int_equal(hostile_requests(f->server, "/2"), 1);
 }
 
+static void a_request_whose_time_is_over_is_not_sent(void **state)
+{
+    fixture *f = *state;
+    kl__request request = {.method = "POST",
+                           .base_url = hostile_url(f->server),
+                           .target = "/late",
+                           .send_by_ms = kl__boottime_ms()};
+    kl__stream *stream = kl__transport_open(f->transport, &request, NULL);
+    kl__response response;
+    kl_error err;
+
+    hostile_on(f->server, "", STEPS(HOSTILE_ANSWER(200, "{}")));
+    assert_int_equal(kl__stream_response(stream, &response, soon(), NULL, &err),
+                     KL_ETIMEOUT);
+    assert_non_null(strstr(err.message, "it was not sent"));
+    assert_false(kl__stream_withdraw(stream));
+    kl__stream_close(stream);
+    request.send_by_ms = kl__boottime_ms() + 60000;
+    request.target = "/in-time";
+    assert_int_equal(
+        read_to_end(kl__transport_open(f->transport, &request, NULL), NULL,
+                    NULL),
+        KL_OK);
+    assert_int_equal(hostile_requests(f->server, "/in-time"), 1);
+    assert_int_equal(hostile_requests(f->server, "/late"), 0);
+}
+
 static void a_header_with_a_line_break_is_refused(void **state)
 {
     static const kl__header header = {"Authorization", "Bearer t\nX: y"};
@@ -394,6 +423,7 @@ int main(void)
         SPEC(a_fresh_connection_is_a_new_one),
         SPEC(a_get_is_repeated_on_a_connection_that_died),
         SPEC(a_post_is_never_sent_twice),
+        SPEC(a_request_whose_time_is_over_is_not_sent),
         SPEC(a_header_with_a_line_break_is_refused),
         SPEC(proxies_of_the_environment_are_not_asked),
         SPEC(a_proxy_that_was_given_is_used),
