@@ -114,6 +114,7 @@ local function ask(self, order)
     end
     self.asks = order.what
     local answer, message, code = lease.ask(client, self.options, order, self.teller.what)
+    scheduler.end_if_cancelled() -- it may still happen: see give_back
     self.asks = nil
     self.election:answer(order, self:now(), answer, message, code)
     return answer, message, code

@@ -23,15 +23,17 @@ local WRITE_TIMEOUT = 30 -- seconds, of a write that says nothing else
 ---@field release fun()
 ---@field status fun(): kubelua.LeaderStatus
 
--- The clock is looked at here, before each write: the process may have stood still since.
+-- The clock is looked at here, before each write: the process may have stood still before.
 local function may_write(candidate, write, term)
     local election = candidate.election
     if not candidate:look() or (term and term ~= election.term) then
         return nil, string.format("%s: this process does not lead (%s); the write was not sent",
             candidate.teller.what, election.lost or "another one does"), "not_leader"
     end
-    write.timeout = math.min(write.timeout or WRITE_TIMEOUT,
-        election:time_for_write(candidate:now()))
+    local now = candidate:now()
+    write.timeout = math.min(write.timeout or WRITE_TIMEOUT, election:time_for_write(now))
+    -- It may also stand still from now on, until the transport's thread sends the request.
+    write.send_by = not candidate.clock.stands and election.renewed_at + election.renew or nil
     return true
 end
 

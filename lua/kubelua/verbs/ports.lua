@@ -92,6 +92,7 @@ end
 ---@field code string? nil: it was done; "unknown": it may have been
 ---@field dry_run boolean
 ---@field timeout number? seconds; before_write may lower it
+---@field send_by number? a moment of core.boottime; before_write may set it: not sent later
 
 -- What became of it, for the scope.
 local function tell(scope, write, reply, object, code)
@@ -134,7 +135,7 @@ function ports.write(port, write, call, target, read)
         if not ok then
             return nil, message, code
         end
-        call.timeout = write.timeout
+        call.timeout, call.send_by = write.timeout, write.send_by
     end
     call.tells = true -- a scope, before it raises in a task that is cancelled
     local ok, reply, message, code, retry_after = pcall(send, port, call, target)

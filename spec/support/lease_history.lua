@@ -1,0 +1,106 @@
+-- What processes that compete for a Lease have written: the Leases and the objects of one server
+-- have one order of versions, so each write can be held against the Lease as it was then.
+local kubelua = require "kubelua"
+
+local history = {}
+history.__index = history
+
+---Watches a Lease, and ConfigMaps whose data.holder names the process that wrote it.
+---@param client kubelua.Client
+---@param name string of the Lease, in the namespace default
+function history.new(client, name)
+    local self = setmetatable({ writes = {}, leases = {}, holders = {} }, history)
+    local function note(list, holder_of)
+        local function see(object)
+            list[#list + 1] = { version = tonumber(object.resource_version),
+                holder = holder_of(object), object = object.name }
+        end
+        return { add = see, update = function(_, object) see(object) end, coalesce = false }
+    end
+    assert(client:informer { "leases", namespace = "default",
+        fields = "metadata.name=" .. name }):on(note(self.leases, function(lease)
+        return lease.spec.holderIdentity or ""
+    end))
+    assert(client:informer { "configmaps", namespace = "default", labels = "written=by-leaders" })
+        :on(note(self.writes, function(map)
+            return map.data and map.data.holder
+        end))
+    return self
+end
+
+local function last_but(list, wanted)
+    for i = #list, 1, -1 do
+        if wanted(list[i]) then
+            return list[i]
+        end
+    end
+end
+
+---The process that wrote last.
+function history:writer()
+    local last = last_but(self.writes, function(write) return write.holder end)
+    return last and last.holder
+end
+
+---How often a process has written.
+function history:count(holder)
+    local count = 0
+    for _, write in ipairs(self.writes) do
+        count = count + (write.holder == holder and 1 or 0)
+    end
+    return count
+end
+
+---The writes that came after another process had taken the Lease. Of a server that had taken a
+---request before that there may be some; of one that answers at once there are none.
+---@return string[]
+function history:late_writes()
+    local late = {}
+    for _, write in ipairs(self.writes) do
+        local lease = last_but(self.leases, function(one) return one.version < write.version end)
+        if write.holder and (not lease or lease.holder ~= write.holder) then
+            late[#late + 1] = string.format("%s wrote %s at %d, when the Lease (%s) was held by %s",
+                write.holder, write.object, write.version, lease and lease.version or "none",
+                lease and lease.holder or "nobody")
+        end
+    end
+    return late
+end
+
+---The text of a script that competes, and writes at every opportunity.
+---@param connect string options of kubelua.connect, as Lua has them
+---@param name string of the Lease
+---@param identity string
+---@param times string of the election, as Lua has them
+function history.script(connect, name, identity, times)
+    return string.format([[
+local kubelua = require "kubelua"
+local count = 0
+kubelua.controller {
+    "configmaps", labels = "written=by-leaders", namespace = "default", name = "writer",
+    client = assert(kubelua.connect { %s }),
+    leader = { name = %q, identity = %q, %s },
+    reconcile = function(map, run)
+        count = count + 1
+        assert(run:patch { data = { holder = %q, count = tostring(count) } })
+        return 0.02
+    end,
+}
+kubelua.run()
+print("clean end")
+]], connect, name, identity, times, identity)
+end
+
+---Makes the objects that are written.
+---@param client kubelua.Client
+---@param count integer
+function history.prepare(client, count)
+    for i = 1, count do
+        assert(client:apply { apiVersion = "v1", kind = "ConfigMap",
+            metadata = { name = "written-" .. i, namespace = "default",
+                labels = { written = "by-leaders" } } })
+    end
+    return kubelua
+end
+
+return history

@@ -1,0 +1,55 @@
+-- Processes of their own, beside this one: scripts in this interpreter and with its paths, which
+-- can be stopped, continued and killed.
+local processes = {}
+
+local Process = {}
+Process.__index = Process
+
+local function shell(command)
+    local pipe = assert(io.popen(command))
+    local said = pipe:read("*a")
+    pipe:close()
+    return said
+end
+
+---Starts a script of this text. What it says, on both outputs, is in a file.
+---@param text string
+---@param environment string? "NAME=value NAME=value"
+function processes.start(text, environment)
+    local self = setmetatable({ path = os.tmpname(), log = os.tmpname() }, Process)
+    local file = assert(io.open(self.path, "w"))
+    file:write(string.format("package.path, package.cpath = %q, %q\n", package.path,
+        package.cpath), text)
+    file:close()
+    local lua = rawget(_G, "jit") and "luajit" or "lua5.4"
+    self.pid = shell(string.format("%s %s %s >%s 2>&1 & echo $!", environment or "", lua,
+        self.path, self.log)):match("%d+")
+    return self
+end
+
+---Sends it a signal: "KILL", "STOP", "CONT", "TERM".
+function Process:signal(name)
+    os.execute(string.format("kill -%s %s 2>/dev/null", name, self.pid))
+end
+
+---@return boolean
+function Process:is_running()
+    return shell("kill -0 " .. self.pid .. " 2>&1") == ""
+end
+
+---What it has said so far.
+function Process:said()
+    local file = assert(io.open(self.log))
+    local text = file:read("*a")
+    file:close()
+    return text
+end
+
+---Ends it, however it is.
+function Process:close()
+    self:signal("KILL")
+    os.remove(self.path)
+    os.remove(self.log)
+end
+
+return processes
