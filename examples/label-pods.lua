@@ -17,16 +17,11 @@ local function label(pod)
     if team_of(pod) == team then
         return
     end
-    local status, body = client:call {
-        method = "PATCH",
-        target = "/api/v1/namespaces/" .. pod.namespace .. "/pods/" .. pod.name,
-        type = "application/merge-patch+json",
-        body = kubelua.json { metadata = { labels = { team = team } } },
-    }
-    if status == 200 then
+    local ok, message, code = client:patch(pod, { metadata = { labels = { team = team } } })
+    if ok then
         print(pod, "belongs to " .. team)
-    elseif status ~= 404 then
-        kubelua.log("warn", "%s: %s", tostring(pod), tostring(body))
+    elseif code ~= "not_found" then
+        kubelua.log("warn", "%s: %s", tostring(pod), message)
         kubelua.spawn(function()
             kubelua.sleep(1)
             label(pods:get(pod.key) or pod)

@@ -19,9 +19,9 @@ local client = assert(sim:connect())
 local function write(method, wanted, target, body)
     local from = core.now()
     for number = 1, count do
-        local status = client:call { method = method, type = "application/json",
-            target = target:format(number), body = body and body:format(number, number) }
-        assert(status == wanted, status)
+        local reply = assert(client:request { method = method, path = target:format(number),
+            body = body and body:format(number, number) })
+        assert(reply.status == wanted, reply.status)
     end
     return core.now() - from
 end

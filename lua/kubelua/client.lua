@@ -15,7 +15,6 @@ local TYPE = "kubelua.client"
 ---What kubelua.connect returns.
 ---@class kubelua.Client
 ---@field namespace fun(self): string the namespace of its configuration
----@field call fun(self, request: kubelua.Call): integer?, string?, string? blocks the whole script
 local Client = core.methods(TYPE)
 
 for _, methods in ipairs { verbs.methods, events.methods } do
@@ -23,15 +22,6 @@ for _, methods in ipairs { verbs.methods, events.methods } do
         Client[name] = failures.remembered(method)
     end
 end
-
----What client:call takes.
----@class kubelua.Call
----@field target string path and query: "/version"
----@field method? string default: "GET"
----@field body? string
----@field type? string of the body; default: "application/json"
----@field accept? string default: "application/json"
----@field timeout? number seconds; default: 30
 
 ---What kubelua.connect takes; every key is optional.
 ---@class kubelua.ConnectOptions

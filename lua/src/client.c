@@ -1,6 +1,6 @@
 /*
  * client.c - a connection to one API server, over the network or through a
- * transport that another module made, and raw requests through it.
+ * transport that another module made.
  */
 #include "binding.h"
 
@@ -128,22 +128,6 @@ static int client_tostring(lua_State *L)
     return 1;
 }
 
-/* client:call{...}: status, body, content type; blocks. */
-static int client_call(lua_State *L)
-{
-    kl_reply *reply;
-    kl_call call;
-    kl_error err;
-
-    check_call(L, 2, &call);
-    reply = push_reply_guard(L);
-    if (kl_client_call(check_client(L, 1), &call, reply, &err) != KL_OK) {
-        return push_error(L, &err);
-    }
-    push_reply(L, reply);
-    return 3;
-}
-
 /* core.status_error(status, body): the message, the code and the seconds of
  * Retry-After (or nil) of an answer whose status is 400 or above. */
 static int status_error(lua_State *L)
@@ -170,7 +154,6 @@ void bind_client(lua_State *L)
     static const luaL_Reg methods[] = {{"__gc", client_gc},
                                        {"__tostring", client_tostring},
                                        {"namespace", client_namespace},
-                                       {"call", client_call},
                                        {NULL, NULL}};
     static const luaL_Reg functions[] = {{"connect", connect},
                                          {"client_close", client_close},

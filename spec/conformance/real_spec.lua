@@ -171,7 +171,7 @@ conformance.describe("A real API server", function(it, cluster)
         local watched = scene:record()
         watched:sees { "synced" }
         for i = 1, 150 do
-            assert.equal(200, client:call { target = "/version?i=" .. i })
+            assert.equal(200, assert(client:request { path = "/version?i=" .. i }).status)
         end
         local lists = watched.informer:status().lists
         scene:create("a")

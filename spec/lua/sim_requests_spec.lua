@@ -15,7 +15,7 @@ describe("what was asked", function()
     end)
 
     it("is told in parts", function()
-        assert(client:call { target = "/apis/apps/v1/namespaces/web/deployments?limit=5"
+        assert(client:request { path = "/apis/apps/v1/namespaces/web/deployments?limit=5"
             .. "&labelSelector=app%3Dshop%2Ctier" })
         local request = cluster:requests()[1]
         assert.equal("GET", request.method)
@@ -33,10 +33,10 @@ describe("what was asked", function()
     end)
 
     it("has the bodies of writes, in JSON and in YAML", function()
-        assert(client:call { method = "POST", target = "/api/v1/namespaces/default/configmaps",
+        assert(client:request { method = "POST", path = "/api/v1/namespaces/default/configmaps",
             body = '{"metadata":{"name":"a"},"data":{}}' })
-        assert(client:call { method = "POST", target = "/api/v1/namespaces/default/configmaps",
-            body = "metadata: {name: b}", type = "application/yaml" })
+        assert(client:request { method = "POST", path = "/api/v1/namespaces/default/configmaps",
+            body = "metadata: {name: b}", headers = { ["Content-Type"] = "application/yaml" } })
         local made = cluster:requests { verb = "create" }
         local first, second = made[1], made[2]
         assert.equal("a", first.body.metadata.name)
@@ -45,9 +45,9 @@ describe("what was asked", function()
     end)
 
     it("can be filtered, and forgotten", function()
-        client:call { target = "/api/v1/pods" }
-        client:call { target = "/api/v1/namespaces/default/pods/x" }
-        client:call { target = "/api/v1/nodes/x" }
+        client:request { path = "/api/v1/pods" }
+        client:request { path = "/api/v1/namespaces/default/pods/x" }
+        client:request { path = "/api/v1/nodes/x" }
         assert.equal(3, #cluster:requests())
         assert.equal(2, #cluster:requests { resource = "pods" })
         assert.equal(1, #cluster:requests { resource = "pods", verb = "get", status = 404 })
@@ -58,10 +58,10 @@ describe("what was asked", function()
 
     it("can be filtered by fields of bodies and parameters", function()
         for _, name in ipairs { "a", "b" } do
-            client:call { method = "POST", target = "/api/v1/namespaces/default/configmaps",
+            client:request { method = "POST", path = "/api/v1/namespaces/default/configmaps",
                 body = '{"metadata":{"name":"' .. name .. '"},"data":{"x":"1"}}' }
         end
-        client:call { target = "/api/v1/pods?limit=5" }
+        client:request { path = "/api/v1/pods?limit=5" }
         assert.equal(1, #cluster:requests { body = { metadata = { name = "a" } } })
         assert.equal(2, #cluster:requests { body = { data = { x = "1" } } })
         assert.equal(0, #cluster:requests { body = { data = { x = "2" } } })
@@ -69,9 +69,9 @@ describe("what was asked", function()
     end)
 
     it("is held against an order", function()
-        client:call { target = "/api/v1/pods" }
-        client:call { target = "/api/v1/nodes" }
-        client:call { target = "/api/v1/pods?watch=true&timeoutSeconds=1" }
+        client:request { path = "/api/v1/pods" }
+        client:request { path = "/api/v1/nodes" }
+        client:request { path = "/api/v1/pods?watch=true&timeoutSeconds=1" }
         assert.is_true(cluster:asked { { verb = "list", resource = "pods" }, { verb = "watch" } })
         local asked, message = cluster:asked { { verb = "watch" }, { resource = "nodes" } }
         assert.is_nil(asked)

@@ -141,10 +141,10 @@ describe("a script that connects later", function()
             cluster:advance(0.01)
             assert(cluster:eventually(function() return log.handled end))
             for _, client in pairs(log) do
-                assert.equal(200, (client:call { target = "/version" }))
+                assert.equal(200, assert(client:request { path = "/version" }).status)
             end
             cluster:close()
-            assert.has_error(function() log.spawned:call { target = "/version" } end)
+            assert.has_error(function() log.spawned:request { path = "/version" } end)
         end)
     end
 end)

@@ -21,8 +21,9 @@ end
 local PODS, SECRETS = "/api/v1/namespaces/default/pods", "/api/v1/secrets"
 
 local function ask(client, method, target)
-    local status, body = client:call { method = method, target = target }
-    return assert(status, body), body
+    local reply, message, _, refusal = client:request { method = method, path = target }
+    reply = assert(reply or refusal, message)
+    return reply.status, reply.body
 end
 
 describe("a user of a simulated cluster", function()

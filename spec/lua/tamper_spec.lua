@@ -132,7 +132,7 @@ describe("options", function()
     it("are what the table holds, not what its metatable makes up", function()
         local made_up = setmetatable({}, { __index = function(_, key) return key .. "!" end })
         assert.equal(1, #assert(pods:list(made_up)))
-        assert.has_error(function() client:call(made_up) end)
+        assert.has_error(function() client:request(made_up) end)
     end)
 
     it("are whole numbers where they count something", function()

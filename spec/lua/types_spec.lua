@@ -39,6 +39,7 @@ end
 
 describe("the types for editors", function()
     for class, where in pairs {
+        ["kubelua.Request"] = "lua/kubelua/requests.lua",
         ["kubelua.ConnectOptions"] = "lua/kubelua/client.lua",
         ["kubelua.InformerOptions"] = "lua/kubelua/informer_options.lua",
         ["kubelua.HandlerOptions"] = "lua/kubelua/registration.lua",
@@ -59,11 +60,9 @@ describe("the types for editors", function()
         end)
     end
 
-    it("have every option that C reads: kubelua.Filter, kubelua.Call", function()
+    it("have every option that C reads: kubelua.Filter", function()
         assert.same(options_after("lua/src/informer.c", nil, "static int informer_list", "NULL}",
             '"([%w_]+)"'), (class_of("lua/kubelua/informer.lua", "kubelua.Filter")))
-        assert.same(options_after("lua/src/reply.c", nil, "names[] = {", "NULL}", '"([%w_]+)"'),
-            (class_of("lua/kubelua/client.lua", "kubelua.Call")))
     end)
 
     it("have every call on values", function()

@@ -70,7 +70,15 @@ local function join_hands(self)
 end
 
 function backend.call(request)
-    return backend.hands:call(request)
+    local reply, message, code, refusal = backend.hands:request {
+        method = request.method, path = request.target, body = request.body,
+        headers = { ["Content-Type"] = request.type, Accept = request.accept },
+    }
+    reply = reply or refusal
+    if not reply then
+        return nil, message, code
+    end
+    return reply.status, reply.body, reply.headers["content-type"]
 end
 
 function backend:start()

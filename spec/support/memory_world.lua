@@ -2,11 +2,11 @@
 -- every method of their types, each on a small world that is at work meanwhile. For any lua_State.
 local core = require "kubelua.core"
 local memory_queue = require "memory_queue"
+local memory_requests = require "memory_requests"
 local simcore = require "kubelua.simcore"
 
 local world = { calls = {} }
 
-local CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 local POD = '{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","labels":{"a":"b"}},'
     .. '"spec":{"list":[1,2,{"x":12345678901234567890}],"text":"t"}}'
 
@@ -143,7 +143,7 @@ world.calls = {
     ["object.__tostring"] = function() return tostring(object), tostring(object.spec) end,
     ["number.__tostring"] = function() return tostring(object.spec.list[3].x) end,
     ["simcore.load"] = function() must(simcore.load(sim, POD)) end,
-    ["simcore.call"] = function() must(simcore.call(sim, { target = CONFIGMAPS })) end,
+    ["simcore.call"] = function() must(simcore.call(sim, { target = "/api/v1/configmaps" })) end,
     ["simcore.listen"] = function()
         simcore.unlisten(sim)
         must(simcore.listen(sim, { tls = true }))
@@ -181,7 +181,6 @@ world.calls = {
     ["core.methods"] = function() core.methods("kubelua.client") end,
     ["client.namespace"] = function() client:namespace() end,
     ["core.client_server"] = function() core.client_server(client) end,
-    ["client.call"] = function() must(client:call { target = CONFIGMAPS }) end,
     ["informer.has_synced"] = function() informer:has_synced() end,
     ["informer.__tostring"] = function() tostring(informer) end,
     ["core.informer_outcome"] = function() must(core.informer_outcome(informer)) end,
@@ -225,6 +224,7 @@ world.calls = {
 }
 
 memory_queue.add_calls(world.calls, must)
+memory_requests.add_calls(world.calls, must, function() return client, poller end)
 
 -- These are called by those that make what they end.
 world.calls["simcore.close"] = world.calls["simcore.new"]

@@ -350,6 +350,18 @@ static kl_code decode_base64(void *world, kl_error *err)
     return err->code;
 }
 
+/* Without memory for the body's tree, the status alone decides. */
+static kl_code read_refusal(void *world, kl_error *err)
+{
+    static const char body[] =
+        "{\"kind\":\"Status\",\"reason\":\"AlreadyExists\"}";
+
+    (void)world;
+    return kl_status_error(409, body, strlen(body), err) == KL_EALREADY_EXISTS
+               ? KL_OK
+               : no_memory(err);
+}
+
 static kl_code read_and_write_time(void *world, kl_error *err)
 {
     char text[KL_TIME_SIZE];
@@ -381,6 +393,7 @@ static const every_call calls[] = {
     REFUSES(kl_value_hash, hash_value),
     REFUSES(kl_base64_encode, encode_base64),
     REFUSES(kl_base64_decode, decode_base64),
+    REFUSES(kl_status_error, read_refusal),
     NEVER_ALLOCATES(kl_time_parse, read_and_write_time),
     NEVER_ALLOCATES(kl_time_format, read_and_write_time),
     REFUSES(kl_path_parse, parse_path),

@@ -1,0 +1,47 @@
+-- The calls of requests, for specs of failing allocations; see memory_world.lua.
+local core = require "kubelua.core"
+
+local CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+
+local memory_requests = {}
+
+---Adds its calls to a table of them.
+---@param calls table<string, fun()>
+---@param must fun(...): any raises what a call returned instead of a value
+---@param world fun(): userdata, userdata the client and the poller
+function memory_requests.add_calls(calls, must, world)
+    local function send(streams)
+        local client, poller = world()
+        return must(core.request_send(client, { method = "GET", target = CONFIGMAPS,
+            headers = { "X-Spec", "a" }, timeout = 20, streams = streams }, poller, 3))
+    end
+    local function ask()
+        local request = send()
+        assert(core.request_wait(request, 20))
+        assert(core.request_is_complete(request))
+        must(core.request_result(request))
+        core.request_free(request)
+    end
+    local function cancel()
+        local request = send()
+        core.request_cancel(request)
+        assert(core.request_wait(request, 20))
+    end
+    local function read()
+        local request = send(true)
+        assert(core.request_wait(request, 20))
+        must(core.request_result(request))
+        local text, message, code
+        repeat
+            text, message, code = core.request_read(request)
+        until not text
+        must(text, message, code)
+    end
+    for _, name in ipairs { "send", "wait", "is_complete", "result", "free" } do
+        calls["core.request_" .. name] = ask
+    end
+    calls["core.request_cancel"] = cancel
+    calls["core.request_read"] = read
+end
+
+return memory_requests
