@@ -308,6 +308,28 @@ static bool advance(kl_request *request)
 
 /* ---- the loop looks at it ---- */
 
+/* Its time is over: what did it wait for? */
+static kl_code explain_timeout_locked(const kl_request *request, kl_error *err)
+{
+    double seconds = (double)(request->deadline_ms - request->began_ms) / 1000;
+    const char *plugin = NULL;
+    int64_t plugin_ms = -1;
+
+    if (request->phase == KL__PHASE_WAITING) {
+        plugin_ms = kl__client_plugin_ms(request->requester->client, &plugin);
+    }
+    if (plugin_ms >= 0) {
+        return kl_error_set(err, KL_ETIMEOUT,
+                            "%s %.200s was not sent within %.1f s: it waits "
+                            "for the exec credential plugin %.200s, which has "
+                            "been running for %.1f s",
+                            request->call.method, request->call.target, seconds,
+                            plugin, (double)plugin_ms / 1000);
+    }
+    return kl_error_set(err, KL_ETIMEOUT, "%s %.200s: no answer within %.1f s",
+                        request->call.method, request->call.target, seconds);
+}
+
 /* KL_OK: it may go on. */
 static kl_code find_end_locked(const kl_request *request, kl_error *err)
 {
@@ -321,10 +343,7 @@ static kl_code find_end_locked(const kl_request *request, kl_error *err)
     }
     if (!request->has_result &&
         kl__clock_now(kl__clock_real()) >= request->deadline_ms) {
-        return kl_error_set(
-            err, KL_ETIMEOUT, "%s %.200s: no answer within %lld ms",
-            request->call.method, request->call.target,
-            (long long)(request->deadline_ms - request->began_ms));
+        return explain_timeout_locked(request, err);
     }
     return KL_OK;
 }
