@@ -179,3 +179,27 @@ int64_t kl_sim_now(const kl_sim *sim)
 {
     return kl__sim_clock_unix(&sim->clock);
 }
+
+int64_t kl_sim_version(kl_sim *sim)
+{
+    int64_t version;
+
+    if (kl__check_process(NULL) != KL_OK) {
+        return 0;
+    }
+    kl__mutex_lock(&sim->mutex);
+    version = sim->version;
+    kl__mutex_unlock(&sim->mutex);
+    return version;
+}
+
+void kl_sim_bookmark(kl_sim *sim)
+{
+    if (kl__check_process(NULL) != KL_OK) {
+        return;
+    }
+    kl__mutex_lock(&sim->mutex);
+    sim->bookmarks++;
+    kl__sim_wake_all(sim);
+    kl__mutex_unlock(&sim->mutex);
+}

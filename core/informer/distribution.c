@@ -293,6 +293,15 @@ kl_code kl__processor_resync(kl__processor *processor)
     return code;
 }
 
+/* The cache changes before its listeners are told, in one step of this mutex.
+ */
+void kl__processor_version(kl__processor *processor, char *buffer, size_t size)
+{
+    kl__mutex_lock(&processor->distribute);
+    kl__indexer_version(processor->indexer, buffer, size);
+    kl__mutex_unlock(&processor->distribute);
+}
+
 int64_t kl__processor_next_resync(kl__processor *processor)
 {
     int64_t next;

@@ -84,6 +84,10 @@ kl_registration *kl__processor_add(kl__processor *processor,
  * kl_registration_remove does each. */
 void kl__processor_remove_owner(kl__processor *processor, void *owner);
 
+/* The version of the cache, as kl__indexer_version: what every listener has
+ * been given. Any thread. */
+void kl__processor_version(kl__processor *processor, char *buffer, size_t size);
+
 /* From here on no event is handed out, and waiters for room do not wait any
  * more; close follows. With any mutex of rank CANCEL held; any thread. */
 void kl__processor_cease(kl__processor *processor);

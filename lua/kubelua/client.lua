@@ -118,6 +118,11 @@ function clients.connect(given)
     local state = core.state(self, TYPE)
     state.informers = setmetatable({}, { __mode = "k" })
     state.sim = merged.sim
+    if merged.sim then
+        local of_sim = simulator().state(merged.sim)
+        of_sim.connected = of_sim.connected or setmetatable({}, { __mode = "k" })
+        of_sim.connected[self] = true
+    end
     state.name_space = merged.sim and merged.namespace -- a simulated cluster has no configuration
     if not cluster and given.namespace == nil then
         state.scope = clients.defaults.namespace -- of informers that name none

@@ -180,6 +180,18 @@ function delivery.begin(state, given, streams)
     end
 end
 
+---True if it has handled all that has come.
+---@param state table
+---@return boolean
+function delivery.is_at_rest(state)
+    for _, stream in ipairs(state.streams) do
+        if stream.registration:backlog() > 0 then
+            return false
+        end
+    end
+    return state.idle
+end
+
 ---Ends it: no callback is called after this.
 ---@param state table
 function delivery.finish(state)

@@ -61,4 +61,20 @@ function informer_parts.informer(informer, namespace)
     return nil
 end
 
+---The registrations with an informer of the core, as a set.
+---@param informer kubelua.Informer
+---@return table<kubelua.Registration, true>
+function informer_parts.registrations(informer)
+    return core.state(informer, "kubelua.informer").registrations
+end
+
+---What an informer of the core is of, for messages: "pods in web".
+---@param informer kubelua.Informer
+---@return string
+function informer_parts.tell(informer)
+    local request = informer_parts.request(informer)
+    local namespace = request.namespace
+    return request.resource .. (namespace and namespace ~= "*" and " in " .. namespace or "")
+end
+
 return informer_parts

@@ -128,6 +128,20 @@ end
 
 Several.remove = Registration.remove
 
+---True if it has handled all that has come.
+---@param registration kubelua.Registration
+---@return boolean
+function registrations.is_at_rest(registration)
+    return delivery.is_at_rest(state_of(registration))
+end
+
+---What it is called in messages.
+---@param registration kubelua.Registration
+---@return string
+function registrations.name(registration)
+    return state_of(registration).name
+end
+
 function Several:has_synced()
     for _, stream in ipairs(state_of(self).streams) do
         if not stream.registration:has_synced() then

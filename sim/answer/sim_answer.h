@@ -25,6 +25,7 @@ typedef struct kl__sim_watch {
     int64_t marker;     /* version of the initial events' end; 0: none due */
     bool bookmarks;
     int64_t bookmark_ms; /* when the next is due */
+    uint64_t bookmarked; /* of the cluster's count, that it has seen */
     int64_t end_ms;      /* when it ends by itself */
     bool ended;
 } kl__sim_watch;

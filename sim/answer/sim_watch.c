@@ -138,6 +138,7 @@ kl_code kl__sim_watch_open(kl__sim_answer *answer, kl__sim_resource *resource,
     }
     resource->refs++;
     watch->resource = resource;
+    watch->bookmarked = answer->sim->bookmarks;
     watch->view =
         (kl__sim_view){answer->kind, answer->ask.route.version, false, 0};
     answer->view = watch->view;
@@ -270,7 +271,9 @@ static void idle(kl__sim_answer *answer, int64_t *wake_ms)
         watch->ended = true;
         return;
     }
-    if (watch->bookmarks && now >= watch->bookmark_ms) {
+    if (watch->bookmarks && (now >= watch->bookmark_ms ||
+                             watch->bookmarked != answer->sim->bookmarks)) {
+        watch->bookmarked = answer->sim->bookmarks;
         /* A watch from the future is silent until that is there. */
         if (answer->sim->version >= watch->after) {
             write_bookmark(answer, answer->sim->version, false);

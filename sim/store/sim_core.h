@@ -81,6 +81,7 @@ struct kl_sim {
     int64_t compact_to;    /* the version of the time before */
     int64_t expire_at_ms;  /* no Event ends before that; 0: there is none */
     int64_t version;       /* of the last change; one counter for everything */
+    uint64_t bookmarks;    /* how often every watch was to send one */
     kl__list resources;    /* kl__sim_resource, as discovery shows them */
     kl__map by_name;       /* the same by kind->qualified */
     bool definitions_due;  /* the controller of definitions has to look */

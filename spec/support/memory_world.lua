@@ -114,9 +114,7 @@ world.calls = {
     ["core.array"] = function() core.array() end,
     ["core.get"] = function() core.get(object, "spec.list[*].x") end,
     ["core.pairs"] = function() for _ in core.pairs(object.spec) do end end, -- luacheck: ignore
-    ["core.ipairs"] = function()
-        for _ in core.ipairs(object.spec.list) do end -- luacheck: ignore
-    end,
+    ["core.ipairs"] = function() for i in core.ipairs(object.spec.list) do must(i) end end,
     ["core.view_table"] = function() core.view_table(object) end,
     ["core.view_json"] = function() core.view_json(object.spec) end,
     ["core.is_object"] = function() core.is_object(object) end,
@@ -169,10 +167,11 @@ world.calls = {
     ["simcore.transport"] = function() must(simcore.transport(sim)) end,
     ["simcore.replay"] = function() must(simcore.replay(sim, REPLAYED, "put")) end,
     ["simcore.advance"] = function() must(simcore.advance(sim, 0)) end,
-    ["simcore.now"] = function() simcore.now(sim) end,
+    ["simcore.now"] = function() return simcore.now(sim), simcore.version(sim) end,
     ["simcore.cut"] = function() simcore.cut(sim) end,
     ["simcore.refuse"] = function() simcore.refuse(sim, false) end,
     ["simcore.freeze"] = function() simcore.freeze(sim, false) end,
+    ["simcore.bookmark"] = function() simcore.bookmark(sim) end,
     ["simcore.compact"] = function() simcore.compact(sim) end,
     ["core.misuse"] = function() pcall(core.misuse, "nobody reads it") end,
     ["core.check_namespace"] = function() core.check_namespace("list", "web") end,
@@ -228,6 +227,7 @@ memory_requests.add_calls(world.calls, must, function() return client, poller en
 
 -- These are called by those that make what they end.
 world.calls["simcore.close"] = world.calls["simcore.new"]
+world.calls["simcore.version"] = world.calls["simcore.now"]
 world.calls["simcore.restore"] = world.calls["simcore.snapshot"]
 world.calls["core.client_close"] = world.calls["core.connect"]
 world.calls["core.informer_stop"] = world.calls["core.informer"]

@@ -120,7 +120,8 @@ KL_API kl_code kl_informer_index_values(const kl_informer *informer,
 KL_API size_t kl_informer_count(const kl_informer *informer);
 
 /* The version that the cache reflects, bookmarks included; "" before the first
- * list. Copied into `buffer` (cut at `size`). Thread-safe. */
+ * list. Every event up to it waits for its handlers, or was told. Copied into
+ * `buffer` (cut at `size`). Thread-safe. */
 KL_API void kl_informer_resource_version(const kl_informer *informer,
                                          char *buffer, size_t size);
 

@@ -96,6 +96,12 @@ function Queue:arm()
     end
 end
 
+---Seconds until the next key is due; nil: none is delayed.
+---@return number?
+function Queue:due_in()
+    return follow(self):due_in()
+end
+
 ---No key is handed out any more, and no timer is left.
 function Queue:close()
     self.raw:shut_down()

@@ -30,13 +30,37 @@ local function of_sources(self)
     end
 end
 
+-- True if a queue has keys that wait, or are due by now; and how many wait.
+local function is_due(queue)
+    local status, seconds = queue:status(), queue:due_in()
+    return status.waiting > 0 or (seconds ~= nil and seconds <= 0), status.waiting
+end
+
+-- Another process may lead for long; that none is known to says that the answer is on its way.
+local function of_leader(self)
+    local status = self.leader and not self.leader.is_leader() and self.leader.status()
+    if status and (status.holder or "") == "" then
+        return "it is not known yet who holds the Lease " .. status.lease
+            .. (status.problem and ": " .. status.problem or "")
+    end
+end
+
 local function of_runs(self)
     local key = next(self.runs)
-    local status = self.queue:status()
     if key then
         return key .. " is being reconciled"
-    elseif status.waiting > 0 and self:may_run() then
-        return status.waiting .. " keys wait to be reconciled"
+    elseif self.is_stopped then
+        return "it stops"
+    end
+    local left = of_leader(self)
+    if left or not self:may_run() then
+        return left
+    end
+    local due, waiting = is_due(self.queue)
+    if due then
+        return math.max(waiting, 1) .. " keys wait to be reconciled"
+    elseif is_due(self.retries) then
+        return "events that map or when refused are tried again"
     end
 end
 

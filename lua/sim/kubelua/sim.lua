@@ -23,6 +23,7 @@ local options = require "kubelua.options"
 local replay = require "kubelua.sim.replay"
 local requests = require "kubelua.sim.requests"
 local script = require "kubelua.sim.script"
+local settle = require "kubelua.sim.settle"
 local time = require "kubelua.sim.time"
 local users = require "kubelua.sim.users"
 local wait = require "kubelua.sim.wait"
@@ -32,7 +33,7 @@ local wait = require "kubelua.sim.wait"
 local Sim = simcore.methods()
 
 local PARTS = { faults, objects, replay.methods, requests, script, time.methods, users.methods,
-    wait }
+    wait, settle }
 
 for _, part in ipairs(PARTS) do
     for name, method in pairs(part) do

@@ -4,6 +4,8 @@
  */
 #include "sim_binding.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 LUALIB_API int luaopen_kubelua_simcore(lua_State *L);
@@ -289,6 +291,22 @@ static int sim_now(lua_State *L)
     return 1;
 }
 
+/* simcore.version(sim): of the last change, as a resourceVersion is written. */
+static int sim_version(lua_State *L)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRId64, kl_sim_version(check_sim(L, 1)));
+    lua_pushstring(L, text);
+    return 1;
+}
+
+static int sim_bookmark(lua_State *L)
+{
+    kl_sim_bookmark(check_sim(L, 1));
+    return 0;
+}
+
 static int sim_requests_clear(lua_State *L)
 {
     kl_sim_requests_clear(check_sim(L, 1));
@@ -351,6 +369,8 @@ KL_API int luaopen_kubelua_simcore(lua_State *L)
                                          {"compact", sim_compact},
                                          {"advance", sim_advance},
                                          {"now", sim_now},
+                                         {"version", sim_version},
+                                         {"bookmark", sim_bookmark},
                                          {"fault", sim_fault},
                                          {"faults", sim_faults},
                                          {"heal", sim_heal},

@@ -62,6 +62,12 @@ KL_API kl_code kl_sim_advance(kl_sim *sim, int64_t ms, kl_error *err);
 /* The cluster's Unix time in milliseconds. Thread-safe. */
 KL_API int64_t kl_sim_now(const kl_sim *sim);
 
+/* The version of the last change. Thread-safe. */
+KL_API int64_t kl_sim_version(kl_sim *sim);
+/* Has every open watch that takes bookmarks send one of that version now,
+ * behind all that it has to tell: what has read it has all. Thread-safe. */
+KL_API void kl_sim_bookmark(kl_sim *sim);
+
 /* Creates or replaces the objects of a text of YAML or JSON documents (lists
  * are unpacked, several documents are fine). CustomResourceDefinitions go in
  * first, then namespaces, whatever the order; a namespace that is missing is

@@ -4,6 +4,7 @@
  */
 #include "sim_rig.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -309,6 +310,32 @@ static void bookmarks_come_at_their_interval(void **state)
     sim_watch_close(&stream);
 }
 
+static void a_bookmark_on_demand_comes_behind_every_event(void **state)
+{
+    sim_rig *f = *state;
+    sim_watch with, without;
+    char version[24];
+
+    watch(f, &with, "resourceVersion=3&allowWatchBookmarks=true");
+    watch(f, &without, "resourceVersion=3");
+    sim_add(f->sim, "a");
+    sim_expect(f->sim, "POST", "/api/v1/namespaces",
+               "{\"metadata\":{\"name\":\"n\"}}", 201);
+    kl_sim_bookmark(f->sim);
+    sim_watch_expect(&with, "ADDED", "a");
+    assert_string_equal(sim_watch_next(&with), "BOOKMARK");
+    snprintf(version, sizeof(version), "%" PRId64, kl_sim_version(f->sim));
+    assert_string_equal(sim_text(with.event, "object.metadata.resourceVersion"),
+                        version);
+    sim_watch_expect_silence(&with);
+    sim_watch_expect(&without, "ADDED", "a");
+    sim_watch_expect_silence(&without);
+    kl_sim_bookmark(f->sim);
+    assert_string_equal(sim_watch_next(&with), "BOOKMARK");
+    sim_watch_close(&with);
+    sim_watch_close(&without);
+}
+
 static void a_watch_ends_in_order_after_its_time(void **state)
 {
     sim_rig *f = *state;
@@ -445,6 +472,9 @@ int main(void)
                                         sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(bookmarks_come_at_their_interval,
                                         sim_rig_set_up, sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_bookmark_on_demand_comes_behind_every_event, sim_rig_set_up,
+            sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_watch_ends_in_order_after_its_time,
                                         sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
