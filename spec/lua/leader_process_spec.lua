@@ -14,8 +14,8 @@ describe("processes of one Lease", function()
         cluster = assert(Sim.new { no_controllers = true })
         url = assert(cluster:listen())
         client = assert(cluster:connect())
-        lease_history.prepare(client, 4)
-        history, started = lease_history.new(client, "shop"), {}
+        lease_history.prepare(client, "default", 4)
+        history, started = lease_history.new(client, "default", "shop"), {}
     end)
 
     after_each(function()
@@ -28,7 +28,7 @@ describe("processes of one Lease", function()
 
     local function start(identity)
         local process = processes.start(lease_history.script(string.format("server = %q", url),
-            "shop", identity, TIMES), "KUBELUA_LOG=info")
+            "default", "shop", identity, TIMES), "KUBELUA_LOG=info")
         started[#started + 1] = process
         return process
     end

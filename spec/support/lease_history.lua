@@ -1,14 +1,13 @@
 -- What processes that compete for a Lease have written: the Leases and the objects of one server
 -- have one order of versions, so each write can be held against the Lease as it was then.
-local kubelua = require "kubelua"
-
 local history = {}
 history.__index = history
 
 ---Watches a Lease, and ConfigMaps whose data.holder names the process that wrote it.
 ---@param client kubelua.Client
----@param name string of the Lease, in the namespace default
-function history.new(client, name)
+---@param namespace string of all
+---@param name string of the Lease
+function history.new(client, namespace, name)
     local self = setmetatable({ writes = {}, leases = {}, holders = {} }, history)
     local function note(list, holder_of)
         local function see(object)
@@ -17,15 +16,32 @@ function history.new(client, name)
         end
         return { add = see, update = function(_, object) see(object) end, coalesce = false }
     end
-    assert(client:informer { "leases", namespace = "default",
-        fields = "metadata.name=" .. name }):on(note(self.leases, function(lease)
+    self.informers = {
+        assert(client:informer { "leases", namespace = namespace,
+            fields = "metadata.name=" .. name }),
+        assert(client:informer { "configmaps", namespace = namespace,
+            labels = "written=by-leaders" }),
+    }
+    self.informers[1]:on(note(self.leases, function(lease)
         return lease.spec.holderIdentity or ""
     end))
-    assert(client:informer { "configmaps", namespace = "default", labels = "written=by-leaders" })
-        :on(note(self.writes, function(map)
-            return map.data and map.data.holder
-        end))
+    self.informers[2]:on(note(self.writes, function(map)
+        return map.data and map.data.holder
+    end))
     return self
+end
+
+---Ends the watching.
+function history:stop()
+    for _, informer in ipairs(self.informers) do
+        informer:stop()
+    end
+end
+
+---The last holder of the Lease: "" for nobody.
+function history:holder()
+    local last = self.leases[#self.leases]
+    return last and last.holder
 end
 
 local function last_but(list, wanted)
@@ -69,17 +85,18 @@ end
 
 ---The text of a script that competes, and writes at every opportunity.
 ---@param connect string options of kubelua.connect, as Lua has them
+---@param namespace string
 ---@param name string of the Lease
 ---@param identity string
 ---@param times string of the election, as Lua has them
-function history.script(connect, name, identity, times)
+function history.script(connect, namespace, name, identity, times)
     return string.format([[
 local kubelua = require "kubelua"
 local count = 0
 kubelua.controller {
-    "configmaps", labels = "written=by-leaders", namespace = "default", name = "writer",
+    "configmaps", labels = "written=by-leaders", namespace = %q, name = "writer",
     client = assert(kubelua.connect { %s }),
-    leader = { name = %q, identity = %q, %s },
+    leader = { namespace = %q, name = %q, identity = %q, %s },
     reconcile = function(map, run)
         count = count + 1
         assert(run:patch { data = { holder = %q, count = tostring(count) } })
@@ -88,19 +105,19 @@ kubelua.controller {
 }
 kubelua.run()
 print("clean end")
-]], connect, name, identity, times, identity)
+]], namespace, connect, namespace, name, identity, times, identity)
 end
 
 ---Makes the objects that are written.
 ---@param client kubelua.Client
+---@param namespace string
 ---@param count integer
-function history.prepare(client, count)
+function history.prepare(client, namespace, count)
     for i = 1, count do
         assert(client:apply { apiVersion = "v1", kind = "ConfigMap",
-            metadata = { name = "written-" .. i, namespace = "default",
+            metadata = { name = "written-" .. i, namespace = namespace,
                 labels = { written = "by-leaders" } } })
     end
-    return kubelua
 end
 
 return history
