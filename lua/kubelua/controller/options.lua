@@ -57,7 +57,7 @@ local INFORMER = {
 
 local OWN = {
     name = "string", client = "userdata", reconcile = "function", gone = "function",
-    owns = "table", watches = "table",
+    finalizer = "string", finalize = "function", owns = "table", watches = "table",
     reads = "table", when = "function", delay = "number", resync = "number", workers = "number",
     timeout = "number", terminating = "boolean", leader = "string|table", as = "string",
 }

@@ -76,6 +76,13 @@ function runs.new(state, key, object, item)
     }, Run)
 end
 
+---The object of the run is this by now.
+---@param self kubelua.Run
+---@param object kubelua.Object
+function runs.renew(self, object)
+    self[INSIDE].object = object
+end
+
 ---What modules of KubeLua need to know of a run.
 ---@param self kubelua.Run
 ---@return { state: kubelua.controller.State, key: string?, object: kubelua.Object? }

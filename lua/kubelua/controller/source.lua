@@ -2,6 +2,7 @@
 local clients = require "kubelua.client"
 local log = require "kubelua.log"
 local loop = require "kubelua.loop"
+local outside = require "kubelua.controller.outside"
 local scheduler = require "kubelua.scheduler"
 local triggers = require "kubelua.controller.triggers"
 local verbs = require "kubelua.verbs"
@@ -42,7 +43,7 @@ function source.open_all(state)
             return nil, message, code
         end
     end
-    return true
+    return outside.open(state)
 end
 
 -- Seconds between two questions for a kind.
@@ -94,6 +95,9 @@ function source.close_all(state)
         if self.informer then
             self.informer:stop()
         end
+    end
+    if state.outside then
+        state.outside:stop()
     end
 end
 

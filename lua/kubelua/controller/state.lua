@@ -25,7 +25,8 @@ local written = require "kubelua.controller.written"
 ---@field in_order kubelua.controller.Source[]
 ---@field queue kubelua.controller.Queue
 ---@field retries kubelua.controller.Queue of events that a map refused
----@field written table
+---@field written kubelua.controller.Written
+---@field outside kubelua.Informer? of what its selectors do not choose; see outside.lua
 ---@field memos table<string, { uid: string?, memo: table? }>
 ---@field leader table?
 ---@field runs table<string, kubelua.controller.Record>

@@ -1,32 +1,27 @@
--- What a controller has to ask its server before a run: the kinds of its sources, and what became
--- of a write that was sent and not answered.
+-- What a controller has to find out before a run: what the versions of its caches are like, and
+-- what became of a write that was sent and not answered.
 local core = require "kubelua.core"
+local informer_parts = require "kubelua.informer_parts"
 local reach = require "kubelua.controller.reach"
 local sightings = require "kubelua.controller.sightings"
-local verbs = require "kubelua.verbs"
 
 local unsure = {}
 
 local function prepare(state, source)
-    local message, code
-    if not source.kind then
-        source.kind, message, code = verbs.kind(state.client, source.resource)
-        if not source.kind then
-            return nil, message, code
-        end
-    end
-    if not core.compare_versions(source.informer:resource_version(), "1") then
-        source.sightings, message, code = sightings.new(state.what .. ": " .. source.name,
+    local first = informer_parts.informers(source.informer)[1]
+    if not core.compare_versions(first:resource_version(), "1") then
+        local seen, message, code = sightings.new(state.what .. ": " .. source.name,
             source.informer)
-        if not source.sightings then
+        if not seen then
             return nil, message, code
         end
+        source.sightings = seen
     end
     source.is_prepared = true
     return true
 end
 
----Finds the kind of each source, and what its versions are like; once its cache has synced.
+---Finds out what the versions of each source are like; once its cache has synced.
 ---@param state kubelua.controller.State
 ---@return true?, string?, string?
 function unsure.prepare(state)

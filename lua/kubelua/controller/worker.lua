@@ -1,7 +1,9 @@
 -- Pulls keys from a controller's queue, and runs reconcile, each key in a task of its own.
 local Run = require "kubelua.controller.run"
+local finalizer = require "kubelua.controller.finalizer"
 local log = require "kubelua.log"
 local outcome = require "kubelua.controller.outcome"
+local outside = require "kubelua.controller.outside"
 local scheduler = require "kubelua.scheduler"
 local scopes = require "kubelua.scope"
 local trace = require "kubelua.trace"
@@ -39,13 +41,31 @@ local function call_gone(state, record)
     return nil
 end
 
+-- What the cache does not have, but is to be finalized: nil if there is no such object, or that is
+-- done.
+local function finalize_outside(state, record)
+    local object, message, code, retry_after = outside.find(state, record.key)
+    if message then
+        return outcome.failure(message, code, retry_after)
+    elseif not object then
+        return nil
+    end
+    local run = Run.new(state, record.key, object, record.item)
+    local result = finalizer.finalize(state, run, object)
+    run:close()
+    return result.keeps and result or nil
+end
+
 local function reconcile_object(state, record, object)
     local run = Run.new(state, record.key, object, record.item)
     local result
-    if object:get("metadata.deletionTimestamp") and not state.options.terminating then
+    result, object = finalizer.step(state, run, object)
+    if not result and finalizer.is_terminating(object) and not state.options.terminating then
         result = outcome.done
+    elseif not result then
+        Run.renew(run, object)
+        result = outcome.call("reconcile", state.options.reconcile, object, run)
     end
-    result = result or outcome.call("reconcile", state.options.reconcile, object, run)
     run:close()
     return result
 end
@@ -62,7 +82,7 @@ local function perform(state, record)
     local object = state.main.informer:get(key)
     local known = state.memos[key]
     if not object or (known and known.uid ~= object.uid) then
-        local result = call_gone(state, record)
+        local result = (not object and finalize_outside(state, record)) or call_gone(state, record)
         if result or not object then
             return result or outcome.done
         end

@@ -1,0 +1,137 @@
+-- Finalizers: ours is there before the first reconcile, and goes when finalize says that it is
+-- done. Both are merge patches of exactly this object at this version; on a conflict it is read
+-- again.
+local core = require "kubelua.core"
+local outcome = require "kubelua.controller.outcome"
+
+local finalizer = {}
+
+-- Tries where others write the object at the same time.
+local TRIES = 5
+
+local function others_of(object, name)
+    local others, is_there = core.array(), false
+    local all = object:get("metadata.finalizers") or {}
+    for i = 1, #all do
+        if all[i] == name then
+            is_there = true
+        else
+            others[#others + 1] = all[i]
+        end
+    end
+    return others, is_there
+end
+
+---True if an object has the finalizer.
+---@param object kubelua.Object
+---@param name string
+---@return boolean
+function finalizer.is_on(object, name)
+    local _, is_there = others_of(object, name)
+    return is_there
+end
+
+---True if an object is being deleted.
+---@param object kubelua.Object
+---@return boolean
+function finalizer.is_terminating(object)
+    return object:get("metadata.deletionTimestamp") ~= nil
+end
+
+-- The finalizers as they are to be; nil: they are so.
+local function wanted(object, name, is_wanted)
+    local finalizers, is_there = others_of(object, name)
+    if is_there == is_wanted then
+        return nil
+    elseif is_wanted then
+        finalizers[#finalizers + 1] = name
+    end
+    return finalizers
+end
+
+-- The same object as the server has it; nil, nil where it is gone or another one by now.
+local function read_again(state, object)
+    local live, message, code, retry_after = state.client:get(object)
+    if not live and code == "not_found" then
+        return nil
+    end
+    return live, message, code, retry_after
+end
+
+-- Puts the finalizer there, or takes it away: the object as it is then; nil alone: it is gone; or
+-- nil, message, code, retry_after.
+local function put(state, object, is_wanted)
+    local name, message, code, retry_after = state.options.finalizer, nil, nil, nil
+    for _ = 1, TRIES do
+        local finalizers = wanted(object, name, is_wanted)
+        if not finalizers or (is_wanted and finalizer.is_terminating(object)) then
+            return object -- nothing can be added to what is being deleted
+        end
+        local answer
+        answer, message, code, retry_after = state.client:patch(object, { metadata = {
+            resourceVersion = object.resource_version, finalizers = finalizers } },
+            { manager = state.name })
+        if answer or code == "not_found" then
+            return answer
+        elseif code ~= "conflict" then
+            break
+        end
+        local why, why_code, later
+        object, why, why_code, later = read_again(state, object)
+        if not object then
+            return nil, why, why_code, later
+        end
+    end
+    return nil, message, code, retry_after
+end
+
+local function failure(state, object, verb, message, code, retry_after)
+    return outcome.failure(string.format("the finalizer %s cannot be %s %s: %s",
+        state.options.finalizer, verb, tostring(object), message), code, retry_after)
+end
+
+---Runs finalize for an object that is being deleted, and takes the finalizer away once it is done.
+---@param state kubelua.controller.State
+---@param run kubelua.Run
+---@param object kubelua.Object with the finalizer
+---@return kubelua.controller.Outcome
+function finalizer.finalize(state, run, object)
+    local result = outcome.call("finalize", state.options.finalize, object, run)
+    if result.keeps then
+        return result
+    end
+    local _, message, code, retry_after = put(state, object, false)
+    if message then
+        return failure(state, object, "taken from", message, code, retry_after)
+    end
+    return result
+end
+
+---Before a reconcile: what has become of the key already, or nil and the object as it is now.
+---@param state kubelua.controller.State
+---@param run kubelua.Run
+---@param object kubelua.Object
+---@return kubelua.controller.Outcome?
+---@return kubelua.Object?
+function finalizer.step(state, run, object)
+    local name = state.options.finalizer
+    if not name then
+        return nil, object
+    elseif finalizer.is_terminating(object) then
+        if finalizer.is_on(object, name) then
+            return finalizer.finalize(state, run, object)
+        end
+        return nil, object
+    end
+    local with, message, code, retry_after = put(state, object, true)
+    if message then
+        return failure(state, object, "added to", message, code, retry_after)
+    elseif not with then
+        return outcome.done -- it is gone: its last event is on the way
+    elseif finalizer.is_terminating(with) then
+        return finalizer.step(state, run, with)
+    end
+    return nil, with
+end
+
+return finalizer

@@ -1,0 +1,83 @@
+-- Objects with our finalizer that the selectors of a controller do not choose any more, or never
+-- did in this process: they are finalized all the same when they are deleted. A second informer, of
+-- metadata alone and without selectors, tells of that.
+local clients = require "kubelua.client"
+local finalizer = require "kubelua.controller.finalizer"
+local reach = require "kubelua.controller.reach"
+
+local outside = {}
+
+---True if there may be such objects.
+---@param state kubelua.controller.State
+---@return boolean
+function outside.is_needed(state)
+    return state.options.finalizer ~= nil and state.main ~= nil
+        and not reach.takes_all(state.main)
+end
+
+local function is_due(state, object)
+    return finalizer.is_terminating(object) and finalizer.is_on(object, state.options.finalizer)
+end
+
+-- Queues the key of what is to be finalized.
+local function look_at(state, object)
+    if is_due(state, object) then
+        local known = state.main.informer:get(object.key)
+        if not known or known.uid ~= object.uid then
+            state:add(object.key)
+        end
+    end
+end
+
+---Begins to watch them.
+---@param state kubelua.controller.State
+---@return true?, string?, string?
+function outside.open(state)
+    if not outside.is_needed(state) then
+        return true
+    end
+    local given = state.main.given
+    local informer, message, code = clients.informer(state.client, { given[1],
+        namespace = given.namespace, metadata = true, idle_timeout = given.idle_timeout,
+        page_size = given.page_size, streaming_list = given.streaming_list },
+        state.options.namespace)
+    if not informer then
+        return nil, message, code
+    end
+    local registration
+    registration, message, code = informer:on {
+        name = state.what .. ": finalizers",
+        add = function(object) look_at(state, object) end,
+        update = function(_, object) look_at(state, object) end,
+    }
+    if not registration then
+        informer:stop()
+        return nil, message, code
+    end
+    state.outside = informer
+    return true
+end
+
+---The object of a key that the cache does not have, as the server has it, if it is to be
+---finalized.
+---@param state kubelua.controller.State
+---@param key string
+---@return kubelua.Object?, string?, string?, number?
+function outside.find(state, key)
+    if not outside.is_needed(state) then
+        return nil
+    end
+    local object, message, code, retry_after = state.client:get(
+        state.main.kind.api_version .. "/" .. state.main.kind.kind, key)
+    if not object then
+        if code == "not_found" then
+            return nil
+        end
+        return nil, message, code, retry_after
+    elseif is_due(state, object) then
+        return object
+    end
+    return nil
+end
+
+return outside
