@@ -53,6 +53,23 @@ function world:controller(options)
     return controller
 end
 
+---What f(object, run) returns in the first run of a ConfigMap; what it raises is raised here.
+function world:in_run(name, f, options)
+    local results
+    options = options or {}
+    options.fields = "metadata.name=" .. name
+    options.reconcile = function(object, run)
+        if not results then
+            results = { pcall(f, object, run) }
+            self:note("done")
+        end
+    end
+    self:controller(options)
+    self:noted()
+    assert(results[1], results[2])
+    return unpacked(results, 2, 6)
+end
+
 function world:note(what)
     self.runs[#self.runs + 1] = what
 end

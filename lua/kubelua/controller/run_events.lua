@@ -1,4 +1,5 @@
 -- run:event: events of the object of a run.
+local events = require "kubelua.events"
 local misuse = require "kubelua.misuse"
 
 local run_events = {}
@@ -13,8 +14,8 @@ function run_events.record(run, kind, reason, message, object)
     if not object then
         misuse("run:event: this run has no object; name one as the fourth argument")
     end
-    require("kubelua.events").record(run.state.client, object, kind, reason, message,
-        { controller = run.state.name })
+    events.record(run.state.client, object, kind, reason, message,
+        { controller = run.state.name, call = "run:event" })
 end
 
 return run_events
