@@ -4,6 +4,7 @@ local clients = require "kubelua.client"
 local mapping = require "kubelua.controller.mapping"
 local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.controller.options"
+local source = require "kubelua.controller.source"
 local State = require "kubelua.controller.state"
 
 ---What kubelua.controller returns.
@@ -94,9 +95,8 @@ end
 local function sources_of(state)
     local list = {}
     for i, one in ipairs(state.in_order) do
-        local status = one.informer:status()
-        list[i] = { name = one.name, role = one.role, has_synced = status.has_synced,
-            error = status.error, code = status.code }
+        list[i] = source.status(one)
+        list[i].name, list[i].role = one.name, one.role
     end
     return list
 end

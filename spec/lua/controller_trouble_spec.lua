@@ -5,6 +5,19 @@ local rest = require "kubelua.controller.rest"
 local simcore = require "kubelua.simcore"
 local world = require "controller_world"
 
+local ROLES = [[
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: reader}
+rules: [{apiGroups: [""], resources: [configmaps], verbs: [list, watch]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: readers}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: dev}]
+]]
+
 local w
 
 before_each(function()
@@ -53,20 +66,54 @@ describe("a controller whose client is closed", function()
     end)
 end)
 
+local FOO = { apiVersion = "example.com/v1", kind = "Foo",
+    metadata = { name = "a", namespace = "web" } }
+
+-- The definition of Foos; `served` says it of each version.
+local function definition_of(served)
+    local versions = {}
+    for i, name in ipairs { "v1", "v2" } do
+        versions[i] = { name = name, served = served[name] or false, storage = name == "v1",
+            schema = { openAPIV3Schema = { type = "object",
+                ["x-kubernetes-preserve-unknown-fields"] = true } } }
+    end
+    return { apiVersion = "apiextensions.k8s.io/v1", kind = "CustomResourceDefinition",
+        metadata = { name = "foos.example.com" },
+        spec = { group = "example.com", scope = "Namespaced", versions = versions,
+            names = { plural = "foos", singular = "foo", kind = "Foo" } } }
+end
+
+describe("the version that the server prefers when a controller starts", function()
+    it("is kept until it ends", function()
+        w:apply("other")
+        assert(w.cluster:apply(definition_of { v1 = true }))
+        assert(w.cluster:apply(FOO))
+        local controller = w:controller { "foos", reconcile = function(object)
+            w:note(object.apiVersion)
+        end }
+        assert.same({ "example.com/v1" }, w:noted())
+        assert(w.cluster:apply(definition_of { v2 = true }))
+        w.cluster:cut()
+        eventually(function()
+            local code = controller:status().sources[1].code
+            return code and code ~= "unavailable"
+        end, "it is missed")
+        assert.same({}, w.runs)
+        assert(w.cluster:apply(definition_of { v1 = true, v2 = true }))
+        assert(w.cluster:patch("foos", "web/a", { metadata = { labels = { a = "b" } } }))
+        assert.equal("example.com/v1", w:noted()[1])
+        for _, request in ipairs(w.cluster:requests()) do
+            assert.is_nil(request.target:find("example.com/v2/namespaces", 1, true))
+        end
+    end)
+end)
+
 describe("a kind that vanishes", function()
     it("is told by status(), and its objects are reconciled when it comes again", function()
-        local definition = { apiVersion = "apiextensions.k8s.io/v1",
-            kind = "CustomResourceDefinition", metadata = { name = "foos.example.com" },
-            spec = { group = "example.com", scope = "Namespaced",
-                names = { plural = "foos", singular = "foo", kind = "Foo" },
-                versions = { { name = "v1", served = true, storage = true, schema = {
-                    openAPIV3Schema = { type = "object",
-                        ["x-kubernetes-preserve-unknown-fields"] = true } } } } } }
-        local foo = { apiVersion = "example.com/v1", kind = "Foo",
-            metadata = { name = "a", namespace = "web" } }
+        local definition = definition_of { v1 = true }
         w:apply("other")
         assert(w.cluster:apply(definition))
-        assert(w.cluster:apply(foo))
+        assert(w.cluster:apply(FOO))
         local controller = w:controller { "foos.example.com",
             gone = function(key) w:note("gone " .. key) end }
         assert.same({ "web/a" }, w:noted())
@@ -74,8 +121,30 @@ describe("a kind that vanishes", function()
         assert.same({ "gone web/a" }, w:noted())
         eventually(function() return controller:status().sources[1].error end, "it is missed")
         assert(w.cluster:apply(definition))
-        assert(w.cluster:apply(foo))
+        assert(w.cluster:apply(FOO))
         assert.same({ "web/a" }, w:noted())
+    end)
+end)
+
+describe("a right that is missing", function()
+    it("is named by status(), and the controller waits for it", function()
+        w:close()
+        w = world.new { rbac = true,
+            users = { { name = "jane", token = "t", groups = { "dev" } } } }
+        assert(w.cluster:load(ROLES))
+        w:apply("a")
+        local controller = w:controller { client = assert(w.cluster:connect { user = "jane" }),
+            reads = { "secrets" } }
+        eventually(function()
+            return controller:status().sources[1].has_synced
+                and controller:status().sources[2].error
+        end, "the right is missed")
+        local source = controller:status().sources[2]
+        assert.equal("forbidden", source.code)
+        assert.matches("secrets", source.error)
+        assert.matches("list", source.error)
+        assert.equal("starting", controller:status().state)
+        assert.same({}, w.runs)
     end)
 end)
 

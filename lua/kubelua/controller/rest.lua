@@ -1,6 +1,7 @@
 -- What controllers a client and a simulated cluster have, and whether one has something left to do
 -- before time passes: so a test can wait until all is done.
 local core = require "kubelua.core"
+local source = require "kubelua.controller.source"
 
 local rest = {}
 
@@ -21,8 +22,8 @@ end
 
 local function of_sources(self)
     for _, one in ipairs(self.in_order) do
-        if not one.informer:has_synced() then
-            local status = one.informer:status()
+        local status = source.status(one)
+        if not status.has_synced then
             return one.name .. " has not synced" .. (status.error and ": " .. status.error or "")
         elseif one.registration and one.registration:backlog() > 0 then
             return "events of " .. one.name .. " are not handled"

@@ -1,5 +1,6 @@
 -- The sources of a controller: an informer each. What their events queue is in triggers.lua.
 local clients = require "kubelua.client"
+local core = require "kubelua.core"
 local log = require "kubelua.log"
 local loop = require "kubelua.loop"
 local outside = require "kubelua.controller.outside"
@@ -16,26 +17,42 @@ local verbs = require "kubelua.verbs"
 ---@field map function?
 ---@field any_owner boolean
 ---@field metadata boolean
----@field informer kubelua.Informer
----@field kind table? once it is found
+---@field informer kubelua.Informer nil: its kind is not found yet
+---@field kind kubelua.Kind? once it is found
+---@field problem { message: string, code: string? }? why it is not open
 ---@field number integer
 ---@field refused table<string, table> events by key that are tried again: { old, new }
 ---@field is_mapped boolean every event of its first list was handled
 
 local source = {}
 
----Opens the informers of all sources, whose events begin to come. A namespace that a source does
----not name is the controller's.
----@param state kubelua.controller.State
----@return true?, string?, string?
-function source.open_all(state)
-    for number, self in ipairs(state.in_order) do
-        local informer, message, code = clients.informer(state.client, self.given,
-            state.options.namespace)
-        if not informer then
-            return nil, message, code
+-- Seconds between two questions for a kind: doubling, from the first to the longest.
+local FIRST_PAUSE, LONGEST_PAUSE = 1, 30
+
+-- The informer of a source. Of a kind that discovery has found, it is that version, for good. A
+-- namespace that the source does not name is the controller's.
+local function open(state, self)
+    local given, scope = {}, state.options.namespace
+    for name, value in pairs(self.given) do
+        given[name] = value
+    end
+    local kind = self.kind
+    if kind then
+        given[1] = kind.group == "" and kind.api_version .. "/" .. kind.kind
+            or kind.plural .. "." .. kind.version .. "." .. kind.group
+        scope = kind.namespaced and scope or nil
+    end
+    local message, code
+    self.informer, message, code = clients.informer(state.client, given, scope)
+    return self.informer and true, message, code
+end
+
+-- What listens may read all caches: events begin to come once all are open.
+local function listen_if_open(state)
+    for _, self in ipairs(state.in_order) do
+        if not self.informer then
+            return true
         end
-        self.informer, self.number, self.refused, self.is_mapped = informer, number, {}, false
     end
     for _, self in ipairs(state.in_order) do
         local ok, message, code = triggers.listen(state, self)
@@ -46,29 +63,47 @@ function source.open_all(state)
     return outside.open(state)
 end
 
--- Seconds between two questions for a kind.
-local ASK_AGAIN = 1
-
--- The kind of a source, which its informer has found: the one that discovery prefers now, until the
--- controller ends.
+-- The kind of a source: the one that discovery prefers now, until the controller ends. nil: the
+-- controller was stopped before that was found.
 local function find_kind(state, self)
-    local told
+    local pause = FIRST_PAUSE
     while not state.is_stopped do
-        local kind, message = verbs.kind(state.client, self.resource)
+        local kind, message, code = verbs.kind(state.client, self.resource)
         if kind then
-            self.kind = kind
-            return
-        elseif message ~= told then
-            log("warn", "%s: %s: %s", state.what, self.name, message)
-            told = message
+            self.kind, self.problem = kind, nil
+            return kind
+        elseif not self.problem or self.problem.message ~= message then
+            log("warn", "%s: %s: %s; the controller waits until it is there", state.what,
+                self.name, message)
+            self.problem = { message = message, code = code }
         end
-        loop.sleep(ASK_AGAIN)
+        loop.sleep(pause)
+        pause = math.min(pause * 2, LONGEST_PAUSE)
     end
 end
 
--- Once the cache has its first list, or never will.
+-- Finds the kind of a source, and opens what has to be of that version.
+local function open_late(state, self)
+    if not find_kind(state, self) or state.is_stopped then
+        return nil
+    end
+    local ok, message, code = open(state, self)
+    if ok then
+        ok, message, code = listen_if_open(state)
+    end
+    if not ok then
+        self.problem = { message = message, code = code }
+        log("error", "%s: %s: %s; the controller cannot start", state.what, self.name, message)
+    end
+    return ok
+end
+
+-- Until the cache has its first list, or never will.
 local function await(state, self)
-    if self.informer:wait_synced() then
+    if not self.informer and not open_late(state, self) then
+        return
+    end
+    if self.informer:wait_synced() and not self.kind then
         find_kind(state, self)
     end
     if self.role == "reconciles" then
@@ -77,7 +112,24 @@ local function await(state, self)
     state.wake()
 end
 
----Wakes the controller when its caches have synced, and finds their kinds.
+---Opens the informers of all sources, whose events begin to come. What Kubernetes does not have by
+---itself is opened once its kind is found.
+---@param state kubelua.controller.State
+---@return true?, string?, string?
+function source.open_all(state)
+    for number, self in ipairs(state.in_order) do
+        self.number, self.refused, self.is_mapped = number, {}, false
+        if core.builtin_kind(self.resource) then
+            local ok, message, code = open(state, self)
+            if not ok then
+                return nil, message, code
+            end
+        end
+    end
+    return listen_if_open(state)
+end
+
+---Finds what is not open yet, and wakes the controller when its caches have synced.
 ---@param state kubelua.controller.State
 function source.await_all(state)
     for _, self in ipairs(state.in_order) do
@@ -101,11 +153,21 @@ function source.close_all(state)
     end
 end
 
+---How the cache of a source is.
+---@param self kubelua.controller.Source
+---@return { has_synced: boolean, error: string?, code: string? }
+function source.status(self)
+    local status = self.informer and self.informer:status() or { has_synced = false }
+    local problem = self.problem or {}
+    return { has_synced = status.has_synced, error = status.error or problem.message,
+        code = status.code or problem.code }
+end
+
 ---True once its first list is in the cache, and mapped.
 ---@param self kubelua.controller.Source
 ---@return boolean
 function source.is_ready(self)
-    return self.kind ~= nil and self.informer:has_synced()
+    return self.kind ~= nil and self.informer ~= nil and self.informer:has_synced()
         and (self.role == "reads" or self.is_mapped)
 end
 
