@@ -131,6 +131,8 @@ function logs.open(client, port, pod, given)
         return nil, message, code
     elseif target.kind.plural ~= "pods" then
         misuse("logs: a pod expected, not a %s", target.kind.kind)
+    elseif port.is_closed() then
+        return nil, "the client is closed", "closed"
     end
     local stream
     stream, message, code = requests.stream(client, {

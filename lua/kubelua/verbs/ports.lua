@@ -11,6 +11,7 @@ local ports = {}
 ---@class kubelua.Port
 ---@field send fun(call: kubelua.Request): kubelua.Reply?, string?, string?, number?
 ---@field namespace string of bare keys
+---@field is_closed fun(): boolean? of a client
 ---@field client kubelua.Client? nil: a simulated cluster, whose writes no scope is told of
 ---@field young number? seconds: discovery is not asked again for so long; default: 1
 ---@field kinds kubelua.Kinds? what is known of the server; kinds.lua fills it
@@ -23,8 +24,12 @@ function ports.of(client)
     if not state.port then
         state.port = {
             client = client,
-            namespace = client:namespace(),
+            is_closed = function() return state.is_closed end,
+            namespace = state.is_closed and "default" or client:namespace(),
             send = function(call)
+                if state.is_closed then
+                    return nil, "the client is closed", "closed"
+                end
                 local reply, message, code = requests.send(client, call,
                     "client:" .. (call.what or "get"))
                 if not call.tells then

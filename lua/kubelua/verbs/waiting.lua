@@ -84,6 +84,8 @@ function waiting.wait(client, port, resource, ...)
     local target, message, code = find(port, named, till)
     if not target then
         return nil, message, code
+    elseif port.is_closed() then
+        return nil, "the client is closed", "closed"
     end
     local informer
     informer, message, code = client:informer { target.asked, namespace = target.namespace,
