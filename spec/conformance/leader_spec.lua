@@ -104,6 +104,9 @@ conformance.describe("Leaders", function(it, cluster)
                 end
                 leader = all:await_writer(leader)
             end
+            all.running[leader]:signal("TERM")
+            all:await_writer(leader)
+            assert.is_true(all.history:was_released())
             assert.same({}, all.history:late_writes())
         end)
         all:close()

@@ -67,6 +67,20 @@ describe("a write", function()
     end)
 end)
 
+describe("under a fake clock", function()
+    it("an hour passes at once, and the leader has renewed all the time", function()
+        local world = worlds.new()
+        local one = world:join("a")
+        world:settle()
+        local version = tonumber(world:lease().resource_version)
+        world.cluster:advance(3600)
+        assert.is_true(one.is_leader())
+        assert.same({ "a gains" }, world.log)
+        assert.is_true(tonumber(world:lease().resource_version) >= version + 1799)
+        world:close()
+    end)
+end)
+
 describe("a process that stood still", function()
     local boottime = core.boottime
     local sim, client

@@ -44,6 +44,16 @@ function history:holder()
     return last and last.holder
 end
 
+---True if the Lease was given back at some time.
+function history:was_released()
+    for _, lease in ipairs(self.leases) do
+        if lease.holder == "" then
+            return true
+        end
+    end
+    return false
+end
+
 local function last_but(list, wanted)
     for i = #list, 1, -1 do
         if wanted(list[i]) then
