@@ -1,0 +1,91 @@
+-- Controllers in a process of their own: what blocks the loop, signals, and when a script is over.
+local process_of = require "process_of"
+
+local BEGIN = ([[
+    local core, kubelua = require "kubelua.core", require "kubelua"
+    local sim = assert(require("kubelua.sim").new())
+    local client = assert(sim:connect())
+    local function logged(text)
+        local file = assert(io.open(os.getenv("LOG")))
+        local log = file:read("*a")
+        file:close()
+        return log:find(text, 1, true)
+    end
+    local function terminate()
+        local file = assert(io.open("/proc/self/stat"))
+        local pid = file:read("*n")
+        file:close()
+        io.popen(string.format("kill -TERM %d", pid)):close()
+    end
+]]):gsub("\n", " ")
+
+-- What its log says, once it has ended well.
+local function log_of(text, environment)
+    local path = os.tmpname()
+    local said = process_of(BEGIN .. text, "LOG=" .. path .. " " .. (environment or ""), path)
+    local file = assert(io.open(path))
+    local log = file:read("*a")
+    file:close()
+    os.remove(path)
+    assert.equal("status 0\n", said .. (said == "status 0\n" and "" or log))
+    return log
+end
+
+describe("a reconcile that never waits #processes", function()
+    it("is named by the log, with its traceback", function()
+        local log = log_of([[
+
+            local controller
+            controller = assert(kubelua.controller { name = "busy", client = client,
+                reconcile = function()
+                    local deadline = core.now() + 30
+                    while not logged("has blocked the loop") and core.now() < deadline do
+                    end
+                    kubelua.stop()
+                end })
+            controller:enqueue("a/key")
+            kubelua.run(60)
+        ]], "KUBELUA_WATCHDOG=0.2")
+        assert.matches("controller busy: a/key has blocked the loop", log, 1, true)
+        assert.matches("logged", log, 1, true)
+        assert.matches("traceback", log, 1, true)
+    end)
+end)
+
+describe("SIGTERM #processes", function()
+    it("ends the runs, and gives the Lease back, within a second", function()
+        log_of [[
+
+            local raised
+            local controller = assert(kubelua.controller { name = "slow", client = client,
+                leader = "slow", reconcile = function()
+                    terminate()
+                    local _, problem = pcall(kubelua.sleep, 100)
+                    raised = tostring(problem)
+                end })
+            controller:enqueue("a key")
+            local signal = kubelua.run(60)
+            assert(signal == 15, signal)
+            assert(raised:find("cancelled", 1, true), raised)
+            local lease = assert(sim:get("leases", "default/slow"))
+            assert((lease.spec.holderIdentity or "") == "", lease:json())
+        ]]
+    end)
+end)
+
+describe("a script whose only work is a controller #processes", function()
+    it("goes on until it is stopped", function()
+        local log = log_of [[
+
+            local controller = assert(kubelua.controller { name = "keys", client = client,
+                reconcile = function() kubelua.stop() end })
+            assert(not require("kubelua.scheduler").is_idle())
+            controller:enqueue("a key", 0.05)
+            kubelua.run()
+            controller:stop()
+            kubelua.step(0)
+            assert(require("kubelua.scheduler").is_idle())
+        ]]
+        assert.is_nil(log:find("no handler", 1, true), log)
+    end)
+end)
