@@ -144,7 +144,7 @@ describe("a verb returns what is wrong", function()
         end)
     end)
 
-    it("with who asks: verb and resource of a 403", function()
+    it("with a right that is missing: its verb and resource", function()
         local guarded = assert(Sim.new { rbac = true, users = { { name = "jane", token = "t" } } })
         local hers = assert(guarded:connect { user = "jane" })
         expect_failure('User "jane" cannot delete resource "pods" in API group ""', "forbidden",

@@ -1,4 +1,4 @@
--- Whether something has the fields that are expected of it, and if not, what it has instead: of
+-- Compares something with the fields that it should have, and tells what it has instead: of
 -- objects that a test waits for, of bodies that were sent.
 local core = require "kubelua.core"
 
@@ -23,7 +23,7 @@ local function below(path, key)
     return path == "" and key or path .. "." .. key
 end
 
----Whether all that is wanted is there: of tables the fields that are named, arrays as a whole.
+---True if all that is wanted is there: of tables the fields that are named, arrays as a whole.
 ---kubelua.null is what is not there.
 ---@param found any
 ---@param wanted any

@@ -35,24 +35,28 @@ function methods.eventually(_, condition, seconds)
 end
 
 ---Waits until an object is as it should be.
----@param kind string
----@param key string "namespace/name", or "name"
----@param condition function|table|string|nil what returns something true of the object (nil while
----there is none); fields that it has; "deleted"; a condition of its status that is True, such as
----"Ready"; default: it is there
----@param seconds number? of real time; default 10
+---@param resource string|table|kubelua.Object
+---@param ... any key ("namespace/name", or "name"), kubelua.WaitCondition (default: it is there),
+---seconds of real time (default: 10); of an object: condition, seconds
 ---@return any, string?, string? the object (true if it is gone), or nil, message, "timeout"
-function methods:wait(kind, key, condition, seconds)
-    if type(kind) ~= "string" or type(key) ~= "string" then
+---@overload fun(self, resource: string, key: string, condition: any, seconds: number?): any
+function methods:wait(resource, ...)
+    local is_object = type(resource) ~= "string"
+    local key = not is_object and ... or nil
+    local condition, seconds = select(is_object and 1 or 2, ...)
+    if is_object and type(resource) ~= "table" and not core.is_object(resource)
+        or not is_object and type(key) ~= "string" then
         error("wait: write wait(\"pods\", \"namespace/name\", condition, seconds)", 2)
     end
     check_seconds("wait", seconds)
     local holds = conditions.reader("wait", condition)
+    local what = is_object and resource.kind .. " " .. resource.metadata.name
+        or resource .. " " .. key
     local last, absent, why
     local is_served = false -- of a kind that never was, nothing can have gone
     local value, message, code = self:eventually(function()
         local problem_code
-        last, absent, problem_code = self:get(kind, key)
+        last, absent, problem_code = self:get(resource, key)
         if not last and problem_code ~= "not_found" and problem_code ~= "unknown_kind" then
             error("wait: " .. tostring(absent), 0)
         end
@@ -64,7 +68,7 @@ function methods:wait(kind, key, condition, seconds)
     if value then
         return value
     end
-    return nil, conditions.tell(kind .. " " .. key, message, last, why, tostring(absent)), code
+    return nil, conditions.tell(what, message, last, why, tostring(absent)), code
 end
 
 return methods
