@@ -1,4 +1,5 @@
 -- What a run reads: the declared caches, by any name of theirs.
+local kubelua = require "kubelua"
 local world = require "controller_world"
 
 local function secret(name, owner)
@@ -97,6 +98,26 @@ describe("a run reads", function()
         assert.is_false(results[1])
         assert.match("'pods' may be any of one, two: say which", results[2])
         assert.equal(0, #results[3])
+    end)
+
+    it("what it wrote, in several tasks at once", function()
+        local results = read({ reads = { "secrets" } }, function(_, run)
+            local tasks, found = {}, 0
+            for i = 1, 60 do
+                tasks[i] = kubelua.spawn(function()
+                    if i % 3 == 1 then
+                        assert(run:create(secret("s" .. i)))
+                    end
+                    kubelua.sleep(0)
+                    return run:list("secrets")
+                end)
+            end
+            for _, task in ipairs(tasks) do
+                found = math.max(found, #assert(task:wait()))
+            end
+            return found
+        end)
+        assert.equal(20, results[1])
     end)
 
     it("metadata alone where that was asked for: spec and status raise", function()

@@ -35,8 +35,8 @@ end
 local function forget(self, one)
     local of_source = self.of_source[one.source]
     local objects = of_source.objects[one.key]
-    if objects[one.uid] ~= one then
-        return -- it was forgotten before
+    if not objects or objects[one.uid] ~= one then
+        return -- it was forgotten before, as another task waited for it too
     end
     objects[one.uid] = nil
     if next(objects) == nil then
