@@ -9,30 +9,32 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"kubelua/bench/replay"
 )
 
 // contender is a program that speaks the benchmark's protocol: it prints a
 // line at the end of each phase, and waits for one that says what is next.
 type contender struct {
 	name    string
-	command []string // SERVER and LISTING stand for themselves
+	command []string // words such as SERVER are replaced when it starts
 	env     []string
 	isSlow  bool // sees fewer updates, and no other cache sizes
 }
 
-func contenders(build string) []contender {
+// luaContender is a script under one of the interpreters.
+func luaContender(build, name, interpreter, abi string, command ...string) contender {
 	here, _ := os.Getwd()
+	command[0] = filepath.Join(here, "kubelua", command[0])
+	return contender{name: name, command: append([]string{interpreter}, command...),
+		env: []string{"LUA_PATH=" + here + "/../lua/?.lua;" + here + "/../lua/?/init.lua;" +
+			here + "/../lua/sim/?.lua;;",
+			"LUA_CPATH=" + filepath.Join(build, "lua", abi, "?.so") + ";;",
+			"KUBELUA_LOG=error"}}
+}
+
+func contenders(build string) []contender {
 	program := func(name string) string { return filepath.Join(build, "bench", name) }
 	lua := func(name, interpreter, abi string) contender {
-		script := filepath.Join(here, "kubelua", "pods.lua")
-		return contender{name: name,
-			command: []string{interpreter, script, "SERVER", "LISTING"},
-			env: []string{"LUA_PATH=" + here + "/../lua/?.lua;" + here + "/../lua/?/init.lua;" +
-				here + "/../lua/sim/?.lua;;",
-				"LUA_CPATH=" + filepath.Join(build, "lua", abi, "?.so") + ";;",
-				"KUBELUA_LOG=error"}}
+		return luaContender(build, name, interpreter, abi, "pods.lua", "SERVER", "LISTING")
 	}
 	clientgo := func(mode string) contender {
 		return contender{name: "client-go " + mode, isSlow: mode != "protobuf",
@@ -68,11 +70,11 @@ type running struct {
 	out     *bufio.Reader
 }
 
-func (c *contender) start(server *replay.Server, listing string) (*running, error) {
+// start runs it; words of its command are replaced by pairs: "SERVER", url.
+func (c *contender) start(pairs ...string) (*running, error) {
 	var args []string
 	for _, arg := range c.command {
-		arg = strings.ReplaceAll(arg, "SERVER", server.URL)
-		args = append(args, strings.ReplaceAll(arg, "LISTING", listing))
+		args = append(args, strings.NewReplacer(pairs...).Replace(arg))
 	}
 	r := &running{process: exec.Command(args[0], args[1:]...)}
 	r.process.Env = append(os.Environ(), c.env...)

@@ -98,6 +98,8 @@ func versions() map[string]string {
 			}
 		}
 	}
+	all["controller-runtime"] = strings.TrimPrefix(
+		after("go.mod", `^\s*sigs.k8s.io/controller-runtime v`), "v")
 	all["kube-rs"] = after("kubers/Cargo.toml", `^kube = \{ version = "=`)
 	all["kube-rs"], _, _ = strings.Cut(all["kube-rs"], `"`)
 	if rustc := strings.Fields(says("rustc", "--version")); len(rustc) > 1 {

@@ -17,6 +17,9 @@ type options struct {
 	quick                   bool
 	rounds, updates, pods   int
 	only, build, under, out string
+	controllers             bool
+	kubeconfig              string
+	workers                 int
 }
 
 // race is all contenders, and what they did so far.
@@ -122,7 +125,7 @@ func run(o *options) error {
 		Minutes: time.Since(begin).Minutes(), Machine: at, Versions: versions(),
 		Settings: with, Contenders: r.outcomes()}
 	all.Complete = !o.quick && o.pods+o.updates == 0 && o.only+o.under == ""
-	return all.write(o.out)
+	return writeJSON(o.out, all)
 }
 
 func main() {
@@ -135,9 +138,16 @@ func main() {
 	flag.StringVar(&o.under, "under", "", "a profiler's command line")
 	flag.StringVar(&o.build, "build", "../build-bench", "the build folder")
 	flag.StringVar(&o.out, "out", "results.json", "the file to write")
+	flag.BoolVar(&o.controllers, "controllers", false, "compare controllers, not informers")
+	flag.StringVar(&o.kubeconfig, "kubeconfig", "", "of an API server for them (default: a simulator)")
+	flag.IntVar(&o.workers, "workers", 16, "keys that a controller reconciles at once")
 	flag.Parse()
 	o.build, _ = filepath.Abs(o.build)
-	if err := run(&o); err != nil {
+	compare := run
+	if o.controllers {
+		compare = runControllers
+	}
+	if err := compare(&o); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
 	}

@@ -27,7 +27,7 @@ type trial struct {
 // of its figures.
 func (c *contender) begin(server *replay.Server, listing string, pods int) (*trial, error) {
 	server.Reset(pods)
-	r, err := c.start(server, listing)
+	r, err := c.start("SERVER", server.URL, "LISTING", listing)
 	if err != nil {
 		return nil, err
 	}

@@ -91,8 +91,8 @@ func summarize(rounds []figures) map[string]figure {
 	return all
 }
 
-func (r *results) write(path string) error {
-	text, err := json.MarshalIndent(r, "", "  ")
+func writeJSON(path string, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return err
 	}
