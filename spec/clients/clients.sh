@@ -1,9 +1,9 @@
 #!/bin/sh
 # Other people's clients against the simulator: client-go and controller-runtime
 # (go/; once more in protobuf), Python's kubernetes and kopf (python/); and the
-# controller of Foos twice, sample-controller and ours (foo/). Prints TAP.
-# Usage, in the root of a tree that is built:
-#     spec/clients/clients.sh go|python|foo
+# controller of Foos twice, sample-controller and ours (foo/), and the others
+# of examples/. Prints TAP. Usage, in the root of a tree that is built:
+#     spec/clients/clients.sh go|python|foo|examples
 # Exit status 77 where the toolchain or its packages are not to be had. With
 # KUBECONFIG set, another server is asked.
 set -u
@@ -105,7 +105,8 @@ run_python() {
     return $status
 }
 
-# Without Go, ours alone. KUBELUA_BACKEND=real asks a real API server.
+# Without Go, ours alone. KUBELUA_BACKEND=real asks a real API server, here and
+# below.
 run_foo() {
     if command -v go >/dev/null; then
         program=$build/clients/sample-controller
@@ -116,12 +117,17 @@ run_foo() {
     KUBELUA_BUILD=$build lua5.4 spec/run.lua -o TAP spec/clients/foo/foo_spec.lua
 }
 
+run_examples() {
+    KUBELUA_BUILD=$build lua5.4 spec/run.lua -o TAP spec/clients/examples_spec.lua
+}
+
 case ${1:-} in
 go) run_go ;;
 python) run_python ;;
 foo) run_foo ;;
+examples) run_examples ;;
 *)
-    echo "usage: clients.sh go|python|foo" >&2
+    echo "usage: clients.sh go|python|foo|examples" >&2
     exit 2
     ;;
 esac

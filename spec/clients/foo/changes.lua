@@ -52,9 +52,7 @@ return {
         "a Foo does not care about replicas, and somebody scales its Deployment",
         function(w)
             w:create_foo("free", "free", nil)
-            w:wait("the Deployment of free", function()
-                return w:has_deployment("free", "free", 1)
-            end)
+            w:wait("the event of free", function() return w:has_event("free", "Synced") end)
             w:update("deployments", "free", function(d) d.spec.replicas = 4 end)
             w:make_available("free", 4)
         end,
@@ -65,7 +63,7 @@ return {
         function(w)
             w:create_foo("late", nil, 1)
             w:create_foo("marker", "marker", 1) -- the controller has seen late, too, by then
-            w:wait("the Deployment of marker", function() return w:has_status("marker", 0) end)
+            w:wait("the event of marker", function() return w:has_event("marker", "Synced") end)
             w:update("foos", "late", function(foo) foo.spec.deploymentName = "late-1" end)
         end,
         function(w) return w:has_deployment("late-1", "late", 1) and w:has_status("late", 0) end,

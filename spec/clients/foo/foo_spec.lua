@@ -67,6 +67,7 @@ local function run(server, controller, log)
     if pid then
         process.stop(pid)
     end
+    world:close()
     return ok, problem
 end
 

@@ -1,0 +1,12 @@
+-- A ConfigMap with the annotation example.com/ttl is deleted so many seconds after it was made.
+local kubelua = require "kubelua"
+kubelua.controller {
+    "configmaps", name = "expire-configmaps",
+    reconcile = function(object, run)
+        local ttl = object:get('metadata.annotations["example.com/ttl"]')
+        local left = ttl and kubelua.time(object.metadata.creationTimestamp) + ttl - kubelua.now()
+        if not ttl or left > 0 then return left end
+        -- As it is here: not if somebody has given it more time meanwhile.
+        return run:delete(object, { lock = true })
+    end,
+}

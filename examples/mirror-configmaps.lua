@@ -1,0 +1,29 @@
+-- A ConfigMap with the label example.com/mirror is copied into each namespace and kept equal there.
+-- When it goes, or loses the label, so do its copies: also while this script was not running.
+-- Try it: kubelua run --sim=examples/mirror.yaml examples/mirror-configmaps.lua
+local kubelua = require "kubelua"
+
+local ORIGIN = 'metadata.annotations["example.com/origin"]'
+
+kubelua.controller {
+    "configmaps", labels = "example.com/mirror", name = "mirror-configmaps",
+    watches = {
+        { "namespaces", map = function(_, run) return run:list("configmaps") end },
+        { "configmaps", as = "copies", labels = "example.com/copy", indexes = { origin = ORIGIN },
+            map = function(copy) return copy:get(ORIGIN) end },
+    },
+    reconcile = function(origin, run)
+        for _, namespace in ipairs(run:list("namespaces")) do
+            local metadata = { name = origin.name, namespace = namespace.name,
+                labels = { ["example.com/copy"] = "" },
+                annotations = { ["example.com/origin"] = origin.key } }
+            if namespace.name ~= origin.namespace and namespace.status.phase == "Active" then
+                assert(run:apply({ apiVersion = "v1", kind = "ConfigMap", metadata = metadata,
+                    data = origin.data }, { owner = false }))
+            end
+        end
+    end,
+    gone = function(key, run)
+        for _, copy in ipairs(run:by("copies", "origin", key)) do assert(run:delete(copy)) end
+    end,
+}

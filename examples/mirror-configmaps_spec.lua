@@ -1,0 +1,54 @@
+-- Copies follow their origin, and go with it.
+-- Run it: busted examples/mirror-configmaps_spec.lua
+local Sim = require "kubelua.sim"
+
+describe("mirror-configmaps", function()
+    local cluster
+
+    before_each(function()
+        cluster = assert(Sim.new { load = "examples/mirror.yaml" })
+        cluster:run("examples/mirror-configmaps.lua")
+    end)
+
+    after_each(function()
+        cluster:close()
+    end)
+
+    local function expect_copy(namespace, text)
+        assert(cluster:wait("configmaps", namespace .. "/ca", { data = { ["ca.crt"] = text } }))
+    end
+
+    it("copies into all namespaces, and into new ones", function()
+        expect_copy("shop", "a certificate")
+        expect_copy("db", "a certificate")
+        cluster:create { apiVersion = "v1", kind = "Namespace", metadata = { name = "late" } }
+        expect_copy("late", "a certificate")
+    end)
+
+    it("follows the origin, and repairs a copy", function()
+        expect_copy("shop", "a certificate")
+        cluster:patch("configmaps", "default/ca", { data = { ["ca.crt"] = "another" } })
+        expect_copy("shop", "another")
+        cluster:patch("configmaps", "shop/ca", { data = { ["ca.crt"] = "forged" } })
+        expect_copy("shop", "another")
+        cluster:delete("configmaps", "shop/ca")
+        expect_copy("shop", "another")
+    end)
+
+    it("takes the copies away with the origin, or with its label", function()
+        expect_copy("shop", "a certificate")
+        expect_copy("db", "a certificate")
+        cluster:patch("configmaps", "default/ca",
+            { metadata = { labels = { ["example.com/mirror"] = require("kubelua").null } } })
+        assert(cluster:wait("configmaps", "shop/ca", "deleted"))
+        assert(cluster:wait("configmaps", "db/ca", "deleted"))
+        assert(cluster:get("configmaps", "default/ca"))
+    end)
+
+    it("takes away what an origin has left that went while nothing ran", function()
+        cluster:create { apiVersion = "v1", kind = "ConfigMap",
+            metadata = { name = "old", namespace = "shop", labels = { ["example.com/copy"] = "" },
+                annotations = { ["example.com/origin"] = "default/old" } } }
+        assert(cluster:wait("configmaps", "shop/old", "deleted"))
+    end)
+end)
