@@ -43,6 +43,12 @@ kl_request *kl_client_send(kl_client *client, const kl_call *call,
     if (kl__check_process(err) != KL_OK) {
         return NULL;
     }
+    if (queue != NULL && tag == NULL) {
+        kl_error_set(err, KL_EINVAL,
+                     "a request in an event queue needs a tag: NULL is how the "
+                     "queue says that nothing is ready");
+        return NULL;
+    }
     if (kl__cancel_fired(kl__client_closed(client))) {
         refuse_closed(err);
         return NULL;

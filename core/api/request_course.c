@@ -251,6 +251,7 @@ static kl_code pump(kl_request *request, kl_error *err)
         size_t room = room_of(request), length = 0;
         kl_code code;
 
+        request->is_held_up = room == 0;
         if (room == 0) {
             return NOT_NOW;
         }
@@ -272,14 +273,15 @@ static kl_code pump(kl_request *request, kl_error *err)
     return NOT_NOW;
 }
 
-/* When the loop has to look at it even if it hears nothing. */
+/* When the loop has to look at it even if it hears nothing: of one that is held
+ * up, what its stream said last is long past. */
 static void note_due(kl_request *request)
 {
     kl__mutex *mutex = &request->requester->mutex;
     int64_t again_ms = kl__stream_look_again_ms(request->stream);
     int64_t due_ms = request->has_result ? INT64_MAX : request->deadline_ms;
 
-    if (again_ms >= 0 && again_ms < due_ms) {
+    if (!request->is_held_up && again_ms >= 0 && again_ms < due_ms) {
         due_ms = again_ms;
     }
     kl__mutex_lock(mutex);

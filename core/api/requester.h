@@ -109,6 +109,7 @@ struct kl_request {
     uint64_t generation; /* of the credentials that it went out with */
     bool was_refreshed;  /* after a 401: once */
     bool has_head;
+    bool is_held_up; /* its user has to read, before its stream is */
     kl__response response;
     kl__buf body;
     unsigned pauses; /* how often it rested */

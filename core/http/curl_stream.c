@@ -253,6 +253,22 @@ static bool has_much_memory(kl__curl_stream *stream)
     return has_much;
 }
 
+static void trim_both(kl__curl_stream *stream)
+{
+    kl__mutex_lock(&stream->mutex);
+    trim(&stream->taken);
+    trim(&stream->arrived);
+    kl__mutex_unlock(&stream->mutex);
+}
+
+static bool is_idle(const kl__curl_stream *stream)
+{
+    return kl__clock_now(kl__clock_real()) -
+               atomic_load_explicit(&stream->last_byte_ms,
+                                    memory_order_relaxed) >=
+           IDLE_MS;
+}
+
 /* Waits for bytes, as await. An idle watch must not hold on to what a list once
  * needed; but in the middle of a list, buffers run dry all the time. */
 static kl_code await_bytes(kl__curl_stream *stream, const wait_limits *limits,
@@ -262,18 +278,21 @@ static kl_code await_bytes(kl__curl_stream *stream, const wait_limits *limits,
     wait_limits brief = {idle_at, limits->cancel};
     kl_code code;
 
-    if (!has_much_memory(stream) ||
-        (limits->deadline_ms >= 0 && limits->deadline_ms <= idle_at)) {
+    if (!has_much_memory(stream)) {
         return await(stream, has_bytes, limits, err);
+    }
+    if (limits->deadline_ms >= 0 && limits->deadline_ms <= idle_at) {
+        code = await(stream, has_bytes, limits, err);
+        if (code == KL_ETIMEOUT && is_idle(stream)) {
+            trim_both(stream); /* look_again_ms has its reader come by */
+        }
+        return code;
     }
     code = await(stream, has_bytes, &brief, err);
     if (code != KL_ETIMEOUT) {
         return code;
     }
-    kl__mutex_lock(&stream->mutex);
-    trim(&stream->taken);
-    trim(&stream->arrived);
-    kl__mutex_unlock(&stream->mutex);
+    trim_both(stream);
     return await(stream, has_bytes, limits, err);
 }
 
@@ -434,11 +453,12 @@ static int64_t stream_last_byte_ms(const kl__stream *base)
     return atomic_load_explicit(&stream->last_byte_ms, memory_order_relaxed);
 }
 
-/* Its loop tells of everything. */
+/* Its loop tells of everything; but an idle one gives memory back. */
 static int64_t stream_look_again_ms(const kl__stream *base)
 {
-    (void)base;
-    return -1;
+    kl__curl_stream *stream = (kl__curl_stream *)base;
+
+    return has_much_memory(stream) ? stream_last_byte_ms(base) + IDLE_MS : -1;
 }
 
 static kl_code stream_headers(kl__stream *base, const char **lines,

@@ -182,8 +182,14 @@ static void set_hook(kl__stream *stream, const kl__stream_hook *hook)
 
 static int64_t look_again_ms(const kl__stream *stream)
 {
-    (void)stream;
-    return -1;
+    exchange *self = exchange_of(stream);
+    int64_t ms;
+
+    kl__mutex_lock(&self->fake->mutex);
+    self->request.looks++;
+    ms = self->answer.is_restless ? 0 : -1;
+    kl__mutex_unlock(&self->fake->mutex);
+    return ms;
 }
 
 static bool withdraw(kl__stream *stream)

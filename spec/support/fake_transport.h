@@ -37,6 +37,7 @@ typedef struct fake_answer {
     kl_code failure;     /* instead of a head, with the message "scripted" */
     bool holds_head;     /* the head comes with fake_transport_release */
     bool unsent;         /* it has no connection yet: with `failure`, never */
+    bool is_restless;    /* it asks to be looked at again at once, always */
     const char *headers; /* more of them: "name:value\n..." */
 } fake_answer;
 
@@ -50,6 +51,7 @@ typedef struct fake_request {
     bool fresh_connection;
     bool is_closed; /* its stream was */
     size_t taken;   /* bytes of the answer that were read */
+    size_t looks;   /* how often its reader asked when to look again */
 } fake_request;
 
 /* One reference for the caller, as a kl_transport: kl_transport_unref. What is

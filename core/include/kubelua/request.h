@@ -28,11 +28,12 @@ typedef struct kl_request kl_request;
  * credentials, running plugins and the network are matters of other threads.
  * When it is complete, kl_event_queue_next(queue) returns `tag`, once; it is
  * complete at the latest when `call->timeout_ms` is over. Without a queue
- * (NULL) the caller asks, or waits with kl_request_wait.
+ * (NULL) the caller asks, or waits with kl_request_wait; with one, `tag` is not
+ * NULL.
  *
  * The request is the caller's: kl_request_free. It keeps the client and the
  * queue until then. NULL: KL_EINVAL (a method, target or header that cannot be
- * sent), KL_ECLOSED, KL_ENOMEM, KL_EIO (no thread), KL_EFORKED; then nothing
+ * sent, no tag), KL_ECLOSED, KL_ENOMEM, KL_EIO (no thread), KL_EFORKED; then nothing
  * was sent, and `tag` does not come. Thread-safe.
  *
  * What is tried again, each time with a pause and as long as that fits into the

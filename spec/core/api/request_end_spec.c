@@ -132,6 +132,16 @@ static void a_request_keeps_its_client_and_its_queue(void **state)
     kl_request_free(request);
 }
 
+static void a_request_in_a_queue_needs_a_tag(void **state)
+{
+    world *self = *state;
+    const kl_call call = {.method = "GET", .target = "/"};
+
+    assert_null(
+        kl_client_send(self->client, &call, self->queue, NULL, &self->err));
+    assert_int_equal(self->err.code, KL_EINVAL);
+}
+
 /* ---- tried again ---- */
 
 static void a_read_on_a_broken_connection_is_tried_again(void **state)
@@ -270,6 +280,7 @@ int main(void)
         SPEC(closing_the_client_ends_all_of_its_requests),
         SPEC(a_request_is_freed_in_flight_and_says_nothing_more),
         SPEC(a_request_keeps_its_client_and_its_queue),
+        SPEC(a_request_in_a_queue_needs_a_tag),
         SPEC(a_read_on_a_broken_connection_is_tried_again),
         SPEC(what_the_server_turns_away_is_tried_again),
         SPEC(what_is_not_to_be_tried_again_is_an_answer),
