@@ -112,6 +112,16 @@ static void a_request_is_freed_in_flight_and_says_nothing_more(void **state)
     assert_null(kl_event_queue_next(self->queue));
 }
 
+static void a_complete_request_that_is_freed_leaves_its_queue(void **state)
+{
+    world *self = *state;
+    kl_request *request = request_send_it(self, "GET", "/");
+
+    assert_int_equal(kl_request_wait(request, -1), KL_OK);
+    kl_request_free(request);
+    assert_null(kl_event_queue_next(self->queue));
+}
+
 static void a_request_keeps_its_client_and_its_queue(void **state)
 {
     world *self = *state;
@@ -279,6 +289,7 @@ int main(void)
         SPEC(cancelling_what_is_complete_changes_nothing),
         SPEC(closing_the_client_ends_all_of_its_requests),
         SPEC(a_request_is_freed_in_flight_and_says_nothing_more),
+        SPEC(a_complete_request_that_is_freed_leaves_its_queue),
         SPEC(a_request_keeps_its_client_and_its_queue),
         SPEC(a_request_in_a_queue_needs_a_tag),
         SPEC(a_read_on_a_broken_connection_is_tried_again),
