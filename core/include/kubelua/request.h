@@ -33,8 +33,8 @@ typedef struct kl_request kl_request;
  *
  * The request is the caller's: kl_request_free. It keeps the client and the
  * queue until then. NULL: KL_EINVAL (a method, target or header that cannot be
- * sent, no tag), KL_ECLOSED, KL_ENOMEM, KL_EIO (no thread), KL_EFORKED; then nothing
- * was sent, and `tag` does not come. Thread-safe.
+ * sent; no tag), KL_ECLOSED, KL_ENOMEM, KL_EIO (no thread), KL_EFORKED; then
+ * nothing was sent, and `tag` does not come. Thread-safe.
  *
  * What is tried again, each time with a pause and as long as that fits into the
  * timeout (unless `call->no_retry`): what was answered with 429 or 503 and a
