@@ -36,11 +36,18 @@ function failures.remembered(f)
     end
 end
 
----What is known of an error, if it is the message of such a failure.
+---What is known of an error, if it is the message of such a failure; and that message. The assert
+---of a test framework (luassert) puts the script's position before it.
 ---@param problem any
----@return { code: string?, retry_after: number? }?
+---@return { code: string?, retry_after: number? }?, string?
 function failures.find(problem)
-    return type(problem) == "string" and (recent[problem] or before[problem]) or nil
+    local message = type(problem) == "string" and problem or nil
+    local known = message and (recent[message] or before[message])
+    if message and not known then
+        message = message:match("^[^\n]-:%d+: (.*)$")
+        known = message and (recent[message] or before[message])
+    end
+    return known or nil, message
 end
 
 return failures

@@ -266,19 +266,23 @@ static void idle(kl__sim_answer *answer, int64_t *wake_ms)
 {
     kl__sim_watch *watch = &answer->watch;
     int64_t now = now_ms(answer);
+    bool is_over = watch->resource->removed || now >= watch->end_ms;
 
-    if (watch->resource->removed || now >= watch->end_ms) {
-        watch->ended = true;
-        return;
-    }
-    if (watch->bookmarks && (now >= watch->bookmark_ms ||
-                             watch->bookmarked != answer->sim->bookmarks)) {
+    /* Also where time was moved over both the last bookmark and the end: what
+     * was compacted on the way must not be asked for. */
+    if (watch->bookmarks && !watch->resource->removed &&
+        (now >= watch->bookmark_ms ||
+         watch->bookmarked != answer->sim->bookmarks)) {
         watch->bookmarked = answer->sim->bookmarks;
         /* A watch from the future is silent until that is there. */
         if (answer->sim->version >= watch->after) {
             write_bookmark(answer, answer->sim->version, false);
         }
         schedule_bookmark(answer, now);
+    }
+    if (is_over) {
+        watch->ended = true;
+        return;
     }
     *wake_ms = watch->bookmarks ? earlier(watch->bookmark_ms, watch->end_ms)
                                 : watch->end_ms;

@@ -154,12 +154,13 @@ describe("a result of reconcile:", function()
     end)
 
     it("what assert raises of a call keeps its code, and has no traceback", function()
-        result = function(run)
-            return assert(run.client:patch("configmaps", "web/missing", { data = {} }))
+        result = function(run) -- of busted's assert, which puts this position before the message
+            local patched = assert(run.client:patch("configmaps", "web/missing", { data = {} }))
+            return patched
         end
         local made = run_once()
         local line = w:logged("warn controller spec: ConfigMap web/a: .*missing.* not found")
-        assert.is_nil(line:find("traceback"))
+        assert.is_nil(line:find("traceback") or line:find("spec.lua", 1, true))
         assert.equal("not_found", made:status().failures[1].code)
         result = function(run)
             return assert(run:create(w.configmap("a")))

@@ -83,9 +83,12 @@ end
 -- What was raised: a failure that a call had returned, the end of the run, or a bug.
 local function judge(problem)
     local has_text, text = pcall(text_of, problem)
-    local known = has_text and failures.find(text)
+    local known, message
+    if has_text then
+        known, message = failures.find(text)
+    end
     if known then
-        return outcome.failure(text, known.code, known.retry_after)
+        return outcome.failure(message, known.code, known.retry_after)
     elseif problem == trace.CANCELED then
         return { result = "failed", message = "cancelled", code = "canceled", keeps = true }
     end

@@ -191,6 +191,12 @@ function send(self)
     task.on_over = function() self.senders = self.senders - 1 end
 end
 
+---True if nothing is to be written before time passes.
+---@return boolean
+function Recorder:is_at_rest()
+    return self.clock:now() < self.may_send_at or (self.senders == 0 and self.first > self.last)
+end
+
 ---Something has happened.
 ---@param given kubelua.events.Given
 function Recorder:record(given)

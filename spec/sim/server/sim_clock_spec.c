@@ -91,6 +91,20 @@ static void a_watch_ends_when_its_time_does(void **state)
     sim_watch_close(&watch);
 }
 
+static void a_watch_that_time_jumps_over_ends_with_its_bookmark(void **state)
+{
+    sim_rig *f = *state;
+    sim_watch watch = {0};
+
+    sim_watch_open(&watch, f->transport, "http://sim",
+                   CONFIGMAPS "?watch=true&resourceVersion=1"
+                              "&allowWatchBookmarks=true&timeoutSeconds=1800");
+    advance(f, 3600);
+    assert_string_equal(sim_watch_next(&watch), "BOOKMARK");
+    assert_string_equal(sim_watch_next(&watch), "");
+    sim_watch_close(&watch);
+}
+
 static void *move_on(void *arg)
 {
     sim_rig *f = arg;
@@ -208,6 +222,7 @@ int main(void)
         STANDING(timestamps_are_of_the_time_that_was_set),
         STANDING(a_bookmark_comes_when_its_time_does),
         STANDING(a_watch_ends_when_its_time_does),
+        STANDING(a_watch_that_time_jumps_over_ends_with_its_bookmark),
         STANDING(who_waits_is_woken),
         cmocka_unit_test_setup_teardown(
             a_clock_that_runs_can_be_set_and_moved_too, set_up_running,

@@ -39,8 +39,8 @@ local function of_handlers(informer)
 end
 
 local function of_client(client, version)
-    local lags
-    for informer in pairs(core.state(client, "kubelua.client").informers) do
+    local state, lags = core.state(client, "kubelua.client"), nil
+    for informer in pairs(state.informers) do
         local left = of_cache(informer, version)
         if left then
             lags = left
@@ -50,6 +50,7 @@ local function of_client(client, version)
             return left, lags ~= nil
         end
     end
+    return state.recorder and not state.recorder:is_at_rest() and "events are being written" or nil
 end
 
 -- The first that is not at rest; and true if a cache may be waiting for a bookmark.

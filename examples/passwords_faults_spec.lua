@@ -1,0 +1,70 @@
+-- What goes wrong on the way: answers that refuse, a watch that is late, a server that is away.
+local Sim = require "kubelua.sim"
+
+describe("passwords, on a cluster in trouble,", function()
+    local cluster
+
+    before_each(function()
+        cluster = assert(Sim.new { clock = "fake" }) -- backoff is a matter of cluster:advance
+        cluster:run("examples/passwords.lua")
+        assert(cluster:settle())
+    end)
+
+    after_each(function() cluster:close() end)
+
+    local function ask(seconds)
+        assert(cluster:apply { apiVersion = "v1", kind = "ConfigMap",
+            metadata = { name = "db", namespace = "web",
+                labels = { ["example.com/password"] = "" } },
+            data = { seconds = seconds or "3600" } })
+    end
+
+    local function patches(status)
+        return #cluster:requests { verb = "patch", resource = "secrets", status = status }
+    end
+
+    it("tries again after a conflict, with backoff", function()
+        assert(cluster:fail { verb = "patch", resource = "secrets", status = 409, count = 2 })
+        ask()
+        assert(cluster:settle()) -- it has failed once, and waits
+        assert.equal(1, patches(409))
+        assert.is_nil(cluster:get("secrets", "web/db"))
+        cluster:advance(1)
+        assert(cluster:settle())
+        cluster:advance(1)
+        assert(cluster:settle())
+        assert.equal(2, patches(409))
+        assert.is_string(cluster:get("secrets", "web/db").data.password)
+    end)
+
+    it("does as it is told where there are too many requests", function()
+        assert(cluster:fail { verb = "patch", resource = "secrets", status = 429,
+            retry_after = 1 })
+        ask()
+        assert(cluster:settle()) -- the request itself was tried again, after the second
+        assert.equal(1, patches(429))
+        assert.is_string(cluster:get("secrets", "web/db").data.password)
+    end)
+
+    it("makes no second password while the watch is late", function()
+        local late = assert(cluster:freeze { verb = "watch", resource = "secrets", count = 0 })
+        ask()
+        assert(cluster:wait("secrets", "web/db"))
+        ask("7200") -- it runs again, and its cache does not have the Secret yet
+        local ok, why = cluster:settle(0.2)
+        assert.is_nil(ok)
+        assert.matches("the cache of secrets is at version", why, 1, true)
+        cluster:heal(late)
+        assert(cluster:settle())
+        assert.equal(1, patches(201) + patches(200))
+    end)
+
+    it("goes on when the server is back", function()
+        cluster:refuse()
+        ask()
+        assert.is_nil(cluster:settle(0.05))
+        cluster:refuse(false)
+        assert(cluster:settle())
+        assert.is_string(cluster:get("secrets", "web/db").data.password)
+    end)
+end)
