@@ -44,7 +44,7 @@ end
 
 ---Creates an object; metadata.generateName becomes a name before it is sent.
 ---@param object table|kubelua.Object|string the text: of one YAML or JSON document
----@param options kubelua.WriteOptions?
+---@param options kubelua.CreateOptions?
 ---@return kubelua.Object?, string?, string?, number?
 function Client:create(object, options)
     return writing.create(ports.of(self), object, options)
@@ -52,7 +52,7 @@ end
 
 ---Replaces an object, or its status; "conflict" where it has changed since it was read.
 ---@param object table|kubelua.Object|string
----@param options kubelua.WriteOptions?
+---@param options kubelua.UpdateOptions?
 ---@return kubelua.Object?, string?, string?, number?
 function Client:update(object, options)
     return writing.update(ports.of(self), object, options)

@@ -60,6 +60,10 @@ describe("a verb returns what is wrong", function()
         expect_failure("the text has 2 documents", "invalid_argument",
             client:apply("a: 1\n---\nb: 2"))
         expect_failure('not the text "map.yaml"', "invalid_argument", client:create("map.yaml"))
+        expect_failure("not a number", "invalid_argument",
+            client:create("kind: List\nitems: [5]"))
+        expect_failure("not a number", "invalid_argument",
+            cluster:apply { kind = "List", items = { 5 } })
         expect_failure("line 2", "parse", client:patch("cm", "a", "{"))
         expect_failure("the text of one table", "invalid_argument",
             client:patch("cm", "a", "x"))

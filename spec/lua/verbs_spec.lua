@@ -138,6 +138,14 @@ data: {port: "80"}
         assert.equal(0, client:get("deploy", "shop").spec.replicas)
     end)
 
+    it("bind a pod to a node", function()
+        assert(client:create { apiVersion = "v1", kind = "Pod", metadata = { name = "a" },
+            spec = { containers = { { name = "c", image = "shop:1" } } } })
+        assert.is_true(client:create { apiVersion = "v1", kind = "Binding",
+            metadata = { name = "a" }, target = { kind = "Node", name = "n1" } })
+        assert.equal("n1", client:get("pods", "a").spec.nodeName)
+    end)
+
     it("write the status alone", function()
         local deployment = assert(client:create(shop(1)))
         assert(client:patch(deployment, { status = { replicas = 1 } }, { subresource = "status" }))

@@ -25,6 +25,22 @@ local function read_text(text)
     return core.decode(array)
 end
 
+-- The documents, with the items of a List in its place.
+local function unpack_lists(documents_given)
+    local all = {}
+    for _, document in ipairs(documents_given) do
+        local items = type(document) == "table" and document.items
+        if type(items) == "table" and tostring(document.kind):match("List$") then
+            for _, item in ipairs(items) do
+                all[#all + 1] = item
+            end
+        else
+            all[#all + 1] = document
+        end
+    end
+    return all
+end
+
 ---All documents of a table, a view or a text; Lists are unpacked. Views stay views.
 ---@param call string for the message
 ---@param object any
@@ -42,21 +58,14 @@ function documents.all(call, object)
             object == nil and "" or "a ", type_name(object))
     end
     local all = {}
-    for _, document in ipairs(given) do
+    for _, document in ipairs(unpack_lists(given)) do
         if type(document) ~= "table" and not core.is_object(document) then
             return nil, "an object is a table, a view or a manifest's text, not "
                 .. (type(document) == "string" and "the text \"" .. document:sub(1, 64) .. "\""
                     or "a " .. type_name(document)), "invalid_argument"
         end
         check_whole(call, document)
-        local items = type(document) == "table" and document.items
-        if type(items) == "table" and tostring(document.kind):match("List$") then
-            for _, item in ipairs(items) do
-                all[#all + 1] = item
-            end
-        else
-            all[#all + 1] = document
-        end
+        all[#all + 1] = document
     end
     return all
 end

@@ -10,12 +10,18 @@ local targets = require "kubelua.verbs.targets"
 
 local writing = {}
 
----@class kubelua.WriteOptions of create and update
+---@class kubelua.CreateOptions
+---@field manager? string as what its fields are owned; default: "kubelua"
+---@field dry_run? boolean the server checks it, and writes nothing
+---@field timeout? number seconds of the whole call; default: 30
+local CREATE = { manager = "string", dry_run = "boolean", timeout = "number" }
+
+---@class kubelua.UpdateOptions
 ---@field subresource? string "status"
 ---@field manager? string as what its fields are owned; default: "kubelua"
 ---@field dry_run? boolean the server checks it, and writes nothing
 ---@field timeout? number seconds of the whole call; default: 30
-local WRITE = { subresource = "string", manager = "string", dry_run = "boolean",
+local UPDATE = { subresource = "string", manager = "string", dry_run = "boolean",
     timeout = "number" }
 
 ---@class kubelua.ApplyOptions
@@ -69,12 +75,16 @@ end
 local function post(port, document, target, given)
     local collection = { kind = target.kind, asked = target.asked, namespace = target.namespace }
     local what = "create " .. targets.tell(target)
+    local expected = target.kind.kind
+    if expected == "Binding" then
+        expected = nil -- a pod is bound to a node then, and there is no object
+    end
     return ports.write(port, { verb = "create", dry_run = given.dry_run, name = target.name }, {
-        method = "POST", what = "create", subresource = given.subresource, timeout = given.timeout,
+        method = "POST", what = "create", timeout = given.timeout,
         query = { fieldManager = given.manager, dryRun = dry(given) },
         body = core.encode(document),
     }, collection, function(reply)
-        return answers.object(reply, what, target.kind.kind)
+        return answers.object(reply, what, expected)
     end)
 end
 
@@ -82,10 +92,10 @@ local TRIES = 8 -- of generated names, as kube-apiserver does
 
 ---@param port kubelua.Port
 ---@param object table|kubelua.Object|string
----@param given kubelua.WriteOptions?
----@return kubelua.Object?, string?, string?, number?
+---@param given kubelua.CreateOptions?
+---@return kubelua.Object|true|nil, string?, string?, number? true: a Binding was carried out
 function writing.create(port, object, given)
-    given = options.optional("create", given, WRITE)
+    given = options.optional("create", given, CREATE)
     local document, target, is_generated = read(port, "create", object)
     if not document then
         return nil, target, is_generated
@@ -106,10 +116,10 @@ end
 
 ---@param port kubelua.Port
 ---@param object table|kubelua.Object|string
----@param given kubelua.WriteOptions?
+---@param given kubelua.UpdateOptions?
 ---@return kubelua.Object?, string?, string?, number?
 function writing.update(port, object, given)
-    given = options.optional("update", given, WRITE)
+    given = options.optional("update", given, UPDATE)
     local document, target, code = read(port, "update", object)
     if not document then
         return nil, target, code
