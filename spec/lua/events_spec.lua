@@ -196,6 +196,31 @@ describe("client:event", function()
         end, "the others are written", 20)
     end)
 
+    it("writes what is left at the end of a run", function()
+        local real = assert(Sim.new { no_controllers = true })
+        local own = assert(real:connect())
+        local object = assert(real:apply { apiVersion = "v1", kind = "ConfigMap",
+            metadata = { name = "a" } })
+        local function count()
+            local event = real:list("events.events.k8s.io", { namespace = "default" })[1]
+            return event and (event.series and event.series.count or 1) or 0
+        end
+        for i = 1, 3 do -- the third waits for its time
+            own:event(object, "Normal", "Tick", "m")
+            if i < 3 then
+                eventually(function() return count() == i end, "it happened " .. i .. " times", 10)
+            end
+        end
+        kubelua.spawn(function()
+            own:event(object, "Normal", "Tick", "m")
+            kubelua.stop()
+        end)
+        kubelua.run()
+        assert.equal(4, count())
+        own:close()
+        real:close()
+    end)
+
     it("raises misuse only", function()
         local object = map("a")
         local function refuses(message, ...)

@@ -221,7 +221,7 @@ function Candidate:leave(member)
     self.election:give_up("it was given back")
     if self.is_told then
         self.is_told, self.timer.cancelled = false, true
-        self.teller:say("info", "%s has ended, and gives the Lease back", self.options.identity)
+        self.teller:left()
     end
     self.task:cancel()
     local task = start(self, function()

@@ -1,4 +1,4 @@
--- What the log says of an election: each thing once, until something else is said.
+-- What the log says of an election: each thing once, until something else is said of its subject.
 local log = require "kubelua.log"
 
 ---@class kubelua.leader.Teller
@@ -10,32 +10,39 @@ Teller.__index = Teller
 ---@param options kubelua.LeaderOptions in full
 ---@return kubelua.leader.Teller
 function Teller.new(options)
-    return setmetatable({ options = options,
+    return setmetatable({ options = options, said = {},
         what = "leader election by Lease " .. options.namespace .. "/" .. options.name }, Teller)
 end
 
+---@param subject "leads"|"holder"|"problem"
 ---@param level string
 ---@param text string with string.format's directives
 ---@param ... any
-function Teller:say(level, text, ...)
+function Teller:say(subject, level, text, ...)
     text = string.format(text, ...)
-    local subject = text:gsub("%d+", "#") -- versions and times are no news
-    if subject ~= self.said then
-        self.said = subject
+    -- Versions and times are no news, nor is which request met the same failure.
+    local bare = text:gsub("%d+", "#"):gsub("^it was not %l+: ", "")
+    if bare ~= self.said[subject] then
+        self.said[subject] = bare
         log(level, "%s: %s", self.what, text)
     end
 end
 
 ---This process leads.
 function Teller:gained()
-    self.said = nil
-    self:say("info", "%s leads", self.options.identity)
+    self.said = {}
+    self:say("leads", "info", "%s leads", self.options.identity)
 end
 
 ---@param level "info"|"warn"
 ---@param why string
 function Teller:lost(level, why)
-    self:say(level, "%s does not lead any more: %s", self.options.identity, why)
+    self:say("leads", level, "%s does not lead any more: %s", self.options.identity, why)
+end
+
+---Nothing needs the Lease any more.
+function Teller:left()
+    self:say("leads", "info", "%s has ended, and gives the Lease back", self.options.identity)
 end
 
 local FAILED = { read = "it was not read", create = "it was not created",
@@ -51,21 +58,22 @@ function Teller:answered(election, order, problem, code)
         or order.what ~= "create" and code == "not_found" then
         return -- the next answer tells more
     elseif code == "forbidden" then
-        self:say("warn", "%s: %s; this needs the verbs get, create and update on leases of the "
-            .. "group coordination.k8s.io in the namespace %s", FAILED[order.what], problem,
-            self.options.namespace)
+        self:say("problem", "warn", "%s: %s; this needs the verbs get, create and update on leases "
+            .. "of the group coordination.k8s.io in the namespace %s", FAILED[order.what],
+            problem, self.options.namespace)
     elseif code == "not_found" then
-        self:say("warn", "the namespace %s of the Lease is not there", self.options.namespace)
+        self:say("problem", "warn", "the namespace %s of the Lease is not there",
+            self.options.namespace)
     elseif problem then
-        self:say("warn", "%s: %s", FAILED[order.what], problem)
+        self:say("problem", "warn", "%s: %s", FAILED[order.what], problem)
     elseif election:is_double() then
-        self:say("warn", "another process, or an earlier one, holds it under the identity of this "
-            .. "one, %s; this one waits for its end. Identities have to differ",
+        self:say("problem", "warn", "another process, or an earlier one, holds it under the "
+            .. "identity of this one, %s; this one waits for its end. Identities have to differ",
             self.options.identity)
     elseif election.leading then
-        self.said = order.what == "read" and self.said or nil
+        self.said.problem = order.what == "read" and self.said.problem or nil
     elseif election.holder ~= "" and election.holder ~= self.options.identity then
-        self:say("info", "%s leads; %s stands by", election.holder, self.options.identity)
+        self:say("holder", "info", "%s leads; %s stands by", election.holder, self.options.identity)
     end
 end
 
