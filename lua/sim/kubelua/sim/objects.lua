@@ -13,6 +13,16 @@ local simcore = require "kubelua.simcore"
 local targets = require "kubelua.verbs.targets"
 local writing = require "kubelua.verbs.writing"
 
+-- What a client's verbs are called, take and return; see lua/kubelua/verbs.lua.
+---@class kubelua.Sim
+---@field get fun(self, resource: any, ...: any): kubelua.Object?, string?, string?
+---@field list fun(self, resource: string, filter: kubelua.ListOptions?): kubelua.Object[]?
+---@field create fun(self, object: any, options: kubelua.CreateOptions?): kubelua.Object?
+---@field update fun(self, object: any, options: kubelua.UpdateOptions?): kubelua.Object?
+---@field patch fun(self, resource: any, ...: any): kubelua.Object?, string?, string?
+---@field scale fun(self, resource: any, ...: any): kubelua.Object?, string?, string?
+---@field delete_all fun(self, resource: string, o: kubelua.DeleteAllOptions): kubelua.Object[]?
+---@field evict fun(self, pod: any, options: kubelua.EvictOptions?): true?, string?, string?
 local objects = {}
 
 -- Carries out a request at once: nothing is dispatched meanwhile.
