@@ -11,6 +11,7 @@ local reach = require "kubelua.controller.reach"
 ---@field namespace string?
 ---@field uid string
 ---@field owner string? UID of the controller that the answer names
+---@field former_owner string? the same, of the object that the cache had before
 ---@field version string? that the cache has to reach
 ---@field answer kubelua.Object? what the server said it had then
 ---@field is_selected boolean? the source's selectors choose what was written
@@ -75,6 +76,8 @@ function held.note(self, write)
         self.ends = (object or write.verb == "evict") and "terminating" or "gone"
         return
     end
+    local former = held.cached(self)
+    self.former_owner = former and held.controller_of(former)
     self.answer = object.kind == write.kind.kind and object or nil
     self.version, self.owner = object.resource_version, held.controller_of(object)
     self.is_selected = is_selected(self, write)
@@ -118,6 +121,18 @@ function held.look(self)
         return true, true
     end
     return not self.is_selected and not object, false
+end
+
+---True if a reading may depend on it.
+---@param self kubelua.controller.Held
+---@param filter { namespace: string?, owner: string? }
+---@return boolean
+function held.is_asked_for(self, filter)
+    if filter.namespace and self.namespace ~= filter.namespace then
+        return false
+    end
+    return not filter.owner or not self.owner or self.owner == filter.owner
+        or self.former_owner == filter.owner
 end
 
 ---What is waited for, for messages.

@@ -1,32 +1,86 @@
--- Which versions of a key's own object its runs have written: what they cause is no news.
+-- Which versions of a key's own object its runs have written: the events of these are no news. An
+-- event may come before the answer to the write that caused it: it is judged once that is there.
 local core = require "kubelua.core"
+
+---@class kubelua.controller.OwnVersions
+---@field queue fun(key: string) an event of the key was news after all
+---@field versions table<string, string[]> by key
+---@field under_way table<string, integer> by key: writes without an answer
+---@field early table<string, string[]> by key: versions of events that came meanwhile
+local OwnVersions = {}
+OwnVersions.__index = OwnVersions
 
 local own_versions = {}
 
----@param own table<string, string[]> by key
----@param key string
----@param object kubelua.Object as it was answered
-function own_versions.add(own, key, object)
-    own[key] = own[key] or {}
-    table.insert(own[key], object.resource_version)
+---@param queue fun(key: string)
+---@return kubelua.controller.OwnVersions
+function own_versions.new(queue)
+    return setmetatable({ queue = queue, versions = {}, under_way = {}, early = {} }, OwnVersions)
 end
 
----True if an object's version is among them. That is told once: it and all earlier ones go.
----@param own table<string, string[]> by key
+-- True if a version is among those of the key; it and all earlier ones go.
+local function take(self, key, version)
+    local later, is_own = {}, false
+    for _, own in ipairs(self.versions[key] or {}) do
+        local order = core.compare_versions(own, version)
+        is_own = is_own or order == 0
+        if order and order > 0 then
+            later[#later + 1] = own
+        end
+    end
+    self.versions[key] = #later > 0 and later or nil
+    return is_own
+end
+
+---A run of the key is about to write something.
+---@param key string
+function OwnVersions:begin(key)
+    self.under_way[key] = (self.under_way[key] or 0) + 1
+end
+
+---A run of the key has written its own object.
+---@param key string
+---@param object kubelua.Object as it was answered
+function OwnVersions:add(key, object)
+    self.versions[key] = self.versions[key] or {}
+    table.insert(self.versions[key], object.resource_version)
+end
+
+---A write of a run of the key was answered, or will not be.
+---@param key string
+function OwnVersions:finish(key)
+    local left = (self.under_way[key] or 1) - 1
+    self.under_way[key] = left > 0 and left or nil
+    if left > 0 then
+        return
+    end
+    local early, is_news = self.early[key] or {}, false
+    self.early[key] = nil
+    for _, version in ipairs(early) do
+        is_news = not take(self, key, version) or is_news
+    end
+    if is_news then
+        self.queue(key)
+    end
+end
+
+---True if an event of the key's own object is no news, or may turn out to be none.
 ---@param key string
 ---@param object kubelua.Object
 ---@return boolean
-function own_versions.take(own, key, object)
-    local later, is_own = {}, false
-    for _, version in ipairs(own[key] or {}) do
-        local order = core.compare_versions(version, object.resource_version)
-        is_own = is_own or order == 0
-        if order and order > 0 then
-            later[#later + 1] = version
-        end
+function OwnVersions:take(key, object)
+    if self.under_way[key] then
+        self.early[key] = self.early[key] or {}
+        table.insert(self.early[key], object.resource_version)
+        return true
     end
-    own[key] = #later > 0 and later or nil
-    return is_own
+    return take(self, key, object.resource_version)
+end
+
+---There is no such object any more.
+---@param key string
+function OwnVersions:forget(key)
+    self.versions[key] = nil
 end
 
 return own_versions

@@ -38,6 +38,7 @@ local function call_gone(state, record)
         end
     end
     state.memos[key] = nil
+    state.written.own:forget(key)
     return nil
 end
 
@@ -178,8 +179,8 @@ end
 
 local function begin(state, key, item)
     local record = { key = key, item = item, since = state.clock:now(), scope = scopes.new() }
-    state.written:watch(record.scope, key)
     record.scope.before_write = state.leader and state.leader.guard()
+    state.written:watch(record.scope, key)
     record.task = scheduler.task(state.what .. ": " .. key, body, state, record)
     scheduler.join_scope(record.task, record.scope)
     state.runs[key] = record

@@ -18,7 +18,7 @@ local MANY = 64
 ---@field of_source table<kubelua.controller.Source, { count: integer, full: integer,
 ---objects: table<string, table<string, kubelua.controller.Held>> }>
 ---@field of_key table<string, table<kubelua.controller.Held, true>>
----@field own table<string, string[]> versions of a key's object that its runs wrote
+---@field own kubelua.controller.OwnVersions
 ---@field unknown table<string, kubelua.Write[]>
 local Written = {}
 Written.__index = Written
@@ -28,8 +28,8 @@ local written = {}
 ---@param state kubelua.controller.State
 ---@return kubelua.controller.Written
 function written.new(state)
-    return setmetatable({ state = state, of_source = {}, of_key = {}, own = {}, unknown = {} },
-        Written)
+    return setmetatable({ state = state, of_source = {}, of_key = {}, unknown = {},
+        own = own_versions.new(function(key) state:add(key) end) }, Written)
 end
 
 local function forget(self, one)
@@ -115,7 +115,7 @@ local function remember(self, key, source, write)
     self.of_key[key] = self.of_key[key] or {}
     self.of_key[key][one] = true
     if object and source == self.state.main and of_object == key then
-        own_versions.add(self.own, key, object)
+        self.own:add(key, object)
     end
     look_at(self, one)
 end
@@ -141,8 +141,20 @@ end
 ---@param scope kubelua.Scope
 ---@param key string
 function Written:watch(scope, key)
+    local before = scope.before_write
+    scope.before_write = function(write)
+        if before then
+            local ok, message, code = before(write)
+            if not ok then
+                return nil, message, code
+            end
+        end
+        self.own:begin(key)
+        return true
+    end
     scope.wrote = function(write)
         note(self, key, write)
+        self.own:finish(key)
     end
 end
 
@@ -160,16 +172,6 @@ local function await(self, what, list)
     return nil, "the cache does not hold yet what this controller wrote: " .. held.tell(left[1])
         .. (#left > 1 and ", and " .. #left - 1 .. " more" or "") .. ", after " .. PATIENCE
         .. " s", "stale"
-end
-
-local function is_asked_for(one, filter)
-    if filter.namespace and one.namespace ~= filter.namespace then
-        return false
-    elseif not filter.owner or not one.owner or one.owner == filter.owner then
-        return true
-    end
-    local object = held.cached(one)
-    return object ~= nil and held.controller_of(object) == filter.owner
 end
 
 ---Waits until the cache of a source holds what was written: of one key, of a namespace, of an
@@ -190,7 +192,7 @@ function Written:wait(what, source, filter)
         end
     else
         for _, one in ipairs(all_of(of_source)) do
-            if is_asked_for(one, filter) then
+            if held.is_asked_for(one, filter) then
                 list[#list + 1] = one
             end
         end
@@ -229,8 +231,6 @@ function Written:settle(key)
     end
     if not ok then
         return nil, message, code, retry_after
-    elseif self.own[key] and not self.state.main.informer:get(key) then
-        self.own[key] = nil
     end
     local list = {}
     for one in pairs(self.of_key[key] or {}) do
@@ -244,7 +244,7 @@ end
 ---@param object kubelua.Object
 ---@return boolean
 function Written:is_own(key, object)
-    return own_versions.take(self.own, key, object)
+    return self.own:take(key, object)
 end
 
 return written
