@@ -67,6 +67,14 @@ end
 
 local ENDS = { delete = true, evict = true }
 
+-- The write took what had held the object's deletion back: with it, the object is gone.
+local function is_end(object)
+    local finalizers = object:get("metadata.finalizers")
+    return object:get("metadata.deletionTimestamp") ~= nil
+        and (object:get("metadata.deletionGracePeriodSeconds") or 0) == 0
+        and (finalizers == nil or #finalizers == 0)
+end
+
 ---Notes an answered write of the object; one that it has noted before is not asked for any more.
 ---@param self kubelua.controller.Held
 ---@param write kubelua.Write
@@ -79,6 +87,7 @@ function held.note(self, write)
     local former = held.cached(self)
     self.former_owner = former and held.controller_of(former)
     self.answer = object.kind == write.kind.kind and object or nil
+    self.ends = self.ends or (is_end(object) and "gone") or nil
     self.version, self.owner = object.resource_version, held.controller_of(object)
     self.is_selected = is_selected(self, write)
     self.base = informer:resource_version()
