@@ -116,6 +116,18 @@ describe("run:status", function()
         assert.equal("Other", now.conditions[2].type)
     end)
 
+    it("goes on after conflicts of others, and gives up after five in a row", function()
+        w.cluster:fail { verb = "patch", resource = "foos", status = 409, count = 4 }
+        local code = run(function(_, of_run)
+            assert(of_run:status { phase = "New" })
+            w.cluster:fail { verb = "patch", resource = "foos", status = 409, count = 5 }
+            local _, _, its_code = of_run:status { phase = "Old" }
+            return its_code
+        end)
+        assert.equal("conflict", code)
+        assert.same({ phase = "New" }, status())
+    end)
+
     it("keeps lastTransitionTime while the status of a condition stays", function()
         run(function(_, of_run)
             assert(of_run:status { conditions = { { type = "Ready", status = "False",

@@ -146,6 +146,26 @@ describe("a run writes:", function()
         assert.equal(0, #w.cluster:requests { verb = "get", resource = "secrets" })
     end)
 
+    it("apply makes anew what another has deleted, however old the cache is", function()
+        local before, after = run(function(_, of_run)
+            local one = assert(of_run:apply(secret("s")))
+            assert.equal("web/s", of_run:get("secrets", "web/s").key)
+            w.cluster:freeze { verb = "watch", resource = "secrets" }
+            assert(w.cluster:delete("secrets", "web/s"))
+            local two = assert(of_run:apply(secret("s")))
+            w.cluster:heal()
+            return one, two
+        end, { owns = { "secrets" } })
+        assert.not_equal(before.uid, after.uid)
+    end)
+
+    it("apply goes on after conflicts of others", function()
+        w.cluster:fail { verb = "patch", resource = "secrets", status = 409, count = 2 }
+        assert.equal("web/s", run(function(_, of_run)
+            return assert(of_run:apply(secret("s")))
+        end).key)
+    end)
+
     it("apply takes fields of others, unless force is false", function()
         local _, _, code, forced = run(function(_, of_run)
             assert(of_run:apply(secret("s")))

@@ -67,6 +67,15 @@ end
 
 local ENDS = { delete = true, evict = true }
 
+---True if a cache can be asked for what was answered: not for a token, which is no object.
+---@param write kubelua.Write
+---@return boolean
+function held.is_notable(write)
+    local object = write.object
+    return ENDS[write.verb] or object ~= nil and (object.uid or "") ~= ""
+        and (object.resource_version or "") ~= ""
+end
+
 -- The write took what had held the object's deletion back: with it, the object is gone.
 local function is_end(object)
     local finalizers = object:get("metadata.finalizers")

@@ -12,11 +12,16 @@ local function request_of(source)
     return source.request or informer_parts.request(source.informer)
 end
 
----What a client is connected to; two handles of one cluster have the same.
+---What a client is connected to; two handles of one cluster have the same. Once it was asked for, a
+---closed client has it too.
 ---@param client kubelua.Client
 ---@return any
 function reach.cluster_of(client)
-    return core.state(client, "kubelua.client").sim or core.client_server(client)
+    local state = core.state(client, "kubelua.client")
+    if state.cluster == nil then
+        state.cluster = state.sim or core.client_server(client)
+    end
+    return state.cluster
 end
 
 local function is_kind(source, kind)

@@ -47,7 +47,7 @@ function unsure.read(state, write, remember)
     if not name then
         return true -- nothing can be looked up
     end
-    local object, message, code, retry_after = write.client:get(
+    local object, message, code, retry_after = state.client:get(
         kind.api_version .. "/" .. kind.kind,
         kind.namespaced and write.namespace .. "/" .. name or name)
     if not object and code ~= "not_found" then

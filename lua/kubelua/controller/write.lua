@@ -118,11 +118,17 @@ end
 -- nothing (kube-apiserver clears it when an apply creates).
 local NONE = "1"
 
--- Sends an apply for an owner: of exactly this object, or of none.
-local function send_apply(run, document, existing, given, passed)
-    local metadata = document.metadata
+-- One try of an apply for an owner: of exactly this object, or of none.
+local function try_apply(run, document, existing, given, passed)
+    local metadata = {}
+    for name, value in pairs(document.metadata) do
+        metadata[name] = value
+    end
     if existing then
-        if owner.adoption(existing, run.object) and owner.controller(existing) then
+        local problem = owner.obstacle(existing, run.object, given.adopt)
+        if problem then
+            return nil, problem, "not_owned"
+        elseif owner.controller(existing) and owner.adoption(existing, run.object) then
             local taken, message, code, retry_after = adopt(run, existing, given)
             if not taken then
                 return nil, message, code, retry_after
@@ -132,37 +138,36 @@ local function send_apply(run, document, existing, given, passed)
     elseif metadata.resourceVersion == nil and metadata.uid == nil then
         metadata.resourceVersion = NONE
     end
-    return run.state.client:apply(document, passed)
+    local sent = {}
+    for name, value in pairs(document) do
+        sent[name] = value
+    end
+    sent.metadata = metadata
+    return run.state.client:apply(sent, passed)
 end
 
--- The apply of what is there, if this run's object may have it.
-local function apply_to(run, document, existing, given, passed)
-    local problem = owner.obstacle(existing, run.object, given.adopt)
-    if problem then
-        return nil, problem, "not_owned"
-    end
-    return send_apply(run, document, existing, given, passed)
-end
+-- Tries where what is there changes at the same time, or the cache does not know it yet.
+local TRIES = 3
 
 local function apply_owned(run, document, kind, given, passed)
     local existing, message, code, retry_after = target.known(run, "run:apply", kind, document)
-    if existing then
-        return apply_to(run, document, existing, given, passed)
-    elseif code ~= "not_found" then
+    if not existing and code ~= "not_found" then
         return nil, message, code, retry_after
     end
     local applied
-    applied, message, code, retry_after = send_apply(run, document, nil, given, passed)
-    if code ~= "conflict" or document.metadata.resourceVersion ~= NONE then
-        return applied, message, code, retry_after
+    for _ = 1, TRIES do
+        applied, message, code, retry_after = try_apply(run, document, existing, given, passed)
+        if code ~= "conflict" then
+            break
+        end
+        local live, _, why = target.live(run, kind, document)
+        if not live and why ~= "not_found"
+            or live and existing and live.uid == existing.uid and given.force == false then
+            break -- it is another conflict
+        end
+        existing = live
     end
-    -- It is there, though the cache does not know it yet.
-    existing = target.live(run, kind, document)
-    if not existing then
-        return nil, message, code, retry_after
-    end
-    document.metadata.resourceVersion = nil
-    return apply_to(run, document, existing, given, passed)
+    return applied, message, code, retry_after
 end
 
 ---@param run kubelua.controller.Inside

@@ -120,8 +120,6 @@ local function remember(self, key, source, write)
     look_at(self, one)
 end
 
-local ENDS = { delete = true, evict = true }
-
 -- After a write was answered within a run of the key, or was not.
 local function note(self, key, write)
     if write.dry_run or write.verb == "delete_all" or not write.client
@@ -130,7 +128,7 @@ local function note(self, key, write)
     elseif write.code == "unknown" then
         self.unknown[key] = self.unknown[key] or {}
         table.insert(self.unknown[key], write)
-    elseif not write.code and (write.object or ENDS[write.verb]) then
+    elseif not write.code and held.is_notable(write) then
         for _, source in ipairs(reach.sources(self.state, write.kind, write.namespace)) do
             remember(self, key, source, write)
         end
@@ -149,6 +147,7 @@ function Written:watch(scope, key)
                 return nil, message, code
             end
         end
+        reach.cluster_of(write.client) -- while it is open
         self.own:begin(key)
         return true
     end

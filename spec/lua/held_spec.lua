@@ -1,0 +1,166 @@
+-- When a cache holds a write: by hand-made caches, for what no simulated server does.
+local core = require "kubelua.core"
+local held = require "kubelua.controller.held"
+local OwnVersions = require "kubelua.controller.own_versions"
+
+local SECRETS = { group = "", plural = "secrets", kind = "Secret", api_version = "v1",
+    namespaced = true }
+
+local function secret(version, more)
+    local metadata = { name = "s", namespace = "web", uid = "u1", resourceVersion = version }
+    for field, value in pairs(more or {}) do
+        metadata[field] = value
+    end
+    return assert(core.object(core.encode { apiVersion = "v1", kind = "Secret",
+        metadata = metadata }))
+end
+
+describe("a cache holds", function()
+    local cache, source
+
+    before_each(function()
+        cache = { at = "10", lists = 1, lists_held = 1, state = "watching" }
+        function cache.get(self) return self.object end
+        function cache.resource_version(self) return self.at end
+        function cache.status(self)
+            return { lists = self.lists, lists_held = self.lists_held, state = self.state }
+        end
+        source = { name = "secrets", resource = "secrets", kind = SECRETS, informer = cache,
+            given = { "secrets" }, request = {} }
+    end)
+
+    local function written(object, verb)
+        local one = { source = source, key = "web/s", namespace = "web", uid = "u1", keys = {} }
+        held.note(one, { verb = verb or "update", kind = SECRETS, namespace = "web", name = "s",
+            object = object, uid = "u1" })
+        return one
+    end
+
+    it("a version once it has reached it as a number, and not by its letters", function()
+        cache.at = "9"
+        local one = written(secret("10"))
+        assert.same({ false, false }, { held.look(one) })
+        cache.at = "99"
+        assert.same({ true, true }, { held.look(one) })
+    end)
+
+    it("it when the versions went back: the cluster was restored", function()
+        cache.at = "100"
+        local one = written(secret("105"))
+        assert.is_false((held.look(one)))
+        cache.at = "40"
+        assert.is_true((held.look(one)))
+    end)
+
+    it("a version that is no number once it was seen at this very one", function()
+        cache.at = "r-a"
+        local one = written(secret("r-b"))
+        cache.object = secret("r-c")
+        cache.at = "r-c"
+        assert.is_false((held.look(one)))
+        cache.object = secret("r-b")
+        assert.same({ true, true }, { held.look(one) })
+        cache.object = secret("r-c")
+        source.sightings = { has = function(_, uid, version)
+            return uid == "u1" and version == "r-b"
+        end }
+        assert.is_true((held.look(one)))
+    end)
+
+    it("a version that is no number in a list that began after the answer", function()
+        cache.at = "r-a"
+        local one = written(secret("r-b"))
+        cache.state, cache.lists = "listing", 1
+        local during = written(secret("r-b"))
+        cache.lists, cache.lists_held = 2, 1
+        assert.is_false((held.look(one)))
+        cache.lists_held = 2
+        assert.is_true((held.look(one)))
+        assert.is_false((held.look(during))) -- that one may have begun before
+        cache.lists_held = 3
+        assert.is_true((held.look(during)))
+    end)
+
+    it("a delete when the object is gone, or terminating if there was an object", function()
+        cache.object = secret("10")
+        local gone, ending = written(nil, "delete"), written(secret("12"), "delete")
+        local evicted = written(nil, "evict")
+        assert.is_false((held.look(gone)))
+        assert.is_false((held.look(ending)))
+        cache.object = secret("12", { deletionTimestamp = "2026-01-01T00:00:00Z" })
+        assert.is_false((held.look(gone)))
+        assert.is_true((held.look(ending)))
+        assert.is_true((held.look(evicted)))
+        cache.object = secret("13", { uid = "u2" })
+        assert.is_true((held.look(gone)))
+    end)
+
+    it("the end of what a write let go: not at the version, but when it is gone", function()
+        cache.object = secret("10", { deletionTimestamp = "2026-01-01T00:00:00Z",
+            finalizers = { "example.com/x" } })
+        local one = written(secret("10", { deletionTimestamp = "2026-01-01T00:00:00Z" }))
+        assert.is_false((held.look(one)))
+        cache.object = nil
+        assert.is_true((held.look(one)))
+    end)
+
+    it("what its selectors do not choose when it does not have it, but not for good", function()
+        source.given = { "secrets", labels = "app=shop" }
+        source.request = source.given
+        cache.object = secret("9", { labels = { app = "shop" } })
+        local one = written(secret("12", { labels = { app = "db" } }))
+        assert.is_false((held.look(one)))
+        cache.object = nil
+        assert.same({ true, false }, { held.look(one) })
+        cache.object = secret("9", { labels = { app = "shop" } })
+        assert.is_false((held.look(one)))
+        cache.at, cache.object = "12", nil
+        assert.same({ true, true }, { held.look(one) })
+    end)
+
+    it("what its field selector chooses", function()
+        local reach = require "kubelua.controller.reach"
+        source.given = { "secrets", fields = "metadata.name=s,type!=Opaque,metadata.x=" }
+        source.request = source.given
+        assert.is_true(reach.selects(source, secret("1")))
+        source.given.fields = "metadata.name!=s"
+        assert.is_false(reach.selects(source, secret("1")))
+        source.given.fields = "metadata.name==t"
+        assert.is_false(reach.selects(source, secret("1")))
+    end)
+end)
+
+describe("an event of a key's own object", function()
+    local own, queued
+
+    before_each(function()
+        queued = {}
+        own = OwnVersions.new(function(key) queued[#queued + 1] = key end)
+    end)
+
+    it("is no news at a version that a run of the key wrote, once", function()
+        own:begin("a")
+        own:add("a", secret("7"))
+        own:finish("a")
+        assert.is_false(own:take("a", secret("6")))
+        assert.is_true(own:take("a", secret("7")))
+        assert.is_false(own:take("a", secret("7")))
+        assert.is_false(own:take("b", secret("7")))
+        assert.same({}, queued)
+    end)
+
+    it("is judged when the answer is there, where it comes before that", function()
+        own:begin("a")
+        assert.is_true(own:take("a", secret("7")))
+        own:add("a", secret("7"))
+        own:finish("a")
+        assert.same({}, queued)
+        own:begin("a")
+        own:begin("a")
+        assert.is_true(own:take("a", secret("8")))
+        own:finish("a")
+        assert.same({}, queued)
+        own:finish("a")
+        assert.same({ "a" }, queued)
+    end)
+end)
