@@ -131,6 +131,20 @@ describe("the controllers of a simulated cluster", function()
         assert(cluster:eventually(function() return are_all("a:2", 1) end))
     end)
 
+    it("write no observedGeneration into conditions that do not have it", function()
+        assert(cluster:create(deployment("a:1", 1)))
+        roll_out()
+        local written = 0
+        for _, request in ipairs(cluster:requests { verb = "patch", resource = "deployments",
+            subresource = "status" }) do
+            for _, condition in ipairs(request.body.status.conditions or {}) do
+                written = written + 1
+                assert.is_nil(condition.observedGeneration)
+            end
+        end
+        assert.is_true(written > 0)
+    end)
+
     it("never go below what a Deployment needs", function()
         assert(cluster:create(deployment("a:1", 3)))
         roll_out()

@@ -13,6 +13,12 @@ local function check(condition)
     end
 end
 
+-- False of the conditions of Deployments, Jobs and Nodes, which are older than metav1.Condition and
+-- have no observedGeneration: each has another time instead.
+local function has_generation(condition)
+    return not (condition.lastUpdateTime or condition.lastProbeTime or condition.lastHeartbeatTime)
+end
+
 -- The time stays while the status does.
 local function complete(condition, old, generation)
     if old and old.status == condition.status and old.lastTransitionTime then
@@ -20,7 +26,7 @@ local function complete(condition, old, generation)
     elseif condition.lastTransitionTime == nil then
         condition.lastTransitionTime = core.timestamp(math.floor(scheduler.clock_here():unix()))
     end
-    if condition.observedGeneration == nil then
+    if condition.observedGeneration == nil and has_generation(condition) then
         condition.observedGeneration = generation
     end
     return condition

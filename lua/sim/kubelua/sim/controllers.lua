@@ -1,9 +1,10 @@
 -- Life for a simulated cluster: nodes, a scheduler, a kubelet, and the controllers of Deployments,
--- ReplicaSets, Jobs and EndpointSlices. Each is a script of its own in controllers/, made of
--- KubeLua's public interface.
+-- ReplicaSets, Jobs and EndpointSlices. Each is made of kubelua.controller, in a file of its own in
+-- controllers/, which returns the options of its controllers.
 local core = require "kubelua.core"
+local kubelua = require "kubelua"
+local loop = require "kubelua.loop"
 local options = require "kubelua.options"
-local World = require "kubelua.sim.controllers.world"
 
 local controllers = {}
 
@@ -22,7 +23,44 @@ local TYPES = { nodes = "number", start_seconds = "number", stop_seconds = "numb
 
 local PARTS = { "nodes", "scheduler", "kubelet", "replicaset", "deployment", "job", "endpoints" }
 
----Starts them all over a client, in the script's loop; what they return ends them.
+local function stop_all(running)
+    for _, controller in ipairs(running) do
+        controller:stop()
+    end
+end
+
+local function start_all(client, life)
+    local running = {}
+    for _, part in ipairs(PARTS) do
+        for _, wanted in ipairs(require("kubelua.sim.controllers." .. part)(life)) do
+            wanted.client = client
+            local controller, message, code = kubelua.controller(wanted)
+            if not controller then
+                stop_all(running)
+                return nil, message, code
+            end
+            running[#running + 1] = controller
+            if not wanted[1] then -- without a resource, nothing else begins it
+                controller:enqueue("once")
+            end
+        end
+    end
+    return running
+end
+
+local function have_synced(running)
+    for _, controller in ipairs(running) do
+        if not controller:has_synced() then
+            return false
+        end
+    end
+    return true
+end
+
+local PATIENCE = 30 -- seconds
+
+---Starts them all over a client, in the script's loop, and waits until there are nodes; what they
+---return ends them.
 ---@param client kubelua.Client
 ---@param given kubelua.sim.Controllers?
 ---@return { stop: fun() }?, string?, string?
@@ -30,37 +68,28 @@ function controllers.start(client, given)
     if type(client) ~= "userdata" or not client.informer then
         error("controllers: a client expected, such as assert(cluster:connect())", 2)
     end
-    local merged = {}
+    local life = {}
     for name, value in pairs(DEFAULTS) do
-        merged[name] = value
+        life[name] = value
     end
     for name, value in pairs(options.optional("controllers", given, TYPES)) do
-        merged[name] = value
+        life[name] = value
     end
-    local world, message, code = World.new(client, merged)
-    if not world then
+    -- The time of day, as the API writes it.
+    function life.time(digits)
+        return kubelua.timestamp(math.floor(life.now()), digits)
+    end
+    local running, message, code = start_all(client, life)
+    if not running then
         return nil, message, code
     end
-    for name in pairs(World.CACHES) do
-        local ok
-        ok, message, code = world[name]:wait_synced(30)
-        if not ok then
-            world:stop()
-            return nil, message, code
-        end
+    if not loop.wait("controllers", PATIENCE, function()
+        return life.has_nodes and have_synced(running)
+    end) then
+        stop_all(running)
+        return nil, "the controllers had not begun after " .. PATIENCE .. " s", "timeout"
     end
-    local tickers = {}
-    for _, part in ipairs(PARTS) do
-        tickers[#tickers + 1] = require("kubelua.sim.controllers." .. part)(world)
-    end
-    return {
-        stop = function()
-            for _, ticker in ipairs(tickers) do
-                ticker.stop()
-            end
-            world:stop()
-        end,
-    }
+    return { stop = function() stop_all(running) end }
 end
 
 return controllers

@@ -1,8 +1,6 @@
--- An EndpointSlice for each Service that selects pods: their addresses, and who is ready.
+-- An EndpointSlice for each Service that selects pods: their addresses, and which are ready.
 local kubelua = require "kubelua"
 local owned = require "kubelua.sim.controllers.owned"
-
-local SERVICE = "kubernetes.io/service-name"
 
 local function selects(service, pod)
     local labels, any = pod.metadata.labels or {}, false
@@ -40,60 +38,50 @@ local function ports_of(service, pod)
     return ports
 end
 
-local function endpoint(pod)
-    local ready = owned.is_ready(pod)
-    local stopping = pod:get("metadata.deletionTimestamp") ~= nil
+local function endpoint_of(pod)
+    local is_ready, is_stopping = owned.is_ready(pod), owned.is_deleted(pod)
     return {
         addresses = { pod.status.podIP },
-        conditions = { ready = ready and not stopping, serving = ready, terminating = stopping },
+        conditions = { ready = is_ready and not is_stopping, serving = is_ready,
+            terminating = is_stopping },
         nodeName = pod.spec.nodeName,
         targetRef = { kind = "Pod", namespace = pod.namespace, name = pod.name, uid = pod.uid },
     }
 end
 
-return function(world)
-    local enqueue = world:queue("endpoints", function(key)
-        local service = world.services:get(key)
-        if not service or not service:get("spec.selector") then
-            return true
+local function reconcile(service, run)
+    if not service:get("spec.selector") then
+        return
+    end
+    local endpoints, first = kubelua.array(), nil
+    for _, pod in ipairs(run:list("pods", { namespace = service.namespace })) do
+        if selects(service, pod) and pod:get("status.podIP") then
+            first = first or pod
+            endpoints[#endpoints + 1] = endpoint_of(pod)
         end
-        local endpoints, first = kubelua.array(), nil
-        for _, pod in ipairs(world.pods:by("namespace", service.namespace)) do
-            if selects(service, pod) and pod:get("status.podIP") then
-                first = first or pod
-                endpoints[#endpoints + 1] = endpoint(pod)
-            end
-        end
-        table.sort(endpoints, function(a, b)
-            return a.targetRef.name < b.targetRef.name
-        end)
-        local wanted = { endpoints = endpoints, ports = ports_of(service, first) }
-        local slice = world.slices:get(key)
-        if slice then
-            return owned.says(slice, wanted) or world:patch(slice, wanted)
-        end
-        wanted.apiVersion, wanted.kind = "discovery.k8s.io/v1", "EndpointSlice"
-        wanted.addressType = "IPv4"
-        wanted.metadata = { name = service.name, namespace = service.namespace,
-            labels = { [SERVICE] = service.name }, ownerReferences = { owned.reference(service) } }
-        return world:create(wanted)
-    end)
+    end
+    return run:apply({
+        apiVersion = "discovery.k8s.io/v1", kind = "EndpointSlice",
+        metadata = { name = service.name,
+            labels = { ["kubernetes.io/service-name"] = service.name } },
+        addressType = "IPv4", endpoints = endpoints, ports = ports_of(service, first),
+    }, { adopt = true })
+end
 
-    local function look(pod)
-        for _, service in ipairs(world.services:by("namespace", pod.namespace)) do
-            if selects(service, pod) then
-                enqueue(service.key)
-            end
+-- The Services that select a pod.
+local function services_of(pod, run)
+    local services = {}
+    for _, service in ipairs(run:by("services", "namespace", pod.namespace)) do
+        if selects(service, pod) then
+            services[#services + 1] = service
         end
     end
-    local function look_at_service(service)
-        enqueue(service.key)
-    end
-    world.pods:on { add = look, delete = look, update = function(old, new)
-        look(old)
-        look(new)
-    end }
-    world.services:on { add = look_at_service, update = function(_, service)
-        look_at_service(service)
-    end }
+    return services
+end
+
+return function()
+    return { { "services", name = "endpoints", indexes = { namespace = "metadata.namespace" },
+        owns = { "endpointslices.discovery.k8s.io" },
+        watches = { { "pods", map = services_of } },
+        reconcile = reconcile } }
 end

@@ -11,31 +11,23 @@ local function each_container(pod, f)
     return list
 end
 
--- Unless the one that is there says the same already: its time stays.
-local function condition(world, pod, type, status, reason)
-    local present = kubelua.condition(pod, type)
-    if present and present.status == status then
-        return kubelua.table(present)
+local function conditions(now, ready, reason)
+    local list = {}
+    for _, type in ipairs { "PodReadyToStartContainers", "Initialized", "PodScheduled" } do
+        list[#list + 1] = { type = type, status = "True", lastTransitionTime = now }
     end
-    return { type = type, status = status, reason = reason, lastTransitionTime = world:time() }
-end
-
-local function conditions(world, pod, ready, reason)
-    return {
-        condition(world, pod, "PodReadyToStartContainers", "True"),
-        condition(world, pod, "Initialized", "True"),
-        condition(world, pod, "Ready", ready, reason),
-        condition(world, pod, "ContainersReady", ready, reason),
-        condition(world, pod, "PodScheduled", "True"),
-    }
+    for _, type in ipairs { "Ready", "ContainersReady" } do
+        list[#list + 1] = { type = type, status = ready, reason = reason, lastTransitionTime = now }
+    end
+    return list
 end
 
 -- The first address of the node's range that no pod has.
-local function free_address(world, node)
+local function free_address(run, node)
     local range = node and node:get("spec.podCIDR") or "10.244.0.0/24"
     local prefix = range:match("^%d+%.%d+%.%d+%.")
     for last = 2, 254 do
-        if #world.pods:by("ip", prefix .. last) == 0 then
+        if #run:by("pods", "ip", prefix .. last) == 0 then
             return prefix .. last
         end
     end
@@ -51,107 +43,87 @@ local function host_address(node)
     return "192.168.0.1"
 end
 
-local function accept(world, pod)
-    local node = world.nodes:get(pod.spec.nodeName)
-    return world:status(pod, {
-        phase = "Pending",
-        startTime = world:time(),
-        hostIP = host_address(node),
-        hostIPs = { { ip = host_address(node) } },
-        conditions = conditions(world, pod, "False", "ContainersNotReady"),
-        containerStatuses = each_container(pod, function(container)
-            return { name = container.name, image = container.image, imageID = "", ready = false,
-                started = false, restartCount = 0,
-                state = { waiting = { reason = "ContainerCreating" } } }
-        end),
-    })
-end
-
-local function start(world, pod)
-    local address = free_address(world, world.nodes:get(pod.spec.nodeName))
-    if not address then
-        return nil, "no address is free on " .. pod.spec.nodeName
+return function(life)
+    local function accept(pod, run)
+        local host = host_address(run:get("nodes", pod.spec.nodeName))
+        return run:status {
+            phase = "Pending",
+            startTime = life.time(),
+            hostIP = host,
+            hostIPs = { { ip = host } },
+            conditions = conditions(life.time(), "False", "ContainersNotReady"),
+            containerStatuses = each_container(pod, function(container)
+                return { name = container.name, image = container.image, imageID = "",
+                    ready = false, started = false, restartCount = 0,
+                    state = { waiting = { reason = "ContainerCreating" } } }
+            end),
+        }
     end
-    return world:status(pod, {
-        phase = "Running",
-        podIP = address,
-        podIPs = { { ip = address } },
-        conditions = conditions(world, pod, "True"),
-        containerStatuses = each_container(pod, function(container)
-            return { name = container.name, image = container.image, imageID = container.image,
-                containerID = "kubelua://" .. pod.uid .. "/" .. container.name, ready = true,
-                started = true, restartCount = 0,
-                state = { running = { startedAt = world:time() } } }
-        end),
-    })
-end
 
-local function finish(world, pod)
-    return world:status(pod, {
-        phase = "Succeeded",
-        conditions = conditions(world, pod, "False", "PodCompleted"),
-        containerStatuses = each_container(pod, function(container)
-            return { name = container.name, image = container.image, imageID = container.image,
-                ready = false, started = false, restartCount = 0,
-                state = { terminated = { exitCode = 0, reason = "Completed",
-                    startedAt = pod.status.startTime, finishedAt = world:time() } } }
-        end),
-    })
-end
+    local function start(pod, run)
+        local address = free_address(run, run:get("nodes", pod.spec.nodeName))
+        if not address then
+            return nil, "no address is free on " .. pod.spec.nodeName
+        end
+        return run:status {
+            phase = "Running",
+            podIP = address,
+            podIPs = { { ip = address } },
+            conditions = conditions(life.time(), "True"),
+            containerStatuses = each_container(pod, function(container)
+                return { name = container.name, image = container.image, imageID = container.image,
+                    containerID = "kubelua://" .. pod.uid .. "/" .. container.name, ready = true,
+                    started = true, restartCount = 0,
+                    state = { running = { startedAt = life.time() } } }
+            end),
+        }
+    end
 
-local function run_time(world, pod)
-    local annotations = pod.metadata.annotations or {}
-    return tonumber(annotations["kubelua.sim/seconds"]) or world.options.job_seconds
-end
+    local function finish(pod, run)
+        return run:status {
+            phase = "Succeeded",
+            conditions = conditions(life.time(), "False", "PodCompleted"),
+            containerStatuses = each_container(pod, function(container)
+                return { name = container.name, image = container.image, imageID = container.image,
+                    ready = false, started = false, restartCount = 0,
+                    state = { terminated = { exitCode = 0, reason = "Completed",
+                        startedAt = pod.status.startTime, finishedAt = life.time() } } }
+            end),
+        }
+    end
 
-return function(world)
-    local since = {} -- uid -> when the current step began, on the machine's clock
+    local function run_time(pod)
+        local annotations = pod.metadata.annotations or {}
+        return tonumber(annotations["kubelua.sim/seconds"]) or life.job_seconds
+    end
 
     -- The seconds that are left of a step that takes so long; nil: it is over.
-    local function left(pod, step, seconds)
-        local steps = since[pod.uid] or {}
-        since[pod.uid] = steps
-        steps[step] = steps[step] or world.options.clock()
-        local rest = steps[step] + seconds - world.options.clock()
+    local function left(run, step, seconds)
+        run.memo[step] = run.memo[step] or life.clock()
+        local rest = run.memo[step] + seconds - life.clock()
         return rest > 0 and rest or nil
     end
 
-    local function advance(pod)
+    local function reconcile(pod, run)
+        if not pod:get("spec.nodeName") then
+            return
+        elseif pod:get("metadata.deletionTimestamp") then
+            local grace = pod:get("metadata.deletionGracePeriodSeconds") or 0
+            return left(run, "stop", math.min(grace, life.stop_seconds))
+                or run:delete(pod, { grace = 0 })
+        end
         local phase = pod:get("status.phase") or "Pending"
         if phase == "Pending" then
             if not pod:get("status.startTime") then
-                return accept(world, pod)
+                return accept(pod, run)
             end
-            return left(pod, "start", world.options.start_seconds) or start(world, pod)
+            return left(run, "start", life.start_seconds) or start(pod, run)
         elseif phase == "Running" and (pod.spec.restartPolicy or "Always") ~= "Always" then
-            return left(pod, "run", run_time(world, pod)) or finish(world, pod)
-        end
-        return true
-    end
-
-    local enqueue = world:queue("kubelet", function(key)
-        local pod = world.pods:get(key)
-        if not pod or not pod:get("spec.nodeName") then
-            return true
-        elseif not pod:get("metadata.deletionTimestamp") then
-            return advance(pod)
-        end
-        local grace = pod:get("metadata.deletionGracePeriodSeconds") or 0
-        return left(pod, "stop", math.min(grace, world.options.stop_seconds))
-            or world:delete(pod, 0)
-    end)
-
-    local function look(pod)
-        if pod:get("spec.nodeName") then
-            enqueue(pod.key)
+            return left(run, "run", run_time(pod)) or finish(pod, run)
         end
     end
-    world.pods:on {
-        add = look,
-        update = function(_, pod) look(pod) end,
-        delete = function(pod)
-            since[pod.uid] = nil
-            world.deleted[pod.uid] = nil
-        end,
-    }
+
+    -- One worker: an address that one run has taken is seen by the next.
+    return { { "pods", name = "kubelet", terminating = true, workers = 1,
+        indexes = { ip = "status.podIP" }, reads = { "nodes" }, reconcile = reconcile } }
 end

@@ -5,102 +5,90 @@ local kubelua = require "kubelua"
 local HEARTBEAT = 10 -- seconds
 local LEASES = "kube-node-lease"
 
-local function is_known(node)
-    for _, condition in kubelua.ipairs(node:get("status.conditions") or {}) do
-        if condition.type == "Ready" then
-            return true
-        end
-    end
-    return false
-end
+local CONDITIONS = {
+    { "MemoryPressure", "False", "KubeletHasSufficientMemory",
+        "kubelet has sufficient memory available" },
+    { "DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure" },
+    { "PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available" },
+    { "Ready", "True", "KubeletReady", "kubelet is posting ready status" },
+}
 
-local function describe(world, i)
-    local name, now = "node-" .. i, world:time()
-    local room = { cpu = "8", memory = "32Gi", pods = "110", ["ephemeral-storage"] = "100Gi" }
-    local function condition(type, status, reason, message)
-        return { type = type, status = status, reason = reason, message = message,
+local function conditions_of(now)
+    local conditions = {}
+    for i, one in ipairs(CONDITIONS) do
+        conditions[i] = { type = one[1], status = one[2], reason = one[3], message = one[4],
             lastHeartbeatTime = now, lastTransitionTime = now }
     end
+    return conditions
+end
+
+local function status_of(name, number, now)
+    local room = { cpu = "8", memory = "32Gi", pods = "110", ["ephemeral-storage"] = "100Gi" }
     return {
-        apiVersion = "v1",
-        kind = "Node",
-        metadata = { name = name, labels = {
-            ["kubernetes.io/hostname"] = name,
-            ["kubernetes.io/os"] = "linux",
-            ["kubernetes.io/arch"] = "amd64",
-        } },
-        spec = { podCIDR = "10.244." .. i .. ".0/24", podCIDRs = { "10.244." .. i .. ".0/24" } },
-        status = {
-            capacity = room,
-            allocatable = room,
-            addresses = { { type = "InternalIP", address = "192.168.0." .. i },
-                { type = "Hostname", address = name } },
-            conditions = {
-                condition("MemoryPressure", "False", "KubeletHasSufficientMemory",
-                    "kubelet has sufficient memory available"),
-                condition("DiskPressure", "False", "KubeletHasNoDiskPressure",
-                    "kubelet has no disk pressure"),
-                condition("PIDPressure", "False", "KubeletHasSufficientPID",
-                    "kubelet has sufficient PID available"),
-                condition("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
-            },
-            nodeInfo = { kubeletVersion = "v1.36.0", osImage = "KubeLua", architecture = "amd64",
-                operatingSystem = "linux", containerRuntimeVersion = "kubelua://1",
-                kernelVersion = "6.1", machineID = "", systemUUID = "", bootID = "",
-                kubeProxyVersion = "" },
-        },
+        capacity = room,
+        allocatable = room,
+        addresses = { { type = "InternalIP", address = "192.168.0." .. number },
+            { type = "Hostname", address = name } },
+        conditions = conditions_of(now),
+        nodeInfo = { kubeletVersion = "v1.36.0", osImage = "KubeLua", architecture = "amd64",
+            operatingSystem = "linux", containerRuntimeVersion = "kubelua://1",
+            kernelVersion = "6.1", machineID = "", systemUUID = "", bootID = "",
+            kubeProxyVersion = "" },
     }
 end
 
--- As a kubelet does that registers: what a manifest says of the node stays.
-local function register(world, node, i)
-    local wanted = describe(world, i)
-    wanted.status.addresses[2].address = node.name
-    if not node:get("spec.podCIDR") then
-        local ok, message = world:patch(node, { spec = wanted.spec })
-        if not ok then
-            return nil, message
-        end
-    end
-    return world:status(node, wanted.status)
-end
-
-local function renew(world, node)
-    local now = world:time("!%Y-%m-%dT%H:%M:%S.000000Z")
-    local lease = { spec = { holderIdentity = node.name, leaseDurationSeconds = 40,
-        renewTime = now } }
-    local ok, _, code = world.client:patch("leases.coordination.k8s.io", LEASES .. "/" .. node.name,
+local function renew(run, name, now)
+    local lease = { spec = { holderIdentity = name, leaseDurationSeconds = 40, renewTime = now } }
+    local renewed, message, code = run:patch("leases.coordination.k8s.io", LEASES .. "/" .. name,
         lease)
-    if not ok and code == "not_found" then
-        lease.apiVersion, lease.kind = "coordination.k8s.io/v1", "Lease"
-        lease.metadata = { name = node.name, namespace = LEASES }
-        world:create(lease)
+    if renewed or code ~= "not_found" then
+        return renewed, message, code
     end
+    lease.apiVersion, lease.kind = "coordination.k8s.io/v1", "Lease"
+    lease.metadata = { name = name, namespace = LEASES }
+    return run:create(lease, { owner = false })
 end
 
-return function(world)
-    if world.nodes:count() == 0 then
-        for i = 1, world.options.nodes do
-            local wanted = describe(world, i)
-            wanted.status, wanted.spec = nil, nil
-            assert(world:create(wanted))
-        end
-    end
-    world.client:create { apiVersion = "v1", kind = "Namespace", metadata = { name = LEASES } }
+return function(life)
     local count = 0
-    world.nodes:on { add = function(node)
+
+    -- Makes the nodes of a cluster that has none, and the namespace of their Leases.
+    local function make_nodes(_, run)
+        for i = 1, #run:list("nodes") == 0 and life.nodes or 0 do
+            assert(run:create { apiVersion = "v1", kind = "Node",
+                metadata = { name = "node-" .. i, labels = {
+                    ["kubernetes.io/hostname"] = "node-" .. i,
+                    ["kubernetes.io/os"] = "linux",
+                    ["kubernetes.io/arch"] = "amd64",
+                } } })
+        end
+        local made, message, code = run:create { apiVersion = "v1", kind = "Namespace",
+            metadata = { name = LEASES } }
+        life.has_nodes = made ~= nil or code == "already_exists"
+        return life.has_nodes or nil, message, code
+    end
+
+    -- As a kubelet does that registers: what a manifest says of the node stays.
+    local function register(node, run)
         count = count + 1
-        if not is_known(node) then
-            local ok, message = register(world, node, count)
-            if not ok then
-                kubelua.log("warn", "%s does not become ready: %s", tostring(node), message)
-            end
+        if not node:get("spec.podCIDR") then
+            local range = "10.244." .. count .. ".0/24"
+            assert(run:patch { spec = { podCIDR = range, podCIDRs = { range } } })
         end
-        renew(world, node)
-    end }
-    return kubelua.every(HEARTBEAT, function()
-        for _, node in ipairs(world.nodes:list()) do
-            renew(world, node)
+        assert(run:status(status_of(node.name, count, life.time())))
+    end
+
+    local function reconcile(node, run)
+        if not kubelua.condition(node, "Ready") then
+            register(node, run)
         end
-    end)
+        assert(renew(run, node.name, life.time(6)))
+        return HEARTBEAT
+    end
+
+    return {
+        { name = "cluster", reads = { "nodes" }, reconcile = make_nodes },
+        -- Heartbeats are a matter of time: no update needs one.
+        { "nodes", name = "nodes", when = function() return false end, reconcile = reconcile },
+    }
 end

@@ -12,21 +12,28 @@ local function allows(pod, node)
     return owned.is_ready(node) and not node:get("spec.unschedulable")
 end
 
-return function(world)
-    local assumed = {} -- uid -> node: bound, while the cache does not show it yet
+local function bind(run, pod, node)
+    return run.client:create { apiVersion = "v1", kind = "Binding",
+        metadata = { name = pod.name, namespace = pod.namespace, uid = pod.uid },
+        target = { apiVersion = "v1", kind = "Node", name = node } }
+end
 
-    local function count_of(node)
-        local count = #world.pods:by("node", node.name)
+return function(life)
+    local assumed = {} -- key -> node: bound, while the cache does not show it yet
+    local unscheduled = {} -- a set of keys that no node suits
+
+    local function count_of(run, node)
+        local count = #run:by("pods", "node", node.name)
         for _, name in pairs(assumed) do
             count = count + (name == node.name and 1 or 0)
         end
         return count
     end
 
-    local function pick(pod)
+    local function pick(run, pod)
         local best, fewest
-        for _, node in ipairs(world.nodes:list()) do
-            local count = count_of(node)
+        for _, node in ipairs(run:list("nodes")) do
+            local count = count_of(run, node)
             if allows(pod, node) and (not best or count < fewest) then
                 best, fewest = node, count
             end
@@ -34,52 +41,52 @@ return function(world)
         return best
     end
 
-    -- Why it waits, once.
-    local function tell(pod)
-        for _, condition in kubelua.ipairs(pod:get("status.conditions") or {}) do
-            if condition.type == "PodScheduled" and condition.status == "False" then
-                return
-            end
-        end
-        world:status(pod, { conditions = { { type = "PodScheduled", status = "False",
-            reason = "Unschedulable", lastTransitionTime = world:time(),
-            message = "0/" .. world.nodes:count() .. " nodes are available" } } })
+    local function tell(run)
+        unscheduled[run.key] = true
+        return run:status { conditions = { { type = "PodScheduled", status = "False",
+            reason = "Unschedulable", lastTransitionTime = life.time(),
+            message = "0/" .. #run:list("nodes") .. " nodes are available" } } }
     end
 
     local function is_waiting(pod)
-        return not pod:get("spec.nodeName") and not assumed[pod.uid] and world:lives(pod)
+        return not pod:get("spec.nodeName")
             and (pod:get("spec.schedulerName") or "default-scheduler") == "default-scheduler"
     end
 
-    local enqueue = world:queue("scheduler", function(key)
-        local pod = world.pods:get(key)
-        if not pod or not is_waiting(pod) then
+    local function forget(key)
+        assumed[key], unscheduled[key] = nil, nil
+    end
+
+    local function reconcile(pod, run)
+        if not is_waiting(pod) then
+            return forget(run.key)
+        elseif assumed[run.key] then
             return
         end
-        local node = pick(pod)
+        local node = pick(run, pod)
         if not node then
-            tell(pod)
-            return nil, "no node is ready for it"
+            return tell(run)
         end
-        assumed[pod.uid] = node.name
-        local ok, message = world:bind(pod, node.name)
+        assumed[run.key] = node.name
+        local ok, message, code = bind(run, pod, node.name)
         if not ok then
-            assumed[pod.uid] = nil
-            return nil, message
+            assumed[run.key] = nil
+            return nil, message, code
         end
-        return true
-    end)
-
-    local function look(pod)
-        if pod:get("spec.nodeName") then
-            assumed[pod.uid] = nil
-        elseif is_waiting(pod) then
-            enqueue(pod.key)
-        end
+        unscheduled[run.key] = nil
     end
-    world.pods:on {
-        add = look,
-        update = function(_, pod) look(pod) end,
-        delete = function(pod) assumed[pod.uid] = nil end,
-    }
+
+    -- The pods that wait for a node like this one.
+    local function waiting()
+        local keys = {}
+        for key in pairs(unscheduled) do
+            keys[#keys + 1] = key
+        end
+        return keys
+    end
+
+    -- One worker: the next pod's node depends on this one's.
+    return { { "pods", name = "scheduler", workers = 1, indexes = { node = "spec.nodeName" },
+        watches = { { "nodes", map = waiting } },
+        reconcile = reconcile, gone = forget } }
 end
