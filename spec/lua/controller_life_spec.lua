@@ -1,6 +1,7 @@
 -- How a controller starts, what it waits for, timeouts, resync, delay, and how it stops.
 local eventually = require "eventually"
 local kubelua = require "kubelua"
+local scheduler = require "kubelua.scheduler"
 local world = require "controller_world"
 
 local w
@@ -205,6 +206,13 @@ describe("stop", function()
         assert.is_nil(controller:enqueue("web/a"))
         assert.same({}, w.runs)
         assert.equal(0, w:count_logged("error"))
+    end)
+
+    it("ends what waits for a kind, too", function()
+        local controller = w:controller { "foos.example.com" }
+        eventually(function() return controller:status().sources[1].error end, "it is missed")
+        controller:stop()
+        eventually(scheduler.is_idle, "nothing is left to wait for", 5)
     end)
 
     it("may be called inside reconcile", function()

@@ -10,11 +10,11 @@ local options = require "kubelua.options"
 ---@field [1]? string what it reconciles; none: its keys are any texts that map and enqueue give
 ---@field name? string in logs, metrics, events, and as field manager; default: the resource
 ---@field client? kubelua.Client default: kubelua.connect()
----@field reconcile fun(object: kubelua.Object, run: kubelua.Run): kubelua.Result, any, any, any
----@field gone? fun(key: string, run: kubelua.Run): kubelua.Result, any, any, any of a queued key
----that the cache does not have: even of one never seen, perhaps again
+---@field reconcile kubelua.Reconcile
+---@field gone? kubelua.Gone of a queued key that the cache does not have: even of one never seen,
+---perhaps again
 ---@field finalizer? string "example.com/cleanup"; with finalize
----@field finalize? fun(object: kubelua.Object, run: kubelua.Run): kubelua.Result, any, any, any
+---@field finalize? kubelua.Reconcile of an object that is being deleted
 ---@field owns? (string|kubelua.SourceOptions)[] their events reconcile the owner
 ---@field watches? (string|kubelua.SourceOptions)[] their events reconcile what map says
 ---@field reads? (string|kubelua.SourceOptions)[] cached for run:get and run:list; trigger nothing
@@ -36,6 +36,8 @@ local options = require "kubelua.options"
 ---seconds. 0 or below: again, paced like a failure, and not counted as one. false, message: not
 ---before the next event. nil, message[, code, retry_after]: a failure, again with backoff.
 ---@alias kubelua.Result nil|boolean|number|kubelua.Object
+---@alias kubelua.Reconcile fun(object: kubelua.Object, run: kubelua.Run): kubelua.Result, ...any
+---@alias kubelua.Gone fun(key: string, run: kubelua.Run): kubelua.Result, ...any
 
 ---An entry of owns, watches or reads: the resource first, as in { "pods", as = "shop_pods" }; with
 ---the options of an informer. The namespace defaults to the controller's.

@@ -19,6 +19,7 @@ local verbs = require "kubelua.verbs"
 ---@field metadata boolean
 ---@field informer kubelua.Informer nil: its kind is not found yet
 ---@field kind kubelua.Kind? once it is found
+---@field task kubelua.Task? which opens it, and waits for its first list
 ---@field problem { message: string, code: string? }? why it is not open
 ---@field number integer
 ---@field refused table<string, table> events by key that are tried again: { old, new }
@@ -137,6 +138,7 @@ function source.await_all(state)
         task.clock = scheduler.machine
         task.doing, task.outlasts = function() end, true
         scheduler.leave_scope(task)
+        self.task = task
     end
 end
 
@@ -144,6 +146,9 @@ end
 ---@param state kubelua.controller.State
 function source.close_all(state)
     for _, self in ipairs(state.in_order) do
+        if self.task then
+            self.task:cancel()
+        end
         if self.informer then
             self.informer:stop()
         end
