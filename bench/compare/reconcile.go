@@ -60,8 +60,9 @@ func usedCPU(pid int) float64 {
 
 // reconcileAll has a controller begin with a full namespace, and then follow
 // changes of it.
-func (c *contender) reconcileAll(on *cluster, namespace string, with work) (figures, error) {
-	if err := on.fill(namespace, with.Widgets); err != nil {
+func (c *contender) reconcileAll(on *cluster, namespace string, with work) (got figures,
+	err error) {
+	if err = on.fill(namespace, with.Widgets); err != nil {
 		return nil, err
 	}
 	begin, served := time.Now(), on.cpu()
@@ -71,12 +72,12 @@ func (c *contender) reconcileAll(on *cluster, namespace string, with work) (figu
 	if err != nil {
 		return nil, err
 	}
-	defer r.stop(true)
+	defer func() { r.stop(err != nil) }()
 	pid := r.process.Process.Pid
 	if _, err = r.wait("applied"); err != nil {
 		return nil, err
 	}
-	got := figures{"wall": time.Since(begin).Seconds(), "applied_cpu": usedCPU(pid)}
+	got = figures{"wall": time.Since(begin).Seconds(), "applied_cpu": usedCPU(pid)}
 	end, err := r.wait("quiet")
 	if err != nil {
 		return nil, err

@@ -77,5 +77,5 @@ func (t *tally) report() {
 	}
 	words := strings.Trim(fmt.Sprint(t.delays), "[]")
 	fmt.Println("done 0", t.reconciles, 0, words)
-	os.Stdout.Close()
+	os.Exit(0)
 }
