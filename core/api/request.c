@@ -94,7 +94,7 @@ kl_code kl_request_wait(kl_request *request, int64_t timeout_ms)
 {
     kl__requester *requester = request->requester;
     int64_t deadline_ms = kl__clock_after(kl__clock_real(), timeout_ms);
-    bool in_time = true, is_complete;
+    bool in_time = timeout_ms != 0, is_complete;
 
     if (kl__check_process(NULL) != KL_OK) {
         return KL_EFORKED;
