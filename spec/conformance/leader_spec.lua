@@ -85,9 +85,35 @@ function chaos:kill(leader)
     self:start()
 end
 
+-- The server is killed, and comes back without its memory.
+local function describe_real(it, cluster)
+    it("go on after the server was killed", function(scene)
+        local all = chaos.new(scene, cluster)
+        local ok, problem = pcall(function()
+            all:start()
+            all:start()
+            all:await_writer()
+            for _ = 1, 2 do
+                cluster:crash()
+                -- What was written meanwhile is seen as it is now: the order is lost.
+                all.history:stop()
+                all.history = lease_history.new(scene.client, scene.namespace, "shop")
+                all:await_writer()
+                assert.same({}, all.history:late_writes())
+            end
+        end)
+        all:close()
+        if not ok then
+            error(problem, 0)
+        end
+    end)
+end
+
 conformance.describe("Leaders", function(it, cluster)
     if not cluster.over_network then
         return
+    elseif cluster.is_real then
+        describe_real(it, cluster)
     end
     it("that are stopped and killed write nothing once another leads", function(scene)
         local all = chaos.new(scene, cluster)

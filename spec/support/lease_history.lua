@@ -77,17 +77,17 @@ function history:count(holder)
     return count
 end
 
----The writes that came after another process had taken the Lease. Of a server that had taken a
----request before that there may be some; of one that answers at once there are none.
+---The writes that came after another process had taken the Lease. Those from before the Lease was
+---first seen cannot be judged.
 ---@return string[]
 function history:late_writes()
     local late = {}
     for _, write in ipairs(self.writes) do
         local lease = last_but(self.leases, function(one) return one.version < write.version end)
-        if write.holder and (not lease or lease.holder ~= write.holder) then
-            late[#late + 1] = string.format("%s wrote %s at %d, when the Lease (%s) was held by %s",
-                write.holder, write.object, write.version, lease and lease.version or "none",
-                lease and lease.holder or "nobody")
+        if write.holder and lease and lease.holder ~= write.holder then
+            late[#late + 1] = string.format("%s wrote %s at %d, when the Lease (%d) was held by %s",
+                write.holder, write.object, write.version, lease.version,
+                lease.holder == "" and "nobody" or lease.holder)
         end
     end
     return late
