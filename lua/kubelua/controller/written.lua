@@ -218,13 +218,13 @@ end
 function Written:settle(key)
     local ok, message, code, retry_after = unsure.prepare(self.state)
     while ok and self.unknown[key] do
-        local write = table.remove(self.unknown[key], 1)
-        ok, message, code, retry_after = unsure.read(self.state, write, function(source, found)
+        local list = self.unknown[key]
+        ok, message, code, retry_after = unsure.read(self.state, list[1], function(source, found)
             remember(self, key, source, found)
         end)
-        if not ok then
-            table.insert(self.unknown[key], 1, write)
-        elseif #self.unknown[key] == 0 then
+        if ok and #list > 1 then
+            table.remove(list, 1)
+        elseif ok then
             self.unknown[key] = nil
         end
     end

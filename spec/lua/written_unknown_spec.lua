@@ -1,0 +1,35 @@
+-- Writes of unknown outcome, which the key's next run looks up.
+local trace = require "kubelua.trace"
+local written = require "kubelua.controller.written"
+
+describe("a write of unknown outcome", function()
+    it("is looked up again where the run was cancelled while it was", function()
+        local asked = {}
+        local client = {}
+        function client:get(kind, key)
+            asked[#asked + 1] = kind .. " " .. key
+            if #asked == 1 then
+                error(trace.CANCELED, 0)
+            elseif #asked == 2 then
+                return nil, "the server is away", "unavailable"
+            end
+            return nil, "there is none", "not_found"
+        end
+        local kind = { api_version = "v1", kind = "ConfigMap", namespaced = true }
+        local tracker = written.new { client = client, sources = {},
+            in_order = {}, what = "spec" }
+        local function write(name)
+            return { kind = kind, namespace = "default", name = name }
+        end
+        tracker.unknown["default/a"] = { write("b"), write("c") }
+        local ok, problem = pcall(tracker.settle, tracker, "default/a")
+        assert.is_false(ok)
+        assert.equal(trace.CANCELED, problem)
+        local _, _, code = tracker:settle("default/a")
+        assert.equal("unavailable", code)
+        assert.is_true(tracker:settle("default/a"))
+        assert.is_true(tracker:settle("default/a"))
+        assert.same({ "v1/ConfigMap default/b", "v1/ConfigMap default/b", "v1/ConfigMap default/b",
+            "v1/ConfigMap default/c" }, asked)
+    end)
+end)
