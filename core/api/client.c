@@ -278,7 +278,7 @@ kl__stream *kl__client_begin(kl_client *client, const kl__request *request,
     return stream;
 }
 
-/* Sends it once, as whom `credentials` say. */
+/* Sends it once, with these credentials. */
 static kl_code send_as(const outgoing *out, const kl__credentials *credentials,
                        kl__stream **stream, kl__response *response,
                        kl_error *err)

@@ -29,9 +29,9 @@ kl_code kl__client_open(kl_client *client, const kl__request *request,
                         kl_error *err);
 
 /*
- * Opens a stream as whom `credentials` say, which are borrowed, and does not
- * wait for anything. The rest of the request is filled in as above. NULL:
- * KL_ENOMEM, KL_ECLOSED. Thread-safe.
+ * Opens a stream with the credentials, which are borrowed, and does not wait
+ * for anything. The rest of the request is filled in as above. NULL: KL_ENOMEM,
+ * KL_ECLOSED. Thread-safe.
  */
 kl__stream *kl__client_begin(kl_client *client, const kl__request *request,
                              const kl__credentials *credentials, kl_error *err);

@@ -32,7 +32,7 @@ static bool is_optional_header(const char *text)
     return text == NULL || kl__is_header_text(text);
 }
 
-/* A name that is a token, and not one of those that the client sets. */
+/* A name that is a token, and not one that the client sets. */
 static bool is_header_name(const char *name)
 {
     static const char *const own[] = {

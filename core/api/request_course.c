@@ -394,8 +394,8 @@ static void attend_waiting_locked(kl_request *request, kl_code code,
     kl__mutex_unlock(&requester->mutex);
 }
 
-/* With the mutex, which it gives back. Nobody tells of it any more: that is
- * done with the mutex, and not once it is DONE. */
+/* With the mutex, which it gives back. The loop is told of it no more:
+ * that is done with the mutex, and never of a request that is DONE. */
 static void let_go_locked(kl_request *request)
 {
     kl__requester *requester = request->requester;

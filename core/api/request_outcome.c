@@ -1,6 +1,6 @@
 /*
- * request_outcome.c - what comes of a request: whether it is tried again, and
- * what its caller is told.
+ * request_outcome.c - what comes of a request: another try, or what its
+ * caller is told.
  */
 #include "api/requester.h"
 

@@ -46,7 +46,7 @@ static kl_request *find_refused(kl__requester *requester)
     return found;
 }
 
-/* Those for which there are no other credentials keep their 401. */
+/* A request for which there are no other credentials keeps its 401. */
 static void judge_refused(kl__requester *requester)
 {
     kl_request *request;

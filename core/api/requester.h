@@ -45,7 +45,7 @@ typedef struct kl__requester {
     kl__cond result_cond; /* a result, for threads in kl_request_wait */
     kl__list all;         /* every request that the loop has not let go */
     kl__list outbox;      /* in the order in which they go out */
-    kl__list batch;       /* those that the sender has taken */
+    kl__list batch;       /* requests that the sender has taken */
     bool is_ending;       /* the client goes, and no user has a request */
     bool sender_ended;
 

@@ -19,7 +19,7 @@ typedef struct kl__ready {
 void kl__event_queue_ref(kl_event_queue *queue);
 void kl__event_queue_unref(kl_event_queue *queue);
 
-/* Puts it at the end of those that are ready, unless it is there already. Takes
+/* Puts it at the end of what is ready, unless it is there already. Takes
  * the queue's mutex, rank QUEUE. */
 void kl__event_queue_add(kl_event_queue *queue, kl__ready *ready);
 

@@ -51,7 +51,7 @@ struct fake_transport {
 void *fake_need(void *block);
 char *fake_copy(const char *text);
 
-/* With the mutex held: more of a body; whoever reads is to look again. */
+/* With the mutex held: more of a body; the reader is to look again. */
 void fake_put_bytes(exchange *self, const char *bytes, size_t length);
 void fake_tell_reader(exchange *self);
 

@@ -1,6 +1,6 @@
 /*
- * request.h - requests that nobody blocks for: hundreds in flight over one
- * connection, each told through an event queue when it is answered.
+ * request.h - requests that do not block their caller: hundreds in flight over
+ * one connection, each told through an event queue when it is answered.
  *
  *     request = kl_client_send(client, &call, queue, tag, &err);
  *     ... kl_event_queue_next(queue) returns `tag` ...

@@ -24,7 +24,7 @@
 
 #include <cmocka.h>
 
-/* Says who it is, and does not come back. */
+/* Writes its process number, and does not come back. */
 #define HANGS "echo $$ > pid; exec sleep 1000"
 /* The first run answers with what has expired by then, the others hang. */
 #define HANGS_LATER                                               \

@@ -1,6 +1,7 @@
 /*
- * request_spec.c - requests that nobody blocks for: how they are completed, and
- * what comes of those that are not answered, against a scripted transport.
+ * request_spec.c - requests that do not block their caller: how they are
+ * completed, and what comes of one that is not answered, against a scripted
+ * transport.
  */
 #include "request_rig.h"
 

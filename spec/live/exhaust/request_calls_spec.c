@@ -17,7 +17,7 @@
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 
-/* Each run has a client of its own, whose threads end with it. */
+/* Each run has its own client, whose threads end with the run. */
 typedef struct world {
     kl_sim *sim;
     kl_client *client;
