@@ -63,9 +63,9 @@ describe("The example", function()
     end
 
     -- Starts the example, lets `f` use it, and ends it.
-    local function run(name, f, environment)
+    local function run(name, f)
         local pid = process.start(("env %s bin/kubelua run --kubeconfig KUBECONFIG examples/%s.lua")
-            :format(environment or "", name), server.kubeconfig, log)
+            :format("DNS_KUBECONFIG=" .. server.kubeconfig, name), server.kubeconfig, log)
         local ok, problem = pcall(f)
         local stopped = process.stop(pid)
         assert(ok, ("%s\n%s"):format(problem, read(log)))
@@ -127,6 +127,17 @@ describe("The example", function()
         end)
     end)
 
+    it("rotate-certificates makes a certificate", function()
+        assert(client:create { apiVersion = "v1", kind = "Secret",
+            metadata = { name = "s", namespace = namespace,
+                labels = { ["example.com/days"] = "9" } } })
+        run("rotate-certificates", function()
+            expect("secrets", namespace .. "/s", function(secret)
+                return kubelua.unbase64(secret:get("data.cert") or ""):find("BEGIN CERTIFICATE")
+            end)
+        end)
+    end)
+
     it("mirror-configmaps copies, and takes copies away", function()
         local origin = assert(client:create { apiVersion = "v1", kind = "ConfigMap",
             data = { x = "1" }, metadata = { name = "origin", namespace = namespace,
@@ -138,6 +149,23 @@ describe("The example", function()
             end)
             assert(client:delete(origin))
             expect("configmaps", namespace .. "-b/origin", "deleted")
+        end)
+    end)
+
+    it("zones writes a zone file, and removes it before the Zone goes", function()
+        load "examples/zones.yaml"
+        create_namespace "dns"
+        run("zones", function()
+            expect("zones.example.com", "shop.example", function(zone)
+                local ready = kubelua.condition(zone, "Ready")
+                return ready and ready.status == "True"
+            end)
+            expect("configmaps", "dns/shop.example", function(file)
+                return file.data.zone == "mail A 192.0.2.2\nwww A 192.0.2.1\n"
+            end)
+            assert(client:delete("zones.example.com", "shop.example"))
+            expect("zones.example.com", "shop.example", "deleted")
+            expect("configmaps", "dns/shop.example", "deleted")
         end)
     end)
 

@@ -1,0 +1,48 @@
+-- Weeks pass at once: the test moves the clock.
+-- Run it: busted examples/rotate-certificates_spec.lua
+local kubelua = require "kubelua"
+local Sim = require "kubelua.sim"
+
+describe("rotate-certificates", function()
+    local cluster
+
+    before_each(function()
+        cluster = assert(Sim.new { clock = "fake" })
+        cluster:run("examples/rotate-certificates.lua")
+    end)
+
+    after_each(function()
+        cluster:close()
+    end)
+
+    -- The certificate, once it is another one than `before`.
+    local function certificate(before)
+        local secret = assert(cluster:wait("secrets", "default/shop", function(secret)
+            return secret:get("data.cert") ~= nil and secret.data.cert ~= before
+        end))
+        return secret.data.cert, secret
+    end
+
+    before_each(function()
+        cluster:create { apiVersion = "v1", kind = "Secret",
+            metadata = { name = "shop", namespace = "default",
+                labels = { ["example.com/days"] = "30" } } }
+    end)
+
+    it("makes a key and a certificate", function()
+        local cert, secret = certificate()
+        assert.matches("^%-+BEGIN CERTIFICATE%-+\n.*END CERTIFICATE%-+\n$", kubelua.unbase64(cert))
+        assert.matches("^%-+BEGIN PRIVATE KEY%-+\n.*END PRIVATE KEY%-+\n$",
+            kubelua.unbase64(secret.data.key))
+    end)
+
+    it("renews it after two thirds of its days, and not before", function()
+        local first = certificate()
+        cluster:advance(20 * 86400 - 10)
+        assert.equal(first, (cluster:get("secrets", "default/shop").data.cert))
+        cluster:advance(10)
+        local second = certificate(first)
+        cluster:advance(20 * 86400)
+        certificate(second)
+    end)
+end)
