@@ -102,6 +102,18 @@ describe("a cache holds", function()
         assert.is_false((held.look(one)))
         cache.object = nil
         assert.is_true((held.look(one)))
+        -- A Namespace is held back by its spec.
+        cache.object = secret("10", { deletionTimestamp = "2026-01-01T00:00:00Z" })
+        assert.is_true((held.look(one)))
+    end)
+
+    it("the later of two writes, whatever is answered first", function()
+        cache.at = "11"
+        local one = written(secret("12"))
+        held.note(one, { verb = "update", kind = SECRETS, object = secret("11") })
+        assert.is_false((held.look(one)))
+        cache.at = "12"
+        assert.is_true((held.look(one)))
     end)
 
     it("what its selectors do not choose when it does not have it, but not for good", function()

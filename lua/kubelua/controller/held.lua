@@ -15,7 +15,8 @@ local reach = require "kubelua.controller.reach"
 ---@field version string? that the cache has to reach
 ---@field answer kubelua.Object? what the server said it had then
 ---@field is_selected boolean? the source's selectors choose what was written
----@field ends "gone"|"terminating"|nil how a delete was answered
+---@field ends "gone"|"terminating"|"let_go"|nil how a delete was answered; let_go: an update took
+---the last finalizer of what was being deleted
 ---@field is_guess boolean? the UID is what the cache had, not what the server said
 ---@field base string? the cache's version when the answer came
 ---@field list integer? of versions that are no numbers: the first list that began after the answer
@@ -76,12 +77,15 @@ function held.is_notable(write)
         and (object.resource_version or "") ~= ""
 end
 
--- The write took what had held the object's deletion back: with it, the object is gone.
-local function is_end(object)
+local function has_finalizers(object)
     local finalizers = object:get("metadata.finalizers")
-    return object:get("metadata.deletionTimestamp") ~= nil
+    return finalizers ~= nil and #finalizers > 0
+end
+
+-- The write took what had held the object's deletion back: with it, the object is gone, mostly.
+local function is_let_go(object)
+    return object:get("metadata.deletionTimestamp") ~= nil and not has_finalizers(object)
         and (object:get("metadata.deletionGracePeriodSeconds") or 0) == 0
-        and (finalizers == nil or #finalizers == 0)
 end
 
 ---Notes an answered write of the object; one that it has noted before is not asked for any more.
@@ -96,7 +100,11 @@ function held.note(self, write)
     local former = held.cached(self)
     self.former_owner = former and held.controller_of(former)
     self.answer = object.kind == write.kind.kind and object or nil
-    self.ends = self.ends or (is_end(object) and "gone") or nil
+    local order = self.version and core.compare_versions(object.resource_version, self.version)
+    if order and order < 0 then
+        return -- the answer to a later write came first
+    end
+    self.ends = self.ends or (is_let_go(object) and "let_go") or nil
     self.version, self.owner = object.resource_version, held.controller_of(object)
     self.is_selected = is_selected(self, write)
     self.base = informer:resource_version()
@@ -121,6 +129,17 @@ local function has_version(self, object)
     return order ~= nil or was_seen(self, object)
 end
 
+-- Of what was let go, something else may hold the end back: then it is there at that version.
+local function has_end(self, object)
+    if not object then
+        return true
+    elseif self.ends == "terminating" then
+        return object:get("metadata.deletionTimestamp") ~= nil
+    end
+    return self.ends == "let_go" and not has_finalizers(object)
+        and (core.compare_versions(object.resource_version, self.version) or -1) >= 0
+end
+
 ---True if the cache has what was written; and true if that is for good. Of an object that the
 ---source's selectors do not choose, no event may come: it is enough that the cache does not have
 ---it; but an earlier state of it may still turn up.
@@ -129,8 +148,7 @@ end
 function held.look(self)
     local object = held.cached(self)
     if self.ends then
-        local has_ended = not object or (self.ends == "terminating"
-            and object:get("metadata.deletionTimestamp") ~= nil)
+        local has_ended = has_end(self, object)
         if not has_ended or not self.version then
             return has_ended, has_ended
         end
@@ -159,7 +177,7 @@ end
 function held.tell(self)
     local what = self.source.name .. " " .. self.key
     if self.ends then
-        return what .. (self.ends == "gone" and " is gone" or " is being deleted")
+        return what .. (self.ends == "terminating" and " is being deleted" or " is gone")
     end
     return what .. " at version " .. self.version .. ", where the cache is at "
         .. held.informer(self):resource_version()
