@@ -47,9 +47,18 @@ local function run_until(deadline, list, is_done)
     end
 end
 
+-- Ends what a task waits in as cancelling does; one that serves goes on after that.
+local function end_call(task)
+    local is_idle = task.is_resting or (task.serves and not task.has_begun)
+    if not is_idle and not task.outlasts and not task.is_cancelled then
+        task.is_ended = true
+        task:cancel()
+    end
+end
+
 local function cancel(list, deadline)
     for _, task in ipairs(list) do
-        scheduler.end_call(task)
+        end_call(task)
     end
     run_until(deadline, list, function(task)
         return task.is_over or task.is_resting or not task.is_cancelled

@@ -91,12 +91,13 @@ function tasks.resume(task)
     local ok, problem = coroutine.resume(task.co)
     poller:leave()
     current = outer
-    if coroutine.status(task.co) == "dead" then
+    local status = coroutine.status(task.co) -- no new text: both are constants of this function
+    if status == "dead" then
         finish(task, ok, problem)
     end
     if not ok and problem ~= trace.CANCELED then
         log("error", "%s failed: %s", task.what, trace.of(task.co, problem))
-    elseif not task.is_parked and not task.is_over then
+    elseif not task.is_parked and status == "suspended" then
         tasks.wake(task)
         warn_of_yield(task)
     end
@@ -173,14 +174,16 @@ function tasks.suspend_anyway()
     coroutine.yield()
 end
 
----Suspends the current task until something wakes it. For calls that have to clear up before they
----raise, with tasks.end_if_cancelled().
+---Suspends the current task until something wakes it. Its caller clears up, and then calls
+---tasks.end_if_cancelled().
 ---@return boolean is_cancelled
 function tasks.suspend()
-    if not current.is_cancelled then
-        tasks.suspend_anyway()
+    local task = current
+    if not task.is_cancelled then
+        task.is_parked = true
+        coroutine.yield()
     end
-    return current.is_cancelled
+    return task.is_cancelled
 end
 
 -- A task that catches what it is told is slowed down, so that others have their turn, and left in
@@ -212,8 +215,8 @@ function tasks.park()
     tasks.end_if_cancelled()
 end
 
----The same for a task that serves, such as that of a ticker, and waits for more to do: the end of a
----run ends what it calls, and leaves the task itself for the next run. Raises if it is cancelled.
+---The same for a task that serves, such as a ticker's, and waits for more to do: the end of a run
+---ends what it calls, and leaves the task itself for the next run.
 function tasks.rest()
     if current.is_ended then
         current.is_ended, current.is_cancelled = false, false
@@ -223,16 +226,6 @@ function tasks.rest()
         tasks.suspend_anyway()
     end
     tasks.end_if_cancelled()
-end
-
----Ends what a task waits in as cancelling does; one that serves goes on after that.
----@param task kubelua.Task
-function tasks.end_call(task)
-    local is_idle = task.is_resting or (task.serves and not task.has_begun)
-    if not is_idle and not task.outlasts and not task.is_cancelled then
-        task.is_ended = true
-        task:cancel()
-    end
 end
 
 ---The task that runs; nil outside of any.

@@ -181,8 +181,7 @@ function loop.sleep(seconds)
     local task = scheduler.current("kubelua.sleep")
     local deadline = loop.deadline_of(seconds, "kubelua.sleep")
     if task then
-        sleep_in_task(task, seconds)
-        return
+        return sleep_in_task(task, seconds)
     end
     if seconds == 0 then
         scheduler.round(deadline)
