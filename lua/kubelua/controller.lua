@@ -29,7 +29,7 @@ function Controller:__tostring()
     return "kubelua." .. state_of(self).what
 end
 
----Ends it: no run begins after this, and those that there are are cancelled. May be called inside
+---Ends it: no run begins after this, and the runs that there are end. May be called inside
 ---reconcile.
 function Controller:stop()
     state_of(self):stop()

@@ -1,4 +1,4 @@
--- Controllers with a leader: who reconciles, and what happens as a lease is gained and lost.
+-- Controllers with a leader: which one reconciles, and what happens as a lease is gained and lost.
 local eventually = require "eventually"
 local kubelua = require "kubelua"
 local world = require "controller_world"

@@ -6,7 +6,7 @@ local options = require "kubelua.options"
 
 ---What kubelua.controller takes. The resource comes first, with the options of an informer of it:
 ---kubelua.controller { "foos.example.com", namespace = "web", reconcile = function(foo, run) end }
----@class kubelua.ControllerOptions
+---@class kubelua.ControllerOptions: kubelua.InformerOptions
 ---@field [1]? string what it reconciles; none: its keys are any texts that map and enqueue give
 ---@field name? string in logs, metrics, events, and as field manager; default: the resource
 ---@field client? kubelua.Client default: kubelua.connect()
@@ -26,11 +26,6 @@ local options = require "kubelua.options"
 ---@field terminating? boolean reconcile sees objects that are being deleted, too
 ---@field leader? string|kubelua.LeaderOptions a Lease: only its holder reconciles
 ---@field as? string the name of its own kind in run:get; default: the resource
----@field namespace? string|string[]
----@field labels? string a label selector
----@field fields? string a field selector
----@field indexes? table<string, string|fun(object: kubelua.Object): any>
----@field metadata? boolean ask for metadata alone; reading spec or status then raises
 
 ---What reconcile returns: nothing, true or an object: done. A number above 0: again in so many
 ---seconds. 0 or below: again, paced like a failure, and not counted as one. false, message: not

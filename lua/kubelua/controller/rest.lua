@@ -1,4 +1,4 @@
--- What controllers a client and a simulated cluster have, and whether one has something left to do
+-- What controllers a client and a simulated cluster have, and what each has left to do
 -- before time passes: so a test can wait until all is done.
 local core = require "kubelua.core"
 local source = require "kubelua.controller.source"

@@ -215,8 +215,8 @@ function State:start()
     return true
 end
 
----Begins no run any more, and cancels those that there are. Its caches end, and its lease is given
----back, when the last has returned.
+---Begins no run any more, and cancels the present ones. Its caches end, and its lease is given
+---back, when the last run has returned.
 function State:stop()
     if self.is_stopped then
         return

@@ -181,13 +181,14 @@ local function begin(state, key, item)
     local record = { key = key, item = item, since = state.clock:now(), scope = scopes.new() }
     record.scope.before_write = state.leader and state.leader.guard()
     state.written:watch(record.scope, key)
-    record.task = scheduler.task(state.what .. ": " .. key, body, state, record)
-    scheduler.join_scope(record.task, record.scope)
-    state.runs[key] = record
-    state.running = state.running + 1
-    record.task.on_over = function()
+    local function on_over()
         finish(state, record)
     end
+    record.task = scheduler.task(state.what .. ": " .. key, body, state, record)
+    record.task.on_over = on_over
+    state.runs[key] = record
+    state.running = state.running + 1
+    scheduler.join_scope(record.task, record.scope)
     if state.options.timeout < math.huge then
         record.timer = state.clock:at(record.since + state.options.timeout, function()
             log("warn", "%s: %s runs for %g s now, and is cancelled", state.what, key,
