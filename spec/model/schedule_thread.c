@@ -137,6 +137,11 @@ int64_t kl__clock_now(kl__clock *clock)
     return strand_now();
 }
 
+int64_t kl__boottime_ms(void)
+{
+    return strand_now();
+}
+
 int64_t kl__clock_after(kl__clock *clock, int64_t ms)
 {
     int64_t now = kl__clock_now(clock);
