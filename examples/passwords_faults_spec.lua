@@ -34,6 +34,10 @@ describe("passwords, on a cluster in trouble,", function()
         cluster:advance(1)
         assert(cluster:settle())
         assert.equal(2, patches(409))
+        for attempt, status in ipairs { 409, 409, 201 } do
+            assert.equal(status, cluster:requests { controller = "passwords", key = "web/db",
+                attempt = attempt, verb = "patch" }[1].status)
+        end
         assert.is_string(cluster:get("secrets", "web/db").data.password)
     end)
 

@@ -1,6 +1,7 @@
 -- A request in flight: it suspends the task that waits for it, and dispatches outside of tasks.
 local core = require "kubelua.core"
 local loop = require "kubelua.loop"
+local run_tag = require "kubelua.run_tag"
 local scheduler = require "kubelua.scheduler"
 local sources = require "kubelua.sources"
 local trace = require "kubelua.trace"
@@ -41,6 +42,11 @@ function Flight.begin(client, call, name)
     local task = scheduler.current(name)
     if task and task.is_cancelled then
         return nil, tostring(trace.CANCELED), "canceled"
+    end
+    local tag = run_tag.value(client, task and task.scope)
+    if tag then
+        local headers = call.headers
+        headers[#headers + 1], headers[#headers + 2] = run_tag.HEADER, tag
     end
     local self = setmetatable({ id = sources.new_id(), name = name }, Flight)
     self.wake = function()

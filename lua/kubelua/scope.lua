@@ -8,6 +8,8 @@
 ---@field before_write (fun(write: table): true?, string?, string?)? nil, message, code: the write
 ---is not sent; it may lower write.timeout
 ---@field wrote fun(write: table)? after the answer, or the lack of one
+---@field run kubelua.RunTag? of a controller
+---@field run_numbers table? of run_tag.lua
 local Scope = {}
 Scope.__index = Scope
 

@@ -26,6 +26,7 @@ void kl__sim_requests_add(kl_sim *sim, const kl__sim_ask *ask, int status)
                            .target = kl__strdup(ask->target),
                            .user_agent = kl__strdup(ask->user_agent),
                            .content_type = kl__strdup(ask->content_type),
+                           .run = ask->run,
                            .at_ms = kl__sim_clock_unix(&sim->clock),
                            .status = status};
 
@@ -117,6 +118,10 @@ static kl_code put_request(kl_writer *writer, const kl__sim_asked *asked,
     put_query(writer, &ask);
     put_route(writer, &ask);
     put(writer, "user_agent", asked->user_agent);
+    if (asked->run != 0) {
+        kl_writer_name(writer, "run", strlen("run"));
+        kl_writer_integer(writer, asked->run);
+    }
     kl_writer_name(writer, "at", strlen("at"));
     kl_writer_real(writer, (double)asked->at_ms / 1000);
     put(writer, "content_type", asked->content_type);

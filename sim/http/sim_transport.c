@@ -244,6 +244,7 @@ static kl__stream *open_stream(kl_transport *base, const kl__request *request,
         .impersonated = header(request, "Impersonate-User"),
         .impersonated_groups = groups.bytes,
         .user_agent = header(request, "User-Agent"),
+        .run = header(request, "Kubelua-Run"),
         .accept_encoding = header(request, "Accept-Encoding"),
         .body = request->body,
         .body_length = request->body_length};

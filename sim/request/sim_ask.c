@@ -13,6 +13,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -290,6 +291,7 @@ kl_code kl__sim_ask_init(kl__sim_ask *ask, const kl__sim_request *request,
     ask->impersonated_groups = copy(request->impersonated_groups);
     ask->certified = copy(request->certified);
     ask->user_agent = copy(request->user_agent);
+    ask->run = request->run != NULL ? strtoll(request->run, NULL, 10) : 0;
     ask->accept_encoding = copy(request->accept_encoding);
     ask->path = kl__strndup(request->target, path_length);
     ask->query = copy(*query == '?' ? query + 1 : "");

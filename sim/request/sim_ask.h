@@ -26,6 +26,7 @@ typedef struct kl__sim_request {
     const char *certified; /* by a certificate: a line for the name, then one
                               for each group */
     const char *user_agent;
+    const char *run; /* Kubelua-Run, in-process: a number for its sender */
     const char *accept_encoding;
     const char *body;
     size_t body_length;
@@ -59,6 +60,7 @@ typedef struct kl__sim_ask {
     char *certified;
     bool is_local;
     char *user_agent;
+    int64_t run; /* 0: none */
     char *accept_encoding;
     char *body;
     size_t body_length;

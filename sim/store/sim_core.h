@@ -28,6 +28,7 @@ typedef struct kl__sim_asked {
     char *method; /* NULL: an empty place */
     char *target;
     char *user_agent;
+    int64_t run;        /* of its sender; 0: none */
     char *content_type; /* of the body */
     kl_doc *body;       /* NULL: none, no JSON, or too large to be kept */
     int64_t at_ms;      /* Unix time of the cluster */

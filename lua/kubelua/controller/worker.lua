@@ -179,6 +179,7 @@ end
 
 local function begin(state, key, item)
     local record = { key = key, item = item, since = state.clock:now(), scope = scopes.new() }
+    record.scope.run = { controller = state.name, key = key, attempt = item.attempt }
     record.scope.before_write = state.leader and state.leader.guard()
     state.written:watch(record.scope, key)
     local function on_over()

@@ -193,7 +193,8 @@ KL_API kl_code kl_sim_restore(kl_sim *sim, int64_t version, kl_error *err);
 
 /* What was asked so far, oldest first, as a JSON array of {method, target,
  * status, path, query, verb, group, version, resource, subresource, namespace,
- * name, user_agent, at (Unix time), content_type, body}, without what there is
+ * name, user_agent, run (a number, of Kubelua-Run, in-process only), at (Unix
+ * time), content_type, body}, without what there is
  * not; a body of JSON up to 64 KB. The last 1,000. The caller frees it with
  * kl_free; NULL: KL_ENOMEM. Thread-safe. */
 KL_API char *kl_sim_requests(kl_sim *sim, kl_error *err);

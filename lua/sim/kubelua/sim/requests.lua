@@ -19,6 +19,9 @@ local simcore = require "kubelua.simcore"
 ---@field name string?
 ---@field status integer of the answer
 ---@field user_agent string?
+---@field controller string? whose run asked, of a client in this process
+---@field key string? of that run
+---@field attempt integer? of it
 ---@field at number the cluster's Unix time
 ---@field content_type string? of the body
 ---@field body any of JSON up to 64 KB, decoded
@@ -27,6 +30,7 @@ local FILTER = {
     method = "string", path = "string", verb = "string", group = "string", version = "string",
     resource = "string", subresource = "string", namespace = "string", name = "string",
     status = "number", user_agent = "string", body = "table", query = "table",
+    controller = "string", key = "string", attempt = "number",
 }
 
 local VERBS = { "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection" }
@@ -59,15 +63,28 @@ local function matches(request, filter)
     return true
 end
 
+-- All that is remembered; of a controller's run, which one.
+local function all(self)
+    local found = core.decode(simcore.requests(self))
+    local runs = simcore.state(self).runs
+    for _, request in ipairs(found) do
+        local run = runs and runs.by_number[request.run]
+        if run then
+            request.controller, request.key, request.attempt = run.controller, run.key, run.attempt
+        end
+    end
+    return found
+end
+
 ---What was asked so far, oldest first; the last 1,000. The filter's fields must be equal, its
 ---user_agent a part of the request's, the fields of its body and query there.
 ---@param filter table? any of method, path, verb, group, version, resource, subresource,
----namespace, name, status, user_agent, body, query
+---namespace, name, status, user_agent, body, query; of the run that asked: controller, key, attempt
 ---@return kubelua.sim.Request[]
 function requests:requests(filter)
     filter = check("requests", filter)
     local found = {}
-    for _, request in ipairs(core.decode(simcore.requests(self))) do
+    for _, request in ipairs(all(self)) do
         if matches(request, filter) then
             found[#found + 1] = request
         end
@@ -90,7 +107,7 @@ function requests:asked(filters)
     for _, filter in ipairs(filters) do
         check("asked", filter)
     end
-    for _, request in ipairs(core.decode(simcore.requests(self))) do
+    for _, request in ipairs(all(self)) do
         if filters[next_one] and matches(request, filters[next_one]) then
             next_one = next_one + 1
         end
