@@ -23,21 +23,29 @@ describe("passwords, on a cluster in trouble,", function()
         return #cluster:requests { verb = "patch", resource = "secrets", status = status }
     end
 
-    it("tries again after a conflict, with backoff", function()
-        assert(cluster:fail { verb = "patch", resource = "secrets", status = 409, count = 2 })
+    it("tries again after a failure, with backoff", function()
+        assert(cluster:fail { verb = "patch", resource = "secrets", status = 500, count = 2 })
         ask()
         assert(cluster:settle()) -- it has failed once, and waits
-        assert.equal(1, patches(409))
+        assert.equal(1, patches(500))
         assert.is_nil(cluster:get("secrets", "web/db"))
         cluster:advance(1)
         assert(cluster:settle())
         cluster:advance(1)
         assert(cluster:settle())
-        assert.equal(2, patches(409))
-        for attempt, status in ipairs { 409, 409, 201 } do
+        assert.equal(2, patches(500))
+        for attempt, status in ipairs { 500, 500, 201 } do
             assert.equal(status, cluster:requests { controller = "passwords", key = "web/db",
                 attempt = attempt, verb = "patch" }[1].status)
         end
+        assert.is_string(cluster:get("secrets", "web/db").data.password)
+    end)
+
+    it("takes a conflict for no failure: it applies again", function()
+        assert(cluster:fail { verb = "patch", resource = "secrets", status = 409 })
+        ask()
+        assert(cluster:settle())
+        assert.equal(1, patches(409))
         assert.is_string(cluster:get("secrets", "web/db").data.password)
     end)
 
