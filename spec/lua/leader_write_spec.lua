@@ -81,6 +81,28 @@ describe("under a fake clock", function()
     end)
 end)
 
+describe("a renewal that hangs", function()
+    it("ends the leadership in time, and the next one begins when answers come again", function()
+        local sim = assert(Sim.new { no_controllers = true })
+        local client = assert(sim:connect())
+        local one = leader.join(client, { name = "foo", lease = 1.2, renew = 0.8, retry = 0.1 })
+        eventually(one.is_leader, "it leads", 10)
+        local guard = one.guard()
+        sim:freeze { verb = "update", resource = "leases", count = 0 }
+        local since = core.now()
+        eventually(function() return not one.is_leader() end, "it ends", 10)
+        assert.is_true(core.now() - since < 1.1, core.now() - since)
+        assert.is_nil((guard {}))
+        sim:heal()
+        eventually(one.is_leader, "it leads again", 10)
+        one.release()
+        eventually(function() return sim:get("leases", "default/foo").spec.holderIdentity == "" end,
+            "it is given back", 10)
+        client:close()
+        sim:close()
+    end)
+end)
+
 describe("a process that stood still", function()
     local boottime = core.boottime
     local sim, client
