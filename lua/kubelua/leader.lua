@@ -52,7 +52,7 @@ function leader.options(given)
         misuse("leader: '%s' cannot be the name of a Lease: small letters, digits, '-' and '.'",
             name)
     elseif given.identity == "" then
-        misuse("leader: the identity is empty, which means that nobody holds a Lease")
+        misuse("leader: the identity is empty, which stands for a Lease without a holder")
     end
     core.check_namespace("leader", given.namespace)
     local all = { name = name, namespace = given.namespace, identity = given.identity,

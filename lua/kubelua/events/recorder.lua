@@ -1,5 +1,5 @@
 -- Writes the Events of one client, a few at a time, beside everything else: what it is told waits
--- in a queue, of bounded length, and equal ones in a series. Nobody waits for it, and no failure
+-- in a queue, of bounded length, and equal ones in a series. No caller waits for it, and no failure
 -- gets out of it but into the log.
 local core = require "kubelua.core"
 local document = require "kubelua.events.document"

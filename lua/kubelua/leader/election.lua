@@ -5,7 +5,7 @@
 --   1. Another holder's lease is over when its record has not changed for leaseDurationSeconds
 --      after this process saw it. The holder counts from an earlier moment: when it sent it.
 --   2. Own leadership counts from when the last successful renewal was sent, and ends after
---      `renew` seconds. Writes end before `lease` seconds: nobody else can hold it before that.
+--      `renew` seconds. Writes end before `lease` seconds: no other process can hold it sooner.
 --   3. Every write names the resourceVersion that it replaces: of two, one is a conflict.
 --   4. A write without an answer is neither success nor failure: its record is remembered, and
 --      the next read tells. A record with this identity that was not sent here is another's.
@@ -16,7 +16,7 @@ local records = require "kubelua.leader.record"
 ---@field leading boolean as of the last call; see check
 ---@field term integer how often it has gained the lease
 ---@field renewed_at number? when the last successful renewal was sent
----@field holder string? of the Lease as last seen; "": nobody
+---@field holder string? of the Lease as last seen; "": none
 ---@field lost string? why it lost the lease last
 ---@field problem string? of the last request, where it failed
 ---@field code string? of that failure

@@ -8,7 +8,7 @@ local WRITE_TIMEOUT = 30 -- seconds, of a write that says nothing else
 ---@field lease string "namespace/name"
 ---@field identity string of this process
 ---@field leading boolean
----@field holder string? as last seen; "": nobody
+---@field holder string? as last seen; "": none
 ---@field since number? Unix time, if this process leads
 ---@field problem string? of the last request, if it failed
 ---@field code string?

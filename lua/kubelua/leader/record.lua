@@ -28,7 +28,7 @@ function records.text(lease)
 end
 
 ---@param lease table
----@return string holder "": nobody
+---@return string holder "": none
 function records.holder(lease)
     local holder = spec_of(lease).holderIdentity
     return type(holder) == "string" and holder or ""
