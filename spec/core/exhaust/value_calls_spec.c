@@ -143,7 +143,8 @@ static kl_code follow_path(void *world, kl_error *err)
     (void)err;
     (void)kl_path_text(self->path);
     (void)kl_path_each(self->path, self->root, count_value, &count);
-    return count == 2 && kl_path_first(self->path, self->root) != NULL
+    return count == 2 && kl_path_first(self->path, self->root) != NULL &&
+                   !kl_path_begins_with(self->path, "metadata")
                ? KL_OK
                : KL_EINVAL;
 }
@@ -192,6 +193,13 @@ static kl_code open_object(void *world, kl_error *err)
     return err->code;
 }
 
+static kl_code look_up_kind(void *world, kl_error *err)
+{
+    (void)world;
+    (void)err;
+    return kl_kind_builtin("deploy") != NULL ? KL_OK : KL_EINVAL;
+}
+
 static kl_code identify_object(void *world, kl_error *err)
 {
     readable *self = world;
@@ -206,6 +214,7 @@ static kl_code identify_object(void *world, kl_error *err)
     (void)kl_object_api_version(object);
     return kl_object_json(object, NULL, err) != NULL &&
                    kl_object_bytes(object) > 0 &&
+                   !kl_object_is_metadata_only(object) &&
                    kl_version_compare(kl_object_resource_version(object),
                                       "12") < 0
                ? KL_OK
@@ -401,6 +410,8 @@ static const every_call calls[] = {
     NEVER_ALLOCATES(kl_path_text, follow_path),
     NEVER_ALLOCATES(kl_path_first, follow_path),
     NEVER_ALLOCATES(kl_path_each, follow_path),
+    NEVER_ALLOCATES(kl_path_begins_with, follow_path),
+    NEVER_ALLOCATES(kl_kind_builtin, look_up_kind),
     REFUSES(kl_writer_new, write_all),
     REFUSES(kl_writer_free, write_all),
     REFUSES(kl_writer_begin_object, write_all),
@@ -428,6 +439,7 @@ static const every_call calls[] = {
     NEVER_ALLOCATES(kl_object_api_version, identify_object),
     NEVER_ALLOCATES(kl_object_json, identify_object),
     NEVER_ALLOCATES(kl_object_bytes, identify_object),
+    NEVER_ALLOCATES(kl_object_is_metadata_only, identify_object),
     NEVER_ALLOCATES(kl_version_compare, identify_object),
     REFUSES(kl_object_open, open_object),
     NEVER_ALLOCATES_AFTER(kl_object_close, open_object_again, hold_open),

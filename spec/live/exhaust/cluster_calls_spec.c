@@ -314,8 +314,10 @@ static kl_code disturb_cluster(void *world, kl_error *err)
     kl_sim_compact(self->sim);
     (void)kl_sim_heal(self->sim, 0);
     kl_sim_requests_clear(self->sim);
-    return kl_sim_now(self->sim) > 0 ? kl_sim_advance(self->sim, 1, err)
-                                     : KL_EINVAL;
+    kl_sim_bookmark(self->sim);
+    return kl_sim_now(self->sim) > 0 && kl_sim_version(self->sim) > 0
+               ? kl_sim_advance(self->sim, 1, err)
+               : KL_EINVAL;
 }
 
 static kl_code replay(void *world, kl_error *err)
@@ -420,6 +422,8 @@ static const every_call calls[] = {
     NEVER_ALLOCATES(kl_sim_compact, disturb_cluster),
     NEVER_ALLOCATES(kl_sim_advance, disturb_cluster),
     NEVER_ALLOCATES(kl_sim_now, disturb_cluster),
+    NEVER_ALLOCATES(kl_sim_bookmark, disturb_cluster),
+    NEVER_ALLOCATES(kl_sim_version, disturb_cluster),
     NEVER_ALLOCATES(kl_sim_requests_clear, disturb_cluster),
     NEVER_ALLOCATES_AFTER(kl_sim_url, stop_listening, listening),
     NEVER_ALLOCATES_AFTER(kl_sim_unlisten, stop_listening, listening),
