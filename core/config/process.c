@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -30,8 +31,10 @@ typedef struct run {
     pid_t pid;
     int out; /* read ends, -1 once at their end */
     int errors;
-    int ended; /* a pidfd, readable once it has ended; -1: no such thing */
-    int wake;  /* an eventfd, readable once the call is cancelled */
+    int in;       /* its standard input; -1: none, or all is written */
+    size_t given; /* bytes of the input that are written */
+    int ended;    /* a pidfd, readable once it has ended; -1: no such thing */
+    int wake;     /* an eventfd, readable once the call is cancelled */
     bool reaped;
     int64_t deadline_ms;
 } run;
@@ -82,16 +85,39 @@ static int set_attributes(posix_spawnattr_t *attributes)
     return number != 0 ? number : posix_spawnattr_setpgroup(attributes, 0);
 }
 
-static int set_files(posix_spawn_file_actions_t *files, int out, int errors)
+/* The ends of the pipes that the program gets; -1: none. */
+typedef struct child_ends {
+    int in;
+    int out;
+    int errors;
+} child_ends;
+
+static int set_folder(posix_spawn_file_actions_t *files, const char *cwd)
 {
-    int number =
-        posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0);
+    if (cwd == NULL) {
+        return 0;
+    }
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 29)
+    return posix_spawn_file_actions_addchdir_np(files, cwd);
+#else
+    (void)files;
+    return ENOTSUP;
+#endif
+}
+
+static int set_files(posix_spawn_file_actions_t *files,
+                     const child_ends *theirs)
+{
+    int number = theirs->in >= 0
+                     ? posix_spawn_file_actions_adddup2(files, theirs->in, 0)
+                     : posix_spawn_file_actions_addopen(files, 0, "/dev/null",
+                                                        O_RDONLY, 0);
 
     if (number == 0) {
-        number = posix_spawn_file_actions_adddup2(files, out, 1);
+        number = posix_spawn_file_actions_adddup2(files, theirs->out, 1);
     }
     if (number == 0) {
-        number = posix_spawn_file_actions_adddup2(files, errors, 2);
+        number = posix_spawn_file_actions_adddup2(files, theirs->errors, 2);
     }
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
     /* A host may have descriptors open that are not close-on-exec. */
@@ -103,7 +129,8 @@ static int set_files(posix_spawn_file_actions_t *files, int out, int errors)
 }
 
 /* An errno, or 0 and the process runs. */
-static int spawn(const kl__process *process, run *self, int out, int errors)
+static int spawn(const kl__process *process, run *self,
+                 const child_ends *theirs)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
@@ -116,7 +143,10 @@ static int spawn(const kl__process *process, run *self, int out, int errors)
     if (number == 0) {
         number = set_attributes(&attributes);
         if (number == 0) {
-            number = set_files(&files, out, errors);
+            number = set_files(&files, theirs);
+        }
+        if (number == 0) {
+            number = set_folder(&files, process->cwd);
         }
         if (number == 0) {
             number = posix_spawnp(&self->pid, process->args[0], &files,
@@ -147,19 +177,41 @@ static int open_pipe(int *reader, int *writer)
     return number;
 }
 
+/* The same for its input: the program's end is above the standard ones. */
+static int open_input(int *reader, int *writer)
+{
+    int pair[2];
+    int number = 0;
+
+    if (pipe2(pair, O_CLOEXEC) < 0) {
+        return errno;
+    }
+    *reader = fcntl(pair[0], F_DUPFD_CLOEXEC, 3);
+    *writer = pair[1];
+    if (*reader < 0 || fcntl(pair[1], F_SETFL, O_NONBLOCK) < 0) {
+        number = errno;
+    }
+    close(pair[0]);
+    return number;
+}
+
 static kl_code start(const kl__process *process, run *self, kl_error *err)
 {
-    int out = -1, errors = -1;
-    int number = open_pipe(&self->out, &out);
+    child_ends theirs = {-1, -1, -1};
+    int number = open_pipe(&self->out, &theirs.out);
 
     if (number == 0) {
-        number = open_pipe(&self->errors, &errors);
+        number = open_pipe(&self->errors, &theirs.errors);
+    }
+    if (number == 0 && process->input != NULL) {
+        number = open_input(&theirs.in, &self->in);
     }
     if (number == 0) {
-        number = spawn(process, self, out, errors);
+        number = spawn(process, self, &theirs);
     }
-    close_fd(&out);
-    close_fd(&errors);
+    close_fd(&theirs.in);
+    close_fd(&theirs.out);
+    close_fd(&theirs.errors);
     if (number != 0) {
         return kl_error_set(err, number == ENOENT ? KL_ENOT_FOUND : KL_EIO,
                             "cannot run %s: %s%s", process->args[0],
@@ -191,6 +243,32 @@ static bool read_some(int *fd, kl__buf *to)
     return count > 0;
 }
 
+/* Writes what the pipe takes of the input; a program that does not read it has
+ * closed its end (the threads of this library block SIGPIPE). */
+static void feed(run *self, const kl__process *process)
+{
+    while (self->in >= 0) {
+        size_t left = process->input_length - self->given;
+        ssize_t count =
+            left > 0 ? write(self->in, process->input + self->given, left) : 0;
+
+        if (count > 0) {
+            self->given += (size_t)count;
+        } else if (left == 0 || (errno != EAGAIN && errno != EINTR)) {
+            close_fd(&self->in);
+        } else if (errno == EAGAIN) {
+            return;
+        }
+    }
+}
+
+static bool is_too_much(const kl__process *process,
+                        const kl__process_result *result)
+{
+    return result->output.length > process->max_output ||
+           result->errors.length > process->max_output;
+}
+
 /* Reads both pipes, a bounded amount. */
 static kl_code collect(run *self, const kl__process *process,
                        kl__process_result *result, kl_error *err)
@@ -201,11 +279,11 @@ static kl_code collect(run *self, const kl__process *process,
         bool more = read_some(&self->out, &result->output);
 
         more = read_some(&self->errors, &result->errors) || more;
-        if (result->errors.length > MAX_ERRORS) {
+        if (!process->keeps_errors && result->errors.length > MAX_ERRORS) {
             kl__buf_consume(&result->errors,
                             result->errors.length - MAX_ERRORS);
         }
-        if (result->output.length > process->max_output) {
+        if (is_too_much(process, result)) {
             return kl_error_set(err, KL_ETOO_LARGE, "%s wrote more than %zu KB",
                                 process->args[0], process->max_output / 1024);
         }
@@ -247,12 +325,14 @@ static void wait_event(const run *self, int64_t deadline_ms)
     struct pollfd fds[] = {{.fd = self->out, .events = POLLIN},
                            {.fd = self->errors, .events = POLLIN},
                            {.fd = self->ended, .events = POLLIN},
-                           {.fd = self->wake, .events = POLLIN}};
+                           {.fd = self->wake, .events = POLLIN},
+                           {.fd = self->in, .events = POLLOUT}};
     int64_t left = deadline_ms - now_ms();
 
     if (self->ended < 0 && left > ASK_MS) {
         left = ASK_MS;
     }
+    left = left < INT_MAX ? left : INT_MAX;
     poll(fds, sizeof(fds) / sizeof(fds[0]), left > 0 ? (int)left : 0);
 }
 
@@ -262,7 +342,10 @@ static kl_code attend(run *self, const kl__process *process,
 {
     for (;;) {
         bool ended = reap(self, result);
-        kl_code code = collect(self, process, result, err);
+        kl_code code;
+
+        feed(self, process);
+        code = collect(self, process, result, err);
 
         if (code != KL_OK || ended) {
             return code;
@@ -272,8 +355,8 @@ static kl_code attend(run *self, const kl__process *process,
                                 process->args[0]);
         }
         if (now_ms() >= self->deadline_ms) {
-            return kl_error_set(err, KL_ETIMEOUT, "%s did not end within %d s",
-                                process->args[0], process->timeout_ms / 1000);
+            return kl_error_set(err, KL_ETIMEOUT, "%s did not end within %g s",
+                                process->args[0], process->timeout_ms / 1e3);
         }
         wait_event(self, self->deadline_ms);
     }
@@ -288,6 +371,7 @@ static void kill_group(run *self, kl__process_result *result)
     kill(-self->pid, SIGKILL);
     close_fd(&self->out);
     close_fd(&self->errors);
+    close_fd(&self->in);
     close_fd(&self->wake);
     while (!reap(self, result) && now_ms() < until) {
         wait_event(self, until);
@@ -312,9 +396,12 @@ kl_code kl__process_run(const kl__process *process, kl__process_result *result,
 {
     run self = {.out = -1,
                 .errors = -1,
+                .in = -1,
                 .ended = -1,
                 .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
-                .deadline_ms = now_ms() + process->timeout_ms};
+                .deadline_ms = process->timeout_ms < 0
+                                   ? INT64_MAX
+                                   : now_ms() + process->timeout_ms};
     kl__cancel_hook hook = {.wake = wake_up, .arg = &self.wake};
     kl_code code;
 
@@ -339,9 +426,12 @@ kl_code kl__process_run(const kl__process *process, kl__process_result *result,
     }
     close_fd(&self.out);
     close_fd(&self.errors);
+    close_fd(&self.in);
     close_fd(&self.ended);
     close_fd(&self.wake);
-    flatten(&result->errors);
+    if (!process->keeps_errors) {
+        flatten(&result->errors);
+    }
     return code;
 }
 

@@ -34,6 +34,7 @@
 #define TYPE_POLLER "kubelua.poller"
 #define TYPE_QUEUE "kubelua.queue"
 #define TYPE_REQUEST "kubelua.request"
+#define TYPE_PROCESS "kubelua.process"
 #define TYPE_ACTIVITY "kubelua.activity"
 /* Marks the tables that are JSON arrays, also when they are empty. */
 #define TYPE_ARRAY "kubelua.array"
@@ -49,6 +50,7 @@ void bind_registration(lua_State *L);
 void bind_poller(lua_State *L);
 void bind_queue(lua_State *L);
 void bind_request(lua_State *L);
+void bind_process(lua_State *L);
 void bind_reply(lua_State *L);
 void bind_transport(lua_State *L);
 void bind_watchdog(lua_State *L);

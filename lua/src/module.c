@@ -19,6 +19,7 @@ KL_API int luaopen_kubelua_core(lua_State *L)
     bind_poller(L);
     bind_queue(L);
     bind_request(L);
+    bind_process(L);
     bind_reply(L);
     bind_transport(L);
     bind_watchdog(L);

@@ -1,4 +1,4 @@
--- The calls of requests, for specs of failing allocations; see memory_world.lua.
+-- The calls of requests and programs, for specs of failing allocations; see memory_world.lua.
 local core = require "kubelua.core"
 
 local CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -40,6 +40,26 @@ function memory_requests.add_calls(calls, must, world)
     for _, name in ipairs { "send", "wait", "is_complete", "result", "free" } do
         calls["core.request_" .. name] = ask
     end
+    local function run_program(ends)
+        local _, poller = world()
+        local process = must(core.process_start({ args = { "cat" }, input = "a",
+            env = { "A=b" } }, poller, 4))
+        if ends then
+            core.process_cancel(process)
+        end
+        while not core.process_is_complete(process) do
+            poller:wait(1)
+            poller:next()
+        end
+        if not ends then
+            must(core.process_result(process))
+        end
+        core.process_free(process)
+    end
+    for _, name in ipairs { "start", "is_complete", "result", "free" } do
+        calls["core.process_" .. name] = run_program
+    end
+    calls["core.process_cancel"] = function() run_program(true) end
     calls["core.request_cancel"] = cancel
     calls["core.request_read"] = read
 end

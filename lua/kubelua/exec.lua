@@ -1,0 +1,131 @@
+-- kubelua.exec: a program beside the loop, without a shell.
+local core = require "kubelua.core"
+local loop = require "kubelua.loop"
+local misuse = require "kubelua.misuse"
+local options = require "kubelua.options"
+local scheduler = require "kubelua.scheduler"
+local sources = require "kubelua.sources"
+
+---What kubelua.exec takes beside the program.
+---@class kubelua.ExecOptions
+---@field stdin? string what the program reads; default: nothing
+---@field timeout? number seconds, then it is killed; default: as long as it takes
+---@field env? table<string, string|false> in addition to this process's; false takes one out
+---@field cwd? string the folder that it runs in
+local TYPES = { stdin = "string", timeout = "number", env = "table", cwd = "string" }
+
+---What came of a program.
+---@class kubelua.ExecResult
+---@field status integer? its exit status
+---@field signal integer? the signal that ended it, in place of a status
+---@field stdout string
+---@field stderr string
+
+local SHORTEST = 0.001 -- seconds: no time at all is not "as long as it takes"
+
+local function check_argv(argv)
+    if type(argv) ~= "table" or #argv == 0 then
+        misuse("exec: an array expected, such as { \"nginx\", \"-s\", \"reload\" }")
+    end
+    for _, text in ipairs(argv) do
+        if type(text) ~= "string" then
+            misuse("exec: the program and its arguments must be strings, not a %s", type(text))
+        end
+    end
+end
+
+-- Changes of the environment as the core takes them: "NAME=value" sets, "NAME" takes out.
+local function changes_of(env)
+    local changes = env and {}
+    for name, value in pairs(env or {}) do
+        if type(name) ~= "string" or name == "" or name:find("[=%z]") then
+            misuse("exec: env takes values by name, such as { LANG = \"C\" }")
+        end
+        changes[#changes + 1] = value and name .. "=" .. tostring(value) or name
+    end
+    return changes
+end
+
+local function wait_in_task(process)
+    local is_cancelled = false
+    while not core.process_is_complete(process) do
+        if is_cancelled then
+            scheduler.suspend_anyway()
+        elseif scheduler.suspend() then
+            is_cancelled = true
+            core.process_cancel(process)
+        end
+    end
+end
+
+local function wait(process, task)
+    if task then
+        return wait_in_task(process)
+    end
+    local function is_over()
+        return core.process_is_complete(process)
+    end
+    local _, is_ended = loop.await("kubelua.exec", nil, is_over, function()
+        if not is_over() then
+            core.process_cancel(process)
+        end
+    end)
+    return is_ended
+end
+
+local function judge(argv, result, message, code)
+    if not result then
+        return nil, message, code
+    elseif result.status == 0 then
+        return result
+    end
+    message = argv[1] .. (result.status and ": exit status " .. result.status
+        or ": ended by signal " .. result.signal)
+    local said = result.stderr:match("([^\n]*)\n*$")
+    if said ~= "" then
+        message = message .. ": " .. said
+    end
+    return nil, message, "exit_status", result
+end
+
+---Runs a program to its end, and waits for it as every call does; what it is killed with takes its
+---process group along. An exit status that is not 0 is nil, message, "exit_status", the result.
+---@param argv string[] the program first; in PATH if it has no slash
+---@param given kubelua.ExecOptions?
+---@return kubelua.ExecResult?, string?, string?, kubelua.ExecResult?
+return function(argv, given)
+    check_argv(argv)
+    given = options.optional("exec", given, TYPES)
+    local task = scheduler.current("kubelua.exec")
+    if task and task.is_cancelled then
+        scheduler.end_if_cancelled()
+    end
+    local timeout = given.timeout
+    local id = sources.new_id()
+    local process, message, code = core.process_start({
+        args = argv, env = changes_of(given.env), input = given.stdin, cwd = given.cwd,
+        timeout = timeout and timeout >= 0 and math.max(timeout, SHORTEST) or timeout,
+    }, scheduler.poller, id)
+    if not process then
+        return nil, message, code
+    end
+    sources.add(id, function()
+        if task then
+            scheduler.wake(task)
+        end
+    end)
+    local ok, is_ended = pcall(wait, process, task)
+    sources.remove(id)
+    local result
+    if ok and not is_ended then
+        result, message, code = core.process_result(process)
+    end
+    core.process_free(process)
+    if not ok then
+        error(is_ended, 0)
+    elseif is_ended then
+        return nil, loop.CANCELED, "canceled"
+    end
+    scheduler.end_if_cancelled()
+    return judge(argv, result, message, code)
+end

@@ -1,0 +1,112 @@
+-- kubelua.exec: programs beside the loop.
+local core = require "kubelua.core"
+local kubelua = require "kubelua"
+local scheduler = require "kubelua.scheduler"
+
+local function sh(script, options)
+    return kubelua.exec({ "sh", "-c", script }, options)
+end
+
+describe("a program", function()
+    it("is run with its arguments as they are, and tells what it wrote", function()
+        local result = assert(kubelua.exec { "printf", "%s|", "a b", "$HOME", "" })
+        assert.same({ status = 0, stdout = "a b|$HOME||", stderr = "" }, result)
+        result = assert(sh("echo out; echo one >&2; echo two >&2"))
+        assert.same({ status = 0, stdout = "out\n", stderr = "one\ntwo\n" }, result)
+    end)
+
+    it("that has an exit status fails with it", function()
+        local value, message, code, result = sh("echo no such zone >&2; exit 3")
+        assert.is_nil(value)
+        assert.equal("sh: exit status 3: no such zone", message)
+        assert.equal("exit_status", code)
+        assert.same({ status = 3, stdout = "", stderr = "no such zone\n" }, result)
+        value, message, code, result = sh("kill -9 $$")
+        assert.is_nil(value)
+        assert.equal("sh: ended by signal 9", message)
+        assert.equal("exit_status", code)
+        assert.equal(9, result.signal)
+    end)
+
+    it("that is not there is named", function()
+        local value, message, code = kubelua.exec { "no-such-program" }
+        assert.is_nil(value)
+        assert.matches("no%-such%-program", message)
+        assert.equal("io", code)
+    end)
+
+    it("reads what it is given, more than a pipe holds", function()
+        local text = ("0123456789abcdef"):rep(65536) .. "\0end"
+        assert.equal(text, assert(kubelua.exec({ "cat" }, { stdin = text })).stdout)
+        assert.equal("", assert(kubelua.exec { "cat" }).stdout)
+        assert(sh("exit 0", { stdin = text })) -- it need not read
+    end)
+
+    it("has the environment and the folder that it is given", function()
+        local result = assert(sh("echo $A $HOME.; pwd",
+            { env = { A = "b=c", HOME = false }, cwd = "/" }))
+        assert.equal("b=c .\n/\n", result.stdout)
+    end)
+
+    it("lets all others run, and keeps a run going", function()
+        local loop = require "kubelua.loop"
+        local ticks, status = 0, nil
+        local ticker = kubelua.every(0.001, function() ticks = ticks + 1 end)
+        kubelua.spawn(function()
+            local result = assert(kubelua.exec({ "cat" }, { stdin = "x" }))
+            status = result.status
+            ticker:stop()
+        end)
+        loop.run_until_idle()
+        assert.equal(0, status)
+    end)
+
+    it("is killed with its group when its time is over", function()
+        local path = os.tmpname()
+        local value, message, code = sh("sleep 1000 & echo $! > " .. path .. "; wait",
+            { timeout = 0.3 })
+        assert.is_nil(value)
+        assert.matches("did not end within 0.3 s", message)
+        assert.equal("timeout", code)
+        local file = assert(io.open(path))
+        local child = file:read("*n")
+        file:close()
+        os.remove(path)
+        if child then -- a machine that is busy may not have come to that
+            local _, _, failed = sh("kill -0 " .. child .. " 2>&1 && grep -v '^[^)]*) Z' /proc/"
+                .. child .. "/stat")
+            assert.equal("exit_status", failed)
+        end
+    end)
+
+    it("is killed when its task is cancelled, and when the run ends", function()
+        local task = kubelua.spawn(kubelua.exec, { "sleep", "1000" })
+        kubelua.step(0.01)
+        task:cancel()
+        assert.equal("canceled", select(3, task:wait(20)))
+        task = kubelua.spawn(kubelua.exec, { "sleep", "1000" })
+        kubelua.spawn(kubelua.stop)
+        kubelua.run(20)
+        assert.equal("canceled", select(3, task:wait(0)))
+        kubelua.spawn(kubelua.stop)
+        local began = core.now()
+        assert.equal("canceled", select(3, kubelua.exec { "sleep", "1000" }))
+        assert.is_true(core.now() - began < 20)
+        kubelua.run()
+        assert.is_true(scheduler.is_idle())
+    end)
+
+    it("that writes without end is killed", function()
+        assert.equal("too_large", select(3, kubelua.exec { "cat", "/dev/zero" }))
+    end)
+
+    it("that makes no sense is misuse", function()
+        assert.has_error(function() kubelua.exec() end)
+        assert.has_error(function() kubelua.exec {} end)
+        assert.has_error(function() kubelua.exec("ls") end)
+        assert.has_error(function() kubelua.exec { "ls", 5 } end)
+        assert.has_error(function() kubelua.exec({ "ls" }, { stdn = "x" }) end)
+        assert.has_error(function() kubelua.exec({ "ls" }, { env = { "A=b" } }) end)
+        assert.has_error(function() kubelua.exec({ "ls" }, { timeout = -1 }) end)
+    end)
+end)
