@@ -49,6 +49,7 @@ static void count_change_locked(kl__health *health, bool is_list)
 {
     health->lists_held += is_list;
     kl__sync_wakers_wake(&health->changes);
+    atomic_store_explicit(&health->is_watched, false, memory_order_relaxed);
 }
 
 void kl__health_end_sync(kl__health *health, bool has_synced)
@@ -63,19 +64,24 @@ void kl__health_end_sync(kl__health *health, bool has_synced)
 
 void kl__health_changed(kl__health *health, bool is_list)
 {
+    if (!is_list &&
+        !atomic_load_explicit(&health->is_watched, memory_order_relaxed)) {
+        return;
+    }
     kl__mutex_lock(&health->mutex);
     count_change_locked(health, is_list);
     kl__mutex_unlock(&health->mutex);
 }
 
-uint64_t kl__health_lists_held(kl__health *health)
+bool kl__health_count_lists(kl__health *health, uint64_t *lists_held)
 {
-    uint64_t held;
+    bool has_synced;
 
     kl__mutex_lock(&health->mutex);
-    held = health->lists_held;
+    has_synced = health->has_synced;
+    *lists_held = health->lists_held;
     kl__mutex_unlock(&health->mutex);
-    return held;
+    return has_synced;
 }
 
 void kl__health_end(kl__health *health)
@@ -142,6 +148,7 @@ kl_code kl__health_wake_changed(kl__health *health,
     kl__mutex_lock(&health->mutex);
     if (!health->has_ended) {
         code = kl__sync_wakers_add(&health->changes, waiters, queue);
+        atomic_store_explicit(&health->is_watched, true, memory_order_relaxed);
     }
     kl__mutex_unlock(&health->mutex);
     return code;

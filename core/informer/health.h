@@ -9,6 +9,8 @@
 #include "base/clock.h"
 #include "informer/sync_wakers.h"
 
+#include <stdatomic.h>
+
 typedef struct kl__health {
     kl__clock *clock;
 
@@ -21,6 +23,10 @@ typedef struct kl__health {
     uint64_t lists_held; /* lists that the cache has held */
     kl__sync_wakers wakers;
     kl__sync_wakers changes; /* woken by the next change of the cache */
+    /* True while `changes` has a queue; written with the mutex held. Relaxed:
+     * a queue is added before its user looks at the cache, and the cache
+     * changes before this is looked at; the cache's lock orders the two. */
+    atomic_bool is_watched;
 
     kl_error error;  /* of the last failure; KL_OK: none, or it is over */
     kl_error told;   /* what handlers are told; KL_OK: all is well */
@@ -46,8 +52,8 @@ void kl__health_end_sync(kl__health *health, bool has_synced);
  * that. The informer thread's call, after each change but the first list. */
 void kl__health_changed(kl__health *health, bool is_list);
 
-/* How many lists the cache has held. */
-uint64_t kl__health_lists_held(kl__health *health);
+/* The same as has_synced, and how many lists the cache has held. */
+bool kl__health_count_lists(kl__health *health, uint64_t *lists_held);
 
 /* Ends all waits. */
 void kl__health_end(kl__health *health);

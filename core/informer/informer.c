@@ -307,6 +307,16 @@ void kl_informer_resource_version(const kl_informer *informer, char *buffer,
                                   size_t size)
 {
     if (!in_child(NULL)) {
+        kl__indexer_version(indexer_of(informer), buffer, size);
+    } else if (size > 0) {
+        buffer[0] = '\0';
+    }
+}
+
+void kl_informer_told_version(const kl_informer *informer, char *buffer,
+                              size_t size)
+{
+    if (!in_child(NULL)) {
         kl__processor_version(
             kl__shared_informer_processor(shared_of(informer)), buffer, size);
     } else if (size > 0) {

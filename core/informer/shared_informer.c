@@ -361,8 +361,8 @@ void kl__shared_informer_status(kl__shared_informer *self,
         status->state = KL_STATE_STOPPED;
         status->retry_in_ms = 0;
     }
-    status->has_synced = kl__health_has_synced(&self->health);
-    status->lists_held = kl__health_lists_held(&self->health);
+    status->has_synced =
+        kl__health_count_lists(&self->health, &status->lists_held);
     status->objects = kl__indexer_count(self->indexer);
     status->queued = kl__delta_fifo_length(self->fifo);
     if (self->client != NULL && !kl__reflector_has_answer(self->reflector)) {

@@ -365,6 +365,20 @@ static int informer_resource_version(lua_State *L)
     return 1;
 }
 
+/* core.informer_told_version(informer): the version up to which every event is
+ * in the queues of its handlers. */
+static int informer_told_version(lua_State *L)
+{
+    kl_informer *informer = check_informer(L, 1, NULL);
+    char version[64] = "";
+
+    if (informer != NULL) {
+        kl_informer_told_version(informer, version, sizeof(version));
+    }
+    lua_pushstring(L, version);
+    return 1;
+}
+
 static void set_count(lua_State *L, const char *name, uint64_t value)
 {
     lua_pushinteger(L, (lua_Integer)value);
@@ -434,6 +448,7 @@ void bind_informer(lua_State *L)
         {"informer_stop", informer_stop},
         {"informer_outcome", informer_outcome},
         {"informer_settled", informer_settled},
+        {"informer_told_version", informer_told_version},
         {"informer_wake", informer_wake},
         {"informer_wake_changed", informer_wake_changed},
         {"informer_by", informer_by},

@@ -120,10 +120,15 @@ KL_API kl_code kl_informer_index_values(const kl_informer *informer,
 KL_API size_t kl_informer_count(const kl_informer *informer);
 
 /* The version that the cache reflects, bookmarks included; "" before the first
- * list. Every event up to it waits for its handlers, or was told. Copied into
- * `buffer` (cut at `size`). Thread-safe. */
+ * list. Copied into `buffer` (cut at `size`). Thread-safe. */
 KL_API void kl_informer_resource_version(const kl_informer *informer,
                                          char *buffer, size_t size);
+
+/* The same, but behind the handlers: every event up to this version is in their
+ * queues, or they were told of it. While events are put into the queues, this
+ * takes as long as that. Thread-safe. */
+KL_API void kl_informer_told_version(const kl_informer *informer, char *buffer,
+                                     size_t size);
 
 /* Collects the values of one object. Valid during the index function only. */
 typedef struct kl_index_sink kl_index_sink;

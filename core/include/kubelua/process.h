@@ -39,8 +39,8 @@ typedef struct kl_process_outcome {
 } kl_process_outcome;
 
 /*
- * Begins to run a program in a process group of its own, on a thread that waits
- * for it; does not wait. When it has ended, kl_event_queue_next(queue) returns
+ * Begins to run a program in a process group of its own, beside a thread of its
+ * own; does not wait. When it has ended, kl_event_queue_next(queue) returns
  * `tag`, once. NULL: KL_EINVAL (no program), KL_ENOMEM, KL_EIO (no thread),
  * KL_EFORKED. Thread-safe.
  */

@@ -107,6 +107,7 @@ static kl_code look_at_informer(void *world, kl_error *err)
     (void)kl_client_server(self->live.client);
     kl_informer_status_get(informer, &status);
     kl_informer_resource_version(informer, version, sizeof(version));
+    kl_informer_told_version(informer, version, sizeof(version));
     kl_object_unref(object);
     return kl_informer_has_synced(informer) && object != NULL &&
                    kl_informer_state_name(status.state)[0] != '\0' &&
@@ -331,6 +332,7 @@ static const every_call calls[] = {
     NEVER_ALLOCATES(kl_informer_get, look_at_informer),
     NEVER_ALLOCATES(kl_informer_count, look_at_informer),
     NEVER_ALLOCATES(kl_informer_resource_version, look_at_informer),
+    NEVER_ALLOCATES(kl_informer_told_version, look_at_informer),
     NEVER_ALLOCATES(kl_informer_status_get, look_at_informer),
     NEVER_ALLOCATES(kl_informer_state_name, look_at_informer),
     NEVER_ALLOCATES(kl_client_server, look_at_informer),

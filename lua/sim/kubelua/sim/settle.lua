@@ -16,7 +16,7 @@ local PAUSE = 0.005 -- between two looks, of the machine's time
 -- What keeps a cache from having every write so far. Bookmarks tell a cache of writes that are none
 -- of its own: each watch is to send one, behind all that it has to tell.
 local function of_cache(informer, version)
-    local at = informer:resource_version()
+    local at = core.informer_told_version(informer)
     if at ~= "" and (core.compare_versions(at, version) or 0) >= 0 then
         return nil
     end
