@@ -10,7 +10,8 @@ local SHORT = {
     owners = "metadata.ownerReferences", spec = "spec", status = "status", data = "data",
 }
 
-local PROBE = assert(core.object('{"kind":"Probe","apiVersion":"v1","metadata":{"name":"a"}}'))
+-- What a path is tried on: it does not stay, as no object does that a script does not hold.
+local PROBE = '{"kind":"Probe","apiVersion":"v1","metadata":{"name":"a"}}'
 
 local function path_of(name)
     if type(name) ~= "string" then
@@ -25,7 +26,7 @@ local function path_of(name)
             name, nearest and "do you mean '" .. nearest .. "'? or " or "",
             table.concat(words, ", "))
     end
-    local ok, problem = pcall(core.get, PROBE, name)
+    local ok, problem = pcall(core.get, assert(core.object(PROBE)), name)
     if not ok then
         misuse("kubelua.changed: %s", (tostring(problem):gsub("^[^\n]-:%d+: ", "")))
     end
