@@ -9,12 +9,16 @@
  * (a pause before the next try).
  *
  * Locks, lowest rank first:
- *   flight (FLIGHT)   the life of the token that ends the sender's waiting;
- * held while it is fired, which wakes that thread mutex (REQUESTS)  where each
- * request is, and what came of it queue (QUEUE)     of an event queue, taken
- * with `mutex` held STREAM and below  of a transport; it calls kl__request_tell
- * with one held news (NEWS)       which requests the loop is to look at, and
- * when Streams are opened, read and closed with none of them held.
+ *
+ * - flight (FLIGHT): the life of the token that ends the sender's waiting. It
+ *   is held while the token is fired, which wakes that thread.
+ * - mutex (REQUESTS): where each request is, and what came of it.
+ * - QUEUE: of an event queue, taken with `mutex` held.
+ * - STREAM and below: of a transport, which calls kl__request_tell with one
+ *   held.
+ * - news (NEWS): which requests the loop is to look at, and when.
+ *
+ * Streams are opened, read and closed with none of them held.
  */
 #ifndef KL_API_REQUESTER_H
 #define KL_API_REQUESTER_H
