@@ -117,9 +117,16 @@ conformance.describe("The loop", function(it)
     end)
 
     it("ends a run at stop() inside of a callback", function(scene)
-        local watched = scene:record(nil, { add = kubelua.stop })
+        local is_created = false
+        local watched = scene:record(nil, { add = function()
+            while not is_created do -- a stop would end the request of scene:create
+                kubelua.sleep(0)
+            end
+            kubelua.stop()
+        end })
         watched:sees { "synced" }
         scene:create("a")
+        is_created = true
         assert.is_true(scene.seconds(kubelua.run, 20) < 15)
         watched:sees { "add a=1" }
     end)
