@@ -7,7 +7,7 @@ local function sh(script, options)
     return kubelua.exec({ "sh", "-c", script }, options)
 end
 
-describe("a program", function()
+describe("a program #processes", function()
     it("is run with its arguments as they are, and tells what it wrote", function()
         local result = assert(kubelua.exec { "printf", "%s|", "a b", "$HOME", "" })
         assert.same({ status = 0, stdout = "a b|$HOME||", stderr = "" }, result)

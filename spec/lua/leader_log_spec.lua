@@ -1,7 +1,7 @@
 -- What the log says of an election: each thing once, and the remedy.
 local process_of = require "process_of"
 
-describe("the log of an election", function()
+describe("the log of an election #processes", function()
     it("names a failure that goes on once, and the right that is missing", function()
         local said = process_of([[
             package.path = "spec/support/?.lua;" .. package.path

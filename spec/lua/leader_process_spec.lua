@@ -7,7 +7,7 @@ local Sim = require "kubelua.sim"
 
 local TIMES = "lease = 3, renew = 2, retry = 0.4"
 
-describe("processes of one Lease", function()
+describe("processes of one Lease #processes", function()
     local cluster, url, client, history, started
 
     before_each(function()
