@@ -70,7 +70,8 @@ type running struct {
 	out     *bufio.Reader
 }
 
-// start runs it; words of its command are replaced by pairs: "SERVER", url.
+// start runs the contender's command. Each pair names a word of the command and
+// what replaces it: "SERVER", url.
 func (c *contender) start(pairs ...string) (*running, error) {
 	var args []string
 	for _, arg := range c.command {

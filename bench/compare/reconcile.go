@@ -125,8 +125,9 @@ func (o *options) work() work {
 	return with
 }
 
-// runControllers is run for controllers: all of them on one server, each time in
-// a namespace of its own; the first, short round is thrown away.
+// runControllers does for controllers what run does for informers. All of them
+// use one server, and each run uses a new namespace. The first round is short,
+// and its figures are thrown away.
 func runControllers(o *options) error {
 	begin, since, at := time.Now(), readClock(), newMachine()
 	on, err := newCluster("..", o.build, o.kubeconfig)

@@ -24,10 +24,11 @@ enum {
 /*
  * The media types of a list or watch, best first. Servers from 1.37 on leave
  * managedFields out; older ones ignore a parameter that they do not know. The
- * second choice is for servers that do neither. Metadata alone is a kind of its
- * own for lists, and one for each event of a watch (Kubernetes 1.15 and later,
- * of any resource); a server that does not know them sends whole objects, of
- * which the metadata is kept.
+ * second choice is for servers that do neither. For metadata alone, a list is
+ * a PartialObjectMetadataList and an object in a watch event is a
+ * PartialObjectMetadata (Kubernetes 1.15 and later, any resource). A server
+ * that does not know these kinds sends whole objects, and only their metadata
+ * is kept.
  */
 #define PLAIN "application/json"
 #define LEAN ";drop=metadata.managedFields"

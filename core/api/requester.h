@@ -116,8 +116,8 @@ struct kl_request {
     bool is_held_up; /* its user has to read, before its stream is */
     kl__response response;
     kl__buf body;
-    unsigned pauses; /* how often it rested */
-    uint64_t random; /* of their lengths */
+    unsigned pauses; /* how often the request was put off */
+    uint64_t random; /* state of the generator for the jitter of pauses */
 
     /* The news mutex guards it. */
     kl__list news_node;
@@ -167,8 +167,8 @@ void kl__request_announce_locked(kl_request *request);
 /* What a failure is to the caller: a write that was sent is "unknown". */
 void kl__request_judge(const kl_request *request, bool was_sent,
                        kl_error *failure);
-/* How long it is to rest before it is tried again; < 0: it is not. `failure`:
- * of its stream; NULL: it was answered. */
+/* How many ms the request waits before it is tried again; < 0: it is not tried
+ * again. `failure` is the stream's; NULL if the server answered. */
 int64_t kl__request_pause_ms(kl_request *request, bool was_sent,
                              const kl_error *failure);
 

@@ -26,8 +26,8 @@ typedef struct kl__process {
 
 typedef struct kl__process_result {
     kl__buf output; /* release with kl__buf_deinit; it may hold secrets */
-    kl__buf errors; /* the end of its standard error, one line (or all of it:
-                       keeps_errors); the same */
+    kl__buf errors; /* standard error: with `keeps_errors` all of it, else the
+                       end of it as one line; release as `output` */
     bool exited;    /* with `status`; else `status` is a signal */
     bool unknown;   /* another part of this process reaped it: no status */
     int status;
@@ -35,11 +35,10 @@ typedef struct kl__process_result {
 
 /*
  * Runs it in a process group of its own, with signals and descriptors as a
- * program expects them. What is still alive of
- * the group after a failure is killed. KL_OK whatever the exit status;
- * KL_ENOT_FOUND (no such program), KL_EIO, KL_ETIMEOUT, KL_ETOO_LARGE,
- * KL_ENOMEM; KL_ECANCELED within 50 ms of `cancel` (may be NULL). `result` is
- * to be released in any case. Thread-safe.
+ * program expects them. After a failure, the group is killed. KL_OK whatever
+ * the exit status; KL_ENOT_FOUND (no such program), KL_EIO, KL_ETIMEOUT,
+ * KL_ETOO_LARGE, KL_ENOMEM; KL_ECANCELED within 50 ms of `cancel` (may be
+ * NULL). `result` is to be released in any case. Thread-safe.
  */
 kl_code kl__process_run(const kl__process *process, kl__process_result *result,
                         kl__cancel *cancel, kl_error *err);

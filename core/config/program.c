@@ -18,7 +18,7 @@
 enum { MAX_OUTPUT = 64 * 1024 * 1024 };
 
 struct kl_process {
-    char **args; /* own, with each of their texts; so are env, cwd, input */
+    char **args; /* copies, freed with the process; env, cwd, input too */
     char **env;  /* NULL: this process's */
     char *cwd;
     char *input;

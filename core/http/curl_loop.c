@@ -109,7 +109,8 @@ static bool is_settled(const kl__curl_stream *stream, int64_t now_ms)
                                     now_ms - stream->sent_ms >= SETTINGS_MS);
 }
 
-/* True if it has to wait until others of its kind give up their connections. */
+/* True if the stream has to wait because MOST_CONNECTIONS brief streams have a
+ * connection each. Over HTTP/2 they share one, so none has to. */
 static bool is_crowded_out(const kl__curl_stream *stream)
 {
     const kl__curl_transport *transport = stream->transport;

@@ -82,7 +82,7 @@ typedef struct kl__curl_stream {
     char curl_message[CURL_ERROR_SIZE];
     kl__head head;
     kl__buf header_lines; /* of the head; the reader's once it has a head */
-    bool dials;           /* it makes a connection of its own */
+    bool dials;           /* curl opens a new connection for the stream */
     int socket_errno;     /* why there was no socket for that; 0: there was */
     bool is_counted;      /* in `brief_count` */
     bool in_tls;          /* that one has come as far as the TLS handshake */

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// A certificate of its own; the client verifies nothing.
+// certificate makes a self-signed certificate. The client does not verify it.
 func certificate() tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

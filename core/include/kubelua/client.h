@@ -48,8 +48,8 @@ KL_API void kl_client_unref(kl_client *client);
 /* The namespace of its config ("default"); borrowed. Thread-safe. */
 KL_API const char *kl_client_namespace(const kl_client *client);
 
-/* The URL of its server; NULL with a transport that needs none. Borrowed.
- * Thread-safe. */
+/* The API server's URL, as the configuration has it; NULL for a client of an
+ * in-process simulator. Borrowed from the client. Thread-safe. */
 KL_API const char *kl_client_server(const kl_client *client);
 
 /* A field of a request's or an answer's head. */

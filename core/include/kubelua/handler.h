@@ -130,10 +130,11 @@ KL_API kl_code kl_informer_wake_changed(kl_informer *informer,
                                         kl_event_queue *queue, kl_error *err);
 
 /*
- * Puts a registration that kl_event_queue_next returned back into its queue,
- * behind the others, whether it has events or not. A registration is returned
- * once per empty-to-full edge: pull until kl_registration_next says false, or
- * put it back. Thread-safe.
+ * Puts a registration that kl_event_queue_next returned back at the end of its
+ * queue, with or without events. kl_event_queue_next returns a registration
+ * once each time that its first event comes in: so pull events until
+ * kl_registration_next returns false, or put the registration back.
+ * Thread-safe.
  */
 KL_API void kl_event_queue_again(kl_event_queue *queue,
                                  kl_registration *registration);

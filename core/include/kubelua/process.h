@@ -1,6 +1,6 @@
 /*
- * process.h - programs that are run to their end beside a loop: no shell, no
- * terminal, and nobody waits for them.
+ * process.h - runs programs to their end while the caller's loop goes on:
+ * without a shell, without a terminal, without blocking the caller.
  */
 #ifndef KUBELUA_PROCESS_H
 #define KUBELUA_PROCESS_H
@@ -39,10 +39,10 @@ typedef struct kl_process_outcome {
 } kl_process_outcome;
 
 /*
- * Begins to run a program in a process group of its own, beside a thread of its
- * own; does not wait. When it has ended, kl_event_queue_next(queue) returns
- * `tag`, once. NULL: KL_EINVAL (no program), KL_ENOMEM, KL_EIO (no thread),
- * KL_EFORKED. Thread-safe.
+ * Starts a program in a new process group, and a thread that reads its output;
+ * does not block. When the program has ended, kl_event_queue_next(queue)
+ * returns `tag`, once. NULL: KL_EINVAL (no program), KL_ENOMEM, KL_EIO (no
+ * thread), KL_EFORKED. Thread-safe.
  */
 KL_API kl_process *kl_process_start(const kl_process_options *options,
                                     kl_event_queue *queue, void *tag,

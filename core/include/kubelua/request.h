@@ -77,7 +77,8 @@ KL_API kl_code kl_request_result(kl_request *request, kl_reply *reply,
                                  kl_error *err);
 
 /*
- * Of a call that streams: it is complete when the head of its answer is there.
+ * For a call that streams. The request is complete when the head of the answer
+ * is there.
  * If the status is 2xx, the reply has no body: that is read here, as it comes,
  * for as long as it goes on (no timeout). Any other status is complete with its
  * whole body, as of calls that do not stream, and there is nothing to read.
