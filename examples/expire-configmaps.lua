@@ -6,7 +6,7 @@ kubelua.controller {
         local ttl = object:get('metadata.annotations["example.com/ttl"]')
         local left = ttl and kubelua.time(object.metadata.creationTimestamp) + ttl - kubelua.now()
         if not ttl or left > 0 then return left end
-        -- As it is here: not if somebody has given it more time meanwhile.
+        -- In this version only: its time may have been changed meanwhile.
         return run:delete(object, { lock = true })
     end,
 }

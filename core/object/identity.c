@@ -291,7 +291,7 @@ void kl__identity_keep_metadata(kl__identity *identity,
         identity->kind = slice_of(options->kind);
         identity->api_version = slice_of(options->api_version);
     }
-    /* Those of the text are not kept. */
+    /* The text's own kind and apiVersion are cut out with all else. */
     identity->adds_kind = identity->kind.length > 0;
     identity->adds_api_version = identity->api_version.length > 0;
     identity->metadata_from = from;

@@ -11,7 +11,7 @@ local TYPES = { "Normal", "Warning" }
 
 local events = {}
 
--- Those that may have something to write at the end of a run.
+-- The recorders that may have events to write at the end of a run.
 local recorders = setmetatable({}, { __mode = "k" })
 
 loop.on_end(function()

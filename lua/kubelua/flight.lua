@@ -19,7 +19,7 @@ Flight.__index = Flight
 -- Seconds: the longest that cancelling may take.
 local CANCEL = 0.2
 
--- A set of those that wait for an answer, and are not known to wait for long.
+-- The set of requests that wait for an answer, and are not known to wait for long.
 local pending = {}
 
 ---True while one waits for an answer that may come at any moment.
@@ -28,7 +28,7 @@ function Flight.are_pending()
     return next(pending) ~= nil
 end
 
----No answer comes to those that wait: they are not pending any more.
+---The requests that wait get no answer: they are not pending any more.
 function Flight.forget_pending()
     pending = {}
 end

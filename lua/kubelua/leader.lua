@@ -21,7 +21,8 @@ local TYPES = { name = "string", namespace = "string", identity = "string", leas
 
 local leader = {}
 
--- Those of clusters over the network, by what tells them apart; others are in their simulator.
+-- The elections of clusters over the network, by what tells them apart. The elections of a
+-- simulated cluster are in its state.
 local by_server = {}
 
 -- What tells this process from all others.

@@ -1,5 +1,5 @@
--- A registration of callbacks with an informer, or with those of several namespaces. How events
--- come to the callbacks is in delivery.lua.
+-- A registration of callbacks with one informer, or with one for each of several namespaces. How
+-- events come to the callbacks is in delivery.lua.
 local core = require "kubelua.core"
 local delivery = require "kubelua.delivery"
 local misuse = require "kubelua.misuse"

@@ -100,7 +100,7 @@ local function resume_or_hold(task)
     end
 end
 
----From now on only those tasks have their turn that are cancelled, or made to run at the end.
+---From now on a task has its turn only if it is cancelled, or was made to run at the end.
 function scheduler.begin_end()
     is_ending = true
 end

@@ -41,7 +41,7 @@ function scope.join(task, joined)
     end
 end
 
----Cancels its tasks, and those that these will make.
+---Cancels its tasks, and every task that they will make.
 function Scope:cancel()
     self.is_cancelled = true
     -- What a cancelled task does comes later, in its own turn: none joins or ends meanwhile.

@@ -125,7 +125,7 @@ function tasks.task(what, f, ...)
 end
 
 ---Has a parked task go on in the next round; once, however often it is called before. It makes
----nothing: whoever wakes a task must not fail for want of memory.
+---nothing: a caller must not fail for want of memory.
 ---@param task kubelua.Task
 function tasks.wake(task)
     if task.is_ready or task.is_over then

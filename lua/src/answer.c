@@ -91,7 +91,7 @@ static int refuse_list(lua_State *L, const kl_value *root)
 
 /* core.list(text, api_version, kind): an array of its objects, and the token
  * that continues it ("": complete); or nil, message, code. Items of a list have
- * neither apiVersion nor kind: those that are given are put in. */
+ * neither apiVersion nor kind: the arguments are put in. */
 static int list(lua_State *L)
 {
     size_t length;

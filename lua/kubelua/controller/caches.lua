@@ -6,7 +6,7 @@ local scheduler = require "kubelua.scheduler"
 
 local caches = {}
 
--- Those of a list that the caches do not hold.
+-- The writes of a list that the caches do not hold yet.
 local function without(list, is_held)
     local left = {}
     for _, one in ipairs(list) do

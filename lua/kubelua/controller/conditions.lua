@@ -32,7 +32,7 @@ local function complete(condition, old, generation)
     return condition
 end
 
----The conditions that there are, with those that are wanted instead of the same type, or behind.
+---The old conditions; a wanted one replaces the old one of its type, or comes behind them.
 ---@param old kubelua.Condition[]?
 ---@param wanted kubelua.Condition[] they are completed
 ---@param generation integer? of the object that was looked at

@@ -18,7 +18,7 @@ function own_versions.new(queue)
     return setmetatable({ queue = queue, versions = {}, under_way = {}, early = {} }, OwnVersions)
 end
 
--- True if a version is among those of the key; it and all earlier ones go.
+-- True if the key has that version; it and all earlier versions of the key are forgotten.
 local function take(self, key, version)
     local later, is_own = {}, false
     for _, own in ipairs(self.versions[key] or {}) do

@@ -10,7 +10,7 @@ local unsure = require "kubelua.controller.unsure"
 -- Seconds that a read waits for the cache.
 local PATIENCE = 5
 
--- So many writes are remembered before those that the caches hold are looked for.
+-- Once so many writes are remembered, the writes that the caches hold by now are forgotten.
 local MANY = 64
 
 ---@class kubelua.controller.Written

@@ -97,7 +97,7 @@ function document.given(reference, type, reason, message, controller)
         note = cut(clean(message), LONGEST_NOTE, "..."), controller = reporter(controller or "") }
 end
 
----What is the same in events of one series, and in those of one object.
+---What is the same in all events of one series, and in all events of one object.
 ---@param given kubelua.events.Given
 ---@return string event
 ---@return string object

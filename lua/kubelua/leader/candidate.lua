@@ -1,5 +1,5 @@
--- This process in the election for one Lease: asks what election.lua decides, and tells all who
--- joined in of gain and loss. Its task renews; a timer, and every look at the clock, end it.
+-- This process in the election for one Lease: carries out what election.lua decides, and tells
+-- each member of gain and loss. Its task renews; a timer, and every look at the clock, end it.
 local core = require "kubelua.core"
 local Election = require "kubelua.leader.election"
 local lease = require "kubelua.leader.lease"
