@@ -66,6 +66,8 @@ void bind_answer(lua_State *L);
 
 /* Pushes nil, the message and the code's name; returns 3. */
 int push_error(lua_State *L, const kl_error *err);
+/* Sets a field of the table on top of the stack. */
+void set_count(lua_State *L, const char *name, uint64_t value);
 /* Pushes a text that a close of its owner frees: LuaJIT collects before it
  * copies, and a finalizer may close. */
 void push_borrowed(lua_State *L, const char *text);

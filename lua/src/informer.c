@@ -379,12 +379,6 @@ static int informer_told_version(lua_State *L)
     return 1;
 }
 
-static void set_count(lua_State *L, const char *name, uint64_t value)
-{
-    lua_pushinteger(L, (lua_Integer)value);
-    lua_setfield(L, -2, name);
-}
-
 static void set_seconds(lua_State *L, const char *name, int64_t ms)
 {
     lua_pushnumber(L, (lua_Number)ms / 1000);

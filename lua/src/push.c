@@ -86,3 +86,9 @@ void push_state(lua_State *L, int index)
 {
     compat_getuservalue(L, index);
 }
+
+void set_count(lua_State *L, const char *name, uint64_t value)
+{
+    lua_pushinteger(L, (lua_Integer)value);
+    lua_setfield(L, -2, name);
+}

@@ -245,12 +245,6 @@ static int queue_advance(lua_State *L)
     return 0;
 }
 
-static void set_count(lua_State *L, const char *name, uint64_t value)
-{
-    lua_pushinteger(L, (lua_Integer)value);
-    lua_setfield(L, -2, name);
-}
-
 /* queue:status(): what is in it, and what has gone through it. */
 static int queue_status(lua_State *L)
 {
