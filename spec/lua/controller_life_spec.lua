@@ -1,4 +1,5 @@
 -- How a controller starts, what it waits for, timeouts, resync, delay, and how it stops.
+local definition = require "definition"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
 local scheduler = require "kubelua.scheduler"
@@ -14,15 +15,7 @@ after_each(function()
     w:close()
 end)
 
-local FOO = {
-    apiVersion = "apiextensions.k8s.io/v1", kind = "CustomResourceDefinition",
-    metadata = { name = "foos.example.com" },
-    spec = { group = "example.com", scope = "Namespaced",
-        names = { plural = "foos", singular = "foo", kind = "Foo" },
-        versions = { { name = "v1", served = true, storage = true, schema = {
-            openAPIV3Schema = { type = "object",
-                ["x-kubernetes-preserve-unknown-fields"] = true } } } } },
-}
+local FOO = definition "foos.example.com"
 
 describe("a controller starts", function()
     it("when all of its caches have synced, and not before", function()

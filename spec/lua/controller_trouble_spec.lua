@@ -1,4 +1,5 @@
 -- Controllers in trouble: what does not end, what vanishes; nothing is stuck, and nothing is lost.
+local definition = require "definition"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
 local rest = require "kubelua.controller.rest"
@@ -73,14 +74,9 @@ local FOO = { apiVersion = "example.com/v1", kind = "Foo",
 local function definition_of(served)
     local versions = {}
     for i, name in ipairs { "v1", "v2" } do
-        versions[i] = { name = name, served = served[name] or false, storage = name == "v1",
-            schema = { openAPIV3Schema = { type = "object",
-                ["x-kubernetes-preserve-unknown-fields"] = true } } }
+        versions[i] = { name = name, served = served[name] or false, storage = name == "v1" }
     end
-    return { apiVersion = "apiextensions.k8s.io/v1", kind = "CustomResourceDefinition",
-        metadata = { name = "foos.example.com" },
-        spec = { group = "example.com", scope = "Namespaced", versions = versions,
-            names = { plural = "foos", singular = "foo", kind = "Foo" } } }
+    return definition("foos.example.com", { versions = versions })
 end
 
 describe("the version that the server prefers when a controller starts", function()
@@ -110,9 +106,9 @@ end)
 
 describe("a kind that vanishes", function()
     it("is told by status(), and its objects are reconciled when it comes again", function()
-        local definition = definition_of { v1 = true }
+        local foos = definition_of { v1 = true }
         w:apply("other")
-        assert(w.cluster:apply(definition))
+        assert(w.cluster:apply(foos))
         assert(w.cluster:apply(FOO))
         local controller = w:controller { "foos.example.com",
             gone = function(key) w:note("gone " .. key) end }
@@ -120,7 +116,7 @@ describe("a kind that vanishes", function()
         assert(w.cluster:delete("customresourcedefinitions", "foos.example.com"))
         assert.same({ "gone web/a" }, w:noted())
         eventually(function() return controller:status().sources[1].error end, "it is missed")
-        assert(w.cluster:apply(definition))
+        assert(w.cluster:apply(foos))
         assert(w.cluster:apply(FOO))
         assert.same({ "web/a" }, w:noted())
     end)

@@ -1,17 +1,13 @@
 -- What the values of indexes are known by, in either Lua: numbers, texts with a NUL byte.
+local definition = require "definition"
 local Sim = require "kubelua.sim"
-
-local DEFINITION = [[{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
-    "metadata":{"name":"foos.x.io"},"spec":{"group":"x.io","scope":"Cluster",
-    "names":{"kind":"Foo","plural":"foos"},"versions":[{"name":"v1","served":true,"storage":true,
-    "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}]]
 
 describe("an index", function()
     local sim, client, foos
 
     before_each(function()
         sim = assert(Sim.new())
-        assert(sim:apply(DEFINITION))
+        assert(sim:apply(definition("foos.x.io", { scope = "Cluster" })))
         client = assert(sim:connect())
         foos = assert(client:informer { "foos.x.io", indexes = {
             path = "spec.value",

@@ -1,6 +1,7 @@
 -- Requests suspend their own task: others run meanwhile, hundreds are in flight, and all that ends
 -- a wait ends them.
 local core = require "kubelua.core"
+local eventually = require "eventually"
 local kubelua = require "kubelua"
 local requests = require "kubelua.requests"
 local scheduler = require "kubelua.scheduler"
@@ -9,15 +10,6 @@ local Sim = require "kubelua.sim"
 
 local MAPS = "/api/v1/namespaces/default/configmaps"
 local cluster, client
-
--- Rounds until the condition holds.
-local function await(condition)
-    local till = core.now() + 20
-    while not condition() do
-        assert(core.now() < till, "not in time")
-        kubelua.step(0.01)
-    end
-end
 
 -- Requests get no answer from now on.
 local function hold()
@@ -33,7 +25,7 @@ end
 local function spawn_sent(f, ...)
     local before = count_held()
     local task = kubelua.spawn(f, ...)
-    await(function() return count_held() > before end)
+    eventually(function() return count_held() > before end, "the server has the request")
     return task
 end
 
@@ -63,10 +55,10 @@ describe("a request in a task", function()
         local reply, ticks = nil, 0
         local ticker = kubelua.every(0.001, function() ticks = ticks + 1 end)
         kubelua.spawn(function() reply = read() end)
-        await(function() return ticks > 10 end)
+        eventually(function() return ticks > 10 end, "the timer ticks")
         assert.is_nil(reply)
         cluster:heal()
-        await(function() return reply end)
+        eventually(function() return reply end, "the request is answered")
         ticker:stop()
         kubelua.step(0.01)
     end)
@@ -81,7 +73,7 @@ describe("a request in a task", function()
                 return reply.status
             end)
         end
-        await(function() return count_held() == 300 end)
+        eventually(function() return count_held() == 300 end, "the server has 300 requests")
         assert.equal(0, done)
         cluster:heal()
         for _, task in ipairs(tasks) do
@@ -126,9 +118,9 @@ describe("a request in a task", function()
                 metadata = { name = "a" } } end)
         end)
         scheduler.join_scope(task, scope)
-        await(function() return count_held() == 1 end)
+        eventually(function() return count_held() == 1 end, "the server has the request")
         scope:cancel()
-        await(function() return #told > 0 end)
+        eventually(function() return #told > 0 end, "the scope is told")
         assert.same({ "create unknown" }, told)
         cluster:heal()
     end)

@@ -2,13 +2,7 @@
 local eventually = require "eventually"
 local world = require "controller_world"
 
-local function secret(name, more)
-    local metadata = { name = name }
-    for field, value in pairs(more or {}) do
-        metadata[field] = value
-    end
-    return { apiVersion = "v1", kind = "Secret", metadata = metadata, stringData = { a = "1" } }
-end
+local secret = world.secret
 
 describe("a run changes:", function()
     local w

@@ -1,13 +1,7 @@
 -- What a run writes for the object that it reconciles: owned, named, and never something else.
 local world = require "controller_world"
 
-local function secret(name, more)
-    local metadata = { name = name }
-    for field, value in pairs(more or {}) do
-        metadata[field] = value
-    end
-    return { apiVersion = "v1", kind = "Secret", metadata = metadata, stringData = { a = "1" } }
-end
+local secret = world.secret
 
 describe("a run writes:", function()
     local w

@@ -1,6 +1,7 @@
 -- Informers of several namespaces: what becomes of lists that are no list of several, and of kinds
 -- that have no namespaces.
 local core = require "kubelua.core"
+local definition = require "definition"
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
 
@@ -37,13 +38,7 @@ describe("a list of namespaces", function()
     end)
 
     it("says later of a custom kind that it has none, and which namespace was wanted", function()
-        assert(sim:apply {
-            apiVersion = "apiextensions.k8s.io/v1", kind = "CustomResourceDefinition",
-            metadata = { name = "foos.x.io" },
-            spec = { group = "x.io", scope = "Cluster", names = { kind = "Foo", plural = "foos" },
-                versions = { { name = "v1", served = true, storage = true, schema = {
-                    openAPIV3Schema = { type = "object" } } } } },
-        })
+        assert(sim:apply(definition("foos.x.io", { scope = "Cluster" })))
         sim:refuse(true) -- so that the first is not answered before the second begins
         local foos = assert(client:informer { "foos.x.io", namespace = { "web", "db" } })
         local told = {}

@@ -1,4 +1,5 @@
 -- kubelua.sim as tests use it: objects, waiting for them, and options that are checked.
+local definition = require "definition"
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
 
@@ -125,20 +126,7 @@ metadata: {name: b, namespace: web}
 
     it("knows the kind of a definition that was applied later", function()
         assert.is_nil(cluster:get("foos", "x"))
-        assert(cluster:apply [[
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: foos.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: foos, kind: Foo}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-]])
+        assert(cluster:apply(definition "foos.example.com"))
         assert(cluster:apply { apiVersion = "example.com/v1", kind = "Foo",
             metadata = { name = "x" } })
         assert.equal("Foo", assert(cluster:get("foos", "x")).kind)

@@ -1,5 +1,6 @@
 -- Answers that are read as they come: requests.stream.
 local core = require "kubelua.core"
+local eventually = require "eventually"
 local kubelua = require "kubelua"
 local requests = require "kubelua.requests"
 local scheduler = require "kubelua.scheduler"
@@ -7,15 +8,6 @@ local Sim = require "kubelua.sim"
 
 local MAPS = "/api/v1/namespaces/default/configmaps"
 local cluster, client
-
--- Rounds until the condition holds.
-local function await(condition)
-    local till = core.now() + 20
-    while not condition() do
-        assert(core.now() < till, "not in time")
-        kubelua.step(0.01)
-    end
-end
 
 before_each(function()
     cluster = assert(Sim.new())
@@ -46,7 +38,7 @@ describe("a stream", function()
             end
         end)
         create("a")
-        await(function() return #names == 1 end)
+        eventually(function() return #names == 1 end, "a line is read")
         create("b")
         task:wait()
         assert.same({ "a", "b" }, names)
@@ -105,9 +97,9 @@ describe("a stream", function()
     it("that nothing holds any more is given back", function()
         local before = core.live().requests
         kubelua.spawn(function() assert(watch()) end):wait()
-        await(function()
+        eventually(function()
             collectgarbage()
             return core.live().requests == before
-        end)
+        end, "the request is freed")
     end)
 end)

@@ -1,5 +1,6 @@
 -- The verbs that wait, that end many objects, and that ask before they end one: wait, delete_all,
 -- evict. And the verbs of a simulated cluster, which are called alike.
+local definition = require "definition"
 local informers = require "kubelua.informer"
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
@@ -77,21 +78,8 @@ describe("client:wait", function()
 
     it("waits for a kind that comes later", function()
         later(function()
-            return cluster:apply [[
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: foos.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: foos, kind: Foo}
-  versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
----
-apiVersion: example.com/v1
-kind: Foo
-metadata: {name: x}
-]]
+            return cluster:apply(definition "foos.example.com") and cluster:apply {
+                apiVersion = "example.com/v1", kind = "Foo", metadata = { name = "x" } }
         end)
         assert.equal("x", assert(client:wait("foos.example.com", "x", nil, 20)).name)
     end)
@@ -209,17 +197,7 @@ describe("the verbs of a cluster", function()
 
     it("know a definition that was written a moment ago", function()
         assert.equal("unknown_kind", (select(3, cluster:get("foos", "x"))))
-        assert(cluster:apply [[
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: foos.example.com}
-spec:
-  group: example.com
-  scope: Cluster
-  names: {plural: foos, kind: Foo}
-  versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
-]])
+        assert(cluster:apply(definition("foos.example.com", { scope = "Cluster" })))
         assert.equal("not_found", (select(3, cluster:get("foos", "x"))))
     end)
 end)

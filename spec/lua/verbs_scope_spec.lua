@@ -1,21 +1,14 @@
 -- What a scope learns of the writes of its tasks, and how it holds them back; and what verbs do
 -- about kinds that a server has in other versions, has later, or has no more.
+local definition = require "definition"
 local kubelua = require "kubelua"
 local scheduler = require "kubelua.scheduler"
 local scope = require "kubelua.scope"
 local Sim = require "kubelua.sim"
 
-local CRD = [[
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: foos.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: foos, kind: Foo}
-  versions:
-  - {name: %s, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
-]]
+local function define(version)
+    return definition("foos.example.com", { version = version })
+end
 
 local cluster, client
 
@@ -157,7 +150,7 @@ end)
 describe("a kind", function()
     it("is known as soon as its definition was written", function()
         assert.equal("unknown_kind", (select(3, client:get("foos", "x"))))
-        assert(client:create(CRD:format("v1")))
+        assert(client:create(define("v1")))
         assert(client:wait("crd", "foos.example.com", "Established"))
         assert(client:create { apiVersion = "example.com/v1", kind = "Foo",
             metadata = { name = "x" } })
@@ -165,7 +158,7 @@ describe("a kind", function()
     end)
 
     it("is looked up once for all that ask at a time", function()
-        assert(cluster:apply(CRD:format("v1")))
+        assert(cluster:apply(define("v1")))
         local done = 0
         for _ = 1, 5 do
             kubelua.spawn(function()
@@ -182,13 +175,13 @@ describe("a kind", function()
     end)
 
     it("is looked up again where the server has another version of it by now", function()
-        assert(cluster:apply(CRD:format("v1")))
+        assert(cluster:apply(define("v1")))
         assert(cluster:create { apiVersion = "example.com/v1", kind = "Foo",
             metadata = { name = "x" } })
         assert(client:get("foos", "x"))
         assert(cluster:delete("crd", "foos.example.com"))
         assert(cluster:wait("crd", "foos.example.com", "deleted"))
-        assert(cluster:apply(CRD:format("v2")))
+        assert(cluster:apply(define("v2")))
         assert(cluster:eventually(function()
             return (select(3, client:get("foos", "x"))) == "not_found"
         end))
@@ -198,7 +191,7 @@ describe("a kind", function()
     end)
 
     it("that is there no more is told", function()
-        assert(cluster:apply(CRD:format("v1")))
+        assert(cluster:apply(define("v1")))
         assert.equal("not_found", (select(3, client:get("foos", "x"))))
         assert(cluster:delete("crd", "foos.example.com"))
         assert(cluster:wait("crd", "foos.example.com", "deleted"))

@@ -4,11 +4,9 @@ local kubelua = require "kubelua"
 local world = require "controller_world"
 
 local function secret(name, more)
-    local metadata = { name = name, namespace = "web" }
-    for field, value in pairs(more or {}) do
-        metadata[field] = value
-    end
-    return { apiVersion = "v1", kind = "Secret", metadata = metadata, stringData = { a = "1" } }
+    local object = world.secret(name, more)
+    object.metadata.namespace = object.metadata.namespace or "web"
+    return object
 end
 
 describe("what a controller has written", function()

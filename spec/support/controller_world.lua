@@ -95,14 +95,26 @@ function world:rest(controller)
     end, "the controller rests")
 end
 
+local function metadata_of(name, more)
+    local metadata = { name = name }
+    for field, value in pairs(more or {}) do
+        metadata[field] = value
+    end
+    return metadata
+end
+
 ---A ConfigMap; `more` is merged into its metadata.
 function world.configmap(name, value, more)
-    local metadata = { name = name, namespace = "web" }
-    for field, of_field in pairs(more or {}) do
-        metadata[field] = of_field
-    end
+    local metadata = metadata_of(name, more)
+    metadata.namespace = metadata.namespace or "web"
     return { apiVersion = "v1", kind = "ConfigMap", metadata = metadata,
         data = { value = value or "1" } }
+end
+
+---A Secret without a namespace; `more` is merged into its metadata.
+function world.secret(name, more)
+    return { apiVersion = "v1", kind = "Secret", metadata = metadata_of(name, more),
+        stringData = { a = "1" } }
 end
 
 ---Creates or changes a ConfigMap, as another client.

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -77,4 +78,26 @@ kl_object_list pod_list(size_t count, ...)
     }
     va_end(args);
     return list;
+}
+
+kl_object *object_of(const char *json, const kl_object_options *options)
+{
+    kl_error err = {0};
+    kl_object *object = kl_object_parse(json, strlen(json), options, &err);
+
+    if (object == NULL) {
+        fail_msg("%s: %s", json, err.message);
+    }
+    return object;
+}
+
+void object_becomes(const char *json, const kl_object_options *options,
+                    const char *expected)
+{
+    kl_object *object = object_of(json, options);
+    size_t length;
+
+    assert_string_equal(kl_object_json(object, &length, NULL), expected);
+    assert_int_equal(length, strlen(expected));
+    kl_object_unref(object);
 }

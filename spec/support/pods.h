@@ -29,4 +29,12 @@ kl_object *pod_on(const char *name_space, const char *name, const char *node,
 /* A list of `count` pods that takes their references; asserts memory. */
 kl_object_list pod_list(size_t count, ...);
 
+/* The object of a text; fails the test where the text is none. One reference
+ * for the caller. `options` may be NULL. */
+kl_object *object_of(const char *json, const kl_object_options *options);
+
+/* Asserts that the object of a text is kept as `expected`. */
+void object_becomes(const char *json, const kl_object_options *options,
+                    const char *expected);
+
 #endif

@@ -2,6 +2,7 @@
 -- { where = "body.metadata.name", what = "the real one says ..., the simulator ..." }.
 local core = require "kubelua.core"
 local normal = require "normal"
+local sorted_keys = require "sorted_keys"
 
 local compare = {}
 
@@ -45,20 +46,6 @@ local function differ(parts, where, real, sim)
         where = where,
         what = "real " .. show(real) .. ", simulator " .. show(sim),
     }
-end
-
-local function sorted_keys(one, other)
-    local keys, seen = {}, {}
-    for _, object in ipairs { one, other } do
-        for key in pairs(object) do
-            if not seen[key] then
-                seen[key] = true
-                keys[#keys + 1] = key
-            end
-        end
-    end
-    table.sort(keys)
-    return keys
 end
 
 local function is_array(value)

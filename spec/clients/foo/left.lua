@@ -2,6 +2,7 @@
 -- cannot have in common. A UID becomes the name of its object; events tell what was said about
 -- what, and not how often or when.
 local core = require "kubelua.core"
+local sorted_keys = require "sorted_keys"
 
 local left = {}
 
@@ -54,20 +55,6 @@ function left.collect(world, controller)
     end
     add_events(all, world, names, controller)
     return all
-end
-
-local function sorted_keys(...)
-    local keys, seen = {}, {}
-    for _, object in ipairs { ... } do
-        for key in pairs(object) do
-            if not seen[key] then
-                seen[key] = true
-                keys[#keys + 1] = key
-            end
-        end
-    end
-    table.sort(keys)
-    return keys
 end
 
 -- JSON with sorted keys, two levels of them on lines of their own, so that a change of it can be

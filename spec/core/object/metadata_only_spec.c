@@ -3,6 +3,7 @@
  * PartialObjectMetadata, and of a whole object, is made the same.
  */
 #include "kubelua/object.h"
+#include "pods.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,28 +12,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static kl_object *parse(const char *json, const kl_object_options *options)
-{
-    kl_error err = {0};
-    kl_object *object = kl_object_parse(json, strlen(json), options, &err);
-
-    if (object == NULL) {
-        fail_msg("%s: %s", json, err.message);
-    }
-    return object;
-}
-
-static void becomes(const char *json, const kl_object_options *options,
-                    const char *expected)
-{
-    kl_object *object = parse(json, options);
-    size_t length;
-
-    assert_string_equal(kl_object_json(object, &length, NULL), expected);
-    assert_int_equal(length, strlen(expected));
-    kl_object_unref(object);
-}
 
 static void metadata_alone_is_kept_on_demand(void **state)
 {
@@ -46,42 +25,46 @@ static void metadata_alone_is_kept_on_demand(void **state)
                                    .keep_managed_fields = true};
 
     (void)state;
-    becomes("{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":"
-            "\"meta.k8s.io/v1\",\"metadata\":{\"name\":\"x\",\"a\":{}}}",
-            &pods, expected);
-    becomes("{\"metadata\":{\"name\":\"x\",\"a\":{}}}", &pods, expected);
-    becomes("{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":"
-            "\"x\",\"a\":{}},\"spec\":{\"a\":1},\"status\":{}}",
-            &pods, expected);
-    becomes(" {\"spec\":{\"metadata\":1} , \"metadata\" : {\"name\":\"x\","
-            "\"a\": {} } , \"managedFields\":1,\"kind\":\"Pod\" } ",
-            &pods, expected);
-    becomes("{\"metadata\":{\"name\":\"x\",\"managedFields\":[{}],\"a\":{}},"
-            "\"spec\":{}}",
-            &pods, expected);
-    becomes("{\"metadata\":{\"name\":\"x\",\"a\":{} , \"managedFields\" : 1 } "
-            "} ",
-            &pods, expected);
-    becomes("{\"metadata\":{\"name\":\"x\",\"managedFields\":[1]},\"a\":1}",
-            &all,
-            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
-            "\"x\",\"managedFields\":[1]}}");
-    becomes("{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\","
-            "\"metadata\":{\"name\":\"x\"}}",
-            &pods,
-            "{\"apiVersion\":\"meta.k8s.io/v1\",\"kind\":\"Table\","
-            "\"metadata\":{\"name\":\"x\"}}");
-    becomes("{\"kind\":null,\"metadata\":{\"name\":\"x\"},\"spec\":1}",
-            &(kl_object_options){.metadata_only = true},
-            "{\"metadata\":{\"name\":\"x\"}}");
+    object_becomes("{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":"
+                   "\"meta.k8s.io/v1\",\"metadata\":{\"name\":\"x\",\"a\":{}}}",
+                   &pods, expected);
+    object_becomes("{\"metadata\":{\"name\":\"x\",\"a\":{}}}", &pods, expected);
+    object_becomes(
+        "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":"
+        "\"x\",\"a\":{}},\"spec\":{\"a\":1},\"status\":{}}",
+        &pods, expected);
+    object_becomes(
+        " {\"spec\":{\"metadata\":1} , \"metadata\" : {\"name\":\"x\","
+        "\"a\": {} } , \"managedFields\":1,\"kind\":\"Pod\" } ",
+        &pods, expected);
+    object_becomes(
+        "{\"metadata\":{\"name\":\"x\",\"managedFields\":[{}],\"a\":{}},"
+        "\"spec\":{}}",
+        &pods, expected);
+    object_becomes(
+        "{\"metadata\":{\"name\":\"x\",\"a\":{} , \"managedFields\" : 1 } "
+        "} ",
+        &pods, expected);
+    object_becomes(
+        "{\"metadata\":{\"name\":\"x\",\"managedFields\":[1]},\"a\":1}", &all,
+        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
+        "\"x\",\"managedFields\":[1]}}");
+    object_becomes("{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\","
+                   "\"metadata\":{\"name\":\"x\"}}",
+                   &pods,
+                   "{\"apiVersion\":\"meta.k8s.io/v1\",\"kind\":\"Table\","
+                   "\"metadata\":{\"name\":\"x\"}}");
+    object_becomes("{\"kind\":null,\"metadata\":{\"name\":\"x\"},\"spec\":1}",
+                   &(kl_object_options){.metadata_only = true},
+                   "{\"metadata\":{\"name\":\"x\"}}");
 }
 
 static void an_object_knows_that_it_has_metadata_only(void **state)
 {
     static const char text[] = "{\"metadata\":{\"name\":\"x\"},\"spec\":{}}";
-    kl_object *whole = parse(text, NULL);
-    kl_object *part =
-        parse(text, &(kl_object_options){.kind = "Pod", .metadata_only = true});
+    kl_object *whole = object_of(text, NULL);
+    kl_object *part = object_of(
+        text, &(kl_object_options){.kind = "Pod", .metadata_only = true});
 
     (void)state;
     assert_false(kl_object_is_metadata_only(whole));

@@ -7,6 +7,7 @@
 #include "kubelua/memory.h"
 #include "kubelua/object.h"
 #include "object/object.h"
+#include "pods.h"
 
 #include <limits.h>
 #include <setjmp.h>
@@ -20,35 +21,13 @@
 
 #include <cmocka.h>
 
-static kl_object *parse(const char *json, const kl_object_options *options)
-{
-    kl_error err = {0};
-    kl_object *object = kl_object_parse(json, strlen(json), options, &err);
-
-    if (object == NULL) {
-        fail_msg("%s: %s", json, err.message);
-    }
-    return object;
-}
-
-static void becomes(const char *json, const kl_object_options *options,
-                    const char *expected)
-{
-    kl_object *object = parse(json, options);
-    size_t length;
-
-    assert_string_equal(kl_object_json(object, &length, NULL), expected);
-    assert_int_equal(length, strlen(expected));
-    kl_object_unref(object);
-}
-
 static void the_identity_is_taken_out(void **state)
 {
-    kl_object *pod =
-        parse("{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":"
-              "\"shop-1\",\"namespace\":\"web\",\"uid\":\"u-1\","
-              "\"resourceVersion\":\"42\"}}",
-              NULL);
+    kl_object *pod = object_of(
+        "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":"
+        "\"shop-1\",\"namespace\":\"web\",\"uid\":\"u-1\","
+        "\"resourceVersion\":\"42\"}}",
+        NULL);
 
     (void)state;
     assert_string_equal(kl_object_key(pod), "web/shop-1");
@@ -64,7 +43,7 @@ static void the_identity_is_taken_out(void **state)
 static void what_an_object_lacks_is_an_empty_string(void **state)
 {
     kl_object *node =
-        parse("{\"metadata\":{\"name\":\"n1\",\"namespace\":null}}", NULL);
+        object_of("{\"metadata\":{\"name\":\"n1\",\"namespace\":null}}", NULL);
 
     (void)state;
     assert_string_equal(kl_object_key(node), "n1");
@@ -82,32 +61,40 @@ static void managed_fields_are_cut_wherever_they_stand(void **state)
     const kl_object_options keep = {.keep_managed_fields = true};
 
     (void)state;
-    becomes("{\"metadata\":{\"managedFields\":[{\"a\":\"]}\\\"\"}],\"name\":"
-            "\"x\"}}",
-            NULL, "{\"metadata\":{\"name\":\"x\"}}");
-    becomes("{\"metadata\":{\"name\":\"x\",\"managedFields\":[{}]},\"a\":1}",
-            NULL, "{\"metadata\":{\"name\":\"x\"},\"a\":1}");
-    becomes("{\"metadata\":{\"name\":\"x\",\"managedFields\":null,\"b\":[]}}",
-            NULL, "{\"metadata\":{\"name\":\"x\",\"b\":[]}}");
-    becomes(
+    object_becomes(
+        "{\"metadata\":{\"managedFields\":[{\"a\":\"]}\\\"\"}],\"name\":"
+        "\"x\"}}",
+        NULL, "{\"metadata\":{\"name\":\"x\"}}");
+    object_becomes(
+        "{\"metadata\":{\"name\":\"x\",\"managedFields\":[{}]},\"a\":1}", NULL,
+        "{\"metadata\":{\"name\":\"x\"},\"a\":1}");
+    object_becomes(
+        "{\"metadata\":{\"name\":\"x\",\"managedFields\":null,\"b\":[]}}", NULL,
+        "{\"metadata\":{\"name\":\"x\",\"b\":[]}}");
+    object_becomes(
         "{\"metadata\": {\"name\":\"x\" ,\n \"managedFields\" : [ {} ]\n} }",
         NULL, "{\"metadata\":{\"name\":\"x\"}}");
-    becomes("{\"metadata\":{\"name\":\"x\",\"managed\\u0046ields\":[1]}}", NULL,
-            "{\"metadata\":{\"name\":\"x\"}}");
-    becomes("{\"managedFields\":1,\"metadata\":{\"name\":\"x\",\"a\":"
-            "{\"managedFields\":2}}}",
-            NULL,
-            "{\"managedFields\":1,\"metadata\":{\"name\":\"x\",\"a\":"
-            "{\"managedFields\":2}}}");
-    becomes("{\"metadata\":{\"managedFields\" : {\"a\":{}} , \"name\":\"x\"}}",
-            NULL, "{\"metadata\":{\"name\":\"x\"}}");
-    becomes("{\"metadata\":{\"name\":\"x\",\"managedFields\":{\"a\":{}} } , "
-            "\"a\":{}}",
-            NULL, "{\"metadata\":{\"name\":\"x\"},\"a\":{}}");
-    becomes("{\"a\":{},\"metadata\":{\"name\":\"x\",\"managedFields\":{} }}\n ",
-            NULL, "{\"a\":{},\"metadata\":{\"name\":\"x\"}}");
-    becomes("{\"metadata\":{\"managedFields\":[ 1 ],\"name\":\"x\"}}", &keep,
-            "{\"metadata\":{\"managedFields\":[1],\"name\":\"x\"}}");
+    object_becomes(
+        "{\"metadata\":{\"name\":\"x\",\"managed\\u0046ields\":[1]}}", NULL,
+        "{\"metadata\":{\"name\":\"x\"}}");
+    object_becomes("{\"managedFields\":1,\"metadata\":{\"name\":\"x\",\"a\":"
+                   "{\"managedFields\":2}}}",
+                   NULL,
+                   "{\"managedFields\":1,\"metadata\":{\"name\":\"x\",\"a\":"
+                   "{\"managedFields\":2}}}");
+    object_becomes(
+        "{\"metadata\":{\"managedFields\" : {\"a\":{}} , \"name\":\"x\"}}",
+        NULL, "{\"metadata\":{\"name\":\"x\"}}");
+    object_becomes(
+        "{\"metadata\":{\"name\":\"x\",\"managedFields\":{\"a\":{}} } , "
+        "\"a\":{}}",
+        NULL, "{\"metadata\":{\"name\":\"x\"},\"a\":{}}");
+    object_becomes(
+        "{\"a\":{},\"metadata\":{\"name\":\"x\",\"managedFields\":{} }}\n ",
+        NULL, "{\"a\":{},\"metadata\":{\"name\":\"x\"}}");
+    object_becomes("{\"metadata\":{\"managedFields\":[ 1 ],\"name\":\"x\"}}",
+                   &keep,
+                   "{\"metadata\":{\"managedFields\":[1],\"name\":\"x\"}}");
 }
 
 static void everything_else_stays_as_it_was_spelled(void **state)
@@ -117,9 +104,10 @@ static void everything_else_stays_as_it_was_spelled(void **state)
         "123456789012345678901234567890,\"\\u0041\\/ \\\" é\",{},[],null]}";
 
     (void)state;
-    becomes(text, NULL, text);
-    becomes("\n{ \"metadata\" : {\"name\":\"a b\"},\t\"n\":[1 , 2.0 ]\r\n}\n",
-            NULL, "{\"metadata\":{\"name\":\"a b\"},\"n\":[1,2.0]}");
+    object_becomes(text, NULL, text);
+    object_becomes(
+        "\n{ \"metadata\" : {\"name\":\"a b\"},\t\"n\":[1 , 2.0 ]\r\n}\n", NULL,
+        "{\"metadata\":{\"name\":\"a b\"},\"n\":[1,2.0]}");
 }
 
 static void kind_and_api_version_are_put_in_where_missing(void **state)
@@ -128,18 +116,19 @@ static void kind_and_api_version_are_put_in_where_missing(void **state)
     kl_object *object;
 
     (void)state;
-    becomes("{\"metadata\":{\"name\":\"x\"}}", &pods,
-            "{\"apiVersion\":\"v\\\"1\",\"kind\":\"Pod\",\"metadata\":"
-            "{\"name\":\"x\"}}");
-    becomes("{\"kind\":\"P\",\"metadata\":{\"name\":\"x\"}}", &pods,
-            "{\"apiVersion\":\"v\\\"1\",\"kind\":\"P\",\"metadata\":"
-            "{\"name\":\"x\"}}");
-    becomes("{\"apiVersion\":\"v2\",\"kind\":\"P\",\"metadata\":{\"name\":"
-            "\"x\",\"managedFields\":[]}}",
-            &pods,
-            "{\"apiVersion\":\"v2\",\"kind\":\"P\",\"metadata\":{\"name\":"
-            "\"x\"}}");
-    object = parse(" { \"metadata\":{\"name\":\"x\"}}", &pods);
+    object_becomes("{\"metadata\":{\"name\":\"x\"}}", &pods,
+                   "{\"apiVersion\":\"v\\\"1\",\"kind\":\"Pod\",\"metadata\":"
+                   "{\"name\":\"x\"}}");
+    object_becomes("{\"kind\":\"P\",\"metadata\":{\"name\":\"x\"}}", &pods,
+                   "{\"apiVersion\":\"v\\\"1\",\"kind\":\"P\",\"metadata\":"
+                   "{\"name\":\"x\"}}");
+    object_becomes(
+        "{\"apiVersion\":\"v2\",\"kind\":\"P\",\"metadata\":{\"name\":"
+        "\"x\",\"managedFields\":[]}}",
+        &pods,
+        "{\"apiVersion\":\"v2\",\"kind\":\"P\",\"metadata\":{\"name\":"
+        "\"x\"}}");
+    object = object_of(" { \"metadata\":{\"name\":\"x\"}}", &pods);
     assert_string_equal(kl_object_kind(object), "Pod");
     assert_string_equal(kl_object_api_version(object), "v\"1");
     kl_object_unref(object);
@@ -213,7 +202,7 @@ static void a_mangled_text_gives_a_sound_object_or_none(void **state)
         if (object == NULL) {
             continue;
         }
-        again = parse(kl_object_json(object, NULL, NULL), NULL);
+        again = object_of(kl_object_json(object, NULL, NULL), NULL);
         assert_string_equal(kl_object_key(again), kl_object_key(object));
         assert_string_equal(kl_object_uid(again), kl_object_uid(object));
         assert_string_equal(kl_object_json(again, NULL, NULL),
@@ -243,7 +232,7 @@ static void nesting_beyond_the_bound_is_refused(void **state)
 
 static void all_who_open_an_object_share_one_tree(void **state)
 {
-    kl_object *object = parse("{\"metadata\":{\"name\":\"x\"}}", NULL);
+    kl_object *object = object_of("{\"metadata\":{\"name\":\"x\"}}", NULL);
     const kl_value *root;
 
     (void)state;
@@ -265,7 +254,7 @@ static void all_who_open_an_object_share_one_tree(void **state)
 
 static void an_object_lives_until_its_last_reference(void **state)
 {
-    kl_object *object = parse("{\"metadata\":{\"name\":\"x\"}}", NULL);
+    kl_object *object = object_of("{\"metadata\":{\"name\":\"x\"}}", NULL);
 
     (void)state;
     assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 1);
@@ -299,7 +288,7 @@ static void *open_and_close(void *arg)
 static void threads_open_and_close_at_the_same_time(void **state)
 {
     kl_object *object =
-        parse("{\"metadata\":{\"name\":\"x\"},\"right\":true}", NULL);
+        object_of("{\"metadata\":{\"name\":\"x\"},\"right\":true}", NULL);
     kl__thread threads[THREADS];
 
     (void)state;
@@ -318,7 +307,7 @@ static void threads_open_and_close_at_the_same_time(void **state)
 
 static void a_forked_child_is_told_instead_of_waiting_for_ever(void **state)
 {
-    kl_object *object = parse("{\"metadata\":{\"name\":\"x\"}}", NULL);
+    kl_object *object = object_of("{\"metadata\":{\"name\":\"x\"}}", NULL);
     int status = 0;
     pid_t child;
 
@@ -340,7 +329,7 @@ static void a_forked_child_is_told_instead_of_waiting_for_ever(void **state)
 
 static void an_object_takes_little_more_than_its_text(void **state)
 {
-    kl_object *object = parse("{\"metadata\":{\"name\":\"x\"}}", NULL);
+    kl_object *object = object_of("{\"metadata\":{\"name\":\"x\"}}", NULL);
 
     (void)state;
     assert_in_range(kl_object_bytes(object), 25, 25 + 80);
@@ -350,7 +339,7 @@ static void an_object_takes_little_more_than_its_text(void **state)
 static bool are_copies(const char *one, const char *other)
 {
     const kl_object_options options = {.kind = "Pod", .api_version = "v1"};
-    kl_object *a = parse(one, &options), *b = parse(other, &options);
+    kl_object *a = object_of(one, &options), *b = object_of(other, &options);
     bool is_copy = kl__object_is_copy(a, b);
 
     kl_object_unref(a);
