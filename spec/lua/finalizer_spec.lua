@@ -180,6 +180,25 @@ describe("a finalizer", function()
         assert.equal(0, w:count_logged("warn"))
         assert.equal(0, #made:status().failures)
     end)
+
+    it("that is deleted by another meanwhile runs finalize once, also where the cache is late", function()
+        w:apply("a")
+        local made = controller { finalize = function()
+            w:note("finalize")
+            w.cluster:freeze { verb = "watch", resource = "configmaps" }
+            w.cluster:patch("configmaps", "web/a", { metadata = { finalizers = core.array() } })
+        end }
+        w:noted()
+        assert(w.client:delete("configmaps", "web/a"))
+        noted(w, "finalize")
+        assert(made:enqueue("web/a"))
+        eventually(function() -- the next run looks for the object, which the cache still has
+            return #w.cluster:requests { verb = "get", name = "a", status = 404 } > 0
+        end, "the object is read")
+        w.cluster:heal()
+        w:rest(made)
+        assert.same({}, w.runs)
+    end)
 end)
 
 describe("with a selector, a finalizer", function()

@@ -3,6 +3,7 @@
 -- again.
 local core = require "kubelua.core"
 local outcome = require "kubelua.controller.outcome"
+local unsure = require "kubelua.controller.unsure"
 
 local finalizer = {}
 
@@ -100,9 +101,12 @@ function finalizer.finalize(state, run, object)
     if result.keeps then
         return result
     end
-    local _, message, code, retry_after = put(state, object, false)
+    local left, message, code, retry_after = put(state, object, false)
     if message then
         return failure(state, object, "taken from", message, code, retry_after)
+    elseif not left then -- it went meanwhile: a cache that still has it must not finalize it again
+        unsure.note(state.written.unknown, run.key, { kind = state.kind, name = object.name,
+            namespace = object.namespace, uid = object.uid })
     end
     return result
 end

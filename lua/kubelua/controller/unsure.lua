@@ -36,6 +36,15 @@ function unsure.prepare(state)
     return true
 end
 
+---Has the target of a write read live before the next run of the key.
+---@param unknown table<string, kubelua.Write[]>
+---@param key string
+---@param write kubelua.Write
+function unsure.note(unknown, key, write)
+    unknown[key] = unknown[key] or {}
+    table.insert(unknown[key], write)
+end
+
 ---Reads what a write of unknown outcome was about. `remember` is told what the server has, for each
 ---source that can hold it: the cache is not to be older than that.
 ---@param state kubelua.controller.State

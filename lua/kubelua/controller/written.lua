@@ -126,8 +126,7 @@ local function note(self, key, write)
         or reach.cluster_of(write.client) ~= reach.cluster_of(self.state.client) then
         return
     elseif write.code == "unknown" then
-        self.unknown[key] = self.unknown[key] or {}
-        table.insert(self.unknown[key], write)
+        unsure.note(self.unknown, key, write)
     elseif not write.code and held.is_notable(write) then
         for _, source in ipairs(reach.sources(self.state, write.kind, write.namespace)) do
             remember(self, key, source, write)
