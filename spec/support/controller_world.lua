@@ -86,13 +86,10 @@ function world:noted(count)
     return runs
 end
 
----Nothing is queued, due now or in progress, and the caches have told all they have.
+---Waits until the caches hold every write, and no controller has anything queued or in progress.
 function world:rest(controller)
-    eventually(function()
-        local status = controller:status()
-        return controller:has_synced() and status.queue.waiting == 0
-            and status.queue.in_progress == 0
-    end, "the controller rests")
+    eventually(function() return controller:has_synced() end, "the controller has synced")
+    assert(self.cluster:settle(60))
 end
 
 local function metadata_of(name, more)
