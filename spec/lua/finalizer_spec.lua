@@ -5,25 +5,6 @@ local world = require "controller_world"
 
 local OURS = "example.com/cleanup"
 
--- Waits until a run has noted this; returns how many notes there were before. What the finalizer
--- changes is an event too: a run more says nothing.
-local function noted(w, what)
-    local at
-    eventually(function()
-        for i, note in ipairs(w.runs) do
-            at = at or (note == what and i or nil)
-        end
-        return at
-    end, function()
-        return "'" .. what .. "' among: " .. table.concat(w.runs, ", ") .. "\n"
-            .. table.concat(w.lines, "\n")
-    end, 10)
-    for _ = 1, at do
-        table.remove(w.runs, 1)
-    end
-    return at - 1
-end
-
 describe("a finalizer", function()
     local w, result
 
@@ -63,10 +44,10 @@ describe("a finalizer", function()
     it("has finalize run instead of reconcile, and goes when that is done", function()
         w:apply("a")
         controller { gone = function(key) w:note("gone " .. key) end }
-        noted(w, "reconcile web/a " .. OURS)
+        w:until_noted("reconcile web/a " .. OURS)
         assert(w.client:delete("configmaps", "web/a"))
-        noted(w, "finalize web/a")
-        assert.equal(0, noted(w, "gone web/a"))
+        w:until_noted("finalize web/a")
+        assert.equal(0, w:until_noted("gone web/a"))
         assert.is_nil(finalizers())
     end)
 
@@ -75,7 +56,7 @@ describe("a finalizer", function()
         controller()
         w:noted()
         assert(w.client:delete("configmaps", "web/a"))
-        noted(w, "finalize web/a")
+        w:until_noted("finalize web/a")
         eventually(function() return finalizers() == "example.com/other" end, "ours is gone", 10)
     end)
 
@@ -91,7 +72,7 @@ describe("a finalizer", function()
             end }
             w:noted()
             assert(w.client:delete("configmaps", "web/a"))
-            noted(w, "finalize")
+            w:until_noted("finalize")
             w:rest(made)
             assert.equal(OURS, finalizers())
         end)
@@ -110,7 +91,7 @@ describe("a finalizer", function()
         w:noted()
         assert(w.client:delete("configmaps", "web/a"))
         for attempt = 1, 3 do
-            noted(w, "finalize " .. attempt)
+            w:until_noted("finalize " .. attempt)
             w:rest(made)
             w.cluster:advance(1)
         end
@@ -147,7 +128,7 @@ describe("a finalizer", function()
         w:apply("a")
         w.cluster:fail { verb = "patch", resource = "configmaps", status = 409, count = 2 }
         controller()
-        noted(w, "reconcile web/a " .. OURS)
+        w:until_noted("reconcile web/a " .. OURS)
         assert.equal(2, #w.cluster:requests { verb = "get", resource = "configmaps" })
     end)
 
@@ -159,11 +140,11 @@ describe("a finalizer", function()
         w:logged("the finalizer example.com/cleanup cannot be added to ConfigMap web/a: .*patch")
         assert.equal("forbidden", made:status().failures[1].code)
         w:apply("b")
-        assert.equal(0, noted(w, "reconcile web/b " .. OURS))
+        assert.equal(0, w:until_noted("reconcile web/b " .. OURS))
         w.cluster:heal(id)
         w:rest(made)
         w.cluster:advance(300)
-        noted(w, "reconcile web/a " .. OURS)
+        w:until_noted("reconcile web/a " .. OURS)
     end)
 
     it("that is deleted by another meanwhile is no failure", function()
@@ -175,13 +156,13 @@ describe("a finalizer", function()
         end }
         w:noted()
         assert(w.client:delete("configmaps", "web/a"))
-        noted(w, "finalize")
+        w:until_noted("finalize")
         w:rest(made)
         assert.equal(0, w:count_logged("warn"))
         assert.equal(0, #made:status().failures)
     end)
 
-    it("that is deleted by another meanwhile runs finalize once, also where the cache is late", function()
+    it("that another deletes meanwhile is finalized once, also with a late cache", function()
         w:apply("a")
         local made = controller { finalize = function()
             w:note("finalize")
@@ -190,7 +171,7 @@ describe("a finalizer", function()
         end }
         w:noted()
         assert(w.client:delete("configmaps", "web/a"))
-        noted(w, "finalize")
+        w:until_noted("finalize")
         assert(made:enqueue("web/a"))
         eventually(function() -- the next run looks for the object, which the cache still has
             return #w.cluster:requests { verb = "get", name = "a", status = 404 } > 0
@@ -198,57 +179,5 @@ describe("a finalizer", function()
         w.cluster:heal()
         w:rest(made)
         assert.same({}, w.runs)
-    end)
-end)
-
-describe("with a selector, a finalizer", function()
-    local w
-
-    before_each(function()
-        w = world.new()
-    end)
-
-    after_each(function()
-        w:close()
-    end)
-
-    local function controller()
-        return w:controller { labels = "app=shop", finalizer = OURS,
-            reconcile = function(object) w:note("reconcile " .. object.key) end,
-            finalize = function(object, run)
-                w:note("finalize " .. object.key .. " " .. tostring(run.key == object.key))
-            end,
-            gone = function(key) w:note("gone " .. key) end }
-    end
-
-    it("is there when the object leaves the selector, and works when it is deleted", function()
-        w:apply("a", "1", { labels = { app = "shop" } })
-        controller()
-        noted(w, "reconcile web/a")
-        w:apply("a", "1", { labels = { app = "other" } })
-        noted(w, "gone web/a")
-        assert(w.client:delete("configmaps", "web/a"))
-        noted(w, "finalize web/a true")
-        eventually(function() return not w.cluster:get("configmaps", "web/a") end, "it is gone")
-    end)
-
-    it("works on what left the selector and was deleted before the controller began", function()
-        w:apply("a", "1", { labels = { app = "other" }, finalizers = { OURS } })
-        w:apply("b", "1", { labels = { app = "other" }, finalizers = { OURS } })
-        assert(w.cluster:delete("configmaps", "web/a"))
-        controller()
-        assert.equal("finalize web/a true", w:noted()[1])
-        eventually(function() return not w.cluster:get("configmaps", "web/a") end, "it is gone")
-        assert.is_table(w.cluster:get("configmaps", "web/b"):table())
-    end)
-
-    it("works at once where leaving and deletion come together", function()
-        w:apply("a", "1", { labels = { app = "shop" } })
-        controller()
-        noted(w, "reconcile web/a")
-        w:apply("a", "1", { labels = { app = "other" } })
-        assert(w.cluster:delete("configmaps", "web/a"))
-        noted(w, "finalize web/a true")
-        eventually(function() return not w.cluster:get("configmaps", "web/a") end, "it is gone")
     end)
 end)

@@ -86,6 +86,27 @@ function world:noted(count)
     return runs
 end
 
+---Waits until a run has noted this; forgets it, and the notes before it: an own change is an event
+---too, so one run more may note something.
+---@param what string
+---@return integer before how many notes there were before it
+function world:until_noted(what)
+    local at
+    eventually(function()
+        for i, note in ipairs(self.runs) do
+            at = at or (note == what and i or nil)
+        end
+        return at
+    end, function()
+        return "'" .. what .. "' among: " .. table.concat(self.runs, ", ") .. "\n"
+            .. table.concat(self.lines, "\n")
+    end, 10)
+    for _ = 1, at do
+        table.remove(self.runs, 1)
+    end
+    return at - 1
+end
+
 ---Waits until the caches hold every write, and no controller has anything queued or in progress.
 function world:rest(controller)
     eventually(function() return controller:has_synced() end, "the controller has synced")

@@ -11,8 +11,10 @@ scene.__index = scene
 
 local made = 0
 
--- Of a process of its own each, on a cluster that remembers earlier ones.
-local run = string.format("%x", os.time() % 0x1000000)
+-- Of a process of its own each: others use the cluster too, earlier and at the same time.
+local run = assert(io.open("/dev/urandom", "rb")):read(4):gsub(".", function(byte)
+    return string.format("%02x", byte:byte())
+end)
 
 ---@param cluster table see backend_sim.lua and backend_real.lua
 function scene.new(cluster)

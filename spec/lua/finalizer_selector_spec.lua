@@ -1,0 +1,57 @@
+-- A finalizer of a controller with a selector: an object that leaves the selector keeps it.
+local eventually = require "eventually"
+local world = require "controller_world"
+
+local OURS = "example.com/cleanup"
+
+describe("with a selector, a finalizer", function()
+    local w
+
+    before_each(function()
+        w = world.new()
+    end)
+
+    after_each(function()
+        w:close()
+    end)
+
+    local function controller()
+        return w:controller { labels = "app=shop", finalizer = OURS,
+            reconcile = function(object) w:note("reconcile " .. object.key) end,
+            finalize = function(object, run)
+                w:note("finalize " .. object.key .. " " .. tostring(run.key == object.key))
+            end,
+            gone = function(key) w:note("gone " .. key) end }
+    end
+
+    it("is there when the object leaves the selector, and works when it is deleted", function()
+        w:apply("a", "1", { labels = { app = "shop" } })
+        controller()
+        w:until_noted("reconcile web/a")
+        w:apply("a", "1", { labels = { app = "other" } })
+        w:until_noted("gone web/a")
+        assert(w.client:delete("configmaps", "web/a"))
+        w:until_noted("finalize web/a true")
+        eventually(function() return not w.cluster:get("configmaps", "web/a") end, "it is gone")
+    end)
+
+    it("works on what left the selector and was deleted before the controller began", function()
+        w:apply("a", "1", { labels = { app = "other" }, finalizers = { OURS } })
+        w:apply("b", "1", { labels = { app = "other" }, finalizers = { OURS } })
+        assert(w.cluster:delete("configmaps", "web/a"))
+        controller()
+        assert.equal("finalize web/a true", w:noted()[1])
+        eventually(function() return not w.cluster:get("configmaps", "web/a") end, "it is gone")
+        assert.is_table(w.cluster:get("configmaps", "web/b"):table())
+    end)
+
+    it("works at once where leaving and deletion come together", function()
+        w:apply("a", "1", { labels = { app = "shop" } })
+        controller()
+        w:until_noted("reconcile web/a")
+        w:apply("a", "1", { labels = { app = "other" } })
+        assert(w.cluster:delete("configmaps", "web/a"))
+        w:until_noted("finalize web/a true")
+        eventually(function() return not w.cluster:get("configmaps", "web/a") end, "it is gone")
+    end)
+end)
