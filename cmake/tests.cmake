@@ -71,3 +71,10 @@ target_include_directories(crowd PRIVATE spec/soak)
 target_link_libraries(crowd PRIVATE kubelua_sim)
 set_target_properties(soak crowd PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/spec)
+
+# The traffic of the specs of nginx (spec/nginx).
+file(GLOB KUBELUA_NGINX_SOURCES CONFIGURE_DEPENDS spec/nginx/*.c)
+add_executable(nginx_load ${KUBELUA_NGINX_SOURCES})
+target_link_libraries(nginx_load PRIVATE Threads::Threads)
+set_target_properties(nginx_load PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/spec)

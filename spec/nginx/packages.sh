@@ -1,0 +1,115 @@
+#!/bin/sh
+# Private copies of Debian's nginx with its Lua module, of luajit2 and of what
+# they need and this machine lacks: nothing is installed, so that luajit and
+# luajit2 can both be there. Usage: spec/nginx/packages.sh [FOLDER]; default:
+# build/nginx. Unpacks once, and prints the folder: FOLDER/root is the copies'
+# root, FOLDER/env what to run nginx with. Exit status 77, with the reason,
+# where they are not to be had.
+set -u
+folder=${1:-build/nginx}
+
+skip() {
+    echo "no nginx: $1"
+    exit 77
+}
+
+mkdir -p "$folder" || exit 1
+folder=$(CDPATH='' cd -- "$folder" && pwd) || exit 1
+if [ -e "$folder/env" ]; then
+    echo "$folder"
+    exit 0
+fi
+for tool in apt-get apt-cache dpkg dpkg-deb; do
+    command -v $tool >/dev/null 2>&1 || skip "this machine has no $tool"
+done
+
+# One process unpacks; others wait for it.
+exec 8>"$folder/lock"
+flock 8
+if [ -e "$folder/env" ]; then
+    echo "$folder"
+    exit 0
+fi
+rm -rf "$folder/root" "$folder/debs"
+mkdir -p "$folder/root" "$folder/debs"
+
+as_user=
+[ "$(id -u)" != 0 ] || as_user="-o APT::Sandbox::User=root"
+
+# fetch PACKAGE...: into debs, and from there into root.
+fetch() {
+    # shellcheck disable=SC2086 # options
+    (cd "$folder/debs" && apt-get -qq $as_user download "$@") \
+        >"$folder/fetch.log" 2>&1 || return 1
+    for file in "$folder"/debs/*.deb; do
+        dpkg-deb -x "$file" "$folder/root" || return 1
+        rm "$file"
+    done
+}
+
+# The first of those names that the machine's sources know.
+known() {
+    for candidate in "$@"; do
+        if [ -n "$(apt-cache madison "$candidate" 2>/dev/null)" ]; then
+            echo "$candidate"
+            return
+        fi
+    done
+    echo "$1"
+}
+
+packages="nginx libnginx-mod-http-lua libnginx-mod-http-ndk lua-resty-core
+    lua-resty-lrucache libluajit2-5.1-2"
+# shellcheck disable=SC2086 # a list of names
+if ! fetch $packages; then
+    # The machine's lists of packages may be missing, or old.
+    [ "$(id -u)" != 0 ] || apt-get -qq update >/dev/null 2>&1
+    fetch $packages ||
+        skip "apt-get download: $(tail -n 1 "$folder/fetch.log")"
+fi
+
+# An application of Debian's nginx, and where everything is.
+nginx=$folder/root/usr/sbin/nginx
+modules=$folder/root/usr/lib/nginx/modules
+share=$folder/root/usr/share/lua/5.1
+library=$(dirname "$(find "$folder/root/usr/lib" -name 'libluajit-5.1.so.2' |
+    head -n 1)")
+[ -x "$nginx" ] && [ -e "$modules/ngx_http_lua_module.so" ] &&
+    [ -e "$share/resty/core.lua" ] && [ -e "$library/libluajit-5.1.so.2" ] ||
+    skip "its packages are laid out otherwise"
+
+# The libraries that nothing else on this machine brought.
+package_of_library() {
+    case $1 in
+    libpcre.so.3) echo libpcre3 ;;
+    libpcre2-8.so.0) echo libpcre2-8-0 ;;
+    libcrypt.so.1) echo libcrypt1 ;;
+    libssl.so.3 | libcrypto.so.3) known libssl3t64 libssl3 ;;
+    libz.so.1) echo zlib1g ;;
+    libgcc_s.so.1) echo libgcc-s1 ;;
+    *) echo "$1" ;;
+    esac
+}
+lacking=$(LD_LIBRARY_PATH=$library ldd "$nginx" "$modules"/*.so 2>/dev/null |
+    awk '/=> not found/ { print $1 }' | sort -u)
+for name in $lacking; do
+    fetch "$(package_of_library "$name")" || skip "it lacks $name"
+done
+paths=$library
+for place in "$folder/root/lib/"*-linux-gnu; do
+    [ ! -d "$place" ] || paths=$paths:$place
+done
+
+# What the copies are, as shell words and as Lua's harness reads it.
+said=$(LD_LIBRARY_PATH=$paths "$nginx" -v 2>&1) ||
+    skip "it does not start: $said"
+cat >"$folder/env.new" <<END
+NGINX=$nginx
+MODULES=$modules
+SHARE=$share
+LIBRARIES=$paths
+VERSION=${said##*nginx/}
+END
+mv "$folder/env.new" "$folder/env"
+rmdir "$folder/debs"
+echo "$folder"

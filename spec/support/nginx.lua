@@ -1,0 +1,222 @@
+-- A real nginx of a spec's own: started, reloaded, its workers killed, its error.log read. What no
+-- run may leave in error.log fails `close`.
+local copies = require "nginx_copies"
+local eventually = require "eventually"
+local nginx_conf = require "nginx_conf"
+
+local nginx = {}
+
+---@class spec.Nginx
+---@field port integer
+---@field folder string
+---@field conf string the path of nginx.conf
+---@field killed table<string, boolean> workers that the spec killed, by pid
+local Nginx = {}
+Nginx.__index = Nginx
+
+local shell = copies.shell
+
+-- Lines of error.log that no run may have; "on signal" is looked at beside these.
+local FATAL = {
+    "panic", "AddressSanitizer", "LeakSanitizer", "ThreadSanitizer", "runtime error:", "[emerg]",
+    "exited with fatal code", "bad callback", "double free", "assertion", "stack smashing",
+}
+
+local function read_file(path)
+    local file = io.open(path, "rb")
+    if not file then
+        return ""
+    end
+    local text = file:read("*a")
+    file:close()
+    return text
+end
+
+local function write_file(path, text)
+    local file = assert(io.open(path, "w"))
+    file:write(text)
+    file:close()
+end
+
+---The reason why there is no nginx here, or nil.
+---@return string?
+function nginx.missing()
+    local _, reason = copies.find()
+    return reason
+end
+
+-- Its processes are a group, which a guard ends when this interpreter ends without doing so.
+local GUARD = [=[
+    exec >>%s/output 2>&1 </dev/null
+    setsid env %s LD_LIBRARY_PATH='%s' %s -p %s -c %s &
+    echo $! >%s/group
+    while kill -0 %s && kill -0 -- -$!; do sleep 1; done 2>/dev/null
+    kill -KILL -- -$! 2>/dev/null
+]=]
+
+local function launch(self)
+    local copy = assert(copies.find())
+    local folder = self.folder
+    local guard = folder .. "/guard"
+    local owner = shell("echo $PPID")
+    write_file(guard, string.format(GUARD, folder, self.options.environment or "", copy.LIBRARIES,
+        copy.NGINX, folder, self.conf, folder, owner))
+    shell("sh " .. guard .. " >/dev/null 2>&1 &")
+end
+
+local function end_group(self)
+    shell("kill -KILL -- -" .. read_file(self.folder .. "/group"))
+end
+
+---Starts one, and waits for its first worker.
+---@param options spec.NginxOptions
+---@return spec.Nginx
+function nginx.start(options)
+    local copy = assert(copies.find())
+    nginx_conf.is_root = shell("id -u") == "0"
+    local folder = shell("mktemp -d")
+    local self = setmetatable({
+        folder = folder, conf = folder .. "/nginx.conf", options = options, killed = {},
+        port = copies.free_ports(1)[1],
+    }, Nginx)
+    write_file(self.conf, nginx_conf.write(copy, options, folder, self.port))
+    launch(self)
+    local ok, problem = pcall(eventually, function()
+        return self:master() and #self:workers() >= (options.workers or 2) and self:get("/") ~= nil
+    end, "nginx starts", 30)
+    if not ok then
+        problem = problem .. "\n" .. self:said()
+        end_group(self)
+        error(problem, 2)
+    end
+    return self
+end
+
+---Gives it other options, for the next reload.
+---@param changes spec.NginxOptions
+function Nginx:configure(changes)
+    for name, value in pairs(changes) do
+        self.options[name] = value
+    end
+    write_file(self.conf, nginx_conf.write(assert(copies.find()), self.options, self.folder,
+        self.port))
+end
+
+---The pid of the master process, or nil.
+---@return string?
+function Nginx:master()
+    local pid = read_file(self.folder .. "/nginx.pid"):match("%d+")
+    return pid and read_file("/proc/" .. pid .. "/comm"):match("nginx") and pid or nil
+end
+
+---The pids of the processes of a master, those that exit included, oldest first.
+---@param master string? default: the current one
+---@return string[]
+function Nginx:workers(master)
+    local pids = {}
+    master = master or self:master()
+    local path = master and string.format("/proc/%s/task/%s/children", master, master)
+    for pid in read_file(path or ""):gmatch("%d+") do
+        pids[#pids + 1] = pid
+    end
+    return pids
+end
+
+---Sends a signal to a process of it: default, the master.
+---@param name string "HUP", "KILL", ...
+---@param pid string?
+function Nginx:signal(name, pid)
+    pid = pid or self:master()
+    if pid then
+        self.killed[pid] = self.killed[pid] or name == "KILL" or name == "TERM"
+        shell("kill -" .. name .. " " .. pid)
+    end
+end
+
+---Reloads; returns at once.
+function Nginx:reload()
+    self:signal("HUP")
+end
+
+---Status and body of one GET, or nil while nothing answers.
+---@param path string
+---@return integer?, string?
+function Nginx:get(path)
+    local said, status = shell(string.format("curl -s -m 10 -w '\\n%%{http_code}' "
+        .. "http://127.0.0.1:%d%s", self.port, path))
+    local body, code = said:match("^(.*)\n(%d+)$")
+    if status ~= 0 or not code then
+        return nil
+    end
+    return tonumber(code), (body:gsub("\n$", ""))
+end
+
+---The text of error.log so far.
+function Nginx:log()
+    return read_file(self.folder .. "/error.log")
+end
+
+---What it said on its outputs, and the end of error.log.
+function Nginx:said()
+    return read_file(self.folder .. "/output"):sub(-4000) .. "\n" .. self:log():sub(-6000)
+end
+
+---How many lines of error.log have this text.
+function Nginx:count(text)
+    local count, at = 0, 1
+    local log = self:log()
+    while true do
+        at = log:find(text, at, true)
+        if not at then
+            return count
+        end
+        count, at = count + 1, at + #text
+    end
+end
+
+local function is_fatal(self, line)
+    for _, text in ipairs(FATAL) do
+        if line:find(text, 1, true) then
+            return true
+        end
+    end
+    local pid = line:match("process (%d+) exited on signal")
+    return pid and not self.killed[pid]
+end
+
+---Lines that no run may have in error.log or on the outputs.
+---@return string[]
+function Nginx:faults()
+    local faults = {}
+    for line in (read_file(self.folder .. "/output") .. "\n" .. self:log()):gmatch("[^\n]+") do
+        if is_fatal(self, line) then
+            faults[#faults + 1] = line
+        end
+    end
+    return faults
+end
+
+---Ends it, whatever its state, and fails where error.log has what no run may have.
+function Nginx:close()
+    local master = self:master()
+    if master then
+        local workers = self:workers()
+        self:signal("TERM")
+        for _, pid in ipairs(workers) do
+            self.killed[pid] = true
+        end
+        eventually(function()
+            return not self:master()
+        end, function()
+            return "nginx ends\n" .. self:said()
+        end, 20)
+    end
+    end_group(self)
+    local faults = self:faults()
+    if #faults > 0 then
+        error(table.concat(faults, "\n") .. "\nin " .. self.folder, 2)
+    end
+    shell("rm -rf '" .. self.folder .. "'")
+end
+
+return nginx

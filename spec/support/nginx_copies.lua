@@ -1,0 +1,57 @@
+-- The private copies of nginx (spec/nginx/packages.sh), as this interpreter's specs use them, and
+-- the few shell commands of their harness.
+local copies = {}
+
+copies.build = os.getenv("KUBELUA_BUILD") or "build"
+
+---What a command says, and its exit status.
+---@param command string
+---@return string, integer
+function copies.shell(command)
+    local pipe = assert(io.popen("{ " .. command .. "\n} 2>&1; echo \"status=$?\""))
+    local said = pipe:read("*a")
+    pipe:close()
+    local text, status = said:match("^(.-)\n?status=(%d+)\n$")
+    return text, tonumber(status)
+end
+
+local function absolute(path)
+    return (copies.shell("cd '" .. path .. "' && pwd"))
+end
+
+local found
+
+---NGINX, MODULES, SHARE, LIBRARIES and VERSION of the copies; `root`, the tree's folder, and
+---`build`, the build folder. Where they cannot be had: nil and the reason.
+---@return table?, string?
+function copies.find()
+    if found then
+        return found
+    end
+    local folder = os.getenv("KUBELUA_NGINX") or "build/nginx"
+    local said, status = copies.shell("spec/nginx/packages.sh '" .. folder .. "'")
+    if status == 77 then
+        return nil, said:match("[^\n]*$")
+    end
+    assert(status == 0, said)
+    found = { root = absolute("."), build = absolute(copies.build) }
+    for line in io.lines(said:match("[^\n]*$") .. "/env") do
+        local name, value = line:match("^([A-Z]+)=(.*)$")
+        found[name] = value
+    end
+    return found
+end
+
+---So many free ports of 127.0.0.1.
+---@param count integer
+---@return integer[]
+function copies.free_ports(count)
+    local ports = {}
+    for port in copies.shell(copies.build .. "/spec/nginx_load free " .. count):gmatch("%d+") do
+        ports[#ports + 1] = tonumber(port)
+    end
+    assert(#ports == count, "no free ports")
+    return ports
+end
+
+return copies
