@@ -5,6 +5,7 @@ local failures = require "kubelua.failures"
 local informer_parts = require "kubelua.informer_parts"
 local informers = require "kubelua.informer"
 local misuse = require "kubelua.misuse"
+local nginx = require "kubelua.nginx"
 local options_of = require "kubelua.options"
 local requests = require "kubelua.requests"
 local scheduler = require "kubelua.scheduler"
@@ -107,6 +108,7 @@ function clients.connect(given)
         check_sim(given.sim)
     end
     options_of.check("connect", given, TYPES)
+    nginx.take_log_level()
     core.check_namespace("connect", given.namespace)
     -- Of a script under test, also of what it spawned and of its handlers: tasks keep their clock.
     local cluster = scheduler.clock_here().cluster

@@ -116,6 +116,7 @@ end
 ---@param seconds number? default: for ever
 ---@return true?, string?, string?
 function Informer:wait_synced(seconds)
+    scheduler.check_bound("wait_synced", seconds)
     state_of(self).was_awaited = true
     local ok, message, code = core.informer_wake(self, scheduler.poller)
     if not ok then

@@ -1,16 +1,20 @@
--- Log lines on standard error. The level comes from KUBELUA_LOG, and is "info" without it.
+-- Log lines on standard error, from the level of KUBELUA_LOG on, which is "info" without it; or in
+-- nginx's error log, from the level of that log on.
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
+local nginx = require "kubelua.nginx"
 
 local LEVELS = { debug = true, info = true, warn = true, error = true }
 
 local wanted = os.getenv("KUBELUA_LOG")
-core.set_log_level((LEVELS[wanted] or wanted == "off") and wanted or "info")
+if not nginx.is_inside then
+    core.set_log_level((LEVELS[wanted] or wanted == "off") and wanted or "info")
+end
 if wanted and wanted ~= "" and wanted ~= "off" and not LEVELS[wanted] then
-    core.log("warn", "KUBELUA_LOG=" .. wanted .. ": use debug, info, warn, error or off")
+    nginx.log("warn", "KUBELUA_LOG=" .. wanted .. ": use debug, info, warn, error or off")
 end
 
----Writes one line to standard error.
+---Writes one line.
 ---@param level "debug"|"info"|"warn"|"error"
 ---@param message string with string.format's directives, if values follow
 ---@param ... any
@@ -21,7 +25,7 @@ local function log(level, message, ...)
     if select("#", ...) > 0 then
         message = string.format(message, ...)
     end
-    core.log(level, (tostring(message):gsub("%z", "\\0")))
+    nginx.log(level, (tostring(message):gsub("%z", "\\0")))
 end
 
 return log

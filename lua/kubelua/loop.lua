@@ -5,6 +5,7 @@ local ending = require "kubelua.ending"
 local log = require "kubelua.log"
 local loop = require "kubelua.waiting"
 local misuse = require "kubelua.misuse"
+local nginx = require "kubelua.nginx"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
 
@@ -22,6 +23,9 @@ end
 ---@return integer count of the handlers that ran
 function loop.step(seconds)
     refuse_nesting("kubelua.step")
+    if seconds and seconds ~= 0 then
+        nginx.refuse_wait("kubelua.step with a time")
+    end
     return scheduler.round(loop.deadline_of(seconds, "kubelua.step") or core.now())
 end
 
@@ -62,6 +66,7 @@ end
 ---@return integer? signal the number of the signal that ended it
 function loop.run(seconds)
     refuse_nesting("kubelua.run")
+    nginx.refuse("kubelua.run", nginx.STEP)
     local deadline = math.min(loop.deadline_of(seconds, "kubelua.run") or math.huge, loop.ends_at)
     local is_told = deadline < math.huge
     return run(deadline, function()

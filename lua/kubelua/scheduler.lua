@@ -2,6 +2,7 @@
 -- order. C never calls Lua: events are pulled here. loop.lua decides when a round is due, and
 -- tasks.lua has the tasks: this completes its table.
 local core = require "kubelua.core"
+local nginx = require "kubelua.nginx"
 local scheduler = require "kubelua.tasks"
 local sources = require "kubelua.sources"
 local timers = require "kubelua.timers"
@@ -57,6 +58,15 @@ function scheduler.at(at, fire)
         arm()
     end
     return timer
+end
+
+---Raises where a wait that may last for ever would block nginx's worker: outside of tasks.
+---@param name string of the call
+---@param seconds number? that it may last
+function scheduler.check_bound(name, seconds)
+    if not scheduler.task_here() then
+        nginx.refuse_endless(name, seconds)
+    end
 end
 
 ---See Task:cancel.
@@ -155,7 +165,7 @@ end
 ---@return integer
 function scheduler.round(deadline, is_over)
     scheduler.running = true
-    local ok, result = pcall(round, deadline, is_over)
+    local ok, result = nginx.pcall(round, deadline, is_over)
     scheduler.running = false
     arm()
     if not ready:is_empty() then

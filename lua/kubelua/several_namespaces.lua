@@ -170,6 +170,7 @@ function Several:on(given)
 end
 
 function Several:wait_synced(seconds)
+    scheduler.check_bound("wait_synced", seconds)
     local parts = parts_of(self)
     for _, part in ipairs(parts) do
         part.state.was_awaited = true

@@ -78,6 +78,7 @@ end
 ---@return any ...
 function Task:wait(seconds)
     local state = state_of(self, "wait")
+    scheduler.check_bound("task:wait", seconds)
     local waiting = scheduler.current("task:wait")
     if waiting and waiting == state.task then
         misuse("task:wait: a task cannot wait for itself")

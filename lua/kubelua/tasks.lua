@@ -3,6 +3,7 @@
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local misuse = require "kubelua.misuse"
+local nginx = require "kubelua.nginx"
 local running = require "kubelua.running"
 local scopes = require "kubelua.scope"
 local trace = require "kubelua.trace"
@@ -88,10 +89,10 @@ function tasks.resume(task)
     current = task
     task.has_begun, task.is_parked, task.is_resting = true, false, false
     poller:enter(task.activity, task.co, task.registration)
-    local ok, problem = coroutine.resume(task.co)
+    local ok, problem = nginx.resume(task.co)
     poller:leave()
     current = outer
-    local status = coroutine.status(task.co) -- no new text: both are constants of this function
+    local status = nginx.status(task.co) -- no new text: both are constants of this function
     if status == "dead" then
         finish(task, ok, problem)
     end
@@ -115,7 +116,7 @@ function tasks.task(what, f, ...)
         is_cancelled = false, is_ended = false, refusals = 0, next_turn = false,
         clock = tasks.clock_here(), activity = core.activity(what),
         at_end = current and current.at_end }, Task)
-    task.co = coroutine.create(function()
+    task.co = nginx.create(function()
         return f((table.unpack or unpack)(arguments, 1, arguments.n))
     end)
     scopes.join(task, tasks.scope_here())
@@ -149,14 +150,15 @@ end
 
 ---The task that runs, if this is one: whether a call may wait by yielding. Raises inside a
 ---coroutine that a handler made by itself: it would have to wait with the loop inside the loop;
----and where no yield is possible: it would leave behind what wakes the task later.
+---and where no yield is possible: it would leave behind what wakes the task later. Outside of tasks
+---it raises where nginx's worker would be blocked.
 ---@param name string of the call, for the message
 ---@return kubelua.Task?
 function tasks.current(name)
     if current and coroutine.running() ~= current.co then
         misuse(name .. " inside a coroutine of your own; use kubelua.spawn for one that can wait")
     end
-    if current and not coroutine.isyieldable() then -- luacheck: ignore 143
+    if current and not core.is_yieldable() then
         misuse(name .. " inside a function that C called, such as one for table.sort or "
             .. "string.gsub, which cannot wait")
     end
@@ -164,6 +166,8 @@ function tasks.current(name)
         misuse("%s inside %s, which must not wait", name, current.no_wait)
     elseif not current and tasks.running then
         misuse(name .. " inside of the loop, but outside of a handler")
+    elseif not current then
+        nginx.refuse_wait(name)
     end
     return current
 end
@@ -171,7 +175,7 @@ end
 ---Suspends the current task until something wakes it, cancelled or not: for what ends by itself.
 function tasks.suspend_anyway()
     current.is_parked = true
-    coroutine.yield()
+    nginx.yield()
 end
 
 ---Suspends the current task until something wakes it. Its caller clears up, and then calls
@@ -181,7 +185,7 @@ function tasks.suspend()
     local task = current
     if not task.is_cancelled then
         task.is_parked = true
-        coroutine.yield()
+        nginx.yield()
     end
     return task.is_cancelled
 end

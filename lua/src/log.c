@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -70,12 +71,38 @@ static int write_log(lua_State *L)
     return 0;
 }
 
-/* core.set_log_level(level) */
+/*
+ * Runs on any thread. nginx has made its error log standard error too, and has
+ * opened it to append: one write is one line among nginx's own.
+ */
+static void to_nginx(void *context, kl_log_level level, const char *message)
+{
+    static const char *const names[] = {"debug", "info", "warn", "error"};
+    char line[2304]; /* of kl_log at most 2048 */
+    struct timespec now;
+    struct tm here;
+    size_t length;
+
+    (void)context;
+    clock_gettime(CLOCK_REALTIME, &now);
+    localtime_r(&now.tv_sec, &here);
+    length = strftime(line, sizeof(line), "%Y/%m/%d %H:%M:%S", &here);
+    snprintf(line + length, sizeof(line) - length - 1,
+             " [%s] %ld#%ld: kubelua: %s", names[level], (long)getpid(),
+             (long)syscall(SYS_gettid), message);
+    length = strlen(line);
+    line[length] = '\n';
+    /* Where even that fails, there is nowhere to say so. */
+    (void)!write(STDERR_FILENO, line, length + 1);
+}
+
+/* core.set_log_level(level, style): the style "nginx", or that of a program. */
 static int set_log_level(lua_State *L)
 {
     int level = luaL_checkoption(L, 1, NULL, LEVELS);
+    bool is_nginx = strcmp(luaL_optstring(L, 2, ""), "nginx") == 0;
 
-    kl_set_log(to_stderr, NULL, (kl_log_level)level);
+    kl_set_log(is_nginx ? to_nginx : to_stderr, NULL, (kl_log_level)level);
     return 0;
 }
 

@@ -205,6 +205,14 @@ static int unix_now(lua_State *L)
     return push_time(L, CLOCK_REALTIME);
 }
 
+/* core.is_yieldable(): true if the coroutine that calls it could yield.
+ * coroutine.isyieldable is the same, but nginx's module leaves it out. */
+static int is_yieldable(lua_State *L)
+{
+    lua_pushboolean(L, lua_isyieldable(L));
+    return 1;
+}
+
 /* poller:arm(time or nil): readable from that moment (of core.now) on. */
 static int poller_arm(lua_State *L)
 {
@@ -380,11 +388,10 @@ void bind_poller(lua_State *L)
                                        {"release", poller_release},
                                        {"caught", poller_caught},
                                        {NULL, NULL}};
-    static const luaL_Reg functions[] = {{"poller", poller_new},
-                                         {"now", now},
-                                         {"boottime", boottime},
-                                         {"unix", unix_now},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"poller", poller_new},         {"now", now},
+        {"boottime", boottime},         {"unix", unix_now},
+        {"is_yieldable", is_yieldable}, {NULL, NULL}};
 
     push_type(L, TYPE_POLLER, methods);
     luaL_setfuncs(L, functions, 0);
