@@ -15,7 +15,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_OUTPUT = 1024 * 1024, REFRESH_EARLY_MS = 10000 };
+enum {
+    MAX_OUTPUT = 1024 * 1024,
+    REFRESH_EARLY_MS = 10000,
+    RETRY_EXPIRED_MS = 10000
+};
 
 #define INFO_NAME "KUBERNETES_EXEC_INFO"
 
@@ -37,6 +41,9 @@ int64_t kl__exec_refresh_at(int64_t now_ms, int64_t expires_ms)
     int64_t lifetime = expires_ms - now_ms;
     int64_t early = lifetime / 10;
 
+    if (lifetime <= 0) {
+        return now_ms + RETRY_EXPIRED_MS;
+    }
     return expires_ms - (early > REFRESH_EARLY_MS ? REFRESH_EARLY_MS
                          : early > 0              ? early
                                                   : 0);

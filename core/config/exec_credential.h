@@ -33,7 +33,9 @@ kl_code kl__exec_run(const kl__settings *settings, const char *ca,
 void kl__exec_credential_clear(kl__exec_credential *credential);
 
 /* When to ask again for what expires then: a little before, but not so early
- * that a short-lived one would never be used. */
+ * that a short-lived one would never be used. An answer that has expired by
+ * this machine's clock, which may be wrong, is used for ten seconds: each
+ * request would run the plugin otherwise. A 401 asks again at once. */
 int64_t kl__exec_refresh_at(int64_t now_ms, int64_t expires_ms);
 
 #endif

@@ -50,14 +50,25 @@ static void a_token_is_kept_until_it_expires(void **state)
     kl_config_unref(config);
 }
 
-static void an_expired_token_is_asked_for_again(void **state)
+/* The plugin has just made it, so it may be this machine's clock that is
+ * wrong: the server is asked, rather than the plugin for each request. */
+static void a_token_that_comes_expired_is_tried_first(void **state)
 {
     kl_config *config =
         plugin_answering("\"token\":\"abc\",\"expirationTimestamp\":"
                          "\"2001-01-01T00:00:00Z\"");
 
+    kl__credentials credentials;
+    kl_error err;
+
     (void)state;
     assert_authorization(config, "Bearer abc");
+    assert_authorization(config, "Bearer abc");
+    assert_int_equal(temp_count_lines("runs"), 1);
+    assert_int_equal(kl__config_credentials(config, &credentials, NULL, &err),
+                     KL_OK);
+    assert_true(kl__config_rejected(config, credentials.generation));
+    kl__credentials_clear(&credentials);
     assert_authorization(config, "Bearer abc");
     assert_int_equal(temp_count_lines("runs"), 2);
     kl_config_unref(config);
@@ -68,7 +79,7 @@ static void it_is_asked_for_a_little_before_it_expires(void **state)
     (void)state;
     assert_int_equal(kl__exec_refresh_at(0, 3600000), 3590000);
     assert_int_equal(kl__exec_refresh_at(0, 5000), 4500);
-    assert_int_equal(kl__exec_refresh_at(1000, 500), 500);
+    assert_int_equal(kl__exec_refresh_at(1000, 500), 11000);
 }
 
 static void a_rejected_token_is_asked_for_once_more(void **state)
@@ -460,7 +471,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SPEC(a_token_without_expiry_is_asked_for_once),
         SPEC(a_token_is_kept_until_it_expires),
-        SPEC(an_expired_token_is_asked_for_again),
+        SPEC(a_token_that_comes_expired_is_tried_first),
         SPEC(it_is_asked_for_a_little_before_it_expires),
         SPEC(a_rejected_token_is_asked_for_once_more),
         SPEC(a_certificate_is_taken_with_its_key),
