@@ -36,6 +36,22 @@ describe("an election", function()
         assert.is_true(election.leading)
     end)
 
+    it("renews by another record each time, though its wall clock stands or goes back", function()
+        local steps = { 0, 0, 0, 0, 60, 60, 60, -86400, -86400, -86400 }
+        local election, seen, now = rig.elector(), {}, 0
+        election:answer(election:next(now, 0), now, nil, "no such Lease", "not_found")
+        for i, step in ipairs(steps) do
+            local order = election:next(now, 1767225600 + step)
+            assert.equal(i == 1 and "create" or "update", order.what)
+            local renewed = order.lease.spec.renewTime
+            assert.is_nil(seen[renewed], "renewed at " .. renewed .. " before")
+            seen[renewed] = true
+            election:answer(order, now, stored(order, tostring(i)))
+            now = now + 2
+        end
+        assert.is_true(election.leading)
+    end)
+
     it("loses what another has taken, at once", function()
         local election = leading(0)
         election:answer(expect(election, 2, "update"), 2, nil, "changed", "conflict")

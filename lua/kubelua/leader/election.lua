@@ -9,6 +9,7 @@
 --   3. Every write names the resourceVersion that it replaces: of two, one is a conflict.
 --   4. A write without an answer is neither success nor failure: its record is remembered, and
 --      the next read tells. A record with this identity that was not sent here is another's.
+--   5. Each renewal is another record, even where the wall clock stands still: see record.lua.
 local records = require "kubelua.leader.record"
 
 ---@class kubelua.Election
@@ -50,7 +51,7 @@ function Election.new(options)
     return setmetatable({
         identity = options.identity, lease = options.lease, renew = options.renew,
         retry = options.retry, random = options.random, leading = false, term = 0, next_at = -1,
-        is_stale = true, sent = {}, troubles = 0, epoch = 0,
+        is_stale = true, sent = {}, times = {}, troubles = 0, epoch = 0,
         -- No write may end later than this before the lease does.
         margin = (options.lease - options.renew) / 10,
     }, Election)
@@ -120,6 +121,7 @@ end
 -- The Lease as this process wants it.
 local function wanted(self, unix)
     local goes_on = is_mine(self)
+    unix = records.tell_apart(self.times, unix)
     return records.written(self.object, {
         identity = self.identity, lease = self.lease, renewed_at = unix, changes = not goes_on,
         -- Its last digits are random: two processes of one identity tell their records apart by it.

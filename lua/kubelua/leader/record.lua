@@ -63,6 +63,17 @@ local function transitions(lease, changes)
     return count
 end
 
+---A time to be written. Others see a renewal only where it differs from the one before: a wall
+---clock that stands still gets a microsecond more each time.
+---@param times { last: number?, stood: integer? } kept between the calls
+---@param unix number by the wall clock
+---@return number
+function records.tell_apart(times, unix)
+    times.stood = unix == times.last and times.stood + 1 or 0
+    times.last = unix
+    return unix + times.stood / 1e6
+end
+
 ---The Lease with another record. What others have written beside it is kept.
 ---@param lease table? nil: there is none yet
 ---@param record { identity: string, lease: number, renewed_at: number, acquired_at: number?,
