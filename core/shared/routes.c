@@ -1,0 +1,436 @@
+/*
+ * routes.c - which Service has which slices and which names, and which of them
+ * changed since the last flush.
+ */
+#include "shared/routes.h"
+
+#include "base/list.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "shared/routes_parts.h"
+
+#include <string.h>
+
+/* A Service by its key: one that is there, one whose slices came before it, or
+ * one that is gone and whose names are still to be taken back. */
+typedef struct kl__routed {
+    char *key;
+    kl__route_service *service; /* NULL: it is not there */
+    kl__list slices;            /* of kl__slice_node */
+    kl__list changed;           /* in the routes' list, or in none */
+    char **names;               /* that were told at the last flush */
+    size_t name_count;
+} kl__routed;
+
+struct kl__routes {
+    kl__map services; /* kl__routed by key */
+    kl__map slices;   /* kl__slice_node by key */
+    kl__list changed; /* of kl__routed, in the order in which they changed */
+    kl__merge merge;
+};
+
+kl__routes *kl__routes_new(kl_error *err)
+{
+    kl__routes *routes = kl__calloc(1, sizeof(*routes));
+
+    if (routes == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory for the routes");
+        return NULL;
+    }
+    kl__list_init(&routes->changed);
+    return routes;
+}
+
+static void free_names(char **names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        kl__free(names[i]);
+    }
+    kl__free(names);
+}
+
+static void free_routed(kl__routed *routed)
+{
+    kl__list_remove(&routed->changed);
+    kl__route_service_free(routed->service);
+    free_names(routed->names, routed->name_count);
+    kl__free(routed->key);
+    kl__free(routed);
+}
+
+static void free_node(kl__slice_node *node)
+{
+    kl__list_remove(&node->node);
+    kl__route_slice_free(node->slice);
+    kl__free(node->key);
+    kl__free(node);
+}
+
+void kl__routes_free(kl__routes *routes)
+{
+    const kl__map_slot *slot;
+    size_t cursor = 0;
+
+    if (routes == NULL) {
+        return;
+    }
+    while ((slot = kl__map_next(&routes->slices, &cursor)) != NULL) {
+        free_node(slot->value);
+    }
+    cursor = 0;
+    while ((slot = kl__map_next(&routes->services, &cursor)) != NULL) {
+        free_routed(slot->value);
+    }
+    kl__map_deinit(&routes->slices);
+    kl__map_deinit(&routes->services);
+    kl__merge_deinit(&routes->merge);
+    kl__free(routes);
+}
+
+static void mark_changed(kl__routes *routes, kl__routed *routed)
+{
+    if (kl__list_empty(&routed->changed)) {
+        kl__list_append(&routes->changed, &routed->changed);
+    }
+}
+
+/* The Service of that key, made if it is not there; NULL: out of memory. */
+static kl__routed *need_routed(kl__routes *routes, const char *key)
+{
+    kl__routed *routed = kl__map_get(&routes->services, key);
+
+    if (routed != NULL) {
+        return routed;
+    }
+    routed = kl__calloc(1, sizeof(*routed));
+    if (routed == NULL) {
+        return NULL;
+    }
+    kl__list_init(&routed->slices);
+    kl__list_init(&routed->changed);
+    routed->key = kl__strdup(key);
+    if (routed->key == NULL ||
+        !kl__map_put(&routes->services, routed->key, routed, NULL)) {
+        free_routed(routed);
+        return NULL;
+    }
+    return routed;
+}
+
+/* Forgets a Service of which nothing is left, not even names to take back. */
+static void drop_if_empty(kl__routes *routes, kl__routed *routed)
+{
+    if (routed->service == NULL && kl__list_empty(&routed->slices) &&
+        routed->name_count == 0) {
+        kl__map_remove(&routes->services, routed->key);
+        free_routed(routed);
+    }
+}
+
+kl_code kl__routes_put_service(kl__routes *routes, kl_object *service,
+                               kl_error *err)
+{
+    kl__route_service *read = kl__route_service_read(service, err);
+    kl__routed *routed;
+
+    if (read == NULL) {
+        return KL_ENOMEM;
+    }
+    routed = need_routed(routes, kl_object_key(service));
+    if (routed == NULL) {
+        kl__route_service_free(read);
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a Service");
+    }
+    kl__route_service_free(routed->service);
+    routed->service = read;
+    mark_changed(routes, routed);
+    return KL_OK;
+}
+
+void kl__routes_remove_service(kl__routes *routes, const char *key)
+{
+    kl__routed *routed = kl__map_get(&routes->services, key);
+
+    if (routed == NULL || routed->service == NULL) {
+        return;
+    }
+    kl__route_service_free(routed->service);
+    routed->service = NULL;
+    mark_changed(routes, routed);
+    drop_if_empty(routes, routed);
+}
+
+/* Takes a slice from its Service, which is forgotten if it was the last. */
+static void leave_service(kl__routes *routes, kl__slice_node *node)
+{
+    kl__routed *routed = node->routed;
+
+    kl__list_remove(&node->node);
+    node->routed = NULL;
+    if (routed != NULL) {
+        mark_changed(routes, routed);
+        drop_if_empty(routes, routed);
+    }
+}
+
+static kl__slice_node *need_node(kl__routes *routes, const char *key)
+{
+    kl__slice_node *node = kl__map_get(&routes->slices, key);
+
+    if (node != NULL) {
+        return node;
+    }
+    node = kl__calloc(1, sizeof(*node));
+    if (node == NULL) {
+        return NULL;
+    }
+    kl__list_init(&node->node);
+    node->key = kl__strdup(key);
+    if (node->key == NULL ||
+        !kl__map_put(&routes->slices, node->key, node, NULL)) {
+        free_node(node);
+        return NULL;
+    }
+    return node;
+}
+
+static void drop_node(kl__routes *routes, kl__slice_node *node)
+{
+    leave_service(routes, node);
+    kl__map_remove(&routes->slices, node->key);
+    free_node(node);
+}
+
+/* Gives the slice a node and its Service a place: both or neither. */
+static kl_code place_slice(kl__routes *routes, const char *key,
+                           kl__route_slice *read)
+{
+    const char *of = read->texts + read->service;
+    kl__slice_node *node = need_node(routes, key);
+    kl__routed *routed = node != NULL ? need_routed(routes, of) : NULL;
+
+    if (routed == NULL) {
+        if (node != NULL && node->slice == NULL) {
+            drop_node(routes, node);
+        }
+        return KL_ENOMEM;
+    }
+    if (node->routed != routed) {
+        leave_service(routes, node);
+        node->routed = routed;
+        kl__list_append(&routed->slices, &node->node);
+    }
+    kl__route_slice_free(node->slice);
+    node->slice = read;
+    mark_changed(routes, routed);
+    return KL_OK;
+}
+
+kl_code kl__routes_put_slice(kl__routes *routes, kl_object *slice,
+                             kl_error *err)
+{
+    kl__route_slice *read = kl__route_slice_read(slice, err);
+
+    if (read == NULL) {
+        return KL_ENOMEM;
+    }
+    if (read->service == 0) {
+        kl__route_slice_free(read);
+        kl__routes_remove_slice(routes, kl_object_key(slice));
+        return KL_OK;
+    }
+    if (place_slice(routes, kl_object_key(slice), read) != KL_OK) {
+        kl__route_slice_free(read);
+        return kl_error_set(err, KL_ENOMEM,
+                            "out of memory for an EndpointSlice");
+    }
+    return KL_OK;
+}
+
+void kl__routes_remove_slice(kl__routes *routes, const char *key)
+{
+    kl__slice_node *node = kl__map_get(&routes->slices, key);
+
+    if (node != NULL) {
+        drop_node(routes, node);
+    }
+}
+
+bool kl__routes_changed(const kl__routes *routes)
+{
+    return !kl__list_empty(&routes->changed);
+}
+
+/* The names of a Service that is told, while it is told. */
+typedef struct kl__naming {
+    kl__routes *routes;
+    kl__routed *routed;
+    kl__route_fn fn;
+    void *context;
+    char **names;
+    size_t count;
+} kl__naming;
+
+/* Of two ports of one number (DNS has TCP and UDP at 53) the number means the
+ * TCP one, or the first. */
+static bool has_number(const kl__route_service *service, size_t index)
+{
+    const kl__route_port *port = &service->ports[index];
+    bool is_tcp = strcmp(service->texts + port->protocol, "TCP") == 0;
+
+    for (size_t i = 0; i < service->port_count; i++) {
+        const kl__route_port *other = &service->ports[i];
+        bool other_is_tcp =
+            strcmp(service->texts + other->protocol, "TCP") == 0;
+
+        if (i != index && other->number == port->number &&
+            (is_tcp == other_is_tcp ? i < index : other_is_tcp)) {
+            return false;
+        }
+    }
+    return port->number != 0;
+}
+
+/* Takes the name (NULL: out of memory) and tells where it leads to. */
+static kl_code tell_name(kl__naming *naming, char *name, kl_error *err)
+{
+    const kl__merge *merge = &naming->routes->merge;
+    kl__route route;
+
+    if (name == NULL) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a route");
+    }
+    naming->names[naming->count++] = name;
+    route = (kl__route){.name = name,
+                        .endpoints = merge->endpoints,
+                        .count = merge->count,
+                        .usable = merge->usable};
+    return naming->fn(naming->context, &route, err);
+}
+
+static kl_code tell_port(kl__naming *naming, size_t index, kl_error *err)
+{
+    const kl__route_service *service = naming->routed->service;
+    const kl__route_port *port = &service->ports[index];
+    const char *key = naming->routed->key;
+    kl_code code = KL_OK;
+
+    if (!kl__merge_port(&naming->routes->merge, service, port,
+                        &naming->routed->slices)) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for endpoints");
+    }
+    if (port->name != 0) {
+        code = tell_name(
+            naming, kl__strprintf("%s:%s", key, service->texts + port->name),
+            err);
+    }
+    if (code == KL_OK && has_number(service, index)) {
+        code = tell_name(
+            naming, kl__strprintf("%s:%u", key, (unsigned)port->number), err);
+    }
+    if (code == KL_OK && service->port_count == 1) {
+        code = tell_name(naming, kl__strdup(key), err);
+    }
+    return code;
+}
+
+static kl_code tell_names(kl__naming *naming, kl_error *err)
+{
+    const kl__route_service *service = naming->routed->service;
+    size_t ports = service != NULL ? service->port_count : 0;
+    kl_code code = KL_OK;
+
+    /* Room for the former names too: see keep_names. */
+    naming->names =
+        kl__calloc(3 * ports + 1 + naming->routed->name_count, sizeof(char *));
+    if (service == NULL && naming->names != NULL) {
+        return KL_OK;
+    }
+    if (naming->names == NULL) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a route");
+    }
+    for (size_t i = 0; i < service->port_count && code == KL_OK; i++) {
+        code = tell_port(naming, i, err);
+    }
+    if (service->port_count == 0) {
+        if (!kl__merge_port(&naming->routes->merge, service, NULL,
+                            &naming->routed->slices)) {
+            return kl_error_set(err, KL_ENOMEM, "out of memory for endpoints");
+        }
+        code = tell_name(naming, kl__strdup(naming->routed->key), err);
+    }
+    return code;
+}
+
+static bool has_name(const kl__naming *naming, const char *name)
+{
+    for (size_t i = 0; i < naming->count; i++) {
+        if (strcmp(naming->names[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static kl_code tell_gone(kl__naming *naming, kl_error *err)
+{
+    const kl__routed *routed = naming->routed;
+    kl_code code = KL_OK;
+
+    for (size_t i = 0; i < routed->name_count && code == KL_OK; i++) {
+        if (!has_name(naming, routed->names[i])) {
+            code = naming->fn(
+                naming->context,
+                &(kl__route){.name = routed->names[i], .is_gone = true}, err);
+        }
+    }
+    return code;
+}
+
+/* After a failure, names that were told before may still be there, beside
+ * those that were told now: all of them count. */
+static void keep_names(kl__naming *naming)
+{
+    kl__routed *routed = naming->routed;
+
+    if (naming->names == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < routed->name_count; i++) {
+        if (has_name(naming, routed->names[i])) {
+            kl__free(routed->names[i]);
+        } else {
+            naming->names[naming->count++] = routed->names[i];
+        }
+    }
+    kl__free(routed->names);
+    routed->names = naming->names;
+    routed->name_count = naming->count;
+}
+
+kl_code kl__routes_flush(kl__routes *routes, kl__route_fn fn, void *context,
+                         kl_error *err)
+{
+    while (!kl__list_empty(&routes->changed)) {
+        kl__routed *routed =
+            KL__CONTAINER(routes->changed.next, kl__routed, changed);
+        kl__naming naming = {
+            .routes = routes, .routed = routed, .fn = fn, .context = context};
+        kl_code code = tell_names(&naming, err);
+
+        if (code == KL_OK) {
+            code = tell_gone(&naming, err);
+        }
+        if (code != KL_OK) {
+            keep_names(&naming);
+            return code;
+        }
+        free_names(routed->names, routed->name_count);
+        routed->names = naming.names;
+        routed->name_count = naming.count;
+        kl__list_remove(&routed->changed);
+        drop_if_empty(routes, routed);
+    }
+    return KL_OK;
+}

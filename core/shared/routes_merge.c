@@ -1,0 +1,313 @@
+/*
+ * routes_merge.c - one port of a Service: the endpoints of all its slices as
+ * one list, each once, in an order that does not depend on when they came.
+ */
+#include "shared/routes_parts.h"
+
+#include "base/mem.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct kl__candidate {
+    const kl__route_slice *slice;
+    const kl__slice_endpoint *endpoint;
+    const char *host;
+    int weight;
+    uint16_t port;
+} kl__candidate;
+
+void kl__merge_deinit(kl__merge *merge)
+{
+    kl__free(merge->candidates);
+    kl__free(merge->endpoints);
+    *merge = (kl__merge){0};
+}
+
+static bool reserve_room(kl__merge *merge, size_t count)
+{
+    kl__candidate *candidates;
+    kl__endpoint *endpoints;
+    size_t capacity = merge->capacity < 16 ? 16 : merge->capacity;
+
+    if (count <= merge->capacity) {
+        return true;
+    }
+    while (capacity < count) {
+        capacity *= 2;
+    }
+    candidates = kl__malloc(capacity * sizeof(*candidates));
+    endpoints = kl__malloc(capacity * sizeof(*endpoints));
+    if (candidates == NULL || endpoints == NULL) {
+        kl__free(candidates);
+        kl__free(endpoints);
+        return false;
+    }
+    kl__merge_deinit(merge);
+    merge->candidates = candidates;
+    merge->endpoints = endpoints;
+    merge->capacity = capacity;
+    return true;
+}
+
+static bool same_text(const char *texts, kl__text_at at, const char *others,
+                      kl__text_at other)
+{
+    return strcmp(texts + at, others + other) == 0;
+}
+
+/* The number that a slice has for a port of its Service, by name and protocol;
+ * false: it has none, and none of its endpoints serves the port. */
+static bool find_target(const kl__route_service *service,
+                        const kl__route_port *port,
+                        const kl__route_slice *slice, uint16_t *number)
+{
+    if (port == NULL) {
+        *number = slice->port_count == 1 ? slice->ports[0].number : 0;
+        return true;
+    }
+    for (size_t i = 0; i < slice->port_count; i++) {
+        const kl__route_port *target = &slice->ports[i];
+
+        if (target->number != 0 &&
+            same_text(slice->texts, target->name, service->texts, port->name) &&
+            same_text(slice->texts, target->protocol, service->texts,
+                      port->protocol)) {
+            *number = target->number;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool fits_rule(const kl__route_service *service,
+                      const kl__weight_rule *rule, const char *text)
+{
+    const char *name = service->texts + rule->name;
+
+    if (text[0] == '\0') {
+        return false;
+    }
+    return rule->is_prefix ? strncmp(text, name, strlen(name)) == 0
+                           : strcmp(text, name) == 0;
+}
+
+static int find_weight(const kl__route_service *service,
+                       const kl__route_slice *slice,
+                       const kl__slice_endpoint *endpoint)
+{
+    for (size_t i = 0; i < service->rule_count; i++) {
+        const kl__weight_rule *rule = &service->rules[i];
+
+        if (fits_rule(service, rule, slice->texts + endpoint->address) ||
+            fits_rule(service, rule, slice->texts + endpoint->pod) ||
+            fits_rule(service, rule, slice->texts + endpoint->node) ||
+            fits_rule(service, rule, slice->texts + endpoint->zone)) {
+            return rule->weight;
+        }
+    }
+    return slice->weight >= 0 ? slice->weight : 1;
+}
+
+/* By host and port; of the same twice, the one of the newer slice first: while
+ * slices are rebalanced an endpoint is in two of them, and the older one may
+ * not know any more how the endpoint is. */
+static int compare_candidates(const void *left, const void *right)
+{
+    const kl__candidate *a = left, *b = right;
+    const char *newer, *older;
+    int order = strcmp(a->host, b->host);
+
+    if (order != 0) {
+        return order;
+    }
+    if (a->port != b->port) {
+        return a->port < b->port ? -1 : 1;
+    }
+    newer = b->slice->texts + b->slice->version;
+    older = a->slice->texts + a->slice->version;
+    order = kl_version_compare(newer, older);
+    return order != INT_MIN ? order : strcmp(newer, older);
+}
+
+/* Puts the endpoints of one family at the beginning of the candidates, sorted,
+ * each once, and returns how many there are. */
+static size_t collect_family(kl__merge *merge, const kl__route_service *service,
+                             const kl__route_port *port, const kl__list *slices,
+                             kl__family family)
+{
+    kl__candidate *all = merge->candidates;
+    size_t count = 0, kept = 0;
+
+    for (kl__list *at = slices->next; at != slices; at = at->next) {
+        const kl__route_slice *slice =
+            KL__CONTAINER(at, kl__slice_node, node)->slice;
+        uint16_t number;
+
+        if (slice->family != family ||
+            !find_target(service, port, slice, &number)) {
+            continue;
+        }
+        for (size_t i = 0; i < slice->endpoint_count; i++) {
+            const kl__slice_endpoint *endpoint = &slice->endpoints[i];
+
+            all[count++] = (kl__candidate){
+                .slice = slice,
+                .endpoint = endpoint,
+                .host = slice->texts + endpoint->address,
+                .weight = find_weight(service, slice, endpoint),
+                .port = number,
+            };
+        }
+    }
+    if (count > 1) {
+        qsort(all, count, sizeof(*all), compare_candidates);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (kept == 0 || all[i].port != all[kept - 1].port ||
+            strcmp(all[i].host, all[kept - 1].host) != 0) {
+            all[kept++] = all[i];
+        }
+    }
+    return kept;
+}
+
+/* How well a family serves a port. */
+typedef enum grade {
+    GRADE_NONE,     /* no endpoint at all */
+    GRADE_UNREADY,  /* none that can be used now */
+    GRADE_DRAINING, /* only such as terminate, and still serve */
+    GRADE_READY
+} grade;
+
+static void append_endpoint(kl__merge *merge, const kl__route_service *service,
+                            const kl__candidate *candidate, bool has_hints)
+{
+    const kl__slice_endpoint *endpoint = candidate->endpoint;
+    const char *texts = candidate->slice->texts;
+
+    merge->endpoints[merge->count++] = (kl__endpoint){
+        .host = candidate->host,
+        .zone = texts + (has_hints ? endpoint->hint : endpoint->zone),
+        .node = texts + endpoint->node,
+        .port = candidate->port,
+        .weight = (uint16_t)candidate->weight,
+        .is_name = candidate->slice->family == KL__FAMILY_FQDN,
+        .ready = endpoint->ready || service->publish_not_ready,
+        .serving = endpoint->serving || service->publish_not_ready,
+        .terminating = endpoint->terminating,
+    };
+}
+
+/* An endpoint that weighs nothing is never used, ready or not. */
+static grade grade_endpoint(const kl__endpoint *endpoint)
+{
+    if (endpoint->weight == 0) {
+        return GRADE_UNREADY;
+    }
+    if (endpoint->ready) {
+        return GRADE_READY;
+    }
+    return endpoint->serving && endpoint->terminating ? GRADE_DRAINING
+                                                      : GRADE_UNREADY;
+}
+
+/* True if each endpoint that is ready has a hint: while some have none, hints
+ * are being made or taken away, and say nothing (as for kube-proxy). */
+static bool check_hints(const kl__merge *merge,
+                        const kl__route_service *service, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const kl__slice_endpoint *endpoint = merge->candidates[i].endpoint;
+
+        if (endpoint->hint == 0 &&
+            (endpoint->ready || service->publish_not_ready)) {
+            return false;
+        }
+    }
+    return count > 0;
+}
+
+/* Makes endpoints of the candidates of one family. */
+static grade take_family(kl__merge *merge, const kl__route_service *service,
+                         size_t count)
+{
+    bool has_hints = check_hints(merge, service, count);
+    grade best = GRADE_NONE;
+
+    merge->count = 0;
+    merge->usable = 0;
+    for (size_t i = 0; i < count; i++) {
+        grade own;
+
+        append_endpoint(merge, service, &merge->candidates[i], has_hints);
+        own = grade_endpoint(&merge->endpoints[i]);
+        merge->usable += own > GRADE_UNREADY ? 1 : 0;
+        best = own > best ? own : best;
+    }
+    return best;
+}
+
+static void take_external_name(kl__merge *merge,
+                               const kl__route_service *service,
+                               const kl__route_port *port)
+{
+    merge->endpoints[0] = (kl__endpoint){
+        .host = service->texts + service->external_name,
+        .zone = "",
+        .node = "",
+        .port = port != NULL ? port->number : 0,
+        .weight = 1,
+        .is_name = true,
+        .ready = true,
+        .serving = true,
+    };
+    merge->count = 1;
+    merge->usable = 1;
+}
+
+static size_t count_endpoints(const kl__list *slices)
+{
+    size_t count = 1; /* of an ExternalName */
+
+    for (kl__list *at = slices->next; at != slices; at = at->next) {
+        count += KL__CONTAINER(at, kl__slice_node, node)->slice->endpoint_count;
+    }
+    return count;
+}
+
+/* One family alone: a pod of two families has an endpoint in each, and would
+ * count twice. The first one that has a ready endpoint; without any, the one
+ * that serves best. */
+bool kl__merge_port(kl__merge *merge, const kl__route_service *service,
+                    const kl__route_port *port, const kl__list *slices)
+{
+    int best = 0, taken = 0;
+    grade best_grade = GRADE_NONE;
+
+    if (!reserve_room(merge, count_endpoints(slices))) {
+        return false;
+    }
+    if (service->external_name != 0) {
+        take_external_name(merge, service, port);
+        return true;
+    }
+    for (int i = 0; i < KL__FAMILIES && best_grade < GRADE_READY; i++) {
+        grade own = take_family(
+            merge, service,
+            collect_family(merge, service, port, slices, service->families[i]));
+
+        taken = i;
+        if (own > best_grade) {
+            best_grade = own;
+            best = i;
+        }
+    }
+    if (best != taken) {
+        take_family(merge, service,
+                    collect_family(merge, service, port, slices,
+                                   service->families[best]));
+    }
+    return true;
+}

@@ -1,0 +1,390 @@
+/*
+ * routes_read.c - takes out of a Service and of an EndpointSlice what routes
+ * need, once, so that a merge reads no JSON.
+ */
+#include "shared/routes_parts.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <string.h>
+
+#define SERVICE_NAME_LABEL "kubernetes.io/service-name"
+
+kl__text_at kl__texts_add(kl__buf *texts, const char *text)
+{
+    kl__text_at at;
+
+    if (texts->length == 0) {
+        kl__buf_putc(texts, '\0');
+    }
+    if (text == NULL || text[0] == '\0') {
+        return 0;
+    }
+    at = (kl__text_at)texts->length;
+    kl__buf_append(texts, text, strlen(text) + 1);
+    return at;
+}
+
+const char *kl__member_text(const kl_value *object, const char *name)
+{
+    const kl_value *value = kl_value_get(object, name);
+
+    return kl_value_type(value) == KL_STRING ? kl_value_string(value, NULL)
+                                             : "";
+}
+
+const char *kl__annotation(const kl_value *root, const char *name)
+{
+    const kl_value *value = kl_value_get(
+        kl_value_get(kl_value_get(root, "metadata"), "annotations"), name);
+
+    return kl_value_type(value) == KL_STRING ? kl_value_string(value, NULL)
+                                             : NULL;
+}
+
+int kl__weight_parse(const char *text, size_t length)
+{
+    int weight = 0;
+
+    if (length == 0 || length > 4) {
+        return -1;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9') {
+            return -1;
+        }
+        weight = weight * 10 + (text[i] - '0');
+    }
+    return weight <= KL__WEIGHT_MAX ? weight : -1;
+}
+
+bool kl__route_ports_read(const kl_value *list, kl__buf *texts,
+                          kl__route_port **ports, size_t *count)
+{
+    kl_value_iter iter = {0};
+    const kl_value *value;
+    size_t size = kl_value_size(list);
+
+    *count = 0;
+    *ports = NULL;
+    if (kl_value_type(list) != KL_ARRAY || size == 0) {
+        return true;
+    }
+    *ports = kl__calloc(size, sizeof(**ports));
+    if (*ports == NULL) {
+        return false;
+    }
+    while ((value = kl_value_next(list, &iter, NULL)) != NULL) {
+        kl__route_port *port = &(*ports)[(*count)++];
+        const char *protocol = kl__member_text(value, "protocol");
+        int64_t number = kl_value_integer(kl_value_get(value, "port"));
+
+        port->name = kl__texts_add(texts, kl__member_text(value, "name"));
+        port->protocol =
+            kl__texts_add(texts, protocol[0] != '\0' ? protocol : "TCP");
+        port->number =
+            number > 0 && number <= UINT16_MAX ? (uint16_t)number : 0;
+    }
+    return true;
+}
+
+/* Takes the texts over; false: there was no memory for some of them. */
+static bool take_texts(kl__buf *texts, char **out)
+{
+    kl__texts_add(texts, NULL);
+    *out = kl__buf_take(texts, NULL);
+    return *out != NULL;
+}
+
+/* The zone that an endpoint is for: its own one if the hint names that, else
+ * the first one. Controllers name exactly one. */
+static const char *read_hint(const kl_value *zones, const char *own)
+{
+    kl_value_iter iter = {0};
+    const kl_value *value;
+    const char *first = "";
+
+    while (kl_value_type(zones) == KL_ARRAY &&
+           (value = kl_value_next(zones, &iter, NULL)) != NULL) {
+        const char *zone = kl__member_text(value, "name");
+
+        if (strcmp(zone, own) == 0) {
+            return own;
+        }
+        first = first[0] == '\0' ? zone : first;
+    }
+    return first;
+}
+
+static bool read_condition(const kl_value *conditions, const char *name,
+                           bool absent)
+{
+    const kl_value *value = kl_value_get(conditions, name);
+
+    return kl_value_type(value) == KL_BOOL ? kl_value_bool(value) : absent;
+}
+
+static void read_endpoint(const kl_value *value, kl__buf *texts,
+                          kl__slice_endpoint *endpoint)
+{
+    const kl_value *conditions = kl_value_get(value, "conditions");
+    const kl_value *address = kl_value_at(kl_value_get(value, "addresses"), 0);
+    const char *zone = kl__member_text(value, "zone");
+
+    /* Consumers take the first address only: the API gives the others no
+     * meaning. An absent condition reads as its documentation says. */
+    endpoint->address =
+        kl__texts_add(texts, kl_value_type(address) == KL_STRING
+                                 ? kl_value_string(address, NULL)
+                                 : NULL);
+    endpoint->zone = kl__texts_add(texts, zone);
+    endpoint->node = kl__texts_add(texts, kl__member_text(value, "nodeName"));
+    endpoint->pod = kl__texts_add(
+        texts, kl__member_text(kl_value_get(value, "targetRef"), "name"));
+    endpoint->hint = kl__texts_add(
+        texts, read_hint(kl_value_get(kl_value_get(value, "hints"), "forZones"),
+                         zone));
+    endpoint->ready = read_condition(conditions, "ready", true);
+    endpoint->serving = read_condition(conditions, "serving", endpoint->ready);
+    endpoint->terminating = read_condition(conditions, "terminating", false);
+}
+
+static bool read_endpoints(const kl_value *list, kl__buf *texts,
+                           kl__route_slice *slice)
+{
+    kl_value_iter iter = {0};
+    const kl_value *value;
+    size_t size = kl_value_size(list);
+
+    if (kl_value_type(list) != KL_ARRAY || size == 0) {
+        return true;
+    }
+    slice->endpoints = kl__calloc(size, sizeof(*slice->endpoints));
+    if (slice->endpoints == NULL) {
+        return false;
+    }
+    while ((value = kl_value_next(list, &iter, NULL)) != NULL) {
+        kl__slice_endpoint *endpoint = &slice->endpoints[slice->endpoint_count];
+
+        read_endpoint(value, texts, endpoint);
+        /* One without an address leads nowhere. */
+        slice->endpoint_count += endpoint->address != 0 ? 1 : 0;
+    }
+    return true;
+}
+
+static kl__family read_family(const char *type)
+{
+    if (strcmp(type, "IPv6") == 0) {
+        return KL__FAMILY_IPV6;
+    }
+    return strcmp(type, "FQDN") == 0 ? KL__FAMILY_FQDN : KL__FAMILY_IPV4;
+}
+
+static kl__text_at read_service_key(const kl_object *object,
+                                    const kl_value *root, kl__buf *texts)
+{
+    const char *name =
+        kl__member_text(kl_value_get(kl_value_get(root, "metadata"), "labels"),
+                        SERVICE_NAME_LABEL);
+    kl__text_at at;
+
+    if (name[0] == '\0') {
+        return 0;
+    }
+    kl__texts_add(texts, NULL);
+    at = (kl__text_at)texts->length;
+    kl__buf_puts(texts, kl_object_namespace(object));
+    kl__buf_putc(texts, '/');
+    kl__buf_append(texts, name, strlen(name) + 1);
+    return at;
+}
+
+static bool read_slice(kl__route_slice *slice, kl_object *object,
+                       const kl_value *root)
+{
+    const char *weight = kl__annotation(root, KL__WEIGHT_ANNOTATION);
+    kl__buf texts = {0};
+    bool fits;
+
+    slice->version = kl__texts_add(&texts, kl_object_resource_version(object));
+    slice->service = read_service_key(object, root, &texts);
+    slice->family = read_family(kl__member_text(root, "addressType"));
+    slice->weight =
+        weight != NULL ? kl__weight_parse(weight, strlen(weight)) : -1;
+    fits = kl__route_ports_read(kl_value_get(root, "ports"), &texts,
+                                &slice->ports, &slice->port_count) &&
+           read_endpoints(kl_value_get(root, "endpoints"), &texts, slice);
+    fits = take_texts(&texts, &slice->texts) && fits;
+    kl__buf_deinit(&texts);
+    return fits;
+}
+
+kl__route_slice *kl__route_slice_read(kl_object *object, kl_error *err)
+{
+    const kl_value *root = kl_object_open(object, err);
+    kl__route_slice *slice;
+    bool fits;
+
+    if (root == NULL) {
+        return NULL;
+    }
+    slice = kl__calloc(1, sizeof(*slice));
+    fits = slice != NULL && read_slice(slice, object, root);
+    kl_object_close(object);
+    if (!fits) {
+        kl__route_slice_free(slice);
+        kl_error_set(err, KL_ENOMEM, "out of memory for an EndpointSlice");
+        return NULL;
+    }
+    return slice;
+}
+
+void kl__route_slice_free(kl__route_slice *slice)
+{
+    if (slice == NULL) {
+        return;
+    }
+    kl__free(slice->texts);
+    kl__free(slice->ports);
+    kl__free(slice->endpoints);
+    kl__free(slice);
+}
+
+/* The families in the Service's order; those that it does not name follow. */
+static void read_families(const kl_value *list, kl__route_service *service)
+{
+    bool has[KL__FAMILIES] = {false};
+    kl_value_iter iter = {0};
+    const kl_value *value;
+    size_t count = 0;
+
+    while (kl_value_type(list) == KL_ARRAY &&
+           (value = kl_value_next(list, &iter, NULL)) != NULL) {
+        kl__family family = kl_value_type(value) == KL_STRING
+                                ? read_family(kl_value_string(value, NULL))
+                                : KL__FAMILY_IPV4;
+
+        if (!has[family] && family != KL__FAMILY_FQDN) {
+            has[family] = true;
+            service->families[count++] = family;
+        }
+    }
+    for (int i = 0; i < KL__FAMILIES; i++) {
+        if (!has[i]) {
+            service->families[count++] = (kl__family)i;
+        }
+    }
+}
+
+/* Reads one "NAME=WEIGHT"; what does not parse is left out. */
+static void read_rule(const char *text, size_t length, kl__buf *texts,
+                      kl__route_service *service)
+{
+    const char *equals = memchr(text, '=', length);
+    kl__weight_rule *rule = &service->rules[service->rule_count];
+    size_t name;
+    int weight;
+
+    if (equals == NULL || equals == text) {
+        return;
+    }
+    name = (size_t)(equals - text);
+    weight = kl__weight_parse(equals + 1, length - name - 1);
+    if (weight < 0) {
+        return;
+    }
+    rule->is_prefix = text[name - 1] == '*';
+    name -= rule->is_prefix ? 1 : 0;
+    rule->weight = (uint16_t)weight;
+    rule->name = 0;
+    if (name > 0) {
+        kl__texts_add(texts, NULL);
+        rule->name = (kl__text_at)texts->length;
+        kl__buf_append(texts, text, name);
+        kl__buf_putc(texts, '\0');
+    }
+    service->rule_count++;
+}
+
+static bool read_rules(const char *text, kl__buf *texts,
+                       kl__route_service *service)
+{
+    size_t rules = 1;
+
+    if (text == NULL) {
+        return true;
+    }
+    for (const char *at = text; *at != '\0'; at++) {
+        rules += *at == ',' ? 1 : 0;
+    }
+    service->rules = kl__calloc(rules, sizeof(*service->rules));
+    if (service->rules == NULL) {
+        return false;
+    }
+    while (*text != '\0') {
+        size_t length;
+
+        text += strspn(text, " \t\r\n,");
+        length = strcspn(text, " \t\r\n,");
+        if (length > 0) {
+            read_rule(text, length, texts, service);
+        }
+        text += length;
+    }
+    return true;
+}
+
+static bool read_service(kl__route_service *service, const kl_value *root)
+{
+    const kl_value *spec = kl_value_get(root, "spec");
+    kl__buf texts = {0};
+    bool fits;
+
+    if (strcmp(kl__member_text(spec, "type"), "ExternalName") == 0) {
+        service->external_name =
+            kl__texts_add(&texts, kl__member_text(spec, "externalName"));
+    }
+    service->publish_not_ready =
+        kl_value_bool(kl_value_get(spec, "publishNotReadyAddresses"));
+    read_families(kl_value_get(spec, "ipFamilies"), service);
+    fits = kl__route_ports_read(kl_value_get(spec, "ports"), &texts,
+                                &service->ports, &service->port_count) &&
+           read_rules(kl__annotation(root, KL__WEIGHTS_ANNOTATION), &texts,
+                      service);
+    fits = take_texts(&texts, &service->texts) && fits;
+    kl__buf_deinit(&texts);
+    return fits;
+}
+
+kl__route_service *kl__route_service_read(kl_object *object, kl_error *err)
+{
+    const kl_value *root = kl_object_open(object, err);
+    kl__route_service *service;
+    bool fits;
+
+    if (root == NULL) {
+        return NULL;
+    }
+    service = kl__calloc(1, sizeof(*service));
+    fits = service != NULL && read_service(service, root);
+    kl_object_close(object);
+    if (!fits) {
+        kl__route_service_free(service);
+        kl_error_set(err, KL_ENOMEM, "out of memory for a Service");
+        return NULL;
+    }
+    return service;
+}
+
+void kl__route_service_free(kl__route_service *service)
+{
+    if (service == NULL) {
+        return;
+    }
+    kl__free(service->texts);
+    kl__free(service->ports);
+    kl__free(service->rules);
+    kl__free(service);
+}

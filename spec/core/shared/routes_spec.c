@@ -1,0 +1,237 @@
+/*
+ * routes_spec.c - Services and EndpointSlices come and go in any order; the
+ * names of a Service's ports are told, and taken back.
+ */
+#include "routes_rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void a_port_has_its_name_and_number_and_alone_no_port(void **state)
+{
+    static const route_row rows[] = {
+        {SLICE, IN("a", "1", AT("10.0.0.2") "," AT("10.0.0.1")), ""},
+        {SERVICE, SHOP(ONE_PORT),
+         "web/shop:http = 10.0.0.1:8080 10.0.0.2:8080\n"
+         "web/shop:80 = 10.0.0.1:8080 10.0.0.2:8080\n"
+         "web/shop = 10.0.0.1:8080 10.0.0.2:8080\n"},
+        {SERVICE,
+         SHOP("'ports':[{'name':'http','port':80},{'name':'tls','port':443}]"),
+         "web/shop:http = 10.0.0.1:8080 10.0.0.2:8080\n"
+         "web/shop:80 = 10.0.0.1:8080 10.0.0.2:8080\n"
+         "web/shop:tls = none\nweb/shop:443 = none\nweb/shop gone\n"},
+        {SERVICE, SHOP("'ports':[{'name':'http','port':81}]"),
+         "web/shop:http = 10.0.0.1:8080 10.0.0.2:8080\n"
+         "web/shop:81 = 10.0.0.1:8080 10.0.0.2:8080\n"
+         "web/shop = 10.0.0.1:8080 10.0.0.2:8080\n"
+         "web/shop:80 gone\nweb/shop:tls gone\nweb/shop:443 gone\n"},
+        {0},
+    };
+
+    (void)state;
+    route_rows_run(rows);
+}
+
+static void a_nameless_port_is_the_slices_nameless_one(void **state)
+{
+    static const route_row rows[] = {
+        {SERVICE, SHOP("'ports':[{'port':80}]"),
+         "web/shop:80 = none\nweb/shop = none\n"},
+        {SLICE,
+         OF_SHOP("a", "1",
+                 IPV4 ",'ports':[{'name':'','port':9090}],'endpoints':[" AT(
+                     "10.0.0.1") "]"),
+         "web/shop:80 = 10.0.0.1:9090\nweb/shop = 10.0.0.1:9090\n"},
+        {0},
+    };
+
+    (void)state;
+    route_rows_run(rows);
+}
+
+static void a_number_of_two_protocols_means_the_tcp_port(void **state)
+{
+    static const route_row rows[] = {
+        {SLICE,
+         OF_SHOP("a", "1",
+                 IPV4 ",'ports':[{'name':'dns','port':53,'protocol':'UDP'},"
+                      "{'name':'dns-tcp','port':5353,'protocol':'TCP'}],"
+                      "'endpoints':[" AT("10.0.0.1") "]"),
+         ""},
+        {SERVICE,
+         SHOP("'ports':[{'name':'dns','port':53,'protocol':'UDP'},"
+              "{'name':'dns-tcp','port':53}]"),
+         "web/shop:dns = 10.0.0.1:53\nweb/shop:dns-tcp = 10.0.0.1:5353\n"
+         "web/shop:53 = 10.0.0.1:5353\n"},
+        {0},
+    };
+
+    (void)state;
+    route_rows_run(rows);
+}
+
+static void a_service_goes_and_comes_again_with_its_slices(void **state)
+{
+    static const route_row rows[] = {
+        {SERVICE, SHOP(ONE_PORT),
+         "web/shop:http = none\nweb/shop:80 = none\nweb/shop = none\n"},
+        {SLICE, IN("a", "1", AT("10.0.0.1")),
+         "web/shop:http = 10.0.0.1:8080\nweb/shop:80 = 10.0.0.1:8080\n"
+         "web/shop = 10.0.0.1:8080\n"},
+        {NO_SERVICE, "web/shop",
+         "web/shop:http gone\nweb/shop:80 gone\nweb/shop gone\n"},
+        {NO_SERVICE, "web/shop", ""},
+        {SERVICE, SHOP(ONE_PORT),
+         "web/shop:http = 10.0.0.1:8080\nweb/shop:80 = 10.0.0.1:8080\n"
+         "web/shop = 10.0.0.1:8080\n"},
+        {NO_SLICE, "web/a",
+         "web/shop:http = none\nweb/shop:80 = none\nweb/shop = none\n"},
+        {NO_SLICE, "web/a", ""},
+        {0},
+    };
+
+    (void)state;
+    route_rows_run(rows);
+}
+
+static void an_external_name_is_the_one_endpoint(void **state)
+{
+    static const route_row rows[] = {
+        {SERVICE, SHOP("'type':'ExternalName','externalName':'db.example.com'"),
+         "web/shop = db.example.com:0(dns)\n"},
+        {SERVICE,
+         SHOP("'type':'ExternalName','externalName':'db.example.com',"
+              "'ports':[{'port':443}]"),
+         "web/shop:443 = db.example.com:443(dns)\n"
+         "web/shop = db.example.com:443(dns)\n"},
+        {SERVICE, SHOP(ONE_PORT ",'externalName':'left.over'"),
+         SHOP_IS("none") "web/shop:443 gone\n"},
+        {0},
+    };
+
+    (void)state;
+    route_rows_run(rows);
+}
+
+static void a_headless_service_without_ports_has_its_name_alone(void **state)
+{
+    static const route_row rows[] = {
+        {SERVICE, SHOP("'clusterIP':'None'"), "web/shop = none\n"},
+        {SLICE, OF_SHOP("a", "1", IPV4 ",'endpoints':[" AT("10.0.0.1") "]"),
+         "web/shop = 10.0.0.1:0\n"},
+        {SLICE, IN("a", "2", AT("10.0.0.1")), "web/shop = 10.0.0.1:8080\n"},
+        {0},
+    };
+
+    (void)state;
+    route_rows_run(rows);
+}
+
+static void a_slice_that_changes_its_service_leaves_the_former(void **state)
+{
+    static const route_row rows[] = {
+        {SERVICE, SHOP(ONE_PORT), SHOP_IS("none")},
+        {SLICE, IN("a", "1", AT("10.0.0.1")), SHOP_IS("10.0.0.1:8080")},
+        {SLICE,
+         "{" META("a",
+                  "2") ",'labels':{'kubernetes.io/service-name':'cart'}}," IPV4
+                       "," HTTP ",'endpoints':[" AT("10.0.0.1") "]}",
+         SHOP_IS("none")},
+        {SLICE, "{" META("a", "3") "}}", ""},
+        {SLICE, IN("a", "4", AT("10.0.0.1")), SHOP_IS("10.0.0.1:8080")},
+        {SLICE, "{" META("a", "5") "}}", SHOP_IS("none")},
+        {0},
+    };
+
+    (void)state;
+    route_rows_run(rows);
+}
+
+static void members_of_a_wrong_type_are_absent(void **state)
+{
+    static const route_row rows[] = {
+        {SERVICE, SHOP("'ports':{'a':1},'ipFamilies':'IPv4','type':4"),
+         "web/shop = none\n"},
+        {SLICE, OF_SHOP("a", "1", "'ports':[1,null],'endpoints':[1,null,[]]"),
+         "web/shop = none\n"},
+        {SLICE,
+         OF_SHOP("a", "2", "'ports':[{'port':70000}],'endpoints':{'a':1}"),
+         "web/shop = none\n"},
+        {SERVICE, SHOP("'ports':[{'port':'80'},{'name':7,'port':80}]"),
+         "web/shop:80 = none\nweb/shop gone\n"},
+        {0},
+    };
+
+    (void)state;
+    route_rows_run(rows);
+}
+
+typedef struct stopper {
+    kl__buf *told;
+    int left;
+} stopper;
+
+static kl_code stop_after(void *context, const kl__route *route, kl_error *err)
+{
+    stopper *self = context;
+
+    if (self->left-- == 0) {
+        return kl_error_set(err, KL_ENOMEM, "enough");
+    }
+    return route_print(self->told, route, err);
+}
+
+/* However far a flush got: the next one takes back each name that was told. */
+static void a_flush_that_stops_forgets_no_name(void **state)
+{
+    static const route_row first = {SERVICE, SHOP(ONE_PORT), ""};
+    static const route_row second = {
+        SERVICE, SHOP("'ports':[{'name':'tls','port':443}]"), ""};
+
+    (void)state;
+    for (int left = 0; left < 5; left++) {
+        kl__routes *routes = kl__routes_new(NULL);
+        kl__buf told = {0};
+        stopper stop = {&told, left};
+
+        route_row_apply(routes, &first);
+        kl__routes_flush(routes, route_print, &told, NULL);
+        route_row_apply(routes, &second);
+        assert_int_equal(kl__routes_flush(routes, stop_after, &stop, NULL),
+                         KL_ENOMEM);
+        assert_true(kl__routes_changed(routes));
+        kl__routes_remove_service(routes, "web/shop");
+        kl__buf_reset(&told);
+        assert_int_equal(kl__routes_flush(routes, route_print, &told, NULL),
+                         KL_OK);
+        assert_non_null(strstr(told.bytes, "web/shop:http gone\n"));
+        assert_non_null(strstr(told.bytes, "web/shop gone\n"));
+        if (left > 0) {
+            assert_non_null(strstr(told.bytes, "web/shop:tls gone\n"));
+        }
+        kl__buf_deinit(&told);
+        kl__routes_free(routes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest specs[] = {
+        cmocka_unit_test(a_port_has_its_name_and_number_and_alone_no_port),
+        cmocka_unit_test(a_nameless_port_is_the_slices_nameless_one),
+        cmocka_unit_test(a_number_of_two_protocols_means_the_tcp_port),
+        cmocka_unit_test(a_service_goes_and_comes_again_with_its_slices),
+        cmocka_unit_test(an_external_name_is_the_one_endpoint),
+        cmocka_unit_test(a_headless_service_without_ports_has_its_name_alone),
+        cmocka_unit_test(a_slice_that_changes_its_service_leaves_the_former),
+        cmocka_unit_test(members_of_a_wrong_type_are_absent),
+        cmocka_unit_test(a_flush_that_stops_forgets_no_name),
+    };
+
+    return cmocka_run_group_tests(specs, NULL, NULL);
+}

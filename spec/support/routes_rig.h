@@ -1,0 +1,68 @@
+/*
+ * routes_rig.h - rows of objects for the routes of Services, and what each has
+ * them tell; with short ways to write a Service and its EndpointSlices.
+ */
+#ifndef KL_SPEC_ROUTES_RIG_H
+#define KL_SPEC_ROUTES_RIG_H
+
+#include "base/buf.h"
+#include "shared/routes.h"
+
+typedef enum route_action {
+    END,
+    SERVICE,
+    SLICE,
+    NO_SERVICE,
+    NO_SLICE
+} route_action;
+
+/* `text`: JSON with ' for ", without metadata's namespace, which is "web"; of
+ * what goes, its key. `told`: a route a line, "name = endpoints". */
+typedef struct route_row {
+    route_action action;
+    const char *text;
+    const char *told;
+} route_row;
+
+/* Applies the object of a row. */
+void route_row_apply(kl__routes *routes, const route_row *row);
+
+/* A kl__route_fn: appends a route to a kl__buf. An endpoint is "host:port",
+ * then what is not as usual: "*3" its weight, "?" not ready, "~" terminating
+ * and serving, "+" terminating, "(dns)", "@zone", "/node"; "none" ends a route
+ * without an endpoint that can be used. */
+kl_code route_print(void *context, const kl__route *route, kl_error *err);
+
+/* Applies all rows, up to one of zeros, to new routes; asserts what is told
+ * after each, and that nothing lives at the end. */
+void route_rows_run(const route_row *rows);
+
+#define META(name, version)                       \
+    "'metadata':{'namespace':'web','name':'" name \
+    "','resourceVersion':'" version "'"
+
+#define SHOP(spec) "{" META("shop", "1") "},'spec':{" spec "}}"
+
+#define OF_SHOP(name, version, rest)                                    \
+    "{" META(name, version) ",'labels':{'kubernetes.io/service-name':'" \
+                            "shop'}}," rest "}"
+
+#define HTTP "'ports':[{'name':'http','port':8080}]"
+
+#define IPV4 "'addressType':'IPv4'"
+
+#define AT(address) "{'addresses':['" address "']}"
+
+#define AS(address, conditions) \
+    "{'addresses':['" address "'],'conditions':{" conditions "}}"
+
+#define IN(name, version, endpoints) \
+    OF_SHOP(name, version, IPV4 "," HTTP ",'endpoints':[" endpoints "]")
+
+#define ONE_PORT "'ports':[{'name':'http','port':80}]"
+
+#define SHOP_IS(endpoints)                                    \
+    "web/shop:http = " endpoints "\nweb/shop:80 = " endpoints \
+    "\nweb/shop = " endpoints "\n"
+
+#endif
