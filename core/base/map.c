@@ -136,7 +136,11 @@ bool kl__map_put_n(kl__map *map, const char *key, size_t length, void *value,
 
 void *kl__map_remove(kl__map *map, const char *key)
 {
-    size_t length = strlen(key);
+    return kl__map_remove_n(map, key, strlen(key));
+}
+
+void *kl__map_remove_n(kl__map *map, const char *key, size_t length)
+{
     size_t mask = map->capacity - 1;
     size_t hole;
     void *value;

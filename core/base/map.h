@@ -55,6 +55,7 @@ KL__FOR_SIM bool kl__map_put_n(kl__map *map, const char *key, size_t length,
 
 /* Removes a key and returns its value, or NULL. Never allocates. */
 KL__FOR_SIM void *kl__map_remove(kl__map *map, const char *key);
+void *kl__map_remove_n(kl__map *map, const char *key, size_t length);
 
 /* Goes through all slots in no order: start *cursor at 0; NULL at the end. The
  * map must not change meanwhile. */

@@ -77,7 +77,7 @@ const char *kl_live_name(kl_live_kind kind)
     static const char *const names[KL_LIVE_KINDS] = {
         "objects",   "documents",     "streams",      "clients",
         "informers", "registrations", "event queues", "workqueues",
-        "requests",  "simulators",    "threads"};
+        "requests",  "simulators",    "shared maps",  "threads"};
 
     return (unsigned)kind < KL_LIVE_KINDS ? names[kind] : "unknown";
 }

@@ -25,6 +25,8 @@ typedef enum kl__rank {
     KL__RANK_LISTENERS = 50,
     KL__RANK_REFLECTOR = 55, /* its status */
     KL__RANK_LISTENER = 60,
+    KL__RANK_SHARED = 61,    /* what the owner of a shared map published */
+    KL__RANK_CHANGES = 62,   /* what waits for the next publish */
     KL__RANK_WORKQUEUE = 63, /* a controller's keys */
     KL__RANK_REQUESTS = 64,  /* a client's requests, and what came of them */
     KL__RANK_QUEUE = 65,     /* event queue: what is ready */

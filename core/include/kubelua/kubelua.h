@@ -18,6 +18,8 @@
 #include "kubelua/object.h"
 #include "kubelua/queue.h"
 #include "kubelua/request.h"
+#include "kubelua/shared.h"
+#include "kubelua/shared_write.h"
 #include "kubelua/text.h"
 #include "kubelua/value.h"
 #include "kubelua/version.h"

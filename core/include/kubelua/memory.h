@@ -40,6 +40,7 @@ typedef enum kl_live_kind {
     KL_LIVE_WORKQUEUE,
     KL_LIVE_REQUEST,
     KL_LIVE_SIM,
+    KL_LIVE_SHARED,
     KL_LIVE_THREAD,
     KL_LIVE_KINDS
 } kl_live_kind;

@@ -1,0 +1,222 @@
+/*
+ * change_endpoints.c - the block of an entry of endpoints. The same endpoints
+ * in another order make the same block, so that nothing is published for that.
+ */
+#include "shared/change.h"
+
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum class_of {
+    CLASS_READY,
+    CLASS_SERVING,
+    CLASS_OTHER,
+    CLASSES
+} class_of;
+
+/* An endpoint, as it is sorted. */
+typedef struct ranked {
+    const kl_endpoint *endpoint;
+    class_of class_;
+    uint64_t zone, node, identity;
+    size_t host_length, zone_length, node_length;
+} ranked;
+
+static int compare(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_identity(const void *a_, const void *b_)
+{
+    const ranked *a = a_, *b = b_;
+    int order = compare(a->identity, b->identity);
+
+    return order != 0 ? order : compare(a->class_, b->class_);
+}
+
+static int by_place(const void *a_, const void *b_)
+{
+    const ranked *a = a_, *b = b_;
+    int order = compare(a->class_, b->class_);
+
+    order = order != 0 ? order : compare(a->zone, b->zone);
+    order = order != 0 ? order : compare(a->node, b->node);
+    return order != 0 ? order : compare(a->identity, b->identity);
+}
+
+static uint64_t identity_of(const kl_endpoint *endpoint)
+{
+    char text[KL_SHARED_HOST_MAX + 8];
+    int length =
+        snprintf(text, sizeof(text), "%s:%u", endpoint->host, endpoint->port);
+
+    return kl_shared_hash(text, (size_t)length);
+}
+
+static class_of classify(const kl_endpoint *endpoint)
+{
+    if (endpoint->weight == 0) {
+        return CLASS_OTHER;
+    }
+    if (endpoint->flags & KL_ENDPOINT_READY) {
+        return CLASS_READY;
+    }
+    return endpoint->flags & KL_ENDPOINT_SERVING ? CLASS_SERVING : CLASS_OTHER;
+}
+
+static size_t length_of(const char *text)
+{
+    return text != NULL ? strlen(text) : 0;
+}
+
+static uint64_t place_of(const char *text, size_t length)
+{
+    return length > 0 ? kl_shared_hash(text, length) : 0;
+}
+
+static kl_code rank(const kl_endpoint *endpoint, ranked *to, kl_error *err)
+{
+    to->endpoint = endpoint;
+    to->host_length = length_of(endpoint->host);
+    to->zone_length = length_of(endpoint->zone);
+    to->node_length = length_of(endpoint->node);
+    if (to->host_length == 0) {
+        return kl_error_set(err, KL_EINVAL, "an endpoint without a host");
+    }
+    if (to->host_length > KL_SHARED_HOST_MAX ||
+        to->zone_length > KL_SHARED_PLACE_MAX ||
+        to->node_length > KL_SHARED_NODE_MAX) {
+        return kl_error_set(err, KL_ETOO_LARGE,
+                            "an endpoint's host, zone or node of %zu, %zu and "
+                            "%zu bytes: %d, %d and %d at most",
+                            to->host_length, to->zone_length, to->node_length,
+                            KL_SHARED_HOST_MAX, KL_SHARED_PLACE_MAX,
+                            KL_SHARED_NODE_MAX);
+    }
+    to->class_ = classify(endpoint);
+    to->zone = place_of(endpoint->zone, to->zone_length);
+    to->node = place_of(endpoint->node, to->node_length);
+    to->identity = identity_of(endpoint);
+    return KL_OK;
+}
+
+/* Ranks all, drops those that are there in a better class, and sorts the rest;
+ * `count` is how many are left. NULL: an error. */
+static ranked *rank_all(const kl_endpoint *endpoints, size_t *count,
+                        kl_error *err)
+{
+    ranked *all = kl__malloc((*count + 1) * sizeof(*all));
+    size_t kept = 0;
+
+    if (all == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory");
+        return NULL;
+    }
+    for (size_t i = 0; i < *count; i++) {
+        if (rank(&endpoints[i], &all[i], err) != KL_OK) {
+            kl__free(all);
+            return NULL;
+        }
+    }
+    qsort(all, *count, sizeof(*all), by_identity);
+    for (size_t i = 0; i < *count; i++) {
+        if (kept == 0 || all[kept - 1].identity != all[i].identity) {
+            all[kept++] = all[i];
+        }
+    }
+    qsort(all, kept, sizeof(*all), by_place);
+    *count = kept;
+    return all;
+}
+
+static size_t text_words_of(const ranked *one)
+{
+    return (size_t)kl__text_words(one->host_length) +
+           kl__text_words(one->zone_length) + kl__text_words(one->node_length);
+}
+
+static void write_record(uint64_t *record, const ranked *one, uint32_t before,
+                         uint32_t texts_at)
+{
+    const kl_endpoint *endpoint = one->endpoint;
+
+    record[KL__RECORD_ZONE] = one->zone;
+    record[KL__RECORD_NODE] = one->node;
+    record[KL__RECORD_IDENTITY] = one->identity;
+    record[KL__RECORD_FORM] =
+        (uint64_t)endpoint->port | (uint64_t)endpoint->weight << 16 |
+        (uint64_t)endpoint->flags << 32 | (uint64_t)one->host_length << 48;
+    record[KL__RECORD_PLACE] = kl__pair(texts_at, before);
+    record[KL__RECORD_TEXTS] =
+        (uint64_t)one->zone_length | (uint64_t)one->node_length << 16;
+}
+
+static uint64_t *write_text(uint64_t *to, const char *text, size_t length)
+{
+    if (length > 0) {
+        memcpy(to, text, length);
+    }
+    return to + kl__text_words(length);
+}
+
+static void write_all(kl__change *change, uint32_t value_at, const ranked *all,
+                      size_t count)
+{
+    uint64_t *record = &change->block[value_at];
+    uint64_t *texts = record + count * KL__RECORD_WORDS;
+    uint32_t before = 0;
+    uint64_t counts[CLASSES] = {0};
+    bool has_weights = false;
+
+    for (size_t i = 0; i < count; i++, record += KL__RECORD_WORDS) {
+        const ranked *one = &all[i];
+
+        write_record(record, one, before, (uint32_t)(texts - change->block));
+        texts = write_text(texts, one->endpoint->host, one->host_length);
+        texts = write_text(texts, one->endpoint->zone, one->zone_length);
+        texts = write_text(texts, one->endpoint->node, one->node_length);
+        before += one->endpoint->weight;
+        counts[one->class_]++;
+        has_weights |= one->class_ != CLASS_OTHER &&
+                       one->endpoint->weight != all[0].endpoint->weight;
+    }
+    change->block[KL__BLOCK_FORM] |=
+        (uint64_t)KL__BLOCK_ENDPOINTS << 16 | (uint64_t)has_weights << 24;
+    change->block[KL__BLOCK_COUNTS] = counts[CLASS_READY] |
+                                      counts[CLASS_SERVING] << 16 |
+                                      (uint64_t)count << 32;
+}
+
+kl__change *kl__change_put_endpoints(const kl_shared_key *key,
+                                     const kl_endpoint *endpoints, size_t count,
+                                     kl_error *err)
+{
+    kl__change *change;
+    size_t words = 0;
+    ranked *all;
+
+    if (count > KL_SHARED_ENDPOINTS_MAX) {
+        kl_error_set(err, KL_ETOO_LARGE,
+                     "%zu endpoints in an entry of a shared map: %d at most",
+                     count, KL_SHARED_ENDPOINTS_MAX);
+        return NULL;
+    }
+    all = rank_all(endpoints, &count, err);
+    if (all == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        words += KL__RECORD_WORDS + text_words_of(&all[i]);
+    }
+    change = kl__change_of_key(KL__CHANGE_PUT, key, words, err);
+    if (change != NULL) {
+        write_all(change, KL__BLOCK_HEAD + kl__words_of(key->name_length), all,
+                  count);
+    }
+    kl__free(all);
+    return change;
+}

@@ -1,0 +1,135 @@
+/*
+ * entries.c - see entries.h; slots are in slot.c.
+ */
+#include "shared/entries.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+void kl__entries_deinit(kl__entries *self)
+{
+    size_t cursor = 0;
+    const kl__map_slot *slot;
+
+    while ((slot = kl__map_next(&self->by_name, &cursor)) != NULL) {
+        kl__free(slot->value);
+    }
+    kl__map_deinit(&self->by_name);
+}
+
+static void mark_dirty(kl__entries *self, const kl__change *entry)
+{
+    uint32_t bucket =
+        (uint32_t)(entry->block[KL__BLOCK_HASH] % KL_SHARED_VERSIONS);
+
+    self->dirty[bucket / 64] |= (uint64_t)1 << bucket % 64;
+    self->is_changed = true;
+}
+
+static bool is_same(const kl__change *a, const kl__change *b)
+{
+    return a->words == b->words &&
+           memcmp(a->block, b->block, (size_t)a->words * 8) == 0;
+}
+
+static bool put_entry(kl__entries *self, kl__change *entry)
+{
+    kl__change *old = kl__map_get_n(&self->by_name, kl__change_name(entry),
+                                    entry->name_length);
+
+    if (old != NULL && is_same(old, entry)) {
+        old->is_left = entry->is_left;
+        kl__free(entry);
+        return true;
+    }
+    if (!kl__map_put_n(&self->by_name, kl__change_name(entry),
+                       entry->name_length, entry, NULL)) {
+        return false;
+    }
+    entry->next = NULL;
+    self->words += entry->words;
+    if (old != NULL) {
+        self->words -= old->words;
+        kl__free(old);
+    }
+    mark_dirty(self, entry);
+    return true;
+}
+
+static void remove_entry(kl__entries *self, const char *name, size_t length)
+{
+    kl__change *old = kl__map_get_n(&self->by_name, name, length);
+
+    if (old != NULL) {
+        kl__map_remove_n(&self->by_name, name, length);
+        self->words -= old->words;
+        mark_dirty(self, old);
+        kl__free(old);
+    }
+}
+
+/* Entries that are left of an owner before, of a table whose name (with its
+ * NUL) is `table`; a list of them by `next`. */
+static kl__change *find_left(const kl__entries *self, const kl__change *table)
+{
+    kl__change *list = NULL;
+    size_t cursor = 0;
+    const kl__map_slot *slot;
+
+    while ((slot = kl__map_next(&self->by_name, &cursor)) != NULL) {
+        kl__change *entry = slot->value;
+
+        if (entry->is_left && entry->name_length >= table->name_length &&
+            memcmp(slot->key, kl__change_name(table), table->name_length) ==
+                0) {
+            entry->next = list;
+            list = entry;
+        }
+    }
+    return list;
+}
+
+bool kl__entries_apply(kl__entries *self, kl__change *change)
+{
+    kl__change *left, *next;
+
+    switch (change->kind) {
+    case KL__CHANGE_PUT:
+        return put_entry(self, change);
+    case KL__CHANGE_REMOVE:
+        remove_entry(self, kl__change_name(change), change->name_length);
+        break;
+    case KL__CHANGE_COMPLETE:
+        for (left = find_left(self, change); left != NULL; left = next) {
+            next = left->next;
+            remove_entry(self, kl__change_name(left), left->name_length);
+        }
+        break;
+    }
+    kl__free(change);
+    return true;
+}
+
+static void move_on(const kl_shared *map, uint32_t bucket)
+{
+    _Atomic uint32_t *version = &map->versions[bucket];
+    uint32_t last = atomic_load_explicit(version, memory_order_relaxed);
+
+    /* Released: a reader that sees it sees the generation before it. */
+    atomic_store_explicit(version, last + 1, memory_order_release);
+}
+
+void kl__entries_move_versions(kl__entries *self, const kl_shared *map)
+{
+    for (uint32_t i = 0; i < KL_SHARED_VERSIONS; i++) {
+        if (i % 64 == 0 && self->dirty[i / 64] == 0 && !self->is_all_dirty) {
+            i += 63;
+        } else if (self->is_all_dirty || (self->dirty[i / 64] >> i % 64 & 1)) {
+            move_on(map, i);
+        }
+    }
+    memset(self->dirty, 0, sizeof(self->dirty));
+    self->is_all_dirty = false;
+    self->is_changed = false;
+}

@@ -1,0 +1,150 @@
+/*
+ * file.c - the memory of a shared map: a memfd, or an unlinked file where the
+ * system has none, or a file that has a name. Its pages are taken here, so that
+ * nothing that touches the map can die of SIGBUS later.
+ */
+#include "shared/map.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TRIES = 16 };
+
+static kl_code fail(kl_error *err, const char *what, const char *path)
+{
+    kl_code code = errno == ENOMEM ? KL_ENOMEM : KL_EIO;
+
+    return kl_error_set(err, code, "%s %s: %s", what, path, strerror(errno));
+}
+
+/* Takes the pages and writes the head. */
+static bool fill(int descriptor, const kl__shared_head *head, kl_error *err)
+{
+    int failed = posix_fallocate(descriptor, 0, (off_t)head->size);
+
+    if (failed != 0) {
+        kl_error_set(err, failed == ENOMEM ? KL_ENOMEM : KL_EIO,
+                     "no %" PRIu64 " bytes of memory for a shared map (%s): "
+                     "give it a smaller size, or the machine or container "
+                     "more memory",
+                     head->size, strerror(failed));
+        return false;
+    }
+    if (pwrite(descriptor, head, sizeof(*head), 0) != sizeof(*head)) {
+        fail(err, "cannot write", "a shared map");
+        return false;
+    }
+    return true;
+}
+
+/* A file without a name in one of the folders for such. */
+static int open_unlinked(void)
+{
+    const char *folders[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
+    int descriptor = -1;
+
+    for (size_t i = 0; i < 3 && descriptor < 0; i++) {
+        char *path = folders[i] != NULL
+                         ? kl__strprintf("%s/kubelua-XXXXXX", folders[i])
+                         : NULL;
+
+        descriptor = path != NULL ? mkostemp(path, O_CLOEXEC) : -1;
+        if (descriptor >= 0) {
+            unlink(path);
+        }
+        kl__free(path);
+    }
+    return descriptor;
+}
+
+static int make_unnamed(const kl__shared_head *head, kl_error *err)
+{
+    int descriptor =
+        memfd_create("kubelua-shared", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    if (descriptor < 0) {
+        descriptor = open_unlinked();
+    }
+    if (descriptor < 0) {
+        fail(err, "cannot make", "a shared map");
+        return -1;
+    }
+    if (!fill(descriptor, head, err)) {
+        close(descriptor);
+        return -1;
+    }
+    /* Only a memfd has seals; another file is out of reach without a name. */
+    fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    return descriptor;
+}
+
+/* Makes the file under a name of its own and then links it to `path`, so that
+ * no process ever opens half a map. -1 with errno EEXIST: there is one now. */
+static int make_named(const char *path, const kl__shared_head *head,
+                      kl_error *err)
+{
+    char *fresh = kl__strprintf("%s.XXXXXX", path);
+    int descriptor, saved;
+
+    if (fresh == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory");
+        errno = ENOMEM;
+        return -1;
+    }
+    descriptor = mkostemp(fresh, O_CLOEXEC);
+    if (descriptor < 0) {
+        fail(err, "cannot make", path);
+        goto done;
+    }
+    if (!fill(descriptor, head, err)) {
+        errno = EIO;
+    } else if (link(fresh, path) == 0) {
+        unlink(fresh);
+        goto done;
+    } else if (errno != EEXIST) {
+        fail(err, "cannot make", path);
+    }
+    saved = errno;
+    close(descriptor);
+    unlink(fresh);
+    descriptor = -1;
+    errno = saved;
+done:
+    kl__free(fresh);
+    return descriptor;
+}
+
+int kl__shared_file_open(const char *path, const kl__shared_head *head,
+                         kl_error *err)
+{
+    int descriptor;
+
+    if (path == NULL) {
+        return make_unnamed(head, err);
+    }
+    for (int i = 0; i < TRIES; i++) {
+        descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        if (descriptor >= 0) {
+            return descriptor;
+        }
+        if (errno != ENOENT) {
+            fail(err, "cannot open", path);
+            return -1;
+        }
+        descriptor = make_named(path, head, err);
+        if (descriptor >= 0 || errno != EEXIST) {
+            return descriptor;
+        }
+    }
+    kl_error_set(err, KL_EIO, "%s comes and goes", path);
+    return -1;
+}

@@ -1,0 +1,180 @@
+/*
+ * layout.h - what stands where in a shared map: the one header that a reader, a
+ * writer and a fuzz target agree on. A map is a header, the versions and three
+ * slots; generation g is in slot g % 3. Everything is made of 64-bit words that
+ * are read and written as relaxed atomics, for a reader may meet a writer.
+ */
+#ifndef KL_SHARED_LAYOUT_H
+#define KL_SHARED_LAYOUT_H
+
+#include "kubelua/shared.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef _Atomic uint64_t kl__word;
+
+#define KL__SHARED_MAGIC 0x3150414d41554c4bULL /* "KLUAMAP1" */
+
+enum {
+    /* Raised by every change of what this header says. */
+    KL__SHARED_LAYOUT = 1,
+    KL__SHARED_SLOTS = 3,
+    KL__SHARED_HEAD_BYTES = 4096,
+    KL__SHARED_SIZE_MIN = 1 << 20
+};
+
+/* The first page. What is above `generation` is written once, before any other
+ * process can see the map. */
+typedef struct kl__shared_head {
+    uint64_t magic;
+    uint32_t layout;
+    uint32_t versions;   /* how many */
+    uint64_t size;       /* bytes of the map */
+    uint64_t slots_at;   /* bytes from its start */
+    uint64_t slot_words; /* of each slot */
+    uint64_t seed;       /* of the hash of names */
+    char made_by[32];    /* the version of the library, ends with NUL */
+
+    /* Published: the slot's words are stored before it (release). */
+    _Alignas(64) kl__word generation;
+    _Alignas(64) kl__word heard_ms; /* monotonic clock; 0: never */
+    kl__word epoch;
+    kl__word takeovers;
+    kl__word full;
+    kl__word owner_pid;
+    kl__word synced;
+} kl__shared_head;
+
+_Static_assert(sizeof(kl__shared_head) <= KL__SHARED_HEAD_BYTES, "one page");
+
+/*
+ * A slot, in words:
+ *   0  its generation
+ *   1  words in use (high half) and entries
+ *   2  how many bits number the buckets
+ *   3  0
+ *   then 2^bits buckets: the first block (high half), high half of its hash
+ *   then blocks
+ */
+enum {
+    KL__SLOT_GENERATION,
+    KL__SLOT_USE,
+    KL__SLOT_BITS,
+    KL__SLOT_HEAD = 4,
+    KL__SLOT_BITS_MAX = 26
+};
+
+/*
+ * A block is an entry; offsets in it count words from its start, so it can be
+ * copied as it is; only `link` depends on the slot.
+ *   0  hash of the name
+ *   1  link: next block of the bucket (high half, 0: none), words of this block
+ *   2  bytes of the name (16 bits), kind (8), has weights (8), bytes of the
+ *      value (32)
+ *   3  endpoints: how many are ready (16), serving beside them (16), in all
+ *      (16)
+ *   then the name, table NUL key, filled up with NUL to whole words
+ *   then the value: bytes filled up likewise, or records and their texts
+ */
+enum {
+    KL__BLOCK_HASH,
+    KL__BLOCK_LINK,
+    KL__BLOCK_FORM,
+    KL__BLOCK_COUNTS,
+    KL__BLOCK_HEAD,
+    KL__BLOCK_BYTES = 1, /* kinds */
+    KL__BLOCK_ENDPOINTS = 2
+};
+
+/*
+ * The record of an endpoint. Records are sorted: ready, serving, others; in
+ * these by zone, node and identity. Texts: host, zone, node, each filled up
+ * with at least one NUL to whole words.
+ *   0  hash of the zone, 0: none
+ *   1  hash of the node, 0: none
+ *   2  identity
+ *   3  port, weight, flags, bytes of the host (16 each, from the lowest)
+ *   4  weights of all records before it (low half), where its texts are
+ *   5  bytes of the zone (16), of the node (16)
+ */
+enum {
+    KL__RECORD_ZONE,
+    KL__RECORD_NODE,
+    KL__RECORD_IDENTITY,
+    KL__RECORD_FORM,
+    KL__RECORD_PLACE,
+    KL__RECORD_TEXTS,
+    KL__RECORD_WORDS
+};
+
+/* ThreadSanitizer knows no fences, and needs none to see that all is atomic. */
+#if defined(__SANITIZE_THREAD__)
+#define kl__fence(order) atomic_signal_fence(order)
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define kl__fence(order) atomic_signal_fence(order)
+#endif
+#endif
+#ifndef kl__fence
+#define kl__fence(order) atomic_thread_fence(order)
+#endif
+
+static inline uint64_t kl__word_load(const kl__word *word)
+{
+    return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+static inline void kl__word_store(kl__word *word, uint64_t value)
+{
+    atomic_store_explicit(word, value, memory_order_relaxed);
+}
+
+static inline uint32_t kl__low(uint64_t word)
+{
+    return (uint32_t)word;
+}
+
+static inline uint32_t kl__high(uint64_t word)
+{
+    return (uint32_t)(word >> 32);
+}
+
+static inline uint64_t kl__pair(uint32_t high, uint32_t low)
+{
+    return (uint64_t)high << 32 | low;
+}
+
+/* The 16 bits at `place` (0 to 3, from the lowest). */
+static inline uint16_t kl__quarter(uint64_t word, int place)
+{
+    return (uint16_t)(word >> (16 * place));
+}
+
+static inline uint32_t kl__words_of(size_t bytes)
+{
+    return (uint32_t)((bytes + 7) / 8);
+}
+
+/* Words of a text with at least one NUL behind it. */
+static inline uint32_t kl__text_words(size_t bytes)
+{
+    return (uint32_t)(bytes / 8 + 1);
+}
+
+/* How a map of so many bytes is divided: KL_EINVAL if it is too small or too
+ * large. Fills what is written once, but for the seed. */
+kl_code kl__shared_divide(size_t size, kl__shared_head *head, kl_error *err);
+
+/* Checks what another process wrote: that it is a map, of this layout, and that
+ * its parts fit in `size` bytes. `where` is for messages. KL_ECONFIG. */
+kl_code kl__shared_check_head(const kl__shared_head *head, size_t size,
+                              const char *where, kl_error *err);
+
+/* A well mixed hash of words and the number of bytes in them. */
+uint64_t kl__shared_hash_words(const uint64_t *words, size_t bytes,
+                               uint64_t seed);
+
+#endif

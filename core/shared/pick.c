@@ -1,0 +1,188 @@
+/*
+ * pick.c - endpoints copied out of an entry: all of them, or the one that is
+ * next. Records are sorted by class (ready, serving), zone, node and identity,
+ * so what is for a node or a zone is a range.
+ */
+#include "shared/records.h"
+
+#include <string.h>
+
+/* Copies a text of `length` bytes out of the block; false: it is not in it, or
+ * has no room for a NUL behind it. */
+static bool copy_text(const kl__shared_view *view, uint64_t at, size_t length,
+                      size_t room, char *to)
+{
+    uint32_t words = kl__text_words(length);
+    uint64_t text[(KL_SHARED_HOST_MAX + 1) / 8];
+
+    if (length >= room || words > view->words || at > view->words - words) {
+        return false;
+    }
+    kl__shared_copy_out(view->block + at, words, text);
+    memcpy(to, text, length);
+    to[length] = '\0';
+    return true;
+}
+
+static bool copy_places(const kl__shared_view *view, const kl__word *record,
+                        uint64_t at, kl_pick *pick)
+{
+    uint64_t lengths = kl__word_load(&record[KL__RECORD_TEXTS]);
+    uint16_t zone = kl__quarter(lengths, 0), node = kl__quarter(lengths, 1);
+
+    return copy_text(view, at, zone, sizeof(pick->zone), pick->zone) &&
+           copy_text(view, at + kl__text_words(zone), node, sizeof(pick->node),
+                     pick->node);
+}
+
+static bool copy_record(const kl__shared_view *view, const kl__records *records,
+                        uint32_t index, bool with_places, kl_pick *pick)
+{
+    const kl__word *record = kl__records_at(records, index);
+    uint64_t form = kl__word_load(&record[KL__RECORD_FORM]);
+    uint64_t at = kl__high(kl__word_load(&record[KL__RECORD_PLACE]));
+    uint16_t length = kl__quarter(form, 3);
+
+    pick->identity = kl__word_load(&record[KL__RECORD_IDENTITY]);
+    pick->version = view->version;
+    pick->port = kl__quarter(form, 0);
+    pick->weight = kl__quarter(form, 1);
+    pick->flags = kl__quarter(form, 2);
+    pick->ready = (uint16_t)records->ready;
+    pick->total = (uint16_t)records->total;
+    pick->host_length = length;
+    pick->zone[0] = '\0';
+    pick->node[0] = '\0';
+    return copy_text(view, at, length, sizeof(pick->host), pick->host) &&
+           (!with_places ||
+            copy_places(view, record, at + kl__text_words(length), pick));
+}
+
+/* One of the range that is not excluded. */
+static uint32_t choose(const kl__records *records, kl__range range,
+                       const kl_pick_options *options, uint64_t turn)
+{
+    if (range.first >= range.end) {
+        return KL__NO_RECORD;
+    }
+    return options->hash != 0
+               ? kl__choose_by_hash(records, range, options)
+               : kl__choose_by_turn(records, range, options, turn);
+}
+
+/* The nearest of a class: for the node, for the zone, of all. */
+static uint32_t choose_near(const kl__records *records, kl__range class_,
+                            const kl_pick_options *options, kl_pick *pick,
+                            uint64_t turn)
+{
+    uint32_t index = KL__NO_RECORD;
+
+    if (options->node != 0) {
+        pick->scope = KL_PICK_NODE;
+        index = choose(records, kl__find_node(records, class_, options->node),
+                       options, turn);
+    }
+    if (index == KL__NO_RECORD && options->zone != 0) {
+        pick->scope = KL_PICK_ZONE;
+        index = choose(records, kl__find_zone(records, class_, options->zone),
+                       options, turn);
+    }
+    if (index == KL__NO_RECORD) {
+        pick->scope = KL_PICK_ALL;
+        index = choose(records, class_, options, turn);
+    }
+    return index;
+}
+
+static kl_shared_result pick_one(const kl__shared_view *view,
+                                 const kl_pick_options *options, uint64_t turn,
+                                 kl_pick *pick)
+{
+    kl__records records;
+    kl_shared_result result = kl__records_open(view, &records);
+    kl__range ready, serving;
+    uint32_t index;
+
+    if (result != KL_SHARED_OK) {
+        return result;
+    }
+    if (records.usable == 0) {
+        return KL_SHARED_EMPTY;
+    }
+    ready = (kl__range){0, records.ready};
+    serving = (kl__range){records.ready, records.usable};
+    index = choose_near(&records, ready, options, pick, turn);
+    if (index == KL__NO_RECORD) {
+        index = choose_near(&records, serving, options, pick, turn);
+    }
+    if (index == KL__NO_RECORD) {
+        return KL_SHARED_EXCLUDED;
+    }
+    return copy_record(view, &records, index, options->with_places != 0, pick)
+               ? KL_SHARED_OK
+               : KL_SHARED_BROKEN;
+}
+
+kl_shared_result kl_shared_pick(const kl_shared *map, kl_shared_key *key,
+                                const kl_pick_options *options, kl_pick *pick)
+{
+    static const kl_pick_options defaults;
+    kl__shared_view view = {0};
+    uint64_t turn = kl__shared_process_seed() % UINT32_MAX + key->turn;
+    kl_shared_result result;
+
+    options = options != NULL ? options : &defaults;
+    while (kl__shared_view_begin(map, key, &view)) {
+        result = view.found == KL_SHARED_OK
+                     ? pick_one(&view, options, turn, pick)
+                     : view.found;
+        if (kl__shared_view_end(map, &view)) {
+            key->turn++;
+            pick->version = view.version;
+            return result;
+        }
+    }
+    pick->version = view.version;
+    return KL_SHARED_BUSY;
+}
+
+static kl_shared_result copy_all(const kl__shared_view *view, kl_pick *picks,
+                                 uint32_t capacity, uint32_t *count)
+{
+    kl__records records;
+    kl_shared_result result = kl__records_open(view, &records);
+
+    if (result != KL_SHARED_OK) {
+        return result;
+    }
+    *count = records.total;
+    if (records.total > capacity) {
+        return KL_SHARED_TOO_SMALL;
+    }
+    for (uint32_t i = 0; i < records.total; i++) {
+        if (!copy_record(view, &records, i, true, &picks[i])) {
+            return KL_SHARED_BROKEN;
+        }
+        picks[i].scope = KL_PICK_ALL;
+    }
+    return KL_SHARED_OK;
+}
+
+kl_shared_result kl_shared_endpoints(const kl_shared *map, kl_shared_key *key,
+                                     kl_pick *picks, uint32_t capacity,
+                                     uint32_t *count)
+{
+    kl__shared_view view = {0};
+    kl_shared_result result;
+
+    while (kl__shared_view_begin(map, key, &view)) {
+        *count = 0;
+        result = view.found == KL_SHARED_OK
+                     ? copy_all(&view, picks, capacity, count)
+                     : view.found;
+        if (kl__shared_view_end(map, &view)) {
+            return result;
+        }
+    }
+    return KL_SHARED_BUSY;
+}

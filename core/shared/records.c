@@ -1,0 +1,191 @@
+/*
+ * records.c - see records.h.
+ */
+#include "shared/records.h"
+
+#include <math.h>
+
+kl_shared_result kl__records_open(const kl__shared_view *view,
+                                  kl__records *records)
+{
+    uint64_t form = kl__word_load(&view->block[KL__BLOCK_FORM]);
+    uint64_t counts = kl__word_load(&view->block[KL__BLOCK_COUNTS]);
+
+    if ((form >> 16 & 0xff) != KL__BLOCK_ENDPOINTS) {
+        return KL_SHARED_OTHER_KIND;
+    }
+    records->first = view->block + view->value_at;
+    records->ready = kl__quarter(counts, 0);
+    records->usable = records->ready + kl__quarter(counts, 1);
+    records->total = kl__quarter(counts, 2);
+    records->has_weights = (form >> 24 & 0xff) != 0;
+    if (records->usable > records->total ||
+        records->total * (uint32_t)KL__RECORD_WORDS >
+            view->words - view->value_at) {
+        return KL_SHARED_BROKEN;
+    }
+    return KL_SHARED_OK;
+}
+
+static uint64_t field(const kl__records *records, uint32_t index, int which)
+{
+    return kl__word_load(&kl__records_at(records, index)[which]);
+}
+
+/* The first of a sorted range whose field is `least` or more. */
+static uint32_t lower_bound(const kl__records *records, kl__range range,
+                            int which, uint64_t least)
+{
+    while (range.first < range.end) {
+        uint32_t middle = range.first + (range.end - range.first) / 2;
+
+        if (field(records, middle, which) < least) {
+            range.first = middle + 1;
+        } else {
+            range.end = middle;
+        }
+    }
+    return range.first;
+}
+
+/* Those whose field is `value`. */
+static kl__range equal_range(const kl__records *records, kl__range range,
+                             int which, uint64_t value)
+{
+    range.first = lower_bound(records, range, which, value);
+    range.end = lower_bound(records, range, which, value + 1);
+    return range;
+}
+
+kl__range kl__find_zone(const kl__records *records, kl__range class_,
+                        uint64_t zone)
+{
+    return equal_range(records, class_, KL__RECORD_ZONE, zone);
+}
+
+/* A node is in one zone: goes from zone to zone. */
+kl__range kl__find_node(const kl__records *records, kl__range class_,
+                        uint64_t node)
+{
+    kl__range rest = class_;
+
+    while (rest.first < rest.end) {
+        uint64_t zone = field(records, rest.first, KL__RECORD_ZONE);
+        kl__range in_zone = rest, found;
+
+        in_zone.end = lower_bound(records, rest, KL__RECORD_ZONE, zone + 1);
+        found = equal_range(records, in_zone, KL__RECORD_NODE, node);
+        if (found.first < found.end) {
+            return found;
+        }
+        /* One further at least, even if it is torn and not sorted. */
+        rest.first = in_zone.end > rest.first ? in_zone.end : rest.first + 1;
+    }
+    return rest;
+}
+
+static bool is_excluded(const kl__records *records, uint32_t index,
+                        const kl_pick_options *options)
+{
+    uint32_t count = options->excluded < KL_SHARED_EXCLUDES
+                         ? options->excluded
+                         : KL_SHARED_EXCLUDES;
+    uint64_t identity;
+
+    if (count == 0) {
+        return false;
+    }
+    identity = field(records, index, KL__RECORD_IDENTITY);
+    for (uint32_t i = 0; i < count; i++) {
+        if (options->exclude[i] == identity) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t mix(uint64_t value)
+{
+    value = (value ^ (value >> 32)) * 0xd6e8feb86659fd93ULL;
+    value = (value ^ (value >> 32)) * 0xd6e8feb86659fd93ULL;
+    return value ^ (value >> 32);
+}
+
+/* Weighted rendezvous hashing: of an even number u in (0, 1) and a weight,
+ * -w / ln(u) is highest with a chance that is proportional to the weight. */
+static double score_of(const kl__records *records, uint32_t index,
+                       uint64_t hash)
+{
+    uint64_t mixed = mix(hash ^ field(records, index, KL__RECORD_IDENTITY));
+    double even = ((double)(mixed >> 11) + 0.5) * 0x1p-53;
+    uint64_t form;
+
+    if (!records->has_weights) {
+        return even;
+    }
+    form = field(records, index, KL__RECORD_FORM);
+    return -(double)kl__quarter(form, 1) / log(even);
+}
+
+uint32_t kl__choose_by_hash(const kl__records *records, kl__range range,
+                            const kl_pick_options *options)
+{
+    /* Mixed once more: hashes that differ little choose independently. */
+    uint64_t hash = mix(options->hash);
+    uint32_t best = KL__NO_RECORD;
+    double best_score = -1;
+
+    for (uint32_t i = range.first; i < range.end; i++) {
+        double score = score_of(records, i, hash);
+
+        if (score > best_score && !is_excluded(records, i, options)) {
+            best_score = score;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* The record whose share of the weights the turn falls on. Turns times the
+ * golden ratio are spread evenly: after any number of turns each record is
+ * within about one turn of its share (three-distance theorem). */
+static uint32_t weigh(const kl__records *records, kl__range range,
+                      uint64_t turn)
+{
+    uint32_t low = range.first, high = range.end;
+    uint32_t base = kl__low(field(records, low, KL__RECORD_PLACE));
+    uint64_t last = field(records, high - 1, KL__RECORD_FORM);
+    uint32_t total = kl__low(field(records, high - 1, KL__RECORD_PLACE)) +
+                     kl__quarter(last, 1) - base;
+    uint64_t even = (turn * 0x9e3779b97f4a7c15ULL) >> 32;
+    uint32_t share = (uint32_t)((even * total) >> 32);
+
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (kl__low(field(records, middle, KL__RECORD_PLACE)) - base > share) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    return low;
+}
+
+uint32_t kl__choose_by_turn(const kl__records *records, kl__range range,
+                            const kl_pick_options *options, uint64_t turn)
+{
+    uint32_t count = range.end - range.first;
+    uint32_t index = records->has_weights && count > 1
+                         ? weigh(records, range, turn)
+                         : range.first + (uint32_t)(turn % count);
+
+    /* Identities are unique, so as many are passed over as are excluded. */
+    for (uint32_t i = 0; i <= KL_SHARED_EXCLUDES && i < count; i++) {
+        if (!is_excluded(records, index, options)) {
+            return index;
+        }
+        index = index + 1 < range.end ? index + 1 : range.first;
+    }
+    return KL__NO_RECORD;
+}

@@ -1,0 +1,47 @@
+/*
+ * records.h - the endpoints of an entry, between kl__shared_view_begin and
+ * kl__shared_view_end: ranges of them, and one out of a range. Whatever the
+ * records say, an index that comes out is below `total`, and searches end.
+ */
+#ifndef KL_SHARED_RECORDS_H
+#define KL_SHARED_RECORDS_H
+
+#include "shared/read.h"
+
+#define KL__NO_RECORD UINT32_MAX
+
+typedef struct kl__records {
+    const kl__word *first; /* total * KL__RECORD_WORDS words are in the block */
+    uint32_t ready;        /* <= usable */
+    uint32_t usable;       /* ready and serving; <= total */
+    uint32_t total;
+    bool has_weights; /* they differ */
+} kl__records;
+
+typedef struct kl__range {
+    uint32_t first, end;
+} kl__range;
+
+/* Checks the entry's counts. KL_SHARED_OTHER_KIND, KL_SHARED_BROKEN. */
+kl_shared_result kl__records_open(const kl__shared_view *view,
+                                  kl__records *records);
+
+static inline const kl__word *kl__records_at(const kl__records *records,
+                                             uint32_t index)
+{
+    return records->first + (size_t)index * KL__RECORD_WORDS;
+}
+
+/* What of a class (sorted by zone and node) is for a zone, for a node. */
+kl__range kl__find_zone(const kl__records *records, kl__range class_,
+                        uint64_t zone);
+kl__range kl__find_node(const kl__records *records, kl__range class_,
+                        uint64_t node);
+
+/* One of a range that is not empty; KL__NO_RECORD if all are excluded. */
+uint32_t kl__choose_by_hash(const kl__records *records, kl__range range,
+                            const kl_pick_options *options);
+uint32_t kl__choose_by_turn(const kl__records *records, kl__range range,
+                            const kl_pick_options *options, uint64_t turn);
+
+#endif

@@ -1,0 +1,136 @@
+/*
+ * slot.c - a slot written from the owner's entries, and entries read back from
+ * one: the slot that an owner before has published, which is no more believed
+ * than by a reader.
+ */
+#include "shared/entries.h"
+
+#include "base/mem.h"
+#include "shared/records.h"
+
+#include <string.h>
+
+/* As many buckets as entries, or a few more. */
+static uint32_t bits_for(size_t count)
+{
+    uint32_t bits = 0;
+
+    while (bits < KL__SLOT_BITS_MAX && ((size_t)1 << bits) < count) {
+        bits++;
+    }
+    return bits;
+}
+
+uint64_t kl__entries_size(const kl__entries *self)
+{
+    return KL__SLOT_HEAD + ((uint64_t)1 << bits_for(self->by_name.count)) +
+           self->words;
+}
+
+/* Copies a block to word `at` and puts it at the head of its bucket. */
+static void link_block(kl__word *slot, uint32_t at, const kl__change *entry,
+                       uint64_t mask)
+{
+    uint64_t hash = entry->block[KL__BLOCK_HASH];
+    kl__word *bucket = &slot[KL__SLOT_HEAD + (hash & mask)];
+    kl__word *block = &slot[at];
+
+    for (uint32_t i = 0; i < entry->words; i++) {
+        kl__word_store(&block[i], entry->block[i]);
+    }
+    kl__word_store(&block[KL__BLOCK_LINK],
+                   kl__pair(kl__high(kl__word_load(bucket)), entry->words));
+    kl__word_store(bucket, kl__pair(at, kl__high(hash)));
+}
+
+void kl__entries_write(const kl__entries *self, kl__word *slot,
+                       uint64_t generation)
+{
+    uint32_t bits = bits_for(self->by_name.count);
+    uint64_t buckets = (uint64_t)1 << bits;
+    uint32_t at = (uint32_t)(KL__SLOT_HEAD + buckets);
+    size_t cursor = 0;
+    const kl__map_slot *entry;
+
+    kl__word_store(&slot[KL__SLOT_GENERATION], generation);
+    kl__word_store(&slot[KL__SLOT_BITS], bits);
+    kl__word_store(&slot[KL__SLOT_HEAD - 1], 0);
+    for (uint64_t i = 0; i < buckets; i++) {
+        kl__word_store(&slot[KL__SLOT_HEAD + i], 0);
+    }
+    while ((entry = kl__map_next(&self->by_name, &cursor)) != NULL) {
+        const kl__change *change = entry->value;
+
+        link_block(slot, at, change, buckets - 1);
+        at += change->words;
+    }
+    kl__word_store(&slot[KL__SLOT_USE],
+                   kl__pair(at, (uint32_t)self->by_name.count));
+}
+
+/* True if the block has the name that its hash says, and a kind. */
+static bool is_whole(const kl_shared *map, const kl__change *entry)
+{
+    uint32_t kind = entry->block[KL__BLOCK_FORM] >> 16 & 0xff;
+    const char *name = kl__change_name(entry);
+    const char *end = memchr(name, '\0', entry->name_length);
+
+    return end != NULL && end != name &&
+           (kind == KL__BLOCK_BYTES || kind == KL__BLOCK_ENDPOINTS) &&
+           end - name <= KL_SHARED_TABLE_MAX &&
+           entry->name_length <= (size_t)(end - name) + 1 + KL_SHARED_KEY_MAX &&
+           kl__shared_hash_words(&entry->block[KL__BLOCK_HEAD],
+                                 entry->name_length,
+                                 map->seed) == entry->block[KL__BLOCK_HASH];
+}
+
+static kl_code read_block(kl__entries *self, const kl_shared *map,
+                          const kl__shared_view *view, kl_error *err)
+{
+    kl__change *entry = kl__change_new(KL__CHANGE_PUT, view->words, err);
+
+    if (entry == NULL) {
+        return KL_ENOMEM;
+    }
+    kl__shared_copy_out(view->block, view->words, entry->block);
+    entry->block[KL__BLOCK_LINK] = view->words;
+    entry->name_length = kl__quarter(entry->block[KL__BLOCK_FORM], 0);
+    entry->is_left = true;
+    if (!is_whole(map, entry)) {
+        kl__free(entry);
+        return KL_OK;
+    }
+    if (!kl__entries_apply(self, entry)) {
+        kl__free(entry);
+        return kl_error_set(err, KL_ENOMEM, "out of memory");
+    }
+    return KL_OK;
+}
+
+kl_code kl__entries_read(kl__entries *self, const kl_shared *map, kl_error *err)
+{
+    uint64_t generation =
+        atomic_load_explicit(&map->head->generation, memory_order_acquire);
+    const kl__word *slot =
+        map->slots + (generation % KL__SHARED_SLOTS) * (size_t)map->slot_words;
+    kl__shared_view view = {.slot = slot, .generation = generation};
+    uint64_t bits = kl__word_load(&slot[KL__SLOT_BITS]);
+    uint32_t used = kl__high(kl__word_load(&slot[KL__SLOT_USE]));
+    uint64_t at;
+
+    view.used = used < map->slot_words ? used : map->slot_words;
+    if (generation == 0 || bits > KL__SLOT_BITS_MAX ||
+        kl__word_load(&slot[KL__SLOT_GENERATION]) != generation) {
+        return KL_OK;
+    }
+    /* Blocks stand one behind the other: no need to follow links. */
+    at = KL__SLOT_HEAD + ((uint64_t)1 << bits);
+    while (at < view.used && kl__shared_view_look(&view, (uint32_t)at) &&
+           view.words > 0) {
+        if (read_block(self, map, &view, err) != KL_OK) {
+            return KL_ENOMEM;
+        }
+        at += view.words;
+    }
+    return KL_OK;
+}

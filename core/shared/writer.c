@@ -1,0 +1,349 @@
+/*
+ * writer.c - the owner of a shared map: changes come in from any thread, are
+ * kept in a list, and are applied and published together.
+ */
+#include "shared/writer.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "kubelua/log.h"
+#include "shared/entries.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+
+struct kl__shared_writer {
+    kl__mutex publishing; /* guards `entries`, `is_full`; KL__RANK_SHARED */
+    kl__entries entries;
+    bool is_full; /* the last publish found no room: that has been logged */
+
+    kl__mutex changing; /* guards what follows; KL__RANK_CHANGES */
+    bool is_owner;
+    kl__change *first; /* changes, the oldest first */
+    kl__change **end;
+};
+
+static kl__shared_writer *writer_of(const kl_shared *map)
+{
+    return atomic_load_explicit(&map->writer, memory_order_acquire);
+}
+
+static void free_changes(kl__change *change)
+{
+    while (change != NULL) {
+        kl__change *next = change->next;
+
+        kl__free(change);
+        change = next;
+    }
+}
+
+static kl__change *take_changes(kl__shared_writer *self)
+{
+    kl__change *first;
+
+    kl__mutex_lock(&self->changing);
+    first = self->first;
+    self->first = NULL;
+    self->end = &self->first;
+    kl__mutex_unlock(&self->changing);
+    return first;
+}
+
+/* Before those that came meanwhile. */
+static void give_back(kl__shared_writer *self, kl__change *changes)
+{
+    kl__change **end = &changes;
+
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    kl__mutex_lock(&self->changing);
+    *end = self->first;
+    if (self->first == NULL) {
+        self->end = end;
+    }
+    self->first = changes;
+    if (self->end == &changes) {
+        self->end = &self->first;
+    }
+    kl__mutex_unlock(&self->changing);
+}
+
+static kl__shared_writer *new_writer(kl_error *err)
+{
+    kl__shared_writer *self = kl__calloc(1, sizeof(*self));
+
+    if (self == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory");
+        return NULL;
+    }
+    kl__mutex_init(&self->publishing, KL__RANK_SHARED);
+    kl__mutex_init(&self->changing, KL__RANK_CHANGES);
+    self->end = &self->first;
+    return self;
+}
+
+void kl__shared_writer_free(kl_shared *map)
+{
+    kl__shared_writer *self = writer_of(map);
+
+    if (self != NULL) {
+        free_changes(self->first);
+        kl__entries_deinit(&self->entries);
+        kl__mutex_deinit(&self->changing);
+        kl__mutex_deinit(&self->publishing);
+        kl__free(self);
+    }
+}
+
+static void set_owner(kl__shared_writer *self, bool is_owner)
+{
+    kl__mutex_lock(&self->changing);
+    self->is_owner = is_owner;
+    kl__mutex_unlock(&self->changing);
+}
+
+kl_code kl__shared_take(kl_shared *map, kl_error *err)
+{
+    kl__shared_head *head = map->head;
+    kl__shared_writer *self = writer_of(map);
+    kl_code code;
+
+    if (self == NULL) {
+        self = new_writer(err);
+        if (self == NULL) {
+            return KL_ENOMEM;
+        }
+        atomic_store_explicit(&map->writer, self, memory_order_release);
+    }
+    kl__mutex_lock(&self->publishing);
+    code = kl__entries_read(&self->entries, map, err);
+    if (code == KL_OK) {
+        atomic_fetch_add_explicit(&head->takeovers, 1, memory_order_relaxed);
+        kl__word_store(&head->owner_pid, (uint64_t)getpid());
+        self->entries.is_all_dirty = true;
+        kl__entries_move_versions(&self->entries, map);
+        /* A map without entries is news as well, once. */
+        self->entries.is_changed = kl__word_load(&head->generation) == 0;
+        set_owner(self, true);
+    } else {
+        kl__entries_deinit(&self->entries);
+        self->entries = (kl__entries){0};
+    }
+    kl__mutex_unlock(&self->publishing);
+    return code;
+}
+
+void kl__shared_drop(kl_shared *map)
+{
+    kl__shared_writer *self = writer_of(map);
+
+    if (self == NULL) {
+        return;
+    }
+    set_owner(self, false);
+    free_changes(take_changes(self));
+    kl__mutex_lock(&self->publishing);
+    kl__entries_deinit(&self->entries);
+    self->entries = (kl__entries){0};
+    self->is_full = false;
+    kl__mutex_unlock(&self->publishing);
+    if (kl__word_load(&map->head->owner_pid) == (uint64_t)getpid()) {
+        kl__word_store(&map->head->owner_pid, 0);
+    }
+}
+
+void kl__shared_heard(kl_shared *map)
+{
+    kl__word_store(&map->head->heard_ms,
+                   (uint64_t)kl__clock_now(kl__clock_real()));
+}
+
+void kl__shared_set_synced(kl_shared *map)
+{
+    kl__word_store(&map->head->synced, 1);
+}
+
+void kl__shared_begin_serving(kl_shared *map)
+{
+    atomic_store_explicit(&map->is_serving, true, memory_order_relaxed);
+}
+
+bool kl__shared_is_current(const kl_shared *map)
+{
+    return map->epoch == 0 || map->epoch == kl__word_load(&map->head->epoch);
+}
+
+static kl_code not_owner(kl_error *err)
+{
+    return kl_error_set(err, KL_ECLOSED,
+                        "this process is not the owner of the shared map: only "
+                        "the owner writes");
+}
+
+/* Takes the change, which is NULL after an error. */
+static kl_code add_change(kl_shared *map, kl__change *change, kl_error *err)
+{
+    kl__shared_writer *self = writer_of(map);
+    bool is_owner;
+
+    kl__mutex_lock(&self->changing);
+    is_owner = self->is_owner;
+    if (is_owner) {
+        change->next = NULL;
+        *self->end = change;
+        self->end = &change->next;
+    }
+    kl__mutex_unlock(&self->changing);
+    if (!is_owner) {
+        kl__free(change);
+        return not_owner(err);
+    }
+    return KL_OK;
+}
+
+static bool is_ours(const kl_shared *map)
+{
+    kl__shared_writer *self = writer_of(map);
+    bool is_owner = false;
+
+    if (self != NULL) {
+        kl__mutex_lock(&self->changing);
+        is_owner = self->is_owner;
+        kl__mutex_unlock(&self->changing);
+    }
+    return is_owner;
+}
+
+/* What a change that could not be made returns: the error may be NULL. */
+static kl_code add_made(kl_shared *map, kl__change *change,
+                        const kl_error *made, kl_error *err)
+{
+    if (change != NULL) {
+        return add_change(map, change, err);
+    }
+    if (err != NULL) {
+        *err = *made;
+    }
+    return made->code;
+}
+
+kl_code kl_shared_put(kl_shared *map, const kl_shared_key *key,
+                      const void *value, size_t size, kl_error *err)
+{
+    kl_error made;
+
+    return is_ours(map) ? add_made(map, kl__change_put(key, value, size, &made),
+                                   &made, err)
+                        : not_owner(err);
+}
+
+kl_code kl_shared_put_endpoints(kl_shared *map, const kl_shared_key *key,
+                                const kl_endpoint *endpoints, size_t count,
+                                kl_error *err)
+{
+    kl_error made;
+
+    return is_ours(map) ? add_made(map,
+                                   kl__change_put_endpoints(key, endpoints,
+                                                            count, &made),
+                                   &made, err)
+                        : not_owner(err);
+}
+
+kl_code kl_shared_remove(kl_shared *map, const kl_shared_key *key,
+                         kl_error *err)
+{
+    kl_error made;
+
+    return is_ours(map)
+               ? add_made(map, kl__change_remove(key, &made), &made, err)
+               : not_owner(err);
+}
+
+kl_code kl_shared_complete(kl_shared *map, const char *table, kl_error *err)
+{
+    kl_error made;
+
+    return is_ours(map)
+               ? add_made(map, kl__change_complete(table, &made), &made, err)
+               : not_owner(err);
+}
+
+/* Applies what was put and removed; what has no memory waits again. */
+static kl_code apply_changes(kl__shared_writer *self, kl_error *err)
+{
+    kl__change *change = take_changes(self), *next;
+
+    for (; change != NULL; change = next) {
+        next = change->next;
+        if (!kl__entries_apply(&self->entries, change)) {
+            give_back(self, change);
+            return kl_error_set(err, KL_ENOMEM, "out of memory");
+        }
+    }
+    return KL_OK;
+}
+
+static kl_code say_full(kl_shared *map, kl__shared_writer *self, kl_error *err)
+{
+    uint64_t needed = kl__entries_size(&self->entries) * 8;
+    uint64_t room = (uint64_t)map->slot_words * 8;
+
+    atomic_fetch_add_explicit(&map->head->full, 1, memory_order_relaxed);
+    if (!self->is_full) {
+        kl_log(KL_LOG_ERROR,
+               "shared map %s is full: %" PRIu64 " bytes do not fit in %" PRIu64
+               "; readers keep the last published state; give the map a size "
+               "of %" PRIu64 " or more, and restart",
+               map->name, needed, room, needed * 4);
+    }
+    self->is_full = true;
+    return kl_error_set(err, KL_ETOO_LARGE,
+                        "the shared map is full: %" PRIu64
+                        " bytes do not fit in %" PRIu64
+                        "; give it a larger size, and restart",
+                        needed, room);
+}
+
+/* Writes the next slot and publishes it. Until the generation is stored nobody
+ * reads the slot, so a writer that dies here leaves nothing behind. */
+static kl_code publish_entries(kl_shared *map, kl__shared_writer *self,
+                               kl_error *err)
+{
+    kl__shared_head *head = map->head;
+    uint64_t next = kl__word_load(&head->generation) + 1;
+    kl__word *slot =
+        map->slots + (next % KL__SHARED_SLOTS) * (size_t)map->slot_words;
+
+    if (kl__entries_size(&self->entries) > map->slot_words) {
+        return say_full(map, self, err);
+    }
+    /* A reader that sees a word of this generation sees, after its fence, that
+     * its own one is two behind. */
+    kl__fence(memory_order_release);
+    kl__entries_write(&self->entries, slot, next);
+    atomic_store_explicit(&head->generation, next, memory_order_release);
+    kl__entries_move_versions(&self->entries, map);
+    self->is_full = false;
+    return KL_OK;
+}
+
+kl_code kl_shared_publish(kl_shared *map, kl_error *err)
+{
+    kl__shared_writer *self = writer_of(map);
+    kl_code code;
+
+    if (!is_ours(map)) {
+        return not_owner(err);
+    }
+    kl__mutex_lock(&self->publishing);
+    code = apply_changes(self, err);
+    if (code == KL_OK && self->entries.is_changed) {
+        code = publish_entries(map, self, err);
+    }
+    kl__mutex_unlock(&self->publishing);
+    return code;
+}

@@ -1,0 +1,318 @@
+/*
+ * map_spec.c - a shared map as its users see it: opened, written by its owner,
+ * read by anyone, full, and handed from owner to owner.
+ */
+#include "kubelua/log.h"
+#include "kubelua/memory.h"
+#include "kubelua/shared.h"
+#include "shared/writer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static kl_shared *open_map(const char *name)
+{
+    kl_error err;
+    kl_shared_options options = {.name = name, .size = 1 << 20};
+    kl_shared *map = kl_shared_open(&options, &err);
+
+    assert_non_null(map);
+    return map;
+}
+
+static kl_shared *own_map(const char *name)
+{
+    kl_shared *map = open_map(name);
+
+    assert_int_equal(kl__shared_take(map, NULL), KL_OK);
+    return map;
+}
+
+static kl_shared_key key_of(kl_shared *map, const char *table, const char *text)
+{
+    kl_shared_key key;
+
+    assert_true(kl_shared_key_init(map, table, text, strlen(text), &key));
+    return key;
+}
+
+static void put(kl_shared *map, const char *table, const char *text,
+                const char *value)
+{
+    kl_shared_key key = key_of(map, table, text);
+
+    assert_int_equal(kl_shared_put(map, &key, value, strlen(value), NULL),
+                     KL_OK);
+}
+
+static void publish(kl_shared *map)
+{
+    assert_int_equal(kl_shared_publish(map, NULL), KL_OK);
+}
+
+static kl_shared_result get(kl_shared *map, const char *table, const char *text,
+                            char *value)
+{
+    kl_shared_key key = key_of(map, table, text);
+    kl_shared_value got;
+    kl_shared_result result = kl_shared_get(map, &key, value, 63, &got);
+
+    value[result == KL_SHARED_OK ? got.length : 0] = '\0';
+    assert_int_equal(got.version, kl_shared_version(map, &key));
+    return result;
+}
+
+static void assert_value(kl_shared *map, const char *table, const char *text,
+                         const char *expected)
+{
+    char value[64];
+
+    assert_int_equal(get(map, table, text, value), KL_SHARED_OK);
+    assert_string_equal(value, expected);
+}
+
+static void what_is_put_is_read_once_it_is_published(void **state)
+{
+    kl_shared *map = own_map(NULL);
+    char value[64];
+
+    (void)state;
+    put(map, "hosts", "shop.example", "web/shop");
+    put(map, "hosts", "empty", "");
+    put(map, "zones", "shop.example", "another table");
+    assert_int_equal(get(map, "hosts", "shop.example", value),
+                     KL_SHARED_NOT_SYNCED);
+    publish(map);
+    assert_value(map, "hosts", "shop.example", "web/shop");
+    assert_value(map, "hosts", "empty", "");
+    assert_value(map, "zones", "shop.example", "another table");
+    assert_int_equal(get(map, "hosts", "shop", value), KL_SHARED_NOT_SYNCED);
+    kl__shared_set_synced(map);
+    assert_int_equal(get(map, "hosts", "shop", value), KL_SHARED_UNKNOWN);
+    put(map, "hosts", "shop.example", "web/other");
+    publish(map);
+    assert_value(map, "hosts", "shop.example", "web/other");
+    kl_shared_close(map);
+}
+
+static void a_version_moves_when_its_entry_changes_and_only_then(void **state)
+{
+    kl_shared *map = own_map(NULL);
+    kl_shared_key a = key_of(map, "t", "a"), b = key_of(map, "t", "b");
+    uint32_t before_a, before_b;
+    kl_shared_status status;
+
+    (void)state;
+    assert_int_not_equal(a.bucket, b.bucket);
+    put(map, "t", "a", "1");
+    put(map, "t", "b", "1");
+    publish(map);
+    before_a = kl_shared_version(map, &a);
+    before_b = kl_shared_versions(map)[b.bucket];
+    put(map, "t", "a", "2");
+    put(map, "t", "b", "1");
+    assert_int_equal(kl_shared_version(map, &a), before_a);
+    publish(map);
+    assert_int_not_equal(kl_shared_version(map, &a), before_a);
+    assert_int_equal(kl_shared_version(map, &b), before_b);
+    kl_shared_get_status(map, &status);
+    assert_int_equal(status.generation, 2);
+    put(map, "t", "a", "2");
+    publish(map);
+    kl_shared_get_status(map, &status);
+    assert_int_equal(status.generation, 2);
+    before_a = kl_shared_version(map, &a);
+    assert_int_equal(kl_shared_remove(map, &a, NULL), KL_OK);
+    publish(map);
+    assert_int_not_equal(kl_shared_version(map, &a), before_a);
+    kl_shared_close(map);
+}
+
+static void only_the_owner_writes(void **state)
+{
+    kl_shared *map = open_map(NULL);
+    kl_shared_key key = key_of(map, "t", "a");
+    kl_error err;
+
+    (void)state;
+    assert_int_equal(kl_shared_put(map, &key, "1", 1, &err), KL_ECLOSED);
+    assert_int_equal(kl_shared_publish(map, NULL), KL_ECLOSED);
+    assert_int_equal(kl__shared_take(map, &err), KL_OK);
+    assert_int_equal(kl_shared_put(map, &key, "1", 1, &err), KL_OK);
+    kl__shared_drop(map);
+    assert_int_equal(kl_shared_put_endpoints(map, &key, NULL, 0, &err),
+                     KL_ECLOSED);
+    assert_int_equal(kl_shared_remove(map, &key, &err), KL_ECLOSED);
+    assert_int_equal(kl_shared_complete(map, "t", &err), KL_ECLOSED);
+    kl_shared_close(map);
+}
+
+static int log_lines;
+
+static void count_line(void *context, kl_log_level level, const char *message)
+{
+    (void)context;
+    log_lines += level == KL_LOG_ERROR && strstr(message, "is full") != NULL;
+}
+
+static void a_full_map_keeps_its_last_state_counts_and_logs_once(void **state)
+{
+    kl_shared *map = own_map("small");
+    kl_shared_key big = key_of(map, "t", "big");
+    char *value = calloc(1, 500000);
+    kl_shared_status status;
+    kl_error err;
+
+    (void)state;
+    log_lines = 0;
+    kl_set_log(count_line, NULL, KL_LOG_ERROR);
+    put(map, "t", "a", "old");
+    publish(map);
+    put(map, "t", "a", "new");
+    assert_int_equal(kl_shared_put(map, &big, value, 500000, NULL), KL_OK);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(kl_shared_publish(map, &err), KL_ETOO_LARGE);
+        assert_non_null(strstr(err.message, "larger size"));
+    }
+    assert_value(map, "t", "a", "old");
+    kl_shared_get_status(map, &status);
+    assert_int_equal(status.full, 3);
+    assert_int_equal(log_lines, 1);
+    assert_int_equal(kl_shared_remove(map, &big, NULL), KL_OK);
+    publish(map);
+    assert_value(map, "t", "a", "new");
+    kl_set_log(NULL, NULL, KL_LOG_OFF);
+    free(value);
+    kl_shared_close(map);
+}
+
+static void
+the_next_owner_keeps_what_is_there_until_it_is_complete(void **state)
+{
+    kl_shared *map = own_map(NULL);
+    kl_shared_status status;
+    char value[64];
+
+    (void)state;
+    put(map, "a", "1", "x");
+    put(map, "a", "2", "x");
+    put(map, "ab", "1", "x");
+    publish(map);
+    kl__shared_set_synced(map);
+    put(map, "a", "3", "never published");
+    kl__shared_drop(map);
+    assert_int_equal(kl__shared_take(map, NULL), KL_OK);
+    kl_shared_get_status(map, &status);
+    assert_int_equal(status.takeovers, 2);
+    assert_int_equal(status.owner_pid, getpid());
+    put(map, "a", "2", "x");
+    publish(map);
+    assert_value(map, "a", "1", "x");
+    assert_int_equal(kl_shared_complete(map, "a", NULL), KL_OK);
+    publish(map);
+    assert_int_equal(get(map, "a", "1", value), KL_SHARED_UNKNOWN);
+    assert_int_equal(get(map, "a", "3", value), KL_SHARED_UNKNOWN);
+    assert_value(map, "a", "2", "x");
+    assert_value(map, "ab", "1", "x");
+    kl_shared_close(map);
+}
+
+static void a_name_is_one_map_in_a_process_and_its_children(void **state)
+{
+    kl_shared *map = own_map("one"), *again = open_map("one");
+    kl_shared *other = open_map("other");
+    kl_shared_status status;
+    int exit_status;
+
+    (void)state;
+    assert_ptr_equal(map, again);
+    assert_ptr_not_equal(map, other);
+    kl_shared_get_status(map, &status);
+    assert_int_equal(status.epoch, 2);
+    kl__shared_begin_serving(map);
+    kl_shared_close(open_map("one"));
+    kl_shared_get_status(map, &status);
+    assert_int_equal(status.epoch, 2);
+    put(map, "t", "a", "before");
+    publish(map);
+    if (fork() == 0) {
+        char value[64];
+        bool is_there =
+            open_map("one") == map && get(map, "t", "a", value) == KL_SHARED_OK;
+
+        _exit(is_there ? 0 : 1);
+    }
+    wait(&exit_status);
+    assert_int_equal(exit_status, 0);
+    kl_shared_close(again);
+    assert_value(map, "t", "a", "before");
+    kl_shared_close(map);
+    kl_shared_close(other);
+    kl_shared_close(NULL);
+    assert_int_equal(kl_live_count(KL_LIVE_SHARED), 0);
+}
+
+static void age_grows_from_the_last_word_of_the_server(void **state)
+{
+    kl_shared *map = own_map(NULL);
+
+    (void)state;
+    assert_int_equal(kl_shared_age_ms(map), -1);
+    kl__shared_heard(map);
+    assert_in_range(kl_shared_age_ms(map), 0, 10000);
+    kl_shared_close(map);
+}
+
+static void names_and_values_have_bounds(void **state)
+{
+    kl_shared *map = own_map(NULL);
+    char text[KL_SHARED_KEY_MAX + 1], value[4];
+    kl_shared_key key;
+    kl_shared_value got;
+
+    (void)state;
+    memset(text, 'x', sizeof(text));
+    assert_false(kl_shared_key_init(map, "", "a", 1, &key));
+    assert_false(kl_shared_key_init(map, "a table's name of 32 bytes......", "",
+                                    0, &key));
+    assert_false(kl_shared_key_init(map, "t", text, sizeof(text), &key));
+    assert_true(kl_shared_key_init(map, "a table's name of 31 bytes.....", text,
+                                   sizeof(text) - 1, &key));
+    assert_int_equal(kl_shared_put(map, &key, "12345", 5, NULL), KL_OK);
+    assert_int_equal(
+        kl_shared_put(map, &key, "", KL_SHARED_VALUE_MAX + 1, NULL),
+        KL_ETOO_LARGE);
+    publish(map);
+    assert_int_equal(kl_shared_get(map, &key, value, 4, &got),
+                     KL_SHARED_TOO_SMALL);
+    assert_int_equal(got.length, 5);
+    assert_int_equal(kl_shared_pick(map, &key, NULL, &(kl_pick){0}),
+                     KL_SHARED_OTHER_KIND);
+    kl_shared_close(map);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_put_is_read_once_it_is_published),
+        cmocka_unit_test(a_version_moves_when_its_entry_changes_and_only_then),
+        cmocka_unit_test(only_the_owner_writes),
+        cmocka_unit_test(a_full_map_keeps_its_last_state_counts_and_logs_once),
+        cmocka_unit_test(
+            the_next_owner_keeps_what_is_there_until_it_is_complete),
+        cmocka_unit_test(a_name_is_one_map_in_a_process_and_its_children),
+        cmocka_unit_test(age_grows_from_the_last_word_of_the_server),
+        cmocka_unit_test(names_and_values_have_bounds),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,367 @@
+/*
+ * pick_spec.c - which endpoint a pick gives: by turns and by hash, with
+ * weights, excludes, zones and nodes, and of which class.
+ */
+#include "kubelua/shared.h"
+#include "shared/writer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { READY = KL_ENDPOINT_READY | KL_ENDPOINT_SERVING, MANY = 100 };
+
+typedef struct world {
+    kl_shared *map;
+    kl_shared_key key;
+} world;
+
+static int begin(void **state)
+{
+    static world self;
+
+    self.map = kl_shared_open(&(kl_shared_options){.size = 1 << 20}, NULL);
+    assert_non_null(self.map);
+    assert_int_equal(kl__shared_take(self.map, NULL), KL_OK);
+    assert_true(kl_shared_key_init(self.map, "services", "web/shop:http", 13,
+                                   &self.key));
+    *state = &self;
+    return 0;
+}
+
+static int end(void **state)
+{
+    world *self = *state;
+
+    kl_shared_close(self->map);
+    return 0;
+}
+
+static void put(world *self, const kl_endpoint *endpoints, size_t count)
+{
+    assert_int_equal(
+        kl_shared_put_endpoints(self->map, &self->key, endpoints, count, NULL),
+        KL_OK);
+    assert_int_equal(kl_shared_publish(self->map, NULL), KL_OK);
+}
+
+static kl_endpoint ready(const char *host)
+{
+    return (kl_endpoint){.host = host, .port = 80, .weight = 1, .flags = READY};
+}
+
+/* `count` ready endpoints 10.0.0.0, 10.0.0.1, ... */
+static void fill_many(kl_endpoint *endpoints, char (*hosts)[24], int count)
+{
+    for (int i = 0; i < count; i++) {
+        snprintf(hosts[i], sizeof(hosts[i]), "10.0.0.%d", i);
+        endpoints[i] = ready(hosts[i]);
+    }
+}
+
+static void put_many(world *self, int count)
+{
+    kl_endpoint endpoints[MANY];
+    char hosts[MANY][24];
+
+    fill_many(endpoints, hosts, count);
+    put(self, endpoints, (size_t)count);
+}
+
+static kl_pick pick(world *self, const kl_pick_options *options)
+{
+    kl_pick pick = {0};
+
+    assert_int_equal(kl_shared_pick(self->map, &self->key, options, &pick),
+                     KL_SHARED_OK);
+    return pick;
+}
+
+static int number_of(const kl_pick *pick)
+{
+    return atoi(strrchr(pick->host, '.') + 1);
+}
+
+static void turns_go_round(void **state)
+{
+    world *self = *state;
+    int count[7] = {0};
+
+    put_many(self, 7);
+    for (int i = 0; i < 700; i++) {
+        kl_pick one = pick(self, NULL);
+
+        count[number_of(&one)]++;
+        assert_int_equal(one.port, 80);
+        assert_int_equal(one.ready, 7);
+        assert_int_equal(one.host_length, strlen(one.host));
+    }
+    for (int i = 0; i < 7; i++) {
+        assert_int_equal(count[i], 100);
+    }
+}
+
+static void turns_begin_elsewhere_in_each_process(void **state)
+{
+    world *self = *state;
+    int seen[MANY] = {0}, different = 0, status;
+
+    put_many(self, MANY);
+    for (int i = 0; i < 8; i++) {
+        if (fork() == 0) {
+            kl_pick one = pick(self, NULL);
+
+            _exit(number_of(&one));
+        }
+        wait(&status);
+        seen[WEXITSTATUS(status)]++;
+    }
+    for (int i = 0; i < MANY; i++) {
+        different += seen[i] > 0;
+    }
+    assert_in_range(different, 4, 8);
+}
+
+static void weights_are_kept_and_spread(void **state)
+{
+    world *self = *state;
+    kl_endpoint endpoints[] = {ready("10.0.0.0"), ready("10.0.0.1"),
+                               ready("10.0.0.2"), ready("10.0.0.3")};
+    const uint16_t weights[] = {1, 3, 16, 0};
+    int count[4] = {0};
+
+    for (int i = 0; i < 4; i++) {
+        endpoints[i].weight = weights[i];
+    }
+    put(self, endpoints, 4);
+    for (int i = 1; i <= 20000; i++) {
+        kl_pick one = pick(self, NULL);
+
+        count[number_of(&one)]++;
+        for (int k = 0; k < 4; k++) {
+            /* At no moment is one more than a few turns from its share. */
+            assert_true(abs(count[k] - i * weights[k] / 20) <= 8);
+        }
+    }
+    assert_int_equal(count[3], 0);
+}
+
+static void weights_count_for_hashes(void **state)
+{
+    world *self = *state;
+    kl_endpoint endpoints[] = {ready("10.0.0.0"), ready("10.0.0.1")};
+    int count[2] = {0};
+
+    endpoints[1].weight = 3;
+    put(self, endpoints, 2);
+    for (int i = 0; i < 20000; i++) {
+        kl_pick one = pick(
+            self, &(kl_pick_options){.hash = kl_shared_hash(&i, sizeof(i))});
+
+        count[number_of(&one)]++;
+    }
+    assert_in_range(count[0], 4700, 5300);
+}
+
+static uint64_t hash_of(int i)
+{
+    return kl_shared_hash(&i, sizeof(i));
+}
+
+static void one_endpoint_less_moves_its_share_of_hashes_only(void **state)
+{
+    world *self = *state;
+    enum { HASHES = 10000, COUNT = 10 };
+    static int before[HASHES];
+    int moved = 0, share[COUNT] = {0};
+
+    put_many(self, COUNT);
+    for (int i = 0; i < HASHES; i++) {
+        kl_pick one = pick(self, &(kl_pick_options){.hash = hash_of(i)});
+
+        before[i] = number_of(&one);
+        share[before[i]]++;
+    }
+    for (int i = 0; i < COUNT; i++) {
+        assert_in_range(share[i], 800, 1200);
+    }
+    put_many(self, COUNT - 1);
+    for (int i = 0; i < HASHES; i++) {
+        kl_pick one = pick(self, &(kl_pick_options){.hash = hash_of(i)});
+
+        moved += number_of(&one) != before[i];
+        assert_true(number_of(&one) == before[i] || before[i] == COUNT - 1);
+    }
+    assert_int_equal(moved, share[COUNT - 1]);
+}
+
+static void a_retry_excludes_what_was_tried(void **state)
+{
+    world *self = *state;
+    uint64_t hashes[] = {0, hash_of(7)};
+
+    put_many(self, 4);
+    for (int h = 0; h < 2; h++) {
+        kl_pick_options options = {.hash = hashes[h]};
+        int seen = 0;
+        kl_pick one;
+
+        for (int i = 0; i < 4; i++) {
+            one = pick(self, &options);
+            assert_false(seen >> number_of(&one) & 1);
+            seen |= 1 << number_of(&one);
+            options.exclude[options.excluded++] = one.identity;
+        }
+        assert_int_equal(kl_shared_pick(self->map, &self->key, &options, &one),
+                         KL_SHARED_EXCLUDED);
+    }
+}
+
+/* Three in zone a (nodes 1, 1, 2), one in zone b (node 3). */
+static void put_places(world *self)
+{
+    kl_endpoint endpoints[] = {ready("10.0.0.0"), ready("10.0.0.1"),
+                               ready("10.0.0.2"), ready("10.0.0.3")};
+    const char *nodes[] = {"n1", "n1", "n2", "n3"};
+
+    for (int i = 0; i < 4; i++) {
+        endpoints[i].zone = i < 3 ? "a" : "b";
+        endpoints[i].node = nodes[i];
+    }
+    put(self, endpoints, 4);
+}
+
+/* Which of them turn after turn gives, as bits. */
+static int seen_with(world *self, const kl_pick_options *options, int scope)
+{
+    int seen = 0;
+
+    for (int i = 0; i < 40; i++) {
+        kl_pick one = pick(self, options);
+
+        assert_int_equal(one.scope, scope);
+        seen |= 1 << number_of(&one);
+    }
+    return seen;
+}
+
+static void the_node_goes_before_the_zone_and_that_before_all(void **state)
+{
+    world *self = *state;
+    kl_pick_options options = {.zone = kl_shared_hash("a", 1),
+                               .node = kl_shared_hash("n1", 2)};
+    kl_pick one, other;
+
+    put_places(self);
+    assert_int_equal(seen_with(self, &options, KL_PICK_NODE), 3);
+    one = pick(self, &options);
+    options.exclude[options.excluded++] = one.identity;
+    other = pick(self, &options);
+    options.exclude[options.excluded++] = other.identity;
+    assert_int_equal(seen_with(self, &options, KL_PICK_ZONE), 4);
+    options = (kl_pick_options){.node = kl_shared_hash("n3", 2)};
+    assert_int_equal(seen_with(self, &options, KL_PICK_NODE), 8);
+    options = (kl_pick_options){.zone = kl_shared_hash("c", 1)};
+    assert_int_equal(seen_with(self, &options, KL_PICK_ALL), 15);
+    options =
+        (kl_pick_options){.zone = kl_shared_hash("b", 1), .with_places = 1};
+    one = pick(self, &options);
+    assert_string_equal(one.zone, "b");
+    assert_string_equal(one.node, "n3");
+}
+
+static void serving_ones_are_picked_when_none_is_ready(void **state)
+{
+    world *self = *state;
+    kl_endpoint endpoints[] = {ready("10.0.0.0"), ready("10.0.0.1"),
+                               ready("10.0.0.2")};
+    kl_pick all[3], one;
+    uint32_t count;
+
+    endpoints[1].flags = KL_ENDPOINT_SERVING | KL_ENDPOINT_TERMINATING;
+    endpoints[2].flags = KL_ENDPOINT_TERMINATING;
+    put(self, endpoints, 3);
+    assert_int_equal(seen_with(self, NULL, KL_PICK_ALL), 1);
+    put(self, endpoints + 1, 2);
+    assert_int_equal(seen_with(self, NULL, KL_PICK_ALL), 2);
+    assert_int_equal(kl_shared_endpoints(self->map, &self->key, all, 3, &count),
+                     KL_SHARED_OK);
+    assert_int_equal(count, 2);
+    assert_string_equal(all[1].host, "10.0.0.2");
+    assert_int_equal(kl_shared_endpoints(self->map, &self->key, all, 1, &count),
+                     KL_SHARED_TOO_SMALL);
+    assert_int_equal(count, 2);
+    put(self, endpoints + 2, 1);
+    assert_int_equal(kl_shared_pick(self->map, &self->key, NULL, &one),
+                     KL_SHARED_EMPTY);
+    put(self, NULL, 0);
+    assert_int_equal(kl_shared_pick(self->map, &self->key, NULL, &one),
+                     KL_SHARED_EMPTY);
+}
+
+static void the_same_endpoints_in_another_order_are_no_change(void **state)
+{
+    world *self = *state;
+    kl_endpoint endpoints[] = {ready("10.0.0.0"), ready("10.0.0.1"),
+                               ready("::1"), ready("10.0.0.1")};
+    kl_shared_status before, after;
+
+    endpoints[3].flags = KL_ENDPOINT_SERVING;
+    put(self, endpoints, 3);
+    kl_shared_get_status(self->map, &before);
+    kl_endpoint other[] = {endpoints[3], endpoints[2], endpoints[1],
+                           endpoints[0]};
+    put(self, other, 4);
+    kl_shared_get_status(self->map, &after);
+    assert_int_equal(before.generation, after.generation);
+}
+
+static void endpoints_that_cannot_be_put_are_refused(void **state)
+{
+    world *self = *state;
+    char text[KL_SHARED_HOST_MAX + 2] = {0};
+    kl_endpoint endpoint = ready("");
+
+    assert_int_equal(
+        kl_shared_put_endpoints(self->map, &self->key, &endpoint, 1, NULL),
+        KL_EINVAL);
+    memset(text, 'x', sizeof(text) - 1);
+    endpoint.host = text;
+    assert_int_equal(
+        kl_shared_put_endpoints(self->map, &self->key, &endpoint, 1, NULL),
+        KL_ETOO_LARGE);
+    assert_int_equal(kl_shared_put_endpoints(self->map, &self->key, &endpoint,
+                                             KL_SHARED_ENDPOINTS_MAX + 1, NULL),
+                     KL_ETOO_LARGE);
+    text[KL_SHARED_HOST_MAX] = '\0';
+    put(self, &endpoint, 1);
+    assert_int_equal(pick(self, NULL).host_length, KL_SHARED_HOST_MAX);
+}
+
+#define PICK_TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PICK_TEST(turns_go_round),
+        PICK_TEST(turns_begin_elsewhere_in_each_process),
+        PICK_TEST(weights_are_kept_and_spread),
+        PICK_TEST(weights_count_for_hashes),
+        PICK_TEST(one_endpoint_less_moves_its_share_of_hashes_only),
+        PICK_TEST(a_retry_excludes_what_was_tried),
+        PICK_TEST(the_node_goes_before_the_zone_and_that_before_all),
+        PICK_TEST(serving_ones_are_picked_when_none_is_ready),
+        PICK_TEST(the_same_endpoints_in_another_order_are_no_change),
+        PICK_TEST(endpoints_that_cannot_be_put_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
