@@ -1,0 +1,110 @@
+-- The Kubernetes discovery of APISIX as its documentation and review threads describe it, in a few
+-- lines: what specs compare KubeLua with. One process lists pages into a dictionary that workers
+-- share; a worker keeps the nodes of a service for as long as its version is the same.
+local kubelua = require "kubelua"
+
+local discovery = {}
+
+---@class spec.Discovery
+---@field dictionary table<string, string|number> stands for lua_shared_dict
+---@field on_write fun(key: string)? called after each write to the dictionary
+local Discovery = {}
+Discovery.__index = Discovery
+
+local PATH = "/apis/discovery.k8s.io/v1/endpointslices"
+
+---@param client kubelua.Client
+---@param page_size integer
+---@return spec.Discovery
+function discovery.new(client, page_size)
+    return setmetatable({
+        client = client, page_size = page_size, dictionary = {}, slices = {}, dirty = {},
+    }, Discovery)
+end
+
+local function write(self, key, value)
+    self.dictionary[key] = value
+    if self.on_write then
+        self.on_write(key)
+    end
+end
+
+-- The nodes of a service, merged of the slices that have been seen of it.
+local function nodes_of(slices)
+    local nodes = {}
+    for _, slice in pairs(slices) do
+        for _, endpoint in ipairs(slice.endpoints) do
+            nodes[#nodes + 1] = endpoint.addresses[1]
+        end
+    end
+    table.sort(nodes)
+    return table.concat(nodes, " ")
+end
+
+-- One slice goes into the dictionary at once: its version first, then its content.
+local function add_slice(self, slice)
+    local key = slice.metadata.namespace .. "/"
+        .. slice.metadata.labels["kubernetes.io/service-name"]
+    self.slices[key] = self.slices[key] or {}
+    self.slices[key][slice.metadata.name] = slice
+    local content = nodes_of(self.slices[key])
+    write(self, key .. "#version", kubelua.hash(content))
+    write(self, key, content)
+    self.dirty[key] = nil
+end
+
+-- One page, then the next ones; what came of those is not looked at.
+local function list_pages(self, continue)
+    local reply = self.client:request {
+        path = PATH, query = { limit = tostring(self.page_size), continue = continue },
+    }
+    if not reply then
+        return false
+    end
+    local list = kubelua.decode(reply.body)
+    for _, slice in ipairs(list.items) do
+        add_slice(self, slice)
+    end
+    if list.metadata.continue and list.metadata.continue ~= "" then
+        list_pages(self, list.metadata.continue)
+    end
+    return true
+end
+
+---Lists everything; what the list did not have is deleted. False if it failed.
+function Discovery:relist()
+    self.slices, self.dirty = {}, {}
+    for key in pairs(self.dictionary) do
+        if not key:find("#", 1, true) then
+            self.dirty[key] = true
+        end
+    end
+    if not list_pages(self) then
+        return false
+    end
+    for key in pairs(self.dirty) do
+        self.dictionary[key], self.dictionary[key .. "#version"] = nil, nil
+    end
+    return true
+end
+
+---A slice that a watch tells of.
+function Discovery:change(slice)
+    add_slice(self, slice)
+end
+
+---A worker's cache: a function that resolves a service to its nodes, "10.0.0.1 10.0.0.2", or nil.
+function Discovery:worker()
+    local cache = {}
+    return function(key)
+        local version = self.dictionary[key .. "#version"]
+        local kept = cache[key]
+        if not kept or kept.version ~= version then
+            kept = { version = version, nodes = self.dictionary[key] }
+            cache[key] = kept
+        end
+        return kept.nodes
+    end
+end
+
+return discovery

@@ -1,0 +1,43 @@
+-- EndpointSlices and Services as texts for cluster:load, of addresses that a spec names.
+local slices = {}
+
+local SERVICE = [[{"apiVersion":"v1","kind":"Service","metadata":{"name":"%s","namespace":"%s"},
+"spec":{"selector":{"app":"%s"},"ports":[{"name":"http","port":80,"protocol":"TCP"}]}}]]
+
+local SLICE = [[{"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","metadata":{"name":"%s",
+"namespace":"%s","labels":{"kubernetes.io/service-name":"%s"}},"addressType":"IPv4",
+"ports":[{"name":"http","port":%d,"protocol":"TCP"}],"endpoints":[%s]}]]
+
+local ENDPOINT = [[{"addresses":["%s"],"conditions":{"ready":%s,"serving":true,
+"terminating":false}}]]
+
+---@param namespace string
+---@param name string
+---@return string
+function slices.service(namespace, name)
+    return SERVICE:format(name, namespace, name)
+end
+
+---@param namespace string
+---@param service string
+---@param name string of the slice
+---@param addresses string[]
+---@param port integer
+---@param ready boolean? default: true
+---@return string
+function slices.slice(namespace, service, name, addresses, port, ready)
+    local endpoints = {}
+    for i, address in ipairs(addresses) do
+        endpoints[i] = ENDPOINT:format(address, tostring(ready ~= false))
+    end
+    return SLICE:format(name, namespace, service, port, table.concat(endpoints, ","))
+end
+
+---The text of a list of such texts.
+---@param texts string[]
+---@return string
+function slices.list(texts)
+    return '{"apiVersion":"v1","kind":"List","items":[' .. table.concat(texts, ",") .. "]}"
+end
+
+return slices
