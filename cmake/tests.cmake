@@ -33,6 +33,29 @@ file(GLOB KUBELUA_CORE_SPECS CONFIGURE_DEPENDS spec/core/*/*_spec.c)
 foreach(spec ${KUBELUA_CORE_SPECS})
     kubelua_c_spec(${spec} kubelua_objects kubelua_support)
 endforeach()
+
+# The proof that torn_spec can fail: the same spec over a reader that believes
+# whatever it has copied, and then it must see torn reads.
+set(shared_check "return now - view->generation < 2;")
+file(READ ${PROJECT_SOURCE_DIR}/core/shared/read.c shared_read)
+string(REPLACE "${shared_check}" "return now >= view->generation;" shared_unchecked
+    "${shared_read}")
+if(shared_read STREQUAL shared_unchecked)
+    message(FATAL_ERROR "core/shared/read.c has no line \"${shared_check}\"")
+endif()
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/core/shared/read.c)
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/unchecked/read.c
+    CONTENT "${shared_unchecked}")
+add_executable(torn_unchecked_spec spec/core/shared/torn_spec.c
+    ${PROJECT_BINARY_DIR}/unchecked/read.c
+    $<FILTER:$<TARGET_OBJECTS:kubelua_objects>,EXCLUDE,core/shared/read.c>)
+target_compile_definitions(torn_unchecked_spec PRIVATE SPEC_EXPECTS_TORN)
+target_link_libraries(torn_unchecked_spec PRIVATE kubelua_support)
+set_target_properties(torn_unchecked_spec PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/spec)
+add_test(NAME torn_unchecked_spec COMMAND torn_unchecked_spec)
+
 if(NOT KUBELUA_SIM)
     return()
 endif()
