@@ -70,6 +70,10 @@ if(KUBELUA_LUA)
         endif()
         install(DIRECTORY lua/kubelua lua/sim/kubelua lua/cli/kubelua
                 DESTINATION ${lua_datadir} FILES_MATCHING PATTERN "*.lua")
+        if(abi STREQUAL "5.1") # FFI, in nginx: LuaJIT only
+            install(DIRECTORY lua/resty DESTINATION ${lua_datadir}
+                    FILES_MATCHING PATTERN "*.lua")
+        endif()
     endforeach()
     if(KUBELUA_INSTALL_COMMAND)
         configure_file(bin/kubelua.in ${PROJECT_BINARY_DIR}/bin/kubelua @ONLY)

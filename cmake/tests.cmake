@@ -101,3 +101,10 @@ add_executable(nginx_load ${KUBELUA_NGINX_SOURCES})
 target_link_libraries(nginx_load PRIVATE Threads::Threads)
 set_target_properties(nginx_load PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/spec)
+
+# The owner of a map in a file, for the specs of lua/resty.
+add_executable(shared_writer spec/resty/shared_writer.c
+    $<TARGET_OBJECTS:kubelua_objects>)
+target_link_libraries(shared_writer PRIVATE kubelua_objects)
+set_target_properties(shared_writer PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/spec)

@@ -108,6 +108,14 @@ static int client_namespace(lua_State *L)
     return 1;
 }
 
+/* core.client_pointer(client): its kl_client, for FFI (lua/resty); borrowed: it
+ * is good while the client is. */
+static int client_pointer(lua_State *L)
+{
+    lua_pushlightuserdata(L, check_client(L, 1));
+    return 1;
+}
+
 /* core.client_server(client): the URL of its server; nil: it needs none. */
 static int client_server(lua_State *L)
 {
@@ -157,6 +165,7 @@ void bind_client(lua_State *L)
                                        {NULL, NULL}};
     static const luaL_Reg functions[] = {{"connect", connect},
                                          {"client_close", client_close},
+                                         {"client_pointer", client_pointer},
                                          {"status_error", status_error},
                                          {"client_server", client_server},
                                          {NULL, NULL}};

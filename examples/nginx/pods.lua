@@ -1,0 +1,59 @@
+-- The containers of the simulated pods: an nginx for each pod that runs, on the pod's own address
+-- (nodes of this cluster have addresses of 127.20.x.0/24), which answers with the pod's image. It
+-- begins when the pod has its address, and ends when the pod is gone.
+local kubelua = require "kubelua"
+local machine = require "machine"
+
+local pods = {}
+
+local CONF = [[
+daemon off;
+master_process off;
+pid @folder@/@address@.pid;
+error_log @folder@/pods.log;
+events { worker_connections 1024; }
+http {
+    access_log off;
+    client_body_temp_path @folder@/body;
+    proxy_temp_path @folder@/proxy;
+    fastcgi_temp_path @folder@/fastcgi;
+    uwsgi_temp_path @folder@/uwsgi;
+    scgi_temp_path @folder@/scgi;
+    server {
+        listen @address@:@port@;
+        location / { return 200 "@image@\n"; }
+    }
+}
+]]
+
+---Nodes whose pods have addresses of this machine.
+function pods.make_nodes(cluster)
+    for i = 1, 3 do
+        local range = "127.20." .. i .. ".0/24"
+        assert(cluster:apply { apiVersion = "v1", kind = "Node", metadata = { name = "node-" .. i },
+            spec = { podCIDR = range, podCIDRs = { range } } })
+    end
+end
+
+---Runs the containers of the pods of a cluster.
+function pods.run(client, port)
+    local containers = {}
+    local informer = assert(client:informer { "pods" })
+    local function look(pod)
+        local address = pod:get("status.podIP")
+        if address and not containers[pod.key] then
+            local conf = machine.write(address .. ".conf", CONF, { address = address, port = port,
+                image = pod.spec.containers[1].image })
+            containers[pod.key] = kubelua.spawn(kubelua.exec,
+                machine.nginx { "-c", conf, "-p", machine.folder }, { timeout = 600 })
+        end
+    end
+    informer:on { add = look, update = function(_, pod) look(pod) end, delete = function(pod)
+        if containers[pod.key] then
+            containers[pod.key]:cancel()
+            containers[pod.key] = nil
+        end
+    end }
+end
+
+return pods

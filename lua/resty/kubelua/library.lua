@@ -1,0 +1,150 @@
+-- libkubelua.so for FFI: the very library that the C module kubelua.core is linked with, so that
+-- there is one map, one lock and one set of counters in the process. LuaJIT only.
+local ffi = require "ffi"
+
+-- What shared*.h and error.h of core/include/kubelua say, as far as it is used here.
+local DECLARATIONS = [[
+typedef struct kl_shared kl_shared;
+
+typedef struct kl_error {
+    int code;
+    int http_status;
+    long retry_after_ms;
+    char message[1024];
+} kl_error;
+
+typedef struct kl_shared_options {
+    const char *name;
+    const char *path;
+    size_t size;
+} kl_shared_options;
+
+typedef struct kl_shared_key {
+    uint32_t bucket;
+    uint32_t name_length;
+    uint32_t at;
+    uint32_t turn;
+    uint64_t generation;
+    uint64_t hash;
+    uint64_t name[68];
+} kl_shared_key;
+
+typedef struct kl_shared_value {
+    uint32_t version;
+    uint32_t length;
+} kl_shared_value;
+
+typedef struct kl_pick_options {
+    uint64_t hash;
+    uint64_t zone;
+    uint64_t node;
+    uint32_t excluded;
+    uint32_t with_places;
+    uint64_t exclude[16];
+} kl_pick_options;
+
+typedef struct kl_pick {
+    uint64_t identity;
+    uint32_t version;
+    uint16_t port;
+    uint16_t flags;
+    uint16_t weight;
+    uint16_t scope;
+    uint16_t ready;
+    uint16_t total;
+    uint32_t host_length;
+    uint32_t spare;
+    char host[256];
+    char zone[64];
+    char node[256];
+} kl_pick;
+
+typedef struct kl_shared_status {
+    uint64_t size;
+    uint64_t room;
+    uint64_t used;
+    uint64_t entries;
+    uint64_t generation;
+    uint64_t epoch;
+    uint64_t takeovers;
+    uint64_t full;
+    int64_t age_ms;
+    uint32_t owner_pid;
+    uint32_t synced;
+} kl_shared_status;
+
+int getpid(void);
+int usleep(unsigned int microseconds);
+const char *kl_code_name(int code);
+kl_shared *kl_shared_open(const kl_shared_options *options, kl_error *err);
+void kl_shared_close(kl_shared *map);
+const char *kl_shared_result_name(int result);
+bool kl_shared_key_init(const kl_shared *map, const char *table, const char *text, size_t length,
+                        kl_shared_key *key);
+uint32_t kl_shared_version(const kl_shared *map, const kl_shared_key *key);
+const uint32_t *kl_shared_versions(const kl_shared *map);
+int kl_shared_get(const kl_shared *map, kl_shared_key *key, void *buffer, size_t size,
+                  kl_shared_value *value);
+int kl_shared_pick(const kl_shared *map, kl_shared_key *key, const kl_pick_options *options,
+                   kl_pick *pick);
+int kl_shared_endpoints(const kl_shared *map, kl_shared_key *key, kl_pick *picks,
+                        uint32_t capacity, uint32_t *count);
+uint64_t kl_shared_hash(const void *bytes, size_t length);
+bool kl_shared_synced(const kl_shared *map);
+int64_t kl_shared_age_ms(const kl_shared *map);
+void kl_shared_get_status(const kl_shared *map, kl_shared_status *status);
+int kl_shared_put(kl_shared *map, const kl_shared_key *key, const void *value, size_t size,
+                  kl_error *err);
+int kl_shared_remove(kl_shared *map, const kl_shared_key *key, kl_error *err);
+int kl_shared_complete(kl_shared *map, const char *table, kl_error *err);
+void kl_shared_publish_soon(kl_shared *map);
+
+typedef struct kl_client kl_client;
+
+typedef struct kl_serve_options {
+    const char *const *namespaces;
+    size_t namespace_count;
+    bool no_services;
+    bool clear_empty;
+    int publish_ms;
+} kl_serve_options;
+
+int kl_shared_serve(kl_shared *map, kl_client *client, const kl_serve_options *options,
+                    kl_error *err);
+void kl_shared_leave(kl_shared *map);
+int kl_shared_role(const kl_shared *map);
+]]
+
+-- A library is there by one of two ways; a message names both.
+local REMEDY = "\nresty.kubelua needs libkubelua.so and its module kubelua/core.so for LuaJIT. "
+    .. "Install them by either\n"
+    .. "  luarocks --lua-version=5.1 install kubelua       (the rock carries both), or\n"
+    .. "  cmake --install build                            (or a package; docs/NGINX.md)\n"
+    .. "and name the folder in nginx.conf: "
+    .. "lua_package_cpath \"/usr/local/lib/lua/5.1/?.so;;\";"
+
+-- kubelua.core has loaded it already: the dynamic linker finds that one by its name.
+local function load_library()
+    local loaded, core = pcall(require, "kubelua.core")
+    if not loaded then
+        error(tostring(core) .. REMEDY, 0)
+    end
+    local name = "libkubelua.so." .. core.version:match("^%d+")
+    local found, library = pcall(ffi.load, name)
+    if not found then
+        error(name .. ": " .. tostring(library) .. REMEDY, 0)
+    end
+    return library
+end
+
+-- A second cdef of a struct raises: a module that is required anew declares nothing.
+if not pcall(ffi.typeof, "kl_shared_status") then
+    ffi.cdef(DECLARATIONS)
+end
+
+local library = load_library()
+if not pcall(function() return library.kl_shared_open end) then
+    error("resty.kubelua: this libkubelua.so is older than these Lua files: install both of one"
+        .. " version" .. REMEDY, 0)
+end
+return library

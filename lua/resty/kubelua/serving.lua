@@ -1,0 +1,106 @@
+-- How a worker takes part: it may become the owner of the map, until it exits. The owner's thread
+-- is the core's (kl_shared_serve); what is done here is done once a worker.
+local ffi = require "ffi"
+local clients = require "kubelua.client"
+local core = require "kubelua.core"
+local library = require "resty.kubelua.library"
+local log = require "kubelua.log"
+local map = require "resty.kubelua.map"
+
+local serving = {}
+
+local FOR_EVER = 365 * 86400 -- seconds: such a timer runs when the worker exits
+local LOOK = 0.002 -- seconds between looks at a map that is not synced
+
+local started = false
+local problem = ffi.new("kl_error")
+
+-- An exiting worker may have requests for hours: another one takes over at once.
+local function leave(premature)
+    if premature then
+        library.kl_shared_leave(map.pointer)
+    end
+end
+
+---True in a worker that has joined.
+---@return boolean
+function serving.has_started()
+    return started
+end
+
+local function namespaces_of(services)
+    local given = services and services.namespace or "*"
+    return type(given) == "table" and given or { given }
+end
+
+-- The core's client of the cluster. It makes no connection before this worker is the owner.
+local function connect()
+    if map.options.services == false then
+        return nil
+    end
+    local client, message, code = clients.connect(map.options.connect)
+    if not client then
+        return nil, message, code
+    end
+    return client
+end
+
+-- The core copies the options, and takes a reference to the client.
+local function serve(client)
+    local services = map.options.services
+    local namespaces = services == false and {} or namespaces_of(services)
+    local names = ffi.new("const char *[?]", #namespaces + 1)
+    for i, name in ipairs(namespaces) do
+        names[i - 1] = name
+    end
+    local options = ffi.new("kl_serve_options")
+    options.namespaces, options.namespace_count = names, #namespaces
+    options.no_services = services == false
+    options.clear_empty = map.options.empty == "clear"
+    local code = library.kl_shared_serve(map.pointer, client and core.client_pointer(client),
+        options, problem)
+    return map.result(code, problem)
+end
+
+---Joins. Nil, message, code where that cannot be.
+---@return boolean?, string?, string?
+function serving.start()
+    if started or not ngx.worker.id() then
+        return true -- the privileged agent has the rights of the master: it watches nothing
+    end
+    local client, message, code = connect()
+    if message then
+        return nil, message, code
+    end
+    local ok
+    ok, message, code = serve(client)
+    if not ok then
+        return nil, message, code
+    end
+    started = true
+    ok, message = ngx.timer.at(FOR_EVER, leave)
+    if not ok then
+        log("warn", "resty.kubelua: no timer for the end of the worker (%s): the next owner comes "
+            .. "when it has ended", tostring(message))
+    end
+    return true
+end
+
+---Waits until the cluster is known. The worker serves nothing meanwhile.
+---@param seconds number
+---@return boolean?, string?, string?
+function serving.wait(seconds)
+    local deadline = core.now() + seconds
+    while not map.is_synced() and core.now() < deadline do
+        ffi.C.usleep(LOOK * 1e6)
+    end
+    if seconds > 0 and not map.is_synced() then
+        local message = string.format("the cluster is not known after %g s; the error log has the "
+            .. "reason; picks say not_synced until it is", seconds)
+        log("warn", "kube.init_worker: %s", message)
+        return nil, message, "timeout"
+    end
+    return true
+end
+
+return serving

@@ -1,0 +1,68 @@
+-- What a script of kube.owner writes to the shared map: tables of its own. Puts are kept aside, and
+-- published together after each round of handlers.
+local ffi = require "ffi"
+local library = require "resty.kubelua.library"
+local map = require "resty.kubelua.map"
+local misuse = require "kubelua.misuse"
+local tables = require "resty.kubelua.tables"
+
+local writes = {}
+
+local is_dirty = false
+local problem = ffi.new("kl_error")
+
+local OWN = "services" -- a table that only the core writes
+
+local function check_table(call, table_name)
+    if type(table_name) ~= "string" or table_name == "" or #table_name > 31 then
+        misuse("%s: the name of a table expected, of 1 to 31 bytes", call)
+    elseif table_name == OWN then
+        misuse("%s: the table \"services\" belongs to resty.kubelua; choose another name", call)
+    end
+end
+
+local function key_of(call, table_name, name)
+    check_table(call, table_name)
+    local key = type(name) == "string" and map.key(table_name, name)
+    if not key then
+        misuse("%s: a key is a string of at most 511 bytes", call)
+    end
+    return key
+end
+
+local function done(code)
+    is_dirty = is_dirty or code == 0
+    return map.result(code, problem)
+end
+
+---Puts a value under a key, for kube.lookup in every worker.
+---@param table_name string
+---@param name string
+---@param value any a string, number, boolean or table; nil removes
+---@return boolean?, string?, string?
+function writes.put(table_name, name, value)
+    local key = key_of("kube.put", table_name, name)
+    if value == nil then
+        return done(library.kl_shared_remove(map.pointer, key, problem))
+    end
+    local text = tables.encode(value)
+    return done(library.kl_shared_put(map.pointer, key, text, #text, problem))
+end
+
+---The table has all that it should: what an owner before has left in it is removed.
+---@param table_name string
+---@return boolean?, string?, string?
+function writes.complete(table_name)
+    check_table("kube.complete", table_name)
+    return done(library.kl_shared_complete(map.pointer, table_name, problem))
+end
+
+---Has the owner's thread publish what was put since; it tries again while the map is full.
+function writes.publish()
+    if is_dirty then
+        is_dirty = false
+        library.kl_shared_publish_soon(map.pointer)
+    end
+end
+
+return writes

@@ -1,0 +1,230 @@
+-- Picks of a service: what the map in shared memory says, and how a resolved service follows it.
+package.path = "spec/resty/?.lua;" .. package.path
+local world = require "world"
+
+local NAME = "web/shop:http"
+
+describe("pick", function()
+    local kube, service
+
+    setup(function()
+        world.write({ "endpoints", NAME, "10.0.0.1" })
+        kube = world.open()
+    end)
+
+    teardown(world.close)
+
+    local function endpoints(...)
+        world.write({ "endpoints", NAME, ... })
+        service = kube.service(NAME)
+    end
+
+    -- How often each host was picked, of so many picks.
+    local function tally(picks, options)
+        local counts = {}
+        for _ = 1, picks do
+            local host = assert(service:pick(options))
+            counts[host] = (counts[host] or 0) + 1
+        end
+        return counts
+    end
+
+    it("is not_synced before the first list, then unknown", function()
+        assert.same({ nil, "not_synced" }, { kube.pick("web/none:http") })
+        assert.is_false(kube.synced())
+        assert.is_nil(kube.age())
+        world.write({ "heard" }, { "synced" })
+        assert.is_true(kube.synced())
+        assert.is_true(kube.age() < 10)
+        assert.same({ nil, "unknown" }, { kube.pick("web/none:http") })
+        assert.same({ nil, "unknown" }, { kube.service("web/none:http"):pick() })
+    end)
+
+    it("says host, port and version", function()
+        endpoints("10.0.0.7,8080")
+        local host, port, version = service:pick()
+        assert.same({ "10.0.0.7", 8080, "number" }, { host, port, type(version) })
+        assert.same({ "10.0.0.7", 8080, version }, { kube.pick(NAME) })
+    end)
+
+    it("gives each endpoint its turn", function()
+        endpoints("10.0.0.1", "10.0.0.2", "10.0.0.3")
+        assert.same({ ["10.0.0.1"] = 20, ["10.0.0.2"] = 20, ["10.0.0.3"] = 20 }, tally(60))
+        assert.same({ ["10.0.0.1"] = 20, ["10.0.0.2"] = 20, ["10.0.0.3"] = 20 }, tally(60, {}))
+    end)
+
+    it("follows a change, and says another version", function()
+        endpoints("10.0.0.1")
+        local _, _, before = service:pick()
+        world.write({ "endpoints", NAME, "10.0.0.2", "10.0.0.3" })
+        assert.same({ ["10.0.0.2"] = 5, ["10.0.0.3"] = 5 }, tally(10))
+        local _, _, after = service:pick()
+        assert.not_equal(before, after)
+        world.write({ "remove", "services", NAME })
+        assert.same({ nil, "unknown" }, { service:pick() })
+        assert.same({ nil, "unknown" }, { service:endpoints() })
+        world.write({ "endpoints", NAME, "10.0.0.4" })
+        assert.equal("10.0.0.4", (service:pick()))
+    end)
+
+    it("keeps its turn through changes of other endpoints", function()
+        endpoints("10.0.0.1", "10.0.0.2", "10.0.0.3")
+        local counts = {}
+        for i = 1, 40 do
+            local host = service:pick()
+            counts[host] = (counts[host] or 0) + 1
+            if i % 4 == 0 then
+                world.write({ "endpoints", NAME, "10.0.0.1", "10.0.0.2", "10.0.0.3,80,1,3,z" .. i })
+            end
+        end
+        for host, count in pairs(counts) do
+            assert.is_true(count >= 10 and count <= 17, host .. " " .. count)
+        end
+    end)
+
+    it("is empty without an endpoint that is ready or serving", function()
+        endpoints()
+        assert.same({ nil, "empty" }, { service:pick() })
+        assert.same({}, service:endpoints())
+        endpoints("10.0.0.1,80,1,4")
+        assert.same({ nil, "empty" }, { service:pick() })
+        assert.equal(1, #service:endpoints())
+    end)
+
+    it("uses serving endpoints that terminate while none is ready", function()
+        endpoints("10.0.0.1,80,1,6", "10.0.0.2,80,1,4")
+        assert.same({ ["10.0.0.1"] = 4 }, tally(4))
+        endpoints("10.0.0.1,80,1,6", "10.0.0.2")
+        assert.same({ ["10.0.0.2"] = 4 }, tally(4))
+    end)
+
+    it("follows weights", function()
+        endpoints("10.0.0.1,80,1", "10.0.0.2,80,3", "10.0.0.3,80,0")
+        local counts = tally(400)
+        assert.is_true(math.abs(counts["10.0.0.1"] - 100) <= 2, counts["10.0.0.1"] .. " of 400")
+        assert.is_nil(counts["10.0.0.3"])
+    end)
+
+    it("keeps a key at its endpoint, and moves few keys", function()
+        endpoints("10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4")
+        local before = {}
+        for i = 1, 400 do
+            before[i] = service:pick { hash = "client-" .. i }
+            assert.equal(before[i], (service:pick { hash = "client-" .. i }))
+        end
+        assert.equal((service:pick { hash = "17" }), (service:pick { hash = 17 }))
+        endpoints("10.0.0.1", "10.0.0.3", "10.0.0.4")
+        for i = 1, 400 do
+            if before[i] ~= "10.0.0.2" then
+                assert.equal(before[i], (service:pick { hash = "client-" .. i }))
+            end
+        end
+    end)
+
+    it("leaves out what was tried: hosts, addresses, one or several", function()
+        endpoints("10.0.0.1", "10.0.0.2", "10.0.0.3", "fd00::1,80,0")
+        for _, tried in ipairs { "10.0.0.2", "10.0.0.2:80", { "10.0.0.2" },
+            { "10.0.0.2:80", "[fd00::1]:80", "10.9.9.9" } } do
+            local counts = tally(40, { exclude = tried })
+            assert.equal(40, counts["10.0.0.1"] + counts["10.0.0.3"])
+        end
+        assert.same({ nil, "empty" },
+            { service:pick { exclude = { "10.0.0.1", "10.0.0.2", "10.0.0.3" } } })
+    end)
+
+    it("leads the retries of a key to each endpoint once", function()
+        endpoints("10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4")
+        local tried, seen = {}, {}
+        for i = 1, 4 do
+            tried[i] = service:pick { hash = "key", exclude = tried }
+            assert.is_nil(seen[tried[i]])
+            seen[tried[i]] = true
+        end
+    end)
+
+    it("prefers the node, then the zone, then takes all", function()
+        endpoints("10.0.0.1,80,1,3,a,n1", "10.0.0.2,80,1,3,a,n2", "10.0.0.3,80,1,3,b,n3")
+        assert.same({ ["10.0.0.1"] = 5, ["10.0.0.2"] = 5 }, tally(10, { zone = "a" }))
+        assert.same({ ["10.0.0.3"] = 10 }, tally(10, { zone = "a", node = "n3" }))
+        assert.same({ ["10.0.0.2"] = 10 }, tally(10, { zone = "a", exclude = "10.0.0.1" }))
+        local counts = tally(9, { zone = "z", node = "n9" })
+        assert.same({ 3, 3, 3 }, { counts["10.0.0.1"], counts["10.0.0.2"], counts["10.0.0.3"] })
+    end)
+
+    it("lists endpoints of all conditions, of more than it keeps by itself", function()
+        endpoints("10.0.0.1,8080,2,3,a,n1", "shop.example.com,443,1,11")
+        local list = service:endpoints()
+        table.sort(list, function(a, b) return a.host < b.host end)
+        assert.same({ host = "10.0.0.1", port = 8080, weight = 2, ready = true, serving = true,
+            terminating = false, dns = false, zone = "a", node = "n1" }, list[1])
+        assert.is_true(list[2].dns)
+        local many = {}
+        for i = 1, 300 do
+            many[i] = "10.0." .. math.floor(i / 100) .. "." .. i % 100
+        end
+        endpoints(world.unpack(many))
+        assert.equal(300, #service:endpoints())
+        local counts = tally(600)
+        for _, host in ipairs(many) do
+            assert.equal(2, counts[host])
+        end
+        assert.is_nil(tally(598, { exclude = "10.0.1.50" })["10.0.1.50"])
+    end)
+
+    it("begins elsewhere in each process", function()
+        endpoints("10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.6")
+        local script = string.format("package.path, package.cpath = %q, %q "
+            .. "local kube = require 'resty.kubelua' "
+            .. "kube.init { path = %q, size = 1048576 } print((kube.service(%q):pick()))",
+            package.path, package.cpath, world.path, NAME)
+        local file = world.path .. ".lua"
+        local out = assert(io.open(file, "w"))
+        out:write(script)
+        out:close()
+        local seen, kinds = {}, 0
+        for _ = 1, 12 do
+            local pipe = io.popen("luajit " .. file)
+            local host = pipe:read("*l")
+            pipe:close()
+            assert.match("^10%.0%.0%.%d$", host)
+            kinds = kinds + (seen[host] and 0 or 1)
+            seen[host] = true
+        end
+        os.remove(file)
+        assert.is_true(kinds >= 3, "only " .. kinds)
+    end)
+
+    it("never mixes two states while the owner publishes without pause", function()
+        local pid = io.popen(string.format("%s %s churn 1.5 %s >/dev/null & echo $!",
+            (os.getenv("KUBELUA_BUILD") or "build") .. "/spec/shared_writer", world.path,
+            "web/churn:http"))
+        pid:close()
+        local churned = kube.service("web/churn:http")
+        local options, states, last = { hash = "a" }, 0, nil
+        local deadline = os.time() + 2
+        while os.time() <= deadline do
+            for i = 1, 1000 do
+                local host, port = churned:pick(i % 2 == 0 and options or nil)
+                if host then
+                    local high, low = host:match("^10%.%d%.(%d+)%.(%d+)$")
+                    local state = high * 250 + low
+                    assert.equal(state, port - 1)
+                    states, last = states + (state ~= last and 1 or 0), state
+                end
+            end
+        end
+        assert.is_true(states > 10, "only " .. states .. " states were seen")
+    end)
+
+    it("says what is wrong with a name or an option", function()
+        local function refused(text, f, ...)
+            local ok, problem = pcall(f, ...)
+            assert.is_false(ok)
+            assert.match("pick_spec%.lua:%d+: .*" .. text, problem)
+        end
+        refused('"web/shop:http" expected, not "shop"', function() kube.service("shop") end)
+        refused("do you mean 'exclude'", function() service:pick { exlude = {} } end)
+        refused("'hash' must be a string or a number", function() service:pick { hash = {} } end)
+        assert.same({ nil, "unknown" }, { kube.pick("no name at all") })
+    end)
+end)

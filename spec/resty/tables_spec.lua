@@ -1,0 +1,120 @@
+-- Tables of the user's own, as every worker reads them; and how the module is loaded.
+package.path = "spec/resty/?.lua;" .. package.path
+local world = require "world"
+
+describe("lookup", function()
+    local kube
+
+    setup(function()
+        kube = world.open()
+    end)
+
+    teardown(world.close)
+
+    it("finds strings, numbers, booleans and tables", function()
+        world.write({ "put", "sites", "a", "sshop.example.com" }, { "put", "sites", "n", "j17" },
+            { "put", "sites", "b", "jfalse" }, { "put", "sites", "t", 'j{"hosts":["x","y"]}' },
+            { "put", "sites", "", "sempty key" })
+        assert.equal("shop.example.com", kube.lookup("sites", "a"))
+        assert.equal(17, kube.lookup("sites", "n"))
+        assert.equal(false, kube.lookup("sites", "b"))
+        assert.same({ hosts = { "x", "y" } }, kube.lookup("sites", "t"))
+        assert.equal("empty key", kube.lookup("sites", ""))
+        assert.is_nil(kube.lookup("sites", "none"))
+        assert.is_nil(kube.lookup("none", "a"))
+        assert.is_nil(kube.lookup("sites", ("x"):rep(600)))
+    end)
+
+    it("decodes a value once, until it changes", function()
+        world.write({ "put", "sites", "t", 'j{"n":1}' })
+        local first = kube.lookup("sites", "t")
+        assert.equal(first, kube.lookup("sites", "t"))
+        world.write({ "put", "sites", "t", 'j{"n":2}' })
+        assert.same({ n = 2 }, kube.lookup("sites", "t"))
+        world.write({ "remove", "sites", "t" })
+        assert.is_nil(kube.lookup("sites", "t"))
+        assert.is_nil(kube.lookup("sites", "t"))
+        world.write({ "put", "sites", "t", "sagain" })
+        assert.equal("again", kube.lookup("sites", "t"))
+    end)
+
+    it("reads values of any size", function()
+        local long = ("long text "):rep(9000)
+        world.write({ "put", "sites", "long", "s" .. long })
+        assert.equal(long, kube.lookup("sites", "long"))
+    end)
+
+    it("remembers a bounded number of names", function()
+        local caches = require "resty.kubelua.cache"
+        local cache = caches.new(10)
+        for i = 1, 1000 do
+            cache:set("name-" .. i, i)
+            assert.equal(i, cache:get("name-" .. i))
+            if i > 1 then
+                assert.equal(i - 1, cache:get("name-" .. i - 1))
+            end
+        end
+        local count = 0
+        for _, half in ipairs { cache.young, cache.old } do
+            for _ in pairs(half) do
+                count = count + 1
+            end
+        end
+        assert.is_true(count <= 20)
+    end)
+
+    it("lets only the owner put", function()
+        local ok, message, code = kube.put("sites", "a", "b")
+        assert.is_nil(ok)
+        assert.equal("closed", code)
+        assert.is_string(message)
+        assert.error_matches(function() kube.put("services", "a", "b") end, "choose another name")
+        assert.error_matches(function() kube.put("", "a", "b") end, "name of a table")
+        assert.error_matches(function() kube.put("sites", {}, "b") end, "a key is a string")
+    end)
+end)
+
+describe("the module", function()
+    local function run(script, cpath)
+        local file = os.tmpname()
+        local out = assert(io.open(file, "w"))
+        out:write(string.format("package.path, package.cpath = %q, %q\n", package.path,
+            cpath or package.cpath), script)
+        out:close()
+        local pipe = io.popen("luajit " .. file .. " 2>&1")
+        local said = pipe:read("*a")
+        pipe:close()
+        os.remove(file)
+        return said
+    end
+
+    it("names both ways to get a library that is missing", function()
+        local said = run("require 'resty.kubelua'", "/nowhere/?.so")
+        assert.match("luarocks %-%-lua%-version=5%.1 install kubelua", said)
+        assert.match("cmake %-%-install build", said)
+        assert.match("lua_package_cpath", said)
+    end)
+
+    it("is loaded twice in one lua_State", function()
+        assert.match("^fine", run([[
+            require "resty.kubelua"
+            for name in pairs(package.loaded) do
+                if name:find("^resty%.kubelua") then package.loaded[name] = nil end
+            end
+            local kube = require "resty.kubelua"
+            assert(kube.init { size = 1048576 } and kube.init {})
+            assert(select(2, kube.pick("a/b:c")) == "not_synced")
+            print "fine"]]))
+    end)
+
+    it("says what kube.init cannot take", function()
+        local kube = require "resty.kubelua"
+        assert.error_matches(function() kube.init { emtpy = "keep" } end, "do you mean 'empty'")
+        assert.error_matches(function() kube.init { empty = "kept" } end, 'do you mean "keep"')
+        assert.error_matches(function() kube.init { services = { name_space = "a" } } end,
+            "do you mean 'namespace'")
+        local ok, message, code = kube.init { name = "small", size = 1000 }
+        assert.same({ nil, "invalid_argument" }, { ok, code })
+        assert.is_string(message)
+    end)
+end)

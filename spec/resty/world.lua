@@ -1,0 +1,42 @@
+-- A shared map in a file, which the program shared_writer owns and resty.kubelua reads: picks and
+-- lookups need no nginx.
+local world = { unpack = rawget(_G, "unpack") }
+
+local WRITER = (os.getenv("KUBELUA_BUILD") or "build") .. "/spec/shared_writer"
+
+world.path = os.tmpname()
+os.remove(world.path)
+
+local function quote(word)
+    return "'" .. tostring(word):gsub("'", "'\\''") .. "'"
+end
+
+---Has the owner do something, and waits for its end.
+---@param ... string[] commands; see shared_writer.c
+function world.write(...)
+    local words = { WRITER, quote(world.path) }
+    for _, command in ipairs { ... } do
+        for _, word in ipairs(command) do
+            words[#words + 1] = quote(word)
+        end
+        words[#words + 1] = "';'"
+    end
+    local status = os.execute(table.concat(words, " "))
+    assert(status == 0 or status == true, "shared_writer failed")
+end
+
+---The module, with its map open: once in a process.
+---@param options resty.kubelua.InitOptions?
+function world.open(options)
+    local kube = require "resty.kubelua"
+    options = options or {}
+    options.path, options.size = world.path, 1048576
+    assert(kube.init(options))
+    return kube
+end
+
+function world.close()
+    os.remove(world.path)
+end
+
+return world
