@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,10 +27,51 @@ static kl_code fail(kl_error *err, const char *what, const char *path)
     return kl_error_set(err, code, "%s %s: %s", what, path, strerror(errno));
 }
 
+/* The number in a file of the kernel's, behind `label` (NULL: at its start);
+ * UINT64_MAX: there is none ("max" in a file of a cgroup). */
+static uint64_t read_number(const char *path, const char *label)
+{
+    FILE *file = fopen(path, "re");
+    uint64_t number = UINT64_MAX;
+    char line[128];
+
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        const char *at = label != NULL ? strstr(line, label) : line;
+
+        if (at != NULL && sscanf(at + (label != NULL ? strlen(label) : 0),
+                                 "%" SCNu64, &number) == 1) {
+            break;
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return number;
+}
+
+/* Bytes that the machine, and the container with cgroups v2, still have. A
+ * memfd is not refused when there are fewer: the kernel takes what there is,
+ * and then kills processes (seen with Linux 6.18). */
+static uint64_t memory_left(void)
+{
+    uint64_t free_kb = read_number("/proc/meminfo", "MemAvailable:");
+    uint64_t most = read_number("/sys/fs/cgroup/memory.max", NULL);
+    uint64_t used = read_number("/sys/fs/cgroup/memory.current", NULL);
+    uint64_t left = free_kb < UINT64_MAX / 1024 ? free_kb * 1024 : UINT64_MAX;
+
+    if (most != UINT64_MAX && used != UINT64_MAX) {
+        most = most > used ? most - used : 0;
+        left = most < left ? most : left;
+    }
+    return left;
+}
+
 /* Takes the pages and writes the head. */
 static bool fill(int descriptor, const kl__shared_head *head, kl_error *err)
 {
-    int failed = posix_fallocate(descriptor, 0, (off_t)head->size);
+    int failed = head->size > memory_left()
+                     ? ENOMEM
+                     : posix_fallocate(descriptor, 0, (off_t)head->size);
 
     if (failed != 0) {
         kl_error_set(err, failed == ENOMEM ? KL_ENOMEM : KL_EIO,
