@@ -103,19 +103,6 @@ describe("a key", function()
         assert.equal("news", order[2])
         assert.equal(6, #order)
     end)
-
-    it("has a memo for the life of its object", function()
-        w:controller { reconcile = function(_, run)
-            run.memo.count = (run.memo.count or 0) + 1
-            w:note(run.memo.count)
-        end }
-        w:apply("a")
-        assert.same({ 1 }, w:noted())
-        w:apply("a", "2")
-        assert.same({ 2 }, w:noted())
-        w:apply("b")
-        assert.same({ 1 }, w:noted())
-    end)
 end)
 
 describe("gone", function()

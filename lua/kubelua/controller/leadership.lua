@@ -1,14 +1,13 @@
 -- What a controller with a leader does as it gains and loses the lease; see leader.lua.
 local leader = require "kubelua.leader"
+local memos = require "kubelua.controller.memos"
 local worker = require "kubelua.controller.worker"
 
 local leadership = {}
 
 -- Every key that there is, at once, with an empty memo: what this process knew may be outdated.
 local function begin_term(self)
-    for _, known in pairs(self.memos) do
-        known.memo = nil
-    end
+    memos.begin_term(self)
     if self.is_listed and not self.main then
         for key in pairs(self.memos) do
             self.queue:add(key, true)

@@ -5,6 +5,7 @@ local events = require "kubelua.controller.run_events"
 local failures = require "kubelua.failures"
 local held = require "kubelua.controller.held"
 local log = require "kubelua.log"
+local memos = require "kubelua.controller.memos"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 local reach = require "kubelua.controller.reach"
@@ -26,10 +27,21 @@ local INSIDE = {}
 
 local FIELDS = { key = true, attempt = true, due = true, client = true, memo = true, log = true }
 
+-- Made when the script asks for it, and the same from then on.
+local function memo_of(self)
+    local own = rawget(self, INSIDE)
+    local memo = own and own.key and memos.of_run(own)
+    rawset(self, "memo", memo or nil)
+    return memo or nil
+end
+
 local Run = { __name = "kubelua.Run" }
 
 -- A mistyped method is told at the script's line.
-function Run.__index(_, name)
+function Run.__index(self, name)
+    if name == "memo" then
+        return memo_of(self)
+    end
     local method = methods[name]
     if method or FIELDS[name] or type(name) ~= "string" then
         return method
@@ -47,16 +59,6 @@ function Run.__tostring(self)
     return "run of " .. tostring(self.key)
 end
 
-local function memo_of(state, key)
-    local known = state.memos[key]
-    if not known then
-        known = {}
-        state.memos[key] = known
-    end
-    known.memo = known.memo or {}
-    return known.memo
-end
-
 local runs = {}
 
 ---@param state kubelua.controller.State
@@ -66,9 +68,8 @@ local runs = {}
 ---@return kubelua.Run
 function runs.new(state, key, object, item)
     return setmetatable({
-        [INSIDE] = { state = state, key = key, object = object },
+        [INSIDE] = { state = state, key = key, object = object, term = state.terms },
         key = key, client = state.client, attempt = item and item.attempt, due = item and item.due,
-        memo = key and memo_of(state, key),
         log = function(level, message, ...)
             log(level, (state.what .. ": " .. (key and key .. ": " or "")):gsub("%%", "%%%%")
                 .. message, ...)

@@ -27,7 +27,8 @@ local written = require "kubelua.controller.written"
 ---@field retries kubelua.controller.Queue of events that a map refused
 ---@field written kubelua.controller.Written
 ---@field outside kubelua.Informer? of what its selectors do not choose; see outside.lua
----@field memos table<string, { uid: string?, memo: table? }>
+---@field memos table<string, kubelua.controller.Kept> by key
+---@field terms integer how often it became the leader
 ---@field leader table?
 ---@field runs table<string, kubelua.controller.Record>
 ---@field running integer
@@ -45,8 +46,8 @@ function State.new(client, options, list)
     local self = setmetatable({
         name = options.name, what = "controller " .. options.name, options = options,
         client = client, clock = scheduler.clock_here(), in_order = list, sources = {},
-        memos = {}, runs = {}, running = 0, failing = {}, is_listed = false, is_stopped = false,
-        unhandled = {}, unhandled_count = 0,
+        memos = {}, terms = 0, runs = {}, running = 0, failing = {}, is_listed = false,
+        is_stopped = false, unhandled = {}, unhandled_count = 0,
     }, State)
     for _, one in ipairs(list) do
         self.sources[one.name] = one
@@ -102,6 +103,9 @@ function State:handled(key)
     if self.unhandled[key] then
         self.unhandled[key] = nil
         self.unhandled_count = self.unhandled_count - 1
+        if self.unhandled_count == 0 then
+            self.unhandled = {} -- a table does not shrink
+        end
     end
 end
 

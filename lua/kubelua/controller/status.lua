@@ -3,6 +3,7 @@
 local conditions = require "kubelua.controller.conditions"
 local core = require "kubelua.core"
 local difference = require "kubelua.controller.difference"
+local memos = require "kubelua.controller.memos"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 local reach = require "kubelua.controller.reach"
@@ -84,20 +85,22 @@ end
 
 -- What a server has left out or changed of what it was sent, is not sent again.
 local function is_known(run, uid, old, wanted)
-    local kept = run.state.memos[run.key] and run.state.memos[run.key].kept
-    local before = kept and kept[uid]
+    local kept = run.state.memos[run.key]
+    local before = kept and kept.statuses and kept.statuses[uid]
     return before ~= nil and before.wanted == core.hash(wanted) and before.got == core.hash(old)
 end
 
 local function remember(run, answer, wanted)
-    local memo = run.state.memos[run.key]
-    local got = memo and status_of(answer)
+    local got = run.key and status_of(answer)
     if not got then
         return
+    elseif changes(got, wanted) then
+        local kept = memos.keep(run.state, run.key, run.object)
+        kept.statuses = kept.statuses or {}
+        kept.statuses[answer.uid] = { wanted = core.hash(wanted), got = core.hash(got) }
+    elseif run.state.memos[run.key] and run.state.memos[run.key].statuses then
+        run.state.memos[run.key].statuses[answer.uid] = nil
     end
-    memo.kept = memo.kept or {}
-    memo.kept[answer.uid] = changes(got, wanted)
-        and { wanted = core.hash(wanted), got = core.hash(got) } or nil
 end
 
 -- One try: the object, or nil, message, code, retry_after.

@@ -2,6 +2,7 @@
 local Run = require "kubelua.controller.run"
 local finalizer = require "kubelua.controller.finalizer"
 local log = require "kubelua.log"
+local memos = require "kubelua.controller.memos"
 local outcome = require "kubelua.controller.outcome"
 local outside = require "kubelua.controller.outside"
 local scheduler = require "kubelua.scheduler"
@@ -77,7 +78,7 @@ local function perform(state, record)
     if not ok then
         return outcome.failure(message, code, retry_after)
     elseif not state.main then
-        state.memos[key] = state.memos[key] or {}
+        memos.keep(state, key) -- the keys of a controller without objects
         return call(state, record, "reconcile", key, nil)
     end
     local object = state.main.informer:get(key)
@@ -88,7 +89,9 @@ local function perform(state, record)
             return result or outcome.done
         end
     end
-    state.memos[key] = state.memos[key] or { uid = object.uid }
+    if state.options.gone then
+        memos.keep(state, key, object) -- it is told when the UID is another one
+    end
     return reconcile_object(state, record, object)
 end
 
