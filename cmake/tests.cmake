@@ -29,6 +29,11 @@ function(kubelua_c_spec spec)
         ENVIRONMENT "CMOCKA_MESSAGE_OUTPUT=STDOUT")
 endfunction()
 
+# Loaded before a program, it steps the wall clock that the program sees.
+add_library(clock_step MODULE spec/support/preload/clock_step.c)
+set_target_properties(clock_step PROPERTIES PREFIX "" C_VISIBILITY_PRESET default
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/spec)
+
 file(GLOB KUBELUA_CORE_SPECS CONFIGURE_DEPENDS spec/core/*/*_spec.c)
 foreach(spec ${KUBELUA_CORE_SPECS})
     kubelua_c_spec(${spec} kubelua_objects kubelua_support)

@@ -15,6 +15,7 @@ usage: cluster.sh start [--owner PID] [--for SECONDS] DIR [FLAGS...]
        cluster.sh stop|compact|kill-apiserver DIR
        cluster.sh start-apiserver|restart-apiserver DIR [FLAGS...]
        cluster.sh set-token DIR NEWTOKEN
+       cluster.sh service-token DIR NAMESPACE NAME UID SECONDS
        cluster.sh proxy DIR COMMAND
        cluster.sh kubectl DIR ARGS...
 start ends the cluster by itself with process PID, or after SECONDS (7200).
@@ -330,6 +331,7 @@ guard) guard "$@" ;;
     restart-apiserver) restart_apiserver "$@" ;;
     compact) compact ;;
     set-token) [ $# -eq 1 ] || usage; set_token "$1" ;;
+    service-token) [ $# -eq 4 ] || usage; service_token "$@" ;;
     proxy) [ $# -ge 1 ] || usage; control_proxy "$@" ;;
     kubectl) kubectl kubeconfig "$@" ;;
     *) usage ;;

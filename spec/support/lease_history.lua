@@ -12,7 +12,8 @@ function history.new(client, namespace, name)
     local function note(list, holder_of)
         local function see(object)
             list[#list + 1] = { version = tonumber(object.resource_version),
-                holder = holder_of(object), object = object.name }
+                holder = holder_of(object), object = object.name,
+                renewed = object:get("spec.renewTime") }
         end
         return { add = see, update = function(_, object) see(object) end, coalesce = false }
     end
@@ -73,6 +74,16 @@ function history:count(holder)
     local count = 0
     for _, write in ipairs(self.writes) do
         count = count + (write.holder == holder and 1 or 0)
+    end
+    return count
+end
+
+---How often a process has written the time of a renewal.
+function history:count_renewals(holder)
+    local count, last = 0, nil
+    for _, lease in ipairs(self.leases) do
+        count = count + (lease.holder == holder and lease.renewed ~= last and 1 or 0)
+        last = lease.renewed
     end
     return count
 end
