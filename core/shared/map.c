@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/str.h"
+#include "kubelua/shared_serve.h"
 #include "shared/writer.h"
 
 #include <pthread.h>
@@ -86,6 +87,7 @@ static kl_code map_file(kl_shared *self, const char *where, kl_error *err)
 
 static void free_map(kl_shared *self)
 {
+    kl_shared_leave(self);
     kl__shared_writer_free(self);
     if (self->head != NULL) {
         munmap(self->head, self->size);

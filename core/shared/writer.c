@@ -155,10 +155,9 @@ void kl__shared_drop(kl_shared *map)
     }
 }
 
-void kl__shared_heard(kl_shared *map)
+void kl__shared_heard(kl_shared *map, int64_t at_ms)
 {
-    kl__word_store(&map->head->heard_ms,
-                   (uint64_t)kl__clock_now(kl__clock_real()));
+    kl__word_store(&map->head->heard_ms, (uint64_t)(at_ms > 0 ? at_ms : 1));
 }
 
 void kl__shared_set_synced(kl_shared *map)

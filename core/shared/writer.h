@@ -23,8 +23,9 @@ kl_code kl__shared_take(kl_shared *map, kl_error *err);
  * write fail with KL_ECLOSED until the map is taken again. */
 void kl__shared_drop(kl_shared *map);
 
-/* The server has been heard of now; the first complete list is published. */
-void kl__shared_heard(kl_shared *map);
+/* The server was heard of at that time of the monotonic clock; the first
+ * complete list is published. */
+void kl__shared_heard(kl_shared *map, int64_t at_ms);
 void kl__shared_set_synced(kl_shared *map);
 
 /* This process is a worker: a later kl_shared_open begins no new epoch. */

@@ -7,6 +7,7 @@
  *   publish | churn SECONDS NAME
  * and ";" ends each of them.
  */
+#include "base/clock.h"
 #include "shared/writer.h"
 
 #include <stdio.h>
@@ -126,7 +127,7 @@ static void run(char **words, int count)
     } else if (strcmp(name, "complete") == 0 && count == 2) {
         check(kl_shared_complete(map, words[1], &err), &err);
     } else if (strcmp(name, "heard") == 0) {
-        kl__shared_heard(map);
+        kl__shared_heard(map, kl__clock_now(kl__clock_real()));
     } else if (strcmp(name, "synced") == 0) {
         kl__shared_set_synced(map);
     } else if (strcmp(name, "publish") == 0) {

@@ -19,6 +19,7 @@
 #include "kubelua/queue.h"
 #include "kubelua/request.h"
 #include "kubelua/shared.h"
+#include "kubelua/shared_serve.h"
 #include "kubelua/shared_write.h"
 #include "kubelua/text.h"
 #include "kubelua/value.h"

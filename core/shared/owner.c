@@ -1,0 +1,422 @@
+/*
+ * owner.c - one process of several owns a map: the thread that waits for the
+ * lock, watches, publishes, and gives the lock up.
+ *
+ * The lock is F_SETLK's on the map's descriptor, which belongs to a process,
+ * not to a descriptor that several have inherited. The thread asks for it again
+ * and again. F_SETLKW would wait without that, but only a signal ends it, or
+ * pthread_cancel, which may come just when the lock was given; and this library
+ * has no signal of its own in a foreign process.
+ */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/random.h"
+#include "base/str.h"
+#include "base/thread.h"
+#include "kubelua/event_queue.h"
+#include "kubelua/log.h"
+#include "kubelua/shared_serve.h"
+#include "shared/owner_feed.h"
+#include "shared/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    LOCK_MS = 8,      /* between two tries to get the lock, and up to 3 more:
+                         processes that try at the same moment part */
+    REFUSED_MS = 500, /* the same, where no lock can be had at all */
+    TICK_MS = 500,  /* so often an idle owner tells that it hears the server */
+    HEARD_MS = 100, /* at most so often a busy one does */
+    PUBLISH_MS = 2,
+    RETRY_MS = 1000, /* after want of memory or of threads */
+    REST = 4 /* the pause after a publish is so many times as long as that */
+};
+
+typedef struct kl__owner {
+    kl_shared *map;
+    kl_client *client;
+    char **namespaces;
+    size_t namespace_count;
+    bool clear_empty;
+    int publish_ms;
+
+    pid_t pid;             /* in which the thread is */
+    kl_event_queue *queue; /* wakes the thread, and brings its events */
+    kl__thread thread;
+    /* The caller stores, then wakes the queue; the thread clears the queue,
+     * then loads: sequentially consistent, so that neither is lost. */
+    atomic_bool is_leaving;
+    atomic_bool wants_publish;
+    atomic_int role; /* kl_serve_role; told to whoever asks, guards nothing */
+
+    /* The thread's own. */
+    kl__feed *feed;   /* NULL: to be opened at `retry_at` */
+    bool has_put_all; /* everything that the feed heard first was put */
+    bool has_more;    /* something was put and not published */
+    int64_t retry_at;
+    int64_t publish_at; /* not before */
+    int64_t heard_at;   /* when the age was looked at */
+} kl__owner;
+
+static int64_t now_ms(void)
+{
+    return kl__clock_now(kl__clock_real());
+}
+
+static bool is_leaving(kl__owner *self)
+{
+    return atomic_load(&self->is_leaving);
+}
+
+static int set_lock(const kl_shared *map, short type)
+{
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_len = 1};
+
+    return fcntl(map->descriptor, F_SETLK, &lock) == 0 ? 0 : errno;
+}
+
+/* Waits until this process has the lock and owns the map: true; or leaves. */
+static bool await_lock(kl__owner *self)
+{
+    unsigned seed = (unsigned)kl__random_seed(self);
+    bool was_refused = false;
+    kl_error err;
+
+    while (!is_leaving(self)) {
+        int status = EAGAIN;
+
+        if (kl__shared_is_current(self->map)) {
+            status = set_lock(self->map, F_WRLCK);
+        }
+        if (status == 0 && kl__shared_take(self->map, &err) == KL_OK) {
+            return true;
+        }
+        if (status == 0) {
+            set_lock(self->map, F_UNLCK);
+            status = ENOMEM;
+        }
+        if (status != EAGAIN && status != EACCES && !was_refused) {
+            kl_log(KL_LOG_ERROR,
+                   "shared map: this process cannot become its owner: %s; it "
+                   "tries again",
+                   strerror(status));
+        }
+        was_refused = status != EAGAIN && status != EACCES;
+        seed = seed * 1103515245U + 12345U;
+        kl_event_queue_wait(self->queue, was_refused
+                                             ? REFUSED_MS
+                                             : LOCK_MS + (int)(seed >> 16) % 4);
+        kl_event_queue_next(self->queue); /* clears the wake-up */
+    }
+    return false;
+}
+
+/* Opens the feed once it is time for that; false: there is nothing to serve any
+ * more. */
+static bool need_feed(kl__owner *self)
+{
+    kl_error err;
+
+    if (self->feed != NULL) {
+        return !kl__feed_has_ended(self->feed);
+    }
+    if (now_ms() < self->retry_at) {
+        return true;
+    }
+    self->feed = kl__feed_open(self->client, self->namespaces,
+                               self->namespace_count, self->queue, &err);
+    if (self->feed == NULL && err.code == KL_ECLOSED) {
+        return false;
+    }
+    if (self->feed == NULL) {
+        kl_log(KL_LOG_ERROR,
+               "shared map: its owner cannot watch Services, and tries again "
+               "in a second: %s",
+               err.message);
+        self->retry_at = now_ms() + RETRY_MS;
+    }
+    self->has_put_all = false;
+    return true;
+}
+
+/* For want of memory something was missed: all is listed again. */
+static void reopen_feed(kl__owner *self, const kl_error *err)
+{
+    kl_log(KL_LOG_ERROR,
+           "shared map: its owner lists Services again in a second: %s",
+           err->message);
+    kl__feed_close(self->feed);
+    self->feed = NULL;
+    self->retry_at = now_ms() + RETRY_MS;
+}
+
+static void read_feed(kl__owner *self)
+{
+    kl_error err;
+
+    if (self->feed == NULL) {
+        kl_event_queue_next(self->queue); /* clears the wake-up */
+    } else if (kl__feed_read(self->feed, &err) != KL_OK) {
+        reopen_feed(self, &err);
+    }
+}
+
+/* Puts what changed, once all has been heard for the first time. */
+static kl_code put_feed(kl__owner *self, kl_error *err)
+{
+    kl_code code;
+
+    if (self->feed == NULL || !kl__feed_has_synced(self->feed) ||
+        (self->has_put_all && !kl__feed_changed(self->feed))) {
+        return KL_OK;
+    }
+    self->has_more = true;
+    code = kl__feed_put(self->feed, self->map, self->clear_empty, err);
+    if (code == KL_OK && !self->has_put_all && self->namespace_count > 0) {
+        code = kl_shared_complete(self->map, KL__SERVICES_TABLE, err);
+    }
+    self->has_put_all = self->has_put_all || code == KL_OK;
+    return code;
+}
+
+static void publish_changes(kl__owner *self)
+{
+    int64_t begin = now_ms(), took;
+    kl_error err;
+    kl_code code;
+
+    if (begin < self->publish_at) {
+        return;
+    }
+    if (atomic_exchange(&self->wants_publish, false)) {
+        self->has_more = true;
+    }
+    code = put_feed(self, &err);
+    if (!self->has_more) {
+        return;
+    }
+    code = code == KL_OK ? kl_shared_publish(self->map, &err) : code;
+    took = now_ms() - begin;
+    self->publish_at =
+        now_ms() +
+        (took * REST > self->publish_ms ? took * REST : self->publish_ms);
+    self->has_more = false;
+    if (code == KL_OK && self->has_put_all) {
+        kl__shared_set_synced(self->map);
+    }
+    if (code == KL_ENOMEM) {
+        self->has_more = true;
+        self->publish_at = now_ms() + RETRY_MS;
+    }
+}
+
+static void tell_heard(kl__owner *self)
+{
+    int64_t now = now_ms(), age;
+
+    if (self->feed == NULL || now < self->heard_at + HEARD_MS) {
+        return;
+    }
+    self->heard_at = now;
+    age = kl__feed_age_ms(self->feed);
+    if (age >= 0) {
+        kl__shared_heard(self->map, now - age);
+    }
+}
+
+/* How long to wait for the next event. */
+static int64_t next_wait(const kl__owner *self)
+{
+    int64_t now = now_ms(), at = now + TICK_MS;
+    bool has_changes = self->has_more || atomic_load(&self->wants_publish) ||
+                       (self->feed != NULL && self->has_put_all &&
+                        kl__feed_changed(self->feed));
+
+    if (has_changes && self->publish_at < at) {
+        at = self->publish_at;
+    }
+    if (self->feed == NULL && self->retry_at < at) {
+        at = self->retry_at;
+    }
+    return at > now ? at - now : 0;
+}
+
+/* 1. The feed of the cluster: opened, and again after want of memory.
+ * 2. Events, until none waits.
+ * 3. What they changed, and what scripts put, in one publish. */
+static void own_map(kl__owner *self)
+{
+    while (!is_leaving(self) && need_feed(self)) {
+        read_feed(self);
+        publish_changes(self);
+        tell_heard(self);
+        kl_event_queue_wait(self->queue, next_wait(self));
+    }
+}
+
+/* The lock goes first: the next owner begins while this one closes. */
+static void give_up(kl__owner *self)
+{
+    kl__shared_drop(self->map);
+    set_lock(self->map, F_UNLCK);
+    kl__feed_close(self->feed);
+    self->feed = NULL;
+}
+
+/* Touches what is its own of kl__owner, the atomics, the map's head and its
+ * writer. */
+static void *run_owner(void *arg)
+{
+    kl__owner *self = arg;
+
+    if (await_lock(self)) {
+        atomic_store(&self->role, KL_ROLE_OWNER);
+        kl_log(KL_LOG_INFO, "shared map: process %ld is its owner",
+               (long)getpid());
+        own_map(self);
+        atomic_store(&self->role, KL_ROLE_NONE);
+        give_up(self);
+    }
+    atomic_store(&self->role, KL_ROLE_NONE);
+    return NULL;
+}
+
+static void free_owner(kl__owner *self)
+{
+    for (size_t i = 0; i < self->namespace_count; i++) {
+        kl__free(self->namespaces[i]);
+    }
+    kl__free(self->namespaces);
+    kl_event_queue_free(self->queue);
+    kl_client_unref(self->client);
+    kl__free(self);
+}
+
+static kl_code copy_namespaces(kl__owner *self, const kl_serve_options *options,
+                               kl_error *err)
+{
+    static const char *const all[] = {"*"};
+    bool has_names =
+        options->namespaces != NULL && options->namespace_count > 0;
+    const char *const *names = has_names ? options->namespaces : all;
+    size_t count = options->no_services ? 0
+                   : has_names          ? options->namespace_count
+                                        : 1;
+
+    self->namespaces = kl__calloc(count + 1, sizeof(char *));
+    if (self->namespaces == NULL) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory");
+    }
+    for (; self->namespace_count < count; self->namespace_count++) {
+        char *copy = kl__strdup(names[self->namespace_count]);
+
+        if (copy == NULL) {
+            return kl_error_set(err, KL_ENOMEM, "out of memory");
+        }
+        self->namespaces[self->namespace_count] = copy;
+    }
+    return KL_OK;
+}
+
+static kl__owner *new_owner(kl_shared *map, kl_client *client,
+                            const kl_serve_options *options, kl_error *err)
+{
+    kl__owner *self = kl__calloc(1, sizeof(*self));
+
+    if (self == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory");
+        return NULL;
+    }
+    self->map = map;
+    self->client = client != NULL ? kl_client_ref(client) : NULL;
+    self->clear_empty = options->clear_empty;
+    self->publish_ms =
+        options->publish_ms > 0 ? options->publish_ms : PUBLISH_MS;
+    self->pid = getpid();
+    atomic_init(&self->role, KL_ROLE_WAITING);
+    self->queue = kl_event_queue_new(err);
+    if (self->queue == NULL || copy_namespaces(self, options, err) != KL_OK) {
+        free_owner(self);
+        return NULL;
+    }
+    return self;
+}
+
+/* What this process has; in a child of fork() that is nothing: its parent's
+ * stays as it is, for its thread is not there. */
+static kl__owner *owner_of(const kl_shared *map)
+{
+    kl__owner *self = map != NULL ? map->owner : NULL;
+
+    return self != NULL && self->pid == getpid() ? self : NULL;
+}
+
+kl_code kl_shared_serve(kl_shared *map, kl_client *client,
+                        const kl_serve_options *options, kl_error *err)
+{
+    static const kl_serve_options defaults;
+    kl_error made;
+    kl__owner *self;
+    kl_code code;
+
+    options = options != NULL ? options : &defaults;
+    if (map == NULL || (client == NULL && !options->no_services)) {
+        return kl_error_set(err, KL_EINVAL,
+                            "to serve takes a map and a client");
+    }
+    if (owner_of(map) != NULL) {
+        return kl_error_set(err, KL_EINVAL,
+                            "this process serves the map already");
+    }
+    code = kl__check_process(err);
+    if (code != KL_OK) {
+        return code;
+    }
+    self = new_owner(map, client, options, &made);
+    if (self == NULL) {
+        return kl_error_set(err, made.code, "%s", made.message);
+    }
+    kl__shared_begin_serving(map);
+    code = kl__thread_start(&self->thread, "kl-owner", run_owner, self, err);
+    if (code != KL_OK) {
+        free_owner(self);
+        return code;
+    }
+    map->owner = self;
+    return KL_OK;
+}
+
+void kl_shared_leave(kl_shared *map)
+{
+    kl__owner *self = owner_of(map);
+
+    if (self == NULL) {
+        return;
+    }
+    atomic_store(&self->is_leaving, true);
+    kl_event_queue_wake(self->queue);
+    kl__thread_join(&self->thread);
+    map->owner = NULL;
+    free_owner(self);
+}
+
+kl_serve_role kl_shared_role(const kl_shared *map)
+{
+    kl__owner *self = owner_of(map);
+
+    return self != NULL ? (kl_serve_role)atomic_load(&self->role)
+                        : KL_ROLE_NONE;
+}
+
+void kl_shared_publish_soon(kl_shared *map)
+{
+    kl__owner *self = owner_of(map);
+
+    if (self != NULL && !atomic_exchange(&self->wants_publish, true)) {
+        kl_event_queue_wake(self->queue);
+    }
+}

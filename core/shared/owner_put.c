@@ -1,0 +1,177 @@
+/*
+ * owner_put.c - see owner_put.h.
+ */
+#include "shared/owner_put.h"
+
+#include "base/mem.h"
+#include "kubelua/log.h"
+#include "kubelua/shared_write.h"
+#include "shared/owner_feed.h"
+
+#include <string.h>
+
+typedef struct putting {
+    kl_shared *map;
+    bool clear_empty;
+    kl_endpoint *endpoints; /* room for one route */
+    size_t capacity;
+} putting;
+
+static bool reserve_endpoints(putting *self, size_t count)
+{
+    kl_endpoint *grown;
+
+    if (count <= self->capacity) {
+        return true;
+    }
+    count = count < 64 ? 64 : 2 * count;
+    grown = kl__realloc(self->endpoints, count * sizeof(*grown));
+    if (grown == NULL) {
+        return false;
+    }
+    self->endpoints = grown;
+    self->capacity = count;
+    return true;
+}
+
+/* An endpoint that neither is ready nor terminates serves nobody, whatever a
+ * slice says that was not written by a controller. */
+static uint16_t flags_of(const kl__endpoint *endpoint)
+{
+    bool serves =
+        endpoint->serving && (endpoint->ready || endpoint->terminating);
+
+    return (uint16_t)((endpoint->ready ? KL_ENDPOINT_READY : 0) |
+                      (serves ? KL_ENDPOINT_SERVING : 0) |
+                      (endpoint->terminating ? KL_ENDPOINT_TERMINATING : 0) |
+                      (endpoint->is_name ? KL_ENDPOINT_DNS : 0));
+}
+
+static const char *text_or_null(const char *text)
+{
+    return text[0] != '\0' ? text : NULL;
+}
+
+/* What has no place in an entry (a node's name has at most 253 bytes) would be
+ * refused with all its list: it is left out. */
+static const char *place_or_null(const char *text, size_t limit)
+{
+    return strlen(text) <= limit ? text_or_null(text) : NULL;
+}
+
+static kl_code put_list(putting *self, const kl_shared_key *key,
+                        const kl__route *route, kl_error *err)
+{
+    if (!reserve_endpoints(self, route->count)) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for endpoints");
+    }
+    for (size_t i = 0; i < route->count; i++) {
+        const kl__endpoint *from = &route->endpoints[i];
+
+        self->endpoints[i] = (kl_endpoint){
+            .host = from->host,
+            .zone = place_or_null(from->zone, KL_SHARED_PLACE_MAX),
+            .node = place_or_null(from->node, KL_SHARED_NODE_MAX),
+            .port = from->port,
+            .weight = from->weight,
+            .flags = flags_of(from),
+        };
+    }
+    return kl_shared_put_endpoints(self->map, key, self->endpoints,
+                                   route->count, err);
+}
+
+/* Puts what the map has once more: after a takeover an entry that is not put
+ * again would be removed. KL_ENOT_FOUND: it has nothing to be kept. */
+static kl_code put_again(putting *self, kl_shared_key *key, kl_error *err)
+{
+    kl_pick *picks = NULL;
+    uint32_t count = 0, room = 0;
+    kl_shared_result result;
+    bool has_usable = false;
+    kl_code code;
+
+    while ((result = kl_shared_endpoints(self->map, key, picks, room,
+                                         &count)) == KL_SHARED_TOO_SMALL) {
+        kl__free(picks);
+        room = count;
+        picks = kl__malloc(room * sizeof(*picks));
+        if (picks == NULL) {
+            return kl_error_set(err, KL_ENOMEM, "out of memory for endpoints");
+        }
+    }
+    if (result != KL_SHARED_OK || !reserve_endpoints(self, count)) {
+        kl__free(picks);
+        return result == KL_SHARED_OK
+                   ? kl_error_set(err, KL_ENOMEM, "out of memory for endpoints")
+                   : KL_ENOT_FOUND;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const kl_pick *from = &picks[i];
+
+        has_usable =
+            has_usable ||
+            (from->weight > 0 &&
+             (from->flags & (KL_ENDPOINT_READY | KL_ENDPOINT_SERVING)) != 0);
+        self->endpoints[i] = (kl_endpoint){
+            .host = from->host,
+            .zone = text_or_null(from->zone),
+            .node = text_or_null(from->node),
+            .port = from->port,
+            .weight = from->weight,
+            .flags = from->flags,
+        };
+    }
+    code = has_usable ? kl_shared_put_endpoints(self->map, key, self->endpoints,
+                                                count, err)
+                      : KL_ENOT_FOUND;
+    kl__free(picks);
+    return code;
+}
+
+/* What fails for another reason than memory would fail again, and must not keep
+ * other Services from being put. */
+static kl_code judge_failure(const kl__route *route, kl_code code,
+                             const kl_error *err)
+{
+    if (code != KL_OK && code != KL_ENOMEM && code != KL_ECLOSED) {
+        kl_log(KL_LOG_WARN, "shared map: %s is not updated: %s", route->name,
+               err->message);
+        return KL_OK;
+    }
+    return code;
+}
+
+static kl_code put_route(void *context, const kl__route *route, kl_error *err)
+{
+    putting *self = context;
+    kl_shared_key key;
+    kl_code code = KL_ENOT_FOUND;
+
+    if (!kl_shared_key_init(self->map, KL__SERVICES_TABLE, route->name,
+                            strlen(route->name), &key)) {
+        return KL_OK; /* longer than names of Kubernetes can be */
+    }
+    if (route->is_gone) {
+        return kl_shared_remove(self->map, &key, err);
+    }
+    if (route->usable == 0 && !self->clear_empty) {
+        code = put_again(self, &key, err);
+    }
+    if (code == KL_ENOT_FOUND) {
+        code = put_list(self, &key, route, err);
+    }
+    return judge_failure(route, code, err);
+}
+
+kl_code kl__put_routes(kl__routes *routes, kl_shared *map, bool clear_empty,
+                       kl_error *err)
+{
+    putting self = {.map = map, .clear_empty = clear_empty};
+    kl_error own;
+    kl_code code =
+        kl__routes_flush(routes, put_route, &self, err != NULL ? err : &own);
+
+    kl__free(self.endpoints);
+    return code;
+}
