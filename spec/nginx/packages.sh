@@ -58,14 +58,15 @@ known() {
     echo "$1"
 }
 
-packages="nginx libnginx-mod-http-lua libnginx-mod-http-ndk lua-resty-core
-    lua-resty-lrucache libluajit2-5.1-2"
-# shellcheck disable=SC2086 # a list of names
-if ! fetch $packages; then
+# Debian 12 has OpenResty's LuaJIT as luajit2, Debian 13 as its only one.
+fetch_all() {
+    fetch nginx libnginx-mod-http-lua libnginx-mod-http-ndk lua-resty-core \
+        lua-resty-lrucache "$(known libluajit2-5.1-2 libluajit-5.1-2)"
+}
+if ! fetch_all; then
     # The machine's lists of packages may be missing, or old.
     [ "$(id -u)" != 0 ] || apt-get -qq update >/dev/null 2>&1
-    fetch $packages ||
-        skip "apt-get download: $(tail -n 1 "$folder/fetch.log")"
+    fetch_all || skip "apt-get download: $(tail -n 1 "$folder/fetch.log")"
 fi
 
 # An application of Debian's nginx, and where everything is.

@@ -45,23 +45,30 @@ function nginx.missing()
     return reason
 end
 
--- Its processes are a group, which a guard ends when this interpreter ends without doing so.
+-- Its processes are a group, which a guard ends when this interpreter ends without doing so. The
+-- process that starts nginx ends once it runs: nginx ignores USR2 for as long as its parent lives.
 local GUARD = [=[
-    exec >>%s/output 2>&1 </dev/null
-    setsid env %s LD_LIBRARY_PATH='%s' %s -p %s -c %s &
-    echo $! >%s/group
-    while kill -0 %s && kill -0 -- -$!; do sleep 1; done 2>/dev/null
+    cd @folder@
+    exec >>output 2>&1 </dev/null
+    cat >launch <<'END'
+        echo $$ >group
+        env @environment@ LD_LIBRARY_PATH='@libraries@' @nginx@ -p @folder@ -c @conf@ &
+        while [ ! -s nginx.pid ] && kill -0 $!; do sleep 0.02; done
+END
+    setsid sh launch &
+    until [ -s group ]; do sleep 0.02; done
+    while kill -0 @owner@ && kill -0 -- -$(cat group); do sleep 1; done 2>/dev/null
     kill -KILL -- -$! 2>/dev/null
 ]=]
 
 local function launch(self)
     local copy = assert(copies.find())
-    local folder = self.folder
-    local guard = folder .. "/guard"
-    local owner = shell("echo $PPID")
-    write_file(guard, string.format(GUARD, folder, self.options.environment or "", copy.LIBRARIES,
-        copy.NGINX, folder, self.conf, folder, owner))
-    shell("sh " .. guard .. " >/dev/null 2>&1 &")
+    local values = {
+        folder = self.folder, environment = self.options.environment or "", nginx = copy.NGINX,
+        libraries = copy.LIBRARIES, conf = self.conf, owner = shell("echo $PPID"),
+    }
+    write_file(self.folder .. "/guard", (GUARD:gsub("@(%a+)@", values)))
+    shell("sh " .. self.folder .. "/guard >/dev/null 2>&1 &")
 end
 
 local function end_group(self)
@@ -140,10 +147,11 @@ end
 
 ---Status and body of one GET, or nil while nothing answers.
 ---@param path string
+---@param seconds number? default: 10
 ---@return integer?, string?
-function Nginx:get(path)
-    local said, status = shell(string.format("curl -s -m 10 -w '\\n%%{http_code}' "
-        .. "http://127.0.0.1:%d%s", self.port, path))
+function Nginx:get(path, seconds)
+    local said, status = shell(string.format("curl -s -m %g -w '\\n%%{http_code}' "
+        .. "http://127.0.0.1:%d%s", seconds or 10, self.port, path))
     local body, code = said:match("^(.*)\n(%d+)$")
     if status ~= 0 or not code then
         return nil
