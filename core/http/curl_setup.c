@@ -24,7 +24,11 @@ enum {
     USER_TIMEOUT_MS = 25000,
     /* What one read from the socket takes at most. With curl's 16 KB each two
      * events cost a read, a poll and an acknowledgement. */
-    BUFFER_SIZE = 64 * 1024
+    BUFFER_SIZE = 64 * 1024,
+    /* The same of a write, which is answered with one object; and what it sends
+     * at a time. curl's 64 KB for each of very many in flight are touched in
+     * turns, and stay with the process. */
+    WRITE_BUFFER_SIZE = 16 * 1024
 };
 
 /* Remembers the first failure of a row of curl_easy_setopt. */
@@ -245,7 +249,9 @@ static void set_connection(kl__curl_stream *stream, const kl__request *request,
     CURL *easy = stream->easy;
 
     SET(easy, status, CURLOPT_NOSIGNAL, 1L);
-    SET(easy, status, CURLOPT_BUFFERSIZE, (long)BUFFER_SIZE);
+    SET(easy, status, CURLOPT_BUFFERSIZE,
+        (long)(stream->body != NULL ? WRITE_BUFFER_SIZE : BUFFER_SIZE));
+    SET(easy, status, CURLOPT_UPLOAD_BUFFERSIZE, (long)WRITE_BUFFER_SIZE);
     SET(easy, status, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
     SET(easy, status, CURLOPT_FRESH_CONNECT, stream->fresh ? 1L : 0L);
     if (stream->secure) {
