@@ -30,7 +30,7 @@ kubelua.controller { "nodes", name = "drain-nodes",
             left = stays(pod) and left or left + 1
             if not (stays(pod) or pod.metadata.deletionTimestamp) then
                 local _, message, code = run:evict(pod)
-                if code then run:event("Warning", "NotEvicted", message) end
+                if code then run:event("Warning", "NotEvicted", message or code) end
                 again = code and 5 or again
             end
         end

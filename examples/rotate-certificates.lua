@@ -8,7 +8,7 @@ kubelua.controller { "secrets", labels = "example.com/days", name = "rotate-cert
         local made = assert(kubelua.exec { "openssl", "req", "-x509", "-newkey", "ed25519",
             "-nodes", "-days", days, "-subj", "/CN=" .. secret.name, "-keyout", "-" })
         local key, cert = made.stdout:match("(%-+BEGIN.-END PRIVATE KEY%-+\n)(%-+BEGIN.+)$")
-        due = kubelua.timestamp(kubelua.now() + days * 86400 * 2 / 3)
-        return run:patch { metadata = { annotations = { ["example.com/due"] = due } },
+        local next_due = kubelua.timestamp(kubelua.now() + days * 86400 * 2 / 3)
+        return run:patch { metadata = { annotations = { ["example.com/due"] = next_due } },
             data = { key = kubelua.base64(key), cert = kubelua.base64(cert) } }
     end }

@@ -44,7 +44,7 @@ end
 
 ---Records an event about an object. Raises what is misuse only.
 ---@param client kubelua.Client
----@param object kubelua.Object|table with apiVersion, kind and metadata
+---@param object table with apiVersion, kind and metadata
 ---@param type_of_event "Normal"|"Warning"
 ---@param reason string one word, such as "FailedMount"
 ---@param message any what people read; up to 1,024 bytes of it
@@ -71,7 +71,7 @@ local Client = {}
 
 ---Records an Event about an object, for people: kubectl describe shows it. Never waits and never
 ---fails: what cannot be written is told in the log. Equal ones within 10 minutes become one series.
----@param object kubelua.Object|table
+---@param object table
 ---@param type_of_event "Normal"|"Warning"
 ---@param reason string one word, such as "FailedMount"
 ---@param message any what people read; up to 1,024 bytes of it

@@ -14,7 +14,7 @@ local TYPE = "kubelua.informer"
 ---@class kubelua.Informer
 ---@field has_synced fun(self): boolean whether the cache holds the first list
 ---@field get fun(self, key: string, name?: string): kubelua.Object?, string?, string?
----@field list fun(self, filter?: kubelua.Filter): kubelua.Object[]?, string?, string?
+---@field list fun(self, filter?: kubelua.Filter): kubelua.Object[]
 ---@field count fun(self): integer how many objects the cache holds
 ---@field resource_version fun(self): string the version that the cache reflects
 ---@field status fun(self): kubelua.Status how it is
@@ -103,7 +103,7 @@ end
 
 ---Registers callbacks: any of add, update, delete, synced and error.
 ---@param given kubelua.HandlerOptions
----@return kubelua.Registration?, string?, string?
+---@return kubelua.Registration # or nil, message, "closed" of an informer that was stopped
 function Informer:on(given)
     local state = state_of(self)
     if state.is_retired then
@@ -148,7 +148,7 @@ end
 ---What an index holds under a value, sorted by key.
 ---@param index string
 ---@param value string|number|boolean
----@return kubelua.Object[]?, string?, string?
+---@return kubelua.Object[]
 function Informer:by(index, value)
     local state = state_of(self)
     expect_string("by", "the index's name", index)
@@ -161,7 +161,7 @@ end
 
 ---The distinct values of an index, sorted.
 ---@param index string
----@return string[]?, string?, string?
+---@return string[]
 function Informer:values(index)
     local state = state_of(self)
     expect_string("values", "the index's name", index)

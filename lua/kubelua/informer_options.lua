@@ -4,8 +4,11 @@ local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 
 ---What client:informer takes: the resource first, as in { "pods", namespace = "web" }.
----@class kubelua.InformerOptions
+---@class kubelua.InformerOptions: kubelua.InformerScope
 ---@field [1] string as lenient as kubectl: "pods", "po", "deployments.apps", "apps/v1/Deployment"
+
+---What informers and controllers share.
+---@class kubelua.InformerScope
 ---@field namespace? string|string[] one, several, "*": all; nil: that of kubelua run -n, else all
 ---@field labels? string a label selector, as of kubectl's -l
 ---@field fields? string a field selector, as of kubectl's --field-selector

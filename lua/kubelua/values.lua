@@ -52,7 +52,7 @@ local function field(value, name)
 end
 
 ---The condition of a type that an object's status has; nil where it has none.
----@param object kubelua.Object|table
+---@param object table
 ---@param name string "Ready"
 ---@return kubelua.Condition?
 function values.condition(object, name)

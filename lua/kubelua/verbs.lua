@@ -25,7 +25,7 @@ end
 local Client = {}
 
 ---The object as the server has it now.
----@param resource string|kubelua.Object|table as lenient as kubectl: "po", "deployments.apps"
+---@param resource string|table as lenient as kubectl: "po", "deployments.apps"
 ---@param key string? "namespace/name"; "name" in the client's namespace, or of the cluster
 ---@param options kubelua.GetOptions?
 ---@return kubelua.Object?, string?, string?, number?
@@ -43,7 +43,7 @@ function Client:list(resource, filter)
 end
 
 ---Creates an object; metadata.generateName becomes a name before it is sent.
----@param object table|kubelua.Object|string the text: of one YAML or JSON document
+---@param object table|string the text: of one YAML or JSON document
 ---@param options kubelua.CreateOptions?
 ---@return kubelua.Object?, string?, string?, number?
 function Client:create(object, options)
@@ -51,7 +51,7 @@ function Client:create(object, options)
 end
 
 ---Replaces an object, or its status; "conflict" where it has changed since it was read.
----@param object table|kubelua.Object|string
+---@param object table|string
 ---@param options kubelua.UpdateOptions?
 ---@return kubelua.Object?, string?, string?, number?
 function Client:update(object, options)
@@ -59,7 +59,7 @@ function Client:update(object, options)
 end
 
 ---Server-side apply: makes the object have these fields, and creates it where there is none.
----@param object table|kubelua.Object|string
+---@param object table|string
 ---@param options kubelua.ApplyOptions?
 ---@return kubelua.Object?, string?, string?, number?
 function Client:apply(object, options)
@@ -67,7 +67,7 @@ function Client:apply(object, options)
 end
 
 ---Changes a part of an object: patch("pods", "web/a", { ... }, options), patch(pod, { ... }).
----@param resource string|table|kubelua.Object
+---@param resource string|table
 ---@param ... any key, patch, kubelua.PatchOptions
 ---@return kubelua.Object?, string?, string?, number?
 ---@overload fun(self, resource: string, key: string, patch: any, o: kubelua.PatchOptions?): any
@@ -77,7 +77,7 @@ function Client:patch(resource, ...)
 end
 
 ---Sets how many replicas there should be: scale("deployments", "web/shop", 3), scale(shop, 3).
----@param resource string|table|kubelua.Object
+---@param resource string|table
 ---@param ... any key, replicas, kubelua.ScaleOptions
 ---@return kubelua.Object? scale, string?, string?, number?
 ---@overload fun(self, resource: string, key: string, replicas: integer): any
@@ -87,7 +87,7 @@ function Client:scale(resource, ...)
 end
 
 ---Deletes an object: the object that is left while something holds it, or true.
----@param resource string|table|kubelua.Object
+---@param resource string|table
 ---@param key string?
 ---@param options kubelua.DeleteOptions?
 ---@return kubelua.Object|true|nil, string?, string?, number?
@@ -107,7 +107,7 @@ end
 
 ---Evicts a pod, if its PodDisruptionBudget allows; else "too_many_requests", and it is not tried
 ---again.
----@param pod string|table|kubelua.Object its key, or itself
+---@param pod string|table its key, or itself
 ---@param options kubelua.EvictOptions?
 ---@return true?, string?, string?, number?
 function Client:evict(pod, options)
@@ -115,7 +115,7 @@ function Client:evict(pod, options)
 end
 
 ---Opens the log of a container: `for line in stream:lines() do ... end`, then stream:error().
----@param pod string|table|kubelua.Object its key, or itself
+---@param pod string|table its key, or itself
 ---@param options kubelua.LogOptions?
 ---@return kubelua.LogStream?, string?, string?
 function Client:logs(pod, options)
@@ -123,7 +123,7 @@ function Client:logs(pod, options)
 end
 
 ---Waits until an object is as it should be: wait("pods", "web/a", "Ready", 60), wait(pod, f).
----@param resource string|table|kubelua.Object
+---@param resource string|table
 ---@param ... any key, kubelua.WaitCondition (default: it is there), seconds (default: 30)
 ---@return kubelua.Object|true|nil, string?, string? true: the object is gone, as it should be
 function Client:wait(resource, ...)

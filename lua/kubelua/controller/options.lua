@@ -6,7 +6,7 @@ local options = require "kubelua.options"
 
 ---What kubelua.controller takes. The resource comes first, with the options of an informer of it:
 ---kubelua.controller { "foos.example.com", namespace = "web", reconcile = function(foo, run) end }
----@class kubelua.ControllerOptions: kubelua.InformerOptions
+---@class kubelua.ControllerOptions: kubelua.InformerScope
 ---@field [1]? string what it reconciles; none: its keys are any texts that map and enqueue give
 ---@field name? string in logs, metrics, events, and as field manager; default: the resource
 ---@field client? kubelua.Client default: kubelua.connect()

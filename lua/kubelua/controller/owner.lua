@@ -22,7 +22,7 @@ local function references_of(metadata)
 end
 
 ---The controller reference that an object or a document has.
----@param object kubelua.Object|table
+---@param object table
 ---@return table?
 function owner.controller(object)
     for _, reference in ipairs(references_of(object.metadata)) do

@@ -126,7 +126,7 @@ end
 ---The objects of a declared cache, sorted by key.
 ---@param source string as declared
 ---@param filter kubelua.Filter?
----@return kubelua.Object[]?, string?, string?
+---@return kubelua.Object[] # or nil, message, code where the filter cannot be
 function methods:list(source, filter)
     local namespace = type(filter) == "table" and filter.namespace or nil
     local informer = cache(self, "run:list", source,
@@ -138,7 +138,7 @@ end
 ---@param source string as declared
 ---@param index string
 ---@param value string|number|boolean
----@return kubelua.Object[]?, string?, string?
+---@return kubelua.Object[]
 function methods:by(source, index, value)
     return cache(self, "run:by", source, {}):by(index, value)
 end
@@ -169,7 +169,7 @@ end
 
 ---Creates an object that the run's object controls. An object that is there: "already_exists", or
 ---"not_owned" where another, or nothing, controls it.
----@param object table|kubelua.Object|string the text: of one YAML or JSON document
+---@param object table|string the text: of one YAML or JSON document
 ---@param given kubelua.RunCreateOptions?
 ---@return kubelua.Object?, string?, string?, number?
 function methods:create(object, given)
@@ -188,7 +188,7 @@ end
 ---@param ... any target, patch, kubelua.RunPatchOptions
 ---@return kubelua.Object?, string?, string?, number?
 ---@overload fun(self, patch: table, options: kubelua.RunPatchOptions?): kubelua.Object?
----@overload fun(self, object: kubelua.Object, patch: any, o: kubelua.RunPatchOptions?): any
+---@overload fun(self, object: table, patch: any, o: kubelua.RunPatchOptions?): any
 ---@overload fun(self, resource: string, key: string, patch: any, o: kubelua.RunPatchOptions?): any
 function methods:patch(...)
     return change.patch(inside(self), ...)
@@ -197,7 +197,7 @@ end
 ---Deletes an object. True as well if it is gone, or is another one by now.
 ---@param ... any target, kubelua.RunDeleteOptions
 ---@return kubelua.Object|true|nil, string?, string?, number?
----@overload fun(self, object: kubelua.Object, options: kubelua.RunDeleteOptions?): any
+---@overload fun(self, object: table, options: kubelua.RunDeleteOptions?): any
 ---@overload fun(self, resource: string, key: string, options: kubelua.RunDeleteOptions?): any
 function methods:delete(...)
     return change.delete(inside(self), ...)
@@ -216,7 +216,7 @@ end
 ---@param ... any object, fields, kubelua.RunStatusOptions
 ---@return kubelua.Object?, string?, string?, number?
 ---@overload fun(self, fields: table, options: kubelua.RunStatusOptions?): kubelua.Object?
----@overload fun(self, object: kubelua.Object, fields: table, o: kubelua.RunStatusOptions?): any
+---@overload fun(self, object: table, fields: table, o: kubelua.RunStatusOptions?): any
 function methods:status(...)
     return status.write(inside(self), ...)
 end

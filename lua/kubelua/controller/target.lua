@@ -137,14 +137,14 @@ function target.of_delete(run, call, ...)
 end
 
 ---The UID of what is meant, if it is known.
----@param meant table|kubelua.Object
+---@param meant table
 ---@return string?
 function target.uid(meant)
     return meant.metadata.uid
 end
 
 ---The version of what is meant; raises where it has none.
----@param meant table|kubelua.Object
+---@param meant table
 ---@param call string for messages
 ---@return string
 function target.version(meant, call)

@@ -90,7 +90,7 @@ local function adopt(run, existing, given)
 end
 
 ---@param run kubelua.controller.Inside
----@param object table|kubelua.Object|string
+---@param object table|string
 ---@param given kubelua.RunCreateOptions?
 ---@return kubelua.Object?, string?, string?, number?
 function write.create(run, object, given)

@@ -39,7 +39,7 @@ local function body_of(call, given)
 end
 
 ---@param port kubelua.Port
----@param resource string|table|kubelua.Object
+---@param resource string|table
 ---@param ... any key, or namespace and name; options
 ---@return kubelua.Object|true|nil, string?, string?, number?
 function deleting.delete(port, resource, ...)
@@ -143,7 +143,7 @@ local EVICT = { grace = "number", uid = "string", dry_run = "boolean", timeout =
 
 ---Never sent again: that a PodDisruptionBudget does not allow it now (429) is an answer.
 ---@param port kubelua.Port
----@param pod string|table|kubelua.Object
+---@param pod string|table
 ---@param given kubelua.EvictOptions?
 ---@return true?, string?, string?, number?
 function deleting.evict(port, pod, given)

@@ -86,7 +86,7 @@ function documents.one(call, object)
 end
 
 ---A copy of an object, or of a patch, whose metadata may be changed.
----@param document table|kubelua.Object
+---@param document table
 ---@return table
 function documents.copy(document)
     local copy, metadata = {}, {}

@@ -118,7 +118,7 @@ end
 
 ---@param client kubelua.Client
 ---@param port kubelua.Port
----@param pod string|table|kubelua.Object
+---@param pod string|table
 ---@param given kubelua.LogOptions?
 ---@return kubelua.LogStream?, string?, string?
 function logs.open(client, port, pod, given)

@@ -96,7 +96,7 @@ local function send(port, verb, target, given, call)
 end
 
 ---@param port kubelua.Port
----@param resource string|table|kubelua.Object
+---@param resource string|table
 ---@param ... any key, patch, options; of an object: patch, options
 ---@return kubelua.Object?, string?, string?, number?
 function patching.patch(port, resource, ...)
@@ -122,7 +122,7 @@ function patching.patch(port, resource, ...)
 end
 
 ---@param port kubelua.Port
----@param resource string|table|kubelua.Object
+---@param resource string|table
 ---@param ... any key, replicas, options; of an object: replicas, options
 ---@return kubelua.Object? scale, string?, string?, number?
 function patching.scale(port, resource, ...)

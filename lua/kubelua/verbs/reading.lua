@@ -24,7 +24,7 @@ local LIST = { namespace = "string", labels = "string", fields = "string", page_
 local PAGE = 500
 
 ---@param port kubelua.Port
----@param resource string|kubelua.Object|table
+---@param resource string|table
 ---@param ... any key, or namespace and name; options
 ---@return kubelua.Object?, string?, string?, number?
 function reading.get(port, resource, ...)

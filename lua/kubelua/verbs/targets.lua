@@ -54,7 +54,7 @@ end
 
 ---The target that an object is, which may have no name yet.
 ---@param port kubelua.Port
----@param object table|kubelua.Object
+---@param object table
 ---@return kubelua.Target?, string?, string?
 function targets.of_object(port, object)
     local api_version, kind = object.apiVersion, object.kind

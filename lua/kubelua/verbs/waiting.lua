@@ -69,7 +69,7 @@ end
 
 ---@param client kubelua.Client
 ---@param port kubelua.Port
----@param resource string|table|kubelua.Object
+---@param resource string|table
 ---@param ... any key, condition, seconds; of an object: condition, seconds
 ---@return kubelua.Object|true|nil, string?, string?
 function waiting.wait(client, port, resource, ...)

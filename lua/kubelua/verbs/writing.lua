@@ -91,7 +91,7 @@ end
 local TRIES = 8 -- of generated names, as kube-apiserver does
 
 ---@param port kubelua.Port
----@param object table|kubelua.Object|string
+---@param object table|string
 ---@param given kubelua.CreateOptions?
 ---@return kubelua.Object|true|nil, string?, string?, number? true: a Binding was carried out
 function writing.create(port, object, given)
@@ -115,7 +115,7 @@ function writing.create(port, object, given)
 end
 
 ---@param port kubelua.Port
----@param object table|kubelua.Object|string
+---@param object table|string
 ---@param given kubelua.UpdateOptions?
 ---@return kubelua.Object?, string?, string?, number?
 function writing.update(port, object, given)
@@ -132,7 +132,7 @@ end
 
 ---Server-side apply.
 ---@param port kubelua.Port
----@param object table|kubelua.Object|string
+---@param object table|string
 ---@param given kubelua.ApplyOptions?
 ---@return kubelua.Object?, string?, string?, number?
 function writing.apply(port, object, given)

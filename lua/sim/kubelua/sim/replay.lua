@@ -173,6 +173,7 @@ function replay.begin(sim, path)
     return true
 end
 
+---@class kubelua.Sim
 local methods = {}
 
 -- The state of a cluster that replays; raises for any other.

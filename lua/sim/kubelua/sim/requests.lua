@@ -48,6 +48,7 @@ local function check(call, filter)
         .. table.concat(VERBS, ", "), 3)
 end
 
+---@class kubelua.Sim
 local requests = {}
 
 local function matches(request, filter)

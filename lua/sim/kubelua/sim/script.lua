@@ -2,6 +2,7 @@
 local scheduler = require "kubelua.scheduler"
 local simcore = require "kubelua.simcore"
 
+---@class kubelua.Sim
 local methods = {}
 
 -- Calls it with the cluster's clock, by which kubelua.connect knows where a script under test is:

@@ -8,6 +8,7 @@ local rest = require "kubelua.controller.rest"
 local scheduler = require "kubelua.scheduler"
 local simcore = require "kubelua.simcore"
 
+---@class kubelua.Sim
 local methods = {}
 
 local SECONDS = 10

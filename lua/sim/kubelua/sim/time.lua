@@ -3,6 +3,7 @@ local simcore = require "kubelua.simcore"
 
 local time = {}
 
+---@class kubelua.Sim
 local methods = {}
 
 ---Moves the cluster's time on: timestamps, bookmarks, ends of watches and what else it does after

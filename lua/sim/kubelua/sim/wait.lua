@@ -3,6 +3,7 @@ local conditions = require "kubelua.verbs.conditions"
 local core = require "kubelua.core"
 local loop = require "kubelua.loop"
 
+---@class kubelua.Sim
 local methods = {}
 
 local PAUSE = 0.005
@@ -35,7 +36,7 @@ function methods.eventually(_, condition, seconds)
 end
 
 ---Waits until an object is as it should be.
----@param resource string|table|kubelua.Object
+---@param resource string|table
 ---@param ... any key ("namespace/name", or "name"), kubelua.WaitCondition (default: it is there),
 ---seconds of real time (default: 10); of an object: condition, seconds
 ---@return any, string?, string? the object (true if it is gone), or nil, message, "timeout"
