@@ -7,7 +7,8 @@ local function ordinal(pod) return tonumber(pod.name:match("%d+$")) end
 kubelua.controller {
     "orderedsets.example.com", name = "ordered-set", owns = { "pods" },
     reconcile = function(set, run)
-        local pods, wanted, ready, by_ordinal, last = run:owned("pods"), set.spec.replicas, 0, {}, nil
+        local pods, wanted, ready, by_ordinal = run:owned("pods"), set.spec.replicas, 0, {}
+        local last
         for _, pod in ipairs(pods) do
             by_ordinal[ordinal(pod)] = pod
             last = last and ordinal(last) > ordinal(pod) and last or pod

@@ -41,7 +41,7 @@ describe("the types for editors", function()
     for class, where in pairs {
         ["kubelua.Request"] = "lua/kubelua/requests.lua",
         ["kubelua.ConnectOptions"] = "lua/kubelua/client.lua",
-        ["kubelua.InformerOptions"] = "lua/kubelua/informer_options.lua",
+        ["kubelua.InformerScope"] = "lua/kubelua/informer_options.lua",
         ["kubelua.HandlerOptions"] = "lua/kubelua/registration.lua",
         ["kubelua.GetOptions"] = "lua/kubelua/verbs/reading.lua",
         ["kubelua.ListOptions"] = "lua/kubelua/verbs/reading.lua",
