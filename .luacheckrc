@@ -10,3 +10,4 @@ files["spec"].globals = { "arg" }
 files["examples"].read_globals = { "arg", "kubelua" }
 files["examples/*_spec.lua"].std = "min+busted"
 files["spec/lint"].std = "lua54"
+files["bench/nginx/inside.lua"].std = "ngx_lua"
