@@ -25,8 +25,9 @@ kl__change *kl__change_of_key(kl__change_kind kind, const kl_shared_key *key,
                               size_t value_words, kl_error *err)
 {
     size_t name_words = kl__words_of(key->name_length);
-    kl__change *change =
-        kl__change_new(kind, KL__BLOCK_HEAD + name_words + value_words, err);
+    size_t value_at = kl__value_at(key->name_length);
+    kl__change *change = kl__change_new(
+        kind, value_at + kl__line_words((uint32_t)value_words), err);
 
     if (change != NULL) {
         change->name_length = key->name_length;
@@ -55,7 +56,7 @@ kl__change *kl__change_put(const kl_shared_key *key, const void *value,
     change->block[KL__BLOCK_FORM] |=
         (uint64_t)KL__BLOCK_BYTES << 16 | (uint64_t)size << 32;
     if (size > 0) {
-        memcpy(&change->block[change->words - kl__words_of(size)], value, size);
+        memcpy(&change->block[kl__value_at(key->name_length)], value, size);
     }
     return change;
 }

@@ -135,8 +135,12 @@ static ranked *rank_all(const kl_endpoint *endpoints, size_t *count,
 
 static size_t text_words_of(const ranked *one)
 {
-    return (size_t)kl__text_words(one->host_length) +
-           kl__text_words(one->zone_length) + kl__text_words(one->node_length);
+    size_t words =
+        kl__text_words(one->zone_length) + kl__text_words(one->node_length);
+
+    return one->host_length < KL__RECORD_HOST_SIZE
+               ? words
+               : words + kl__text_words(one->host_length);
 }
 
 static void write_record(uint64_t *record, const ranked *one, uint32_t before,
@@ -176,7 +180,12 @@ static void write_all(kl__change *change, uint32_t value_at, const ranked *all,
         const ranked *one = &all[i];
 
         write_record(record, one, before, (uint32_t)(texts - change->block));
-        texts = write_text(texts, one->endpoint->host, one->host_length);
+        if (one->host_length < KL__RECORD_HOST_SIZE) {
+            memcpy(&record[KL__RECORD_HOST], one->endpoint->host,
+                   one->host_length);
+        } else {
+            texts = write_text(texts, one->endpoint->host, one->host_length);
+        }
         texts = write_text(texts, one->endpoint->zone, one->zone_length);
         texts = write_text(texts, one->endpoint->node, one->node_length);
         before += one->endpoint->weight;
@@ -214,8 +223,7 @@ kl__change *kl__change_put_endpoints(const kl_shared_key *key,
     }
     change = kl__change_of_key(KL__CHANGE_PUT, key, words, err);
     if (change != NULL) {
-        write_all(change, KL__BLOCK_HEAD + kl__words_of(key->name_length), all,
-                  count);
+        write_all(change, kl__value_at(key->name_length), all, count);
     }
     kl__free(all);
     return change;

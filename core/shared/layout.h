@@ -76,8 +76,10 @@ enum {
  *      value (32)
  *   3  endpoints: how many are ready (16), serving beside them (16), in all
  *      (16)
- *   then the name, table NUL key, filled up with NUL to whole words
- *   then the value: bytes filled up likewise, or records and their texts
+ *   then the name, table NUL key
+ *   then the value: bytes, or records and their texts
+ * Blocks, names and values are filled up with NUL to cache lines, so that a
+ * pick touches two of a block: its first, and that of the record.
  */
 enum {
     KL__BLOCK_HASH,
@@ -92,13 +94,15 @@ enum {
 /*
  * The record of an endpoint. Records are sorted: ready, serving, others; in
  * these by zone, node and identity. Texts: host, zone, node, each filled up
- * with at least one NUL to whole words.
+ * with at least one NUL to whole words. A host of less than 16 bytes is in the
+ * record, and has no text.
  *   0  hash of the zone, 0: none
  *   1  hash of the node, 0: none
  *   2  identity
  *   3  port, weight, flags, bytes of the host (16 each, from the lowest)
  *   4  weights of all records before it (low half), where its texts are
  *   5  bytes of the zone (16), of the node (16)
+ *   6  a short host, and 7
  */
 enum {
     KL__RECORD_ZONE,
@@ -107,7 +111,9 @@ enum {
     KL__RECORD_FORM,
     KL__RECORD_PLACE,
     KL__RECORD_TEXTS,
-    KL__RECORD_WORDS
+    KL__RECORD_HOST,
+    KL__RECORD_WORDS = 8,
+    KL__RECORD_HOST_SIZE = (KL__RECORD_WORDS - KL__RECORD_HOST) * 8
 };
 
 /* ThreadSanitizer knows no fences, and needs none to see that all is atomic. */
@@ -156,6 +162,18 @@ static inline uint16_t kl__quarter(uint64_t word, int place)
 static inline uint32_t kl__words_of(size_t bytes)
 {
     return (uint32_t)((bytes + 7) / 8);
+}
+
+/* So many words, filled up to whole cache lines. */
+static inline uint32_t kl__line_words(uint32_t words)
+{
+    return (words + 7) & ~(uint32_t)7;
+}
+
+/* Where the value of a block begins, with a name of so many bytes. */
+static inline uint32_t kl__value_at(size_t name_length)
+{
+    return kl__line_words(KL__BLOCK_HEAD + kl__words_of(name_length));
 }
 
 /* Words of a text with at least one NUL behind it. */

@@ -35,13 +35,32 @@ static bool copy_places(const kl__shared_view *view, const kl__word *record,
                      pick->node);
 }
 
+/* A short host is in the record; a long one is the first of its texts, which
+ * are at `at`: what comes behind it then. */
+static bool copy_host(const kl__shared_view *view, const kl__word *record,
+                      uint64_t *at, kl_pick *pick)
+{
+    uint32_t length = pick->host_length;
+    uint64_t host[KL__RECORD_HOST_SIZE / 8];
+    uint64_t text = *at;
+
+    if (length >= KL__RECORD_HOST_SIZE) {
+        *at += kl__text_words(length);
+        return copy_text(view, text, length, sizeof(pick->host), pick->host);
+    }
+    kl__shared_copy_out(&record[KL__RECORD_HOST], KL__RECORD_HOST_SIZE / 8,
+                        host);
+    memcpy(pick->host, host, KL__RECORD_HOST_SIZE);
+    pick->host[length] = '\0';
+    return true;
+}
+
 static bool copy_record(const kl__shared_view *view, const kl__records *records,
                         uint32_t index, bool with_places, kl_pick *pick)
 {
     const kl__word *record = kl__records_at(records, index);
     uint64_t form = kl__word_load(&record[KL__RECORD_FORM]);
     uint64_t at = kl__high(kl__word_load(&record[KL__RECORD_PLACE]));
-    uint16_t length = kl__quarter(form, 3);
 
     pick->identity = kl__word_load(&record[KL__RECORD_IDENTITY]);
     pick->version = view->version;
@@ -50,17 +69,16 @@ static bool copy_record(const kl__shared_view *view, const kl__records *records,
     pick->flags = kl__quarter(form, 2);
     pick->ready = (uint16_t)records->ready;
     pick->total = (uint16_t)records->total;
-    pick->host_length = length;
+    pick->host_length = kl__quarter(form, 3);
     pick->zone[0] = '\0';
     pick->node[0] = '\0';
-    return copy_text(view, at, length, sizeof(pick->host), pick->host) &&
-           (!with_places ||
-            copy_places(view, record, at + kl__text_words(length), pick));
+    return copy_host(view, record, &at, pick) &&
+           (!with_places || copy_places(view, record, at, pick));
 }
 
 /* One of the range that is not excluded. */
 static uint32_t choose(const kl__records *records, kl__range range,
-                       const kl_pick_options *options, uint64_t turn)
+                       const kl_pick_options *options, uint32_t turn)
 {
     if (range.first >= range.end) {
         return KL__NO_RECORD;
@@ -73,7 +91,7 @@ static uint32_t choose(const kl__records *records, kl__range range,
 /* The nearest of a class: for the node, for the zone, of all. */
 static uint32_t choose_near(const kl__records *records, kl__range class_,
                             const kl_pick_options *options, kl_pick *pick,
-                            uint64_t turn)
+                            uint32_t turn)
 {
     uint32_t index = KL__NO_RECORD;
 
@@ -95,7 +113,7 @@ static uint32_t choose_near(const kl__records *records, kl__range class_,
 }
 
 static kl_shared_result pick_one(const kl__shared_view *view,
-                                 const kl_pick_options *options, uint64_t turn,
+                                 const kl_pick_options *options, uint32_t turn,
                                  kl_pick *pick)
 {
     kl__records records;
@@ -128,7 +146,7 @@ kl_shared_result kl_shared_pick(const kl_shared *map, kl_shared_key *key,
 {
     static const kl_pick_options defaults;
     kl__shared_view view = {0};
-    uint64_t turn = kl__shared_process_seed() % UINT32_MAX + key->turn;
+    uint32_t turn = kl__low(kl__shared_process_seed()) + key->turn;
     kl_shared_result result;
 
     options = options != NULL ? options : &defaults;

@@ -28,13 +28,6 @@ uint32_t kl_shared_version(const kl_shared *map, const kl_shared_key *key)
         &map->versions[key->bucket % KL_SHARED_VERSIONS], memory_order_acquire);
 }
 
-void kl__shared_copy_out(const kl__word *from, uint32_t words, uint64_t *to)
-{
-    for (uint32_t i = 0; i < words; i++) {
-        to[i] = kl__word_load(&from[i]);
-    }
-}
-
 bool kl__shared_view_look(kl__shared_view *view, uint32_t at)
 {
     const kl__word *block = view->slot + at;
@@ -46,8 +39,7 @@ bool kl__shared_view_look(kl__shared_view *view, uint32_t at)
     }
     words = kl__low(kl__word_load(&block[KL__BLOCK_LINK]));
     value_at =
-        KL__BLOCK_HEAD +
-        kl__words_of(kl__quarter(kl__word_load(&block[KL__BLOCK_FORM]), 0));
+        kl__value_at(kl__quarter(kl__word_load(&block[KL__BLOCK_FORM]), 0));
     if (words > view->used - at || value_at > words) {
         return false;
     }
@@ -65,7 +57,7 @@ static bool is_named(const kl__shared_view *view, const kl_shared_key *key)
     /* The name is as long as the view says, for it has been read twice. */
     if (kl__word_load(&view->block[KL__BLOCK_HASH]) != key->hash ||
         kl__quarter(form, 0) != key->name_length ||
-        view->value_at != KL__BLOCK_HEAD + words) {
+        view->value_at != kl__value_at(key->name_length)) {
         return false;
     }
     for (uint32_t i = 0; i < words; i++) {
@@ -105,11 +97,21 @@ static kl_shared_result search(kl__shared_view *view, kl_shared_key *key)
     return KL_SHARED_UNKNOWN;
 }
 
-/* The entry is where it was if nothing was published since. */
+/* The entry is where it was if nothing was published since: its name was read
+ * then, and is not read again. */
 static bool is_where_it_was(kl__shared_view *view, const kl_shared_key *key)
 {
+    if (key->at != 0 && key->at < view->used) {
+        /* The first records: they are in other cache lines than the head. */
+        const kl__word *value =
+            view->slot + key->at + kl__value_at(key->name_length);
+
+        __builtin_prefetch((const void *)value);
+        __builtin_prefetch((const void *)(value + KL__RECORD_WORDS));
+    }
     return key->generation == view->generation && key->at != 0 &&
-           kl__shared_view_look(view, key->at) && is_named(view, key);
+           kl__shared_view_look(view, key->at) &&
+           kl__word_load(&view->block[KL__BLOCK_HASH]) == key->hash;
 }
 
 static kl_shared_result find(kl__shared_view *view, kl_shared_key *key)

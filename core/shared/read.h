@@ -44,6 +44,12 @@ bool kl__shared_view_end(const kl_shared *map, const kl__shared_view *view);
 bool kl__shared_view_look(kl__shared_view *view, uint32_t at);
 
 /* Copies words of a block; the caller has checked that they are in it. */
-void kl__shared_copy_out(const kl__word *from, uint32_t words, uint64_t *to);
+static inline void kl__shared_copy_out(const kl__word *from, uint32_t words,
+                                       uint64_t *to)
+{
+    for (uint32_t i = 0; i < words; i++) {
+        to[i] = kl__word_load(&from[i]);
+    }
+}
 
 #endif

@@ -150,7 +150,7 @@ uint32_t kl__choose_by_hash(const kl__records *records, kl__range range,
  * golden ratio are spread evenly: after any number of turns each record is
  * within about one turn of its share (three-distance theorem). */
 static uint32_t weigh(const kl__records *records, kl__range range,
-                      uint64_t turn)
+                      uint32_t turn)
 {
     uint32_t low = range.first, high = range.end;
     uint32_t base = kl__low(field(records, low, KL__RECORD_PLACE));
@@ -173,7 +173,7 @@ static uint32_t weigh(const kl__records *records, kl__range range,
 }
 
 uint32_t kl__choose_by_turn(const kl__records *records, kl__range range,
-                            const kl_pick_options *options, uint64_t turn)
+                            const kl_pick_options *options, uint32_t turn)
 {
     uint32_t count = range.end - range.first;
     uint32_t index = records->has_weights && count > 1

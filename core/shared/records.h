@@ -42,6 +42,6 @@ kl__range kl__find_node(const kl__records *records, kl__range class_,
 uint32_t kl__choose_by_hash(const kl__records *records, kl__range range,
                             const kl_pick_options *options);
 uint32_t kl__choose_by_turn(const kl__records *records, kl__range range,
-                            const kl_pick_options *options, uint64_t turn);
+                            const kl_pick_options *options, uint32_t turn);
 
 #endif

@@ -21,10 +21,14 @@ static uint32_t bits_for(size_t count)
     return bits;
 }
 
+static uint32_t first_block(uint32_t bits)
+{
+    return kl__line_words(KL__SLOT_HEAD + ((uint32_t)1 << bits));
+}
+
 uint64_t kl__entries_size(const kl__entries *self)
 {
-    return KL__SLOT_HEAD + ((uint64_t)1 << bits_for(self->by_name.count)) +
-           self->words;
+    return first_block(bits_for(self->by_name.count)) + self->words;
 }
 
 /* Copies a block to word `at` and puts it at the head of its bucket. */
@@ -48,15 +52,15 @@ void kl__entries_write(const kl__entries *self, kl__word *slot,
 {
     uint32_t bits = bits_for(self->by_name.count);
     uint64_t buckets = (uint64_t)1 << bits;
-    uint32_t at = (uint32_t)(KL__SLOT_HEAD + buckets);
+    uint32_t at = first_block(bits);
     size_t cursor = 0;
     const kl__map_slot *entry;
 
     kl__word_store(&slot[KL__SLOT_GENERATION], generation);
     kl__word_store(&slot[KL__SLOT_BITS], bits);
     kl__word_store(&slot[KL__SLOT_HEAD - 1], 0);
-    for (uint64_t i = 0; i < buckets; i++) {
-        kl__word_store(&slot[KL__SLOT_HEAD + i], 0);
+    for (uint32_t i = KL__SLOT_HEAD; i < at; i++) {
+        kl__word_store(&slot[i], 0);
     }
     while ((entry = kl__map_next(&self->by_name, &cursor)) != NULL) {
         const kl__change *change = entry->value;
@@ -124,7 +128,7 @@ kl_code kl__entries_read(kl__entries *self, const kl_shared *map, kl_error *err)
         return KL_OK;
     }
     /* Blocks stand one behind the other: no need to follow links. */
-    at = KL__SLOT_HEAD + ((uint64_t)1 << bits);
+    at = first_block((uint32_t)bits);
     while (at < view.used && kl__shared_view_look(&view, (uint32_t)at) &&
            view.words > 0) {
         if (read_block(self, map, &view, err) != KL_OK) {

@@ -62,7 +62,7 @@ typedef struct kl_shared_options {
      * none may cut it shorter. NULL: memory that only forks inherit. */
     const char *path;
     /* Bytes, at least 1 MB; 0: KL_SHARED_SIZE. A third of them holds what is
-     * published: about 300 bytes for a Service of three endpoints. */
+     * published: about 420 bytes for a Service of three endpoints. */
     size_t size;
 } kl_shared_options;
 

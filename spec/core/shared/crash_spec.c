@@ -21,7 +21,7 @@
 #include <cmocka.h>
 
 /* Entries that change each round, and others that only make a publish long. */
-enum { ENTRIES = 8, BALLAST = 2000, KILLS = 100 };
+enum { ENTRIES = 8, BALLAST = 1500, KILLS = 100 };
 
 static kl_shared_key key_of(const kl_shared *map, int i)
 {
@@ -121,6 +121,7 @@ static void kill_owner(kl_shared *map, pid_t owner, uint64_t before, int moment)
     int status;
 
     while (generation_of(map) < before + 3) {
+        assert_int_equal(waitpid(owner, &status, WNOHANG), 0);
         sched_yield();
     }
     for (volatile int spin = 0; spin < moment * 997; spin++) {
