@@ -9,28 +9,11 @@ local PORT, POD_PORT = tonumber(os.getenv("EXAMPLE_PORT")), tonumber(os.getenv("
 local cluster = assert(require("kubelua.sim").new())
 local url = assert(cluster:listen { address = "127.0.0.1", port = 0 })
 local client = assert(cluster:connect())
-pods.make_nodes(cluster)
 pods.run(client, POD_PORT)
-assert(require("kubelua.sim.controllers").start(client, { start_seconds = 0.2, stop_seconds = 1 }))
+assert(require("kubelua.sim.controllers").start(client,
+    { nodes = 3, start_seconds = 0.2, stop_seconds = 1 }))
 
-local function roll_out(image)
-    local labels = { app = "shop" }
-    assert(cluster:apply { apiVersion = "apps/v1", kind = "Deployment",
-        metadata = { name = "shop", namespace = "default" },
-        spec = { replicas = 3, selector = { matchLabels = labels }, template = {
-            metadata = { labels = labels },
-            spec = { containers = { { name = "shop", image = image } } } } } })
-    assert(cluster:wait("deployments", "default/shop", function(found)
-        local status = found.status
-        return status and status.observedGeneration == found.metadata.generation
-            and status.updatedReplicas == 3 and status.replicas == 3
-            and status.availableReplicas == 3
-    end, 30))
-end
-
-assert(cluster:apply { apiVersion = "v1", kind = "Service",
-    metadata = { name = "shop", namespace = "default" },
-    spec = { selector = { app = "shop" }, ports = { { name = "http", port = POD_PORT } } } })
+local roll_out = require("shop")(cluster, POD_PORT)
 roll_out("shop:1")
 print("3 pods of shop:1; nginx starts on port " .. PORT)
 local conf = machine.write("nginx.conf", machine.read("nginx.conf"), { server = url, port = PORT })

@@ -74,6 +74,16 @@ size=$(wc -c <"$work/stripped")
 [ "$size" -le 400000 ] || fail "libkubelua.so has $size bytes"
 echo "ok: libkubelua.so needs nothing of the simulator and has $size bytes"
 
+if [ -e "$work/build/lua/5.1" ]; then
+    find "$prefix" -path '*/lua/5.1/resty/kubelua.lua' | grep -q . ||
+        fail "lua/resty is not installed"
+    find "$prefix" -path '*/lua/5.4/resty/*' | grep -q . &&
+        fail "lua/resty needs LuaJIT, and is installed for Lua 5.4"
+    echo "ok: lua/resty, for LuaJIT"
+fi
+[ "$(sed -n 's/^version = //p' dist.ini)" = "$("$prefix/bin/kubelua" version |
+    grep -o '[0-9.]*[0-9]' | head -n 1)" ] || fail "dist.ini has another version"
+
 PKG_CONFIG_PATH=$libdir/pkgconfig
 export PKG_CONFIG_PATH
 # shellcheck disable=SC2046 # words are meant

@@ -1,0 +1,57 @@
+-- docs/NGINX.md is complete, and the classes for editors have every option.
+local function read(path)
+    local file = assert(io.open(path))
+    local text = file:read("*a")
+    file:close()
+    return text
+end
+
+local page = read("docs/NGINX.md")
+
+local function expect(what)
+    assert.is_truthy(page:find(what, 1, true), "docs/NGINX.md does not have " .. what)
+end
+
+-- The options of a table of types, and the fields of the class above it.
+local function options_of(path, class, types)
+    local text = read(path)
+    local from = assert(text:find("---@class " .. class .. "[ \n]"), class)
+    local comment, list = text:match("^(.-)\nlocal " .. types .. " = (%b{})", from)
+    local options, fields = {}, {}
+    for name in list:gmatch('([%w_]+) = "') do
+        options[name] = true
+    end
+    for name in comment:gmatch("@field ([%w_]+)") do
+        fields[name] = true
+    end
+    return options, fields
+end
+
+describe("docs/NGINX.md", function()
+    it("has every call", function()
+        for name, value in pairs(require "resty.kubelua") do
+            if type(value) == "function" then
+                expect("kube." .. name)
+            end
+        end
+        expect("service:pick(")
+        expect("service:endpoints(")
+    end)
+
+    for class, where in pairs {
+        ["resty.kubelua.InitOptions"] = { "lua/resty/kubelua.lua", "INIT_TYPES" },
+        ["resty.kubelua.ServicesOptions"] = { "lua/resty/kubelua.lua", "SERVICES_TYPES" },
+        ["resty.kubelua.InitWorkerOptions"] = { "lua/resty/kubelua.lua", "INIT_WORKER_TYPES" },
+        ["resty.kubelua.PickOptions"] = { "lua/resty/kubelua/service.lua", "PICK_TYPES" },
+    } do
+        it("has every option, and so have editors: " .. class, function()
+            local options, fields = options_of(where[1], class, where[2])
+            assert.same(options, fields)
+            assert.is_truthy(next(options))
+            for name in pairs(options) do
+                assert.is_truthy(page:find("`" .. name .. "`", 1, true)
+                    or page:find(name .. " =", 1, true), "docs/NGINX.md: " .. name)
+            end
+        end)
+    end
+end)
