@@ -75,6 +75,7 @@ static kl_sim *alloc_sim(const kl_sim_options *options)
     kl__live_add(KL_LIVE_SIM, 1);
     kl__schema_hold();
     atomic_init(&sim->refs, 1);
+    sim->made_in = kl__process_here();
     sim->bookmark_ms =
         options->bookmark_ms > 0 ? options->bookmark_ms : DEFAULT_BOOKMARK_MS;
     sim->history = options->history != 0 ? options->history : DEFAULT_HISTORY;
@@ -107,9 +108,6 @@ kl_sim *kl_sim_new(const kl_sim_options *options, kl_error *err)
     kl_sim *sim;
     kl_code code;
 
-    if (kl__check_process(err) != KL_OK) {
-        return NULL;
-    }
     options = options != NULL ? options : &defaults;
     sim = alloc_sim(options);
     if (sim == NULL) {
@@ -143,7 +141,7 @@ kl_sim *kl_sim_ref(kl_sim *sim)
 
 void kl_sim_unref(kl_sim *sim)
 {
-    if (sim == NULL || kl__check_process(NULL) != KL_OK) {
+    if (sim == NULL || kl__check_process(sim->made_in, NULL) != KL_OK) {
         return; /* of a child: its threads, and their locks, are the parent's */
     }
     if (atomic_fetch_sub_explicit(&sim->refs, 1, memory_order_acq_rel) == 1) {
@@ -157,7 +155,7 @@ kl_code kl_sim_advance(kl_sim *sim, int64_t ms, kl_error *err)
 {
     const int64_t century_ms = INT64_C(100) * 366 * 24 * 3600 * 1000;
 
-    if (kl__check_process(err) != KL_OK) {
+    if (kl__check_process(sim->made_in, err) != KL_OK) {
         return KL_EFORKED;
     }
     if (ms < 0 || ms > century_ms) {
@@ -184,7 +182,7 @@ int64_t kl_sim_version(kl_sim *sim)
 {
     int64_t version;
 
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(sim->made_in, NULL) != KL_OK) {
         return 0;
     }
     kl__mutex_lock(&sim->mutex);
@@ -195,7 +193,7 @@ int64_t kl_sim_version(kl_sim *sim)
 
 void kl_sim_bookmark(kl_sim *sim)
 {
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(sim->made_in, NULL) != KL_OK) {
         return;
     }
     kl__mutex_lock(&sim->mutex);

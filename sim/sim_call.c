@@ -139,7 +139,7 @@ kl_code kl__sim_request_once(kl_sim *sim, const kl_call *call, bool loading,
 kl_code kl_sim_call(kl_sim *sim, const kl_call *call, kl_reply *reply,
                     kl_error *err)
 {
-    if (kl__check_process(err) != KL_OK) {
+    if (kl__check_process(sim->made_in, err) != KL_OK) {
         return KL_EFORKED;
     }
     if (call->method == NULL || call->target == NULL || *call->target != '/') {

@@ -14,7 +14,7 @@
 
 void kl_sim_cut(kl_sim *sim)
 {
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(sim->made_in, NULL) != KL_OK) {
         return;
     }
     kl__mutex_lock(&sim->mutex);
@@ -25,7 +25,7 @@ void kl_sim_cut(kl_sim *sim)
 
 void kl_sim_freeze(kl_sim *sim, bool on)
 {
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(sim->made_in, NULL) != KL_OK) {
         return;
     }
     kl__mutex_lock(&sim->mutex);
@@ -118,7 +118,7 @@ kl_code kl_sim_fault(kl_sim *sim, const char *rule, size_t length, int64_t *id,
     kl_error own;
 
     err = err != NULL ? err : &own;
-    if (kl__check_process(err) != KL_OK) {
+    if (kl__check_process(sim->made_in, err) != KL_OK) {
         return KL_EFORKED;
     }
     return enforce(sim, kl__sim_rule_parse(rule, length, err), false, id, err);
@@ -150,7 +150,7 @@ char *kl_sim_faults(kl_sim *sim, kl_error *err)
     const char *json;
     char *copy = NULL;
 
-    if (kl__check_process(err) != KL_OK) {
+    if (kl__check_process(sim->made_in, err) != KL_OK) {
         return NULL;
     }
     writer = kl_writer_new();
@@ -189,7 +189,7 @@ bool kl_sim_heal(kl_sim *sim, int64_t id)
     bool found = id == 0;
     kl__list *next;
 
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(sim->made_in, NULL) != KL_OK) {
         return false;
     }
     kl__mutex_lock(&sim->mutex);

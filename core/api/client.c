@@ -26,7 +26,8 @@ enum { READ_SIZE = 16 * 1024 };
  * client last, and there is no cycle.
  */
 struct kl_client {
-    atomic_int refs;         /* acquire-release: the last one frees */
+    atomic_int refs; /* acquire-release: the last one frees */
+    kl__forks made_in;
     kl_config *config;       /* NULL: a simulator's transport, no credentials */
     kl_transport *transport; /* this client's alone: closing closes it */
     char *user_agent;
@@ -77,7 +78,9 @@ static kl_code check_options(const kl_client_options *options, kl_error *err)
         return kl_error_set(err, KL_EINVAL,
                             "a user agent is one line of printable ASCII");
     }
-    return kl__check_process(err);
+    return options->config != NULL
+               ? kl__config_check_process(options->config, err)
+               : KL_OK;
 }
 
 /* Everything of a client that can fail. */
@@ -120,6 +123,7 @@ kl_client *kl_client_new(const kl_client_options *options, kl_error *err)
         return NULL;
     }
     kl__live_add(KL_LIVE_CLIENT, 1);
+    client->made_in = kl__process_here();
     atomic_init(&client->refs, 1);
     kl__cancel_init(&client->closed);
     kl__mutex_init(&client->mutex, KL__RANK_CLIENT);
@@ -144,7 +148,7 @@ void kl_client_unref(kl_client *client)
         return;
     }
     /* In a child of fork() the threads to join do not exist: leave it all. */
-    if (kl__check_process(NULL) == KL_OK) {
+    if (kl__check_process(client->made_in, NULL) == KL_OK) {
         destroy(client);
     }
 }
@@ -162,12 +166,17 @@ const char *kl_client_server(const kl_client *client)
 
 void kl_client_close(kl_client *client)
 {
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(client->made_in, NULL) != KL_OK) {
         return;
     }
     /* 1. No request begins any more. 2. Those that began are ended. */
     kl__cancel_fire(&client->closed);
     kl__transport_close(client->transport);
+}
+
+kl_code kl_client_check(const kl_client *client, kl_error *err)
+{
+    return kl__check_process(client->made_in, err);
 }
 
 kl__cancel *kl__client_closed(kl_client *client)

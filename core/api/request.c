@@ -40,7 +40,7 @@ kl_request *kl_client_send(kl_client *client, const kl_call *call,
     kl_request *request;
     kl__requester *requester;
 
-    if (kl__check_process(err) != KL_OK) {
+    if (kl_client_check(client, err) != KL_OK) {
         return NULL;
     }
     if (queue != NULL && tag == NULL) {
@@ -62,6 +62,7 @@ kl_request *kl_client_send(kl_client *client, const kl_call *call,
         kl__request_unref(request);
         return NULL;
     }
+    request->made_in = kl__process_here();
     request->requester = requester;
     request->client = kl_client_ref(client);
     request->ready.tag = tag;
@@ -81,7 +82,7 @@ bool kl_request_is_complete(const kl_request *request)
     kl__mutex *mutex = &request->requester->mutex;
     bool is_complete;
 
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(request->made_in, NULL) != KL_OK) {
         return false;
     }
     kl__mutex_lock(mutex);
@@ -96,7 +97,7 @@ kl_code kl_request_wait(kl_request *request, int64_t timeout_ms)
     int64_t deadline_ms = kl__clock_after(kl__clock_real(), timeout_ms);
     bool in_time = timeout_ms != 0, is_complete;
 
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(request->made_in, NULL) != KL_OK) {
         return KL_EFORKED;
     }
     kl__mutex_lock(&requester->mutex);
@@ -138,7 +139,7 @@ static kl_code take_result_locked(kl_request *request, kl_reply *reply,
 kl_code kl_request_result(kl_request *request, kl_reply *reply, kl_error *err)
 {
     kl__mutex *mutex = &request->requester->mutex;
-    kl_code code = kl__check_process(err);
+    kl_code code = kl__check_process(request->made_in, err);
 
     *reply = (kl_reply){0};
     if (code == KL_OK) {
@@ -199,7 +200,7 @@ kl_code kl_request_read(kl_request *request, char *buffer, size_t size,
                         size_t *length, kl_error *err)
 {
     kl__mutex *mutex = &request->requester->mutex;
-    kl_code code = kl__check_process(err);
+    kl_code code = kl__check_process(request->made_in, err);
 
     *length = 0;
     if (code == KL_OK) {
@@ -222,7 +223,7 @@ void kl_request_cancel(kl_request *request)
 {
     kl__mutex *mutex = &request->requester->mutex;
 
-    if (kl__check_process(NULL) == KL_OK) {
+    if (kl__check_process(request->made_in, NULL) == KL_OK) {
         kl__mutex_lock(mutex);
         cancel_locked(request);
         kl__mutex_unlock(mutex);
@@ -235,7 +236,7 @@ void kl_request_free(kl_request *request)
     kl_client *client;
 
     /* In a child of fork() the loop does not exist, and locks may be held. */
-    if (request == NULL || kl__check_process(NULL) != KL_OK) {
+    if (request == NULL || kl__check_process(request->made_in, NULL) != KL_OK) {
         return;
     }
     client = request->client;

@@ -76,6 +76,7 @@ struct kl_request {
     atomic_int refs; /* acquire-release: the last one frees */
 
     /* Fixed by kl_client_send. */
+    kl__forks made_in;
     kl__requester *requester; /* the client keeps it, and ends it last */
     kl_client *client;        /* a reference, with the user's */
     char *texts;              /* what the call said, in one block */

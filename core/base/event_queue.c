@@ -14,6 +14,8 @@ struct kl_event_queue {
     kl__wakeup wakeup; /* set: something is ready, or a wake-up pends */
     /* The last one frees: releasing orders what was done before it. */
     atomic_int references;
+    kl__forks made_in;
+    bool is_shut; /* in a child of fork(): its descriptor is closed */
 
     /* Guards what follows; rank QUEUE. */
     kl__mutex mutex;
@@ -25,9 +27,6 @@ kl_event_queue *kl_event_queue_new(kl_error *err)
 {
     kl_event_queue *queue;
 
-    if (kl__check_process(err) != KL_OK) {
-        return NULL;
-    }
     queue = kl__calloc(1, sizeof(*queue));
     if (queue == NULL) {
         kl_error_set(err, KL_ENOMEM, "out of memory for an event queue");
@@ -38,10 +37,16 @@ kl_event_queue *kl_event_queue_new(kl_error *err)
         return NULL;
     }
     atomic_init(&queue->references, 1);
+    queue->made_in = kl__process_here();
     kl__mutex_init(&queue->mutex, KL__RANK_QUEUE);
     kl__list_init(&queue->ready);
     kl__live_add(KL_LIVE_QUEUE, 1);
     return queue;
+}
+
+static bool is_stale(const kl_event_queue *queue)
+{
+    return kl__check_process(queue->made_in, NULL) != KL_OK;
 }
 
 void kl__event_queue_ref(kl_event_queue *queue)
@@ -55,8 +60,12 @@ void kl__event_queue_unref(kl_event_queue *queue)
         1) {
         return;
     }
-    kl__wakeup_deinit(&queue->wakeup);
-    kl__mutex_deinit(&queue->mutex);
+    if (!is_stale(queue)) { /* the mutex of a stale one may be held for ever */
+        kl__mutex_deinit(&queue->mutex);
+    }
+    if (!queue->is_shut) {
+        kl__wakeup_deinit(&queue->wakeup);
+    }
     kl__free(queue);
     kl__live_add(KL_LIVE_QUEUE, -1);
 }
@@ -64,6 +73,12 @@ void kl__event_queue_unref(kl_event_queue *queue)
 void kl_event_queue_free(kl_event_queue *queue)
 {
     if (queue != NULL) {
+        /* Registrations that are stale too keep it for ever, but no thread of
+         * theirs is here to wake it: its descriptor can go. */
+        if (is_stale(queue) && !queue->is_shut) {
+            queue->is_shut = true;
+            kl__wakeup_deinit(&queue->wakeup);
+        }
         kl__event_queue_unref(queue);
     }
 }
@@ -109,7 +124,7 @@ void *kl_event_queue_next(kl_event_queue *queue)
     kl__list *node;
     void *tag = NULL;
 
-    if (kl__check_process(NULL) != KL_OK) {
+    if (is_stale(queue)) {
         return NULL;
     }
     kl__mutex_lock(&queue->mutex);
@@ -124,7 +139,7 @@ void *kl_event_queue_next(kl_event_queue *queue)
 
 kl_code kl_event_queue_wait(kl_event_queue *queue, int64_t timeout_ms)
 {
-    if (kl__check_process(NULL) != KL_OK) {
+    if (is_stale(queue)) {
         return KL_EFORKED;
     }
     return kl__wakeup_wait(&queue->wakeup, timeout_ms);
@@ -132,5 +147,17 @@ kl_code kl_event_queue_wait(kl_event_queue *queue, int64_t timeout_ms)
 
 void kl_event_queue_wake(kl_event_queue *queue)
 {
-    kl__wakeup_set(&queue->wakeup);
+    if (!is_stale(queue)) {
+        kl__wakeup_set(&queue->wakeup);
+    }
+}
+
+kl_code kl_event_queue_check(const kl_event_queue *queue, kl_error *err)
+{
+    return kl__check_process(queue->made_in, err);
+}
+
+bool kl_event_queue_is_fed(const kl_event_queue *queue)
+{
+    return atomic_load_explicit(&queue->references, memory_order_acquire) > 1;
 }

@@ -19,6 +19,11 @@ static void *sink_context;
  * line more or less at the moment of a change does not matter. */
 static atomic_int threshold = KL_LOG_OFF;
 
+__attribute__((constructor)) static void keep_over_fork(void)
+{
+    kl__mutex_outlive_fork(&mutex, 1);
+}
+
 void kl_set_log(kl_log_fn fn, void *context, kl_log_level level)
 {
     kl__mutex_lock(&mutex);

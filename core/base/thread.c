@@ -243,42 +243,68 @@ kl__role kl__thread_role(void)
     return own_role;
 }
 
-/* Relaxed: set in a child that has one thread. */
-static atomic_bool forked;
+/* Written in a child that has one thread, so relaxed. */
+static atomic_uint forks;
 
-/* What needs a thread, is one, is locked by threads, or has a descriptor that
- * both sides would read. (A configuration alone is none of these.)
- * Where there was none of these, the child begins like any process: a server
- * that loads its modules before it forks its workers. */
-static void in_child(void)
+kl__forks kl__process_here(void)
 {
-    static const kl_live_kind shared[] = {
-        KL_LIVE_THREAD, KL_LIVE_STREAM,       KL_LIVE_CLIENT, KL_LIVE_INFORMER,
-        KL_LIVE_SIM,    KL_LIVE_REGISTRATION, KL_LIVE_QUEUE,  KL_LIVE_OBJECT,
-    };
+    return atomic_load_explicit(&forks, memory_order_relaxed);
+}
 
-    for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++) {
-        if (kl_live_count(shared[i]) > 0) {
-            atomic_store_explicit(&forked, true, memory_order_relaxed);
+kl_code kl__check_process(kl__forks made_in, kl_error *err)
+{
+    if (made_in == kl__process_here()) {
+        return KL_OK;
+    }
+    return kl_error_set(err, KL_EFORKED,
+                        "it was opened before fork(), and its threads do not "
+                        "exist in the child: connect again after the fork");
+}
+
+enum { MOST_STATIC = 4 };
+
+/* Filled before main(), and never changed after that. */
+static struct {
+    kl__mutex *mutexes;
+    size_t count;
+} outliving[MOST_STATIC];
+static size_t outliving_count;
+
+/* In any order: none of them is taken inside of another. */
+static void hold_static_mutexes(void)
+{
+    for (size_t i = 0; i < outliving_count; i++) {
+        for (size_t j = 0; j < outliving[i].count; j++) {
+            must(pthread_mutex_lock(&outliving[i].mutexes[j].native));
         }
     }
 }
 
-static void watch_fork(void)
+static void release_static_mutexes(void)
 {
-    must(pthread_atfork(NULL, NULL, in_child));
+    for (size_t i = outliving_count; i-- > 0;) {
+        for (size_t j = outliving[i].count; j-- > 0;) {
+            must(pthread_mutex_unlock(&outliving[i].mutexes[j].native));
+        }
+    }
 }
 
-kl_code kl__check_process(kl_error *err)
+static void enter_child(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    release_static_mutexes();
+    atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+}
 
-    must(pthread_once(&once, watch_fork));
-    if (!atomic_load_explicit(&forked, memory_order_relaxed)) {
-        return KL_OK;
+void kl__mutex_outlive_fork(kl__mutex *mutexes, size_t count)
+{
+    if (outliving_count == 0) {
+        must(pthread_atfork(hold_static_mutexes, release_static_mutexes,
+                            enter_child));
     }
-    return kl_error_set(err, KL_EFORKED,
-                        "kubelua was in use before fork(); its threads do not "
-                        "exist in the child: connect after the fork, and close "
-                        "what was opened before it");
+    if (outliving_count == MOST_STATIC) {
+        abort();
+    }
+    outliving[outliving_count].mutexes = mutexes;
+    outliving[outliving_count].count = count;
+    outliving_count++;
 }

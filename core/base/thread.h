@@ -100,8 +100,17 @@ typedef enum kl__role {
 void kl__thread_set_role(kl__role role);
 kl__role kl__thread_role(void);
 
-/* KL_EFORKED with a message in a child of fork(), where the library's threads
- * do not exist; KL_OK elsewhere. Public doors that take a lock ask it first. */
-KL__FOR_SIM kl_code kl__check_process(kl_error *err);
+/* Tells processes of one family apart: how many calls of fork() made this one.
+ * A handle keeps that of the process it was made in. */
+typedef unsigned kl__forks;
+
+KL__FOR_SIM kl__forks kl__process_here(void);
+/* KL_EFORKED with a message where a handle was made before a fork(), and this
+ * is the child: its threads do not exist here, and may have left its locks
+ * held. KL_OK elsewhere. Public doors that take a lock ask it first. */
+KL__FOR_SIM kl_code kl__check_process(kl__forks made_in, kl_error *err);
+/* Mutexes that are static, and belong to no handle: a child finds them free,
+ * and what they guard whole. Called before main(); `mutexes` is kept. */
+void kl__mutex_outlive_fork(kl__mutex *mutexes, size_t count);
 
 #endif

@@ -23,6 +23,7 @@ enum {
 };
 
 struct kl_watchdog {
+    kl__forks made_in;
     kl__clock *clock;
     kl_watchdog_options options;
     kl__thread thread;
@@ -235,6 +236,7 @@ kl_watchdog *kl__watchdog_start(const kl_watchdog_options *options,
         kl_error_set(err, KL_ENOMEM, "out of memory for a watchdog");
         return NULL;
     }
+    self->made_in = kl__process_here();
     self->clock = clock;
     self->options = *options;
     kl__mutex_init(&self->mutex, KL__RANK_WATCHDOG);
@@ -252,15 +254,12 @@ kl_watchdog *kl__watchdog_start(const kl_watchdog_options *options,
 kl_watchdog *kl_watchdog_start(const kl_watchdog_options *options,
                                kl_error *err)
 {
-    if (kl__check_process(err) != KL_OK) {
-        return NULL;
-    }
     return kl__watchdog_start(options, kl__clock_real(), err);
 }
 
 void kl_watchdog_stop(kl_watchdog *self)
 {
-    if (self == NULL || kl__check_process(NULL) != KL_OK) {
+    if (self == NULL || kl__check_process(self->made_in, NULL) != KL_OK) {
         return; /* in a child of fork() the thread does not exist */
     }
     kl__mutex_lock(&self->mutex);
@@ -275,7 +274,7 @@ void kl_watchdog_stop(kl_watchdog *self)
 
 static void wake_watchdog(kl_watchdog *self)
 {
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(self->made_in, NULL) != KL_OK) {
         return;
     }
     kl__mutex_lock(&self->mutex);
@@ -285,7 +284,7 @@ static void wake_watchdog(kl_watchdog *self)
 
 static void await_mutex(kl_watchdog *self)
 {
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(self->made_in, NULL) != KL_OK) {
         return;
     }
     kl__mutex_lock(&self->mutex);
@@ -321,7 +320,7 @@ void kl_watchdog_leave(kl_watchdog *self)
 
 void kl_watchdog_tell(kl_watchdog *self, const char *where)
 {
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(self->made_in, NULL) != KL_OK) {
         return;
     }
     kl__mutex_lock(&self->mutex);

@@ -78,6 +78,7 @@ kl_config *kl__config_load(const kl_config_options *options,
     }
     seams = seams != NULL ? seams : &no_seams;
     atomic_init(&config->refs, 1);
+    atomic_init(&config->made_in, kl__process_here());
     config->stale = true;
     config->plugin_since = -1;
     kl__mutex_init(&config->mutex, KL__RANK_CLIENT);
@@ -105,11 +106,22 @@ kl_config *kl__config_load(const kl_config_options *options,
     return config;
 }
 
+kl_code kl__config_check_process(kl_config *config, kl_error *err)
+{
+    kl__forks made_in =
+        atomic_load_explicit(&config->made_in, memory_order_relaxed);
+
+    /* Without another holder, no thread of the parent used it at the fork. */
+    if (made_in != kl__process_here() &&
+        atomic_load_explicit(&config->refs, memory_order_relaxed) == 1) {
+        made_in = kl__process_here();
+        atomic_store_explicit(&config->made_in, made_in, memory_order_relaxed);
+    }
+    return kl__check_process(made_in, err);
+}
+
 kl_config *kl_config_load(const kl_config_options *options, kl_error *err)
 {
-    if (kl__check_process(err) != KL_OK) {
-        return NULL;
-    }
     return kl__config_load(options, NULL, err);
 }
 

@@ -351,7 +351,7 @@ kl_code kl__config_credentials(kl_config *config, kl__credentials *out,
                                kl__cancel *cancel, kl_error *err)
 {
     kl__cancel_hook hook = {.wake = wake_up, .arg = config};
-    kl_code code = kl__check_process(err);
+    kl_code code = kl__config_check_process(config, err);
 
     *out = (kl__credentials){.tls = NULL};
     if (code != KL_OK) {
@@ -394,7 +394,7 @@ bool kl__config_rejected(kl_config *config, uint64_t generation)
 {
     bool may_differ;
 
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__config_check_process(config, NULL) != KL_OK) {
         return false;
     }
     kl__mutex_lock(&config->mutex);
@@ -412,7 +412,7 @@ bool kl__config_renewed(kl_config *config, uint64_t generation)
 {
     bool is_renewed;
 
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__config_check_process(config, NULL) != KL_OK) {
         return false;
     }
     kl__mutex_lock(&config->mutex);

@@ -59,4 +59,8 @@ bool kl__config_rejected(kl_config *config, uint64_t generation);
  * has refused: their files are looked at, but no plugin is run. Thread-safe. */
 bool kl__config_renewed(kl_config *config, uint64_t generation);
 
+/* KL_EFORKED in a child of fork(), if something else held the config at the
+ * fork or holds it now; one that nothing has used yet is the child's own. */
+kl_code kl__config_check_process(kl_config *config, kl_error *err);
+
 #endif

@@ -13,10 +13,11 @@
 #include <stdatomic.h>
 
 struct kl_config {
-    atomic_int refs;       /* acquire-release: the last one frees */
-    kl__settings settings; /* never changes */
-    int plugin_timeout_ms; /* never changes */
-    bool is_secure;        /* HTTPS: credentials are sent; never changes */
+    atomic_int refs;           /* acquire-release: the last one frees */
+    _Atomic kl__forks made_in; /* relaxed: see kl__config_check_process */
+    kl__settings settings;     /* never changes */
+    int plugin_timeout_ms;     /* never changes */
+    bool is_secure;            /* HTTPS: credentials are sent; never changes */
 
     /* Guards all down to the next comment; rank CLIENT. */
     kl__mutex mutex;

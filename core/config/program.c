@@ -18,6 +18,7 @@
 enum { MAX_OUTPUT = 64 * 1024 * 1024 };
 
 struct kl_process {
+    kl__forks made_in;
     char **args; /* copies, freed with the process; env, cwd, input too */
     char **env;  /* NULL: this process's */
     char *cwd;
@@ -142,9 +143,6 @@ kl_process *kl_process_start(const kl_process_options *options,
 {
     kl_process *self;
 
-    if (kl__check_process(err) != KL_OK) {
-        return NULL;
-    }
     if (options->args == NULL || options->args[0] == NULL ||
         options->args[0][0] == '\0') {
         kl_error_set(err, KL_EINVAL, "no program is named");
@@ -156,6 +154,7 @@ kl_process *kl_process_start(const kl_process_options *options,
                      options->args[0]);
         return NULL;
     }
+    self->made_in = kl__process_here();
     kl__cancel_init(&self->cancel);
     kl__list_init(&self->ready.node);
     self->ready.tag = tag;
@@ -180,7 +179,8 @@ kl_process *kl_process_start(const kl_process_options *options,
 
 bool kl_process_is_complete(const kl_process *process)
 {
-    return atomic_load_explicit(&process->is_complete, memory_order_acquire);
+    return atomic_load_explicit(&process->is_complete, memory_order_acquire) ||
+           kl__check_process(process->made_in, NULL) != KL_OK;
 }
 
 static const char *text_of(const kl__buf *buf)
@@ -192,6 +192,9 @@ kl_code kl_process_result(const kl_process *process,
                           kl_process_outcome *outcome, kl_error *err)
 {
     *outcome = (kl_process_outcome){0};
+    if (kl__check_process(process->made_in, err) != KL_OK) {
+        return KL_EFORKED;
+    }
     if (!kl_process_is_complete(process)) {
         return kl_error_set(err, KL_EINVAL, "the program still runs");
     }
@@ -213,7 +216,9 @@ kl_code kl_process_result(const kl_process *process,
 
 void kl_process_cancel(kl_process *process)
 {
-    kl__cancel_fire(&process->cancel);
+    if (kl__check_process(process->made_in, NULL) == KL_OK) {
+        kl__cancel_fire(&process->cancel);
+    }
 }
 
 void kl_process_free(kl_process *process)
@@ -221,7 +226,7 @@ void kl_process_free(kl_process *process)
     if (process == NULL) {
         return;
     }
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(process->made_in, NULL) != KL_OK) {
         return; /* in a child of fork() there is no thread, nor a program */
     }
     kl__cancel_fire(&process->cancel);

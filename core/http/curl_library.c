@@ -9,6 +9,11 @@
 static kl__mutex mutex = {PTHREAD_MUTEX_INITIALIZER, KL__RANK_TRANSPORT};
 static bool is_loaded;
 
+__attribute__((constructor)) static void keep_over_fork(void)
+{
+    kl__mutex_outlive_fork(&mutex, 1);
+}
+
 kl_code kl__curl_load(kl_error *err)
 {
     kl_code code = KL_OK;

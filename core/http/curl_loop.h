@@ -18,6 +18,7 @@
 
 typedef struct kl__curl_transport {
     kl_transport base;
+    kl__forks made_in;
     kl__thread thread;
 
     /* Guards the three below, and `commands` and `inbox_node` of its streams;

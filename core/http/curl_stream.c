@@ -110,7 +110,7 @@ static void stream_close(kl__stream *base)
     kl__curl_stream *stream = (kl__curl_stream *)base;
     kl__curl_transport *transport = stream->transport;
 
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(transport->made_in, NULL) != KL_OK) {
         return; /* the loop, and whatever lock it held, are the parent's */
     }
     stream_set_hook(base, &(kl__stream_hook){.wake = NULL});
@@ -179,7 +179,7 @@ static kl_code await(kl__curl_stream *stream, condition ready,
                      const wait_limits *limits, kl_error *err)
 {
     kl__cancel_hook hook = {.wake = wake, .arg = stream};
-    kl_code code = kl__check_process(err);
+    kl_code code = kl__check_process(stream->transport->made_in, err);
 
     if (code != KL_OK) {
         return code;

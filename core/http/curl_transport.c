@@ -14,7 +14,7 @@ kl_transport *kl__curl_transport_new(kl_error *err)
 {
     kl__curl_transport *transport;
 
-    if (kl__check_process(err) != KL_OK || kl__curl_load(err) != KL_OK) {
+    if (kl__curl_load(err) != KL_OK) {
         return NULL;
     }
     transport = kl__calloc(1, sizeof(*transport));
@@ -23,6 +23,7 @@ kl_transport *kl__curl_transport_new(kl_error *err)
         return NULL;
     }
     transport->base.ops = &ops;
+    transport->made_in = kl__process_here();
     atomic_init(&transport->base.refs, 1);
     kl__mutex_init(&transport->mutex, KL__RANK_TRANSPORT);
     kl__list_init(&transport->inbox);
@@ -84,7 +85,7 @@ static kl__stream *transport_open(kl_transport *base,
     kl_error failure;
     kl_code code;
 
-    if (kl__check_process(err) != KL_OK) {
+    if (kl__check_process(transport->made_in, err) != KL_OK) {
         return NULL;
     }
     stream = kl__curl_stream_new(transport, request);
@@ -119,7 +120,7 @@ static void transport_close(kl_transport *base)
 {
     kl__curl_transport *transport = (kl__curl_transport *)base;
 
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(transport->made_in, NULL) != KL_OK) {
         return; /* the thread is the parent's */
     }
     kl__mutex_lock(&transport->mutex);
@@ -136,7 +137,7 @@ static void transport_free(kl_transport *base)
 {
     kl__curl_transport *transport = (kl__curl_transport *)base;
 
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(transport->made_in, NULL) != KL_OK) {
         return;
     }
     transport_close(base);

@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 
 struct kl_informer {
+    kl__forks made_in;
     kl__shared_use *use;
     int64_t resync_ms; /* of its handlers that ask for none */
 
@@ -48,9 +49,9 @@ static kl__indexer *indexer_of(const kl_informer *informer)
 
 /* In a child of fork() a lock may be held for ever by a thread that is not
  * there: every door asks first. */
-static bool in_child(kl_error *err)
+static bool is_stale(const kl_informer *informer, kl_error *err)
 {
-    return kl__check_process(err) != KL_OK;
+    return kl__check_process(informer->made_in, err) != KL_OK;
 }
 
 /* What can never work is refused at once; all else is retried. */
@@ -71,6 +72,9 @@ static kl_code check(kl_client *client, const kl_informer_options *options,
         return kl_error_set(err, KL_EINVAL,
                             "resync and page size cannot be negative");
     }
+    if (kl_client_check(client, err) != KL_OK) {
+        return KL_EFORKED;
+    }
     labels = kl_selector_parse(options->labels, err);
     if (labels == NULL) {
         return err->code;
@@ -89,6 +93,7 @@ static kl_informer *make_handle(const kl_informer_options *options,
         return NULL;
     }
     informer->resync_ms = options->resync_ms;
+    informer->made_in = kl__process_here();
     informer->references = 1;
     kl__mutex_init(&informer->mutex, KL__RANK_LIFECYCLE);
     kl__cond_init(&informer->left);
@@ -141,7 +146,7 @@ kl_informer *kl_informer_open(kl_client *client,
 {
     kl_informer *informer;
 
-    if (in_child(err) || check(client, options, err) != KL_OK) {
+    if (check(client, options, err) != KL_OK) {
         return NULL;
     }
     informer = make_handle(options, err);
@@ -193,7 +198,7 @@ kl_informer *kl__informer_over(kl__list_watch *source, kl__clock *clock,
 
 void kl_informer_close(kl_informer *informer)
 {
-    if (informer == NULL || in_child(NULL)) {
+    if (informer == NULL || is_stale(informer, NULL)) {
         return; /* in a forked child there is nothing that could be stopped */
     }
     /* 1. Nobody joins or waits in it any more. 2. No handler of its own runs
@@ -209,15 +214,21 @@ void kl_informer_close(kl_informer *informer)
     release(informer);
 }
 
+kl_code kl_informer_check(const kl_informer *informer, kl_error *err)
+{
+    return kl__check_process(informer->made_in, err);
+}
+
 bool kl_informer_has_synced(const kl_informer *informer)
 {
-    return !in_child(NULL) && kl__health_has_synced(health_of(informer));
+    return !is_stale(informer, NULL) &&
+           kl__health_has_synced(health_of(informer));
 }
 
 kl_code kl_informer_wait_synced(kl_informer *informer, int64_t timeout_ms,
                                 kl_error *err)
 {
-    if (in_child(err)) {
+    if (is_stale(informer, err)) {
         return KL_EFORKED;
     }
     return kl__shared_informer_wait_synced(shared_of(informer),
@@ -227,7 +238,7 @@ kl_code kl_informer_wait_synced(kl_informer *informer, int64_t timeout_ms,
 kl_code kl_informer_wake_synced(kl_informer *informer, kl_event_queue *queue,
                                 kl_error *err)
 {
-    kl_code code = kl__check_process(err);
+    kl_code code = kl__check_process(informer->made_in, err);
 
     if (code != KL_OK) {
         return code;
@@ -242,7 +253,7 @@ kl_code kl_informer_wake_synced(kl_informer *informer, kl_event_queue *queue,
 kl_code kl_informer_wake_changed(kl_informer *informer, kl_event_queue *queue,
                                  kl_error *err)
 {
-    kl_code code = kl__check_process(err);
+    kl_code code = kl__check_process(informer->made_in, err);
 
     if (code != KL_OK) {
         return code;
@@ -258,14 +269,16 @@ kl_code kl_informer_wake_changed(kl_informer *informer, kl_event_queue *queue,
 
 kl_object *kl_informer_get(const kl_informer *informer, const char *key)
 {
-    return in_child(NULL) ? NULL : kl__indexer_get(indexer_of(informer), key);
+    return is_stale(informer, NULL)
+               ? NULL
+               : kl__indexer_get(indexer_of(informer), key);
 }
 
 kl_code kl_informer_list(const kl_informer *informer, const char *name_space,
                          const kl_selector *labels, kl_object_list *list,
                          kl_error *err)
 {
-    if (in_child(err)) {
+    if (is_stale(informer, err)) {
         return KL_EFORKED;
     }
     if (kl__streq(name_space, "*")) {
@@ -283,7 +296,7 @@ kl_code kl_informer_by_index(const kl_informer *informer, const char *index,
                              const char *value, kl_object_list *list,
                              kl_error *err)
 {
-    if (in_child(err)) {
+    if (is_stale(informer, err)) {
         return KL_EFORKED;
     }
     return kl__indexer_by_index(indexer_of(informer), index, value, list, err);
@@ -292,7 +305,7 @@ kl_code kl_informer_by_index(const kl_informer *informer, const char *index,
 kl_code kl_informer_index_values(const kl_informer *informer, const char *index,
                                  kl_string_list *list, kl_error *err)
 {
-    if (in_child(err)) {
+    if (is_stale(informer, err)) {
         return KL_EFORKED;
     }
     return kl__indexer_index_values(indexer_of(informer), index, list, err);
@@ -300,13 +313,14 @@ kl_code kl_informer_index_values(const kl_informer *informer, const char *index,
 
 size_t kl_informer_count(const kl_informer *informer)
 {
-    return in_child(NULL) ? 0 : kl__indexer_count(indexer_of(informer));
+    return is_stale(informer, NULL) ? 0
+                                    : kl__indexer_count(indexer_of(informer));
 }
 
 void kl_informer_resource_version(const kl_informer *informer, char *buffer,
                                   size_t size)
 {
-    if (!in_child(NULL)) {
+    if (!is_stale(informer, NULL)) {
         kl__indexer_version(indexer_of(informer), buffer, size);
     } else if (size > 0) {
         buffer[0] = '\0';
@@ -316,7 +330,7 @@ void kl_informer_resource_version(const kl_informer *informer, char *buffer,
 void kl_informer_told_version(const kl_informer *informer, char *buffer,
                               size_t size)
 {
-    if (!in_child(NULL)) {
+    if (!is_stale(informer, NULL)) {
         kl__processor_version(
             kl__shared_informer_processor(shared_of(informer)), buffer, size);
     } else if (size > 0) {
@@ -327,7 +341,7 @@ void kl_informer_told_version(const kl_informer *informer, char *buffer,
 void kl_informer_status_get(const kl_informer *informer,
                             kl_informer_status *status)
 {
-    if (!in_child(NULL)) {
+    if (!is_stale(informer, NULL)) {
         kl__shared_informer_status(shared_of(informer), status);
         return;
     }
@@ -335,7 +349,7 @@ void kl_informer_status_get(const kl_informer *informer,
         .state = KL_STATE_STOPPED,
         .last_message_age_ms = -1,
     };
-    (void)in_child(&status->error);
+    (void)is_stale(informer, &status->error);
 }
 
 /* An index of what the objects never have would be empty for ever. */
@@ -366,7 +380,7 @@ kl_code kl_informer_add_path_index(kl_informer *informer, const char *name,
     kl_code code;
 
     err = err != NULL ? err : &own; /* its code is asked for below */
-    if (in_child(err)) {
+    if (is_stale(informer, err)) {
         return KL_EFORKED;
     }
     if (name == NULL || path == NULL) {
@@ -391,7 +405,7 @@ kl_code kl_informer_add_index(kl_informer *informer, const char *name,
                               void (*drop_context)(void *context),
                               kl_error *err)
 {
-    if (in_child(err)) {
+    if (is_stale(informer, err)) {
         return KL_EFORKED;
     }
     if (name == NULL || fn == NULL) {
@@ -415,7 +429,7 @@ static kl_registration *join(kl_informer *informer, kl__subscriber *subscriber,
     kl_handler_options own = {0};
     kl_registration *registration;
 
-    if (in_child(err)) {
+    if (is_stale(informer, err)) {
         return NULL;
     }
     if (options != NULL) {

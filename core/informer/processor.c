@@ -192,8 +192,7 @@ kl_registration *kl__processor_add(kl__processor *processor,
     char name[NAME_SIZE];
     kl_code code;
 
-    if (kl__check_process(err) != KL_OK ||
-        choose_name(processor, subscriber, name, err) != KL_OK) {
+    if (choose_name(processor, subscriber, name, err) != KL_OK) {
         return NULL;
     }
     registration = kl__registration_new(processor, subscriber, name, err);

@@ -212,6 +212,7 @@ kl_registration *kl__registration_new(kl__processor *processor,
         return NULL;
     }
     init(registration, subscriber);
+    registration->made_in = kl__process_here();
     registration->name = copy;
     registration->processor = processor;
     kl__processor_ref(processor);
@@ -305,7 +306,8 @@ void kl__registration_finish(kl_registration *registration)
 
 void kl_registration_remove(kl_registration *registration)
 {
-    if (registration == NULL || kl__check_process(NULL) != KL_OK) {
+    if (registration == NULL ||
+        kl__check_process(registration->made_in, NULL) != KL_OK) {
         return; /* in a child of fork() there is nobody to wait for */
     }
     if (!kl__processor_leave(registration->processor, registration)) {
@@ -315,14 +317,21 @@ void kl_registration_remove(kl_registration *registration)
     kl__registration_finish(registration);
 }
 
+kl_code kl_registration_check(const kl_registration *registration,
+                              kl_error *err)
+{
+    return kl__check_process(registration->made_in, err);
+}
+
 bool kl_registration_has_synced(const kl_registration *registration)
 {
-    return kl__sync_tracker_has_synced(&registration->listener.tracker);
+    return kl__check_process(registration->made_in, NULL) == KL_OK &&
+           kl__sync_tracker_has_synced(&registration->listener.tracker);
 }
 
 size_t kl_registration_backlog(const kl_registration *registration)
 {
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(registration->made_in, NULL) != KL_OK) {
         return 0;
     }
     /* Not const within: it takes the listener's mutex. */
@@ -332,7 +341,8 @@ size_t kl_registration_backlog(const kl_registration *registration)
 bool kl_registration_next(kl_registration *registration, kl_event *event)
 {
     *event = (kl_event){0};
-    if (kl__check_process(NULL) != KL_OK || !take_event(registration, event)) {
+    if (kl__check_process(registration->made_in, NULL) != KL_OK ||
+        !take_event(registration, event)) {
         return false;
     }
     kl__registration_ref(registration); /* the event's */
@@ -344,7 +354,7 @@ void kl_registration_done(kl_registration *registration, kl_event *event)
     if (event->type == KL_EVENT_ADD && event->object == NULL) {
         return; /* none: it was done before, or never filled */
     }
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(registration->made_in, NULL) != KL_OK) {
         kl__event_clear(event);
         return;
     }
@@ -354,7 +364,7 @@ void kl_registration_done(kl_registration *registration, kl_event *event)
 
 void kl_event_queue_again(kl_event_queue *queue, kl_registration *registration)
 {
-    if (kl__check_process(NULL) == KL_OK) {
+    if (kl__check_process(registration->made_in, NULL) == KL_OK) {
         kl__event_queue_add(queue, &registration->ready);
     }
 }

@@ -21,6 +21,7 @@ typedef enum kl__registration_state {
 } kl__registration_state;
 
 struct kl_registration {
+    kl__forks made_in;
     kl__listener listener;
     kl__processor *processor; /* a reference */
     char *name;               /* in logs */

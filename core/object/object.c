@@ -48,6 +48,11 @@ static kl__mutex stripes[] = {STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE,
                               STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE,
                               STRIPE, STRIPE, STRIPE, STRIPE};
 
+__attribute__((constructor)) static void keep_over_fork(void)
+{
+    kl__mutex_outlive_fork(stripes, sizeof(stripes) / sizeof(stripes[0]));
+}
+
 static kl__mutex *stripe_of(const kl_object *object)
 {
     uintptr_t address = (uintptr_t)object;
@@ -297,9 +302,6 @@ const kl_value *kl_object_open(kl_object *object, kl_error *err)
     static const kl__text_shape measured = {0};
     kl_doc *tree;
 
-    if (kl__check_process(err) != KL_OK) {
-        return NULL;
-    }
     tree = join_open(object);
     if (tree == NULL) {
         tree = kl__doc_parse_measured(object->bytes + object->json,
@@ -317,9 +319,6 @@ void kl_object_close(kl_object *object)
     kl__mutex *stripe = stripe_of(object);
     kl_doc *last = NULL;
 
-    if (kl__check_process(NULL) != KL_OK) {
-        return; /* the tree goes with the object; the lock may be dead */
-    }
     kl__mutex_lock(stripe);
     if (object->opens == 0) {
         abort(); /* a close without its open: a tree would be freed in use */

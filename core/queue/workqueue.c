@@ -13,6 +13,7 @@
 #include "queue/keys.h"
 
 struct kl_queue {
+    kl__forks made_in;
     kl_queue_options options;
     kl__clock *clock;
 
@@ -34,9 +35,6 @@ kl_queue *kl_queue_new(const kl_queue_options *options, kl_error *err)
 {
     kl_queue *queue;
 
-    if (kl__check_process(err) != KL_OK) {
-        return NULL;
-    }
     if (options != NULL && options->gather_ms < 0) {
         kl_error_set(err, KL_EINVAL, "gather_ms is less than 0");
         return NULL;
@@ -49,6 +47,7 @@ kl_queue *kl_queue_new(const kl_queue_options *options, kl_error *err)
     if (options != NULL) {
         queue->options = *options;
     }
+    queue->made_in = kl__process_here();
     queue->clock = kl__clock_real();
     queue->random = kl__random_seed(queue) | 1;
     queue->told_due_ms = KL__NEVER;
@@ -65,8 +64,10 @@ void kl_queue_free(kl_queue *queue)
         return;
     }
     kl__keys_deinit(&queue->keys);
-    kl__cond_deinit(&queue->changed);
-    kl__mutex_deinit(&queue->mutex);
+    if (kl__check_process(queue->made_in, NULL) == KL_OK) {
+        kl__cond_deinit(&queue->changed); /* else threads may be in both */
+        kl__mutex_deinit(&queue->mutex);
+    }
     kl__free(queue);
     kl__live_add(KL_LIVE_WORKQUEUE, -1);
 }
@@ -169,7 +170,7 @@ static kl_code add_key(kl_queue *queue, const char *key, const request *wanted,
                        kl_error *err)
 {
     int64_t now_ms;
-    kl_code code = kl__check_process(err);
+    kl_code code = kl__check_process(queue->made_in, err);
 
     if (code != KL_OK) {
         return code;
@@ -213,7 +214,7 @@ bool kl_queue_next(kl_queue *queue, kl_queue_item *item)
     int64_t now_ms;
     bool has_key;
 
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(queue->made_in, NULL) != KL_OK) {
         return false;
     }
     now_ms = lock_queue(queue);
@@ -234,7 +235,7 @@ kl_code kl_queue_done(kl_queue *queue, const char *key, kl_queue_result result,
     bool was_running;
     kl__key *ended;
 
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(queue->made_in, NULL) != KL_OK) {
         return KL_EFORKED;
     }
     end.now_ms = lock_queue(queue);
@@ -256,7 +257,7 @@ void kl_queue_forget(kl_queue *queue, const char *key)
 {
     kl__key *forgotten;
 
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(queue->made_in, NULL) != KL_OK) {
         return;
     }
     (void)lock_queue(queue);
@@ -272,7 +273,7 @@ int64_t kl_queue_due_in(kl_queue *queue)
     int64_t now_ms;
     int64_t due_ms;
 
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(queue->made_in, NULL) != KL_OK) {
         return -1;
     }
     now_ms = lock_queue(queue);
@@ -315,7 +316,7 @@ kl_code kl_queue_wait(kl_queue *queue, int64_t timeout_ms)
     int64_t deadline_ms;
     kl_code code;
 
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(queue->made_in, NULL) != KL_OK) {
         return KL_EFORKED;
     }
     deadline_ms = kl__clock_after(queue->clock, timeout_ms);
@@ -335,7 +336,7 @@ static void enter_phase(kl_queue *queue, kl__keys_phase phase)
 {
     int64_t now_ms;
 
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(queue->made_in, NULL) != KL_OK) {
         return;
     }
     now_ms = lock_queue(queue);
@@ -357,7 +358,7 @@ bool kl_queue_is_finished(kl_queue *queue)
 {
     bool is_finished;
 
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(queue->made_in, NULL) != KL_OK) {
         return true;
     }
     (void)lock_queue(queue);
@@ -373,7 +374,7 @@ void kl_queue_get_status(kl_queue *queue, kl_queue_status *status)
     size_t waiting;
 
     *status = (kl_queue_status){0};
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(queue->made_in, NULL) != KL_OK) {
         return;
     }
     now_ms = lock_queue(queue);
@@ -393,7 +394,7 @@ void kl_queue_get_status(kl_queue *queue, kl_queue_status *status)
 
 void kl_queue_advance(kl_queue *queue, int64_t ms)
 {
-    if (ms <= 0 || kl__check_process(NULL) != KL_OK) {
+    if (ms <= 0 || kl__check_process(queue->made_in, NULL) != KL_OK) {
         return;
     }
     (void)lock_queue(queue);

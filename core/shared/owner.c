@@ -372,7 +372,7 @@ kl_code kl_shared_serve(kl_shared *map, kl_client *client,
         return kl_error_set(err, KL_EINVAL,
                             "this process serves the map already");
     }
-    code = kl__check_process(err);
+    code = client != NULL ? kl_client_check(client, err) : KL_OK;
     if (code != KL_OK) {
         return code;
     }

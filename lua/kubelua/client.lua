@@ -54,6 +54,8 @@ local clients = {
     recorder = nil, ---@type kubelua.Recorder?
 }
 
+local open_clients = setmetatable({}, { __mode = "k" }) -- a set
+
 -- The simulator's module, where a script has loaded it; else there is no cluster.
 local function simulator()
     return package.loaded["kubelua.simcore"]
@@ -117,6 +119,8 @@ function clients.connect(given)
     if not self then
         return nil, message, code
     end
+    open_clients[self] = true
+    scheduler.keep_queue()
     local state = core.state(self, TYPE)
     state.informers = setmetatable({}, { __mode = "k" })
     state.sim = merged.sim
@@ -198,6 +202,10 @@ function Client:close()
     end
     state.informers, state.is_closed = {}, true
     core.client_close(self)
+    open_clients[self] = nil
+    if next(open_clients) == nil then
+        scheduler.release_queue()
+    end
 end
 
 return clients

@@ -185,7 +185,7 @@ end
 ---@return boolean
 function delivery.is_at_rest(state)
     for _, stream in ipairs(state.streams) do
-        if stream.registration:backlog() > 0 then
+        if (stream.registration:backlog() or 0) > 0 then
             return false
         end
     end

@@ -150,8 +150,12 @@ end
 
 ---The objects under a value, sorted by key.
 ---@param value string
----@return kubelua.Object[]
+---@return kubelua.Object[]?, string?, string?
 function FunctionIndex:by(value)
+    local ok, message, code = core.informer_check(self.informer)
+    if not ok then
+        return nil, message, code
+    end
     self:update()
     local keys, objects = {}, {}
     for key in pairs(self.keys[value] or {}) do
@@ -165,8 +169,12 @@ function FunctionIndex:by(value)
 end
 
 ---The distinct values, sorted.
----@return string[]
+---@return string[]?, string?, string?
 function FunctionIndex:distinct()
+    local ok, message, code = core.informer_check(self.informer)
+    if not ok then
+        return nil, message, code
+    end
     self:update()
     local values = {}
     for value in pairs(self.keys) do

@@ -144,8 +144,9 @@ end
 
 function Several:has_synced()
     for _, stream in ipairs(state_of(self).streams) do
-        if not stream.registration:has_synced() then
-            return false
+        local has_synced, message, code = stream.registration:has_synced()
+        if not has_synced then
+            return has_synced, message, code
         end
     end
     return true
@@ -154,7 +155,11 @@ end
 function Several:backlog()
     local waiting = 0
     for _, stream in ipairs(state_of(self).streams) do
-        waiting = waiting + stream.registration:backlog()
+        local count, message, code = stream.registration:backlog()
+        if not count then
+            return nil, message, code
+        end
+        waiting = waiting + count
     end
     return waiting
 end

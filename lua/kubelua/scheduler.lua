@@ -13,6 +13,7 @@ local heap = timers.new()
 local watches = {} -- conditions that parked tasks wait for
 local ran = 0 -- callbacks that ran so far
 local is_ending = false -- only what ends has its turn
+local is_unused = false -- the queue of events, as no client is left
 local held = turns.new() -- tasks that have their turn once that is over
 
 -- The machine's time, for all that is not told to keep another (sim/clock.lua).
@@ -78,6 +79,27 @@ end
 ---Counts a callback that ran, for step().
 function scheduler.count()
     ran = ran + 1
+end
+
+local function end_queue()
+    if is_unused and scheduler.is_idle() then
+        is_unused = false
+        poller:shut_unused()
+    end
+end
+
+---Has the queue of events end, as no client is left, once nothing else needs it. The next need
+---makes another.
+function scheduler.release_queue()
+    is_unused = true
+    if not scheduler.running then
+        end_queue()
+    end
+end
+
+---Keeps the queue of events: a client is there.
+function scheduler.keep_queue()
+    is_unused = false
 end
 
 local function fire_timers()
@@ -168,6 +190,7 @@ function scheduler.round(deadline, is_over)
     local ok, result = nginx.pcall(round, deadline, is_over)
     scheduler.running = false
     arm()
+    end_queue()
     if not ready:is_empty() then
         poller:wake()
     end

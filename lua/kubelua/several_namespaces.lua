@@ -55,6 +55,16 @@ local function part_of(self, namespace)
     return nil
 end
 
+-- The parts, which have one client; or nil, message, "forked".
+local function usable_parts(self)
+    local parts = parts_of(self)
+    local ok, message, code = core.informer_check(parts[1].informer)
+    if not ok then
+        return nil, message, code
+    end
+    return parts
+end
+
 -- The arrays that a method returns of each, one behind the other. Keys begin with the namespace,
 -- so they stay sorted.
 local function joined(parts, method, ...)
@@ -81,11 +91,19 @@ local function all_hold(parts, holds)
 end
 
 function Several:has_synced()
-    return all_hold(parts_of(self), function(informer) return informer:has_synced() end)
+    local parts, message, code = usable_parts(self)
+    if not parts then
+        return nil, message, code
+    end
+    return all_hold(parts, function(informer) return informer:has_synced() end)
 end
 
 function Several:get(key, ...)
-    local part = parts_of(self)[1] -- refuses what is no key
+    local parts, message, code = usable_parts(self)
+    if not parts then
+        return nil, message, code
+    end
+    local part = parts[1] -- refuses what is no key
     if type(key) == "string" then
         part = part_of(self, select("#", ...) > 0 and key or key:match("^(.-)/"))
     end
@@ -120,7 +138,11 @@ end
 
 function Several:count()
     local total = 0
-    for _, part in ipairs(parts_of(self)) do
+    local parts, message, code = usable_parts(self)
+    if not parts then
+        return nil, message, code
+    end
+    for _, part in ipairs(parts) do
         total = total + part.informer:count()
     end
     return total
@@ -137,7 +159,11 @@ function Several:resource_version(namespace)
         return part.informer:resource_version()
     end
     local least
-    for _, part in ipairs(parts_of(self)) do
+    local parts, message, code = usable_parts(self)
+    if not parts then
+        return nil, message, code
+    end
+    for _, part in ipairs(parts) do
         local version = part.informer:resource_version()
         local order = least and core.compare_versions(version, least)
         if version == "" or (least and not order) then

@@ -34,6 +34,17 @@ function sources.remove(id)
     background[id] = nil
 end
 
+-- What each of them waited for stayed in the parent at a fork: they look, and hear so.
+local function pull_all()
+    local all = {}
+    for _, pull in pairs(pulls) do
+        all[#all + 1] = pull
+    end
+    for _, pull in ipairs(all) do
+        pull()
+    end
+end
+
 ---Has those pull that have something.
 ---@param poller userdata
 function sources.pull(poller)
@@ -41,6 +52,9 @@ function sources.pull(poller)
         local id = poller:next()
         if not id then
             break
+        end
+        if id == 0 then
+            pull_all()
         end
         local pull = pulls[id] or background[id]
         if pull then

@@ -99,7 +99,12 @@ static int client_close(lua_State *L)
  * none, and what it was told instead is in its state. */
 static int client_namespace(lua_State *L)
 {
-    luaL_checkudata(L, 1, TYPE_CLIENT);
+    const client_box *box = luaL_checkudata(L, 1, TYPE_CLIENT);
+    kl_error err;
+
+    if (box->client != NULL && kl_client_check(box->client, &err) != KL_OK) {
+        return push_error(L, &err);
+    }
     push_state(L, 1);
     lua_getfield(L, -1, "name_space");
     if (lua_isnil(L, -1)) {

@@ -113,10 +113,38 @@ static int informer_tostring(lua_State *L)
     return 1;
 }
 
+/* True, and pushes nil, message and "forked", if it was opened before a fork(),
+ * and this is the child. */
+static bool push_forked(lua_State *L)
+{
+    const informer_box *box = check_informer_box(L, 1);
+    kl_error err;
+
+    if (box->informer == NULL ||
+        kl_informer_check(box->informer, &err) == KL_OK) {
+        return false;
+    }
+    push_error(L, &err);
+    return true;
+}
+
+/* core.informer_check(informer): true; or nil, message, "forked" */
+static int informer_check(lua_State *L)
+{
+    if (push_forked(L)) {
+        return 3;
+    }
+    lua_pushboolean(L, true);
+    return 1;
+}
+
 static int informer_has_synced(lua_State *L)
 {
     kl_informer *informer = check_informer(L, 1, NULL);
 
+    if (push_forked(L)) {
+        return 3;
+    }
     lua_pushboolean(L, informer != NULL && kl_informer_has_synced(informer));
     return 1;
 }
@@ -210,6 +238,9 @@ static int informer_get(lua_State *L)
     informer = check_informer(L, 1, &err);
     if (informer == NULL) {
         return push_error(L, &err);
+    }
+    if (push_forked(L)) {
+        return 3;
     }
     if (strlen(key) == length) { /* no key has a NUL byte */
         *found = kl_informer_get(informer, key);
@@ -348,6 +379,9 @@ static int informer_count(lua_State *L)
 {
     kl_informer *informer = check_informer(L, 1, NULL);
 
+    if (push_forked(L)) {
+        return 3;
+    }
     lua_pushinteger(
         L, informer != NULL ? (lua_Integer)kl_informer_count(informer) : 0);
     return 1;
@@ -358,6 +392,9 @@ static int informer_resource_version(lua_State *L)
     kl_informer *informer = check_informer(L, 1, NULL);
     char version[64] = "";
 
+    if (push_forked(L)) {
+        return 3;
+    }
     if (informer != NULL) {
         kl_informer_resource_version(informer, version, sizeof(version));
     }
@@ -440,6 +477,7 @@ void bind_informer(lua_State *L)
     static const luaL_Reg functions[] = {
         {"informer", informer_open},
         {"informer_stop", informer_stop},
+        {"informer_check", informer_check},
         {"informer_outcome", informer_outcome},
         {"informer_settled", informer_settled},
         {"informer_told_version", informer_told_version},

@@ -21,12 +21,14 @@
 
 typedef struct poller {
     kl_event_queue *queue; /* NULL: not open yet */
-    int timer;         /* fires when the next Lua timer is due; -1: none yet */
-    int epoll;         /* both of them; what kubelua.fd() returns */
-    bool closed;       /* for good: its lua_State ends */
-    loop_watch *watch; /* NULL: not open, or not wanted */
-    int64_t limit_ms;  /* of what the loop runs; 0: it is not watched */
-    char own[256];     /* see watch_start */
+    int timer;   /* fires when the next Lua timer is due; -1: none yet */
+    int epoll;   /* both of them; what kubelua.fd() returns */
+    bool closed; /* for good: its lua_State ends */
+    bool was_handed_out; /* the script has the descriptor */
+    bool looks_again;    /* the next id stands for all */
+    loop_watch *watch;   /* NULL: not open, or not wanted */
+    int64_t limit_ms;    /* of what the loop runs; 0: it is not watched */
+    char own[256];       /* see watch_start */
 } poller;
 
 static poller *check_poller(lua_State *L, int index)
@@ -58,12 +60,25 @@ static void shut(poller *self)
     self->timer = self->epoll = -1;
 }
 
-/* With the first need of it: who loads the module, and forks then, shares no
- * descriptor with the child. */
+static bool is_forked(const poller *self)
+{
+    return kl_event_queue_check(self->queue, NULL) != KL_OK;
+}
+
+static void restore_signals(const poller *self);
+static bool is_catching(const poller *self);
+
+/* With the first need of it: what loads the module, and forks then, shares no
+ * descriptor with the child. A child of fork() has one of its own. */
 static bool ensure_open(poller *self, kl_error *err)
 {
-    if (self->queue != NULL) {
+    if (self->queue != NULL && !is_forked(self)) {
         return true;
+    }
+    if (self->queue != NULL) {
+        restore_signals(self);
+        shut(self);
+        self->looks_again = true;
     }
     if (self->closed) {
         kl_error_set(err, KL_ECLOSED, "the poller is closed");
@@ -133,8 +148,6 @@ static int poller_open(lua_State *L)
     return 1;
 }
 
-static void restore_signals(const poller *self);
-
 static int poller_gc(lua_State *L)
 {
     poller *self = lua_touserdata(L, 1);
@@ -173,7 +186,10 @@ static int poller_leave(lua_State *L)
 
 static int poller_fd(lua_State *L)
 {
-    lua_pushinteger(L, check_open(L, 1)->epoll);
+    poller *self = check_open(L, 1);
+
+    self->was_handed_out = true;
+    lua_pushinteger(L, self->epoll);
     return 1;
 }
 
@@ -184,6 +200,20 @@ static int push_time(lua_State *L, clockid_t clock)
     clock_gettime(clock, &time);
     lua_pushnumber(L, (lua_Number)time.tv_sec + (lua_Number)time.tv_nsec / 1e9);
     return 1;
+}
+
+/* poller:shut_unused(): ends its queue, and the thread that watches, until the
+ * next need. Not where something feeds the queue, or the script has the
+ * descriptor. */
+static int poller_shut_unused(lua_State *L)
+{
+    poller *self = check_poller(L, 1);
+
+    if (self->queue != NULL && !self->was_handed_out && !is_catching(self) &&
+        !kl_event_queue_is_fed(self->queue)) {
+        shut(self);
+    }
+    return 0;
 }
 
 /* core.now(): seconds on the monotonic clock. */
@@ -216,9 +246,13 @@ static int is_yieldable(lua_State *L)
 /* poller:arm(time or nil): readable from that moment (of core.now) on. */
 static int poller_arm(lua_State *L)
 {
-    poller *self = check_open(L, 1);
+    poller *self = check_poller(L, 1);
     struct itimerspec when = {0};
 
+    if (self->queue == NULL && lua_isnoneornil(L, 2)) {
+        return 0;
+    }
+    (void)check_open(L, 1);
     if (!lua_isnoneornil(L, 2)) {
         double at = luaL_checknumber(L, 2);
 
@@ -261,11 +295,23 @@ static int poller_wait(lua_State *L)
     return 1;
 }
 
-/* poller:next(): the id of a registration that has events, or nil. */
+/* poller:next(): the id of a registration that has events, or nil. 0: all may
+ * have something, as what they waited for stayed in the parent at a fork(). */
 static int poller_next(lua_State *L)
 {
-    void *tag = kl_event_queue_next(check_queue(L, 1));
+    poller *self = check_poller(L, 1);
+    void *tag;
 
+    if (self->queue == NULL && !self->looks_again) {
+        lua_pushnil(L); /* nothing feeds it */
+        return 1;
+    }
+    tag = kl_event_queue_next(check_queue(L, 1));
+    if (self->looks_again) {
+        self->looks_again = false;
+        lua_pushinteger(L, 0);
+        return 1;
+    }
     if (tag == NULL) {
         lua_pushnil(L);
     } else {
@@ -375,19 +421,14 @@ static int poller_caught(lua_State *L)
 
 void bind_poller(lua_State *L)
 {
-    static const luaL_Reg methods[] = {{"__gc", poller_gc},
-                                       {"open", poller_open},
-                                       {"fd", poller_fd},
-                                       {"arm", poller_arm},
-                                       {"wait", poller_wait},
-                                       {"next", poller_next},
-                                       {"enter", poller_enter},
-                                       {"leave", poller_leave},
-                                       {"wake", poller_wake},
-                                       {"catch", poller_catch},
-                                       {"release", poller_release},
-                                       {"caught", poller_caught},
-                                       {NULL, NULL}};
+    static const luaL_Reg methods[] = {
+        {"__gc", poller_gc},         {"open", poller_open},
+        {"fd", poller_fd},           {"arm", poller_arm},
+        {"wait", poller_wait},       {"next", poller_next},
+        {"enter", poller_enter},     {"leave", poller_leave},
+        {"wake", poller_wake},       {"catch", poller_catch},
+        {"release", poller_release}, {"shut_unused", poller_shut_unused},
+        {"caught", poller_caught},   {NULL, NULL}};
     static const luaL_Reg functions[] = {
         {"poller", poller_new},         {"now", now},
         {"boottime", boottime},         {"unix", unix_now},

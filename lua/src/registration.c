@@ -223,10 +223,27 @@ static int registration_again(lua_State *L)
     return 0;
 }
 
+/* True, and pushes nil, message and "forked", if it was made before a fork(),
+ * and this is the child. */
+static bool push_forked(lua_State *L, const registration_box *box)
+{
+    kl_error err;
+
+    if (live_in(box) == NULL ||
+        kl_registration_check(box->registration, &err) == KL_OK) {
+        return false;
+    }
+    push_error(L, &err);
+    return true;
+}
+
 static int registration_has_synced(lua_State *L)
 {
     registration_box *box = check_box(L);
 
+    if (push_forked(L, box)) {
+        return 3;
+    }
     lua_pushboolean(L, live_in(box) != NULL &&
                            kl_registration_has_synced(box->registration));
     return 1;
@@ -236,6 +253,9 @@ static int registration_backlog(lua_State *L)
 {
     registration_box *box = check_box(L);
 
+    if (push_forked(L, box)) {
+        return 3;
+    }
     lua_pushinteger(
         L, live_in(box) != NULL
                ? (lua_Integer)kl_registration_backlog(box->registration)

@@ -155,7 +155,7 @@ char *kl_sim_requests(kl_sim *sim, kl_error *err)
     char *copy = NULL;
     kl_code code;
 
-    if (kl__check_process(err) != KL_OK) {
+    if (kl__check_process(sim->made_in, err) != KL_OK) {
         return NULL;
     }
     writer = kl_writer_new();
@@ -181,7 +181,7 @@ char *kl_sim_requests(kl_sim *sim, kl_error *err)
 
 void kl_sim_requests_clear(kl_sim *sim)
 {
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(sim->made_in, NULL) != KL_OK) {
         return;
     }
     kl__mutex_lock(&sim->mutex);

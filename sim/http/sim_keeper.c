@@ -143,7 +143,7 @@ static void forget(kl_sim *sim)
 
 void kl_sim_refuse(kl_sim *sim, bool on)
 {
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(sim->made_in, NULL) != KL_OK) {
         return;
     }
     kl__mutex_lock(&sim->listening);

@@ -85,7 +85,7 @@ char *kl_sim_kubeconfig(const kl_sim *sim, kl_error *err)
     const char *url;
     char *text = NULL;
 
-    if (kl__check_process(err) != KL_OK) {
+    if (kl__check_process(sim->made_in, err) != KL_OK) {
         return NULL;
     }
     kl__mutex_lock(&locked->listening);
@@ -134,7 +134,7 @@ char *kl_sim_kubeconfig_of(const kl_sim *sim, const kl_sim_user *user,
     const char *url;
     char *text = NULL;
 
-    if (kl__check_process(err) != KL_OK) {
+    if (kl__check_process(sim->made_in, err) != KL_OK) {
         return NULL;
     }
     if (user->name == NULL || *user->name == '\0') {

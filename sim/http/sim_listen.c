@@ -305,7 +305,7 @@ kl_code kl_sim_listen(kl_sim *sim, const kl_sim_listen_options *options,
                       kl_error *err)
 {
     static const kl_sim_listen_options defaults;
-    kl_code code = kl__check_process(err);
+    kl_code code = kl__check_process(sim->made_in, err);
 
     if (code != KL_OK) {
         return code;
@@ -328,7 +328,7 @@ kl_code kl_sim_listen(kl_sim *sim, const kl_sim_listen_options *options,
 
 void kl__sim_listener_stop(kl_sim *sim)
 {
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(sim->made_in, NULL) != KL_OK) {
         return;
     }
     kl__mutex_lock(&sim->listening);
@@ -401,7 +401,7 @@ const char *kl_sim_url(const kl_sim *sim)
     kl_sim *locked = (kl_sim *)(uintptr_t)sim;
     const char *url;
 
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(sim->made_in, NULL) != KL_OK) {
         return NULL;
     }
     kl__mutex_lock(&locked->listening);

@@ -64,7 +64,7 @@ static kl_code response(kl__stream *base, kl__response *out,
     sim_stream *stream = (sim_stream *)base;
     const kl__sim_wait wait = {deadline_ms, cancel};
     const kl__sim_answer *answer = stream->answer;
-    kl_code code = kl__check_process(err);
+    kl_code code = kl__check_process(stream->transport->sim->made_in, err);
 
     if (code == KL_OK) {
         code = kl__sim_answer_begin(stream->answer, &wait, err);
@@ -90,7 +90,7 @@ static kl_code read_stream(kl__stream *base, char *buffer, size_t size,
 {
     sim_stream *stream = (sim_stream *)base;
     const kl__sim_wait wait = {deadline_ms, cancel};
-    kl_code code = kl__check_process(err);
+    kl_code code = kl__check_process(stream->transport->sim->made_in, err);
 
     *length = 0;
     if (code == KL_OK) {
@@ -117,7 +117,7 @@ static void close_stream(kl__stream *base)
 {
     sim_stream *stream = (sim_stream *)base;
 
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(stream->transport->sim->made_in, NULL) != KL_OK) {
         return; /* the cluster's locks are the parent's */
     }
     kl__sim_answer_free(stream->answer);
@@ -216,7 +216,7 @@ static kl_code check_open(sim_transport *transport, kl_error *err)
 {
     bool closed;
 
-    if (kl__check_process(err) != KL_OK) {
+    if (kl__check_process(transport->sim->made_in, err) != KL_OK) {
         return KL_EFORKED;
     }
     kl__mutex_lock(&transport->sim->mutex);
@@ -282,7 +282,7 @@ static void close_transport(kl_transport *base)
 {
     sim_transport *transport = (sim_transport *)base;
 
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(transport->sim->made_in, NULL) != KL_OK) {
         return;
     }
     kl__mutex_lock(&transport->sim->mutex);
@@ -307,7 +307,7 @@ kl_transport *kl_sim_transport_as(kl_sim *sim, const char *token, kl_error *err)
 {
     sim_transport *transport;
 
-    if (kl__check_process(err) != KL_OK) {
+    if (kl__check_process(sim->made_in, err) != KL_OK) {
         return NULL;
     }
     transport = kl__calloc(1, sizeof(*transport));

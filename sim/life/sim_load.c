@@ -365,7 +365,7 @@ kl_code kl_sim_load(kl_sim *sim, const char *text, size_t length, kl_error *err)
     if (err == NULL) {
         err = &own;
     }
-    if (kl__check_process(err) != KL_OK) {
+    if (kl__check_process(sim->made_in, err) != KL_OK) {
         return KL_EFORKED;
     }
     code = kl_manifest_each(text, length, take_document, &load, err);

@@ -135,7 +135,7 @@ kl_code kl_sim_replay(kl_sim *sim, kl_sim_change change, const char *json,
     if (err == NULL) {
         err = &own;
     }
-    if (kl__check_process(err) != KL_OK) {
+    if (kl__check_process(sim->made_in, err) != KL_OK) {
         return KL_EFORKED;
     }
     doc = kl_doc_parse(json, length, err);

@@ -145,7 +145,7 @@ kl_code kl_sim_snapshot(kl_sim *sim, int64_t *version, kl_error *err)
     kl__sim_snapshot *snapshot;
     kl_code code = KL_OK;
 
-    if (kl__check_process(err) != KL_OK) {
+    if (kl__check_process(sim->made_in, err) != KL_OK) {
         return KL_EFORKED;
     }
     kl__mutex_lock(&sim->mutex);
@@ -303,7 +303,7 @@ kl_code kl_sim_restore(kl_sim *sim, int64_t version, kl_error *err)
     kl__sim_snapshot *kept, *snapshot;
     kl_code code;
 
-    if (kl__check_process(err) != KL_OK) {
+    if (kl__check_process(sim->made_in, err) != KL_OK) {
         return KL_EFORKED;
     }
     kl__mutex_lock(&sim->mutex);

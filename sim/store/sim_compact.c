@@ -41,7 +41,7 @@ void kl__sim_compact_in_time(kl_sim *sim)
 
 void kl_sim_compact(kl_sim *sim)
 {
-    if (kl__check_process(NULL) != KL_OK) {
+    if (kl__check_process(sim->made_in, NULL) != KL_OK) {
         return;
     }
     kl__mutex_lock(&sim->mutex);

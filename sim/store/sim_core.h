@@ -60,6 +60,7 @@ typedef struct kl__sim_port {
 
 struct kl_sim {
     atomic_int refs; /* acquire-release: the last one frees */
+    kl__forks made_in;
     /* Options; immutable. */
     int64_t bookmark_ms;
     size_t history;

@@ -113,8 +113,20 @@ kl__role kl__thread_role(void)
     return strand_self() != NULL ? strand_self()->role : KL__ROLE_ANY;
 }
 
-kl_code kl__check_process(kl_error *err)
+kl__forks kl__process_here(void)
 {
+    return 0;
+}
+
+void kl__mutex_outlive_fork(kl__mutex *mutexes, size_t count)
+{
+    (void)mutexes;
+    (void)count;
+}
+
+kl_code kl__check_process(kl__forks made_in, kl_error *err)
+{
+    (void)made_in;
     (void)err;
     return KL_OK;
 }

@@ -89,7 +89,8 @@ function nginx.start(options)
     write_file(self.conf, nginx_conf.write(copy, options, folder, self.port))
     launch(self)
     local ok, problem = pcall(eventually, function()
-        return self:master() and #self:workers() >= (options.workers or 2) and self:get("/") ~= nil
+        local workers = options.master == false and 0 or options.workers or 2
+        return self:master() and #self:workers() >= workers and self:get("/") ~= nil
     end, "nginx starts", 30)
     if not ok then
         problem = problem .. "\n" .. self:said()

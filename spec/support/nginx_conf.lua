@@ -2,8 +2,8 @@
 local nginx_conf = {}
 
 local TEMPLATE = [[
-daemon off;
-master_process on;
+daemon @daemon@;
+master_process @master@;
 worker_processes @workers@;
 worker_shutdown_timeout @shutdown@s;
 pid @folder@/nginx.pid;
@@ -56,6 +56,8 @@ end
 
 ---@class spec.NginxOptions
 ---@field workers integer? default: 2
+---@field daemon boolean? it forks once more, and leaves its group
+---@field master boolean? false: one process, which is the worker
 ---@field lua boolean? false: without the Lua module
 ---@field code_cache boolean? false: lua_code_cache off
 ---@field level string? of error.log; default: notice
@@ -83,6 +85,8 @@ function nginx_conf.write(copy, options, folder, port)
         shutdown = options.shutdown or 5, main = options.main or "", http = options.http or "",
         modules = is_lua and modules_of(copy) or "", lua = lua, port = port,
         server = options.server or "",
+        daemon = options.daemon and "on" or "off",
+        master = options.master == false and "off" or "on",
         user = nginx_conf.is_root and "user root;" or "",
     })
 end

@@ -33,7 +33,8 @@ typedef struct kl_client_options {
 
 /*
  * A client; no network yet. One reference for the caller. NULL: KL_EINVAL,
- * KL_ENOMEM, KL_EIO (no thread, no descriptor), KL_EFORKED. Thread-safe.
+ * KL_ENOMEM, KL_EIO (no thread, no descriptor); KL_EFORKED: the config was
+ * loaded before a fork(), and another client has it. Thread-safe.
  */
 KL_API kl_client *kl_client_new(const kl_client_options *options,
                                 kl_error *err);
@@ -44,6 +45,11 @@ KL_API kl_client *kl_client_ref(kl_client *client);
 /* One reference less; the last one stops its transport. Informers hold a
  * reference of their own. NULL is fine. Thread-safe. */
 KL_API void kl_client_unref(kl_client *client);
+
+/* KL_OK; KL_EFORKED with a message where it was made before a fork(), and this
+ * is the child: nothing of it works here, and another client can be made.
+ * Thread-safe. */
+KL_API kl_code kl_client_check(const kl_client *client, kl_error *err);
 
 /* The namespace of its config ("default"); borrowed. Thread-safe. */
 KL_API const char *kl_client_namespace(const kl_client *client);

@@ -7,6 +7,7 @@
 
 #include "kubelua/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -16,9 +17,15 @@ extern "C" {
 typedef struct kl_event_queue kl_event_queue;
 
 /* A queue to which any number of registrations and requests tell that they have
- * something; one a lua_State. NULL: KL_ENOMEM, KL_EIO (no descriptor),
- * KL_EFORKED. */
+ * something; one a lua_State. NULL: KL_ENOMEM, KL_EIO (no descriptor). */
 KL_API kl_event_queue *kl_event_queue_new(kl_error *err);
+
+/* KL_OK; KL_EFORKED with a message where it was made before a fork(), and this
+ * is the child: nothing tells it anything here. Thread-safe. */
+KL_API kl_code kl_event_queue_check(const kl_event_queue *queue, kl_error *err);
+
+/* True while a registration, request, or program has it. Thread-safe. */
+KL_API bool kl_event_queue_is_fed(const kl_event_queue *queue);
 
 /* Frees it once its registrations are removed and its requests are freed; until
  * then it stays. NULL is fine. */

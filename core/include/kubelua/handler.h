@@ -79,6 +79,11 @@ KL_API kl_registration *kl_informer_subscribe(kl_informer *informer,
  */
 KL_API void kl_registration_remove(kl_registration *registration);
 
+/* KL_OK; KL_EFORKED with a message where it was made before a fork(), and this
+ * is the child. Thread-safe. */
+KL_API kl_code kl_registration_check(const kl_registration *registration,
+                                     kl_error *err);
+
 /* Whether its handler has returned from, or will never be shown, every object
  * of the initial list. Thread-safe. */
 KL_API bool kl_registration_has_synced(const kl_registration *registration);

@@ -18,7 +18,8 @@ extern "C" {
 #endif
 
 /* After a fork(), the child's copy is of no use: calls fail with KL_EFORKED, or
- * say that there is nothing; kl_informer_close leaves it as it is. */
+ * say that there is nothing; kl_informer_close leaves it as it is. Objects that
+ * were read before can still be read. */
 typedef struct kl_informer kl_informer;
 
 /* Zeroed fields are the defaults. Strings are copied. */
@@ -66,6 +67,10 @@ KL_API kl_informer *kl_informer_open(kl_client *client,
  * Thread-safe.
  */
 KL_API void kl_informer_close(kl_informer *informer);
+
+/* KL_OK; KL_EFORKED with a message where it was opened before a fork(), and
+ * this is the child. Thread-safe. */
+KL_API kl_code kl_informer_check(const kl_informer *informer, kl_error *err);
 
 /* Whether the cache holds the first list. Thread-safe. */
 KL_API bool kl_informer_has_synced(const kl_informer *informer);

@@ -67,7 +67,7 @@ KL_API const char *kl_object_json(const kl_object *object, size_t *length,
 
 /*
  * Parses the text, or shares the tree that somebody else holds open; the root
- * is borrowed until the matching kl_object_close. NULL: KL_ENOMEM, KL_EFORKED.
+ * is borrowed until the matching kl_object_close. NULL: KL_ENOMEM.
  * Opens nest; an open object also needs a reference. Thread-safe.
  */
 KL_API const kl_value *kl_object_open(kl_object *object, kl_error *err);

@@ -42,7 +42,7 @@ typedef struct kl_process_outcome {
  * Starts a program in a new process group, and a thread that reads its output;
  * does not block. When the program has ended, kl_event_queue_next(queue)
  * returns `tag`, once. NULL: KL_EINVAL (no program), KL_ENOMEM, KL_EIO (no
- * thread), KL_EFORKED. Thread-safe.
+ * thread). Thread-safe.
  */
 KL_API kl_process *kl_process_start(const kl_process_options *options,
                                     kl_event_queue *queue, void *tag,

@@ -72,7 +72,7 @@ typedef struct kl_queue_options {
 } kl_queue_options;
 
 /* An empty queue; `options` may be NULL. Owned by the caller: kl_queue_free.
- * NULL: KL_ENOMEM, KL_EINVAL (a negative time), KL_EFORKED. */
+ * NULL: KL_ENOMEM, KL_EINVAL (a negative time). */
 KL_API kl_queue *kl_queue_new(const kl_queue_options *options, kl_error *err);
 
 /* Frees it with all keys, in progress or not. Every other call has returned,

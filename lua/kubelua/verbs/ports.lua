@@ -25,7 +25,7 @@ function ports.of(client)
         state.port = {
             client = client,
             is_closed = function() return state.is_closed end,
-            namespace = state.is_closed and "default" or client:namespace(),
+            namespace = not state.is_closed and client:namespace() or "default",
             send = function(call)
                 if state.is_closed then
                     return nil, "the client is closed", "closed"

@@ -35,12 +35,19 @@ static int give_back(processor_rig *rig, kl_registration *pulled,
 {
     kl_event other;
     kl_error err = {0};
+    kl_event_queue *own = kl_event_queue_new(NULL);
 
+    if (own == NULL || kl_event_queue_wait(own, 0) != KL_ETIMEOUT) {
+        return 1;
+    }
+    kl_event_queue_free(own);
     if (kl_registration_next(pulled, &other) ||
         kl_event_queue_next(rig->queue) != NULL ||
         kl_event_queue_wait(rig->queue, -1) != KL_EFORKED ||
         kl_registration_backlog(pulled) != 0 ||
-        kl_event_queue_new(&err) != NULL || err.code != KL_EFORKED) {
+        kl_registration_check(pulled, &err) != KL_EFORKED ||
+        kl_event_queue_check(rig->queue, NULL) != KL_EFORKED ||
+        err.code != KL_EFORKED) {
         return 1;
     }
     kl_registration_done(pulled, event);
