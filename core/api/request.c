@@ -15,8 +15,8 @@ static kl_code refuse_closed(kl_error *err)
     return kl_error_set(err, KL_ECLOSED, "the client is closed");
 }
 
-/* Puts it on its way. A client that is closed from here on ends it: closing
- * looks at all requests. */
+/* Puts it on its way; where that never waits, on this thread. A client that is
+ * closed from here on ends it: closing looks at all requests. */
 static kl_code post(kl_request *request, kl_error *err)
 {
     kl__requester *requester = request->requester;
@@ -27,10 +27,17 @@ static kl_code post(kl_request *request, kl_error *err)
     if (!is_closed) {
         atomic_fetch_add_explicit(&request->refs, 1, memory_order_relaxed);
         kl__list_append(&requester->all, &request->node);
-        kl__request_post_locked(request);
+        if (requester->has_sender) {
+            kl__request_post_locked(request);
+        } else {
+            request->phase = KL__PHASE_OPENING;
+        }
         kl__request_due_locked(request, request->deadline_ms);
     }
     kl__mutex_unlock(&requester->mutex);
+    if (!is_closed && !requester->has_sender) {
+        kl__request_open(request);
+    }
     return is_closed ? refuse_closed(err) : KL_OK;
 }
 

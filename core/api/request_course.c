@@ -420,7 +420,8 @@ void kl__request_attend(kl_request *request)
     case KL__PHASE_DONE:
         let_go_locked(request);
         return;
-    case KL__PHASE_OPENING: /* the sender tells when it is done */
+    case KL__PHASE_OPENING: /* the thread that opens it will tell */
+        request->was_passed_by = true;
         kl__mutex_unlock(mutex);
         return;
     case KL__PHASE_OPEN:

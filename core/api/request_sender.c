@@ -166,6 +166,7 @@ static kl_request *take_next(kl__requester *requester)
     if (node != NULL) {
         request = KL__CONTAINER(node, kl_request, outbox_node);
         request->phase = KL__PHASE_OPENING;
+        request->was_passed_by = false;
         atomic_fetch_add_explicit(&request->refs, 1, memory_order_relaxed);
     }
     kl__mutex_unlock(&requester->mutex);
@@ -190,20 +191,20 @@ static kl__stream *begin(const kl_request *request,
 static void open_stream(kl_request *request, const kl__credentials *credentials)
 {
     kl__requester *requester = request->requester;
-    const kl__stream_hook hook = {.wake = tell, .arg = request};
+    const kl__stream_hook hook = {
+        .wake = tell, .arg = request, .at_end = !request->streams};
     kl_error failure;
     kl__stream *stream = begin(request, credentials, &failure);
+    bool has_news = stream != NULL && kl__stream_set_hook(stream, &hook);
 
-    if (stream != NULL) {
-        kl__stream_set_hook(stream, &hook);
-    }
     kl__mutex_lock(&requester->mutex);
     if (stream != NULL) {
         request->generation = credentials->generation;
         request->stream = stream;
         request->phase = KL__PHASE_OPEN;
-        /* It may be cancelled by now, or answered before the hook was set. */
-        kl__request_tell(request);
+        if (has_news || request->was_passed_by) {
+            kl__request_tell(request);
+        }
     } else {
         kl__request_complete_locked(request, &failure);
     }
@@ -218,6 +219,27 @@ static void open_batch(kl__requester *requester,
     while ((request = take_next(requester)) != NULL) {
         open_stream(request, credentials);
         kl__request_unref(request);
+    }
+}
+
+void kl__request_open(kl_request *request)
+{
+    kl__requester *requester = request->requester;
+    kl__credentials credentials = {.tls = NULL};
+    kl_code code = KL_OK;
+    kl_error failure;
+
+    if (requester->config != NULL) {
+        code = kl__config_credentials(requester->config, &credentials, NULL,
+                                      &failure);
+    }
+    if (code == KL_OK) {
+        open_stream(request, &credentials);
+        kl__credentials_clear(&credentials);
+    } else {
+        kl__mutex_lock(&requester->mutex);
+        kl__request_complete_locked(request, &failure);
+        kl__mutex_unlock(&requester->mutex);
     }
 }
 

@@ -9,6 +9,21 @@
 
 /* ---- telling the loop ---- */
 
+/* Gives the mutex of news back, and wakes the loop if it sleeps: once for all
+ * that comes until it runs, and without the mutex, on which it would only wait
+ * anew. The requester outlives the call: what its callers hold (a mutex that
+ * the loop needs to let the request go, or the client) keeps it. */
+static void unlock_news_and_wake(kl__requester *requester)
+{
+    bool must_wake = requester->is_asleep;
+
+    requester->is_asleep = false;
+    kl__mutex_unlock(&requester->news_mutex);
+    if (must_wake) {
+        kl__cond_signal(&requester->news_cond);
+    }
+}
+
 void kl__request_tell(kl_request *request)
 {
     kl__requester *requester = request->requester;
@@ -16,9 +31,8 @@ void kl__request_tell(kl_request *request)
     kl__mutex_lock(&requester->news_mutex);
     if (kl__list_empty(&request->news_node)) {
         kl__list_append(&requester->news, &request->news_node);
-        kl__cond_signal(&requester->news_cond);
     }
-    kl__mutex_unlock(&requester->news_mutex);
+    unlock_news_and_wake(requester);
 }
 
 void kl__request_due_locked(kl_request *request, int64_t ms)
@@ -29,17 +43,17 @@ void kl__request_due_locked(kl_request *request, int64_t ms)
     kl__mutex_lock(&requester->news_mutex);
     if (ms < requester->due_ms) {
         requester->due_ms = ms;
-        kl__cond_signal(&requester->news_cond);
+        unlock_news_and_wake(requester);
+    } else {
+        kl__mutex_unlock(&requester->news_mutex);
     }
-    kl__mutex_unlock(&requester->news_mutex);
 }
 
 static void tell_to_look(kl__requester *requester, bool *at)
 {
     kl__mutex_lock(&requester->news_mutex);
     *at = true;
-    kl__cond_signal(&requester->news_cond);
-    kl__mutex_unlock(&requester->news_mutex);
+    unlock_news_and_wake(requester);
 }
 
 void kl__request_post_locked(kl_request *request)
@@ -48,7 +62,7 @@ void kl__request_post_locked(kl_request *request)
 
     request->phase = KL__PHASE_WAITING;
     kl__list_append(&requester->outbox, &request->outbox_node);
-    if (requester->config != NULL) {
+    if (requester->has_sender) {
         kl__cond_signal(&requester->outbox_cond);
     } else {
         tell_to_look(requester, &requester->look_at_outbox);
@@ -113,9 +127,11 @@ static chore await_chore(kl__requester *requester)
 
     kl__mutex_lock(&requester->news_mutex);
     while (!find_chore_locked(requester, &found)) {
+        requester->is_asleep = true;
         kl__cond_wait(&requester->news_cond, &requester->news_mutex,
                       requester->due_ms != INT64_MAX ? requester->due_ms : -1);
     }
+    requester->is_asleep = false;
     kl__mutex_unlock(&requester->news_mutex);
     return found;
 }
@@ -209,7 +225,7 @@ static kl_code start_threads(kl__requester *requester, kl_error *err)
     kl_code code = kl__thread_start(&requester->loop, "kl-requests", run_loop,
                                     requester, err);
 
-    if (code != KL_OK || requester->config == NULL) {
+    if (code != KL_OK || !requester->has_sender) {
         return code;
     }
     code = kl__thread_start(&requester->sender, "kl-sender", kl__request_sender,
@@ -231,7 +247,8 @@ kl__requester *kl__requester_new(kl_client *client, kl_config *config,
     }
     requester->client = client;
     requester->config = config;
-    requester->sender_ended = config == NULL;
+    requester->has_sender = config != NULL && !kl__config_is_still(config);
+    requester->sender_ended = !requester->has_sender;
     requester->due_ms = INT64_MAX;
     kl__mutex_init(&requester->flight_mutex, KL__RANK_FLIGHT);
     kl__mutex_init(&requester->mutex, KL__RANK_REQUESTS);
@@ -265,7 +282,7 @@ void kl__requester_free(kl__requester *requester)
                       &requester->closing);
     /* 1. The sender ends; if a plugin holds it up, the loop ends that, as it
      * ends the requests that wait for it. */
-    if (requester->config != NULL) {
+    if (requester->has_sender) {
         kl__mutex_lock(&requester->mutex);
         requester->is_ending = true;
         kl__cond_signal(&requester->outbox_cond);

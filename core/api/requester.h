@@ -1,12 +1,14 @@
 /*
  * requester.h - what the files of requests share. A client's requester has two
  * threads: the sender takes requests out of the outbox, gets credentials (which
- * may run a plugin) and opens their streams; the loop does the rest, and never
- * blocks but for news. A client without credentials has the loop alone.
+ * may read files, or run a plugin) and opens their streams; the loop does the
+ * rest, and never blocks but for news. Where credentials never wait, there is
+ * no sender: kl_client_send opens the stream itself, and the loop those of
+ * later tries. Each thread less on the way of a request is a wake-up less.
  *
- * The way of a request: kl_client_send -> WAITING -> OPENING -> OPEN -> DONE,
- * and from OPEN back to WAITING (other credentials), or to RESTING and WAITING
- * (a pause before the next try).
+ * The way of a request: kl_client_send -> WAITING -> OPENING -> OPEN -> DONE
+ * (without WAITING, where there is no sender), and from OPEN back to WAITING
+ * (other credentials), or to RESTING and WAITING (a pause before the next try).
  *
  * Locks, lowest rank first:
  *
@@ -32,7 +34,8 @@
 
 typedef struct kl__requester {
     kl_client *client;       /* borrowed: it owns the requester */
-    kl_config *config;       /* borrowed; NULL: no credentials, and no sender */
+    kl_config *config;       /* borrowed; NULL: no credentials */
+    bool has_sender;         /* fixed */
     kl__cancel_hook closing; /* in the client's token */
     kl__thread loop;
     kl__thread sender;
@@ -56,6 +59,7 @@ typedef struct kl__requester {
     /* Rank NEWS; guards the rest. */
     kl__mutex news_mutex;
     kl__cond news_cond;
+    bool is_asleep;   /* the loop is to be woken */
     kl__list news;    /* requests to look at, first come, first served */
     int64_t due_ms;   /* when to look for requests whose time has come, on the
                          real clock; INT64_MAX: none */
@@ -65,7 +69,7 @@ typedef struct kl__requester {
 
 typedef enum kl__phase {
     KL__PHASE_WAITING, /* in the outbox or the batch */
-    KL__PHASE_OPENING, /* the sender works on it, without the mutex */
+    KL__PHASE_OPENING, /* a thread opens its stream, without the mutex */
     KL__PHASE_OPEN,    /* it has a stream, which is the loop's */
     KL__PHASE_RESTING, /* until `rest_until_ms` */
     KL__PHASE_DONE     /* nothing more comes; the loop lets it go */
@@ -95,7 +99,8 @@ struct kl_request {
     kl_event_queue *queue; /* a reference; NULL: none, or the user let go */
     kl__ready ready;
     bool is_canceled;
-    bool is_refused;  /* by a 401, which is in `reply`; for the sender */
+    bool was_passed_by; /* the loop came by while it was OPENING */
+    bool is_refused;    /* by a 401, which is in `reply`; for the sender */
     bool has_result;  /* `reply` or `failure` are set, for the user; once it is
                          set, the loop looks at it without the mutex */
     bool is_answered; /* it is the reply */
@@ -108,8 +113,8 @@ struct kl_request {
     int64_t rest_until_ms;
     int64_t due_ms; /* when the loop has to look at it, at the latest */
 
-    /* The loop's; `stream` is set by the sender, with the mutex, as it becomes
-     * OPEN. */
+    /* The loop's; `stream` is set by the thread that opens it, with the mutex,
+     * as it becomes OPEN. */
     kl__stream *stream;
     uint64_t generation; /* of the credentials that it went out with */
     bool was_refreshed;  /* after a 401: once */
@@ -147,6 +152,9 @@ void kl__request_unref(kl_request *request);
  * empties the outbox. */
 void *kl__request_sender(void *arg);
 void kl__request_send_all(kl__requester *requester);
+/* Opens the stream of a request that is OPENING, or completes it with the
+ * failure; where there is no sender. */
+void kl__request_open(kl_request *request);
 /* Ends the flight of credentials, if no request is there that needs them. */
 void kl__request_end_flight(kl__requester *requester);
 

@@ -44,6 +44,14 @@ static bool uses_plugin(const kl_config *config)
            settings->cert.text == NULL && settings->cert.file == NULL;
 }
 
+bool kl__config_is_still(const kl_config *config)
+{
+    return !config->is_secure ||
+           (config->ca.path == NULL && config->cert.path == NULL &&
+            config->key.path == NULL && config->token.path == NULL &&
+            !uses_plugin(config));
+}
+
 /* What a flight brings home. */
 typedef struct cargo {
     kl__tls *tls;

@@ -36,6 +36,10 @@ typedef struct kl__credentials {
 kl_code kl__config_credentials(kl_config *config, kl__credentials *out,
                                kl__cancel *cancel, kl_error *err);
 
+/* True if getting them never waits, for a file or a plugin: all of them stand
+ * in the configuration, or the server takes none. It stays so. Thread-safe. */
+bool kl__config_is_still(const kl_config *config);
+
 /*
  * For how many milliseconds the exec plugin has been running, on whose answer
  * whoever needs credentials now waits; -1: it does not run. `command` is its

@@ -76,17 +76,19 @@ static void end_waiting(const kl__curl_stream *stream, const kl_error *failure)
     }
 }
 
+/* Its reader may free the stream meanwhile: it is not to be touched afterwards.
+ */
 static void end_transfer(kl__curl_stream *stream, CURLcode status)
 {
     kl_error failure;
 
     kl__curl_explain(stream, status, &failure);
     drop_easy(stream);
-    kl__curl_stream_finish(stream, &failure);
     if (failure.code != KL_OK && failure.code != KL_ENOMEM && stream->secure &&
         stream->attempts == 0) {
         end_waiting(stream, &failure);
     }
+    kl__curl_stream_leave(stream, &failure);
 }
 
 static void begin_transfer(kl__curl_stream *stream)
@@ -210,20 +212,24 @@ static void obey(kl__curl_stream *stream, unsigned commands)
     }
 }
 
-/* The first stream of the inbox, with its commands; NULL: it is empty. */
+/* The first stream of the inbox, with its commands; NULL: it is empty. One that
+ * the loop has left may be freed with the mutex given back. */
 static kl__curl_stream *next_locked(kl__curl_transport *transport,
                                     unsigned *commands)
 {
-    kl__list *node = kl__list_shift(&transport->inbox);
-    kl__curl_stream *stream;
+    kl__list *node;
 
-    if (node == NULL) {
-        return NULL;
+    while ((node = kl__list_shift(&transport->inbox)) != NULL) {
+        kl__curl_stream *stream =
+            KL__CONTAINER(node, kl__curl_stream, inbox_node);
+
+        *commands = stream->commands;
+        stream->commands = 0;
+        if (!stream->is_left) {
+            return stream;
+        }
     }
-    stream = KL__CONTAINER(node, kl__curl_stream, inbox_node);
-    *commands = stream->commands;
-    stream->commands = 0;
-    return stream;
+    return NULL;
 }
 
 /* Obeys until the inbox is empty. Then false if the transport is closing; with
@@ -283,7 +289,8 @@ static void nudge_all(kl__curl_transport *transport)
     if (curl_version_info(CURLVERSION_NOW)->version_num >= NUDGED_UNTIL) {
         return;
     }
-    for (kl__list *node = streams->next; node != streams; node = node->next) {
+    for (kl__list *node = streams->next, *next; node != streams; node = next) {
+        next = node->next;
         nudge(KL__CONTAINER(node, kl__curl_stream, node));
     }
 }

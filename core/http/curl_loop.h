@@ -50,7 +50,8 @@ enum {
 /*
  * Two sides meet at the mutex: the loop appends to `arrived`, the reader swaps
  * it for its empty `taken` and reads that in peace. The reader owns the stream
- * until close; then the loop does, or nobody needs to, if it has stopped.
+ * until close; then the loop does, unless it has stopped or has left the
+ * stream: then close frees it.
  */
 typedef struct kl__curl_stream {
     kl__stream base;
@@ -104,6 +105,7 @@ typedef struct kl__curl_stream {
     bool was_late;        /* because its time to be sent is over */
     bool has_head;        /* `response` and `encoding` are set, for good */
     bool paused;   /* curl holds bytes back, the loop must be told to resume */
+    bool is_left;  /* the loop has done with it: close frees it */
     bool finished; /* `failure` is set, for good; KL_OK: a clean end */
     kl__response response;
     kl__encoding encoding;
@@ -121,6 +123,8 @@ typedef struct kl__curl_stream {
 /* curl_transport.c: hands a stream to the loop. False: the loop has stopped,
  * and will not touch the stream any more. Thread-safe. */
 bool kl__curl_post(kl__curl_stream *stream, unsigned command);
+/* Takes back what a stream that the loop has left was still to be told. */
+void kl__curl_take_back(kl__curl_stream *stream);
 
 /* curl_loop.c: the thread of a transport, its argument. */
 void *kl__curl_loop(void *arg);
@@ -130,11 +134,6 @@ void *kl__curl_loop(void *arg);
 kl__curl_stream *kl__curl_stream_new(kl__curl_transport *transport,
                                      const kl__request *request);
 void kl__curl_stream_free(kl__curl_stream *stream);
-/* Ends a stream: `failure` of KL_OK is a clean end. The first end counts, but
- * for KL_ECLOSED, which always does. On the loop, or before it knows it. */
-void kl__curl_stream_finish(kl__curl_stream *stream, const kl_error *failure);
-/* Wakes its reader: what it waits for may be there. */
-void kl__curl_stream_tell_locked(kl__curl_stream *stream);
 
 /* curl_target.c: fills in `origin`, `secure`, `proxy` and `connect_to`, and the
  * URL to fetch: curl_free, also after a failure. Errors as kl__curl_setup. */
@@ -146,7 +145,16 @@ kl_code kl__curl_target(kl__curl_stream *stream, const kl__request *request,
 kl_code kl__curl_setup(kl__curl_stream *stream, const kl__request *request,
                        kl_error *err);
 
-/* curl_receive.c: curl's callbacks; `arg` is the stream. On the loop. */
+/* curl_receive.c. Ends a stream: `failure` of KL_OK is a clean end. The first
+ * end counts, but for KL_ECLOSED, which always does. On the loop, or before it
+ * knows it. */
+void kl__curl_stream_finish(kl__curl_stream *stream, const kl_error *failure);
+/* The same, on the loop, which looks at it no more: where the reader is told of
+ * the end alone, the stream is the reader's now, and freed by close. */
+void kl__curl_stream_leave(kl__curl_stream *stream, const kl_error *failure);
+/* Wakes its reader: a part of the answer came in. */
+void kl__curl_stream_tell_locked(kl__curl_stream *stream);
+/* curl's callbacks; `arg` is the stream. On the loop. */
 size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg);
 size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg);
 int kl__curl_on_send(void *arg, char *peer_ip, char *local_ip, int peer_port,

@@ -1,10 +1,53 @@
 /*
- * curl_receive.c - the loop's side of a stream: what curl calls when a head or
- * a body comes in, and before it sends a request.
+ * curl_receive.c - the loop's side of a stream: how its reader is told, and
+ * what curl calls when a head or a body comes in, and before it sends a
+ * request.
  */
 #include "http/curl_loop.h"
 
 #include "base/clock.h"
+
+/* ---- telling the reader ---- */
+
+void kl__curl_stream_tell_locked(kl__curl_stream *stream)
+{
+    kl__cond_broadcast(&stream->cond);
+    if (stream->hook.wake != NULL &&
+        (!stream->hook.at_end || stream->finished || stream->paused)) {
+        stream->hook.wake(stream->hook.arg);
+    }
+}
+
+static void finish_locked(kl__curl_stream *stream, const kl_error *failure)
+{
+    if (!stream->finished || failure->code == KL_ECLOSED) {
+        stream->finished = true;
+        stream->failure = *failure;
+        kl__curl_stream_tell_locked(stream);
+    }
+}
+
+void kl__curl_stream_finish(kl__curl_stream *stream, const kl_error *failure)
+{
+    kl__mutex_lock(&stream->mutex);
+    finish_locked(stream, failure);
+    kl__mutex_unlock(&stream->mutex);
+}
+
+void kl__curl_stream_leave(kl__curl_stream *stream, const kl_error *failure)
+{
+    kl__mutex_lock(&stream->mutex);
+    if (stream->hook.wake != NULL && stream->hook.at_end) {
+        kl__list_remove(&stream->news_node);
+        kl__list_remove(&stream->node);
+        stream->is_left = true;
+        stream->paused = false; /* there is nothing to be resumed */
+    }
+    finish_locked(stream, failure);
+    kl__mutex_unlock(&stream->mutex);
+}
+
+/* ---- what curl calls ---- */
 
 static void note_byte(kl__curl_stream *stream)
 {
@@ -60,6 +103,7 @@ size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg)
         stream->unread + length > stream->window) {
         stream->paused = true;
         stream->held = true;
+        has_news = true; /* to a reader that was not told of the bytes before */
         taken = CURL_WRITEFUNC_PAUSE;
     } else {
         kl__buf_append(&stream->arrived, bytes, length);

@@ -65,32 +65,16 @@ void kl__curl_stream_free(kl__curl_stream *stream)
     kl__free(stream);
 }
 
-void kl__curl_stream_tell_locked(kl__curl_stream *stream)
-{
-    kl__cond_broadcast(&stream->cond);
-    if (stream->hook.wake != NULL) {
-        stream->hook.wake(stream->hook.arg);
-    }
-}
-
-void kl__curl_stream_finish(kl__curl_stream *stream, const kl_error *failure)
-{
-    kl__mutex_lock(&stream->mutex);
-    if (!stream->finished || failure->code == KL_ECLOSED) {
-        stream->finished = true;
-        stream->failure = *failure;
-        kl__curl_stream_tell_locked(stream);
-    }
-    kl__mutex_unlock(&stream->mutex);
-}
-
-static void stream_set_hook(kl__stream *base, const kl__stream_hook *hook)
+static bool stream_set_hook(kl__stream *base, const kl__stream_hook *hook)
 {
     kl__curl_stream *stream = (kl__curl_stream *)base;
+    bool has_news;
 
     kl__mutex_lock(&stream->mutex);
     stream->hook = *hook;
+    has_news = stream->has_head || stream->finished;
     kl__mutex_unlock(&stream->mutex);
+    return has_news;
 }
 
 static bool stream_withdraw(kl__stream *base)
@@ -109,13 +93,20 @@ static void stream_close(kl__stream *base)
 {
     kl__curl_stream *stream = (kl__curl_stream *)base;
     kl__curl_transport *transport = stream->transport;
+    bool is_left;
 
     if (kl__check_process(transport->made_in, NULL) != KL_OK) {
         return; /* the loop, and whatever lock it held, are the parent's */
     }
-    stream_set_hook(base, &(kl__stream_hook){.wake = NULL});
+    kl__mutex_lock(&stream->mutex);
+    stream->hook.wake = NULL; /* from here on the loop does not leave it */
+    is_left = stream->is_left;
+    kl__mutex_unlock(&stream->mutex);
     kl__live_add(KL_LIVE_STREAM, -1);
-    if (!kl__curl_post(stream, KL__CURL_FORGET)) {
+    if (is_left) {
+        kl__curl_take_back(stream);
+    }
+    if (is_left || !kl__curl_post(stream, KL__CURL_FORGET)) {
         kl__curl_stream_free(stream);
     }
     kl_transport_unref(&transport->base);
@@ -165,7 +156,7 @@ static kl_code await_locked(kl__curl_stream *stream, condition ready,
         if (kl__cancel_fired(limits->cancel)) {
             return KL_ECANCELED;
         }
-        if (!in_time) {
+        if (!in_time || limits->deadline_ms == 0) {
             return KL_ETIMEOUT;
         }
         in_time =

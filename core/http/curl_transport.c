@@ -77,6 +77,15 @@ bool kl__curl_post(kl__curl_stream *stream, unsigned command)
     return accepted;
 }
 
+void kl__curl_take_back(kl__curl_stream *stream)
+{
+    kl__curl_transport *transport = stream->transport;
+
+    kl__mutex_lock(&transport->mutex);
+    kl__list_remove(&stream->inbox_node);
+    kl__mutex_unlock(&transport->mutex);
+}
+
 static kl__stream *transport_open(kl_transport *base,
                                   const kl__request *request, kl_error *err)
 {

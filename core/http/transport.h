@@ -63,6 +63,8 @@ typedef struct kl__transport_ops {
 typedef struct kl__stream_hook {
     void (*wake)(void *arg);
     void *arg;
+    bool at_end; /* the reader can do nothing with a part of the answer: it need
+                    not be told before the end, or before it has to make room */
 } kl__stream_hook;
 
 /* A kind of stream. The functions below, which call it, say what each has to
@@ -75,7 +77,7 @@ typedef struct kl__stream_ops {
                     kl_error *err);
     int64_t (*last_byte_ms)(const kl__stream *stream);
     void (*close)(kl__stream *stream);
-    void (*set_hook)(kl__stream *stream, const kl__stream_hook *hook);
+    bool (*set_hook)(kl__stream *stream, const kl__stream_hook *hook);
     int64_t (*look_again_ms)(const kl__stream *stream);
     bool (*withdraw)(kl__stream *stream);
     kl_code (*headers)(kl__stream *stream, const char **lines, kl_error *err);
@@ -156,12 +158,13 @@ static inline int64_t kl__stream_last_byte_ms(const kl__stream *stream)
  * deadline of 0, and after KL_ETIMEOUT waits for the hook, or for the moment
  * that the next function tells. The hook is called for each change since, and
  * may be called for nothing. Set it before the first question, once; it is not
- * called any more when kl__stream_close has returned.
+ * called any more when kl__stream_close has returned. False: there is nothing
+ * to ask for before the hook was called.
  */
-static inline void kl__stream_set_hook(kl__stream *stream,
+static inline bool kl__stream_set_hook(kl__stream *stream,
                                        const kl__stream_hook *hook)
 {
-    stream->ops->set_hook(stream, hook);
+    return stream->ops->set_hook(stream, hook);
 }
 
 /* After KL_ETIMEOUT: when to ask again even if no hook was called, on the real

@@ -127,7 +127,8 @@ static void close_stream(kl__stream *base)
     kl__live_add(KL_LIVE_STREAM, -1);
 }
 
-static void set_hook(kl__stream *base, const kl__stream_hook *hook)
+/* Its answer is made on the thread that asks. */
+static bool set_hook(kl__stream *base, const kl__stream_hook *hook)
 {
     kl__sim_answer *answer = ((sim_stream *)base)->answer;
 
@@ -135,6 +136,7 @@ static void set_hook(kl__stream *base, const kl__stream_hook *hook)
     answer->ear.wake = hook->wake;
     answer->ear.arg = hook->arg;
     kl__mutex_unlock(&answer->sim->mutex);
+    return true;
 }
 
 static int64_t look_again_ms(const kl__stream *base)

@@ -171,13 +171,14 @@ static int64_t last_byte_ms(const kl__stream *stream)
     return at;
 }
 
-static void set_hook(kl__stream *stream, const kl__stream_hook *hook)
+static bool set_hook(kl__stream *stream, const kl__stream_hook *hook)
 {
     exchange *self = exchange_of(stream);
 
     kl__mutex_lock(&self->fake->mutex);
     self->hook = *hook;
     kl__mutex_unlock(&self->fake->mutex);
+    return true;
 }
 
 static int64_t look_again_ms(const kl__stream *stream)

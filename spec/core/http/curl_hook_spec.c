@@ -1,0 +1,202 @@
+/*
+ * curl_hook_spec.c - a reader that must not block, and can do nothing with a
+ * part of an answer: when it is told, and what close does afterwards.
+ */
+#include "http/transport.h"
+
+#include "hostile_server.h"
+#include "http_client.h"
+
+#include "base/clock.h"
+#include "base/thread.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { FLOOD = 4 * 1024 * 1024 };
+
+/* Counts how often it was told. */
+typedef struct ear {
+    kl__mutex mutex;
+    kl__cond cond;
+    int count;
+} ear;
+
+static void hear(void *arg)
+{
+    ear *self = arg;
+
+    kl__mutex_lock(&self->mutex);
+    self->count++;
+    kl__cond_broadcast(&self->cond);
+    kl__mutex_unlock(&self->mutex);
+}
+
+static void init_ear(ear *self)
+{
+    *self = (ear){.count = 0};
+    kl__mutex_init(&self->mutex, KL__RANK_NEWS);
+    kl__cond_init(&self->cond);
+}
+
+static void deinit_ear(ear *self)
+{
+    kl__cond_deinit(&self->cond);
+    kl__mutex_deinit(&self->mutex);
+}
+
+static int count_of(ear *self)
+{
+    int count;
+
+    kl__mutex_lock(&self->mutex);
+    count = self->count;
+    kl__mutex_unlock(&self->mutex);
+    return count;
+}
+
+static void await_count(ear *self, int count)
+{
+    int64_t deadline = soon();
+    bool in_time = true;
+
+    kl__mutex_lock(&self->mutex);
+    while (in_time && self->count < count) {
+        in_time = kl__cond_wait(&self->cond, &self->mutex, deadline);
+    }
+    kl__mutex_unlock(&self->mutex);
+    assert_true(in_time);
+}
+
+/* A stream whose reader is told of the end. */
+static kl__stream *ask_for_all(fixture *f, ear *heard)
+{
+    const kl__stream_hook hook = {.wake = hear, .arg = heard, .at_end = true};
+    kl__stream *stream;
+
+    init_ear(heard);
+    stream = ask(f, "/");
+    assert_false(kl__stream_set_hook(stream, &hook));
+    return stream;
+}
+
+static char read_byte(kl__stream *stream)
+{
+    char byte = 0;
+    size_t length;
+
+    assert_int_equal(
+        kl__stream_read(stream, &byte, 1, &length, soon(), NULL, NULL), KL_OK);
+    assert_int_equal(length, 1);
+    return byte;
+}
+
+static void a_part_of_an_answer_wakes_no_reader_of_the_whole(void **state)
+{
+    fixture *f = *state;
+    kl__stream *stream;
+    ear heard;
+
+    hostile_on(f->server, "",
+               STEPS(HOSTILE_GATE("head"), HOSTILE_STREAM, HOSTILE_CHUNK("x"),
+                     HOSTILE_GATE("end"), HOSTILE_CHUNK("y"),
+                     HOSTILE_STREAM_END));
+    stream = ask_for_all(f, &heard);
+    hostile_open_gate(f->server, "head");
+    await_head(stream);
+    assert_int_equal(read_byte(stream), 'x');
+    assert_int_equal(count_of(&heard), 0);
+    hostile_open_gate(f->server, "end");
+    await_count(&heard, 1);
+    assert_int_equal(read_byte(stream), 'y');
+    assert_int_equal(read_to_end(stream, NULL, NULL), KL_OK);
+    assert_int_equal(count_of(&heard), 1);
+    deinit_ear(&heard);
+}
+
+/* With a byte unread, the next piece that comes in does not fit. */
+static void a_reader_of_the_whole_is_told_to_make_room(void **state)
+{
+    fixture *f = *state;
+    const kl__request request = {.method = "GET",
+                                 .base_url = hostile_url(f->server),
+                                 .target = "/",
+                                 .window = 16 * 1024};
+    kl__stream_hook hook = {.wake = hear, .at_end = true};
+    kl__stream *stream;
+    kl__buf body = {0};
+    ear heard;
+
+    hostile_on(f->server, "",
+               STEPS(HOSTILE_GATE("head"),
+                     HOSTILE_TEXT("HTTP/1.1 200 OK\r\nConnection: close"
+                                  "\r\n\r\nxy"),
+                     HOSTILE_GATE("rest"), HOSTILE_FLOOD("z", FLOOD),
+                     HOSTILE_CLOSE));
+    init_ear(&heard);
+    hook.arg = &heard;
+    stream = kl__transport_open(f->transport, &request, NULL);
+    assert_non_null(stream);
+    assert_false(kl__stream_set_hook(stream, &hook));
+    hostile_open_gate(f->server, "head");
+    await_head(stream);
+    assert_int_equal(read_byte(stream), 'x');
+    assert_int_equal(count_of(&heard), 0);
+    hostile_open_gate(f->server, "rest");
+    await_count(&heard, 1);
+    assert_int_equal(read_to_end(stream, &body, NULL), KL_OK);
+    assert_int_equal(body.length, 1 + FLOOD);
+    kl__buf_deinit(&body);
+    deinit_ear(&heard);
+}
+
+static void an_answer_that_is_there_needs_no_hook(void **state)
+{
+    fixture *f = *state;
+    kl__stream *stream;
+    kl__stream_hook hook = {.wake = hear, .at_end = true};
+    ear heard;
+
+    hostile_on(f->server, "", STEPS(HOSTILE_ANSWER(200, "x")));
+    init_ear(&heard);
+    hook.arg = &heard;
+    stream = ask(f, "/");
+    await_head(stream);
+    assert_true(kl__stream_set_hook(stream, &hook));
+    assert_int_equal(read_to_end(stream, NULL, NULL), KL_OK);
+    deinit_ear(&heard);
+}
+
+/* The loop has left it: close frees it, with what was not read. */
+static void a_stream_is_closed_once_its_end_was_told(void **state)
+{
+    fixture *f = *state;
+    kl__stream *stream;
+    ear heard;
+
+    hostile_on(f->server, "",
+               STEPS(HOSTILE_GATE("go"), HOSTILE_ANSWER(200, "x")));
+    stream = ask_for_all(f, &heard);
+    hostile_open_gate(f->server, "go");
+    await_count(&heard, 1);
+    kl__stream_close(stream);
+    deinit_ear(&heard);
+}
+
+int main(void)
+{
+#define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest specs[] = {
+        SPEC(a_part_of_an_answer_wakes_no_reader_of_the_whole),
+        SPEC(a_reader_of_the_whole_is_told_to_make_room),
+        SPEC(an_answer_that_is_there_needs_no_hook),
+        SPEC(a_stream_is_closed_once_its_end_was_told),
+    };
+
+    return cmocka_run_group_tests(specs, NULL, NULL);
+}
