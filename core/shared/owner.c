@@ -221,9 +221,9 @@ static void tell_heard(kl__owner *self)
     if (self->feed == NULL || now < self->heard_at + HEARD_MS) {
         return;
     }
-    self->heard_at = now;
     age = kl__feed_age_ms(self->feed);
     if (age >= 0) {
+        self->heard_at = now;
         kl__shared_heard(self->map, now - age);
     }
 }
@@ -252,8 +252,8 @@ static void own_map(kl__owner *self)
 {
     while (!is_leaving(self) && need_feed(self)) {
         read_feed(self);
-        publish_changes(self);
         tell_heard(self);
+        publish_changes(self);
         kl_event_queue_wait(self->queue, next_wait(self));
     }
 }

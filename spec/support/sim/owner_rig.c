@@ -162,3 +162,16 @@ void owner_await(const kl_shared *map, const char *name, const char *text)
              owner_text(map, name));
     owner_await_claim(is_expected, &context, what);
 }
+
+void owner_await_age(const kl_shared *map, int64_t more_ms, const char *name,
+                     const char *text)
+{
+    int64_t end = kl__clock_now(kl__clock_real()) + OWNER_PATIENCE_MS;
+    int64_t age = kl_shared_age_ms(map);
+
+    assert_true(age >= 0);
+    while (kl_shared_age_ms(map) < age + more_ms) {
+        assert_string_equal(owner_text(map, name), text);
+        assert_true(kl__clock_now(kl__clock_real()) < end);
+    }
+}

@@ -30,6 +30,11 @@ const char *owner_text(const kl_shared *map, const char *name);
 /* Waits until that is `text`. */
 void owner_await(const kl_shared *map, const char *name, const char *text);
 
+/* Waits until the map has heard nothing for so many milliseconds more, and
+ * asserts that it says `text` of the name all the time. */
+void owner_await_age(const kl_shared *map, int64_t more_ms, const char *name,
+                     const char *text);
+
 /* Waits until a claim is true; asserts that it becomes so. */
 void owner_await_claim(bool (*claim)(const void *context), const void *context,
                        const char *what);
