@@ -56,6 +56,10 @@ local HTTP = [[
     }
 ]]
 
+-- Timers that leave no room for those that look after the scripts.
+local HOG = "lua_max_running_timers 2;\n"
+local HOGS = " for _ = 1, 2 do ngx.timer.at(0, function() ngx.sleep(4) end) end "
+
 local SERVER = [[
     location = /pick { content_by_lua_block {
         local host, port = kube.pick(ngx.var.arg_name or "default/shop:http", {
@@ -67,6 +71,11 @@ local SERVER = [[
         local value = kube.lookup("maps", ngx.var.arg_key)
         ngx.say(ngx.worker.pid(), " ", value and value.text or "none")
     } }
+    location = /slow { content_by_lua_block {
+        ngx.say(ngx.worker.pid()) ngx.flush(true) ngx.sleep(9)
+    } }
+    location = /put { content_by_lua_block { ngx.say(tostring(kube.put("seen", "put", "yes"))) } }
+    location = /put_seen { content_by_lua_block { ngx.say(tostring(kube.lookup("seen", "put"))) } }
     location = /seen { content_by_lua_block { ngx.say(tostring(kube.lookup("seen", "owner"))) } }
     location = /metrics { content_by_lua_block { ngx.print(kube.metrics()) } }
     location / { content_by_lua_block { ngx.exit(kube.synced() and 200 or 503) } }
@@ -81,6 +90,9 @@ describe("resty.kubelua in nginx", function()
         assert(sim:apply(slice("10.0.0.1", "10.0.0.2")))
         local url = assert(sim:listen { address = "127.0.0.1", port = 0 })
         options.http, options.server = HTTP:format(url, init or ""), SERVER
+        if options.hog then -- no other timer may run meanwhile
+            options.http = options.http:gsub("init_worker_by_lua_block {", HOG .. "%0" .. HOGS)
+        end
         one = nginx.start(options)
     end
 
@@ -169,14 +181,32 @@ describe("resty.kubelua in nginx", function()
     end)
 
     it("hands over at once when it is reloaded", function()
-        start { workers = 2, shutdown = 60 }
+        start { workers = 1, shutdown = 60 }
         local before = metric("owner_pid")
+        local slow = io.popen("curl -s -N -m 20 http://127.0.0.1:" .. one.port .. "/slow")
+        assert.equal(before, tonumber(slow:read("*l")))
         one:reload()
-        eventually(function() return metric("owner_pid") ~= before end, "a new owner", 10)
+        eventually(function() return metric("owner_pid") ~= before end, "a new owner", 5)
+        assert.same({ tostring(before), tostring(metric("owner_pid")) }, one:workers())
         eventually(function() return get("/seen") == tostring(metric("owner_pid")) end,
             "the script runs there", 10)
         assert.equal("10.0.0.2 8080", get("/pick?tried=10.0.0.1"))
         assert.equal(2, metric("epoch"))
+        slow:close()
+    end)
+
+    it("runs handlers late where nginx had no timer for them", function()
+        start({ workers = 1, hog = true })
+        assert(sim:apply { apiVersion = "v1", kind = "ConfigMap", data = { text = "late" },
+            metadata = { name = "a", namespace = "default" } })
+        everywhere("/lookup?key=a", "late", 1)
+        assert.is_true(one:count("lua_max_running_timers are not enough") > 0)
+    end)
+
+    it("publishes what a request of the owner puts", function()
+        start { workers = 1 }
+        assert.equal("true", get("/put"))
+        eventually(function() return get("/put_seen") == "yes" end, "it is published", 10)
     end)
 
     it("works with lua_code_cache off", function()

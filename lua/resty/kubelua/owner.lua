@@ -73,9 +73,14 @@ local function rounds(mine)
             return
         end
         heard = ngx.now()
-        local ran = kubelua.step(0)
-        metrics.handlers = metrics.handlers + ran
+        writes.is_round = true
+        local ok, ran = pcall(kubelua.step, 0)
+        writes.is_round = false
         writes.publish()
+        if not ok then
+            error(ran, 0)
+        end
+        metrics.handlers = metrics.handlers + ran
         ngx.sleep(ran > 0 and BUSY or IDLE)
     end
 end

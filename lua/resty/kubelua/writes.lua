@@ -1,12 +1,14 @@
--- What a script of kube.owner writes to the shared map: tables of its own. Puts are kept aside, and
--- published together after each round of handlers.
+-- What the owner's worker writes to the shared map: tables of its own. What a round of handlers
+-- puts is published together after it; elsewhere each put is published by itself.
 local ffi = require "ffi"
 local library = require "resty.kubelua.library"
 local map = require "resty.kubelua.map"
 local misuse = require "kubelua.misuse"
 local tables = require "resty.kubelua.tables"
 
-local writes = {}
+local writes = {
+    is_round = false, -- handlers run now: what they put is published after them
+}
 
 local is_dirty = false
 local problem = ffi.new("kl_error")
@@ -32,6 +34,9 @@ end
 
 local function done(code)
     is_dirty = is_dirty or code == 0
+    if not writes.is_round then
+        writes.publish()
+    end
     return map.result(code, problem)
 end
 
