@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 struct kl__shared_writer {
+    pid_t pid;            /* of the process that has taken the map; set once */
     kl__mutex publishing; /* guards `entries`, `is_full`; KL__RANK_SHARED */
     kl__entries entries;
     bool is_full; /* the last publish found no room: that has been logged */
@@ -24,9 +25,15 @@ struct kl__shared_writer {
     kl__change **end;
 };
 
+/* NULL: this process has never taken the map. In a child of the owner that is
+ * so as well: its locks may have been held by threads that it does not have, so
+ * what it has of its parent's writer is never touched, nor freed. */
 static kl__shared_writer *writer_of(const kl_shared *map)
 {
-    return atomic_load_explicit(&map->writer, memory_order_acquire);
+    kl__shared_writer *self =
+        atomic_load_explicit(&map->writer, memory_order_acquire);
+
+    return self != NULL && self->pid == getpid() ? self : NULL;
 }
 
 static void free_changes(kl__change *change)
@@ -79,6 +86,7 @@ static kl__shared_writer *new_writer(kl_error *err)
         kl_error_set(err, KL_ENOMEM, "out of memory");
         return NULL;
     }
+    self->pid = getpid();
     kl__mutex_init(&self->publishing, KL__RANK_SHARED);
     kl__mutex_init(&self->changing, KL__RANK_CHANGES);
     self->end = &self->first;

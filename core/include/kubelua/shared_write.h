@@ -6,8 +6,9 @@
  * and never wait for a publish that is under way. What an owner before left
  * stays published until it is put again, removed, or its table is complete.
  *
- * In a process that is not the owner each call fails with KL_ECLOSED: what was
- * put aside is lost with the ownership.
+ * In a process that is not the owner, such as a child that the owner forks,
+ * each call fails with KL_ECLOSED: what was put aside is lost with the
+ * ownership.
  */
 #ifndef KUBELUA_SHARED_WRITE_H
 #define KUBELUA_SHARED_WRITE_H

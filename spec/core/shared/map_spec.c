@@ -262,6 +262,39 @@ static void a_name_is_one_map_in_a_process_and_its_children(void **state)
     assert_int_equal(kl_live_count(KL_LIVE_SHARED), 0);
 }
 
+static bool is_closed(kl_code code)
+{
+    return code == KL_ECLOSED;
+}
+
+static void a_child_of_the_owner_is_not_the_owner(void **state)
+{
+    kl_shared *map = own_map("one");
+    kl_shared_status status;
+    kl_shared_key key;
+    int exit_status;
+
+    (void)state;
+    put(map, "t", "a", "before");
+    assert_true(kl_shared_key_init(map, "t", "b", 1, &key));
+    if (fork() == 0) {
+        bool is_refused = is_closed(kl_shared_put(map, &key, "1", 1, NULL)) &&
+                          is_closed(kl_shared_remove(map, &key, NULL)) &&
+                          is_closed(kl_shared_complete(map, "t", NULL)) &&
+                          is_closed(kl_shared_publish(map, NULL));
+
+        kl__shared_drop(map);
+        kl_shared_get_status(map, &status);
+        kl_shared_close(map);
+        _exit(is_refused && status.generation == 0 ? 0 : 1);
+    }
+    wait(&exit_status);
+    assert_int_equal(exit_status, 0);
+    publish(map);
+    assert_value(map, "t", "a", "before");
+    kl_shared_close(map);
+}
+
 static void age_grows_from_the_last_word_of_the_server(void **state)
 {
     kl_shared *map = own_map(NULL);
@@ -311,6 +344,7 @@ int main(void)
         cmocka_unit_test(
             the_next_owner_keeps_what_is_there_until_it_is_complete),
         cmocka_unit_test(a_name_is_one_map_in_a_process_and_its_children),
+        cmocka_unit_test(a_child_of_the_owner_is_not_the_owner),
         cmocka_unit_test(age_grows_from_the_last_word_of_the_server),
         cmocka_unit_test(names_and_values_have_bounds),
     };
