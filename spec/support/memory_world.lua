@@ -3,6 +3,7 @@
 local core = require "kubelua.core"
 local memory_queue = require "memory_queue"
 local memory_requests = require "memory_requests"
+local memory_values = require "memory_values"
 local simcore = require "kubelua.simcore"
 
 local world = { calls = {} }
@@ -111,7 +112,6 @@ world.calls = {
     end,
     ["core.decode"] = function() must(core.decode(POD)) end,
     ["core.manifest"] = function() must(core.manifest("a: 1\n---\n" .. POD)) end,
-    ["core.array"] = function() core.array() end,
     ["core.get"] = function() core.get(object, "spec.list[*].x") end,
     ["core.pairs"] = function() for _ in core.pairs(object.spec) do end end, -- luacheck: ignore
     ["core.ipairs"] = function() for i in core.ipairs(object.spec.list) do must(i) end end,
@@ -120,13 +120,6 @@ world.calls = {
     ["core.is_object"] = function() core.is_object(object) end,
     ["core.is_metadata_only"] = function() core.is_metadata_only(object) end,
     ["core.is_view"] = function() core.is_view(object) end,
-    ["core.base64"] = function() must(core.base64("text")) end,
-    ["core.unbase64"] = function() must(core.unbase64("dGV4dA==")) end,
-    ["core.hash"] = function() must(core.hash(object)) end,
-    ["core.time"] = function() must(core.time("2026-01-01T00:00:00Z")) end,
-    ["core.timestamp"] = function() must(core.timestamp(1)) end,
-    ["core.now"] = function() core.now() end,
-    ["core.unix"] = function() core.unix() end,
     ["core.live"] = function() core.live() end,
     ["core.log"] = function() core.log("debug", "nobody reads it") end,
     ["core.set_log_level"] = function() core.set_log_level("off") end,
@@ -180,8 +173,10 @@ world.calls = {
     ["core.methods"] = function() core.methods("kubelua.client") end,
     ["client.namespace"] = function() client:namespace() end,
     ["core.client_server"] = function() core.client_server(client) end,
+    ["core.client_pointer"] = function() must(core.client_pointer(client)) end,
     ["informer.has_synced"] = function() informer:has_synced() end,
     ["informer.__tostring"] = function() tostring(informer) end,
+    ["core.informer_check"] = function() must(core.informer_check(informer)) end,
     ["core.informer_outcome"] = function() must(core.informer_outcome(informer)) end,
     ["core.informer_settled"] = function() core.informer_settled(informer) end,
     ["core.informer_wake"] = function() must(core.informer_wake(informer, poller)) end,
@@ -207,6 +202,7 @@ world.calls = {
     ["poller.wake"] = function() poller:wake() end,
     ["poller.catch"] = function() poller:catch() end,
     ["poller.caught"] = function() poller:caught() end,
+    ["poller.shut_unused"] = function() must(core.poller()):shut_unused() end,
     ["poller.release"] = function() poller:release() end,
     ["core.registration_next"] = function()
         last[1], last[2], last[3] = core.registration_next(registration)
@@ -223,6 +219,7 @@ world.calls = {
 }
 
 memory_queue.add_calls(world.calls, must)
+memory_values.add_calls(world.calls, must, function() return object end)
 memory_requests.add_calls(world.calls, must, function() return client, poller end)
 
 -- These are called by those that make what they end.
