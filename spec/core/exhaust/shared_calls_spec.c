@@ -6,6 +6,7 @@
 #include "every_call.h"
 #include "failing_alloc.h"
 #include "kubelua/memory.h"
+#include "kubelua/shared_serve.h"
 #include "shared/writer.h"
 
 #include <setjmp.h>
@@ -138,6 +139,46 @@ static kl_code read_all(void *world_, kl_error *err)
     return end(self, KL_OK);
 }
 
+static kl_code open_unserved(void *world_, kl_error *err)
+{
+    world *self = world_;
+
+    self->map = kl_shared_open(&small, err);
+    return err->code;
+}
+
+static kl_code begin_served(void *world_, kl_error *err)
+{
+    world *self = world_;
+    const kl_serve_options nothing = {.no_services = true};
+
+    return open_unserved(world_, err) == KL_OK
+               ? kl_shared_serve(self->map, NULL, &nothing, err)
+               : err->code;
+}
+
+static kl_code serve(void *world_, kl_error *err)
+{
+    world *self = world_;
+    const char *const namespaces[] = {"web", "db"};
+    const kl_serve_options options = {
+        .namespaces = namespaces, .namespace_count = 2, .no_services = true};
+
+    return end(self, kl_shared_serve(self->map, NULL, &options, err));
+}
+
+static kl_code leave(void *world_, kl_error *err)
+{
+    world *self = world_;
+
+    (void)err;
+    kl_shared_publish_soon(self->map);
+    assert_int_not_equal(kl_shared_role(self->map), KL_ROLE_NONE);
+    kl_shared_leave(self->map);
+    assert_int_equal(kl_shared_role(self->map), KL_ROLE_NONE);
+    return end(self, KL_OK);
+}
+
 static const every_call calls[] = {
     REFUSES(kl_shared_open, open_map),
     REFUSES(kl_shared_close, open_map),
@@ -159,6 +200,13 @@ static const every_call calls[] = {
     NEVER_ALLOCATES_AFTER(kl_shared_get_status, read_all, begin_published),
 };
 
+static const every_call serve_calls[] = {
+    REFUSES_AFTER(kl_shared_serve, serve, open_unserved),
+    NEVER_ALLOCATES_AFTER(kl_shared_role, leave, begin_served),
+    NEVER_ALLOCATES_AFTER(kl_shared_publish_soon, leave, begin_served),
+    NEVER_ALLOCATES_AFTER(kl_shared_leave, leave, begin_served),
+};
+
 static void each_call_on_maps_survives_each_failed_allocation(void **state)
 {
     world self;
@@ -167,6 +215,8 @@ static void each_call_on_maps_survives_each_failed_allocation(void **state)
     failing_alloc_install();
     every_call_try(calls, sizeof(calls) / sizeof(calls[0]),
                    &(every_call_stage){.world = &self});
+    every_call_try(serve_calls, sizeof(serve_calls) / sizeof(serve_calls[0]),
+                   &(every_call_stage){.world = &self, .is_busy = true});
     assert_int_equal(failing_alloc_live(), 0);
     failing_alloc_uninstall();
     assert_int_equal(kl_live_count(KL_LIVE_SHARED), 0);

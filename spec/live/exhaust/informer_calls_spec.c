@@ -111,7 +111,9 @@ static kl_code look_at_informer(void *world, kl_error *err)
     kl_object_unref(object);
     return kl_informer_has_synced(informer) && object != NULL &&
                    kl_informer_state_name(status.state)[0] != '\0' &&
-                   kl_informer_count(informer) > 1 && version[0] != '\0'
+                   kl_informer_count(informer) > 1 && version[0] != '\0' &&
+                   kl_client_check(self->live.client, err) == KL_OK &&
+                   kl_informer_check(informer, err) == KL_OK
                ? kl_informer_wait_synced(self->live.informer, -1, err)
                : KL_EINVAL;
 }
@@ -273,7 +275,9 @@ static kl_code pull_events(void *world, kl_error *err)
     size_t count = 0;
     bool had_backlog = kl_registration_backlog(self->registration) > 1;
 
-    (void)err;
+    assert_int_equal(kl_registration_check(self->registration, err), KL_OK);
+    assert_int_equal(kl_event_queue_check(self->queue, err), KL_OK);
+    assert_true(kl_event_queue_is_fed(self->queue));
     assert_true(kl_event_queue_fd(self->queue) >= 0);
     assert_int_equal(kl_event_queue_wait(self->queue, -1), KL_OK);
     assert_ptr_equal(kl_event_queue_next(self->queue), self);
@@ -335,6 +339,8 @@ static const every_call calls[] = {
     NEVER_ALLOCATES(kl_informer_told_version, look_at_informer),
     NEVER_ALLOCATES(kl_informer_status_get, look_at_informer),
     NEVER_ALLOCATES(kl_informer_state_name, look_at_informer),
+    NEVER_ALLOCATES(kl_informer_check, look_at_informer),
+    NEVER_ALLOCATES(kl_client_check, look_at_informer),
     NEVER_ALLOCATES(kl_client_server, look_at_informer),
     REFUSES(kl_informer_list, list_objects),
     REFUSES(kl_informer_by_index, ask_index),
@@ -347,12 +353,15 @@ static const every_call calls[] = {
     REFUSES(kl_informer_add_handler, add_handler),
     REFUSES(kl_informer_subscribe, subscribe),
     NEVER_ALLOCATES_AFTER(kl_registration_remove, pull_events, join_spare),
+    NEVER_ALLOCATES_AFTER(kl_registration_check, pull_events, join_spare),
     NEVER_ALLOCATES_AFTER(kl_registration_has_synced, pull_events, join_spare),
     NEVER_ALLOCATES_AFTER(kl_registration_backlog, pull_events, join_spare),
     NEVER_ALLOCATES_AFTER(kl_registration_next, pull_events, join_spare),
     NEVER_ALLOCATES_AFTER(kl_registration_done, pull_events, join_spare),
     REFUSES(kl_event_queue_new, make_queue),
     NEVER_ALLOCATES_AFTER(kl_event_queue_free, pull_events, join_spare),
+    NEVER_ALLOCATES_AFTER(kl_event_queue_check, pull_events, join_spare),
+    NEVER_ALLOCATES_AFTER(kl_event_queue_is_fed, pull_events, join_spare),
     NEVER_ALLOCATES_AFTER(kl_event_queue_fd, pull_events, join_spare),
     NEVER_ALLOCATES_AFTER(kl_event_queue_wait, pull_events, join_spare),
     NEVER_ALLOCATES_AFTER(kl_event_queue_wake, pull_events, join_spare),
