@@ -26,11 +26,10 @@
 
 /* Writes its process number, and does not come back. */
 #define HANGS "echo $$ > pid; exec sleep 1000"
-/* The first run answers with what has expired by then, the others hang. */
-#define HANGS_LATER                                               \
-    "if [ $(wc -l < runs) = 1 ]; then echo '" PLUGIN_ANSWER(      \
-        "\"token\":\"t\",\"expirationTimestamp\":\"2020-01-01T00" \
-        ":00:00Z\"") "'; exit; fi; " HANGS
+/* The first run answers, the others hang. */
+#define HANGS_LATER                                          \
+    "if [ $(wc -l < runs) = 1 ]; then echo '" PLUGIN_ANSWER( \
+        "\"token\":\"t\"") "'; exit; fi; " HANGS
 /* Waits to be told, by a line in the pipe. */
 #define WAITS                                   \
     "read go < pipe; echo '" PLUGIN_ANSWER(     \
@@ -198,6 +197,8 @@ static void what_is_in_flight_waits_for_no_plugin(void **state)
 
     use_plugin(self, HANGS_LATER);
     fake_transport_answer(self->fake, &(fake_answer){.holds_head = true});
+    /* The second is refused, so that it asks the plugin again. */
+    fake_transport_answer(self->fake, &(fake_answer){.status = 401});
     flies = request_send_it(self, "GET", "/");
     assert_true(fake_transport_await(self->fake, 1));
     waits = request_send_call(self, &call, &tag);
