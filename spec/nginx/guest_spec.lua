@@ -19,6 +19,25 @@ describe("KubeLua inside of nginx", function()
         world:says("/state", "3 3 3")
     end)
 
+    it("registers a handler in one timer, and dispatches it in another", function()
+        one = world:start { workers = 2, http = [[
+            init_worker_by_lua_block {
+                local seen, pods = 0
+                assert(ngx.timer.at(0, function()
+                    pods = assert(assert(kubelua.connect { server = "URL" }):informer "pods")
+                    assert(pods:on { add = function()
+                        kubelua.sleep(0.001)
+                        pcall(ngx.sleep, 0.001)
+                        seen = seen + 1
+                    end })
+                end))
+                assert(ngx.timer.every(0.005, function() kubelua.step(0) end))
+                kubelua.seen = function() return seen end
+            }
+        ]], server = "location /seen { content_by_lua_block { ngx.say(kubelua.seen()) } }" }
+        world:says("/seen", "3")
+    end)
+
     it("has ngx functions that need a request raise in a handler, and not crash", function()
         one = world:start { workers = 1,
             http = guest.INIT_WORKER:gsub("MORE", guest.TIMER), server = guest.STATE }
