@@ -139,6 +139,24 @@ static kl_shared *find_map(const char *name)
     return map;
 }
 
+/* The map of this very file, whatever it is called here. A process loses its
+ * lock of a file when it closes any descriptor of it, so it never has two. */
+static kl_shared *find_file(const char *path)
+{
+    kl_shared *map = maps;
+    struct stat wanted, file;
+
+    if (path == NULL || stat(path, &wanted) != 0) {
+        return NULL;
+    }
+    while (map != NULL &&
+           (fstat(map->descriptor, &file) != 0 ||
+            file.st_dev != wanted.st_dev || file.st_ino != wanted.st_ino)) {
+        map = map->next;
+    }
+    return map;
+}
+
 kl_shared *kl_shared_open(const kl_shared_options *options, kl_error *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -153,6 +171,9 @@ kl_shared *kl_shared_open(const kl_shared_options *options, kl_error *err)
                                    : "default";
     pthread_mutex_lock(&lock);
     map = find_map(name);
+    if (map == NULL) {
+        map = find_file(options->path);
+    }
     if (map == NULL) {
         map = make_map(options, name, err);
     }

@@ -67,14 +67,14 @@ typedef struct kl_shared_options {
 } kl_shared_options;
 
 /*
- * Opens the map of that name: makes it, or finds the one that this process (or
- * the one that it was forked from) has, whatever its size; so the workers
- * before and after a reload share it. Opened again in a process that has not
- * begun to serve, it counts one more epoch: workers of an earlier epoch do not
- * become owners any more. `options` may be NULL. Thread-safe. Close it as often
- * as it was opened. NULL: KL_ENOMEM (no such memory), KL_EIO, KL_EINVAL (a
- * size, a name), KL_ECONFIG (a file that is no map, or has another layout: the
- * message says which, and what to do).
+ * Opens the map of that name: makes it, or finds the one of that name or file
+ * that this process (or the one that it was forked from) has, whatever its
+ * size; so the workers before and after a reload share it. Opened again in a
+ * process that has not begun to serve, it counts one more epoch: workers of an
+ * earlier epoch do not become owners any more. `options` may be NULL.
+ * Thread-safe. Close it as often as it was opened. NULL: KL_ENOMEM (no such
+ * memory), KL_EIO, KL_EINVAL (a size, a name), KL_ECONFIG (a file that is no
+ * map, or has another layout: the message says which, and what to do).
  */
 KL_API kl_shared *kl_shared_open(const kl_shared_options *options,
                                  kl_error *err);

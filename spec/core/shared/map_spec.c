@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -295,6 +296,33 @@ static void a_child_of_the_owner_is_not_the_owner(void **state)
     kl_shared_close(map);
 }
 
+/* A second descriptor of the file would end the owner's lock when it closes. */
+static void a_file_is_one_map_in_a_process_whatever_its_name(void **state)
+{
+    char path[64];
+    kl_shared_options options = {.path = path, .name = "one"};
+    kl_shared *map, *again;
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    int exit_status;
+
+    (void)state;
+    snprintf(path, sizeof(path), "/tmp/kubelua-map-%ld", (long)getpid());
+    map = kl_shared_open(&options, NULL);
+    assert_non_null(map);
+    assert_int_equal(fcntl(map->descriptor, F_SETLK, &lock), 0);
+    options.name = "other";
+    again = kl_shared_open(&options, NULL);
+    assert_ptr_equal(again, map);
+    kl_shared_close(again);
+    if (fork() == 0) {
+        _exit(fcntl(map->descriptor, F_SETLK, &lock) == 0 ? 1 : 0);
+    }
+    wait(&exit_status);
+    unlink(path);
+    assert_int_equal(exit_status, 0);
+    kl_shared_close(map);
+}
+
 static void age_grows_from_the_last_word_of_the_server(void **state)
 {
     kl_shared *map = own_map(NULL);
@@ -345,6 +373,7 @@ int main(void)
             the_next_owner_keeps_what_is_there_until_it_is_complete),
         cmocka_unit_test(a_name_is_one_map_in_a_process_and_its_children),
         cmocka_unit_test(a_child_of_the_owner_is_not_the_owner),
+        cmocka_unit_test(a_file_is_one_map_in_a_process_whatever_its_name),
         cmocka_unit_test(age_grows_from_the_last_word_of_the_server),
         cmocka_unit_test(names_and_values_have_bounds),
     };
