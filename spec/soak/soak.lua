@@ -80,7 +80,6 @@ local function run()
     end
 end
 
-assert(require("kubelua.scheduler").poller:open()) -- the loop keeps its queue until the end
 local alive = core.live()
 print("begin", descriptors() .. "\t" .. threads())
 kubelua.spawn(function()
