@@ -8,6 +8,15 @@ configure_file(core/libkubelua.map.in
 file(GLOB KUBELUA_CORE_SOURCES CONFIGURE_DEPENDS core/*/*.c)
 file(GLOB KUBELUA_PUBLIC_HEADERS CONFIGURE_DEPENDS core/include/kubelua/*.h)
 
+# What runs once in a while is made small: the library is to stay below 0.4 MB.
+file(GLOB KUBELUA_RARE_SOURCES CONFIGURE_DEPENDS core/config/*.c
+     core/api/catalogue*.c core/api/discovery*.c core/http/curl_failure.c
+     core/http/curl_library.c core/http/tls.c core/http/url.c
+     core/shared/file.c core/shared/owner*.c core/shared/routes*.c
+     core/base/remedy.c core/base/watchdog.c)
+set_source_files_properties(${KUBELUA_RARE_SOURCES} PROPERTIES COMPILE_OPTIONS
+    "$<$<CONFIG:Release,RelWithDebInfo>:-Os>")
+
 set(KUBELUA_CORE_LIBRARIES PkgConfig::YYJSON PkgConfig::YAML PkgConfig::ZLIB
     PkgConfig::CURL Threads::Threads m)
 
