@@ -45,34 +45,38 @@ function nginx.missing()
     return reason
 end
 
--- Its processes are a group, which a guard ends when this interpreter ends without doing so. The
+-- Its processes are a group, which a guard ends when this interpreter ends without doing so; the
+-- guard has a group of its own, for a signal may be for all of this interpreter's. The
 -- process that starts nginx ends once it runs: nginx ignores USR2 for as long as its parent lives.
 local GUARD = [=[
     cd @folder@
     exec >>output 2>&1 </dev/null
     cat >launch <<'END'
         echo $$ >group
-        env @environment@ LD_LIBRARY_PATH='@libraries@' @nginx@ -p @folder@ -c @conf@ &
+        export LD_PRELOAD='@preload@' LD_LIBRARY_PATH='@libraries@'
+        env @environment@ @nginx@ -p @folder@ -c @conf@ &
+        unset LD_PRELOAD LD_LIBRARY_PATH
         while [ ! -s nginx.pid ] && kill -0 $!; do sleep 0.02; done
 END
     setsid sh launch &
     until [ -s group ]; do sleep 0.02; done
-    while kill -0 @owner@ && kill -0 -- -$(cat group); do sleep 1; done 2>/dev/null
-    kill -KILL -- -$! 2>/dev/null
+    while kill -0 @owner@ && kill -s 0 -- -$(cat group); do sleep 1; done 2>/dev/null
+    kill -s KILL -- -$(cat group) 2>/dev/null
 ]=]
 
 local function launch(self)
     local copy = assert(copies.find())
     local values = {
         folder = self.folder, environment = self.options.environment or "", nginx = copy.NGINX,
-        libraries = copy.LIBRARIES, conf = self.conf, owner = shell("echo $PPID"),
+        libraries = copy.LIBRARIES, preload = copies.preload, conf = self.conf,
+        owner = shell("echo $PPID"),
     }
     write_file(self.folder .. "/guard", (GUARD:gsub("@(%a+)@", values)))
-    shell("sh " .. self.folder .. "/guard >/dev/null 2>&1 &")
+    shell("setsid sh " .. self.folder .. "/guard >/dev/null 2>&1 &")
 end
 
 local function end_group(self)
-    shell("kill -KILL -- -" .. read_file(self.folder .. "/group"))
+    shell("kill -s KILL -- -" .. read_file(self.folder .. "/group"))
 end
 
 ---Starts one, and waits for its first worker.

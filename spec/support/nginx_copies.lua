@@ -4,11 +4,15 @@ local copies = {}
 
 copies.build = os.getenv("KUBELUA_BUILD") or "build"
 
+---A sanitizer's library, which is for this interpreter and for nginx, not for what shells run.
+copies.preload = os.getenv("LD_PRELOAD") or ""
+
 ---What a command says, and its exit status.
 ---@param command string
 ---@return string, integer
 function copies.shell(command)
-    local pipe = assert(io.popen("{ " .. command .. "\n} 2>&1; echo \"status=$?\""))
+    local pipe = assert(io.popen("unset LD_PRELOAD; { " .. command
+        .. "\n} 2>&1; echo \"status=$?\""))
     local said = pipe:read("*a")
     pipe:close()
     local text, status = said:match("^(.-)\n?status=(%d+)\n$")
