@@ -77,6 +77,25 @@ describe("Routing by the shared map", function()
         world:follows(30)
     end)
 
+    it("serves on without the API server through reloads", function()
+        world = nginx_world.start()
+        world:follows()
+        world.sim:refuse(true)
+        local flow = world:traffic()
+        for _ = 1, nginx_world.length(2, 20) do
+            local before = world.one:workers()
+            world.one:reload()
+            eventually(function()
+                local now = world.one:workers()
+                return #now == 2 and now[1] ~= before[1] and now[2] ~= before[2] and world:state()
+            end, "the new workers answer")
+            assert.equal(200, (world.one:get("/kube")))
+        end
+        traffic.compare(flow:stop(), "kube")
+        world.sim:refuse(false)
+        world:follows(30)
+    end)
+
     it("takes nothing from a list that is cut in the middle", function()
         world = nginx_world.start { load = services(300, { "127.0.0.1" }) }
         local entries = world:state().kubelua_entries
