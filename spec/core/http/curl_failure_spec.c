@@ -160,6 +160,13 @@ static void a_failed_stream_fails_again_when_it_is_read_again(void **state)
 
 /* ---- use that cannot work ---- */
 
+/* ThreadSanitizer lets no child of a process with threads start one. */
+#ifdef __SANITIZE_THREAD__
+#define STARTS_THREADS_AFTER_FORK false
+#else
+#define STARTS_THREADS_AFTER_FORK true
+#endif
+
 static void a_child_of_fork_gets_an_error_and_no_deadlock(void **state)
 {
     fixture *f = *state;
@@ -174,8 +181,9 @@ static void a_child_of_fork_gets_an_error_and_no_deadlock(void **state)
     stream = ask(f, "/");
     child = fork();
     if (child == 0) {
-        kl_transport *own = kl__curl_transport_new(NULL);
-        bool right = own != NULL &&
+        kl_transport *own =
+            STARTS_THREADS_AFTER_FORK ? kl__curl_transport_new(NULL) : NULL;
+        bool right = (own != NULL) == STARTS_THREADS_AFTER_FORK &&
                      kl__transport_open(f->transport, &request, NULL) == NULL &&
                      kl__stream_response(stream, &response, -1, NULL, NULL) ==
                          KL_EFORKED;
