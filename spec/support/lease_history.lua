@@ -105,16 +105,17 @@ local function has_released(self, holder, version)
 end
 
 ---The writes that came after another process had taken the Lease. Those from before the Lease was
----first seen cannot be judged. A process that ends gives the Lease back at once: one write that it
----had sent before, and whose answer it did not await, may come behind that.
+---first seen cannot be judged. A process that ends gives the Lease back at once: what it had sent
+---before, and whose answer it did not await, may come behind that: one write of an object.
 ---@return string[]
 function history:late_writes()
     local late, excused = {}, {}
     for _, write in ipairs(self.writes) do
         local lease = last_but(self.leases, function(one) return one.version < write.version end)
         if write.holder and lease and lease.holder ~= write.holder then
-            if not excused[write.holder] and has_released(self, write.holder, write.version) then
-                excused[write.holder] = true
+            local sent = write.holder .. " " .. write.object
+            if not excused[sent] and has_released(self, write.holder, write.version) then
+                excused[sent] = true
             else
                 late[#late + 1] = string.format(
                     "%s wrote %s at %d, when the Lease (%d) was held by %s", write.holder,
