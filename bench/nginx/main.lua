@@ -1,5 +1,5 @@
--- Measures routing by the shared map inside of a real nginx, and prints a table: each figure, its
--- bound, and whether it holds. Usage: bench/nginx/run [SECONDS].
+-- Measures routing by the shared map inside of a real nginx. Prints a table with a row for each
+-- figure: its value, its bound, and "ok" or "missed". Usage: bench/nginx/run [SECONDS].
 package.path = "lua/?.lua;lua/?/init.lua;lua/sim/?.lua;spec/support/?.lua;bench/nginx/?.lua;"
     .. package.path
 package.cpath = os.getenv("KUBELUA_BUILD") .. "/lua/5.1/?.so;" .. package.cpath

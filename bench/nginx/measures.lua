@@ -1,4 +1,4 @@
--- The measurements of bench/nginx, each on an nginx of its own.
+-- The measurements of bench/nginx. Each one starts an nginx, measures it and stops it.
 local copies = require "nginx_copies"
 local core = require "kubelua.core"
 local eventually = require "eventually"

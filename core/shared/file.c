@@ -129,8 +129,9 @@ static int make_unnamed(const kl__shared_head *head, kl_error *err)
     return descriptor;
 }
 
-/* Makes the file under a name of its own and then links it to `path`, so that
- * no process ever opens half a map. -1 with errno EEXIST: there is one now. */
+/* Writes the file under a temporary name and then links it to `path`, so that
+ * no process ever opens half a map. -1 with errno EEXIST: another process has
+ * made the file meanwhile. */
 static int make_named(const char *path, const kl__shared_head *head,
                       kl_error *err)
 {

@@ -56,7 +56,8 @@ _Static_assert(sizeof(kl__shared_head) <= KL__SHARED_HEAD_BYTES, "one page");
  *   1  words in use (high half) and entries
  *   2  how many bits number the buckets
  *   3  0
- *   then 2^bits buckets: the first block (high half), high half of its hash
+ *   then 2^bits buckets, a word each: where the first block of its chain
+ *        begins (high half), and the high half of that block's hash
  *   then blocks
  */
 enum {

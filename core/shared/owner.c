@@ -4,9 +4,9 @@
  *
  * The lock is F_SETLK's on the map's descriptor, which belongs to a process,
  * not to a descriptor that several have inherited. The thread asks for it again
- * and again. F_SETLKW would wait without that, but only a signal ends it, or
- * pthread_cancel, which may come just when the lock was given; and this library
- * has no signal of its own in a foreign process.
+ * and again. F_SETLKW would wait without that, but only a signal or
+ * pthread_cancel ends it. pthread_cancel may come just when the lock was given;
+ * and a library must not take a signal number from the program.
  */
 #include "base/clock.h"
 #include "base/mem.h"
@@ -51,7 +51,7 @@ typedef struct kl__owner {
      * then loads: sequentially consistent, so that neither is lost. */
     atomic_bool is_leaving;
     atomic_bool wants_publish;
-    atomic_int role; /* kl_serve_role; told to whoever asks, guards nothing */
+    atomic_int role; /* kl_serve_role: for kl_shared_role alone */
 
     /* The thread's own. */
     kl__feed *feed;   /* NULL: to be opened at `retry_at` */

@@ -34,8 +34,9 @@ static bool reserve_endpoints(putting *self, size_t count)
     return true;
 }
 
-/* An endpoint that neither is ready nor terminates serves nobody, whatever a
- * slice says that was not written by a controller. */
+/* The flags of an endpoint in the map. `serving` counts only for an endpoint
+ * that is ready or terminating: a slice written by hand may say it of others.
+ */
 static uint16_t flags_of(const kl__endpoint *endpoint)
 {
     bool serves =

@@ -23,7 +23,7 @@ typedef enum kl__family {
     KL__FAMILIES
 } kl__family;
 
-/* Where a text begins in the block of its owner; 0 is "". */
+/* Where a text begins in the texts of its Service or slice; 0 is "". */
 typedef uint32_t kl__text_at;
 
 /* A port of a Service, or of a slice: there it is the target. */

@@ -315,8 +315,8 @@ static kl_code say_full(kl_shared *map, kl__shared_writer *self, kl_error *err)
                         needed, room);
 }
 
-/* Writes the next slot and publishes it. Until the generation is stored nobody
- * reads the slot, so a writer that dies here leaves nothing behind. */
+/* Writes the next slot and publishes it. No process reads the slot before the
+ * generation is stored, so a writer that dies here leaves nothing behind. */
 static kl_code publish_entries(kl_shared *map, kl__shared_writer *self,
                                kl_error *err)
 {

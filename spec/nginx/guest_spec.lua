@@ -155,7 +155,7 @@ describe("KubeLua inside of nginx", function()
         for i = 1, 20 do
             world:says(i % 2 == 0 and "/own" or "/own?close=1", "3")
         end
-        -- Two at once: two states of one worker, each with a loop of its own.
+        -- With the cache off, each request has a new Lua state, and its own loop.
         world:says("/own", "3")
     end)
 

@@ -45,9 +45,10 @@ function nginx.missing()
     return reason
 end
 
--- Its processes are a group, which a guard ends when this interpreter ends without doing so; the
--- guard has a group of its own, for a signal may be for all of this interpreter's. The
--- process that starts nginx ends once it runs: nginx ignores USR2 for as long as its parent lives.
+-- nginx's processes are one process group. If this interpreter ends without stopping nginx, a guard
+-- kills that group; the guard is in another group than the interpreter, so that a signal to the
+-- interpreter's group does not end it. The process that starts nginx ends once nginx runs: nginx
+-- ignores USR2 for as long as its parent lives.
 local GUARD = [=[
     cd @folder@
     exec >>output 2>&1 </dev/null

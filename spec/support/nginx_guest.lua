@@ -58,7 +58,7 @@ function guest.new()
     return self
 end
 
----Starts nginx; without an init_by_lua of its own, that loads the module.
+---Starts nginx. Without a given init_by_lua, init_by_lua loads the module.
 ---@param options spec.NginxOptions
 ---@param init string?
 ---@return spec.Nginx

@@ -24,7 +24,7 @@
  * forked: that starts no thread and opens no connection. Its memory is taken
  * when it is made, so a machine that is full refuses the map, and no reader is
  * ever killed by SIGBUS. A program that is started anew (nginx's binary
- * upgrade) makes a map of its own.
+ * upgrade) inherits no map: it makes a new one.
  *
  * Reads are thread-safe and fork-safe, allocate nothing, take no lock and never
  * fail with KL_EFORKED. Structs are plain, for FFI. Reads return a

@@ -3,21 +3,22 @@
  * the one that writes it, its owner, and what that one keeps in it: the
  * endpoints of Services.
  *
- * Each process serves, on a thread of its own that waits for a file lock on the
- * map. The kernel gives it to one of them, and takes it back when that one
- * dies, however it dies. The owner watches Services and EndpointSlices; another
- * takes over, lists them again, and only then publishes: meanwhile, readers
- * have what the owner before published. A server that is away, a list that
- * fails half-way and an owner that stands still change nothing for readers;
- * kl_shared_age_ms tells.
+ * Each process calls kl_shared_serve, which starts a thread. The thread waits
+ * for a file lock on the map. The kernel gives the lock to one process, and
+ * takes it back when that process dies, however it dies. The owner watches
+ * Services and EndpointSlices; another takes over, lists them again, and only
+ * then publishes: meanwhile, readers have what the owner before published. A
+ * server that is away, a list that fails half-way and an owner that stands
+ * still change nothing for readers; kl_shared_age_ms tells.
  *
  * The table "services" has for each Service, as "namespace/name" before it:
  *   ":http"  the port of that name
  *   ":80"    the port of that number (of two protocols: TCP)
  *   ""       the only port, or a Service without ports
- * The port of an endpoint is that of its EndpointSlice: the target. Endpoints
- * are those of the first family in the Service's ipFamilies that has a ready
- * one. Of a Service of type ExternalName the host name is the endpoint.
+ * An endpoint has the port number that its EndpointSlice says (targetPort, not
+ * port). A list has endpoints of one address family: the first one in the
+ * Service's ipFamilies that has a ready endpoint. A Service of type
+ * ExternalName has one endpoint, its host name.
  *
  * Weights: the annotation kubelua.dev/weights of a Service, "NAME=WEIGHT,...",
  * where NAME is an address, a pod, a node or a zone, and may end in "*" (the
@@ -71,7 +72,7 @@ KL_API void kl_shared_leave(kl_shared *map);
 /* What a process is to a map. */
 typedef enum kl_serve_role {
     KL_ROLE_NONE,    /* it does not serve, or its client was closed */
-    KL_ROLE_WAITING, /* another one is the owner, or nobody yet */
+    KL_ROLE_WAITING, /* another process is the owner, or none is yet */
     KL_ROLE_OWNER    /* it may put, remove and publish */
 } kl_serve_role;
 
@@ -87,10 +88,11 @@ KL_API kl_serve_role kl_shared_role(const kl_shared *map);
  * port, and longer while the owner's thread does the same.) Nothing happens in
  * a process that is not the owner.
  *
- * Locks: what is put waits in a list with a mutex of its own, which nobody
- * holds for longer than it takes to link one entry; so kl_shared_put and
- * kl_shared_remove on any thread never wait for a publish, and a publish takes
- * all that was put before it, by scripts and by the owner's thread, together.
+ * Locks: kl_shared_put and kl_shared_remove append a change to a list. A mutex
+ * guards that list, and is held while one change is appended or the whole list
+ * is taken, not during a publish. So both calls never wait for a publish, on
+ * any thread. A publish takes all changes that are in the list when it begins,
+ * of scripts and of the owner's thread.
  */
 KL_API void kl_shared_publish_soon(kl_shared *map);
 

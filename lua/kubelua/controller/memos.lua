@@ -22,8 +22,8 @@ function memos.keep(state, key, object)
     return kept
 end
 
----The table that the script has of a key. A run that goes on after its lease was lost, and got
----again, has one of its own: it knows what may be outdated.
+---The table that run.memo is. A run that began before the lease was lost and got again has another,
+---empty table: what it knows may be outdated.
 ---@param own { state: kubelua.controller.State, key: string, object: kubelua.Object?,
 ---term: integer }
 ---@return table

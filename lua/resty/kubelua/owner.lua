@@ -12,7 +12,7 @@ local writes = require "resty.kubelua.writes"
 
 local owner = { scripts = {} }
 
-local WATCHED = 0.1 -- seconds between looks at who owns the map
+local WATCHED = 0.1 -- seconds between two looks at which process owns the map
 local PATIENCE = 2 -- seconds without a round before a dispatcher counts as dead
 local ROUNDS = 2000 -- of one timer: nginx frees a timer's memory only when it ends
 local ROLE_OWNER = 2 -- kl_serve_role

@@ -1,5 +1,5 @@
--- What the owner's worker writes to the shared map: tables of its own. What a round of handlers
--- puts is published together after it; elsewhere each put is published by itself.
+-- Writes of a script in the owner's worker to the shared map (kube.put). All puts of one round of
+-- handlers are published together after the round; any other put is published at once.
 local ffi = require "ffi"
 local library = require "resty.kubelua.library"
 local map = require "resty.kubelua.map"
