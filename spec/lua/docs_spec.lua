@@ -1,19 +1,9 @@
 -- docs/LUA.md is complete: a call, an option or a code that it does not name is not documented.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
+local page = require "page"
 
-local function read(path)
-    local file = assert(io.open(path))
-    local text = file:read("*a")
-    file:close()
-    return text
-end
-
-local page = read("docs/LUA.md")
-
-local function expect(what)
-    assert.is_truthy(page:find(what, 1, true), "docs/LUA.md does not have " .. what)
-end
+local _, expect = page.open("docs/LUA.md")
 
 local function expect_methods(type, name)
     for method in pairs(core.methods(type)) do
@@ -23,7 +13,7 @@ end
 
 -- The quoted names between two marks of a source.
 local function names_between(path, first, last, pattern)
-    local text = read(path)
+    local text = page.read(path)
     local from = assert(text:find(first, 1, true), path .. ": " .. first)
     local till = assert(text:find(last, from, true))
     local names = {}

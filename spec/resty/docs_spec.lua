@@ -1,20 +1,11 @@
 -- docs/NGINX.md is complete, and the classes for editors have every option.
-local function read(path)
-    local file = assert(io.open(path))
-    local text = file:read("*a")
-    file:close()
-    return text
-end
+local page = require "page"
 
-local page = read("docs/NGINX.md")
-
-local function expect(what)
-    assert.is_truthy(page:find(what, 1, true), "docs/NGINX.md does not have " .. what)
-end
+local nginx, expect = page.open("docs/NGINX.md")
 
 -- The options of a table of types, and the fields of the class above it.
 local function options_of(path, class, types)
-    local text = read(path)
+    local text = page.read(path)
     local from = assert(text:find("---@class " .. class .. "[ \n]"), class)
     local comment, list = text:match("^(.-)\nlocal " .. types .. " = (%b{})", from)
     local options, fields = {}, {}
@@ -49,8 +40,8 @@ describe("docs/NGINX.md", function()
             assert.same(options, fields)
             assert.is_truthy(next(options))
             for name in pairs(options) do
-                assert.is_truthy(page:find("`" .. name .. "`", 1, true)
-                    or page:find(name .. " =", 1, true), "docs/NGINX.md: " .. name)
+                assert.is_truthy(nginx:find("`" .. name .. "`", 1, true)
+                    or nginx:find(name .. " =", 1, true), "docs/NGINX.md: " .. name)
             end
         end)
     end
