@@ -1,5 +1,7 @@
 /*
- * sim.c - the life of a simulated cluster.
+ * sim.c - kl_sim_new and kl_sim_unref: the parts of a simulated cluster are
+ * made in order and freed in reverse. The parts themselves are in the folders
+ * beside this file.
  */
 #include "sim/store/sim_core.h"
 
@@ -142,7 +144,7 @@ kl_sim *kl_sim_ref(kl_sim *sim)
 void kl_sim_unref(kl_sim *sim)
 {
     if (sim == NULL || kl__check_process(sim->made_in, NULL) != KL_OK) {
-        return; /* of a child: its threads, and their locks, are the parent's */
+        return; /* in a forked child: threads and locks are the parent's */
     }
     if (atomic_fetch_sub_explicit(&sim->refs, 1, memory_order_acq_rel) == 1) {
         kl__sim_keeper_stop(sim);

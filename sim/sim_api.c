@@ -1,6 +1,7 @@
 /*
- * sim_api.c - from a request to the verb that answers it: who asks, what is
- * meant, whether it is served. The cluster's mutex is held.
+ * sim_api.c - the router: finds the user of a request, the resource that its
+ * path names, and the verb that answers it. sim_course.c calls it with the
+ * cluster's mutex held.
  */
 #include "sim/answer/sim_answer.h"
 
@@ -86,7 +87,7 @@ static kl_code dispatch_all(kl__sim_answer *answer, kl__sim_resource *resource,
     return kl__sim_refuse_method(answer, err);
 }
 
-/* Versions of kinds that will go one day say so in every answer. */
+/* A deprecated version of a kind adds a Warning header to every answer. */
 static kl_code warn_deprecated(kl__sim_answer *answer, const kl__sim_kind *kind,
                                const kl__sim_version *served, kl_error *err)
 {
@@ -107,7 +108,8 @@ static kl_code warn_deprecated(kl__sim_answer *answer, const kl__sim_kind *kind,
     return KL_OK;
 }
 
-/* Decides in which form the answer is to be; false: it is a refusal (*code). */
+/* Chooses the form of the answer (JSON, YAML, Table, protobuf ...) from the
+ * Accept header. False: the answer is a refusal already (*code). */
 static bool take_form(kl__sim_answer *answer, const kl__sim_kind *kind,
                       kl_code *code, kl_error *err)
 {
@@ -195,13 +197,14 @@ kl_code kl__sim_dispatch(kl__sim_answer *answer, kl_error *err)
     }
     answer->sim->loading = answer->loading;
     kl__sim_below_route(&answer->ask);
-    kl__sim_crd_settle(answer->sim, NULL); /* if there was no memory for it */
+    kl__sim_crd_settle(answer->sim, NULL); /* KL_ENOMEM: it runs again later */
     code = dispatch_resource(answer, err);
     if (code == KL_OK) {
         kl__sim_crd_settle(answer->sim, NULL);
     }
     if (code == KL_OK && answer->status != 0 && !answer->loading) {
-        /* The answer stands. Without memory the rest comes after the next. */
+        /* The answer is complete. What is left for lack of memory is done after
+         * the next request. */
         kl__sim_settle(answer->sim, NULL);
     }
     return code;

@@ -1,6 +1,6 @@
 /*
- * sim_call.c - single requests from C, beside all transports and faults, and
- * the loading of manifests, which is made of such requests.
+ * sim_call.c - kl_sim_call: single requests from C, past transports,
+ * credentials and faults. Manifests are loaded (sim_load.c) by such requests.
  */
 #include "sim/life/sim_load.h"
 
@@ -34,8 +34,8 @@ static kl_code drain(kl__sim_answer *answer, const kl__sim_wait *wait,
     }
 }
 
-/* What is ready as a whole is handed over as it is: after a write has been
- * carried out, nothing may fail any more. */
+/* Hands over a body that is ready as a whole, without a copy: once a write has
+ * been carried out, nothing may fail any more. */
 static bool take_whole(kl__sim_answer *answer, kl__buf *body)
 {
     if (answer->state_count != 0 || answer->tail.length != 0 ||
@@ -60,7 +60,8 @@ static bool fill_warnings(kl_reply *reply, const kl__sim_warnings *warnings)
     return reply->warnings != NULL;
 }
 
-/* Takes the type, a buffer of TYPE_SIZE bytes, also when it fails. */
+/* Fills the reply. Takes `type`, a buffer of TYPE_SIZE bytes, even when it
+ * fails. */
 static kl_code fill_reply(kl_reply *reply, const kl__sim_answer *answer,
                           char *type, kl__buf *body, kl_error *err)
 {
@@ -78,7 +79,7 @@ static kl_code fill_reply(kl_reply *reply, const kl__sim_answer *answer,
     return KL_OK;
 }
 
-/* Carries the request out and fills the reply; takes the type. */
+/* Carries the request out and fills the reply. Takes `type`. */
 static kl_code carry_out(kl__sim_answer *answer, const kl_call *call,
                          char *type, kl_reply *reply, kl_error *err)
 {

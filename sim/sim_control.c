@@ -1,6 +1,6 @@
 /*
- * sim_control.c - see sim_control.h. A table of paths: to add one is to add a
- * row and its function.
+ * sim_control.c - see sim_control.h. A table of paths: a new path is a new row
+ * and its function.
  */
 #include "sim/sim_control.h"
 
@@ -24,8 +24,8 @@ static kl_code check_out(const kl__sim_answer *answer, kl_error *err)
                : kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
 }
 
-/* Ends with a text of JSON, and frees it; NULL: `err` says why there is none.
- */
+/* Answers with a text of JSON, and frees it. NULL: the answer is the error in
+ * `err`. */
 static kl_code tell(kl__sim_answer *answer, char *json, const kl_error *err)
 {
     if (json == NULL) {
@@ -45,7 +45,7 @@ static kl_code tell_number(kl__sim_answer *answer, int status, const char *name,
     return check_out(answer, err);
 }
 
-/* What a call came to, as an answer. */
+/* Answers with the outcome of a call: success, or the error in `why`. */
 static kl_code tell_outcome(kl__sim_answer *answer, kl_code code,
                             const kl_error *why, kl_error *err)
 {
@@ -133,7 +133,7 @@ static kl_code post_cut(kl__sim_answer *answer, const char *rest, kl_error *err)
     return tell_outcome(answer, KL_OK, NULL, err);
 }
 
-/* A number member of the body; -1: there is none. */
+/* A number member of the body; -1 if there is none. */
 static double number_of(const kl__sim_ask *ask, const char *name)
 {
     const kl_value *value = kl_value_get(kl_doc_root(ask->doc), name);
@@ -258,7 +258,7 @@ static bool is_row(const struct control_row *row, const kl__sim_ask *ask)
             (ask->segment_count == 3 && row->run == delete_fault));
 }
 
-/* Whoever may not ask for anything may not ask for this either. */
+/* Checks credentials, as for any other request. False: refused (*code). */
 static bool may_enter(kl__sim_answer *answer, kl_code *code, kl_error *err)
 {
     bool may = answer->direct;

@@ -1,7 +1,7 @@
 /*
- * sim_course.c - the way of an answer, from the request to its last byte.
- * Waiting for versions, events and the end of faults happens here, on the
- * thread that reads.
+ * sim_course.c - the course of an answer, from the request to its last byte.
+ * The thread that reads the answer runs it; it waits here for versions, for
+ * events and for faults to end.
  */
 #include "sim/answer/sim_answer.h"
 
@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-/* Runs on the thread that cancels: wakes the reader. */
+/* Wakes the reader. Runs on the thread that cancels. */
 static void wake_reader(void *arg)
 {
     kl__sim_answer *answer = arg;
@@ -31,7 +31,8 @@ static void wake_reader(void *arg)
     kl__mutex_unlock(&sim->mutex);
 }
 
-/* Whether the connection that it came by still stands. */
+/* KL_OK while the connection of the request stands; else the error that its
+ * reader gets. */
 static kl_code check_locked(const kl__sim_answer *answer, kl_error *err)
 {
     const kl_sim *sim = answer->sim;
@@ -55,7 +56,8 @@ static kl_code check_locked(const kl__sim_answer *answer, kl_error *err)
 }
 
 /* Waits until something may have changed, at most until `until_ms` of the
- * cluster's clock. A reader that has no time left is told by its ear. */
+ * cluster's clock. A reader that may not block (its deadline has passed) is
+ * told by its ear (kl__sim_bell_hear). */
 static kl_code block_locked(kl__sim_answer *answer, kl__sim_bell *bell,
                             int64_t until_ms, const kl__sim_wait *wait,
                             kl_error *err)
@@ -79,7 +81,8 @@ static kl_code block_locked(kl__sim_answer *answer, kl__sim_bell *bell,
     return KL_OK;
 }
 
-/* The faults that come before the head: pace->most is 0 while it waits. */
+/* Applies the faults that come before the head of an answer. pace->most is 0
+ * while a fault holds the answer back. */
 static kl_code hinder_locked(kl__sim_answer *answer, kl__sim_pace *pace,
                              kl_error *err)
 {
@@ -102,13 +105,14 @@ static kl_code hinder_locked(kl__sim_answer *answer, kl__sim_pace *pace,
         code = kl__sim_plan_head(answer, pace, err);
         if (code != KL_OK && answer->status == 0) {
             kl__sim_requests_add(sim, &answer->ask,
-                                 0); /* it was asked, after all */
+                                 0); /* the request did arrive */
         }
     }
     return code;
 }
 
-/* Carries it out once more if what it waits for is there, or never comes. */
+/* Carries the request out once more if the version that it waits for is there,
+ * or if it has waited for it long enough. */
 static kl_code try_locked(kl__sim_answer *answer, kl__sim_pace *pace,
                           kl_error *err)
 {
@@ -143,7 +147,7 @@ kl_code kl__sim_answer_begin(kl__sim_answer *answer, const kl__sim_wait *wait,
             kl__cancel_remove(wait->cancel, &hook);
         }
         code = answer->status == 0 ? kl__sim_control(answer, err) : KL_OK;
-        answer->direct = true; /* no fault is for it */
+        answer->direct = true; /* faults do not apply */
         return code;
     }
     kl__mutex_lock(&sim->mutex);
@@ -201,7 +205,7 @@ static kl_code fill_watch_locked(kl__sim_answer *answer,
                         wake_ms, wait, err);
 }
 
-/* What the faults of an answer that is under way let through. */
+/* Sets the pace that the faults allow to an answer under way. */
 static kl_code pace_locked(kl__sim_answer *answer, kl__sim_pace *pace,
                            kl_error *err)
 {
@@ -216,8 +220,8 @@ static kl_code pace_locked(kl__sim_answer *answer, kl__sim_pace *pace,
     return code;
 }
 
-/* Returns once there is a byte in answer->out, or none will come; *most: how
- * many of them may go out. */
+/* Returns once answer->out holds a byte, or no more will come. *most: how many
+ * of them may go out. */
 static kl_code fill(kl__sim_answer *answer, size_t *most,
                     const kl__sim_wait *wait, kl_error *err)
 {
@@ -234,7 +238,7 @@ static kl_code fill(kl__sim_answer *answer, size_t *most,
             code = pace_locked(answer, &pace, err);
         }
         if (code == KL_OK && kl__sim_frames_are_due(answer)) {
-            /* Its own bytes, which take time: the cluster does not wait. */
+            /* Encoding takes time: the mutex is not held meanwhile. */
             kl__mutex_unlock(&sim->mutex);
             code = kl__sim_frames_make(answer, err);
             kl__mutex_lock(&sim->mutex);
@@ -247,7 +251,8 @@ static kl_code fill(kl__sim_answer *answer, size_t *most,
             break;
         }
         if (pace.most == 0) {
-            /* One of a kind that is served no more is woken by nothing else. */
+            /* A watch of a resource that is served no more can only be woken by
+             * the cluster's own bell. */
             kl__sim_bell *bell = watches && !answer->watch.resource->removed
                                      ? &answer->watch.resource->changed
                                      : &sim->wake;

@@ -1,5 +1,6 @@
 /*
- * sim_faults.c - the faults of sim.h: see sim_faults.h.
+ * sim_faults.c - see sim_faults.h. Adds, lists and ends rules of faults;
+ * request/sim_rule.h describes one rule.
  */
 #include "sim/sim_faults.h"
 
@@ -34,13 +35,14 @@ void kl_sim_freeze(kl_sim *sim, bool on)
     kl__mutex_unlock(&sim->mutex);
 }
 
-/* Puts a rule in force; takes it. */
+/* Adds a rule to those in force; takes it. */
 static kl_code order(kl_sim *sim, kl__sim_rule *rule, int64_t *id)
 {
     kl__mutex_lock(&sim->mutex);
     rule->id = ++sim->last_rule;
     if (id != NULL) {
-        *id = rule->id; /* later somebody may have healed it */
+        /* after the unlock another thread may remove the rule */
+        *id = rule->id;
     }
     kl__list_append(&sim->rules, &rule->node);
     kl__sim_wake_all(sim);
@@ -48,8 +50,8 @@ static kl_code order(kl_sim *sim, kl__sim_rule *rule, int64_t *id)
     return KL_OK;
 }
 
-/* Whether there is what a fault of TLS can be for. Without the lock LIFECYCLE:
- * see sim_keeper.c. */
+/* KL_EINVAL if a fault of TLS is ordered of a port without TLS. Call it without
+ * the LIFECYCLE lock: sim_keeper.c says why. */
 static kl_code expect_tls(kl_sim *sim, const kl__sim_rule *rule, kl_error *err)
 {
     bool has_tls;
@@ -70,7 +72,8 @@ static kl_code expect_tls(kl_sim *sim, const kl__sim_rule *rule, kl_error *err)
                                   : "there is no certificate");
 }
 
-/* An order for the port is carried out, and no rule. */
+/* Carries out a fault of the port itself (it refuses connections, or changes
+ * its certificate). No rule stays behind. */
 static kl_code instruct(kl_sim *sim, kl__sim_rule *rule, bool later,
                         int64_t *id, kl_error *err)
 {
@@ -85,8 +88,8 @@ static kl_code instruct(kl_sim *sim, kl__sim_rule *rule, bool later,
     return code;
 }
 
-/* Puts a rule that was read in force; takes it. NULL: `why` says why there is
- * none. `later`: see sim_keeper.h. */
+/* Puts a rule in force; takes it. If it is NULL, `why` holds the error of its
+ * parsing. `later`: see kl__sim_keeper_order. */
 static kl_code enforce(kl_sim *sim, kl__sim_rule *rule, bool later, int64_t *id,
                        kl_error *why)
 {

@@ -1,5 +1,6 @@
 /*
- * sim_access.c - see sim_access.h.
+ * sim_access.c - see sim_access.h. First authentication, then impersonation,
+ * then authorisation by RBAC.
  */
 #include "sim/access/sim_access.h"
 
@@ -12,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whoever comes to a cluster that asks nobody, or by its own door. */
+/* The user of a request made in-process, or made without credentials to a
+ * cluster that requires none. */
 static char *admin_groups[] = {(char *)(uintptr_t)KL__SIM_MASTERS,
                                (char *)(uintptr_t) "system:authenticated"};
 static const kl__sim_user admin = {.name =
@@ -25,13 +27,15 @@ const kl__sim_user *kl__sim_who(const kl__sim_answer *answer)
     return answer->user.name != NULL ? &answer->user : &admin;
 }
 
-/* Then the administrator needs a token, too. */
+/* True if a token is not the only credential: then the administrator needs one
+ * too. */
 static bool asks_beyond_token(const kl_sim_options *options)
 {
     return options->rbac || options->user_count != 0;
 }
 
-/* A header has to carry it: none does that is empty, or has blanks. */
+/* True if an Authorization header can carry the token: it is not empty and has
+ * no blanks. */
 static bool can_be_sent(const char *token)
 {
     size_t length = strlen(token);
@@ -44,7 +48,7 @@ static bool can_be_sent(const char *token)
     return length != 0;
 }
 
-/* Whether somebody before the user of that number has its token already. */
+/* True if the administrator, or a user before this one, has the same token. */
 static bool is_taken(const kl_sim_options *options, size_t number)
 {
     const char *token = options->users[number].token;
@@ -60,7 +64,7 @@ static bool is_taken(const kl_sim_options *options, size_t number)
     return false;
 }
 
-/* A token is one word, and says who comes. */
+/* KL_EINVAL unless every token is one word and belongs to one user. */
 static kl_code check_tokens(const kl_sim_options *options, kl_error *err)
 {
     if (options->token != NULL && !can_be_sent(options->token)) {
@@ -137,14 +141,15 @@ void kl__sim_access_deinit(kl_sim *sim)
     kl__free(sim->admin_token);
 }
 
-/* --- Who it is. ----------------------------------------------------------- */
+/* --- Authentication. ------------------------------------------------------ */
 
 static bool asks_for_credentials(const kl_sim *sim)
 {
     return sim->token != NULL || sim->account_count != 0 || sim->has_rbac;
 }
 
-/* Health and version are for everyone, as with a real one's defaults. */
+/* True for health checks and /version: everybody may read them, as by the
+ * default roles of a real server. */
 static bool is_public(const kl__sim_ask *ask)
 {
     static const char *const paths[] = {"version", "healthz", "livez",
@@ -159,7 +164,8 @@ static bool is_public(const kl__sim_ask *ask)
     return false;
 }
 
-/* Somebody without credentials: anonymous where rules decide. */
+/* A request without credentials: system:anonymous where RBAC decides, else
+ * refused. */
 static kl_code take_anonymous(kl__sim_answer *answer, kl_error *err)
 {
     if (answer->sim->has_rbac && !answer->ask.is_local) {
@@ -172,7 +178,8 @@ static kl_code take_anonymous(kl__sim_answer *answer, kl_error *err)
                : kl_error_set(err, KL_EUNAUTHORIZED, "no credentials");
 }
 
-/* Fills answer->user, or leaves it for the administrator. KL_EUNAUTHORIZED. */
+/* Fills answer->user, or leaves it empty for the administrator.
+ * KL_EUNAUTHORIZED. */
 static kl_code authenticate(kl__sim_answer *answer, kl_error *err)
 {
     static const char bearer[] = "Bearer ";
@@ -202,9 +209,9 @@ static kl_code authenticate(kl__sim_answer *answer, kl_error *err)
     return take_anonymous(answer, err);
 }
 
-/* --- Whether they may. ---------------------------------------------------- */
+/* --- Authorisation. ------------------------------------------------------- */
 
-/* "pods "a" is forbidden: User "jane" cannot ...". */
+/* Answers 403: "pods "a" is forbidden: User "jane" cannot ...". */
 static kl_code refuse(kl__sim_answer *answer, const kl__sim_deed *deed,
                       const char *why, kl_error *err)
 {
@@ -242,10 +249,11 @@ static kl_code refuse(kl__sim_answer *answer, const kl__sim_deed *deed,
     return kl__sim_answer_status(answer, &status, err);
 }
 
-/* The longest method that has a lower-case verb of its own. */
+/* The longest method that has a verb of RBAC in lower case. */
 enum { VERB_SIZE = 32 };
 
-/* What the request does; `path` and `verb` are room for it. */
+/* Describes the request as a deed for RBAC. `path` and `verb` are buffers that
+ * the deed points into. */
 static void describe(const kl__sim_ask *ask, kl__sim_deed *deed, char *path,
                      char *verb)
 {
@@ -262,7 +270,7 @@ static void describe(const kl__sim_ask *ask, kl__sim_deed *deed, char *path,
         deed->resource = route->plural;
         deed->subresource = route->subresource;
         deed->name = route->name;
-        /* A namespace is in itself, as rules see it. */
+        /* RBAC treats a Namespace object as being in that namespace. */
         deed->name_space = is_namespace ? route->name : route->name_space;
         return;
     }
@@ -276,8 +284,8 @@ static void describe(const kl__sim_ask *ask, kl__sim_deed *deed, char *path,
     deed->path = path;
 }
 
-/* What must be allowed to ask as somebody else: a user or service account, and
- * each group. */
+/* True if `who` may impersonate `whom`: the user or service account, and each
+ * of its groups. */
 static bool may_impersonate(kl__sim_answer *answer, const kl__sim_user *who,
                             const kl__sim_user *whom, kl_code *code,
                             kl_error *err)
@@ -322,7 +330,8 @@ static kl_code refuse_impersonation(kl__sim_answer *answer, kl__sim_deed *deed,
     return refuse(answer, deed, "", err);
 }
 
-/* Goes on as whom the headers name. False: the answer is there. */
+/* Makes the user of the Impersonate headers the user of the request. False: the
+ * answer is there (*code). */
 static bool impersonate(kl__sim_answer *answer, kl__sim_deed *deed,
                         kl_code *code, kl_error *err)
 {

@@ -1,6 +1,7 @@
 /*
- * sim_aggregation.c - the controller of aggregated ClusterRoles: their rules
- * are those of the roles that their selectors select, each once.
+ * sim_aggregation.c - the controller of aggregated ClusterRoles: a role with an
+ * aggregationRule gets the rules of all roles that its selectors select.
+ * sim_settle.c calls it after a change of a ClusterRole.
  */
 #include "sim/access/sim_rbac_match.h"
 #include "sim/life/sim_settle.h"
@@ -10,7 +11,7 @@
 
 #include <string.h>
 
-/* Whether one of the selectors selects a role. */
+/* True if one of the selectors selects the role. */
 static bool is_selected(const kl_value *selectors, const kl_value *role)
 {
     const kl_value *labels =
@@ -39,7 +40,7 @@ static bool has_rule(const kl__node *rules, const kl__node *rule)
     return false;
 }
 
-/* Appends the rules of a role that are not there yet. */
+/* Appends the rules of a role, without those that are there already. */
 static bool add_rules(kl__edit *edit, kl__node *rules, const kl_value *role)
 {
     kl_value_iter iter = {0};
@@ -57,7 +58,7 @@ static bool add_rules(kl__edit *edit, kl__node *rules, const kl_value *role)
     return true;
 }
 
-/* What the roles that a role selects say together; NULL: out of memory. */
+/* The rules of all roles that the selectors select; NULL: out of memory. */
 static kl__node *collect(const kl__sim_tree *roles, const kl__sim_state *state,
                          const kl_value *selectors, kl__edit *edit)
 {
@@ -79,7 +80,7 @@ static kl__node *collect(const kl__sim_tree *roles, const kl__sim_state *state,
     return rules;
 }
 
-/* Gives one role the rules of those that it selects. */
+/* Gives one aggregated role the rules of the roles that it selects. */
 static kl_code aggregate(kl_sim *sim, kl__sim_resource *roles,
                          kl__sim_state *state, kl_error *err)
 {
@@ -102,7 +103,7 @@ static kl_code aggregate(kl_sim *sim, kl__sim_resource *roles,
         code = kl__node_size(rules) != 0 ||
                        kl__node_size(kl__node_get(root, "rules")) != 0
                    ? KL_OK
-                   : KL_EINVAL; /* nothing, as before */
+                   : KL_EINVAL; /* nothing has changed */
         if (rules == NULL || !kl__node_put(edit, root, "rules", rules)) {
             code = kl__sim_no_memory(err);
         }

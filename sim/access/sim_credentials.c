@@ -19,7 +19,7 @@ enum { DIGEST_SIZE = 32, TOKEN_BYTES = 24 };
 static const char header[] = "{\"alg\":\"HS256\",\"typ\":\"JWT\"}";
 static const char issuer[] = "https://kubernetes.default.svc.cluster.local";
 
-/* The other way; false: it is none, or there is no memory. */
+/* Decodes base64url; false: it is malformed, or memory ran out. */
 static bool read_base64url(kl__buf *out, const char *text, size_t length)
 {
     kl__buf plain = {0};
@@ -84,7 +84,7 @@ static void write_claims(kl_writer *writer, const kl__sim_claim *claim,
     kl_writer_end_object(writer);
 }
 
-/* "HEADER.CLAIMS", to be signed. */
+/* Appends "HEADER.CLAIMS", the part of a token that is signed. */
 static kl_code put_claims(kl__buf *out, const kl__sim_claim *claim,
                           kl_error *err)
 {
@@ -110,7 +110,7 @@ static kl_code put_claims(kl__buf *out, const kl__sim_claim *claim,
                : kl_error_set(err, KL_ENOMEM, "out of memory for a token");
 }
 
-/* The secret is made when the first token is. */
+/* Makes the secret that signs tokens, when the first token is made. */
 static kl_code make_secret(kl_sim *sim, kl_error *err)
 {
     if (sim->has_secret) {
@@ -165,7 +165,8 @@ char *kl__sim_token_issue(kl_sim *sim, const kl__sim_claim *claim,
     return token;
 }
 
-/* Whether this cluster has signed it: the text up to the second point. */
+/* True if this cluster has signed the token: the signature stands behind the
+ * second point, and covers the text before it. */
 static bool is_signed(const kl_sim *sim, const char *token, const char *point)
 {
     unsigned char digest[DIGEST_SIZE];
@@ -180,7 +181,7 @@ static bool is_signed(const kl_sim *sim, const char *token, const char *point)
     return is_good;
 }
 
-/* The service account that the claims are of, if it is there still. */
+/* The service account that the claims name, if it still exists. */
 static kl_code take_claims(kl_sim *sim, const kl_value *claims,
                            kl__sim_user *user, kl_error *err)
 {
@@ -237,7 +238,7 @@ static kl_code read_signed(kl_sim *sim, const char *token, kl__sim_user *user,
     return code;
 }
 
-/* A copy of a user of the options, with the groups of everyone. */
+/* Copies a user of the options, and adds the groups that every user has. */
 static kl_code copy_user(const kl__sim_user *from, kl__sim_user *user,
                          kl_error *err)
 {

@@ -1,20 +1,20 @@
 /*
- * sim_credentials.h - what a bearer token is worth: one of the options', or one
- * that the cluster has signed for a service account (RFC 7519, HS256 with a
- * secret made for this run).
+ * sim_credentials.h - bearer tokens. A token is one of the options, or one that
+ * the cluster has signed for a service account (a JSON Web Token: RFC 7519,
+ * HS256, with a secret made for this run).
  */
 #ifndef KL_SIM_CREDENTIALS_H
 #define KL_SIM_CREDENTIALS_H
 
 #include "sim/store/sim_core.h"
 
-/* Somebody of the options. */
+/* A user that the options name. */
 typedef struct kl__sim_account {
     char *token;
     kl__sim_user user;
 } kl__sim_account;
 
-/* Whom a token is for. */
+/* What a token of a service account says. */
 typedef struct kl__sim_claim {
     const char *name_space;
     const char *name; /* of the service account */
@@ -24,10 +24,11 @@ typedef struct kl__sim_claim {
     int64_t expires;
 } kl__sim_claim;
 
-/* Makes up sim->admin_token. KL_ENOMEM, KL_EIO. */
+/* Makes sim->admin_token, a random token for the administrator. KL_ENOMEM,
+ * KL_EIO. */
 kl_code kl__sim_token_make_up(kl_sim *sim, kl_error *err);
 
-/* A token, owned by the caller: kl__free. NULL: KL_ENOMEM, KL_EIO. */
+/* A signed token, owned by the caller: kl__free. NULL: KL_ENOMEM, KL_EIO. */
 char *kl__sim_token_issue(kl_sim *sim, const kl__sim_claim *claim,
                           kl_error *err);
 

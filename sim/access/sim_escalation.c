@@ -1,6 +1,7 @@
 /*
- * sim_escalation.c - nobody gives away what they do not have: who writes a role
- * needs its rights, or `escalate`; who binds one needs them, or `bind`.
+ * sim_escalation.c - RBAC lets no user grant rights that the user lacks:
+ * writing a role needs its rights or the verb `escalate`; writing a binding
+ * needs the rights of its role or the verb `bind`. A stage of sim_pipeline.c.
  */
 #include "sim/access/sim_access.h"
 
@@ -18,7 +19,7 @@
 
 static const char GROUP[] = "rbac.authorization.k8s.io";
 
-/* What is missing of one resource, or one URL; texts are borrowed. */
+/* Verbs that the user lacks for one resource or one URL; texts are borrowed. */
 typedef struct gap {
     const char *group;
     const char *resource; /* NULL: it is a URL */
@@ -32,18 +33,19 @@ typedef struct granting {
     const kl__sim_user *user;
     gap *gaps;
     size_t count;
-    char why[KL__SIM_WHY_SIZE]; /* what was wrong with the user's own roles */
+    char why[KL__SIM_WHY_SIZE]; /* problems found in the user's own roles */
     bool failed;
 } granting;
 
-/* --- What is missing. ----------------------------------------------------- */
+/* --- Find what is missing. ------------------------------------------------ */
 
 static bool is_same(const char *a, const char *b)
 {
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-/* Those of one resource are told together, those of URLs are not. */
+/* Adds a missing verb. Verbs of one resource share one entry; each URL has an
+ * entry of its own, as in the message of a real server. */
 static void note_gap(granting *self, const gap *what, const char *verb)
 {
     gap *more;
@@ -79,7 +81,7 @@ static bool is_held(granting *self, const kl__sim_deed *deed)
     return held;
 }
 
-/* One verb of one thing. */
+/* Notes a gap unless the user has this one verb on this one thing. */
 static void hold(granting *self, const gap *what, const char *verb)
 {
     kl__sim_deed deed = {.verb = verb,
@@ -163,9 +165,9 @@ static void hold_rules(granting *self, const kl_value *rules)
     }
 }
 
-/* --- How it is told. ------------------------------------------------------ */
+/* --- Describe what is missing. -------------------------------------------- */
 
-/* "Resources:[\"pods\"], ". */
+/* Appends, for example, "Resources:["pods"], ". */
 static void put_part(kl__buf *out, const char *name, const char *text)
 {
     if (text != NULL) {
@@ -197,7 +199,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Appends a line for each gap, each once, in the order of their texts. */
+/* Appends a line for each gap, without duplicates, sorted by text. */
 static void list_gaps(const granting *self, kl__buf *out)
 {
     char **lines = kl__calloc(self->count, sizeof(*lines));
@@ -251,7 +253,7 @@ static kl_code refuse(kl__sim_write *write, const granting *self, kl_error *err)
     return code;
 }
 
-/* Whether the user has all of the rules; else the answer says so. */
+/* Answers 403 unless the user has all of the rules. */
 static kl_code confirm(kl__sim_write *write, const kl_value *rules,
                        kl_error *err)
 {
@@ -270,7 +272,8 @@ static kl_code confirm(kl__sim_write *write, const kl_value *rules,
 
 /* --- Roles. --------------------------------------------------------------- */
 
-/* Whether the user may do that with a role, whatever its rules. */
+/* True if the user may do `verb` (escalate, bind) with a role, whatever rights
+ * the role gives. */
 static bool may(kl__sim_write *write, const char *verb, const char *plural,
                 const char *name)
 {
@@ -292,7 +295,8 @@ static bool aggregates(const kl__node *root)
                                       "clusterRoleSelectors")) != 0;
 }
 
-/* Only who may do everything says that others add to a role. */
+/* Only a user with all rights may write an aggregationRule: by it others can
+ * add rules to the role later. */
 static kl_code check_aggregation(kl__sim_write *write, kl_error *err)
 {
     static const char *const urls[] = {NULL, "*"};
@@ -367,7 +371,7 @@ static kl_code check_binding(kl__sim_write *write, kl_error *err)
     node = kl__sim_tree_find(&roles->items, key);
     kl__free(key);
     if (node == NULL) {
-        /* The real server names the binding's kind in one case. */
+        /* Here a real server names the binding's kind, not the role's. */
         return kl__sim_refuse_missing(
             write->answer, is_cluster ? write->kind : roles->kind, name, err);
     }
@@ -376,9 +380,9 @@ static kl_code check_binding(kl__sim_write *write, kl_error *err)
                         : KL_ENOMEM;
 }
 
-/* --- Both. ---------------------------------------------------------------- */
+/* --- Roles and bindings. -------------------------------------------------- */
 
-/* Whether an update changes only what the garbage collector does. */
+/* True if an update changes only what the garbage collector changes. */
 static bool is_collecting(const kl__sim_write *write)
 {
     static const char *const metadata[] = {"metadata", NULL};

@@ -1,6 +1,6 @@
 /*
- * sim_rbac.c - see sim_rbac.h. Bindings are gone through for each question, as
- * they are now: roles change seldom, and a state keeps its tree.
+ * sim_rbac.c - see sim_rbac.h. Each question reads all bindings as they are
+ * now: roles change seldom, and a state keeps its parsed tree.
  */
 #include "sim/access/sim_rbac.h"
 
@@ -13,19 +13,20 @@
 
 static const char rbac_group[] = "rbac.authorization.k8s.io";
 
-/* Goes through what a user is granted, until `stop`. */
+/* Walks through the rules that a user is granted, until `stop`. */
 typedef struct grant_walk {
     kl_sim *sim;
     const kl__sim_user *user;
     const char *name_space;
-    /* The grant that is looked at. */
+    /* The grant that the walk is at. */
     const kl__sim_state *binding;
     const char *binding_kind;
     const kl_value *subject;
     const kl_value *role; /* the roleRef */
     kl__sim_rule_fn fn;
     void *context;
-    char *missing; /* KL__SIM_WHY_SIZE bytes: roles that are not there */
+    /* KL__SIM_WHY_SIZE bytes: names of roles that do not exist */
+    char *missing;
 } grant_walk;
 
 static kl__sim_tree *items_of(kl_sim *sim, const char *plural)
@@ -50,7 +51,7 @@ static kl_code each_rule(const grant_walk *walk, const kl_value *rules,
     return code;
 }
 
-/* Notes that a binding leads nowhere, as a real one tells of it. */
+/* Notes that the role of a binding does not exist, in a real server's words. */
 static void note_missing(const grant_walk *walk, const char *kind,
                          const char *name)
 {
@@ -90,7 +91,7 @@ static kl_code each_bound(grant_walk *walk, const char *name_space,
                         : KL_ENOMEM;
 }
 
-/* One binding, if the user is among its subjects. */
+/* The rules that one binding grants, if the user is among its subjects. */
 static kl_code each_binding(grant_walk *walk, kl__sim_state *state,
                             const char *name_space, kl_error *err)
 {
@@ -113,7 +114,7 @@ static kl_code each_binding(grant_walk *walk, kl__sim_state *state,
     return KL_OK;
 }
 
-/* All rules: those for the whole cluster, then those in the namespace. */
+/* All rules of a user: of the whole cluster first, then of the namespace. */
 static kl_code each_grant(grant_walk *walk, kl_error *err)
 {
     const char *name_space = walk->name_space;
@@ -177,7 +178,7 @@ static kl_code answer_question(void *context, const kl_value *rule,
              walk->binding_kind, name, length != 0 ? "/" : "", (int)length,
              walk->binding->key, kl__sim_text(walk->role, "kind"),
              kl__sim_text(walk->role, "name"), subject);
-    return KL_EINVAL; /* found: no further */
+    return KL_EINVAL; /* a rule allows it: end the walk */
 }
 
 bool kl__sim_rbac_allows(kl_sim *sim, const kl__sim_user *user,

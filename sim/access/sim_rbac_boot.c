@@ -1,6 +1,6 @@
 /*
- * sim_rbac_boot.c - what every cluster starts with: the roles of its users and
- * who has them.
+ * sim_rbac_boot.c - creates the roles and bindings that every cluster starts
+ * with (sim_rbac_table.c).
  */
 #include "sim/access/sim_rbac.h"
 #include "sim/access/sim_rbac_table.h"
@@ -21,7 +21,7 @@ kl_code kl__sim_rbac_bootstrap(kl_sim *sim, kl_error *err)
     }
     if (code == KL_OK && !sim->no_controllers) {
         kl__mutex_lock(&sim->mutex);
-        code = kl__sim_settle(sim, err); /* some are made of others */
+        code = kl__sim_settle(sim, err); /* aggregated roles get their rules */
         kl__mutex_unlock(&sim->mutex);
     }
     return code;

@@ -28,7 +28,8 @@ static bool has_or_all(const kl_value *array, const char *text)
     return kl__sim_has_string(array, "*") || kl__sim_has_string(array, text);
 }
 
-/* "pods", "pods/log", or a subresource of any resource: "(star)/scale". */
+/* Resources are named "pods", "pods/log", or "(star)/scale" for a subresource
+ * of any resource. */
 static bool names_resource(const kl_value *resources, const kl__sim_deed *deed)
 {
     char asked[600], any[300];
@@ -41,7 +42,7 @@ static bool names_resource(const kl_value *resources, const kl__sim_deed *deed)
     return has_or_all(resources, asked) || kl__sim_has_string(resources, any);
 }
 
-/* A star at the end of a URL stands for whatever follows. */
+/* A star at the end of a URL matches any rest. */
 static bool names_path(const kl_value *urls, const char *path)
 {
     kl_value_iter iter = {0};
@@ -104,7 +105,8 @@ bool kl__sim_subject_is(const kl_value *subject, const kl__sim_user *user,
            strcmp(account, user->name) == 0;
 }
 
-/* One of matchExpressions: In, NotIn, Exists or DoesNotExist. */
+/* True if labels fit one of matchExpressions: In, NotIn, Exists or
+ * DoesNotExist. */
 static bool fits_expression(const kl_value *wanted, const kl_value *labels)
 {
     const char *key = kl__sim_text(wanted, "key");

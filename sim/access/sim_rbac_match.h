@@ -1,25 +1,24 @@
 /*
- * sim_rbac_match.h - one rule against one deed, one subject against one user:
- * without a cluster.
+ * sim_rbac_match.h - compares one rule with one deed, and one subject with one
+ * user. sim_rbac.c calls these for each rule; they need no cluster.
  */
 #ifndef KL_SIM_RBAC_MATCH_H
 #define KL_SIM_RBAC_MATCH_H
 
 #include "sim/access/sim_rbac.h"
 
-/* Whether a PolicyRule allows it. */
+/* True if a PolicyRule allows the deed. */
 bool kl__sim_rule_allows(const kl_value *rule, const kl__sim_deed *deed);
 
-/* Whether a subject of a binding is that user; `name_space` is the binding's,
- * "" for one of the cluster. */
+/* True if a subject of a binding names the user. `name_space` is the binding's,
+ * or "" for a ClusterRoleBinding. */
 bool kl__sim_subject_is(const kl_value *subject, const kl__sim_user *user,
                         const char *name_space);
 
-/* Whether an object's labels are what a LabelSelector asks for; an empty one
- * selects all. */
+/* True if labels match a LabelSelector; an empty selector matches all. */
 bool kl__sim_labels_fit(const kl_value *selector, const kl_value *labels);
 
-/* Whether an array of strings has one in it. */
+/* True if an array of strings contains `text`. */
 bool kl__sim_has_string(const kl_value *array, const char *text);
 
 #endif

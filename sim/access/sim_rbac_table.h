@@ -1,5 +1,6 @@
 /*
- * sim_rbac_table.h - the roles and bindings that a new cluster has.
+ * sim_rbac_table.h - the roles and bindings that a new cluster has, a table
+ * made by sim/tools/roles.
  */
 #ifndef KL_SIM_RBAC_TABLE_H
 #define KL_SIM_RBAC_TABLE_H

@@ -1,6 +1,7 @@
 /*
- * sim_review.c - questions to the server about access: reviews, which are
- * created and answered, and never kept.
+ * sim_review.c - access reviews (SelfSubjectAccessReview, TokenReview ...): a
+ * client creates one to ask about rights; the server answers with it and stores
+ * nothing.
  */
 #include "sim/access/sim_access.h"
 
@@ -11,10 +12,10 @@
 
 #include <string.h>
 
-/* One review on its way. */
+/* A review that is being answered. */
 typedef struct review {
     kl__sim_answer *answer;
-    const kl__sim_kind *kind; /* borrowed: the cluster's */
+    const kl__sim_kind *kind; /* borrowed from the cluster */
     kl__edit *edit;
     kl__node *root; /* the object */
     kl__node *spec;
@@ -39,7 +40,7 @@ static kl_code invalid(review *self, const char *field, kl_error *err,
                                   err);
 }
 
-/* A member of status; false: no memory. */
+/* Sets a member of status; false: out of memory. */
 static bool set(review *self, const char *name, kl__node *value)
 {
     return kl__node_put(self->edit, self->status, name, value);
@@ -50,7 +51,7 @@ static bool set_text(review *self, const char *name, const char *text)
     return set(self, name, kl__edit_text(self->edit, text));
 }
 
-/* {"username":, "uid":, "groups":[]} */
+/* Makes {"username":, "uid":, "groups":[]}. */
 static kl__node *user_node(review *self, const kl__sim_user *user)
 {
     kl__edit *edit = self->edit;
@@ -73,7 +74,7 @@ static kl__node *user_node(review *self, const kl__sim_user *user)
     return done ? node : NULL;
 }
 
-/* --- Who somebody is. ----------------------------------------------------- */
+/* --- SelfSubjectReview and TokenReview: the user. ------------------------- */
 
 static kl_code review_self(review *self, kl_error *err)
 {
@@ -117,20 +118,21 @@ static kl_code review_token(review *self, kl_error *err)
     return done ? KL_OK : no_memory(err);
 }
 
-/* --- What somebody may do. ------------------------------------------------ */
+/* --- SubjectAccessReview: one question. ----------------------------------- */
 
 static const char *or_empty(const char *text)
 {
     return text != NULL ? text : "";
 }
 
-/* An empty text is none. */
+/* NULL for an empty text. */
 static const char *or_null(const char *text)
 {
     return text != NULL && *text != '\0' ? text : NULL;
 }
 
-/* The deed that spec asks about; false: not exactly one is given. */
+/* Reads the deed that spec asks about; false unless spec names either a
+ * resource or a URL. */
 static bool read_deed(const kl__node *spec, kl__sim_deed *deed)
 {
     const kl__node *resource = kl__node_get(spec, "resourceAttributes");
@@ -172,7 +174,7 @@ static kl_code decide(review *self, const kl__sim_user *user,
                : no_memory(err);
 }
 
-/* The user and groups that spec names. KL_ENOMEM. */
+/* Reads the user and the groups that spec names. KL_ENOMEM. */
 static kl_code read_user(const kl__node *spec, kl__sim_user *user,
                          kl_error *err)
 {
@@ -222,7 +224,7 @@ static kl_code review_access(review *self, kl_error *err)
     return code;
 }
 
-/* --- All that somebody may do. -------------------------------------------- */
+/* --- SelfSubjectRulesReview: all rules of the user. ----------------------- */
 
 static kl_code add_rule(void *context, const kl_value *rule, kl_error *err)
 {
@@ -236,7 +238,7 @@ static kl_code add_rule(void *context, const kl_value *rule, kl_error *err)
                : no_memory(err);
 }
 
-/* Without rules, everybody may do everything. */
+/* Without RBAC every user may do everything. */
 static kl_code add_all_rules(review *self, kl_error *err)
 {
     static const char *const all[] = {
@@ -281,7 +283,7 @@ static kl_code review_rules(review *self, kl_error *err)
 
 /* --- From the request to the answer. -------------------------------------- */
 
-/* The kind that the path asks to create, if it is a review's; else NULL. */
+/* The kind that the path creates, if that is a review; else NULL. */
 static const kl__sim_kind *find(kl_sim *sim, const kl__sim_route *route)
 {
     const kl__sim_resource *resource =
@@ -296,8 +298,8 @@ static const kl__sim_kind *find(kl_sim *sim, const kl__sim_route *route)
                : NULL;
 }
 
-/* The object in the body with kind, apiVersion and an empty status; false: out
- * of memory. */
+/* Reads the object in the body, and sets kind, apiVersion and an empty status.
+ * False: out of memory. */
 static bool begin(review *self)
 {
     const kl_value *body = kl_doc_root(self->answer->ask.doc);

@@ -1,6 +1,6 @@
 /*
- * sim_token_request.c - TokenRequest: a token of a ServiceAccount, by which it
- * is let in.
+ * sim_token_request.c - TokenRequest: makes a token for a ServiceAccount, with
+ * which a client can authenticate.
  */
 #include "sim/subresources/sim_below.h"
 
@@ -18,7 +18,7 @@ enum { HOUR = 3600, LEAST = 600 };
 
 static const char ISSUER[] = "https://kubernetes.default.svc";
 
-/* The token; owned by the caller. NULL: KL_ENOMEM, KL_EIO. */
+/* The token; the caller owns it. NULL: KL_ENOMEM, KL_EIO. */
 static char *make_token(kl_sim *sim, const kl__sim_state *account,
                         int64_t now_s, int64_t until_s, kl_error *err)
 {
@@ -41,7 +41,7 @@ static char *make_token(kl_sim *sim, const kl__sim_state *account,
     return token;
 }
 
-/* Fills in what the request leaves out, and the token. */
+/* Fills the fields that the request leaves out, and the token. */
 static bool fill(kl__sim_answer *answer, const kl__sim_state *account,
                  kl__edit *edit, int64_t seconds)
 {

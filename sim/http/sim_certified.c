@@ -1,5 +1,6 @@
 /*
- * sim_certified.c - see sim_certified.h.
+ * sim_certified.c - see sim_certified.h. libmicrohttpd gives the TLS session;
+ * GnuTLS reads the certificate.
  */
 #include "sim/http/sim_certified.h"
 
@@ -8,8 +9,8 @@
 
 enum { MAX_NAME = 256, MAX_GROUPS = 64 };
 
-/* Appends the n-th value of an attribute of the subject as a line; false: there
- * is none, or it is no name. */
+/* Appends the n-th value of an attribute of the subject as a line. False: there
+ * is none, or it holds a control character. */
 static bool put_attribute(gnutls_x509_crt_t cert, const char *oid, unsigned n,
                           kl__buf *out)
 {
@@ -29,7 +30,8 @@ static bool put_attribute(gnutls_x509_crt_t cert, const char *oid, unsigned n,
     return true;
 }
 
-/* The certificate that the client has shown, if it holds; the caller's. */
+/* The certificate that the client has shown, if its signature is valid; owned
+ * by the caller. */
 static bool take_certificate(gnutls_session_t session, gnutls_x509_crt_t *cert)
 {
     const gnutls_datum_t *shown;

@@ -1,5 +1,5 @@
 /*
- * sim_certified.h - who a client certificate says that its bearer is.
+ * sim_certified.h - the user and groups that a client certificate names.
  */
 #ifndef KL_SIM_CERTIFIED_H
 #define KL_SIM_CERTIFIED_H
@@ -8,9 +8,9 @@
 
 #include <microhttpd.h>
 
-/* Appends the name in the client's certificate and its groups, a line each, if
- * it has shown one that the listener's authority has signed; else nothing. Out
- * of memory sticks in `out`. */
+/* Appends the user's name and the groups, a line each, if the client has shown
+ * a certificate that the listener's authority signed; else nothing. When memory
+ * runs out, `out` keeps the failure. */
 void kl__sim_certified(struct MHD_Connection *connection, kl__buf *out);
 
 #endif

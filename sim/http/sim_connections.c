@@ -1,8 +1,8 @@
 /*
- * sim_connections.c - see sim_connections.h. Up to 1.0.0 libmicrohttpd follows
- * a NULL pointer where it is told to stop while it refuses a malformed request
- * by itself (MHD_queue_response does nothing then, and says that it did). So it
- * is not told before every connection is over.
+ * sim_connections.c - see sim_connections.h. libmicrohttpd up to 1.0.0 follows
+ * a NULL pointer if it is stopped while it refuses a malformed request by
+ * itself (MHD_queue_response does nothing then, but reports success). So the
+ * daemon is stopped only after every connection has ended.
  */
 #include "sim/http/sim_connections.h"
 
@@ -16,7 +16,7 @@ enum { END_MS = 5000 };
 
 typedef struct open_connection {
     kl__list node;
-    int fd; /* libmicrohttpd's: closed after it has left the list */
+    int fd; /* owned by libmicrohttpd, closed after drop_connection */
 } open_connection;
 
 static int socket_of(struct MHD_Connection *connection)

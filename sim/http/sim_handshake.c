@@ -1,7 +1,7 @@
 /*
- * sim_handshake.c - see sim_handshake.h. GnuTLS calls back once the client's
- * hello was read, on the connection's own thread: to wait there holds up nobody
- * else.
+ * sim_handshake.c - see sim_handshake.h. GnuTLS calls answer_hello after it has
+ * read the client's hello, on the thread of that connection: a wait there
+ * delays no other connection.
  */
 #include "sim/http/sim_handshake.h"
 
@@ -12,11 +12,11 @@
 #include <poll.h>
 
 enum {
-    LOOK_MS = 500, /* until it is seen whether the client is still there */
-    SLOW_MS = 1000 /* unless the rule says something else */
+    LOOK_MS = 500, /* how often to look if the client is still connected */
+    SLOW_MS = 1000 /* if the rule gives no time */
 };
 
-/* The rule for a handshake that begins, with a reference; NULL: none. */
+/* A reference to the rule that applies to this handshake; NULL: none. */
 static kl__sim_rule *take_rule(kl_sim *sim)
 {
     for (kl__list *node = sim->rules.next; node != &sim->rules;
@@ -39,7 +39,7 @@ static bool has_hung_up(gnutls_session_t session)
     return poll(&ready, 1, 0) > 0;
 }
 
-/* When it ends, on the cluster's clock; < 0: never by itself. */
+/* When the delay ends, on the cluster's clock; < 0: only when the rule ends. */
 static int64_t end_of(const kl_sim *sim, const kl__sim_rule *rule)
 {
     if (rule->seconds_ms < 0 && rule->how == KL__SIM_STALL) {
@@ -49,8 +49,8 @@ static int64_t end_of(const kl_sim *sim, const kl__sim_rule *rule)
            (rule->seconds_ms >= 0 ? rule->seconds_ms : SLOW_MS);
 }
 
-/* Waits as the rule says, while it is in force and somebody is there. The
- * mutex is held. */
+/* Waits as the rule says, until the rule ends or the client is gone. The mutex
+ * is held. */
 static void wait_for(const kl__sim_http *http, const kl__sim_rule *rule,
                      gnutls_session_t session)
 {
@@ -98,8 +98,8 @@ void kl__sim_handshake_attend(kl__sim_http *http,
     if (about == NULL || about->tls_session == NULL) {
         return;
     }
-    /* The pointer that callbacks find is libmicrohttpd's own; that of the cache
-     * of sessions, which there is not, is free. */
+    /* GnuTLS gives one pointer to callbacks: libmicrohttpd uses the common one;
+     * that of the session cache is free, as there is no such cache. */
     gnutls_db_set_ptr(about->tls_session, http);
     gnutls_handshake_set_post_client_hello_function(about->tls_session,
                                                     answer_hello);

@@ -1,12 +1,12 @@
 /*
- * sim_handshake.h - TLS handshakes that take long on command: the fault "tls".
+ * sim_handshake.h - slow TLS handshakes: the fault "tls".
  */
 #ifndef KL_SIM_HANDSHAKE_H
 #define KL_SIM_HANDSHAKE_H
 
 #include "sim/http/sim_http.h"
 
-/* Has the faults of handshakes hold for a connection that begins. */
+/* Makes the faults of handshakes apply to a new connection. */
 void kl__sim_handshake_attend(kl__sim_http *http,
                               struct MHD_Connection *connection);
 

@@ -1,7 +1,8 @@
 /*
- * sim_http.c - see sim_http.h. A connection's thread blocks in a read of its
- * answer; every few seconds it looks whether the client is still there, since
- * nobody else does while there is nothing to send.
+ * sim_http.c - see sim_http.h. A connection's thread blocks while it waits for
+ * bytes of its answer; every few seconds it looks if the client is still
+ * connected, since libmicrohttpd cannot notice that while there is nothing to
+ * send.
  */
 #include "sim/http/sim_http.h"
 
@@ -25,7 +26,8 @@
 enum {
     LOOK_MS = 2000,
     CHUNK = 32 * 1024,
-    MAX_READ = 64 * 1024 * 1024 /* of a body that is refused in the end */
+    /* a larger body is refused, but read up to here */
+    MAX_READ = 64 * 1024 * 1024
 };
 
 typedef struct http_request {
@@ -34,8 +36,9 @@ typedef struct http_request {
     bool has_begun;
     bool is_too_large;
     kl__buf body;
-    kl__buf groups;    /* to impersonate, a line each */
-    kl__buf certified; /* whose client certificate it is: see sim_ask.h */
+    kl__buf groups; /* to impersonate, a line each */
+    /* user and groups of the client certificate: see sim_ask.h */
+    kl__buf certified;
     kl__sim_answer *answer;
 } http_request;
 
@@ -50,7 +53,7 @@ void *kl__sim_http_begin(void *http, const char *uri,
         return NULL;
     }
     host = *uri != '/' ? strstr(uri, "://") : NULL;
-    if (host != NULL) { /* "http://host/path", as to a proxy */
+    if (host != NULL) { /* "http://host/path", the form for a proxy */
         host = strchr(host + 3, '/');
         uri = host != NULL ? host : "/";
     }
@@ -81,7 +84,7 @@ void kl__sim_http_end(void *http, struct MHD_Connection *connection,
     kl__live_add(KL_LIVE_STREAM, -1);
 }
 
-/* Whether the other end has closed the connection, or lost it. */
+/* True if the client has closed or lost the connection. */
 static bool has_hung_up(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *about =
@@ -101,7 +104,7 @@ static kl__sim_wait next_look(void)
     return (kl__sim_wait){kl__clock_now(kl__clock_real()) + LOOK_MS, NULL};
 }
 
-/* Whether a fault wants an RST where the answer breaks off. */
+/* True if a fault ends the answer with an RST. */
 static bool is_reset(const http_request *request)
 {
     kl_sim *sim = request->answer->sim;
@@ -116,7 +119,7 @@ static bool is_reset(const http_request *request)
     return resets;
 }
 
-/* Whether a fault wants it broken: it is sent so, and that is all. */
+/* True if a fault breaks the answer's HTTP; sim_wire.c has sent it then. */
 static bool is_broken(http_request *request)
 {
     kl_sim *sim = request->answer->sim;
@@ -124,7 +127,7 @@ static bool is_broken(http_request *request)
     kl__sim_how how = KL__SIM_HOW_NONE;
 
     if (request->answer->plan == NULL) {
-        return false; /* as nearly always: no lock for that */
+        return false; /* the usual case: decided without the lock */
     }
     kl__mutex_lock(&sim->mutex);
     wire = kl__sim_plan_rule(request->answer, KL__SIM_WIRE);
@@ -164,7 +167,8 @@ static ssize_t read_answer(void *arg, uint64_t position, char *buffer,
     }
 }
 
-/* A small body at once, a list or watch piece by piece; NULL: no memory. */
+/* A response with a copy of a small body, or one that reads a list or watch
+ * piece by piece; NULL: out of memory. */
 static struct MHD_Response *make_response(http_request *request)
 {
     kl__sim_answer *answer = request->answer;
@@ -248,7 +252,7 @@ static const char *header(struct MHD_Connection *connection, const char *name)
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-/* MHD_KeyValueIterator: a line for each group to impersonate. */
+/* MHD_KeyValueIterator: appends a line for each group to impersonate. */
 static enum MHD_Result add_group(void *lines, enum MHD_ValueKind kind,
                                  const char *name, const char *value)
 {
@@ -260,7 +264,8 @@ static enum MHD_Result add_group(void *lines, enum MHD_ValueKind kind,
     return MHD_YES;
 }
 
-/* Who asks, beyond a bearer token; false: out of memory. */
+/* Reads impersonation headers and the client certificate; false: out of
+ * memory. */
 static bool read_identity(http_request *request, bool has_tls)
 {
     MHD_get_connection_values(request->connection, MHD_HEADER_KIND, add_group,
@@ -271,7 +276,7 @@ static bool read_identity(http_request *request, bool has_tls)
     return !request->groups.failed && !request->certified.failed;
 }
 
-/* Whether the client is on this machine. */
+/* True if the client is on this machine. */
 static bool is_from_here(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *about =
@@ -291,7 +296,7 @@ static bool is_from_here(struct MHD_Connection *connection)
     if (peer->sa_family != AF_INET6) {
         return false;
     }
-    /* "::ffff:127.0.0.1": by IPv4 to a port of both. */
+    /* "::ffff:127.0.0.1": IPv4 to a socket that serves IPv4 and IPv6. */
     return IN6_IS_ADDR_LOOPBACK(&six->sin6_addr) ||
            (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) &&
             six->sin6_addr.s6_addr[12] == IN_LOOPBACKNET);
@@ -336,9 +341,10 @@ static enum MHD_Result carry_out(kl__sim_http *http, http_request *request,
     return code == KL_OK && !is_broken(request) ? respond(request) : MHD_NO;
 }
 
-/* Whether a body of the length that the headers tell is refused unread. One
- * that is not that large is read to its end: a connection that is closed on a
- * client which still writes may take the answer with it. */
+/* True if the Content-Length is so large that the body is refused unread. A
+ * smaller one that is still too large is read to its end: if the server closes
+ * a connection on which the client still writes, the client may lose the
+ * answer. */
 static bool announces_too_much(struct MHD_Connection *connection)
 {
     const char *length = header(connection, "Content-Length");
@@ -376,7 +382,7 @@ enum MHD_Result kl__sim_http_handle(void *http,
         return carry_out(http, request, method);
     }
     if (request->body.length + *upload_size > KL__SIM_MAX_BODY) {
-        request->is_too_large = true; /* read to the end, and not kept */
+        request->is_too_large = true; /* read to the end, but not kept */
     } else {
         kl__buf_append(&request->body, upload, *upload_size);
     }

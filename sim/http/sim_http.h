@@ -1,6 +1,7 @@
 /*
- * sim_http.h - one HTTP request on a connection of libmicrohttpd: its body
- * comes in, its answer goes out. A thread each; nothing is shared.
+ * sim_http.h - callbacks of libmicrohttpd for one HTTP request: the body comes
+ * in, the answer (sim_course.c) goes out. Each connection has its own thread;
+ * requests share nothing but the cluster.
  */
 #ifndef KL_SIM_HTTP_H
 #define KL_SIM_HTTP_H
@@ -9,14 +10,14 @@
 
 #include <microhttpd.h>
 
-/* What the handlers below get as their first argument. */
+/* The first argument of the callbacks below. */
 typedef struct kl__sim_http {
     kl_sim *sim;
     bool has_tls; /* client certificates are asked for */
     /* Guarded by the cluster's mutex: */
-    bool closing;         /* every stream ends */
-    kl__list connections; /* of sim_connections.c: those that are open */
-    kl__cond gone;        /* the last of them ended */
+    bool closing;         /* true: every stream ends */
+    kl__list connections; /* open connections: sim_connections.c */
+    kl__cond gone;        /* signalled when the last connection has ended */
 } kl__sim_http;
 
 /* MHD_OPTION_URI_LOG_CALLBACK, MHD_AccessHandlerCallback and

@@ -1,6 +1,6 @@
 /*
- * sim_keeper.c - see sim_keeper.h. Orders are fields of the cluster, one for
- * each sort: a new one takes the place of the one before it.
+ * sim_keeper.c - see sim_keeper.h. An order is a field of the cluster, one for
+ * each sort of order: a new order replaces the one before it.
  */
 #include "sim/http/sim_keeper.h"
 
@@ -28,7 +28,8 @@ static kl_code certify(kl_sim *sim, kl__sim_how how, int64_t lasts_ms,
         seconds, err);
 }
 
-/* When it is due, on the machine's clock; -1: never, as it is now. */
+/* When the order is due, on the machine's clock; -1: never, unless the
+ * cluster's clock changes. */
 static int64_t due_at(const kl_sim *sim, const kl__sim_order *order)
 {
     if (!order->is_due) {
@@ -45,8 +46,8 @@ static bool is_time(const kl_sim *sim, const kl__sim_order *order)
                                            : kl__sim_clock_now(&sim->clock));
 }
 
-/* Takes an order whose time has come; one that is for a while is followed by
- * its end. The mutex is held. */
+/* Takes an order that is due. An order to refuse connections for a time is
+ * replaced by the order to accept them again. The mutex is held. */
 static bool take(kl_sim *sim, kl__sim_order *from, kl__sim_order *order)
 {
     if (!is_time(sim, from)) {
@@ -62,9 +63,10 @@ static bool take(kl_sim *sim, kl__sim_order *from, kl__sim_order *order)
     return true;
 }
 
-/* Carries out what is due. The mutex is held, but not meanwhile: the lock
- * LIFECYCLE comes before it, so that nothing else is told to the port between
- * the taking of an order and what it does. */
+/* Carries out the orders that are due. Call it with the mutex held; it unlocks
+ * and locks it again, as LIFECYCLE ranks before it. LIFECYCLE is held
+ * throughout, so that no other order reaches the port between taking one and
+ * carrying it out. */
 static void carry_out(kl_sim *sim)
 {
     kl__sim_order refuse, certificate;
@@ -88,7 +90,7 @@ static void carry_out(kl_sim *sim)
     kl__mutex_lock(&sim->mutex);
 }
 
-/* The thread: touches sim->port under the mutex. */
+/* The entry of the keeper's thread: touches sim->port, under the mutex. */
 static void *keep(void *arg)
 {
     kl_sim *sim = arg;
@@ -110,9 +112,9 @@ static void *keep(void *arg)
     return NULL;
 }
 
-/* Leaves an order to the thread, which is started for the first. Without the
- * lock LIFECYCLE where it came by a request: who ends the connections holds it,
- * and waits for that one. */
+/* Leaves an order to the keeper's thread, which the first order starts. An
+ * order that came by a request takes no LIFECYCLE lock: a thread that ends
+ * connections holds it while it waits for that very request. */
 static kl_code leave(kl_sim *sim, kl__sim_order *place, kl__sim_order order,
                      kl_error *err)
 {
@@ -133,7 +135,7 @@ static kl_code leave(kl_sim *sim, kl__sim_order *place, kl__sim_order order,
     return code;
 }
 
-/* Forgets an order to refuse, or to end that. */
+/* Forgets a pending order to refuse connections or to accept them again. */
 static void forget(kl_sim *sim)
 {
     kl__mutex_lock(&sim->mutex);
@@ -152,8 +154,8 @@ void kl_sim_refuse(kl_sim *sim, bool on)
     kl__mutex_unlock(&sim->listening);
 }
 
-/* Refuses at once; for a while, if the rule says so: the order to end it comes
- * first, as there may be no thread for that. LIFECYCLE is held. */
+/* Refuses connections at once. If it is for a time, the order to accept them
+ * again comes first: starting the thread for it may fail. LIFECYCLE is held. */
 static kl_code refuse(kl_sim *sim, const kl__sim_rule *rule, kl_error *err)
 {
     const kl__sim_order end = {.is_end = true,
@@ -201,7 +203,7 @@ void kl__sim_keeper_stop(kl_sim *sim)
     bool runs;
 
     kl__mutex_lock(&sim->mutex);
-    sim->port.stop = true; /* nor is it started any more */
+    sim->port.stop = true; /* and the thread cannot be started again */
     runs = sim->port.runs;
     kl__sim_bell_ring(&sim->wake);
     kl__mutex_unlock(&sim->mutex);

@@ -1,6 +1,6 @@
 /*
- * sim_kubeconfig.c - kubeconfigs that lead to a simulated cluster, as its
- * administrator or as one of its users.
+ * sim_kubeconfig.c - writes kubeconfigs for a simulated cluster, with the
+ * credentials of the administrator or of a user.
  */
 #include "base/base64.h"
 #include "base/buf.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* How somebody proves who they are; borrowed. Nothing at all is fine. */
+/* The credentials in a kubeconfig; borrowed. All may be absent. */
 typedef struct proof {
     const char *token;
     const kl__sim_pair *pair;
@@ -63,7 +63,8 @@ static char *write_kubeconfig(const char *url, const kl__sim_tls *tls,
     return text;
 }
 
-/* NULL, with an error, where it does not listen. */
+/* The URL that the cluster listens on; NULL and an error if it does not
+ * listen. */
 static const char *look(const kl_sim *sim, const kl__sim_tls **tls,
                         kl_error *err)
 {
@@ -91,8 +92,8 @@ char *kl_sim_kubeconfig(const kl_sim *sim, kl_error *err)
     kl__mutex_lock(&locked->listening);
     url = look(sim, &tls, err);
     if (url != NULL) {
-        /* Over TLS, without any credential, kubectl asks for a name and a
-         * password; over plain HTTP a token is never sent, and is warned of. */
+        /* Without any credential kubectl asks for a name and a password over
+         * TLS; over plain HTTP it sends no token and warns of one. */
         if (given.token == NULL && tls != NULL) {
             given.token = "not-asked-for";
         }
@@ -102,7 +103,7 @@ char *kl_sim_kubeconfig(const kl_sim *sim, kl_error *err)
     return text;
 }
 
-/* With a client certificate, which only a port with TLS asks for. */
+/* A kubeconfig with a client certificate: only a port with TLS can use one. */
 static char *write_certified(const char *url, const kl__sim_tls *tls,
                              const kl_sim_user *user, kl_error *err)
 {

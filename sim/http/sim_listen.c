@@ -1,7 +1,7 @@
 /*
- * sim_listen.c - see sim_listen.h. libmicrohttpd serves HTTP/1.1 with a thread
- * a connection. A second socket, bound but never listening, keeps the port
- * while connections are refused.
+ * sim_listen.c - see sim_listen.h. libmicrohttpd serves HTTP/1.1 with one
+ * thread a connection. A second socket, bound but never listening, keeps the
+ * port reserved while connections are refused.
  */
 #include "sim/http/sim_listen.h"
 
@@ -25,15 +25,18 @@
 enum {
     BACKLOG = 512,
     MAX_CONNECTIONS = 4096,
-    IDLE_SECONDS = 120,       /* of a connection without a watch */
-    MEMORY_LIMIT = 64 * 1024, /* of a connection: its request's head; all of it
-                                 is touched once it is used again */
-    REST_MS = 50,             /* until accepting is tried again */
-    STACK_SIZE = 1024 * 1024  /* of a connection's thread; touched as needed */
+    /* after this a connection with no watch is closed */
+    IDLE_SECONDS = 120,
+    /* a connection's buffer for a request's head; the kernel counts all of it
+     * once the buffer is reused */
+    MEMORY_LIMIT = 64 * 1024,
+    REST_MS = 50, /* pause before accepting is tried again */
+    /* of a connection's thread; memory is used as needed */
+    STACK_SIZE = 1024 * 1024
 };
 
 /* libmicrohttpd 1.0 answers some malformed requests itself, with HTML or a
- * redirect. At its most lenient it passes them on, as 0.9 does, and
+ * redirect. At its most lenient level it passes them on, as 0.9 does, and
  * sim_strict.c refuses them as kube-apiserver does. */
 #if MHD_VERSION >= 0x00097701
 #define LENIENCE MHD_OPTION_CLIENT_DISCIPLINE_LVL, (int)-3
@@ -46,16 +49,18 @@ typedef struct kl__sim_listener {
     struct MHD_Daemon *daemon; /* NULL: connections are refused */
     struct sockaddr_storage address;
     socklen_t address_length;
-    int holder;             /* keeps the port; -1: none */
-    atomic_bool is_starved; /* relaxed: so that it is said once */
+    int holder; /* a socket that reserves the port; -1: none */
+    /* out of descriptors, and logged; relaxed: it only keeps the log to one
+     * line */
+    atomic_bool is_starved;
     bool has_tls;
     kl__sim_tls tls;
     char *url;
-    char host[256]; /* its certificate is of */
+    char host[256]; /* the host that its certificate names */
 } kl__sim_listener;
 
 /* A socket bound to the listener's address; -1 and errno. With SO_REUSEADDR two
- * may be bound to a port as long as none of them listens. */
+ * sockets may be bound to a port as long as neither listens. */
 static int bind_socket(const kl__sim_listener *listener)
 {
     int fd = socket(listener->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -75,9 +80,9 @@ static int bind_socket(const kl__sim_listener *listener)
     return -1;
 }
 
-/* Called with what the daemon complains of, on any thread of its own. While
- * there is no descriptor for a connection that waits, the daemon tries again
- * and again without a pause: this is the place to take one. */
+/* libmicrohttpd calls this with a log message, on a thread of its own. While no
+ * descriptor is free for a waiting connection, its loop spins on accept()
+ * without a pause; this callback is the one place to sleep. */
 static void rest_if_starved(void *context, const char *format,
                             va_list arguments)
 {
@@ -100,7 +105,7 @@ static void rest_if_starved(void *context, const char *format,
     poll(NULL, 0, REST_MS);
 }
 
-/* Starts the daemon with the signals of the host kept off its threads. */
+/* Starts the daemon with the host program's signals blocked in its threads. */
 static struct MHD_Daemon *start_daemon(kl__sim_listener *listener, int fd)
 {
     unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD |
@@ -162,7 +167,7 @@ static kl_code accept_connections(kl__sim_listener *listener, kl_error *err)
     return KL_OK;
 }
 
-/* Ends every connection and waits for their threads. */
+/* Ends every connection and waits for its thread. */
 static void stop_daemon(kl__sim_listener *listener)
 {
     int fd;
@@ -170,12 +175,14 @@ static void stop_daemon(kl__sim_listener *listener)
     if (listener->daemon == NULL) {
         return;
     }
-    fd = MHD_quiesce_daemon(listener->daemon); /* it accepts no more */
+    /* it accepts no more connections */
+    fd = MHD_quiesce_daemon(listener->daemon);
     kl__sim_connections_end(&listener->http);
     MHD_stop_daemon(listener->daemon);
     listener->daemon = NULL;
     if (fd >= 0) {
-        close(fd); /* nobody else does, of one that was quiesced */
+        /* libmicrohttpd does not close the socket of a quiesced daemon */
+        close(fd);
     }
     kl__sim_connections_reopen(&listener->http);
 }
@@ -229,7 +236,7 @@ static const char *remedy(int number)
     }
 }
 
-/* Takes the port, and notes which it is. */
+/* Binds the port, and reads back which one it is. */
 static kl_code hold_port(kl__sim_listener *listener, const char *address,
                          int port, kl_error *err)
 {
@@ -256,7 +263,7 @@ static kl_code hold_port(kl__sim_listener *listener, const char *address,
                : kl_error_set(err, KL_ENOMEM, "out of memory for a port");
 }
 
-/* Makes it the cluster's, or takes it from there. */
+/* Makes the listener the cluster's, or removes it (NULL). */
 static void install(kl_sim *sim, kl__sim_listener *listener)
 {
     sim->listener = listener;
@@ -388,7 +395,7 @@ kl_code kl__sim_listener_certify(kl_sim *sim, const char *host, int64_t seconds,
     stop_daemon(listener);
     code = kl__sim_tls_renew(
         &listener->tls, host != NULL ? host : listener->host, seconds, err);
-    if (accepts) { /* with the old one, if there is no other */
+    if (accepts) { /* if the new certificate fails, go on with the old one */
         kl_code again = accept_connections(listener, err);
 
         code = code != KL_OK ? code : again;

@@ -1,5 +1,6 @@
 /*
- * sim_listen.h - the cluster on a port.
+ * sim_listen.h - the cluster on a TCP port, with or without TLS. kl_sim_listen
+ * is the public call; sim_keeper.c breaks the port on command.
  */
 #ifndef KL_SIM_LISTEN_H
 #define KL_SIM_LISTEN_H
@@ -7,21 +8,21 @@
 #include "sim/http/sim_tls.h"
 #include "sim/store/sim_core.h"
 
-/* Stops listening, breaks what is connected, and waits for its threads. Nothing
- * happens if it does not listen. */
+/* Stops listening, breaks all connections, and waits for their threads. Does
+ * nothing if the cluster does not listen. */
 void kl__sim_listener_stop(kl_sim *sim);
 
-/* The next two while sim->listening is held. Serves TLS with another
- * certificate of the same authority: of a host (NULL: its own), for so many
- * seconds (0: a year; less: it has expired). Connections break. KL_EINVAL,
- * KL_ETLS, KL_EIO, KL_ENOMEM. */
+/* Call the next two with sim->listening held. This one serves TLS with another
+ * certificate of the same authority: for `host` (NULL: the listener's own),
+ * valid for `seconds` (0: a year; negative: expired). Connections break.
+ * KL_EINVAL, KL_ETLS, KL_EIO, KL_ENOMEM. */
 kl_code kl__sim_listener_certify(kl_sim *sim, const char *host, int64_t seconds,
                                  kl_error *err);
-/* Refuses connections, or accepts them again, on the same port. */
+/* Refuses connections (`on`), or accepts them again on the same port. */
 void kl__sim_listener_refuse(kl_sim *sim, bool on);
 
-/* Where it listens, and with what certificates (NULL: without TLS); borrowed
- * while sim->listening is held. NULL: it does not listen. */
+/* The URL that the cluster listens on, and its certificates (NULL: without
+ * TLS); borrowed while sim->listening is held. NULL: it does not listen. */
 const char *kl__sim_listener_look(const kl_sim *sim, const kl__sim_tls **tls);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * sim_tls.c - see sim_tls.h. GnuTLS makes them, since libmicrohttpd brings it.
+ * sim_tls.c - see sim_tls.h. GnuTLS makes the certificates, since libmicrohttpd
+ * brings it anyway.
  */
 #include "sim/http/sim_tls.h"
 
@@ -21,7 +22,7 @@ enum {
     CERTIFICATE_VERSION = 3
 };
 
-/* A key and the certificate of it. */
+/* A key and its certificate. */
 typedef struct signer {
     gnutls_x509_privkey_t key;
     gnutls_x509_crt_t cert;
@@ -37,7 +38,8 @@ static void clear(signer *identity)
     }
 }
 
-/* Key, names and dates; not signed yet. Returns a GnuTLS status. */
+/* Makes a key, and a certificate with names and dates, not signed yet. Returns
+ * a GnuTLS status. */
 static int begin(signer *identity, const char *common_name)
 {
     unsigned char serial[SERIAL_SIZE];
@@ -58,7 +60,7 @@ static int begin(signer *identity, const char *common_name)
     if (getrandom(serial, sizeof(serial), 0) != (ssize_t)sizeof(serial)) {
         return GNUTLS_E_RANDOM_FAILED;
     }
-    serial[0] &= 0x7f; /* serial numbers are positive, and not 0 */
+    serial[0] &= 0x7f; /* serial numbers are positive and not 0 */
     serial[0] |= 0x40;
     status = gnutls_x509_crt_set_version(identity->cert, CERTIFICATE_VERSION);
     if (status == 0) {
@@ -131,7 +133,8 @@ static int make_server(signer *server, const signer *ca, const char *address,
     if (status == 0) {
         status = add_name(server->cert, "localhost");
     }
-    /* Who listens everywhere is reached at the nearest address, too. */
+    /* A server that listens on every address is reached at the loopback address
+     * too. */
     if (status == 0 &&
         (strcmp(address, "0.0.0.0") == 0 || strcmp(address, "::") == 0)) {
         status = add_name(server->cert, "127.0.0.1");
@@ -154,7 +157,7 @@ static int make_server(signer *server, const signer *ca, const char *address,
     return status == 0 ? sign(server, ca) : status;
 }
 
-/* Copies what GnuTLS exported, and frees that. */
+/* Copies a text that GnuTLS has exported, and frees GnuTLS's own. */
 static char *take(gnutls_datum_t *pem)
 {
     char *text = kl__strndup((const char *)pem->data, pem->size);

@@ -1,6 +1,6 @@
 /*
- * sim_tls.h - a certificate authority, its server's certificate and those of
- * users, made for one run and never written to disk.
+ * sim_tls.h - a certificate authority, the server's certificate and those of
+ * users: made for one run and never written to disk.
  */
 #ifndef KL_SIM_TLS_H
 #define KL_SIM_TLS_H
@@ -23,22 +23,23 @@ typedef struct kl__sim_pair {
     char *key;
 } kl__sim_pair;
 
-/* Makes both (ECDSA P-256), valid for the IP address or host name `address` and
- * for localhost. KL_ETLS, KL_ENOMEM. */
+/* Makes an authority and a server's certificate (ECDSA P-256), valid for
+ * `address` (an IP address or host name) and for localhost. KL_ETLS,
+ * KL_ENOMEM. */
 kl_code kl__sim_tls_make(kl__sim_tls *tls, const char *address, kl_error *err);
-/* Another one of the server, of the same authority: valid for so many seconds
- * (0: a year; less than 0: it expired so long ago). As above. */
+/* Makes another server's certificate of the same authority: valid for `seconds`
+ * (0: a year; negative: it expired so long ago). KL_ETLS, KL_ENOMEM. */
 kl_code kl__sim_tls_renew(kl__sim_tls *tls, const char *address,
                           int64_t seconds, kl_error *err);
-/* Wipes the keys. */
+/* Frees all, and overwrites the keys. */
 void kl__sim_tls_clear(kl__sim_tls *tls);
 
-/* Makes a certificate for a user: the name is its CN, and each of the groups,
- * separated by commas, an O (Kubernetes, "X509 client certificates"). KL_ETLS,
- * KL_ENOMEM. */
+/* Makes a client certificate: CN is the user's name, and each of the groups,
+ * separated by commas, is an O (kubernetes.io, "X509 client certificates").
+ * KL_ETLS, KL_ENOMEM. */
 kl_code kl__sim_tls_issue(const kl__sim_tls *tls, const char *name,
                           const char *groups, kl__sim_pair *pair,
                           kl_error *err);
-void kl__sim_pair_clear(kl__sim_pair *pair); /* wipes the key */
+void kl__sim_pair_clear(kl__sim_pair *pair); /* frees, and overwrites the key */
 
 #endif

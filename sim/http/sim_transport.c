@@ -1,6 +1,7 @@
 /*
- * sim_transport.c - the in-process transport: requests go straight to the
- * cluster, on the caller's thread, and so do waiting and reading.
+ * sim_transport.c - the in-process transport of a kl_client: a request goes
+ * straight to the cluster, and the thread that reads the answer carries it out
+ * and waits.
  */
 #include "base/buf.h"
 #include "base/clock.h"
@@ -15,8 +16,9 @@
 
 typedef struct sim_transport {
     kl_transport base;
-    kl_sim *sim;         /* a reference, also for the answers of its streams */
-    char *authorization; /* of a request that brings none; NULL: none */
+    /* a reference; the answers of its streams use it too */
+    kl_sim *sim;
+    char *authorization; /* sent by requests that bring none; NULL: none */
     bool closed;         /* guarded by the cluster's mutex */
 } sim_transport;
 
@@ -24,8 +26,9 @@ typedef struct sim_stream {
     kl__stream base;
     sim_transport *transport; /* a reference */
     kl__sim_answer *answer;
-    kl__buf headers;              /* made when they are asked for */
-    bool was_sent;                /* a real server would have it by now */
+    kl__buf headers; /* written when the reader asks for them */
+    /* a real server would have received it by now */
+    bool was_sent;
     _Atomic int64_t last_byte_ms; /* relaxed: read by a watchdog */
 } sim_stream;
 
@@ -118,7 +121,7 @@ static void close_stream(kl__stream *base)
     sim_stream *stream = (sim_stream *)base;
 
     if (kl__check_process(stream->transport->sim->made_in, NULL) != KL_OK) {
-        return; /* the cluster's locks are the parent's */
+        return; /* after a fork: the cluster's locks are the parent's */
     }
     kl__sim_answer_free(stream->answer);
     kl__buf_deinit(&stream->headers);
@@ -127,7 +130,7 @@ static void close_stream(kl__stream *base)
     kl__live_add(KL_LIVE_STREAM, -1);
 }
 
-/* Its answer is made on the thread that asks. */
+/* No hook is needed: the answer is made on the thread that reads. */
 static bool set_hook(kl__stream *base, const kl__stream_hook *hook)
 {
     kl__sim_answer *answer = ((sim_stream *)base)->answer;
@@ -144,13 +147,13 @@ static int64_t look_again_ms(const kl__stream *base)
     return ((const sim_stream *)base)->answer->look_again_ms;
 }
 
-/* Nothing of it happens but on the reader's thread. */
+/* Nothing can be withdrawn: the request runs on the reader's thread only. */
 static bool withdraw(kl__stream *base)
 {
     return ((sim_stream *)base)->was_sent;
 }
 
-/* As they would be on the port. */
+/* Writes the response headers as the port would send them. */
 static kl_code write_headers(kl__stream *base, const char **lines,
                              kl_error *err)
 {
@@ -202,7 +205,7 @@ static const char *header(const kl__request *request, const char *name)
     return NULL;
 }
 
-/* A line for each group to impersonate; false: out of memory. */
+/* Appends a line for each group to impersonate; false: out of memory. */
 static bool join_groups(const kl__request *request, kl__buf *lines)
 {
     for (size_t i = 0; i < request->header_count; i++) {

@@ -1,5 +1,6 @@
 /*
- * sim_wire.c - see sim_wire.h.
+ * sim_wire.c - see sim_wire.h. A fault's answer is written to the socket
+ * itself, under HTTP or TLS.
  */
 #include "sim/http/sim_wire.h"
 
@@ -10,10 +11,11 @@
 #include <sys/socket.h>
 
 enum {
-    MAX_BODY = 1024 * 1024, /* of a broken answer: the rest is not sent */
+    /* of a broken answer; a longer body is cut off here */
+    MAX_BODY = 1024 * 1024,
     CHUNK = 32 * 1024,
-    READ_MS = 100,  /* a watch: what it tells in that time */
-    SEND_MS = 5000, /* for a client that does not read */
+    READ_MS = 100,  /* of a watch: events of that time are sent */
+    SEND_MS = 5000, /* given up if the client does not read */
     LONGER_BY = 1000
 };
 
@@ -38,7 +40,7 @@ void kl__sim_wire_reset(struct MHD_Connection *connection)
     const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
     int fd = socket_of(connection);
 
-    /* Linux: a connection that is dissolved so is reset. */
+    /* Linux: connect() to AF_UNSPEC resets a TCP connection. */
     if (fd >= 0) {
         (void)connect(fd, &nowhere, sizeof(nowhere));
     }
@@ -73,7 +75,7 @@ static void send_all(struct MHD_Connection *connection, const kl__buf *out)
     }
 }
 
-/* The body: all of it, or what a watch tells at once. */
+/* Reads the body: all of it, or the first events of a watch. */
 static void read_body(kl__sim_answer *answer, kl__buf *body)
 {
     size_t length;
@@ -116,7 +118,7 @@ void kl__sim_wire_send(struct MHD_Connection *connection,
                        length);
     }
     if (how == KL__SIM_GZIP &&
-        body.length > 2) { /* its magic number at least */
+        body.length > 2) { /* at least the magic number of gzip */
         body.bytes[0] = 0x1f;
         body.bytes[1] = (char)0x8b;
     }

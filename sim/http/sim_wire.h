@@ -1,6 +1,6 @@
 /*
- * sim_wire.h - answers that break HTTP or TCP: written past libmicrohttpd, on
- * the thread of the connection, which is closed afterwards.
+ * sim_wire.h - faults that break HTTP or TCP. The answer is written past
+ * libmicrohttpd, on the thread of the connection, which is closed afterwards.
  */
 #ifndef KL_SIM_WIRE_H
 #define KL_SIM_WIRE_H
@@ -10,11 +10,11 @@
 
 #include <microhttpd.h>
 
-/* Sends an answer, which has begun, broken in some way. */
+/* Sends an answer that has begun, broken as `how` says. */
 void kl__sim_wire_send(struct MHD_Connection *connection,
                        kl__sim_answer *answer, kl__sim_how how);
 
-/* Sends an RST in place of what is still to come. */
+/* Resets the connection (RST) instead of sending the rest. */
 void kl__sim_wire_reset(struct MHD_Connection *connection);
 
 #endif

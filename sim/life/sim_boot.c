@@ -1,13 +1,14 @@
 /*
- * sim_boot.c - what every cluster has from its first moment: namespaces, the
- * service of the API, the two classes of priority of the system; and what its
- * controllers make of that at once.
+ * sim_boot.c - fills a new cluster with what every cluster has: namespaces, the
+ * service of the API, two priority classes of the system, and the objects that
+ * controllers make of these.
  */
 #include "sim/life/sim_settle.h"
 
 #include "sim/write/sim_write.h"
 
-/* A service whose port leads nowhere: there is no address in a process. */
+/* The port of this Service leads nowhere: a cluster in a process has no
+ * address. */
 static const kl__sim_made objects[] = {
     {"", "services", "/api/v1/namespaces/default/services", "kube-apiserver",
      "{\"metadata\":{\"name\":\"kubernetes\",\"labels\":{\"component\":"
@@ -32,8 +33,9 @@ static const kl__sim_made objects[] = {
      "\"preemptionPolicy\":\"PreemptLowerPriority\"}"},
 };
 
-/* ServiceAccounts are asked for by name. The certificate that controllers put
- * beside them is not made: who lists ConfigMaps in a new cluster wants none. */
+/* A pod needs its ServiceAccount, so these are made. The ConfigMap with the
+ * cluster's certificate is not made here: a list of ConfigMaps in a new cluster
+ * stays empty. */
 static const kl__sim_made accounts[] = {
     {"", "serviceaccounts", "/api/v1/namespaces/default/serviceaccounts",
      "kube-controller-manager", "{\"metadata\":{\"name\":\"default\"}}"},
@@ -52,7 +54,7 @@ static kl_code make_all(kl_sim *sim, const kl__sim_made *list, size_t count,
     kl_code code = KL_OK;
 
     for (size_t i = 0; code == KL_OK && i < count; i++) {
-        sim->version = 1; /* nobody watches yet */
+        sim->version = 1; /* no watch is open yet */
         code = kl__sim_make(sim, &list[i], err);
     }
     return code;
@@ -76,7 +78,7 @@ kl_code kl__sim_boot(kl_sim *sim, kl_error *err)
         code = make_all(sim, accounts, sizeof(accounts) / sizeof(accounts[0]),
                         err);
     }
-    kl__sim_chores_deinit(sim); /* what is there from the start is complete */
+    kl__sim_chores_deinit(sim); /* no controller has to look at these objects */
     sim->version = 3;
     return code;
 }

@@ -1,7 +1,7 @@
 /*
- * sim_crd_life.c - definitions are accepted, established and served; one that
- * is deleted ends its objects first. Each step is a change of its own, as
- * watches of a real server see them.
+ * sim_crd_life.c - the controller of CustomResourceDefinitions: a definition is
+ * accepted, established and served; when it is deleted, its objects are deleted
+ * first. Each step is a change of its own, as watches of a real server see it.
  */
 #include "sim/custom/sim_crd.h"
 
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { MAX_STEPS = 8 }; /* of one definition at once; it takes three */
+enum { MAX_STEPS = 8 }; /* for one definition at once; it needs three */
 
 static bool is_ending(const kl__node *root)
 {
@@ -29,7 +29,7 @@ static kl__sim_resource *find_custom(kl_sim *sim, const char *name)
                : NULL;
 }
 
-/* --- Changes. ------------------------------------------------------------- */
+/* --- A definition has changed. -------------------------------------------- */
 
 kl_code kl__sim_crd_apply(kl_sim *sim, const kl__sim_state *state,
                           kl_error *err)
@@ -45,7 +45,7 @@ kl_code kl__sim_crd_withdraw(kl_sim *sim, const char *name, kl_error *err)
     kl__sim_resource *resource = find_custom(sim, name);
 
     sim->definitions_due = true;
-    sim->definitions_all = true; /* its names are free */
+    sim->definitions_all = true; /* the names that it held are free again */
     if (resource == NULL) {
         return KL_OK;
     }
@@ -88,7 +88,7 @@ kl_code kl__sim_crd_guard(kl_sim *sim, kl__edit *edit, kl_error *err)
     return failed ? kl__sim_no_memory(err) : KL_OK;
 }
 
-/* Makes the tree the definition's new state, which was `old`. */
+/* Stores the tree as the definition's new state in place of `old`. */
 static kl_code commit(kl_sim *sim, kl__sim_resource *definitions,
                       const kl__sim_state *old, kl__edit *edit, kl_error *err)
 {
@@ -109,7 +109,7 @@ static kl_code commit(kl_sim *sim, kl__sim_resource *definitions,
 
 /* --- Serving. ------------------------------------------------------------- */
 
-/* Whether what is served says the same as the definition does now. */
+/* True if what is served is what the definition says now. */
 static bool is_served(const kl__sim_resource *resource, const kl__edit *edit)
 {
     static const char *const status[] = {"status", "acceptedNames", NULL};
@@ -126,7 +126,7 @@ static bool is_served(const kl__sim_resource *resource, const kl__edit *edit)
     return same;
 }
 
-/* Serves what the definition says, which is established. */
+/* Serves an established definition. */
 static kl_code serve(kl_sim *sim, const kl__edit *edit, const char *name,
                      kl_error *err)
 {
@@ -137,7 +137,7 @@ static kl_code serve(kl_sim *sim, const kl__edit *edit, const char *name,
 
     if (resource != NULL && (!kl__sim_kind_is(resource->kind, KL__SIM_CUSTOM) ||
                              is_served(resource, edit))) {
-        return KL_OK; /* a built-in one of that name stays what it is */
+        return KL_OK; /* a built-in resource is never replaced */
     }
     doc = kl__edit_doc(edit, err);
     kind = doc != NULL ? kl__sim_kind_custom(doc) : NULL;
@@ -151,9 +151,9 @@ static kl_code serve(kl_sim *sim, const kl__edit *edit, const char *name,
     return code;
 }
 
-/* --- The end. ------------------------------------------------------------- */
+/* --- Deletion. ------------------------------------------------------------ */
 
-/* Deletes the objects that nothing keeps, and marks the others. */
+/* Deletes the objects without finalizers, and marks the others as deleted. */
 static kl_code empty(kl_sim *sim, kl__sim_resource *resource, kl_error *err)
 {
     const kl__sim_deletion deletion = {.policy = KL__SIM_BACKGROUND};
@@ -177,8 +177,8 @@ static kl_code empty(kl_sim *sim, kl__sim_resource *resource, kl_error *err)
     return code;
 }
 
-/* One step of a definition that is being deleted; *over: it is gone, or waits
- * for others. */
+/* One step of a definition that is being deleted. *over: it is gone, or waits
+ * for finalizers of its objects. */
 static kl_code end(kl_sim *sim, kl__sim_resource *definitions,
                    const kl__sim_state *old, kl__edit *edit, bool *over,
                    kl_error *err)
@@ -220,7 +220,7 @@ static kl_code end(kl_sim *sim, kl__sim_resource *definitions,
 
 /* --- The controller. ------------------------------------------------------ */
 
-/* One step; *over: there is nothing more to do. */
+/* One step; *over: nothing is left to do. */
 static kl_code step(kl_sim *sim, kl__sim_resource *definitions,
                     const kl__sim_state *state, bool *over, kl_error *err)
 {
@@ -301,7 +301,8 @@ kl_code kl__sim_crd_settle(kl_sim *sim, kl_error *err)
         }
         kl__sim_state_unref(state);
         if (code != KL_OK) {
-            sim->definitions_due = true; /* once more, from the beginning */
+            /* start again from the first definition */
+            sim->definitions_due = true;
             sim->definitions_all = true;
             return code;
         }

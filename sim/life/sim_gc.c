@@ -1,7 +1,7 @@
 /*
- * sim_gc.c - the garbage collector: what nothing owns any more goes, and who is
- * deleted in the foreground, or without its dependents, waits for that. As the
- * one of kube-controller-manager, but at once.
+ * sim_gc.c - the garbage collector: deletes objects whose owners are all gone,
+ * and carries out foreground deletion and orphaning. It does what the collector
+ * of kube-controller-manager does, but at once.
  */
 #include "sim/life/sim_settle.h"
 
@@ -19,9 +19,9 @@ static const char ORPHAN[] = "orphan", FOREGROUND[] = "foregroundDeletion";
 /* What became of an owner. */
 typedef enum owner_sort {
     SOLID,
-    WAITING, /* it is deleted in the foreground: its dependents go first */
+    WAITING, /* deleted in the foreground: its dependents go first */
     DANGLING,
-    UNKNOWN /* not to be told: nothing is done then */
+    UNKNOWN /* its kind is not served: nothing may be decided */
 } owner_sort;
 
 static kl__sim_state *find(const kl__sim_resource *resource, const char *key)
@@ -61,8 +61,8 @@ static kl_code is_in_foreground(const kl__sim_state *owner, bool *waits,
     return KL_OK;
 }
 
-/* What became of the owner that a reference names. `name_space` is that of the
- * dependent: an owner in another one counts as absent. */
+/* Sorts the owner that a reference names. `name_space` is the dependent's: an
+ * owner in another namespace counts as absent. */
 static kl_code sort_owner(kl_sim *sim, const kl__node *reference,
                           const char *name_space, owner_sort *sort,
                           kl_error *err)
@@ -80,7 +80,7 @@ static kl_code sort_owner(kl_sim *sim, const kl__node *reference,
     }
     is_namespaced = kl__sim_kind_is(resource->kind, KL__SIM_NAMESPACED);
     if (is_namespaced && name_space == NULL) {
-        return KL_OK; /* no such reference is allowed: it is ignored */
+        return KL_OK; /* such a reference is invalid and ignored */
     }
     key = kl__sim_key(is_namespaced ? name_space : NULL,
                       text_of(reference, "name"));
@@ -102,8 +102,8 @@ typedef struct owner_count {
     size_t of[UNKNOWN + 1];
 } owner_count;
 
-/* Counts the owners of an object; with `drop`, those that are not solid are
- * taken out of its references. */
+/* Counts the owners of an object by sort. With `drop`, references to owners
+ * that are gone or wait are removed. */
 static kl_code count_owners(kl_sim *sim, kl__edit *edit, bool drop,
                             owner_count *counts, kl_error *err)
 {
@@ -144,7 +144,7 @@ static kl_code delete_dependent(kl_sim *sim, kl__sim_resource *resource,
     return code;
 }
 
-/* How an object without owners is deleted: as its finalizers ask for. */
+/* The policy for deleting an object without owners: its finalizers say it. */
 static kl__sim_policy policy_of(const kl_sim *sim, const kl__sim_state *state,
                                 const kl__node *metadata,
                                 const owner_count *counts)
@@ -157,8 +157,8 @@ static kl__sim_policy policy_of(const kl_sim *sim, const kl__sim_state *state,
                                                          : KL__SIM_BACKGROUND;
 }
 
-/* Whether one of the dependents waits for its own to go: for this object too,
- * maybe. */
+/* True if a dependent is itself deleted in the foreground: it may wait for this
+ * very object. */
 static kl_code is_in_circle(kl_sim *sim, const kl__sim_state *state,
                             bool *circle, kl_error *err)
 {
@@ -180,9 +180,8 @@ static kl_code is_in_circle(kl_sim *sim, const kl__sim_state *state,
     return code;
 }
 
-/* An object that is to go before its owner and after its dependents, one of
- * which waits: it keeps its owners from going no longer, or all would wait for
- * each other. */
+/* Resolves a deadlock: this object waits for a dependent, and that one may wait
+ * for it. It stops blocking its owners' deletion. */
 static kl_code break_circle(kl_sim *sim, kl__sim_resource *resource,
                             const kl__sim_state *state, kl__edit *edit,
                             kl_error *err)
@@ -259,7 +258,7 @@ kl_code kl__sim_gc_owners(kl_sim *sim, kl__sim_resource *resource,
     return code;
 }
 
-/* Has each dependent looked at. */
+/* Queues each dependent for the collector. */
 static kl_code look_at_all(kl_sim *sim, const kl__sim_owned *owned,
                            kl_error *err)
 {
@@ -284,9 +283,9 @@ kl_code kl__sim_gc_gone(kl_sim *sim, const char *uid, kl_error *err)
     return owned != NULL ? look_at_all(sim, owned, err) : KL_OK;
 }
 
-/* --- Owners that wait. ---------------------------------------------------- */
+/* --- Owners that wait for their dependents. ------------------------------- */
 
-/* Whether a dependent keeps its owner from going. */
+/* True if a dependent blocks the deletion of its owner. */
 static bool blocks(const kl__sim_owned *owned)
 {
     const kl__map_slot *slot;
@@ -315,7 +314,7 @@ static kl_code finalize(kl_sim *sim, kl__sim_resource *resource,
     return kl__sim_put_as(sim, resource, state, edit, &kl__sim_controller, err);
 }
 
-/* Takes the references to `uid` out of an object. */
+/* Removes the references to `uid` from an object. */
 static kl_code release(kl_sim *sim, kl__sim_resource *resource,
                        kl__sim_state *state, const char *uid, kl_error *err)
 {
@@ -340,8 +339,8 @@ static kl_code release(kl_sim *sim, kl__sim_resource *resource,
     return code;
 }
 
-/* Sets all dependents free, one after the other: each leaves the index, where
- * the next one may take its place. */
+/* Releases all dependents one after the other. Each leaves the index, and
+ * another may move to its place there. */
 static kl_code release_all(kl_sim *sim, const char *uid, kl_error *err)
 {
     const kl__sim_owned *owned;
@@ -354,7 +353,8 @@ static kl_code release_all(kl_sim *sim, const char *uid, kl_error *err)
         size_t count = owned->dependents.count;
         kl__sim_state *state;
 
-        if (slot == NULL) { /* some moved to before where it looked */
+        /* start over: a slot may have moved before the cursor */
+        if (slot == NULL) {
             cursor = 0;
             continue;
         }
@@ -367,7 +367,8 @@ static kl_code release_all(kl_sim *sim, const char *uid, kl_error *err)
         code = release(sim, dependent->resource, state, uid, err);
         owned = kl__sim_owners_of(sim, uid);
         if (owned != NULL && owned->dependents.count == count) {
-            break; /* without memory, the index may know too much */
+            /* after KL_ENOMEM the index may hold entries that are gone */
+            break;
         }
     }
     return code;
@@ -384,7 +385,7 @@ static kl_code await_dependents(kl_sim *sim, kl__sim_resource *resource,
         return finalize(sim, resource, state, edit, FOREGROUND, err);
     }
     if (owned->resource != NULL) {
-        return KL_OK; /* all were looked at when it began to wait */
+        return KL_OK; /* each was queued when its owner began to wait */
     }
     code = look_at_all(sim, owned, err);
     return code == KL_OK ? kl__sim_owners_hold(owned, resource, state->key, err)

@@ -1,6 +1,7 @@
 /*
- * sim_load.c - manifests: lists are unpacked, definitions and namespaces go in
- * before what needs them, and each object is created or replaced by a request.
+ * sim_load.c - kl_sim_load: loads manifests into a cluster. Lists are unpacked,
+ * definitions and namespaces go first, and each object is created or replaced
+ * by a request.
  */
 #include "sim/life/sim_load.h"
 
@@ -16,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is loaded first: definitions, then namespaces, then the rest. */
+/* The order of loading: definitions, then namespaces, then the rest. */
 enum { STAGES = 3 };
 
 typedef struct load_item {
@@ -65,7 +66,7 @@ static kl_code add_item(manifest_load *load, kl_doc *doc, const kl_value *root,
     return KL_OK;
 }
 
-/* Whether it is a List of any kind: its items are meant. */
+/* True for a List of any kind: its items are loaded. */
 static bool is_list(const kl_value *root)
 {
     const char *kind = kl__sim_text(root, "kind");
@@ -75,8 +76,8 @@ static bool is_list(const kl_value *root)
            kl_value_type(kl_value_get(root, "items")) == KL_ARRAY;
 }
 
-/* A text or a number, mostly because something else than a manifest is meant:
- * its path, or another file. */
+/* Refuses a document that is a text or a number: most often the caller passed a
+ * path, or a file that is no manifest. */
 static kl_code refuse_document(const kl_value *root, kl_error *err)
 {
     const char *text = kl_value_string(root, NULL);
@@ -118,10 +119,10 @@ static kl_code take_document(void *context, const char *json, size_t length,
     return code;
 }
 
-/* Where an object is in the API. */
+/* Where an object stands in the API. */
 typedef struct api_place {
     char *collection;
-    char *object; /* NULL: it has no name of its own */
+    char *object; /* NULL: it has generateName */
 } api_place;
 
 static void clear_place(api_place *place)
@@ -130,7 +131,7 @@ static void clear_place(api_place *place)
     kl__free(place->object);
 }
 
-/* Where a kind is not served: perhaps it is, as another version. */
+/* KL_EINVAL for a kind that is not served; names another version that is. */
 static kl_code refuse_kind(const char *version, const char *kind,
                            const char *served, kl_error *err)
 {
@@ -144,7 +145,7 @@ static kl_code refuse_kind(const char *version, const char *kind,
                               version);
 }
 
-/* The version of any group that has a kind of that name; "" is none. */
+/* The version of any group that serves a kind of that name; "" if none does. */
 static void find_version(kl_sim *sim, const char *kind, char *out, size_t size)
 {
     *out = '\0';
@@ -160,7 +161,7 @@ static void find_version(kl_sim *sim, const char *kind, char *out, size_t size)
     }
 }
 
-/* The collection of a kind; KL_EINVAL where it is not served. */
+/* The path of a kind's collection; KL_EINVAL if it is not served. */
 static kl_code find_collection(kl_sim *sim, const kl_value *root, kl__buf *out,
                                kl_error *err)
 {
@@ -223,7 +224,7 @@ static kl_code find_place(kl_sim *sim, const kl_value *root, api_place *place,
 
 enum { LABEL_SIZE = 640 };
 
-/* "Deployment default/web": which object is talked about. */
+/* Writes "Deployment default/web", to name an object in messages. */
 static void label(const kl_value *root, char out[LABEL_SIZE])
 {
     const kl_value *metadata = kl_value_get(root, "metadata");
@@ -238,8 +239,8 @@ static void label(const kl_value *root, char out[LABEL_SIZE])
              name != NULL ? name : "without name");
 }
 
-/* Nobody else sees what the server warns of: a field that it does not know, and
- * leaves out, is mostly one that is misspelt. */
+/* Logs the server's warnings, as the caller sees no answer. An unknown field,
+ * which the server drops, is mostly a misspelt one. */
 static void log_warnings(const kl_value *root, const char *lines)
 {
     char about[LABEL_SIZE];
@@ -253,8 +254,8 @@ static void log_warnings(const kl_value *root, const char *lines)
     }
 }
 
-/* Sends one request of the load; KL_EINVAL with the server's words if it says
- * no, but for `tolerated`. */
+/* Sends one request of the load. KL_EINVAL with the server's message if it is
+ * refused with any status but `tolerated`. */
 static kl_code send(kl_sim *sim, const kl_call *call, const kl_value *root,
                     int tolerated, int *status, kl_error *err)
 {
@@ -282,7 +283,7 @@ static kl_code send(kl_sim *sim, const kl_call *call, const kl_value *root,
     return code;
 }
 
-/* Whether there is an object of another UID under this one's name. */
+/* Sets *other if an object with another UID has this name. */
 static kl_code is_other(kl_sim *sim, const api_place *place,
                         const kl_value *root, bool *other, kl_error *err)
 {
@@ -313,7 +314,7 @@ static kl_code is_other(kl_sim *sim, const api_place *place,
     return code;
 }
 
-/* Creates the object, or replaces the one that is there; one of another UID is
+/* Creates the object, or replaces one of that name; one with another UID is
  * deleted first. */
 static kl_code put(kl_sim *sim, const api_place *place, const kl_value *root,
                    const kl_call *create, kl_error *err)

@@ -1,5 +1,5 @@
 /*
- * sim_load.h - manifests into a cluster.
+ * sim_load.h - one request of the loading of manifests.
  */
 #ifndef KL_SIM_LOAD_H
 #define KL_SIM_LOAD_H
@@ -8,9 +8,9 @@
 
 #include <stdbool.h>
 
-/* One request beside faults and tokens; with `loading`, what the body says of
- * status, UID and times counts, and missing namespaces are made. The reply is
- * the caller's. */
+/* Sends one request past faults and tokens. With `loading`, the status, UID and
+ * times of the body are kept, and missing namespaces are made. The caller owns
+ * the reply. */
 kl_code kl__sim_request_once(kl_sim *sim, const kl_call *call, bool loading,
                              kl_reply *reply, kl_error *err);
 

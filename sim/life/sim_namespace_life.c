@@ -1,7 +1,7 @@
 /*
- * sim_namespace_life.c - the controllers of namespaces: a new one gets its
- * ServiceAccount and the certificate of the cluster, one that is deleted loses
- * all that it has, and goes last.
+ * sim_namespace_life.c - the controllers of namespaces: a new namespace gets
+ * its ServiceAccount and the cluster's certificate; a deleted one loses its
+ * objects first, and goes last.
  */
 #include "sim/life/sim_settle.h"
 
@@ -17,17 +17,17 @@
 
 static const char CERTIFICATE[] = "kube-root-ca.crt";
 
-/* What is left of a namespace's content, as its conditions tell it. */
+/* What is left in a namespace that is being deleted, for its conditions. */
 typedef struct content_left {
     size_t count;
-    size_t finalized; /* of those, how many a finalizer keeps */
+    size_t finalized; /* how many of these a finalizer keeps */
     char resources[1024];
     char finalizer[256]; /* one of them */
 } content_left;
 
-/* --- New ones. ------------------------------------------------------------ */
+/* --- New namespaces. ------------------------------------------------------ */
 
-/* Creates an object of the controllers, unless it is there. */
+/* Creates an object as a controller, unless it exists. */
 static kl_code ensure(kl_sim *sim, const char *name_space, const char *plural,
                       const char *name, const char *body, kl_error *err)
 {
@@ -49,7 +49,7 @@ static kl_code ensure(kl_sim *sim, const char *name_space, const char *plural,
     }
     kl__free(key);
     kl__free(target);
-    return code == KL_EINVAL ? KL_OK : code; /* a quota may be used up */
+    return code == KL_EINVAL ? KL_OK : code; /* a quota may refuse it */
 }
 
 static kl_code furnish(kl_sim *sim, const char *name, kl_error *err)
@@ -92,7 +92,7 @@ bool kl__sim_namespace_minds(kl_sim *sim, const kl__sim_kind *kind,
     return phase == KL__SIM_TERMINATING;
 }
 
-/* --- Ended ones. ---------------------------------------------------------- */
+/* --- Deleted namespaces. -------------------------------------------------- */
 
 /* The first object at or after `from` in the namespace, or NULL. */
 static kl__sim_state *first_from(const kl__sim_resource *resource,
@@ -123,7 +123,7 @@ static kl_code delete_member(kl_sim *sim, kl__sim_resource *resource,
     return code;
 }
 
-/* Remembers a finalizer that keeps an object. */
+/* Notes a finalizer that keeps an object. */
 static kl_code note_left(const kl__sim_state *state, content_left *left,
                          kl_error *err)
 {
@@ -147,7 +147,8 @@ static kl_code note_left(const kl__sim_state *state, content_left *left,
     return KL_OK;
 }
 
-/* Deletes what a resource has in a namespace, and counts what is kept. */
+/* Deletes a resource's objects in a namespace, and counts those that finalizers
+ * keep. */
 static kl_code empty(kl_sim *sim, kl__sim_resource *resource,
                      const char *prefix, content_left *left, kl_error *err)
 {
@@ -182,7 +183,7 @@ static kl_code empty(kl_sim *sim, kl__sim_resource *resource,
     return code;
 }
 
-/* A condition as it is to be. */
+/* A condition to be set. */
 typedef struct space_condition {
     const char *type;
     const char *reason;
@@ -205,7 +206,7 @@ static bool put_condition(kl__edit *edit, kl__node *conditions,
            kl__node_append(conditions, entry);
 }
 
-/* What the conditions say of what is left. */
+/* The conditions that describe what is left. */
 typedef struct left_told {
     char remaining[1100];
     char finalizers[400];
@@ -260,7 +261,7 @@ static bool put_conditions(kl_sim *sim, kl__edit *edit,
     return kl__node_put(edit, status, "conditions", list);
 }
 
-/* Whether its conditions say that much is left already. */
+/* True if the conditions describe it already. */
 static bool is_told(const kl__edit *edit, const content_left *left)
 {
     const kl__node *list =
@@ -275,7 +276,7 @@ static bool is_told(const kl__edit *edit, const content_left *left)
            strcmp(finalizers, told.finalizers) == 0;
 }
 
-/* Ends the namespace, or says what it waits for. */
+/* Removes the namespace, or sets the conditions that say what it waits for. */
 static kl_code conclude(kl_sim *sim, kl__sim_resource *namespaces,
                         const char *name, const content_left *left,
                         kl_error *err)

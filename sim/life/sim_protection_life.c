@@ -1,6 +1,7 @@
 /*
- * sim_protection_life.c - the controllers of protection: claims, volumes and
- * classes of attributes that were deleted go once nobody uses them.
+ * sim_protection_life.c - the controllers of storage protection: a deleted
+ * claim, volume or class of volume attributes loses its finalizer once it is
+ * not used any more.
  */
 #include "sim/life/sim_settle.h"
 
@@ -19,8 +20,8 @@ static bool says(const kl__node *object, const char *name, const char *text)
     return found != NULL && strcmp(found, text) == 0;
 }
 
-/* Whether a pod has a volume of that claim; what it makes itself is named after
- * it. */
+/* True if a pod has a volume of that claim. An ephemeral volume's claim is
+ * named after the pod and the volume. */
 static bool mounts(const kl__sim_state *pod, const kl__node *root,
                    const char *claim)
 {
@@ -44,7 +45,7 @@ static bool mounts(const kl__sim_state *pod, const kl__node *root,
     return false;
 }
 
-/* Whether a pod that has a node uses the claim. */
+/* Sets *used if a pod on a node uses the claim. */
 static kl_code claim_is_used(kl_sim *sim, const kl__sim_state *claim,
                              bool *used, kl_error *err)
 {
@@ -77,7 +78,7 @@ static kl_code claim_is_used(kl_sim *sim, const kl__sim_state *claim,
     return KL_OK;
 }
 
-/* Whether a claim or a volume has that class of attributes. */
+/* Sets *used if a claim or a volume has that class of attributes. */
 static kl_code class_is_used(kl_sim *sim, const kl__sim_state *class,
                              bool *used, kl_error *err)
 {
@@ -117,7 +118,7 @@ static kl_code is_used(kl_sim *sim, const kl__sim_kind *kind,
     return KL_OK;
 }
 
-/* Lets one object go, if nobody uses it. */
+/* Removes the finalizer of one object that is not used. */
 static kl_code let_go(kl_sim *sim, kl__sim_resource *resource,
                       const kl__sim_state *state, kl_error *err)
 {
@@ -138,7 +139,7 @@ static kl_code let_go(kl_sim *sim, kl__sim_resource *resource,
     return code;
 }
 
-/* Of those of a kind that are deleted, lets go whom nobody uses. */
+/* Does that for all deleted objects of a kind. */
 static kl_code settle_kind(kl_sim *sim, const char *group, const char *plural,
                            kl_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * sim_quota_life.c - the controller of ResourceQuotas: what each allows, and
- * how much of it the objects of its namespace use.
+ * sim_quota_life.c - the controller of ResourceQuotas: writes into each quota's
+ * status its limits, and how much of them the objects of its namespace use.
  */
 #include "sim/life/sim_settle.h"
 
@@ -12,10 +12,10 @@
 
 #include <string.h>
 
-/* One quota that is counted anew. */
+/* One quota that is being recounted. */
 typedef struct counting {
     const char *name_space;
-    kl__edit *edit;       /* the quota's tree */
+    kl__edit *edit;       /* the tree of the quota */
     const kl__node *spec; /* in it */
     kl__node *used;       /* what was counted */
 } counting;
@@ -28,7 +28,7 @@ static bool is_counted_by_content(const kl__sim_kind *kind)
             strcmp(kind->plural, "persistentvolumeclaims") == 0);
 }
 
-/* Adds what one object uses, if the quota is about it. */
+/* Adds what one object uses, if the quota counts such objects. */
 static kl_code count_object(counting *self, const kl__sim_kind *kind,
                             const kl__sim_state *state, kl_error *err)
 {
@@ -53,7 +53,7 @@ static kl_code count_object(counting *self, const kl__sim_kind *kind,
     return done ? KL_OK : kl__sim_no_memory(err);
 }
 
-/* Adds what the objects of one kind use. */
+/* Adds what all objects of one kind use. */
 static kl_code count_kind(counting *self, const kl__sim_resource *resource,
                           kl_error *err)
 {
@@ -84,8 +84,8 @@ static kl_code count_kind(counting *self, const kl__sim_resource *resource,
     return code;
 }
 
-/* Puts the new status in: of what is used, only what is allowed counts; what
- * nobody counts stays as it was. */
+/* Writes the new status. Only resources with a limit are counted; a figure that
+ * no part of the simulator counts stays as it was. */
 static bool put_status(counting *self)
 {
     kl__edit *edit = self->edit;

@@ -1,6 +1,7 @@
 /*
- * sim_replay.c - what another server had, as it had it: objects with their
- * UIDs, times and versions, and the changes of them in their order.
+ * sim_replay.c - kl_sim_replay: puts recorded objects of another server, and
+ * the changes of them in their order, into a cluster, with their UIDs, times
+ * and versions.
  */
 #include "base/mem.h"
 #include "sim/store/sim_compose.h"
@@ -19,8 +20,8 @@ static int64_t written_version(const kl__node *metadata)
     return version > 0 && version < INT64_MAX / 2 ? version : 0;
 }
 
-/* The object's own version; one that is not newer than all that the cluster has
- * becomes the next one. */
+/* The object's own version, if it is newer than the cluster's; else the
+ * cluster's next version. */
 static int64_t newer_version(const kl_sim *sim, const kl__node *metadata)
 {
     int64_t version = written_version(metadata);
@@ -46,7 +47,7 @@ static kl_code put_locked(kl_sim *sim, kl__sim_resource *resource,
     }
     code = kl__sim_commit(sim, resource, state, err);
     if (sim->version < before) {
-        sim->version = before; /* of something else that was there at first */
+        sim->version = before; /* another object of the first state */
     }
     return code;
 }

@@ -1,5 +1,6 @@
 /*
- * sim_settle.c - see sim_settle.h. Which controller a chore is for.
+ * sim_settle.c - see sim_settle.h. Takes each chore and calls the controller
+ * that it is for.
  */
 #include "sim/life/sim_settle.h"
 
@@ -43,7 +44,7 @@ kl_code kl__sim_settle(kl_sim *sim, kl_error *err)
         code = work(sim, chore, err);
         if (code == KL_OK) {
             kl__sim_chore_free(chore);
-        } else { /* first again, the next time */
+        } else { /* out of memory: it is the first again next time */
             kl__list_append(sim->chores.next, &chore->node);
         }
     }

@@ -1,18 +1,19 @@
 /*
- * sim_settle.h - the controllers' turn: what they have left to do is worked off
- * before the next request, but after the answer was made, as in a cluster. The
- * cluster's mutex is held.
+ * sim_settle.h - the controllers' turn. A write leaves chores
+ * (store/sim_chores.h); they are carried out after its answer was made and
+ * before the next request, so that a client sees both states, as in a cluster.
+ * The cluster's mutex is held.
  */
 #ifndef KL_SIM_SETTLE_H
 #define KL_SIM_SETTLE_H
 
 #include "sim/store/sim_chores.h"
 
-/* Works off all chores, also those that these bring. KL_ENOMEM: the rest waits
- * for the next call. */
+/* Carries out all chores, also those that chores leave. KL_ENOMEM: the rest
+ * waits for the next call. */
 kl_code kl__sim_settle(kl_sim *sim, kl_error *err);
 
-/* sim_boot.c: makes what every cluster begins with. KL_ENOMEM. */
+/* sim_boot.c: makes the objects that every cluster begins with. KL_ENOMEM. */
 kl_code kl__sim_boot(kl_sim *sim, kl_error *err);
 
 /* --- The controllers. KL_ENOMEM. ------------------------------------------ */
@@ -23,9 +24,9 @@ kl_code kl__sim_gc_owners(kl_sim *sim, kl__sim_resource *resource,
 kl_code kl__sim_gc_gone(kl_sim *sim, const char *uid, kl_error *err);
 kl_code kl__sim_gc_finalize(kl_sim *sim, kl__sim_resource *resource,
                             const char *key, kl_error *err);
-/* sim_namespace_life.c */
+/* sim_quota_life.c: recounts the quotas of a namespace. */
 kl_code kl__sim_namespace_settle(kl_sim *sim, const char *name, kl_error *err);
-/* sim_quota_life.c: the quotas of a namespace. */
+/* sim_aggregation.c: updates ClusterRoles that are made of others. */
 kl_code kl__sim_quotas_settle(kl_sim *sim, const char *name_space,
                               kl_error *err);
 /* sim_aggregation.c: ClusterRoles that others add to. */

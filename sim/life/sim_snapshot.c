@@ -1,6 +1,7 @@
 /*
- * sim_snapshot.c - a cluster set back to what it was, as by an etcd that was
- * restored from a backup: objects and version, and no history.
+ * sim_snapshot.c - kl_sim_snapshot and kl_sim_restore: a cluster goes back to
+ * an earlier state, like a server whose etcd was restored from a backup:
+ * objects and version come back, history does not.
  */
 #include "sim/life/sim_snapshot.h"
 
@@ -12,12 +13,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What one resource held. */
+/* The objects of one resource. */
 typedef struct snapshot_part {
     kl__sim_kind *kind; /* a reference */
     kl__sim_state **states;
     size_t count;
-    kl__sim_tree tree; /* while it is put back: `states`, in nodes */
+    kl__sim_tree tree; /* during a restore: `states`, in nodes */
 } snapshot_part;
 
 typedef struct kl__sim_snapshot {
@@ -54,7 +55,7 @@ void kl__sim_snapshots_deinit(kl_sim *sim)
     }
 }
 
-/* Keeps a state; false: out of memory. */
+/* Adds a state; false: out of memory. */
 static bool keep(snapshot_part *part, size_t *capacity, kl__sim_state *state)
 {
     if (part->count == *capacity) {
@@ -102,7 +103,7 @@ static size_t count_resources(const kl_sim *sim)
     return count;
 }
 
-/* What there was at a version, which is in the history; NULL: no memory. */
+/* A snapshot of a version that is in the history; NULL: out of memory. */
 static kl__sim_snapshot *take_locked(const kl_sim *sim, int64_t version)
 {
     kl__sim_snapshot *snapshot = kl__calloc(1, sizeof(*snapshot));
@@ -150,7 +151,8 @@ kl_code kl_sim_snapshot(kl_sim *sim, int64_t *version, kl_error *err)
     }
     kl__mutex_lock(&sim->mutex);
     snapshot = find_locked(sim, sim->version);
-    if (snapshot != NULL) { /* of a time line that was left: this one counts */
+    /* made before a restore went back past it: replace it */
+    if (snapshot != NULL) {
         kl__list_remove(&snapshot->node);
         free_snapshot(snapshot);
     }
@@ -165,7 +167,7 @@ kl_code kl_sim_snapshot(kl_sim *sim, int64_t *version, kl_error *err)
     return code;
 }
 
-/* Whether no resource has forgotten what it was at a version. */
+/* True if every resource still has the history back to that version. */
 static bool remembers(const kl_sim *sim, int64_t version)
 {
     for (const kl__list *node = sim->resources.next; node != &sim->resources;
@@ -177,7 +179,7 @@ static bool remembers(const kl_sim *sim, int64_t version)
     return version >= 1 && version <= sim->version;
 }
 
-/* Makes the nodes of a part; false: out of memory. */
+/* Makes the tree nodes of a part; false: out of memory. */
 static bool prepare(snapshot_part *part)
 {
     kl__sim_tree_init(&part->tree);
@@ -192,7 +194,7 @@ static bool prepare(snapshot_part *part)
     return true;
 }
 
-/* Serves what was served; KL_ENOMEM. */
+/* Serves the resources that the snapshot has. KL_ENOMEM. */
 static kl_code serve_again(kl_sim *sim, const kl__sim_snapshot *snapshot,
                            kl_error *err)
 {
@@ -223,7 +225,7 @@ static const snapshot_part *find_part(const kl__sim_snapshot *snapshot,
     return NULL;
 }
 
-/* Puts the trees in place; cannot fail. */
+/* Puts the trees in place. Cannot fail. */
 static void put_back(kl_sim *sim, kl__sim_snapshot *snapshot)
 {
     kl__list *next;
@@ -246,12 +248,14 @@ static void put_back(kl_sim *sim, kl__sim_snapshot *snapshot)
         kl__sim_resource_replace(resource, &part->tree, snapshot->version);
     }
     sim->version = snapshot->version;
-    sim->definitions_due = sim->definitions_all = true; /* versions go back */
-    sim->breaks++; /* its servers start anew */
+    /* versions go back: look at all definitions again */
+    sim->definitions_due = sim->definitions_all = true;
+    sim->breaks++; /* connections break, as when its servers restart */
     kl__sim_wake_all(sim);
 }
 
-/* Controllers look anew at who is owned by whom, and at what is to go. */
+/* Rebuilds the index of owners, and queues for the controllers what is being
+ * deleted. */
 static kl_code tell_controllers(kl_sim *sim, kl_error *err)
 {
     kl_code code = KL_OK;

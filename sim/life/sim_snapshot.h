@@ -1,5 +1,6 @@
 /*
- * sim_snapshot.h - what kl_sim_snapshot has kept. The cluster's mutex is held.
+ * sim_snapshot.h - frees the snapshots that kl_sim_snapshot has kept. The
+ * cluster's mutex is held.
  */
 #ifndef KL_SIM_SNAPSHOT_H
 #define KL_SIM_SNAPSHOT_H
