@@ -1,6 +1,6 @@
 /*
- * answer.c - what the verbs in Lua need of answers and kinds: a list as
- * objects; the built-in kinds, for which no server is asked.
+ * answer.c - what the verbs (lua/kubelua/verbs) need in C: the objects of a
+ * list's answer, and the built-in kinds, for which no server is asked.
  */
 #include "view.h"
 
@@ -18,7 +18,8 @@ static void set_bool(lua_State *L, const char *name, bool value)
     lua_setfield(L, -2, name);
 }
 
-/* core.builtin_kind(name): a table, or nil where the server has to be asked. */
+/* core.builtin_kind(name): the kind as a table; nil: the server must be
+ * asked. */
 static int builtin_kind(lua_State *L)
 {
     const kl_kind *kind = kl_kind_builtin(check_text(L, 1));
@@ -43,7 +44,8 @@ static int builtin_kind(lua_State *L)
     return 1;
 }
 
-/* Pushes an object of the item's JSON; false: pushes what went wrong. */
+/* Pushes an object made of the item's JSON. False: pushes nil, message,
+ * code. */
 static bool push_item(lua_State *L, const kl_value *item,
                       const kl_object_options *options)
 {
@@ -89,10 +91,11 @@ static int refuse_list(lua_State *L, const kl_value *root)
     return push_error(L, &err);
 }
 
-/* core.list(text, api_version, kind): an array of its objects, and the token
- * that continues it ("": complete); or nil, message, code. Items of a list have
- * neither apiVersion nor kind: the arguments are put in. */
-static int list(lua_State *L)
+/* core.list(text, api_version, kind): an array of the list's objects, and
+ * the token of its next page ("": this is the last page); or nil, message,
+ * code. Items of a list have no apiVersion and no kind, so the arguments
+ * give them. */
+static int parse_list(lua_State *L)
 {
     size_t length;
     const char *text = luaL_checklstring(L, 1, &length);
@@ -128,7 +131,7 @@ static int list(lua_State *L)
 void bind_answer(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"builtin_kind", builtin_kind}, {"list", list}, {NULL, NULL}};
+        {"builtin_kind", builtin_kind}, {"list", parse_list}, {NULL, NULL}};
 
     luaL_setfuncs(L, functions, 0);
 }

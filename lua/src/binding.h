@@ -1,19 +1,21 @@
 /*
- * binding.h - what the files of the binding share. Each of them binds one
- * concept in three beats: check the arguments, call the core, push a result.
+ * binding.h - what the files of lua/src share. Each file binds one concept of
+ * the C core, in three steps: check the arguments, call the core, push the
+ * result.
  *
- * Rules of the house, for every file here: no lua_State is kept (but while it
- * runs, watchdog.c); nothing that
- * must be freed is owned only by a C local across a lua_* call that can throw
- * (the userdata comes first and is filled afterwards); no lock is held across a
- * lua_* call; a metamethod __gc neither throws nor calls Lua. A lua_* call that
- * makes something may run a finalizer of the script, which may stop or close
- * anything: what check_client, check_informer and the like return is fetched
- * after the last of them, just before it is used.
+ * Rules for every file here:
+ * - No lua_State is kept (but watchdog.c keeps one while it runs).
+ * - Nothing that must be freed is owned only by a C local across a lua_* call
+ *   that can throw: the userdata is made first, and filled afterwards.
+ * - No lock is held across a lua_* call.
+ * - A __gc neither throws nor calls Lua.
+ * - A lua_* call that allocates may run a finalizer of the script, and that may
+ *   stop or close anything. So call check_client, check_informer and the like
+ *   after the last such call, just before their result is used.
  *
- * A client, an informer and a registration are one userdata each. Their methods
- * stand in one table, which Lua completes (core.methods), and what Lua keeps of
- * one of them is in a table of its own, the state (core.state).
+ * A client, an informer and a registration are one userdata each. The methods
+ * of a type are in one table, and Lua adds to it (core.methods). Lua's own
+ * fields for a userdata are in a second table, its state (core.state).
  */
 #ifndef KUBELUA_BINDING_H
 #define KUBELUA_BINDING_H
@@ -68,31 +70,33 @@ void bind_answer(lua_State *L);
 int push_error(lua_State *L, const kl_error *err);
 /* Sets a field of the table on top of the stack. */
 void set_count(lua_State *L, const char *name, uint64_t value);
-/* Pushes a text that a close of its owner frees: LuaJIT collects before it
- * copies, and a finalizer may close. */
+/* Pushes a text that its owner frees when it is closed. The text is copied
+ * first: LuaJIT may collect before lua_pushstring copies, and a finalizer may
+ * close the owner. */
 void push_borrowed(lua_State *L, const char *text);
-/* Makes a metatable of that name and leaves nothing. The methods are in a table
- * of their own (its __index, unless they hold one), and getmetatable sees the
- * name only: no script gets hold of a __gc. */
+/* Makes a metatable of that name; pushes nothing. The methods are in a separate
+ * table (it becomes __index, unless they have an __index). getmetatable returns
+ * only the name, so no script can call a __gc. */
 void push_type(lua_State *L, const char *name, const luaL_Reg *methods);
-/* Pushes a zeroed userdata of that type, and gives it an empty state. */
+/* Pushes a zeroed userdata of that type, with an empty state. */
 void *push_with_state(lua_State *L, size_t size, const char *type);
-/* Pushes the state of the userdata at `index`, which has one. */
+/* Pushes the state of the userdata at `index`; it was made by
+ * push_with_state. */
 void push_state(lua_State *L, int index);
 
-/* misuse.c: errors that a script made */
+/* misuse.c: mistakes of the script */
 
 /* Adds core.misuse, core.methods and core.state. */
 void bind_misuse(lua_State *L);
-/* Raises an error at the line of the script: the innermost function on the
- * stack that is none of KubeLua's own. Returns nothing; the int is for
- * "return misuse(...)". */
+/* Raises an error with the line of the script: of the innermost function on the
+ * stack that is not KubeLua's. Never returns; the int is for "return
+ * misuse(...)". */
 int misuse(lua_State *L, const char *format, ...);
 
 /* check.c: arguments */
 
-/* Pushes a field of the options table at `index`, an absolute one; its
- * metatable is not asked. */
+/* Pushes a field of the options table at `index` (an absolute index), without
+ * calling its metatable. */
 void push_option(lua_State *L, int index, const char *name);
 /* The string field of the options table at `index`; NULL if absent. Raises if
  * it is anything else, or has a NUL byte. Borrowed: the table keeps it. */
@@ -102,16 +106,16 @@ void check_string(lua_State *L, int index, const char *call, const char *what);
 /* The string at `index`, which has no NUL byte; raises otherwise. */
 const char *check_text(lua_State *L, int index);
 bool option_bool(lua_State *L, int index, const char *name);
-/* Seconds as milliseconds; `absent` if the field is not there. Raises on a
- * negative or absurd number. */
+/* Seconds as milliseconds; `absent` if there is no such field. Raises if the
+ * number is negative or more than a hundred years. */
 int64_t option_ms(lua_State *L, int index, const char *name, int64_t absent);
-/* An integer from 0; 0 if absent. Raises on anything else. */
+/* An integer of 0 or more; 0 if absent. Raises on anything else. */
 int option_integer(lua_State *L, int index, const char *name);
 /* Raises unless every string key of the table is in `names` (NULL-ended); the
  * error names the nearest one. */
 void check_options(lua_State *L, int index, const char *what,
                    const char *const *names);
-/* Raises unless NULL, or what can be the name of a namespace. */
+/* Raises if the name is not NULL and cannot be a namespace. */
 void check_namespace(lua_State *L, const char *call, const char *name);
 /* Seconds at `index` as milliseconds; nil or none gives `absent`. */
 int64_t check_ms(lua_State *L, int index, int64_t absent);
@@ -123,22 +127,23 @@ void *test_type(lua_State *L, int index, const char *name);
 
 /* Pushes a read-only object; takes one reference more. */
 void push_object(lua_State *L, kl_object *object);
-/* The same for one that the cache has let go of, an old state or a deleted one:
- * the script alone will keep it alive, and the collector is told. */
+/* The same for an object that the cache no longer holds (an old state, or a
+ * deleted object): only the script keeps it alive, so the collector is told of
+ * its size. */
 void push_last_object(lua_State *L, kl_object *object);
-/* Pushes an object that is none yet; returns where the reference goes. */
+/* Pushes an object without content; the caller stores a reference to a
+ * kl_object in the result. */
 kl_object **push_empty_object(lua_State *L);
-/* The value of the object or view at `index`, opened; NULL if it is neither.
- * Borrowed while the userdata lives. */
+/* The value of the object or view at `index`, parsed if it was not; NULL if it
+ * is neither. Borrowed while the userdata lives. */
 const kl_value *to_value(lua_State *L, int index);
 
-/* list.c: many of them */
+/* list.c: lists of objects */
 
-/* Pushes an array of them; the list still belongs to the caller, who keeps it
- * in a userdata: see list_guard. */
+/* Pushes an array of the objects; the caller still owns the list, and keeps it
+ * in a userdata (push_list_guard). */
 void push_object_list(lua_State *L, const kl_object_list *list);
-/* Pushes a userdata that clears the list it holds when it is collected, and
- * returns that list. */
+/* Pushes a userdata whose __gc clears the list in it; returns that list. */
 kl_object_list *push_list_guard(lua_State *L);
 
 /* convert.c: JSON to tables and back */
@@ -150,9 +155,9 @@ bool push_scalar(lua_State *L, const kl_value *value);
 /* Pushes the JSON text of the value at `index` (table, object, view, scalar),
  * and returns it. Raises on what JSON cannot hold. */
 const char *push_json(lua_State *L, int index, size_t *length);
-/* Pushes a userdata that frees the writer in it, a new one. */
+/* Pushes a userdata with a new writer; its __gc frees the writer. */
 kl_writer **push_writer_guard(lua_State *L);
-/* Pushes a userdata that unrefs the document which it will hold. */
+/* Pushes a userdata for a document, empty; its __gc unrefs the document. */
 kl_doc **push_doc_guard(lua_State *L);
 
 /* client.c, poller.c, informer.c */
@@ -160,75 +165,77 @@ kl_client *check_client(lua_State *L, int index);
 kl_event_queue *check_queue(lua_State *L, int index);
 kl_informer *check_informer(lua_State *L, int index, kl_error *err);
 
-/* informer.c: pushes a label selector, as a userdata that frees it; NULL: it
- * does not parse. Raises only for want of memory. */
+/* informer.c: pushes a label selector in a userdata whose __gc frees it. NULL:
+ * it does not parse. Raises only if memory is short. */
 const kl_selector *push_selector(lua_State *L, const char *text, kl_error *err);
 
-/* reply.c: one raw request */
+/* reply.c: raw requests */
 
 /* Reads method, target, body, ... of a request table; its strings are borrowed
  * from the table and from values left on the stack. */
 void check_call(lua_State *L, int index, kl_call *call);
 /* Pushes status, body and content type. */
 void push_reply(lua_State *L, const kl_reply *reply);
-/* Pushes a userdata that clears the reply it holds when collected. */
+/* Pushes a userdata whose __gc clears the reply in it; returns that reply. */
 kl_reply *push_reply_guard(lua_State *L);
-/* Pushes a userdata that frees the text which it will hold. */
+/* Pushes a userdata for a text, empty; its __gc frees the text. */
 char **push_text_guard(lua_State *L);
 
-/* transport.c: how a client of one module travels through another */
+/* transport.c: carries the requests of a client of one C module to another */
 
-/* Raises unless a transport is there; borrowed from the userdata. */
+/* The transport at `index`, borrowed from its userdata; raises otherwise. */
 kl_transport *check_transport(lua_State *L, int index);
-/* Pushes an empty one; returns where the reference goes. */
+/* Pushes an empty one; the caller stores a reference in the result. */
 kl_transport **push_transport(lua_State *L);
 
 /*
- * watchdog.c: what a lua_State's loop runs, for the watchdog. All for the
- * thread that runs the lua_State; NULL stands for a loop that is not watched.
+ * watchdog.c: tells the core's watchdog what the loop of a lua_State runs. Call
+ * all of these on the thread that runs the lua_State, except watch_hurry. NULL
+ * stands for a loop that is not watched.
  */
 typedef struct loop_watch loop_watch;
 
-/* Starts to watch; NULL if limit_ms is 0, or memory is short. `own`: what the
- * names of KubeLua's own chunks begin with. One reference. */
+/* Starts to watch; NULL if limit_ms is 0, or memory is short. Chunks whose name
+ * begins with `own` are KubeLua's. The caller owns one reference. */
 loop_watch *watch_start(int64_t limit_ms, const char *own);
-/* Ends it, and the reference of watch_start. */
+/* Stops, and drops the reference of watch_start. */
 void watch_stop(loop_watch *watch);
 loop_watch *watch_ref(loop_watch *watch);
 void watch_unref(loop_watch *watch);
-/* The coroutine L runs that activity, which stays as it is until watch_leave,
- * or until another is entered. */
+/* The coroutine L now runs `activity`, which must not change until watch_leave
+ * or the next watch_enter. */
 void watch_enter(loop_watch *watch, lua_State *L, const kl_activity *activity);
 void watch_leave(loop_watch *watch);
 /* See kl_watchdog_hurry. Safe inside a signal handler. */
 void watch_hurry(loop_watch *watch, int signal);
 
-/* The events of a registration as activities. */
+/* The events of one registration, as activities of the watchdog. */
 typedef struct watched_events {
-    loop_watch *watch; /* a reference; NULL: none */
+    loop_watch *watch; /* one reference; NULL: not watched */
     kl_activity activity;
-    char *names[KL_EVENT_ERROR + 1]; /* by type; NULL: it is no activity */
+    char *names[KL_EVENT_ERROR +
+                1]; /* by event type; NULL: that type is not watched */
 } watched_events;
 
 void watched_begin(watched_events *events, lua_State *L, const kl_event *event);
-/* The event is about to be dropped. True if its handler still runs. */
+/* Call before the event is dropped. True if its handler still runs. */
 bool watched_end(watched_events *events);
 void watched_deinit(watched_events *events);
-/* f(registration, event, text): what an event's handler is called. */
+/* f(registration, event, text): sets the name of the handler of that event. */
 int watched_name(lua_State *L, watched_events *events);
-/* Pushes what the event under way is called. */
+/* Pushes the name of the handler that runs now, and its object. */
 int watched_push(lua_State *L, const watched_events *events);
 
 /* poller.c: the watch of the poller at `index`; borrowed. */
 loop_watch *check_watch(lua_State *L, int index);
-/* registration.c: the event that the registration at `index` handles; NULL if
- * it is none, or handles none. */
+/* registration.c: the event that the registration at `index` handles now; NULL
+ * if it handles none, or is no registration. */
 const kl_activity *test_handling(lua_State *L, int index);
 
 /*
- * An informer's userdata: the one owner of the core's handle. Its registrations
- * are in a list, so that the end of either finds the other: a finalizer may end
- * them in any order. One thread: no lock.
+ * An informer's userdata, the only owner of the core's handle. It lists its
+ * registrations: whichever of them ends first must find the other, as the
+ * collector finalizes them in any order. One thread uses it: no lock.
  */
 typedef struct informer_box {
     kl_informer *informer; /* NULL while being made, and once stopped */
@@ -236,7 +243,7 @@ typedef struct informer_box {
 } informer_box;
 
 informer_box *check_informer_box(lua_State *L, int index);
-/* registration.c: leaves every registration of the list without an informer. */
+/* registration.c: takes every registration out of the list of its informer. */
 void detach_registrations(informer_box *box);
 
 #endif

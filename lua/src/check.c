@@ -1,6 +1,6 @@
 /*
- * check.c - reading options out of tables. A wrong type or an unknown name is
- * misuse and raises an error that says what was meant.
+ * check.c - reads arguments and option tables. A wrong type or an unknown name
+ * is a mistake of the script: it raises an error that says what was expected.
  */
 #include "binding.h"
 
@@ -8,11 +8,11 @@
 #include <math.h>
 #include <string.h>
 
-/* A hundred years: anything longer is a mistake of units. */
+/* A hundred years: a longer time is a mistake of units. */
 static const double MAX_SECONDS = 100.0 * 365 * 86400;
 
-/* Raw: what a metatable makes up is kept by nobody, and its text would be gone
- * before it is used. */
+/* Raw access: a value that a metatable makes is referred to by nothing, so its
+ * text could be collected before it is used. */
 void push_option(lua_State *L, int index, const char *name)
 {
     luaL_checktype(L, index, LUA_TTABLE);
@@ -73,7 +73,7 @@ bool option_bool(lua_State *L, int index, const char *name)
     return value;
 }
 
-static int64_t to_ms(lua_State *L, double seconds, const char *what)
+static int64_t seconds_to_ms(lua_State *L, double seconds, const char *what)
 {
     if (isnan(seconds) || seconds < 0 || seconds > MAX_SECONDS) {
         misuse(L,
@@ -90,7 +90,7 @@ int64_t option_ms(lua_State *L, int index, const char *name, int64_t absent)
 
     push_option(L, index, name);
     if (lua_type(L, -1) == LUA_TNUMBER) {
-        ms = to_ms(L, lua_tonumber(L, -1), name);
+        ms = seconds_to_ms(L, lua_tonumber(L, -1), name);
     } else if (!lua_isnil(L, -1)) {
         misuse(L, "option '%s' must be a number of seconds, not a %s", name,
                luaL_typename(L, -1));
@@ -120,7 +120,7 @@ int option_integer(lua_State *L, int index, const char *name)
     return value;
 }
 
-/* RFC 1123: a label. */
+/* RFC 1123: a namespace's name is one label. */
 void check_namespace(lua_State *L, const char *call, const char *name)
 {
     static const char inner[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
@@ -142,7 +142,7 @@ int64_t check_ms(lua_State *L, int index, int64_t absent)
     if (lua_isnoneornil(L, index)) {
         return absent;
     }
-    return to_ms(L, luaL_checknumber(L, index), "the time");
+    return seconds_to_ms(L, luaL_checknumber(L, index), "the time");
 }
 
 static bool is_among(const char *key, const char *const *names)

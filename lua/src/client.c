@@ -1,6 +1,6 @@
 /*
- * client.c - a connection to one API server, over the network or through a
- * transport that another module made.
+ * client.c - a client: the connection to one API server, over the network or
+ * through a transport of another C module (the simulator).
  */
 #include "binding.h"
 
@@ -18,7 +18,8 @@ kl_client *check_client(lua_State *L, int index)
     return box->client;
 }
 
-static void read_options(lua_State *L, int index, kl_config_options *options)
+static void read_client_options(lua_State *L, int index,
+                                kl_config_options *options)
 {
     *options = (kl_config_options){
         .kubeconfig = option_string(L, index, "kubeconfig"),
@@ -36,8 +37,9 @@ static void read_options(lua_State *L, int index, kl_config_options *options)
         .insecure = option_bool(L, index, "insecure")};
 }
 
-/* No lua_* call between what is taken and what is given back. */
-static kl_client *over_network(const kl_config_options *options, kl_error *err)
+/* No lua_* call here: `config` is owned by a C local. */
+static kl_client *connect_over_network(const kl_config_options *options,
+                                       kl_error *err)
 {
     kl_config *config = kl_config_load(options, err);
     kl_client *client = NULL;
@@ -50,18 +52,18 @@ static kl_client *over_network(const kl_config_options *options, kl_error *err)
 }
 
 /* core.connect(options, transport or nil): a client, or nil, message, code. */
-static int connect(lua_State *L)
+static int connect_client(lua_State *L)
 {
     kl_config_options options;
     client_box *box;
     kl_error err;
 
-    read_options(L, 1, &options);
+    read_client_options(L, 1, &options);
     lua_settop(L, 2);
     box = push_with_state(L, sizeof(*box), TYPE_CLIENT);
     /* options, transport or nil, box */
     if (lua_isnil(L, 2)) {
-        box->client = over_network(&options, &err);
+        box->client = connect_over_network(&options, &err);
     } else {
         kl_transport *transport = check_transport(L, 2);
 
@@ -83,7 +85,7 @@ static int client_gc(lua_State *L)
     return 0;
 }
 
-/* core.client_close(client): every call and informer of it ends. */
+/* core.client_close(client): ends all its requests and informers. */
 static int client_close(lua_State *L)
 {
     client_box *box = luaL_checkudata(L, 1, TYPE_CLIENT);
@@ -95,8 +97,8 @@ static int client_close(lua_State *L)
     return 0;
 }
 
-/* client:namespace(): of its configuration; a client of a simulated cluster has
- * none, and what it was told instead is in its state. */
+/* client:namespace(): the namespace of its configuration. A client of a
+ * simulated cluster has no configuration: its state has the name. */
 static int client_namespace(lua_State *L)
 {
     const client_box *box = luaL_checkudata(L, 1, TYPE_CLIENT);
@@ -113,15 +115,15 @@ static int client_namespace(lua_State *L)
     return 1;
 }
 
-/* core.client_pointer(client): its kl_client, for FFI (lua/resty); borrowed: it
- * is good while the client is. */
+/* core.client_pointer(client): its kl_client, for the FFI of lua/resty;
+ * borrowed until the client is closed. */
 static int client_pointer(lua_State *L)
 {
     lua_pushlightuserdata(L, check_client(L, 1));
     return 1;
 }
 
-/* core.client_server(client): the URL of its server; nil: it needs none. */
+/* core.client_server(client): the URL of its server; nil if it has none. */
 static int client_server(lua_State *L)
 {
     const char *server = kl_client_server(check_client(L, 1));
@@ -141,8 +143,8 @@ static int client_tostring(lua_State *L)
     return 1;
 }
 
-/* core.status_error(status, body): the message, the code and the seconds of
- * Retry-After (or nil) of an answer whose status is 400 or above. */
+/* core.status_error(status, body): for an answer with a status of 400 or more:
+ * the message, the code, and the seconds of Retry-After (or nil). */
 static int status_error(lua_State *L)
 {
     int status = (int)luaL_checkinteger(L, 1);
@@ -163,17 +165,15 @@ static int status_error(lua_State *L)
 
 void bind_client(lua_State *L)
 {
-    /* Lua adds the others: lua/kubelua/client.lua. */
+    /* lua/kubelua/client.lua adds the other methods. */
     static const luaL_Reg methods[] = {{"__gc", client_gc},
                                        {"__tostring", client_tostring},
                                        {"namespace", client_namespace},
                                        {NULL, NULL}};
-    static const luaL_Reg functions[] = {{"connect", connect},
-                                         {"client_close", client_close},
-                                         {"client_pointer", client_pointer},
-                                         {"status_error", status_error},
-                                         {"client_server", client_server},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"connect", connect_client},        {"client_close", client_close},
+        {"client_pointer", client_pointer}, {"status_error", status_error},
+        {"client_server", client_server},   {NULL, NULL}};
 
     push_type(L, TYPE_CLIENT, methods);
     luaL_setfuncs(L, functions, 0);

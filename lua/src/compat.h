@@ -1,6 +1,6 @@
 /*
- * compat.h - the few differences between the C APIs of Lua 5.1 (LuaJIT) and
- * 5.2 to 5.4 that the binding meets.
+ * compat.h - hides the few differences between the C APIs of Lua 5.1 (LuaJIT)
+ * and Lua 5.2 to 5.4 that concern this binding.
  */
 #ifndef KUBELUA_COMPAT_H
 #define KUBELUA_COMPAT_H
@@ -18,8 +18,8 @@
 #define COMPAT_ABSINDEX(L, index) lua_absindex(L, index)
 #endif
 
-/* Userdata with a user value, `values` of which is 0 or 1: what Lua keeps alive
- * as long as it; any value from 5.3 on, before that a table. */
+/* A userdata with `values` user values (0 or 1). Lua keeps a user value alive
+ * as long as its userdata. From Lua 5.3 on it is any value; before, a table. */
 #if LUA_VERSION_NUM >= 504
 #define compat_newuserdata(L, size, values) lua_newuserdatauv(L, size, values)
 #define compat_getuservalue(L, index) ((void)lua_getiuservalue(L, index, 1))

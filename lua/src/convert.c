@@ -1,14 +1,14 @@
 /*
- * convert.c - JSON values as Lua values, and Lua values as JSON text, so that a
- * copy that is written back unchanged is the same JSON: empty arrays, nulls and
- * integers that no Lua number holds included.
+ * convert.c - JSON values as Lua values, and Lua values as JSON text. A copy
+ * that is written back unchanged gives the same JSON: also empty arrays, nulls,
+ * and integers that no Lua number can hold.
  */
 #include "binding.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Doubles hold every integer up to here (IEEE 754). */
+/* A double holds every integer up to this one (IEEE 754). */
 static const double EXACT = 9007199254740992.0;
 
 static bool push_exact(lua_State *L, const kl_value *value)
@@ -27,7 +27,7 @@ static bool push_exact(lua_State *L, const kl_value *value)
 #endif
 }
 
-/* An integer that no Lua number holds: a userdata of its digits. */
+/* Pushes an integer that no Lua number can hold: a userdata with its digits. */
 static void push_digits(lua_State *L, const char *digits, size_t length)
 {
     char *box = lua_newuserdata(L, length + 1);
@@ -93,7 +93,8 @@ bool push_scalar(lua_State *L, const kl_value *value)
     }
 }
 
-/* Recursion is bounded by KL_MAX_DEPTH: deeper text does not parse. */
+/* The recursion is bounded: text nested deeper than KL_MAX_DEPTH does not
+ * parse. */
 void push_copy(lua_State *L, const kl_value *value)
 {
     kl_value_iter iter = {0};
@@ -125,7 +126,7 @@ void push_copy(lua_State *L, const kl_value *value)
 
 static void write_value(lua_State *L, kl_writer *writer, int index, int depth);
 
-static void write_number(lua_State *L, kl_writer *writer, int index)
+static void write_lua_number(lua_State *L, kl_writer *writer, int index)
 {
     lua_Number number = lua_tonumber(L, index);
 
@@ -146,8 +147,8 @@ static void write_number(lua_State *L, kl_writer *writer, int index)
     kl_writer_real(writer, number);
 }
 
-/* The length if the table is an array: marked as one, or all keys 1..n; else
- * -1. An unmarked empty table is an object. */
+/* The length of an array: a table marked as one, or with the keys 1..n only.
+ * -1: it is an object, as is an empty table without the mark. */
 static lua_Integer array_length(lua_State *L, int index)
 {
     lua_Integer length = (lua_Integer)lua_rawlen(L, index);
@@ -242,7 +243,7 @@ static void write_value(lua_State *L, kl_writer *writer, int index, int depth)
         kl_writer_bool(writer, lua_toboolean(L, index));
         break;
     case LUA_TNUMBER:
-        write_number(L, writer, index);
+        write_lua_number(L, writer, index);
         break;
     case LUA_TSTRING:
         text = lua_tolstring(L, index, &length);
@@ -305,7 +306,7 @@ const char *push_json(lua_State *L, int index, size_t *length)
 }
 
 /* core.encode(value): its JSON text. */
-static int encode(lua_State *L)
+static int encode_json(lua_State *L)
 {
     luaL_checkany(L, 1);
     push_json(L, 1, NULL);
@@ -332,7 +333,7 @@ kl_doc **push_doc_guard(lua_State *L)
 }
 
 /* core.decode(text): the value, with kubelua.null for null. */
-static int decode(lua_State *L)
+static int decode_json(lua_State *L)
 {
     size_t length;
     const char *text;
@@ -351,7 +352,7 @@ static int decode(lua_State *L)
 }
 
 /* core.array(table): marks a table as a JSON array, and returns it. */
-static int array(lua_State *L)
+static int mark_array(lua_State *L)
 {
     if (lua_isnoneornil(L, 1)) {
         lua_settop(L, 0);
@@ -386,8 +387,10 @@ void bind_convert(lua_State *L)
     static const luaL_Reg writer_methods[] = {{"__gc", writer_gc},
                                               {NULL, NULL}};
     static const luaL_Reg doc_methods[] = {{"__gc", doc_gc}, {NULL, NULL}};
-    static const luaL_Reg functions[] = {
-        {"encode", encode}, {"decode", decode}, {"array", array}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"encode", encode_json},
+                                         {"decode", decode_json},
+                                         {"array", mark_array},
+                                         {NULL, NULL}};
 
     push_type(L, TYPE_NUMBER, number_methods);
     push_type(L, "kubelua.writer", writer_methods);

@@ -1,5 +1,5 @@
 /*
- * host.c - what tells this process from others: the machine's name, and random
+ * host.c - makes names of this process unique: the machine's name, and random
  * digits.
  */
 #include "binding.h"
@@ -8,11 +8,11 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* A DNS name has at most 253 bytes; Linux keeps 64 of them. */
+/* A DNS name has at most 253 bytes; Linux keeps at most 64. */
 enum { NAME_SIZE = 256, MOST_BYTES = 32 };
 
-/* core.hostname(): of a container, its pod's name; "localhost" where the
- * machine has none. */
+/* core.hostname(): in a container, the name of its pod; "localhost" if the
+ * machine has no name. */
 static int hostname(lua_State *L)
 {
     char name[NAME_SIZE] = "";
@@ -25,8 +25,8 @@ static int hostname(lua_State *L)
     return 1;
 }
 
-/* core.random(bytes): so many random bytes, at most 32, as hexadecimal digits.
- * Raises where the kernel has none. */
+/* core.random(bytes): that many random bytes (1 to 32) as hexadecimal digits.
+ * Raises if the kernel gives none. */
 static int random_digits(lua_State *L)
 {
     lua_Integer count = luaL_checkinteger(L, 1);

@@ -1,5 +1,6 @@
 /*
- * informer.c - an informer: how it is, and queries of its cache.
+ * informer.c - an informer: opening and stopping it, its state, queries of its
+ * cache. Events of an informer: registration.c.
  */
 #include "binding.h"
 
@@ -20,7 +21,7 @@ kl_informer *check_informer(lua_State *L, int index, kl_error *err)
     return box->informer;
 }
 
-/* What it has is read no more, and nothing of it is told. */
+/* Stops the informer; its registrations get no more events. */
 static void close_informer(informer_box *box)
 {
     kl_informer *informer = box->informer;
@@ -30,8 +31,8 @@ static void close_informer(informer_box *box)
     kl_informer_close(informer);
 }
 
-/* A field that counts as true unless it is false. */
-static bool switched_off(lua_State *L, int index, const char *name)
+/* True if the field is false; an absent field counts as true. */
+static bool is_switched_off(lua_State *L, int index, const char *name)
 {
     bool is_on = option_bool(L, index, name);
     bool is_absent;
@@ -42,8 +43,8 @@ static bool switched_off(lua_State *L, int index, const char *name)
     return !is_on && !is_absent;
 }
 
-/* Below 0 is never; 0, or none, the core's own. */
-static int64_t idle_timeout_ms(lua_State *L, int index)
+/* Below 0: never; 0, or absent: the core's default. */
+static int64_t read_idle_timeout_ms(lua_State *L, int index)
 {
     bool never;
 
@@ -53,7 +54,8 @@ static int64_t idle_timeout_ms(lua_State *L, int index)
     return never ? -1 : option_ms(L, index, "idle_timeout", 0);
 }
 
-static void read_options(lua_State *L, int index, kl_informer_options *options)
+static void read_informer_options(lua_State *L, int index,
+                                  kl_informer_options *options)
 {
     *options = (kl_informer_options){
         .resource = option_string(L, index, "resource"),
@@ -62,11 +64,11 @@ static void read_options(lua_State *L, int index, kl_informer_options *options)
         .labels = option_string(L, index, "labels"),
         .fields = option_string(L, index, "fields"),
         .resync_ms = option_ms(L, index, "resync", 0),
-        .idle_timeout_ms = idle_timeout_ms(L, index),
+        .idle_timeout_ms = read_idle_timeout_ms(L, index),
         .page_size = option_integer(L, index, "page_size"),
         .keep_managed_fields = option_bool(L, index, "managed_fields"),
         .metadata_only = option_bool(L, index, "metadata"),
-        .no_streaming_list = switched_off(L, index, "streaming_list")};
+        .no_streaming_list = is_switched_off(L, index, "streaming_list")};
 }
 
 /* core.informer(client, options): an informer, or nil, message, code. */
@@ -76,7 +78,7 @@ static int informer_open(lua_State *L)
     informer_box *box;
     kl_error err;
 
-    read_options(L, 2, &options);
+    read_informer_options(L, 2, &options);
     box = push_with_state(L, sizeof(*box), TYPE_INFORMER);
     box->informer = kl_informer_open(check_client(L, 1), &options, &err);
     return box->informer != NULL ? 1 : push_error(L, &err);
@@ -88,7 +90,7 @@ static int informer_gc(lua_State *L)
     return 0;
 }
 
-/* core.informer_stop(informer): with what is left of its registrations. */
+/* core.informer_stop(informer): stops it and ends its registrations. */
 static int informer_stop(lua_State *L)
 {
     close_informer(check_informer_box(L, 1));
@@ -113,8 +115,8 @@ static int informer_tostring(lua_State *L)
     return 1;
 }
 
-/* True, and pushes nil, message and "forked", if it was opened before a fork(),
- * and this is the child. */
+/* True in a child of fork(), if the informer was opened before it; then pushes
+ * nil, message and "forked". */
 static bool push_forked(lua_State *L)
 {
     const informer_box *box = check_informer_box(L, 1);
@@ -149,8 +151,8 @@ static int informer_has_synced(lua_State *L)
     return 1;
 }
 
-/* core.informer_outcome(informer): true if it is synced; or nil, message, code:
- * why not. */
+/* core.informer_outcome(informer): true if it is synced; else nil, message,
+ * code say why not. */
 static int informer_outcome(lua_State *L)
 {
     kl_error err;
@@ -175,8 +177,7 @@ static int informer_settled(lua_State *L)
     return 1;
 }
 
-/* core.informer_wake(informer, poller): wakes it once the informer is settled.
- */
+/* core.informer_wake(informer, poller): wakes the poller once it is settled. */
 static int informer_wake(lua_State *L)
 {
     kl_event_queue *queue = check_queue(L, 2);
@@ -191,9 +192,8 @@ static int informer_wake(lua_State *L)
     return 1;
 }
 
-/* core.informer_wake_changed(informer, poller): wakes it once the cache
- * changes.
- */
+/* core.informer_wake_changed(informer, poller): wakes the poller once the cache
+ * changes. */
 static int informer_wake_changed(lua_State *L)
 {
     kl_event_queue *queue = check_queue(L, 2);
@@ -208,9 +208,9 @@ static int informer_wake_changed(lua_State *L)
     return 1;
 }
 
-/* Leaves the key that get was asked for at 2: "web/shop-1", or a namespace and
- * a name. */
-static const char *check_key(lua_State *L, size_t *length)
+/* Leaves the key that get asks for at 2: "web/shop-1", from one argument, or
+ * from a namespace and a name. */
+static const char *check_get_key(lua_State *L, size_t *length)
 {
     check_string(L, 2, "get", lua_gettop(L) > 2 ? "the namespace" : "the key");
     if (lua_gettop(L) > 2) {
@@ -233,7 +233,7 @@ static int informer_get(lua_State *L)
     kl_error err;
 
     check_informer_box(L, 1);
-    key = check_key(L, &length);
+    key = check_get_key(L, &length);
     found = push_empty_object(L);
     informer = check_informer(L, 1, &err);
     if (informer == NULL) {
@@ -321,7 +321,7 @@ static int informer_by(lua_State *L)
         return push_error(L, &err);
     }
     if (strlen(value) != length) {
-        kl_object_list_clear(list); /* no index has values with a NUL byte */
+        kl_object_list_clear(list); /* no value of an index has a NUL byte */
     }
     push_object_list(L, list);
     return 1;
@@ -402,8 +402,8 @@ static int informer_resource_version(lua_State *L)
     return 1;
 }
 
-/* core.informer_told_version(informer): the version up to which every event is
- * in the queues of its handlers. */
+/* core.informer_told_version(informer): the resourceVersion up to which every
+ * event is in the queues of the handlers. */
 static int informer_told_version(lua_State *L)
 {
     kl_informer *informer = check_informer(L, 1, NULL);
@@ -422,7 +422,7 @@ static void set_seconds(lua_State *L, const char *name, int64_t ms)
     lua_setfield(L, -2, name);
 }
 
-/* informer:status(): how it is, as a table; seconds. */
+/* informer:status(): a table of its state and counters; times are seconds. */
 static int informer_status(lua_State *L)
 {
     kl_informer *informer = check_informer(L, 1, NULL);
@@ -463,7 +463,7 @@ static int informer_status(lua_State *L)
 
 void bind_informer(lua_State *L)
 {
-    /* Lua adds the others: lua/kubelua/informer.lua. */
+    /* lua/kubelua/informer.lua adds the other methods. */
     static const luaL_Reg methods[] = {
         {"__gc", informer_gc},
         {"__tostring", informer_tostring},

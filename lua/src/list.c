@@ -1,5 +1,5 @@
 /*
- * list.c - lists of objects on their way from the core to a Lua table.
+ * list.c - turns a list of objects of the core into a Lua table.
  */
 #include "binding.h"
 

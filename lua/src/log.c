@@ -1,6 +1,6 @@
 /*
- * log.c - log lines of scripts and of the core, on standard error: one line, a
- * time, a level; colours only on a terminal.
+ * log.c - writes the log lines of scripts and of the core to standard error:
+ * one line each, with a time and a level; in colours on a terminal only.
  */
 #include "binding.h"
 
@@ -14,9 +14,9 @@
 static const char *const LEVELS[] = {"debug", "info", "warn",
                                      "error", "off",  NULL};
 
-/* A message's further lines, joined to the first: a log is read by line. A
- * line break at its end, as an answer's body has one, joins nothing. */
-static void put_flat(FILE *file, const char *message)
+/* Writes the message as one line, because logs are read by line: further lines
+ * follow after "; ". A line break at the end adds nothing. */
+static void write_one_line(FILE *file, const char *message)
 {
     const char *end;
 
@@ -28,7 +28,7 @@ static void put_flat(FILE *file, const char *message)
     fputs(message, file);
 }
 
-/* On a terminal, unless its user wants none (no-color.org). */
+/* True on a terminal, unless NO_COLOR is set (no-color.org). */
 static bool has_colours(void)
 {
     const char *unwanted = getenv("NO_COLOR");
@@ -36,8 +36,9 @@ static bool has_colours(void)
     return isatty(STDERR_FILENO) && (unwanted == NULL || unwanted[0] == '\0');
 }
 
-/* Runs on any thread, one call at a time (kl_set_log). */
-static void to_stderr(void *context, kl_log_level level, const char *message)
+/* Runs on any thread; kl_set_log makes one call at a time. */
+static void log_to_stderr(void *context, kl_log_level level,
+                          const char *message)
 {
     static const char *const colours[] = {"\033[2m", "", "\033[33m",
                                           "\033[31m"};
@@ -54,9 +55,10 @@ static void to_stderr(void *context, kl_log_level level, const char *message)
     fprintf(stderr, "%s%s.%03ldZ %-5s ", colour, stamp, now.tv_nsec / 1000000,
             LEVELS[level]);
     if (level == KL_LOG_ERROR) {
-        fputs(message, stderr); /* with its traceback */
+        /* An error keeps its lines: they are a traceback. */
+        fputs(message, stderr);
     } else {
-        put_flat(stderr, message);
+        write_one_line(stderr, message);
     }
     fputs(colour[0] != '\0' ? "\033[0m\n" : "\n", stderr);
     funlockfile(stderr);
@@ -72,13 +74,13 @@ static int write_log(lua_State *L)
 }
 
 /*
- * Runs on any thread. nginx has made its error log standard error too, and has
- * opened it to append: one write is one line among nginx's own.
+ * Runs on any thread. nginx's standard error is its error log, opened to
+ * append: one write() is one whole line between those of nginx.
  */
-static void to_nginx(void *context, kl_log_level level, const char *message)
+static void log_to_nginx(void *context, kl_log_level level, const char *message)
 {
     static const char *const names[] = {"debug", "info", "warn", "error"};
-    char line[2304]; /* of kl_log at most 2048 */
+    char line[2304]; /* a message of kl_log has at most 2048 */
     struct timespec now;
     struct tm here;
     size_t length;
@@ -92,22 +94,24 @@ static void to_nginx(void *context, kl_log_level level, const char *message)
              (long)syscall(SYS_gettid), message);
     length = strlen(line);
     line[length] = '\n';
-    /* Where even that fails, there is nowhere to say so. */
+    /* If even this write fails, there is no place to report it. */
     (void)!write(STDERR_FILENO, line, length + 1);
 }
 
-/* core.set_log_level(level, style): the style "nginx", or that of a program. */
+/* core.set_log_level(level, style): style "nginx" writes nginx's format; any
+ * other, that of a program. */
 static int set_log_level(lua_State *L)
 {
     int level = luaL_checkoption(L, 1, NULL, LEVELS);
     bool is_nginx = strcmp(luaL_optstring(L, 2, ""), "nginx") == 0;
 
-    kl_set_log(is_nginx ? to_nginx : to_stderr, NULL, (kl_log_level)level);
+    kl_set_log(is_nginx ? log_to_nginx : log_to_stderr, NULL,
+               (kl_log_level)level);
     return 0;
 }
 
-/* core.live(): how many of each kind of thing live, as a table. */
-static int live(lua_State *L)
+/* core.live(): a table with the number of live things of each kind. */
+static int push_live_counts(lua_State *L)
 {
     lua_newtable(L);
     for (int kind = 0; kind < KL_LIVE_KINDS; kind++) {
@@ -121,7 +125,7 @@ void bind_log(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"log", write_log},
                                          {"set_log_level", set_log_level},
-                                         {"live", live},
+                                         {"live", push_live_counts},
                                          {NULL, NULL}};
 
     luaL_setfuncs(L, functions, 0);

@@ -1,6 +1,6 @@
 /*
- * manifest.c - texts of YAML or JSON documents, for the Lua side of the
- * simulator.
+ * manifest.c - reads YAML and JSON documents. kubelua.sim loads objects through
+ * it.
  */
 #include "binding.h"
 
@@ -16,7 +16,7 @@ static int writer_gc(lua_State *L)
 static kl_code add_document(void *context, const char *json, size_t length,
                             kl_error *err)
 {
-    (void)err; /* a writer without memory says so at its end */
+    (void)err; /* a writer that lacks memory fails in finish */
     kl_writer_raw(context, json, length);
     return KL_OK;
 }

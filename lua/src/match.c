@@ -1,13 +1,14 @@
 /*
- * match.c - what a cache is compared with: an object with a label selector, a
- * resourceVersion with another one.
+ * match.c - comparisons for code that reads a cache: an object with a label
+ * selector, a resourceVersion with another.
  */
 #include "binding.h"
 
 #include <limits.h>
 
-/* core.matches(object, labels): true if the label selector selects it. */
-static int matches(lua_State *L)
+/* core.matches(object, labels): true if the label selector selects the
+ * object. */
+static int match_labels(lua_State *L)
 {
     const kl_selector *selector;
     const kl_value *metadata;
@@ -24,8 +25,8 @@ static int matches(lua_State *L)
     return 1;
 }
 
-/* core.compare_versions(a, b): below 0, 0 or above 0, as resourceVersions are
- * ordered; nil where they are different and one of them is no number. */
+/* core.compare_versions(a, b): below 0, 0 or above 0, in the order of
+ * resourceVersions; nil if they differ and one of them is not a number. */
 static int compare_versions(lua_State *L)
 {
     int order = kl_version_compare(check_text(L, 1), check_text(L, 2));
@@ -40,7 +41,7 @@ static int compare_versions(lua_State *L)
 
 void bind_match(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"matches", matches},
+    static const luaL_Reg functions[] = {{"matches", match_labels},
                                          {"compare_versions", compare_versions},
                                          {NULL, NULL}};
 

@@ -1,13 +1,15 @@
 /*
- * misuse.c - errors that a script made, raised at its own line; and what Lua
- * adds to the userdata of this module: methods, and a state for each.
+ * misuse.c - errors for mistakes of the script, with the script's own line.
+ * Also the two tables that Lua has for a userdata of this module: methods and
+ * state.
  */
 #include "binding.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-/* In the registry: the sources that begin so are KubeLua's own. */
+/* A registry field: chunk names with one of these prefixes are KubeLua's
+ * own. */
 static const char OWN_SOURCES[] = "kubelua.own_sources";
 
 static bool is_own(lua_State *L, const char *source)
@@ -30,7 +32,8 @@ static bool is_own(lua_State *L, const char *source)
     return found;
 }
 
-/* Pushes "script.lua:12: ", or "" where no script is on the stack. */
+/* Pushes "script.lua:12: ", or "" if no function of a script is on the
+ * stack. */
 static void push_script_line(lua_State *L)
 {
     lua_Debug frame;
@@ -58,14 +61,14 @@ int misuse(lua_State *L, const char *format, ...)
     return lua_error(L);
 }
 
-/* core.misuse(message): raises it at the line of the script. */
+/* core.misuse(message): raises the message with the line of the script. */
 static int raise_misuse(lua_State *L)
 {
     return misuse(L, "%s", luaL_checkstring(L, 1));
 }
 
-/* core.own_source(prefix): functions of chunks whose source begins so belong to
- * KubeLua; no error is theirs. */
+/* core.own_source(prefix): chunks with this prefix are KubeLua's own, so errors
+ * are not attributed to their lines. */
 static int own_source(lua_State *L)
 {
     luaL_checkstring(L, 1);
@@ -84,8 +87,8 @@ static int own_source(lua_State *L)
 static const char *const WITH_STATE[] = {TYPE_CLIENT, TYPE_INFORMER,
                                          TYPE_REGISTRATION, NULL};
 
-/* core.state(userdata, type): its state; raises unless it is of that type. */
-static int state_of(lua_State *L)
+/* core.state(userdata, type): the state; raises if it is of another type. */
+static int push_checked_state(lua_State *L)
 {
     const char *type = WITH_STATE[luaL_checkoption(L, 2, NULL, WITH_STATE)];
 
@@ -100,7 +103,7 @@ static int state_of(lua_State *L)
 }
 
 /* core.methods(type): the table of its methods, for Lua to add to. */
-static int methods_of(lua_State *L)
+static int push_methods(lua_State *L)
 {
     int type = luaL_checkoption(L, 1, NULL, WITH_STATE);
 
@@ -109,8 +112,9 @@ static int methods_of(lua_State *L)
     return 1;
 }
 
-/* core.check_namespace(call, name or nil): raises unless it can be one. */
-static int check_name_space(lua_State *L)
+/* core.check_namespace(call, name or nil): raises if it cannot be a
+ * namespace. */
+static int check_namespace_argument(lua_State *L)
 {
     if (!lua_isnoneornil(L, 2)) {
         check_namespace(L, luaL_checkstring(L, 1), check_text(L, 2));
@@ -120,12 +124,13 @@ static int check_name_space(lua_State *L)
 
 void bind_misuse(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"misuse", raise_misuse},
-                                         {"own_source", own_source},
-                                         {"check_namespace", check_name_space},
-                                         {"state", state_of},
-                                         {"methods", methods_of},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"misuse", raise_misuse},
+        {"own_source", own_source},
+        {"check_namespace", check_namespace_argument},
+        {"state", push_checked_state},
+        {"methods", push_methods},
+        {NULL, NULL}};
 
     luaL_setfuncs(L, functions, 0);
 }

@@ -1,7 +1,7 @@
 /*
- * poller.c - what a lua_State waits on: its event queue and its next timer, as
- * one descriptor that is readable when there is work; and the signals that end
- * a run.
+ * poller.c - what the loop of a lua_State waits on: its event queue and its
+ * next timer, as one descriptor that is readable when there is work. Also the
+ * signals that end a run.
  */
 #include "binding.h"
 
@@ -22,12 +22,12 @@
 typedef struct poller {
     kl_event_queue *queue; /* NULL: not open yet */
     int timer;   /* fires when the next Lua timer is due; -1: none yet */
-    int epoll;   /* both of them; what kubelua.fd() returns */
+    int epoll;   /* of queue and timer; kubelua.fd() returns it */
     bool closed; /* for good: its lua_State ends */
     bool was_handed_out; /* the script has the descriptor */
-    bool looks_again;    /* the next id stands for all */
+    bool looks_again;    /* the next poller:next returns 0: look at all */
     loop_watch *watch;   /* NULL: not open, or not wanted */
-    int64_t limit_ms;    /* of what the loop runs; 0: it is not watched */
+    int64_t limit_ms;    /* of one activity; 0: none is watched */
     char own[256];       /* see watch_start */
 } poller;
 
@@ -36,14 +36,14 @@ static poller *check_poller(lua_State *L, int index)
     return luaL_checkudata(L, index, TYPE_POLLER);
 }
 
-static bool watch_fd(int epoll, int fd)
+static bool add_to_epoll(int epoll, int fd)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
 
     return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-static void shut(poller *self)
+static void close_poller(poller *self)
 {
     watch_stop(self->watch);
     if (self->epoll >= 0) {
@@ -68,8 +68,9 @@ static bool is_forked(const poller *self)
 static void restore_signals(const poller *self);
 static bool is_catching(const poller *self);
 
-/* With the first need of it: what loads the module, and forks then, shares no
- * descriptor with the child. A child of fork() has one of its own. */
+/* Opens the descriptors when they are first needed: a program that loads the
+ * module and then forks shares no descriptor with its child. A child of fork()
+ * opens its own. */
 static bool ensure_open(poller *self, kl_error *err)
 {
     if (self->queue != NULL && !is_forked(self)) {
@@ -77,7 +78,7 @@ static bool ensure_open(poller *self, kl_error *err)
     }
     if (self->queue != NULL) {
         restore_signals(self);
-        shut(self);
+        close_poller(self);
         self->looks_again = true;
     }
     if (self->closed) {
@@ -91,13 +92,13 @@ static bool ensure_open(poller *self, kl_error *err)
     self->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     self->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (self->timer < 0 || self->epoll < 0 ||
-        !watch_fd(self->epoll, self->timer) ||
-        !watch_fd(self->epoll, kl_event_queue_fd(self->queue))) {
+        !add_to_epoll(self->epoll, self->timer) ||
+        !add_to_epoll(self->epoll, kl_event_queue_fd(self->queue))) {
         kl_error_set(err, KL_EIO,
                      "no descriptor to wait on: %s; raise the "
                      "limit (ulimit -n)",
                      strerror(errno));
-        shut(self);
+        close_poller(self);
         return false;
     }
     self->watch = watch_start(self->limit_ms, self->own);
@@ -120,8 +121,8 @@ kl_event_queue *check_queue(lua_State *L, int index)
     return check_open(L, index)->queue;
 }
 
-/* core.poller(limit, own): `limit` seconds may pass in what the loop runs
- * before the log names it (0: for ever); for `own`, see watch_start. */
+/* core.poller(limit, own): an activity of the loop that takes more than `limit`
+ * seconds is logged (0: never); for `own`, see watch_start. */
 static int poller_new(lua_State *L)
 {
     int64_t limit_ms = check_ms(L, 1, 0);
@@ -135,8 +136,8 @@ static int poller_new(lua_State *L)
     return 1;
 }
 
-/* poller:open(): true, or nil, message, code. What needs it opens it too, and
- * can only raise an error. */
+/* poller:open(): true, or nil, message, code. Other methods open it too, but
+ * they raise an error if that fails. */
 static int poller_open(lua_State *L)
 {
     kl_error err;
@@ -152,8 +153,8 @@ static int poller_gc(lua_State *L)
 {
     poller *self = lua_touserdata(L, 1);
 
-    restore_signals(self); /* a run that never returned */
-    shut(self);
+    restore_signals(self); /* of a run that never returned */
+    close_poller(self);
     self->closed = true;
     return 0;
 }
@@ -163,8 +164,8 @@ loop_watch *check_watch(lua_State *L, int index)
     return check_open(L, index)->watch;
 }
 
-/* poller:enter(activity, coroutine, registration or nil): what the loop is
- * about to run; the event that the registration handles, if it does. */
+/* poller:enter(activity, coroutine, registration or nil): the loop is about to
+ * run `activity`, or the event that the registration handles now. */
 static int poller_enter(lua_State *L)
 {
     const poller *self = check_poller(L, 1);
@@ -177,7 +178,7 @@ static int poller_enter(lua_State *L)
     return 0;
 }
 
-/* poller:leave(): it runs nothing more. */
+/* poller:leave(): the loop runs nothing now. */
 static int poller_leave(lua_State *L)
 {
     watch_leave(check_poller(L, 1)->watch);
@@ -202,48 +203,49 @@ static int push_time(lua_State *L, clockid_t clock)
     return 1;
 }
 
-/* poller:shut_unused(): ends its queue, and the thread that watches, until the
- * next need. Not where something feeds the queue, or the script has the
- * descriptor. */
+/* poller:shut_unused(): closes the queue, and stops the watchdog's thread,
+ * until they are needed again. Does nothing while something feeds the queue, or
+ * the script has the descriptor. */
 static int poller_shut_unused(lua_State *L)
 {
     poller *self = check_poller(L, 1);
 
     if (self->queue != NULL && !self->was_handed_out && !is_catching(self) &&
         !kl_event_queue_is_fed(self->queue)) {
-        shut(self);
+        close_poller(self);
     }
     return 0;
 }
 
 /* core.now(): seconds on the monotonic clock. */
-static int now(lua_State *L)
+static int push_now(lua_State *L)
 {
     return push_time(L, CLOCK_MONOTONIC);
 }
 
-/* core.boottime(): seconds on the monotonic clock that goes on while the
- * machine is suspended, which core.now() does not. */
-static int boottime(lua_State *L)
+/* core.boottime(): seconds on the clock that also counts while the machine is
+ * suspended; core.now() does not. */
+static int push_boottime(lua_State *L)
 {
     return push_time(L, CLOCK_BOOTTIME);
 }
 
 /* core.unix(): seconds since 1970. */
-static int unix_now(lua_State *L)
+static int push_unix_time(lua_State *L)
 {
     return push_time(L, CLOCK_REALTIME);
 }
 
-/* core.is_yieldable(): true if the coroutine that calls it could yield.
- * coroutine.isyieldable is the same, but nginx's module leaves it out. */
+/* core.is_yieldable(): true if the calling coroutine can yield. Like
+ * coroutine.isyieldable, which nginx's Lua module removes. */
 static int is_yieldable(lua_State *L)
 {
     lua_pushboolean(L, lua_isyieldable(L));
     return 1;
 }
 
-/* poller:arm(time or nil): readable from that moment (of core.now) on. */
+/* poller:arm(time or nil): the descriptor is readable from that time on (a time
+ * of core.now). */
 static int poller_arm(lua_State *L)
 {
     poller *self = check_poller(L, 1);
@@ -256,7 +258,7 @@ static int poller_arm(lua_State *L)
     if (!lua_isnoneornil(L, 2)) {
         double at = luaL_checknumber(L, 2);
 
-        /* 0 would disarm it: a time that is past is the earliest there is. */
+        /* 0 would disarm the timer, so a time in the past is set to 1 ns. */
         at = at > 1e-9 ? fmin(at, 4e9) : 1e-9;
         when.it_value.tv_sec = (time_t)at;
         when.it_value.tv_nsec = (long)((at - floor(at)) * 1e9);
@@ -268,7 +270,7 @@ static int poller_arm(lua_State *L)
     return 0;
 }
 
-/* How long to wait, for poll(): -1 is for ever. It may well be less. */
+/* The timeout for poll(): -1 is for ever. poll() may return earlier. */
 static int wait_ms(lua_State *L, int index)
 {
     lua_Number ms;
@@ -283,8 +285,8 @@ static int wait_ms(lua_State *L, int index)
     return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
-/* poller:wait(seconds or nil): true when readable, false when the time is over
- * or a signal came. */
+/* poller:wait(seconds or nil): true when readable; false after that time, or
+ * when a signal came. */
 static int poller_wait(lua_State *L)
 {
     poller *self = check_open(L, 1);
@@ -295,15 +297,15 @@ static int poller_wait(lua_State *L)
     return 1;
 }
 
-/* poller:next(): the id of a registration that has events, or nil. 0: all may
- * have something, as what they waited for stayed in the parent at a fork(). */
+/* poller:next(): the id of a source that has events, or nil. 0 means: look at
+ * every source, because what they waited for is the parent's since a fork(). */
 static int poller_next(lua_State *L)
 {
     poller *self = check_poller(L, 1);
     void *tag;
 
     if (self->queue == NULL && !self->looks_again) {
-        lua_pushnil(L); /* nothing feeds it */
+        lua_pushnil(L); /* nothing feeds the queue */
         return 1;
     }
     tag = kl_event_queue_next(check_queue(L, 1));
@@ -320,7 +322,7 @@ static int poller_next(lua_State *L)
     return 1;
 }
 
-/* poller:wake(): makes a wait, this one or the next, return. */
+/* poller:wake(): makes the current wait return, or else the next one. */
 static int poller_wake(lua_State *L)
 {
     kl_event_queue_wake(check_queue(L, 1));
@@ -328,11 +330,11 @@ static int poller_wake(lua_State *L)
 }
 
 /*
- * Signals are the process's: one run at a time catches them, whichever
- * lua_State has it, on whichever thread. The handler sets a flag, wakes the
- * queue, and leaves both signals to their defaults: the second one, whichever
- * it is, ends the process at once. Lock-free atomics, as handlers need them;
- * the run that has put its queue into `signal_queue` owns the rest.
+ * Signals belong to the process, so only one run at a time catches them, of any
+ * lua_State on any thread. The handler sets a flag, wakes the queue, and
+ * restores the default action of both signals: a second signal ends the process
+ * at once. Signal handlers need lock-free atomics. The run whose queue is in
+ * `signal_queue` owns the other variables.
  */
 static atomic_int caught;
 static _Atomic(kl_event_queue *) signal_queue;
@@ -372,12 +374,13 @@ static void restore_signals(const poller *self)
     }
 }
 
-/* poller:catch(): SIGINT and SIGTERM end the run. False: another run does. */
+/* poller:catch(): SIGINT and SIGTERM now end the run. False: another run has
+ * them. */
 static int poller_catch(lua_State *L)
 {
     struct sigaction action = {.sa_handler = on_signal};
-    kl_event_queue *nobody = NULL;
-    bool is_first = atomic_compare_exchange_strong(&signal_queue, &nobody,
+    kl_event_queue *no_queue = NULL;
+    bool is_first = atomic_compare_exchange_strong(&signal_queue, &no_queue,
                                                    check_queue(L, 1));
 
     if (is_first) {
@@ -391,8 +394,8 @@ static int poller_catch(lua_State *L)
     return 1;
 }
 
-/* poller:release(): as before the catch; returns the signal that came, or nil.
- */
+/* poller:release(): restores the signals; returns the signal that came, or
+ * nil. */
 static int poller_release(lua_State *L)
 {
     poller *self = check_poller(L, 1);
@@ -430,8 +433,8 @@ void bind_poller(lua_State *L)
         {"release", poller_release}, {"shut_unused", poller_shut_unused},
         {"caught", poller_caught},   {NULL, NULL}};
     static const luaL_Reg functions[] = {
-        {"poller", poller_new},         {"now", now},
-        {"boottime", boottime},         {"unix", unix_now},
+        {"poller", poller_new},         {"now", push_now},
+        {"boottime", push_boottime},    {"unix", push_unix_time},
         {"is_yieldable", is_yieldable}, {NULL, NULL}};
 
     push_type(L, TYPE_POLLER, methods);

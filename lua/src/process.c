@@ -1,6 +1,6 @@
 /*
- * process.c - programs that a script runs: kubelua/process.h. The tag of one is
- * the id of its source in Lua.
+ * process.c - runs programs for a script (kubelua/process.h). The tag of a
+ * process in the event queue is the id of its source in Lua.
  */
 #include "binding.h"
 
@@ -25,8 +25,8 @@ static kl_process *check_process(lua_State *L)
     return box->process;
 }
 
-/* The array of texts that is the option `name`, which stays; pushes a userdata
- * that holds it. NULL if it is absent. */
+/* The option `name`, an array of strings, as a NULL-ended array of C strings;
+ * NULL if absent. Pushes the option and a userdata with the array. */
 static const char *const *check_texts(lua_State *L, int index, const char *name)
 {
     const char **texts;
@@ -58,9 +58,9 @@ static bool is_changed_by(const char *entry, const char *change)
     return strncmp(entry, change, length) == 0 && entry[length] == '=';
 }
 
-/* This process's environment with the changes of the option "env": "NAME=value"
- * sets, "NAME" takes out. Pushes a userdata that holds it; its texts are
- * borrowed. NULL: there are no changes. */
+/* The environment of this process with the changes of the option "env":
+ * "NAME=value" sets, "NAME" removes. NULL: no changes. Pushes a userdata with
+ * the array; its strings are borrowed. */
 static const char *const *check_environment(lua_State *L, int index)
 {
     const char *const *changes = check_texts(L, index, "env");
@@ -132,8 +132,8 @@ static int process_is_complete(lua_State *L)
     return 1;
 }
 
-/* core.process_result(process): {status =, stdout =, stderr =}, `signal` in
- * place of status if one ended it; or nil, message, code. */
+/* core.process_result(process): {status =, stdout =, stderr =}, with `signal`
+ * instead of status if a signal ended it; or nil, message, code. */
 static int process_result(lua_State *L)
 {
     kl_process_outcome outcome;
@@ -162,7 +162,7 @@ static int process_cancel(lua_State *L)
     return 0;
 }
 
-/* core.process_free(process): kills it if it still runs. */
+/* core.process_free(process): kills the program if it still runs. */
 static int process_free(lua_State *L)
 {
     process_box *box = luaL_checkudata(L, 1, TYPE_PROCESS);

@@ -1,6 +1,6 @@
 /*
- * push.c - results in the one shape that every call of the module has: a value,
- * or nil, message, code.
+ * push.c - pushes results. Every call of the module returns a value, or nil, a
+ * message and a code; and every userdata of the module is made here.
  */
 #include "binding.h"
 
@@ -28,7 +28,7 @@ void push_borrowed(lua_State *L, const char *text)
 void push_type(lua_State *L, const char *name, const luaL_Reg *methods)
 {
     if (!luaL_newmetatable(L, name)) {
-        lua_pop(L, 1); /* the other C module has made it, of the same source */
+        lua_pop(L, 1); /* kubelua.simcore has made it, from the same source */
         return;
     }
     lua_newtable(L);

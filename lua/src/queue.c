@@ -1,27 +1,28 @@
 /*
- * queue.c - a workqueue of keys, as controllers use it. See kubelua/queue.h for
- * what each call promises; here times are seconds.
+ * queue.c - a workqueue: the keys of objects that a controller has yet to
+ * reconcile. kubelua/queue.h has the promises of each call; here times are
+ * seconds.
  *
- * The queue wakes nothing by itself: all its callers run on the thread of its
- * lua_State, and the controller that owns it wakes its own task after each
- * call.
+ * The queue wakes nothing: all calls run on the thread of its lua_State, and
+ * the controller that owns the queue wakes its task after each call.
  */
 #include "binding.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A hundred years: a longer wait is not told from one without end. */
+/* A hundred years: a longer wait is as good as an endless one. */
 static const double MAX_SECONDS = 100.0 * 365 * 86400;
 
 typedef struct queue_box {
-    kl_queue *queue; /* NULL while it is made, and once its state ends */
+    kl_queue *queue; /* NULL while it is made, and once it is freed */
     kl_queue_item item;
-    bool holds_item; /* it is in progress, and Lua does not know yet: there was
-                        no memory to tell */
+    /* The item is in progress, but Lua did not receive its key: memory was
+     * short. */
+    bool holds_item;
 } queue_box;
 
-static queue_box *check_box(lua_State *L)
+static queue_box *check_queue_box(lua_State *L)
 {
     queue_box *box = luaL_checkudata(L, 1, TYPE_QUEUE);
 
@@ -33,11 +34,11 @@ static queue_box *check_box(lua_State *L)
 
 static kl_queue *check_workqueue(lua_State *L)
 {
-    return check_box(L)->queue;
+    return check_queue_box(L)->queue;
 }
 
-/* The key at 2. Borrowed: the stack keeps it. */
-static const char *check_key(lua_State *L)
+/* The key, argument 2. Borrowed: the stack keeps it alive. */
+static const char *check_queue_key(lua_State *L)
 {
     if (lua_type(L, 2) != LUA_TSTRING) {
         misuse(L, "a key must be a string, not a %s",
@@ -67,7 +68,7 @@ static lua_Number to_seconds(int64_t ms)
     return (lua_Number)ms / 1000;
 }
 
-static int push_done(lua_State *L, kl_code code, const kl_error *err)
+static int push_true_or_error(lua_State *L, kl_code code, const kl_error *err)
 {
     if (code != KL_OK) {
         return push_error(L, err);
@@ -76,8 +77,8 @@ static int push_done(lua_State *L, kl_code code, const kl_error *err)
     return 1;
 }
 
-/* core.queue { delay = seconds, stands = bool }: `stands`: its time moves by
- * queue:advance only. */
+/* core.queue { delay = seconds, stands = bool }: with `stands`, only
+ * queue:advance moves its clock. */
 static int queue_new(lua_State *L)
 {
     static const char *const names[] = {"delay", "stands", NULL};
@@ -105,7 +106,7 @@ static int queue_gc(lua_State *L)
     return 0;
 }
 
-static kl_lane lane_of(lua_State *L, int index)
+static kl_lane read_lane(lua_State *L, int index)
 {
     return lua_toboolean(L, index) ? KL_LANE_REAR : KL_LANE_FRONT;
 }
@@ -113,45 +114,45 @@ static kl_lane lane_of(lua_State *L, int index)
 /* queue:add(key, is_rear): true, or nil, message, code. */
 static int queue_add(lua_State *L)
 {
-    const char *key = check_key(L);
+    const char *key = check_queue_key(L);
     kl_error err;
 
-    return push_done(
-        L, kl_queue_add(check_workqueue(L), key, lane_of(L, 3), &err), &err);
+    return push_true_or_error(
+        L, kl_queue_add(check_workqueue(L), key, read_lane(L, 3), &err), &err);
 }
 
 /* queue:add_related(key, is_rear): true, or nil, message, code. */
 static int queue_add_related(lua_State *L)
 {
-    const char *key = check_key(L);
+    const char *key = check_queue_key(L);
     kl_error err;
 
-    return push_done(
-        L, kl_queue_add_related(check_workqueue(L), key, lane_of(L, 3), &err),
+    return push_true_or_error(
+        L, kl_queue_add_related(check_workqueue(L), key, read_lane(L, 3), &err),
         &err);
 }
 
 /* queue:add_after(key, seconds): true, or nil, message, code. */
 static int queue_add_after(lua_State *L)
 {
-    const char *key = check_key(L);
+    const char *key = check_queue_key(L);
     int64_t ms = check_delay(L, 3, 0);
     kl_error err;
 
-    return push_done(L, kl_queue_add_after(check_workqueue(L), key, ms, &err),
-                     &err);
+    return push_true_or_error(
+        L, kl_queue_add_after(check_workqueue(L), key, ms, &err), &err);
 }
 
 /*
- * queue:next(): a key, which is in progress from now on; true if it had waited
- * in the rear lane; its attempt; how long it had waited; and in how many
- * seconds the later run was due that had been asked for, or nil. Nothing if no
- * key waits. Where this raises for want of memory, the same key is the next
- * one.
+ * queue:next(): takes the next key and returns five values: the key, which is
+ * in progress from now on; true if it waited in the rear lane; the number of
+ * the attempt; how many seconds it waited; and the seconds until a later run
+ * that was asked for, or nil. Nothing if no key waits. If it raises because
+ * memory is short, the next call returns the same key.
  */
 static int queue_next(lua_State *L)
 {
-    queue_box *box = check_box(L);
+    queue_box *box = check_queue_box(L);
 
     luaL_checkstack(L, 5, "for a key");
     if (!box->holds_item && !kl_queue_next(box->queue, &box->item)) {
@@ -171,15 +172,15 @@ static int queue_next(lua_State *L)
     return 5;
 }
 
-/* queue:done(key, result, seconds): in how many seconds the key waits again, or
- * nil: not by itself. */
+/* queue:done(key, result, seconds): the seconds until the key waits again; nil
+ * if it will not by itself. */
 static int queue_done(lua_State *L)
 {
     static const char *const names[] = {"done", "after", "paced", "failed",
                                         NULL};
     static const kl_queue_result results[] = {
         KL_RESULT_DONE, KL_RESULT_AFTER, KL_RESULT_PACED, KL_RESULT_FAILED};
-    const char *key = check_key(L);
+    const char *key = check_queue_key(L);
     kl_queue_result result = results[luaL_checkoption(L, 3, NULL, names)];
     int64_t ms = check_delay(L, 4, result == KL_RESULT_AFTER ? 0 : -1);
     int64_t again_ms;
@@ -197,14 +198,14 @@ static int queue_done(lua_State *L)
 
 static int queue_forget(lua_State *L)
 {
-    const char *key = check_key(L);
+    const char *key = check_queue_key(L);
 
     kl_queue_forget(check_workqueue(L), key);
     return 0;
 }
 
-/* queue:due_in(): in how many seconds queue:next has a key; nil: not until one
- * is added or done. */
+/* queue:due_in(): the seconds until queue:next has a key; nil: only after
+ * another add or done. */
 static int queue_due_in(lua_State *L)
 {
     int64_t ms = kl_queue_due_in(check_workqueue(L));
@@ -234,7 +235,7 @@ static int queue_is_finished(lua_State *L)
     return 1;
 }
 
-/* queue:advance(seconds): as if so much time had passed. */
+/* queue:advance(seconds): moves the queue's clock forward. */
 static int queue_advance(lua_State *L)
 {
     int64_t ms = check_ms(L, 2, 0);
@@ -245,7 +246,8 @@ static int queue_advance(lua_State *L)
     return 0;
 }
 
-/* queue:status(): what is in it, and what has gone through it. */
+/* queue:status(): a table of what the queue holds, and what has passed through
+ * it. */
 static int queue_status(lua_State *L)
 {
     kl_queue_status status;

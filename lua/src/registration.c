@@ -1,6 +1,7 @@
 /*
- * registration.c - a subscription of this lua_State: events are pulled one at a
- * time, and given back when their handler has returned.
+ * registration.c - a registration: the subscription of this lua_State to the
+ * events of an informer. Lua takes one event at a time, calls the handler, and
+ * gives the event back.
  */
 #include "binding.h"
 
@@ -8,12 +9,14 @@
 
 typedef struct registration_box {
     kl_registration *registration;
-    informer_box *informer; /* in whose list it is; NULL once it has ended, by
-                               its own removal or with its informer */
+    /* The informer that lists this box; NULL once the registration is removed
+     * or its informer is stopped. */
+    informer_box *informer;
     struct registration_box *next;
-    kl_event event; /* being handled, if `busy` */
+    kl_event event; /* the event in progress, if `busy` */
     bool busy;
-    bool told; /* Lua has it: what it consists of could be pushed */
+    /* Lua has received the event. False while its parts could not be pushed. */
+    bool told;
     watched_events watched;
 } registration_box;
 
@@ -22,14 +25,14 @@ static registration_box *check_box(lua_State *L)
     return luaL_checkudata(L, 1, TYPE_REGISTRATION);
 }
 
-static void attach(registration_box *box, informer_box *informer)
+static void attach_to_informer(registration_box *box, informer_box *informer)
 {
     box->informer = informer;
     box->next = informer->first;
     informer->first = box;
 }
 
-static void detach(registration_box *box)
+static void detach_from_informer(registration_box *box)
 {
     registration_box **place = &box->informer->first;
 
@@ -43,7 +46,7 @@ static void detach(registration_box *box)
 void detach_registrations(informer_box *informer)
 {
     while (informer->first != NULL) {
-        detach(informer->first);
+        detach_from_informer(informer->first);
     }
 }
 
@@ -75,18 +78,18 @@ static int subscribe(lua_State *L)
     if (box->registration == NULL) {
         return push_error(L, &err);
     }
-    attach(box, informer);
+    attach_to_informer(box, informer);
     return 1;
 }
 
-/* The registration, or NULL: it has ended. */
-static kl_registration *live_in(const registration_box *box)
+/* The registration; NULL once it has ended. */
+static kl_registration *find_live(const registration_box *box)
 {
     return box->informer != NULL ? box->registration : NULL;
 }
 
-/* An event that is out keeps its registration alive. */
-static void finish(registration_box *box)
+/* Gives the event back. Until then it keeps the registration alive. */
+static void give_event_back(registration_box *box)
 {
     if (box->busy) {
         box->busy = false;
@@ -95,15 +98,16 @@ static void finish(registration_box *box)
     }
 }
 
-/* An event that is not told yet stays: it may be a finalizer that removes,
- * while what the event consists of is pushed. */
+/* Removes the registration. An event that Lua has not received yet stays: the
+ * caller may be a finalizer that runs while registration_next pushes the parts
+ * of that event. */
 static void drop_registration(registration_box *box)
 {
     if (box->told) {
-        finish(box);
+        give_event_back(box);
     }
     if (box->informer != NULL) {
-        detach(box);
+        detach_from_informer(box);
         kl_registration_remove(box->registration);
     }
 }
@@ -112,7 +116,7 @@ static int registration_gc(lua_State *L)
 {
     registration_box *box = lua_touserdata(L, 1);
 
-    finish(box);
+    give_event_back(box);
     drop_registration(box);
     watched_deinit(&box->watched);
     return 0;
@@ -125,27 +129,28 @@ static int registration_remove(lua_State *L)
     bool is_handling = watched_end(&box->watched);
 
     drop_registration(box);
-    if (is_handling) { /* it goes on, without the object */
+    if (is_handling) { /* its handler runs on, without the object */
         watch_enter(box->watched.watch, L, &box->watched.activity);
     }
     return 0;
 }
 
-/* Takes the next event, unless there is one that could not be told for want of
- * memory. From there on the box owns what the event holds. */
-static bool take(registration_box *box)
+/* Takes the next event, unless one is left that Lua did not receive because
+ * memory was short. From here on the box owns what the event holds. */
+static bool take_event(registration_box *box)
 {
     if (box->told) {
-        finish(box);
+        give_event_back(box);
     }
-    if (!box->busy && live_in(box) != NULL) {
+    if (!box->busy && find_live(box) != NULL) {
         box->busy = kl_registration_next(box->registration, &box->event);
         box->told = false;
     }
     return box->busy;
 }
 
-/* Pushes the event's name and what its handler gets; returns how many. */
+/* Pushes the event's name and the arguments of its handler; returns how
+ * many. */
 static int push_event(lua_State *L, const kl_event *event)
 {
     switch (event->type) {
@@ -176,60 +181,61 @@ static int push_event(lua_State *L, const kl_event *event)
 }
 
 /*
- * core.registration_next(registration): gives back the event before, if it
- * still is out, and returns the next one: its name and what its handler gets;
- * nothing if none waits, or it was removed meanwhile. Where that raises for
- * want of memory, the same event is the next one.
+ * core.registration_next(registration): gives the last event back, if that was
+ * not done, and returns the next one: its name and the arguments of its
+ * handler. Returns nothing if no event waits, or the registration was removed
+ * meanwhile. If it raises because memory is short, the next call returns the
+ * same event.
  */
 static int registration_next(lua_State *L)
 {
     registration_box *box = check_box(L);
     int count;
 
-    if (!take(box)) {
+    if (!take_event(box)) {
         return 0;
     }
     count = push_event(L, &box->event);
     box->told = true;
-    if (live_in(box) == NULL) {
-        finish(box);
+    if (find_live(box) == NULL) {
+        give_event_back(box);
         return 0;
     }
     watched_begin(&box->watched, L, &box->event);
     return count;
 }
 
-/* core.registration_done(registration): the handler of the last event has
- * returned. */
+/* core.registration_done(registration): gives the last event back, after its
+ * handler has returned. */
 static int registration_done(lua_State *L)
 {
     registration_box *box = check_box(L);
 
     if (box->told) {
-        finish(box);
+        give_event_back(box);
     }
     return 0;
 }
 
-/* core.registration_again(registration, poller): has the poller return it once
- * more. */
+/* core.registration_again(registration, poller): the poller will return this
+ * registration once more. */
 static int registration_again(lua_State *L)
 {
     registration_box *box = check_box(L);
 
-    if (live_in(box) != NULL) {
+    if (find_live(box) != NULL) {
         kl_event_queue_again(check_queue(L, 2), box->registration);
     }
     return 0;
 }
 
-/* True, and pushes nil, message and "forked", if it was made before a fork(),
- * and this is the child. */
+/* True in a child of fork(), if the registration was made before it; then
+ * pushes nil, message and "forked". */
 static bool push_forked(lua_State *L, const registration_box *box)
 {
     kl_error err;
 
-    if (live_in(box) == NULL ||
+    if (find_live(box) == NULL ||
         kl_registration_check(box->registration, &err) == KL_OK) {
         return false;
     }
@@ -244,7 +250,7 @@ static int registration_has_synced(lua_State *L)
     if (push_forked(L, box)) {
         return 3;
     }
-    lua_pushboolean(L, live_in(box) != NULL &&
+    lua_pushboolean(L, find_live(box) != NULL &&
                            kl_registration_has_synced(box->registration));
     return 1;
 }
@@ -257,14 +263,14 @@ static int registration_backlog(lua_State *L)
         return 3;
     }
     lua_pushinteger(
-        L, live_in(box) != NULL
+        L, find_live(box) != NULL
                ? (lua_Integer)kl_registration_backlog(box->registration)
                : 0);
     return 1;
 }
 
-/* core.registration_name(registration, event, text): what the log calls that
- * handler. */
+/* core.registration_name(registration, event, text): the name of that event's
+ * handler, for the log. */
 static int registration_name(lua_State *L)
 {
     return watched_name(L, &check_box(L)->watched);
@@ -280,8 +286,8 @@ const kl_activity *test_handling(lua_State *L, int index)
                : NULL;
 }
 
-/* core.registration_doing(registration): what its handler is called, and on
- * which object; or nil while none runs or waits. */
+/* core.registration_doing(registration): the name of its handler and its
+ * object; nil while no event is in progress. */
 static int registration_doing(lua_State *L)
 {
     const registration_box *box = check_box(L);
@@ -292,7 +298,7 @@ static int registration_doing(lua_State *L)
     return watched_push(L, &box->watched);
 }
 
-/* "kubelua.registration: pods", and whether it has ended. */
+/* "kubelua.registration: pods", with " (removed)" once it has ended. */
 static int registration_tostring(lua_State *L)
 {
     const registration_box *box = check_box(L);
@@ -302,13 +308,13 @@ static int registration_tostring(lua_State *L)
     /* state, name */
     lua_pushfstring(L, TYPE_REGISTRATION ": %s%s",
                     lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "",
-                    live_in(box) != NULL ? "" : " (removed)");
+                    find_live(box) != NULL ? "" : " (removed)");
     return 1;
 }
 
 void bind_registration(lua_State *L)
 {
-    /* Lua adds the others: lua/kubelua/registration.lua. */
+    /* lua/kubelua/registration.lua adds the other methods. */
     static const luaL_Reg methods[] = {{"__gc", registration_gc},
                                        {"__tostring", registration_tostring},
                                        {"has_synced", registration_has_synced},

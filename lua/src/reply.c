@@ -1,6 +1,7 @@
 /*
- * reply.c - one raw request: its table is checked, its reply is pushed; and the
- * guards that free what a request returned. Part of both C modules.
+ * reply.c - raw requests: reads the table of a request, pushes its reply; and
+ * guards, userdata whose __gc frees what the core returned. Part of both C
+ * modules.
  */
 #include "binding.h"
 
@@ -33,7 +34,7 @@ void check_call(lua_State *L, int index, kl_call *call)
         misuse(L, "option 'body' must be a string, not a %s",
                luaL_typename(L, -1));
     }
-    lua_pop(L, 1); /* the table keeps it */
+    lua_pop(L, 1); /* the table keeps the string alive */
 }
 
 static int reply_gc(lua_State *L)

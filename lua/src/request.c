@@ -1,7 +1,7 @@
 /*
- * request.c - requests that suspend the task that sends them. See
- * kubelua/request.h; the tag of a request is the id of its source in Lua, which
- * the poller returns when the request is complete, or a stream has more.
+ * request.c - requests that suspend the Lua task that sends them
+ * (kubelua/request.h). The tag of a request is the id of its source in Lua; the
+ * poller returns it when the request is complete, or a stream has more bytes.
  */
 #include "binding.h"
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 typedef struct request_box {
-    kl_request *request; /* NULL while it is made, and once it is given back */
+    kl_request *request; /* NULL while it is made, and once it is freed */
 } request_box;
 
 static kl_request *check_request(lua_State *L)
@@ -22,8 +22,8 @@ static kl_request *check_request(lua_State *L)
     return box->request;
 }
 
-/* The option "headers", an array {name, value, name, value, ...}: pushes a
- * userdata that holds them, borrowed from the table, which stays. */
+/* The option "headers", an array {name, value, name, value, ...}. Pushes it and
+ * a userdata with an array of kl_header, whose strings are borrowed from it. */
 static const kl_header *check_headers(lua_State *L, int index, size_t *count)
 {
     kl_header *headers;
@@ -50,7 +50,7 @@ static const kl_header *check_headers(lua_State *L, int index, size_t *count)
     return headers;
 }
 
-/* The option "body"; borrowed from the table, which keeps it. */
+/* The option "body"; borrowed from the options table. */
 static void check_body(lua_State *L, int index, kl_call *call)
 {
     push_option(L, index, "body");
@@ -62,8 +62,8 @@ static void check_body(lua_State *L, int index, kl_call *call)
 
 /* core.request_send(client, {method =, target =, body =, type =, accept =,
  * headers =, timeout =, send_by =, no_retry =, streams =}, poller, id): a
- * request, or nil, message, code. send_by: not sent at that moment of
- * core.boottime, or later. */
+ * request; or nil, message, code. From the time send_by (of core.boottime) on,
+ * the request is not sent any more. */
 static int request_send(lua_State *L)
 {
     int64_t timeout_ms = option_ms(L, 2, "timeout", 0);
@@ -98,8 +98,8 @@ static int request_send(lua_State *L)
     return box->request != NULL ? 1 : push_error(L, &err);
 }
 
-/* core.request_is_complete(request); in a child of fork() too, where nothing
- * comes any more. */
+/* core.request_is_complete(request): also true in a child of fork(), where no
+ * answer can arrive. */
 static int request_is_complete(lua_State *L)
 {
     kl_request *request = check_request(L);
@@ -109,7 +109,7 @@ static int request_is_complete(lua_State *L)
     return 1;
 }
 
-/* core.request_wait(request, seconds): true once it is complete. Blocks. */
+/* core.request_wait(request, seconds): blocks; true once it is complete. */
 static int request_wait(lua_State *L)
 {
     int64_t timeout_ms = check_ms(L, 2, 0);
@@ -129,7 +129,7 @@ static void push_headers(lua_State *L, const kl_reply *reply)
         /* headers, name, value */
         lua_pushvalue(L, -2);
         lua_rawget(L, -4);
-        /* headers, name, value, the value of one before it or nil */
+        /* headers, name, value, earlier value or nil */
         if (lua_isnil(L, -1)) {
             lua_pop(L, 1);
         } else {
@@ -142,8 +142,9 @@ static void push_headers(lua_State *L, const kl_reply *reply)
     }
 }
 
-/* core.request_result(request): {status =, body =, headers =}, handed over
- * once; or nil, message, code. Headers of one name are one, with commas. */
+/* core.request_result(request): {status =, body =, headers =}, once only; or
+ * nil, message, code. Values of headers of the same name are joined with
+ * commas. */
 static int request_result(lua_State *L)
 {
     kl_reply *reply;
@@ -165,8 +166,8 @@ static int request_result(lua_State *L)
     return 1;
 }
 
-/* core.request_read(request): bytes of a stream; "" where none are there now;
- * nil at its end; nil, message, code if it broke. */
+/* core.request_read(request): the next bytes of a stream; "" if none are there
+ * yet; nil at its end; nil, message, code if the stream broke. */
 static int request_read(lua_State *L)
 {
     char buffer[16384];
@@ -190,7 +191,7 @@ static int request_read(lua_State *L)
     return 1;
 }
 
-/* core.request_cancel(request): it is complete within 50 ms. */
+/* core.request_cancel(request): the request is complete within 50 ms. */
 static int request_cancel(lua_State *L)
 {
     request_box *box = luaL_checkudata(L, 1, TYPE_REQUEST);
@@ -201,7 +202,7 @@ static int request_cancel(lua_State *L)
     return 0;
 }
 
-/* core.request_free(request): gives it back, in flight or not. */
+/* core.request_free(request): frees it; cancels it if it is in flight. */
 static int request_free(lua_State *L)
 {
     request_box *box = luaL_checkudata(L, 1, TYPE_REQUEST);

@@ -1,6 +1,6 @@
 /*
- * stream.c - the standard streams, for the command line: all three are open,
- * and what could not be written is noticed.
+ * stream.c - the standard streams of the command kubelua: all three must be
+ * open, and output that cannot be written is an error.
  */
 #include "binding.h"
 
@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* core.open_streams(): puts /dev/null in the place of each standard stream
- * that is closed, lest a socket gets its number and what is printed. */
+/* core.open_streams(): opens /dev/null for each standard stream that is closed.
+ * Otherwise a socket could get number 1 or 2, and what is printed. */
 static int open_streams(lua_State *L)
 {
     int fd;
@@ -27,7 +27,7 @@ static int open_streams(lua_State *L)
 }
 
 /* core.flush_output(): true; or nil, message, code if something that was
- * printed since the start did not get out. */
+ * printed since the start could not be written. */
 static int flush_output(lua_State *L)
 {
     kl_error err;

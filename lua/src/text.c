@@ -1,6 +1,6 @@
 /*
- * text.c - values as texts: base64, times of RFC 3339, and hashes that names
- * are made of.
+ * text.c - converts values to text and back: base64, RFC 3339 times, and hashes
+ * for use in names.
  */
 #include "binding.h"
 
@@ -95,7 +95,8 @@ static int parse_time(lua_State *L)
         return push_error(L, &err);
     }
     if (time.nanoseconds == 0 &&
-        (lua_Integer)time.seconds == time.seconds) { /* it may have 32 bits */
+        (lua_Integer)time.seconds ==
+            time.seconds) { /* lua_Integer may have 32 bits */
         lua_pushinteger(L, (lua_Integer)time.seconds);
     } else {
         lua_pushnumber(L, (lua_Number)time.seconds + time.nanoseconds / 1e9);
@@ -103,8 +104,8 @@ static int parse_time(lua_State *L)
     return 1;
 }
 
-/* Seconds as a time. With digits it is the nearest one that they can write: a
- * double that is read from ".000001" may be a little less. */
+/* Seconds as a time. With digits, the fraction is rounded to microseconds: the
+ * double of ".000001" may be a little less than that. */
 static kl_time to_time(double seconds, int digits)
 {
     kl_time time = {.seconds = (int64_t)floor(seconds)};
@@ -118,7 +119,7 @@ static kl_time to_time(double seconds, int digits)
     return time;
 }
 
-/* core.timestamp(seconds, digits): its text; digits: nil or 6. */
+/* core.timestamp(seconds, digits): the text of that time; digits: nil or 6. */
 static int timestamp(lua_State *L)
 {
     char text[KL_TIME_SIZE];

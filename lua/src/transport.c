@@ -1,6 +1,6 @@
 /*
- * transport.c - a transport that one C module made and another gives to its
- * client: kubelua.simcore makes it, kubelua.core connects through it. Part of
+ * transport.c - hands a transport from one C module to the other: the module
+ * kubelua.simcore makes it, core.connect sends requests through it. Part of
  * both.
  */
 #include "binding.h"

@@ -1,7 +1,7 @@
 /*
- * view.c - objects and what is inside them, as read-only userdata: a field is
- * looked up when it is read, and no table is built. See view.h for who holds
- * what.
+ * view.c - objects as read-only userdata. A field is looked up when a script
+ * reads it; no Lua table is built. view.h says which userdata keeps which
+ * alive.
  */
 #include "view.h"
 
@@ -24,14 +24,16 @@ view *check_view(lua_State *L, int index)
     return self;
 }
 
-/* The userdata at 1, for a function whose upvalue 1 is its metatable. */
+/* The userdata at 1, of a function that has the metatable of `type` as upvalue
+ * 1. */
 static view *check_own(lua_State *L, const char *type)
 {
     view *self = lua_touserdata(L, 1);
 
     if (self == NULL || !lua_getmetatable(L, 1) ||
         !lua_rawequal(L, -1, lua_upvalueindex(1))) {
-        return luaL_checkudata(L, 1, type); /* words the error */
+        /* Raises an error with the expected type. */
+        return luaL_checkudata(L, 1, type);
     }
     lua_pop(L, 1);
     return self;
@@ -46,8 +48,9 @@ kl_object *object_of(lua_State *L, const view *self)
     return self->whole->object;
 }
 
-/* A tree takes so many times what the object does: 16 bytes a value, and the
- * text once more; 14.9 KB were measured of a Pod of 6.9 KB. */
+/* The parsed tree of an object takes this many times the size of its text:
+ * 16 bytes a value, and the text once more. Measured: 14.9 KB for a Pod of
+ * 6.9 KB. */
 enum { TREE_SHARE = 2 };
 
 const kl_value *opened(lua_State *L, view *self)
@@ -96,8 +99,8 @@ kl_object **push_empty_object(lua_State *L)
 }
 
 /*
- * Pushes what keeps the whole of the view at `index` alive: itself; or, where a
- * user value must be a table, a table that holds it.
+ * Pushes the value that keeps the whole of the view at `index` alive: the whole
+ * itself; or, in a Lua whose user values must be tables, a table that holds it.
  */
 static void push_anchor(lua_State *L, int index, const view *self)
 {
@@ -107,7 +110,7 @@ static void push_anchor(lua_State *L, int index, const view *self)
         return;
     }
 #else
-    if (!self->whole->is_anchored) { /* so this is the whole */
+    if (!self->whole->is_anchored) { /* so the view is the whole */
         lua_createtable(L, 1, 0);
         lua_pushvalue(L, index);
         lua_rawseti(L, -2, 1);
@@ -135,12 +138,13 @@ void push_value(lua_State *L, int index, view *self, const kl_value *value)
     *part = (view){self->whole, value};
     push_anchor(L, index, self);
     compat_setuservalue(L, -2);
-    /* Only now it is what others take it for. */
+    /* It becomes a TYPE_VIEW only now that it is complete. */
     luaL_getmetatable(L, TYPE_VIEW);
     lua_setmetatable(L, -2);
 }
 
-static const kl_value *member(lua_State *L, const kl_value *value, int index)
+static const kl_value *find_member(lua_State *L, const kl_value *value,
+                                   int index)
 {
     if (lua_type(L, index) == LUA_TSTRING) {
         size_t length;
@@ -171,13 +175,13 @@ static int part_index(lua_State *L)
 {
     view *self = check_own(L, TYPE_VIEW);
 
-    push_value(L, 1, self, member(L, opened(L, self), 2));
+    push_value(L, 1, self, find_member(L, opened(L, self), 2));
     return 1;
 }
 
-/* The shorthands of a whole object; NULL: it is no shorthand. */
-static const char *shorthand(const kl_object *object, const char *name,
-                             size_t length)
+/* The text of a shorthand, such as object.name; NULL: it is no shorthand. */
+static const char *find_shorthand(const kl_object *object, const char *name,
+                                  size_t length)
 {
     if (strlen(name) != length) {
         return NULL;
@@ -215,8 +219,9 @@ void refuse_beyond_metadata(lua_State *L, const kl_object *object,
            kl_object_kind(object), kl_object_key(object), field);
 }
 
-/* That a field was not asked for does not mean that there is none. */
-static void check_asked_for(lua_State *L, const view *self)
+/* Raises if only metadata was asked for and the field is outside of it: nil
+ * would say that the object does not have it. */
+static void check_field_asked_for(lua_State *L, const view *self)
 {
     const kl_object *object = object_of(L, self);
 
@@ -234,11 +239,11 @@ static int whole_index(lua_State *L)
     if (lua_type(L, 2) == LUA_TSTRING) {
         size_t length;
         const char *name = lua_tolstring(L, 2, &length);
-        const char *text = shorthand(object_of(L, self), name, length);
+        const char *text = find_shorthand(object_of(L, self), name, length);
 
         if (text != NULL) {
             if (text[0] == '\0') {
-                lua_pushnil(L); /* a cluster-scoped object's namespace */
+                lua_pushnil(L); /* the namespace of a cluster-scoped object */
             } else {
                 lua_pushstring(L, text);
             }
@@ -251,8 +256,8 @@ static int whole_index(lua_State *L)
         }
         lua_pop(L, 1);
     }
-    check_asked_for(L, self);
-    push_value(L, 1, self, member(L, opened(L, self), 2));
+    check_field_asked_for(L, self);
+    push_value(L, 1, self, find_member(L, opened(L, self), 2));
     return 1;
 }
 
@@ -277,8 +282,8 @@ static int view_len(lua_State *L)
     return 1;
 }
 
-/* From Lua 5.3 on also called where only one of the two is a view. Wholes of
- * one object share its tree, so their parts are the same values. */
+/* From Lua 5.3 on also called if only one operand is a view. Userdata of one
+ * object share its tree, so equal parts are the same value. */
 static int view_eq(lua_State *L)
 {
     view *a = test_view(L, 1);
@@ -342,7 +347,7 @@ static int is_metadata_only(lua_State *L)
     return 1;
 }
 
-/* core.object(text): an object of a JSON text; or nil, message, code. */
+/* core.object(text): an object made of a JSON text; or nil, message, code. */
 static int object_parse(lua_State *L)
 {
     size_t length;
@@ -358,8 +363,8 @@ static int object_parse(lua_State *L)
     return 1;
 }
 
-/* Makes a metatable whose views are read by `index`, of which it is upvalue 1,
- * and the table of methods on top of the stack upvalue 2. */
+/* Makes a metatable of views. `index` becomes __index, a closure: its upvalue 1
+ * is the metatable, upvalue 2 the table of methods on top of the stack. */
 static void push_view_type(lua_State *L, const char *name,
                            const luaL_Reg *methods, lua_CFunction index)
 {

@@ -1,6 +1,7 @@
 /*
- * view.h - objects and what is inside them, as Lua sees them; shared by view.c,
- * which makes them and reads fields, and view_walk.c, which goes through them.
+ * view.h - objects as Lua sees them: read-only userdata over the parsed JSON of
+ * an object. view.c makes them and reads single fields; view_walk.c has pairs,
+ * ipairs, paths and copies.
  */
 #ifndef KUBELUA_VIEW_H
 #define KUBELUA_VIEW_H
@@ -10,55 +11,59 @@
 #include <stddef.h>
 
 /*
- * A userdata of TYPE_OBJECT is a `whole`, one of TYPE_VIEW, which is a part of
- * it, just a `view`. A part holds nothing of the core's: Lua keeps its whole
- * alive as its user value, so parts need no collector of their own.
+ * A userdata of TYPE_OBJECT is a `whole`, an object; a userdata of TYPE_VIEW is
+ * a `view`, a part of an object. A part owns nothing of the core: its user
+ * value keeps the whole alive, so a part needs no __gc.
  */
 typedef struct view {
     struct whole *whole;   /* of a whole: itself */
-    const kl_value *value; /* NULL in a whole that nobody has looked into */
+    const kl_value *value; /* NULL in a whole that was not parsed yet */
 } view;
 
 typedef struct whole {
     view view;
-    kl_object *object; /* one reference; NULL while being made, and once
-                          collected, which a finalizer of a script may see */
-    bool is_anchored;  /* what its parts have as user value is its own, too */
-    size_t charged;    /* bytes of the account that are its own */
+    /* One reference; NULL while the whole is made, and once it is collected,
+     * which a finalizer of the script may see. */
+    kl_object *object;
+    /* Before Lua 5.3: the whole has a user value, a table that holds it. Its
+     * parts share that table. */
+    bool is_anchored;
+    size_t charged; /* bytes that the account has charged for it */
 } whole;
 
 /* account.c: the memory in C that only the script keeps alive */
 
 typedef struct account account;
 
-/* Pushes the account of the lua_State, a userdata; makes it the first time. */
+/* Pushes the account of the lua_State, a userdata; the first call makes it. */
 void push_account(lua_State *L);
-/* Charges bytes to the whole, which is on the stack; may run the collector, and
- * so finalizers. */
+/* Charges bytes for the whole, which must be on the stack. May run the
+ * collector, and so finalizers. */
 void account_charge(lua_State *L, whole *owner, size_t bytes);
-/* The whole is collected. For its finalizer. */
+/* Undoes the charges of a whole, in its __gc. */
 void account_release(account *account, whole *owner);
 
-/* Either kind; NULL, or an error, if it is neither. */
+/* The object or part at `index`; NULL (test) or an error (check) if it is
+ * neither. */
 view *test_view(lua_State *L, int index);
 view *check_view(lua_State *L, int index);
 
-/* The object that it is, or is a part of. Borrowed. */
+/* The object, or the object that the part belongs to. Borrowed. */
 kl_object *object_of(lua_State *L, const view *self);
 
-/* Raises misuse: the object has its metadata only. */
+/* Raises misuse: only the metadata of this object was asked for. */
 void refuse_beyond_metadata(lua_State *L, const kl_object *object,
                             const char *field);
 
-/* Looks into it: parses the object, or shares the tree that is open. */
+/* The value of a view; parses its object first, unless that was done. */
 const kl_value *opened(lua_State *L, view *self);
 
-/* Pushes what a field of the view at `index` (absolute, or an upvalue) holds:
- * a scalar, nil for null, or a view into it. */
+/* Pushes a value inside of the view at `index` (absolute, or an upvalue): a
+ * scalar, nil for null, or a view of it. */
 void push_value(lua_State *L, int index, view *self, const kl_value *value);
 
-/* Adds pairs, ipairs, get, table and json to the module on top of the stack,
- * and pushes the table of methods, which holds the last three. */
+/* Adds pairs, ipairs, view_table and view_json to the module on top of the
+ * stack, and pushes the table of methods: get, table, json. */
 void bind_view_walk(lua_State *L);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * view_walk.c - going through objects and their parts: pairs, ipairs, paths,
- * and copies of the whole.
+ * view_walk.c - reads many fields of an object at once: pairs, ipairs, get with
+ * a path, and copies as a table or as JSON. See view.h.
  */
 #include "view.h"
 
-/* One step of kubelua.pairs: the iterator's state is its upvalue 1, a
- * kl_value_iter; upvalue 2 is the view. */
+/* One step of kubelua.pairs. Upvalue 1: the kl_value_iter; upvalue 2: the
+ * view. */
 static int view_next(lua_State *L)
 {
     kl_value_iter *iter = lua_touserdata(L, lua_upvalueindex(1));
@@ -74,9 +74,9 @@ static int path_gc(lua_State *L)
     return 0;
 }
 
-/* The compiled path of the text at `index`, from the cache in upvalue 1, which
- * forgets what is not in use: paths may be made of names. It stays on the
- * stack. One that is freed is still there while the lua_State ends. */
+/* Pushes the compiled path of the text at `index`. Upvalue 1 is the cache, with
+ * weak values: scripts make paths out of names, so it must not grow. A path
+ * that was freed can still be in it while the lua_State closes. */
 static const kl_path *push_path(lua_State *L, int index)
 {
     kl_path **box;
@@ -104,8 +104,10 @@ static const kl_path *push_path(lua_State *L, int index)
     return *box;
 }
 
-/* As of fields: what was not asked for is not read as nil. */
-static void check_asked_for(lua_State *L, const view *self, const kl_path *path)
+/* Reading a field outside of metadata raises, if only metadata was asked for:
+ * nil would say that the object does not have it. */
+static void check_path_asked_for(lua_State *L, const view *self,
+                                 const kl_path *path)
 {
     static const char *const kept[] = {"metadata", "kind", "apiVersion"};
     const kl_object *object = object_of(L, self);
@@ -128,7 +130,7 @@ static int view_get(lua_State *L)
 
     luaL_checktype(L, 2, LUA_TSTRING);
     path = push_path(L, 2);
-    check_asked_for(L, self, path);
+    check_path_asked_for(L, self, path);
     push_value(L, 1, self, kl_path_first(path, opened(L, self)));
     return 1;
 }

@@ -1,23 +1,25 @@
 /*
- * watchdog.c - tells the core's watchdog what the loop runs, and asks the Lua
- * code that blocks it where it is.
+ * watchdog.c - tells the core's watchdog what the loop runs. When a handler
+ * blocks the loop, it also asks the running Lua code for its traceback.
  *
- * How the traceback of a lua_State that runs is had. Only the thread that runs
- * it may read its stack, so that thread has to be interrupted:
+ * How to get the traceback of a lua_State that runs. Only the thread that runs
+ * it may read its stack, so that thread must be interrupted:
  * - Not by lua_sethook on the watchdog's thread. PUC Lua allows that call
- * "during a signal" (ldebug.c), on the thread that runs the state: it walks the
- * list of calls, which that thread changes. LuaJIT writes its dispatch table,
- * which both threads then would (LuaJIT issues 1012 and 1460).
- * - But by lua_sethook in a signal handler on the thread itself, as lua.c and
+ *   "during a signal" (ldebug.c), that is, on the thread that runs the state:
+ *   it walks the list of calls, which that thread changes. In LuaJIT, both
+ *   threads would write the dispatch table (LuaJIT issues 1012 and 1460).
+ * - But by lua_sethook in a signal handler on that thread itself, as lua.c and
  *   luajit.c do for SIGINT, and LuaJIT's profiler for SIGPROF. The hook runs at
- *   the next instruction of Lua, where everything is allowed.
- * The signal is SIGURG, which does nothing where it is not caught. Where the
- * host catches it itself, or the script has set a hook, there is no traceback.
- * A C function is left first; poll() and the like return EINTR once, all else
- * is restarted. In PUC Lua a hook belongs to one coroutine, the handler's own;
- * in LuaJIT, compiled code looks at hooks when it leaves its trace only, unless
- * LuaJIT was built with LUAJIT_ENABLE_CHECKHOOK. Then the report has names
- * only, and the traceback follows once the hook runs.
+ *   the next Lua instruction, where every call is allowed.
+ *
+ * The signal is SIGURG: a process that does not catch it ignores it. If the
+ * host program catches it, or the script has set a hook, there is no traceback.
+ * A C function first runs to its end; poll() and the like return EINTR once,
+ * other system calls are restarted. In PUC Lua a hook belongs to one coroutine,
+ * that of the handler. In LuaJIT, compiled code sees the hook only when it
+ * leaves its trace, unless LuaJIT was built with LUAJIT_ENABLE_CHECKHOOK. Until
+ * it leaves, the report has only names; the traceback follows once the hook
+ * runs.
  */
 #include "binding.h"
 
@@ -31,31 +33,35 @@
 #include <string.h>
 
 /*
- * One for each lua_State that has a loop. They are reused, and never freed: a
- * signal handler goes through the list. Other threads than the one that runs
- * the lua_State touch the atomics only, and `next`, which never changes.
+ * One for each lua_State that has a loop. They are used again, and never freed,
+ * because a signal handler walks the list. Threads other than the one that runs
+ * the lua_State use only the atomics, and `next`, which never changes.
  */
 struct loop_watch {
     struct loop_watch *next;
     atomic_bool is_used;
-    int references;        /* the poller's, and one for each registration */
-    kl_watchdog *watchdog; /* NULL: there is none */
-    const kl_activity *current;   /* that was entered; NULL: none */
-    char own[256];                /* what the names of KubeLua's own
-                                     chunks begin with */
-    _Atomic(pthread_t) thread;    /* that entered it */
-    _Atomic(lua_State *) running; /* the coroutine that was entered; kept from
-                                     watch_enter to watch_leave only */
-    _Atomic(lua_State *) hooked;  /* the one that has our hook, or NULL */
-    atomic_bool is_asked;         /* by the watchdog: where is it? */
+    int references;        /* one of the poller, one for each registration */
+    kl_watchdog *watchdog; /* NULL: none */
+    /* The activity that was entered; NULL: none. */
+    const kl_activity *current;
+    /* Chunks whose names begin with this are KubeLua's. */
+    char own[256];
+    /* The thread that entered the activity. */
+    _Atomic(pthread_t) thread;
+    /* The coroutine that runs it; set from watch_enter to watch_leave only. */
+    _Atomic(lua_State *) running;
+    /* The coroutine that has our hook, or NULL. */
+    _Atomic(lua_State *) hooked;
+    /* True once the watchdog has asked for the traceback. */
+    atomic_bool is_asked;
 };
 
-/* New ones are put in front. */
+/* The list of all; a new one is put in front. */
 static _Atomic(loop_watch *) watches;
 
-static void tell_where(lua_State *L, lua_Debug *now);
+static void report_traceback(lua_State *L, lua_Debug *now);
 
-/* On the thread that runs the lua_State, in a signal handler. */
+/* Runs in a signal handler, on the thread that runs the lua_State. */
 static void set_hook(loop_watch *self)
 {
     lua_State *L = atomic_load(&self->running);
@@ -63,40 +69,39 @@ static void set_hook(loop_watch *self)
     atomic_store(&self->is_asked, false);
     if (L != NULL && lua_gethook(L) == NULL) {
         atomic_store(&self->hooked, L);
-        lua_sethook(L, tell_where, LUA_MASKCOUNT, 1);
+        lua_sethook(L, report_traceback, LUA_MASKCOUNT, 1);
     }
 }
 
-static bool is_mine(loop_watch *self)
+static bool is_own_thread(loop_watch *self)
 {
     return pthread_equal(atomic_load(&self->thread), pthread_self()) != 0;
 }
 
-static void on_question(int number)
+static void on_sigurg(int number)
 {
     int saved = errno;
 
     (void)number;
     for (loop_watch *at = atomic_load(&watches); at != NULL; at = at->next) {
-        if (atomic_load(&at->is_asked) && is_mine(at)) {
+        if (atomic_load(&at->is_asked) && is_own_thread(at)) {
             set_hook(at);
         }
     }
     errno = saved;
 }
 
-/* SIGURG is ours from the first question on, unless the host has it. */
-static bool catch_questions(void)
+/* Catches SIGURG, from the first question on, unless the host program does. */
+static bool catch_sigurg(void)
 {
-    struct sigaction action = {.sa_handler = on_question,
+    struct sigaction action = {.sa_handler = on_sigurg,
                                .sa_flags = SA_RESTART | SA_ONSTACK};
     struct sigaction before;
 
     if (sigaction(SIGURG, NULL, &before) != 0) {
         return false;
     }
-    if ((before.sa_flags & SA_SIGINFO) == 0 &&
-        before.sa_handler == on_question) {
+    if ((before.sa_flags & SA_SIGINFO) == 0 && before.sa_handler == on_sigurg) {
         return true;
     }
     if ((before.sa_flags & SA_SIGINFO) != 0 ||
@@ -107,20 +112,20 @@ static bool catch_questions(void)
     return sigaction(SIGURG, &action, NULL) == 0;
 }
 
-/* On the watchdog's thread, while the other one is kept in its activity. */
+/* Runs on the watchdog's thread, while the other thread is in its activity. */
 static void ask_where(void *context)
 {
     loop_watch *self = context;
 
-    if (catch_questions()) {
+    if (catch_sigurg()) {
         atomic_store(&self->is_asked, true);
         pthread_kill(atomic_load(&self->thread), SIGURG);
     }
 }
 
-/* Appends one call; returns the length then. */
-static size_t put_call(char *text, size_t size, size_t length,
-                       const lua_Debug *call)
+/* Appends one call to the text; returns the new length. */
+static size_t append_call(char *text, size_t size, size_t length,
+                          const lua_Debug *call)
 {
     int wrote;
 
@@ -145,8 +150,9 @@ static size_t put_call(char *text, size_t size, size_t length,
     return length < size ? length : size - 1;
 }
 
-/* The traceback, down to the outermost call of the script; false where there is
- * no such call. It allocates nothing: a hook must not raise. */
+/* Writes the traceback, down to the outermost call of the script; false if the
+ * script is not on the stack. It allocates nothing, because a hook must not
+ * raise. */
 static bool write_traceback(lua_State *L, const char *own, char *text,
                             size_t size)
 {
@@ -160,7 +166,7 @@ static bool write_traceback(lua_State *L, const char *own, char *text,
         if (lua_getinfo(L, "Sln", &call) == 0) {
             break;
         }
-        length = put_call(text, size, length, &call);
+        length = append_call(text, size, length, &call);
         if (*call.what != 'C' && strncmp(call.source, own, strlen(own)) != 0) {
             script = length;
         }
@@ -169,16 +175,16 @@ static bool write_traceback(lua_State *L, const char *own, char *text,
     return script > begin;
 }
 
-/* The hook; runs once. A coroutine that was made while it was set has it too.
- */
-static void tell_where(lua_State *L, lua_Debug *now)
+/* The hook; it runs once. A coroutine that was created while the hook was set
+ * has inherited it. */
+static void report_traceback(lua_State *L, lua_Debug *now)
 {
     char text[1200];
 
     (void)now;
     lua_sethook(L, NULL, 0, 0);
     for (loop_watch *at = atomic_load(&watches); at != NULL; at = at->next) {
-        if (!is_mine(at) || atomic_load(&at->hooked) == NULL) {
+        if (!is_own_thread(at) || atomic_load(&at->hooked) == NULL) {
             continue;
         }
         if (atomic_load(&at->hooked) == L) {
@@ -192,7 +198,7 @@ static void tell_where(lua_State *L, lua_Debug *now)
     }
 }
 
-/* One that is not used any more, or a new one. */
+/* A loop_watch that is not in use, or a new one. */
 static loop_watch *find_watch(void)
 {
     loop_watch *self;
@@ -280,12 +286,12 @@ void watch_leave(loop_watch *self)
         return;
     }
     self->current = NULL;
-    /* From here on a signal that comes late sets no hook. */
+    /* From here on a late signal sets no hook. */
     atomic_store_explicit(&self->running, NULL, memory_order_relaxed);
     hooked = atomic_load_explicit(&self->hooked, memory_order_relaxed);
     if (hooked != NULL) {
         atomic_store(&self->hooked, NULL);
-        if (lua_gethook(hooked) == tell_where) {
+        if (lua_gethook(hooked) == report_traceback) {
             lua_sethook(hooked, NULL, 0, 0);
         }
     }
@@ -304,7 +310,7 @@ void watch_hurry(loop_watch *self, int signal)
 static const char *const EVENTS[] = {"add",    "update", "delete",
                                      "synced", "error",  NULL};
 
-/* Is called for each event: it looks nothing up, and copies nothing. */
+/* Runs for each event, so it looks nothing up and copies nothing. */
 void watched_begin(watched_events *self, lua_State *L, const kl_event *event)
 {
     if (self->names[event->type] == NULL) {
@@ -362,7 +368,7 @@ int watched_push(lua_State *L, const watched_events *self)
     return 1;
 }
 
-/* Whatever else the loop runs, known by a text */
+/* Other activities of the loop, each with a text as its name */
 
 /* core.activity(text): for poller:enter */
 static int activity_new(lua_State *L)
@@ -378,7 +384,7 @@ static int activity_new(lua_State *L)
 }
 
 /* core.where(f): where a function is defined, "shop.lua:12" */
-static int where(lua_State *L)
+static int push_definition_place(lua_State *L)
 {
     lua_Debug info;
 
@@ -396,8 +402,9 @@ static int where(lua_State *L)
 void bind_watchdog(lua_State *L)
 {
     static const luaL_Reg methods[] = {{NULL, NULL}};
-    static const luaL_Reg functions[] = {
-        {"activity", activity_new}, {"where", where}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"activity", activity_new},
+                                         {"where", push_definition_place},
+                                         {NULL, NULL}};
 
     push_type(L, TYPE_ACTIVITY, methods);
     luaL_setfuncs(L, functions, 0);
