@@ -59,19 +59,25 @@ static void put_off(kl__reflector *self, const kl_error *why)
 }
 
 /*
- * One object is asked for, of a state that is no older: from the future, that
- * is refused (504, after the server has waited for 3 s; reference 5.3). Servers
- * that do not know the parameter answer with an older version, or take it for
- * an exact one. Any other answer says nothing of the version (no right to list,
+ * Asks for one object of a state that is no older than the version. A server
+ * that has not reached the version refuses this (504, after 3 s); a server that
+ * does not know the parameter answers with an older version, or takes it for an
+ * exact one. Any other answer says nothing about the version (no right to list,
  * overload), and the watch goes on: its own failures are to be told.
+ *
+ * A proxy may put a page of its own in the place of the 504. So the next
+ * question names no version: then the server answers with its newest state,
+ * whose version is older only if the server was restored. Where versions are
+ * opaque, a list's version shows nothing about the version of an event.
  */
 kl_code kl__reflector_probe(kl__reflector *self, kl_error *err)
 {
     kl__list_watch *source = self->options.source;
     const char *floor = kl__reflector_floor(self);
+    bool asks_newest = self->unchecked && !self->is_opaque;
     kl__list_params params = {
-        .resource_version = self->version,
-        .resource_version_match = "NotOlderThan",
+        .resource_version = asks_newest ? NULL : self->version,
+        .resource_version_match = asks_newest ? NULL : "NotOlderThan",
         .limit = 1,
         .fresh_connection = self->fresh,
     };

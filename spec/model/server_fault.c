@@ -134,7 +134,11 @@ void server_fulfil(stream *self)
         self->end = FREEZES;
         break;
     case SERVER_FAULT_ERROR_EVENT:
-        /* Between two events, wherever it was to be. */
+        /* Between two events, wherever it was to be. A stream that was cut
+         * within an event has no such place. */
+        if (self->end == FREEZES) {
+            return;
+        }
         server_put_error(&self->body, self->doom.status, "by command");
         self->end = ENDS;
         self->is_spoiled = true;

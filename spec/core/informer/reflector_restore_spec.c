@@ -16,6 +16,7 @@
 #define LISTED "a@1 =10; "
 #define ASKED "resolve; list limit=500; watch rv=10"
 #define PROBE "list rv=10 match=NotOlderThan limit=1"
+#define PROBE_NEWEST "list limit=1"
 
 static void expect(void **state, const char *script, const char *requests,
                    const char *deltas)
@@ -102,7 +103,7 @@ static void a_question_that_is_not_answered_changes_nothing(void **state)
            ASKED "; " PROBE " fresh; watch rv=10 fresh; " PROBE
                  " fresh; watch rv=10 fresh; " PROBE
                  " fresh; watch rv=10 fresh; " PROBE
-                 " fresh; watch rv=10 fresh; " PROBE
+                 " fresh; watch rv=10 fresh; " PROBE_NEWEST
                  " fresh; watch rv=10 fresh",
            "[a@1]=10 +b@11");
     assert_int_equal(world->status.failures, 0);
@@ -142,10 +143,29 @@ static void an_answer_that_says_nothing_is_asked_for_again_soon(void **state)
     reflector_world *world = *state;
 
     expect(state, LISTED "ok; !unavailable:504; ok; !version_ahead:504; =4; ok",
-           ASKED "; " PROBE " fresh; watch rv=10 fresh; " PROBE
+           ASKED "; " PROBE " fresh; watch rv=10 fresh; " PROBE_NEWEST
                  " fresh; list limit=500; watch rv=4",
            "[a@1]=10 !version_ahead []=4");
     assert_in_range(reflector_world_delay(world, 5), 22500, 32000);
+}
+
+/* A proxy puts a page of its own in the place of each 504: only the newest
+ * state shows that the server is behind. */
+static void a_restore_is_found_though_a_proxy_hides_each_504(void **state)
+{
+    expect(state, LISTED "ok; !unavailable:504; ok; =4; b@3 =4; ok",
+           ASKED "; " PROBE " fresh; watch rv=10 fresh; " PROBE_NEWEST
+                 " fresh; list limit=500; watch rv=4",
+           "[a@1]=10 !version_ahead [b@3]=4");
+}
+
+static void an_answered_probe_makes_the_next_name_the_version(void **state)
+{
+    expect(state, LISTED "ok; !unavailable:504; ok; =10; ok; =10; ok",
+           ASKED "; " PROBE " fresh; watch rv=10 fresh; " PROBE_NEWEST
+                 " fresh; watch rv=10 fresh; " PROBE
+                 " fresh; watch rv=10 fresh",
+           "[a@1]=10");
 }
 
 static void after_that_bookmarks_below_do_not_make_it_ask_at_once(void **state)
@@ -155,7 +175,8 @@ static void after_that_bookmarks_below_do_not_make_it_ask_at_once(void **state)
     expect(state,
            LISTED
            "ok; !unavailable:503; ^8 %10000 ^8 %10000 ^9 %10000 ^9; =10; ok",
-           ASKED "; " PROBE " fresh; watch rv=10 fresh; " PROBE "; watch rv=10",
+           ASKED "; " PROBE " fresh; watch rv=10 fresh; " PROBE_NEWEST
+                 "; watch rv=10",
            "[a@1]=10");
     assert_int_equal(reflector_world_delay(world, 5), 30000);
 }
@@ -178,7 +199,7 @@ static void watches_that_end_as_they_begin_lead_to_a_question(void **state)
         LISTED
         "$; $; $; $; $; $; $; !unavailable:504; $; !version_ahead:504; =4; ok",
         ASKED "; watch rv=10; watch rv=10; watch rv=10; watch rv=10; "
-              "watch rv=10; watch rv=10; " PROBE "; watch rv=10; " PROBE
+              "watch rv=10; watch rv=10; " PROBE "; watch rv=10; " PROBE_NEWEST
               "; list limit=500; watch rv=4",
         "[a@1]=10 !unavailable !version_ahead []=4");
 }
@@ -224,6 +245,8 @@ int main(void)
         WORLD_TEST(bookmarks_below_the_version_are_no_sign_of_life),
         WORLD_TEST(bookmarks_of_the_version_itself_are_a_sign_of_life),
         WORLD_TEST(an_answer_that_says_nothing_is_asked_for_again_soon),
+        WORLD_TEST(a_restore_is_found_though_a_proxy_hides_each_504),
+        WORLD_TEST(an_answered_probe_makes_the_next_name_the_version),
         WORLD_TEST(after_that_bookmarks_below_do_not_make_it_ask_at_once),
         WORLD_TEST(no_right_to_ask_is_asked_for_after_an_idle_timeout),
         WORLD_TEST(watches_that_end_as_they_begin_lead_to_a_question),
