@@ -21,7 +21,11 @@
 
 #include <cmocka.h>
 
-enum { MANY = 150, MOST = 100, TOO_LARGE = 65 * 1024 * 1024, LONG = 4 << 20 };
+enum { MANY = 150, MOST = 100, TOO_LARGE = 65 * 1024 * 1024 };
+
+/* Bytes of a stream that do not fit into the buffers of two sockets: Linux lets
+   a receive buffer grow to 32 MB (tcp_rmem), and a sender's to 4 (tcp_wmem). */
+enum { LONG = 64 * 1024 * 1024 };
 
 typedef struct world {
     hostile_server *server;
@@ -226,7 +230,7 @@ static void a_stream_that_is_not_read_is_held_up_alone(void **state)
 
     hostile_on(self->server, "GET /log",
                STEPS(HOSTILE_TEXT("HTTP/1.1 200 OK\r\n"
-                                  "Content-Length: 4194304\r\n\r\n"),
+                                  "Content-Length: 67108864\r\n\r\n"),
                      HOSTILE_FLOOD("0123456789abcde\n", LONG)));
     hostile_always(self->server, "GET /x", STEPS(HOSTILE_ANSWER(200, "{}")));
     request = kl_client_send(self->client, &log, queue, &queue, NULL);
