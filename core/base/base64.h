@@ -1,5 +1,6 @@
 /*
- * base64.h - RFC 4648 base64, strict, and as kubeconfig and YAML hold it.
+ * base64.h - base64 of RFC 4648, strict. Kubeconfig files and Secrets hold
+ * certificates, keys and tokens in it.
  */
 #ifndef KL_BASE_BASE64_H
 #define KL_BASE_BASE64_H
@@ -10,13 +11,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Appends what `text` decodes to; line breaks are skipped, as Go does. False:
- * not base64 (look at out->failed for out of memory). */
+/* Appends the decoded bytes of `text`; skips line breaks, as Go's
+ * encoding/base64 does. False: not base64, or out of memory (out->failed). */
 KL__FOR_SIM bool kl__base64_decode(kl__buf *out, const char *text,
                                    size_t length);
 
-/* The position of the first byte at which a text stops being base64, as Go
- * tells it; -1: it is base64. */
+/* The position of the first byte that is not valid base64, the number that Go's
+ * CorruptInputError reports; -1: the whole text is base64. */
 KL__FOR_SIM long kl__base64_wrong(const char *text, size_t length);
 
 /* Appends the bytes in base64, without line breaks. */

@@ -1,6 +1,7 @@
 /*
- * buf.h - a growable run of bytes. Failing to grow sticks: append as much as
- * you like and look at `failed` once, at the end.
+ * buf.h - a growable byte buffer. Out of memory sets `failed`, and every later
+ * append does nothing: append as often as you like and check `failed` once, at
+ * the end.
  */
 #ifndef KL_BASE_BUF_H
 #define KL_BASE_BUF_H
@@ -18,14 +19,17 @@ typedef struct kl__buf {
     bool failed;
 } kl__buf;
 
-/* A zeroed kl__buf is empty and valid. Frees the bytes and zeroes it. */
+/* Frees the bytes and zeroes the buffer. A zeroed kl__buf is empty and
+ * valid. */
 KL__FOR_SIM void kl__buf_deinit(kl__buf *buf);
 
-/* Forgets the bytes, keeps the memory. */
+/* Sets the length to 0 and clears `failed`; keeps the memory for the next
+ * use. */
 KL__FOR_SIM void kl__buf_reset(kl__buf *buf);
 
-/* Room for `extra` more bytes (and a NUL); NULL when out of memory, else where
- * to write them. Add to `length` what was written. */
+/* Makes room for `extra` more bytes and a NUL, and returns the address where
+ * they go; NULL when out of memory. The caller writes, then adds the count to
+ * `length`. */
 KL__FOR_SIM char *kl__buf_reserve(kl__buf *buf, size_t extra);
 
 KL__FOR_SIM void kl__buf_append(kl__buf *buf, const void *bytes, size_t length);
@@ -37,8 +41,8 @@ KL__FOR_SIM void kl__buf_printf(kl__buf *buf, const char *format, ...)
 /* Drops the first `length` bytes. */
 void kl__buf_consume(kl__buf *buf, size_t length);
 
-/* The NUL-terminated bytes (an empty one gives ""), which the caller now owns;
- * NULL when out of memory. The buffer is empty afterwards. */
+/* Returns the NUL-terminated bytes ("" for an empty buffer), which the caller
+ * now owns; NULL when out of memory. The buffer is empty afterwards. */
 KL__FOR_SIM char *kl__buf_take(kl__buf *buf, size_t *length);
 
 #endif

@@ -60,13 +60,15 @@ void kl__cancel_remove(kl__cancel *cancel, kl__cancel_hook *hook)
     kl__mutex_unlock(&cancel->mutex);
 }
 
-/* Runs with the mutex of a source held, which ranks lower. */
+/* A hook's `wake`. It runs with the source's mutex held, which ranks lower than
+ * the mutex that this locks. */
 static void fire_token(void *arg)
 {
     kl__cancel_fire(arg);
 }
 
-/* They may be stacked: each is above those that fire it. */
+/* A kl__cancel_either may be a source of another one, so the mutex of each
+ * ranks above the mutexes of both sources. */
 static kl__rank rank_above(const kl__cancel *a, const kl__cancel *b)
 {
     kl__rank rank = KL__RANK_CANCEL;

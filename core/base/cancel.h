@@ -1,6 +1,7 @@
 /*
- * cancel.h - how a blocking call of another thread is ended: a token that is
- * fired once, and that wakes whoever waits.
+ * cancel.h - a cancellation token. One thread blocks in a call that was given
+ * the token; another thread fires the token, and the call returns at once. A
+ * token fires once and stays fired.
  */
 #ifndef KL_BASE_CANCEL_H
 #define KL_BASE_CANCEL_H
@@ -18,9 +19,9 @@ typedef struct kl__cancel {
     atomic_bool fired; /* set under the mutex; read anywhere */
 } kl__cancel;
 
-/* What a waiter hangs into the token while it waits. `wake` runs on the firing
- * thread with the token's mutex held: lock the waiter's mutex, broadcast its
- * condition, unlock; nothing else. */
+/* A waiting thread adds a hook to the token. `wake` runs on the thread that
+ * fires the token, with the token's mutex held: it locks the waiter's mutex,
+ * broadcasts the waiter's condition and unlocks; nothing else. */
 typedef struct kl__cancel_hook {
     kl__list node;
     void (*wake)(void *arg);
@@ -30,24 +31,26 @@ typedef struct kl__cancel_hook {
 void kl__cancel_init(kl__cancel *cancel);
 void kl__cancel_deinit(kl__cancel *cancel);
 
-/* Fires it, for good. Thread-safe. */
+/* Fires the token and calls every hook. Thread-safe. */
 void kl__cancel_fire(kl__cancel *cancel);
 
-/* Whether it was fired; a NULL token never is. Thread-safe. */
+/* True if the token was fired; a NULL token never is. Thread-safe. */
 KL__FOR_SIM bool kl__cancel_fired(const kl__cancel *cancel);
 
-/* Hangs the hook in (a NULL token: nothing happens). False: already fired, and
- * the hook is not in. Take no mutex of rank CANCEL or above before it. */
+/* Adds the hook; does nothing for a NULL token. False: the token is already
+ * fired, and the hook was not added. The caller holds no mutex of rank CANCEL
+ * or above. */
 KL__FOR_SIM bool kl__cancel_add(kl__cancel *cancel, kl__cancel_hook *hook);
 
-/* Takes it out; afterwards `wake` neither runs nor will run. */
+/* Removes the hook; afterwards `wake` neither runs nor will run. */
 KL__FOR_SIM void kl__cancel_remove(kl__cancel *cancel, kl__cancel_hook *hook);
 
-/* A token that fires when one of two others does: for a call that both its
- * caller and the closing of what it works on may end. It may be fired itself,
- * which the others do not see, and be one of two for another. */
+/* A token that fires when one of two source tokens fires. Example: a read ends
+ * when the caller cancels it, and also when the stream is closed. It may also
+ * be fired directly (its sources do not see that), and may be a source of
+ * another kl__cancel_either. */
 typedef struct kl__cancel_either {
-    kl__cancel token; /* one rank above its sources; wait with this one */
+    kl__cancel token; /* waiters use this; ranks above the sources */
     kl__cancel *from[2];
     kl__cancel_hook hooks[2];
 } kl__cancel_either;
@@ -55,7 +58,7 @@ typedef struct kl__cancel_either {
 /* `a` and `b` may be NULL, and live until deinit. */
 void kl__cancel_either_init(kl__cancel_either *either, kl__cancel *a,
                             kl__cancel *b);
-/* Once nothing waits with its token. */
+/* Call when no thread waits on `token` any more. */
 void kl__cancel_either_deinit(kl__cancel_either *either);
 
 #endif

@@ -10,7 +10,8 @@
 
 enum { LONGEST_SHOWN = 200 };
 
-/* A caret can only stand below what takes one column a byte. */
+/* The caret stands at the right place only if each byte before it takes one
+ * column. */
 static bool can_be_shown(const char *text)
 {
     size_t length = 0;

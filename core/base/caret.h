@@ -1,6 +1,6 @@
 /*
- * caret.h - an error that points into the text which a user wrote: a selector,
- * a path. The message shows the text, and a caret under the place.
+ * caret.h - an error message for a text that a user wrote, such as a selector
+ * or a path. It shows the text and a caret (^) under the wrong character.
  */
 #ifndef KL_BASE_CARET_H
 #define KL_BASE_CARET_H
@@ -12,11 +12,12 @@
 typedef struct kl__caret {
     const char *what; /* "label selector" */
     const char *text; /* NUL terminated */
-    size_t position;  /* in bytes, from 0; the text's length: its end */
+    size_t position;  /* in bytes, from 0; the length: at the end */
 } kl__caret;
 
-/* Fills `err` with KL_EINVAL: "WHAT, character N: ...", and the text with a
- * caret below where it is one printable line that fits; returns KL_EINVAL. */
+/* Fills `err` with KL_EINVAL and "WHAT, character N: ...", and returns
+ * KL_EINVAL. If the text is one short line of printable ASCII, it is shown too,
+ * with the caret below. */
 kl_code kl__caret_error(kl_error *err, const kl__caret *at, const char *format,
                         ...) KL_PRINTF(3, 4);
 

@@ -9,15 +9,16 @@
 #include <stddef.h>
 #include <time.h>
 
-/* A fake clock's waiters look again this often, in real time: it does not know
- * the conditions that they wait on. */
+/* A thread that waits on a fake clock looks at the clock again after this much
+ * real time: the clock does not know the condition variables of its waiters,
+ * and so cannot wake them. */
 enum { FAKE_POLL_MS = 1, FAKE_PATIENCE_MS = 10000 };
 
 struct kl__clock {
     bool fake;
-    atomic_llong now_ms; /* of a fake one; sequentially consistent */
-    atomic_int waiters;  /* of a fake one: those with a deadline */
-    atomic_bool leaps;   /* of a fake one: to the deadline of who waits */
+    atomic_llong now_ms; /* a fake clock's time; sequentially consistent */
+    atomic_int waiters;  /* threads that wait with a deadline; fake only */
+    atomic_bool leaps;   /* kl__clock_fake_leap was called; fake only */
 };
 
 static kl__clock real_clock;

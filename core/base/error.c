@@ -1,5 +1,6 @@
 /*
- * error.c - names of codes, and filling in a caller's kl_error.
+ * error.c - the names of error codes, and the functions that fill a kl_error of
+ * the caller.
  */
 #include "kubelua/error.h"
 

@@ -1,6 +1,7 @@
 /*
- * event_queue.c - what is ready, in the order in which it became so, and a
- * descriptor that is readable while there is any.
+ * event_queue.c - a list of the registrations and requests that have something
+ * for their owner, first come first served, and a file descriptor that is
+ * readable while the list is not empty. The owner's loop polls it.
  */
 #include "base/event_queue.h"
 
@@ -11,11 +12,12 @@
 #include <stdatomic.h>
 
 struct kl_event_queue {
-    kl__wakeup wakeup; /* set: something is ready, or a wake-up pends */
-    /* The last one frees: releasing orders what was done before it. */
+    kl__wakeup wakeup; /* set: not empty, or kl_event_queue_wake */
+    /* Dropping the last one frees the queue: acquire and release order earlier
+     * writes of other threads before the free. */
     atomic_int references;
     kl__forks made_in;
-    bool is_shut; /* in a child of fork(): its descriptor is closed */
+    bool is_shut; /* only in a child of fork(): the descriptor is closed */
 
     /* Guards what follows; rank QUEUE. */
     kl__mutex mutex;
@@ -60,7 +62,7 @@ void kl__event_queue_unref(kl_event_queue *queue)
         1) {
         return;
     }
-    if (!is_stale(queue)) { /* the mutex of a stale one may be held for ever */
+    if (!is_stale(queue)) {
         kl__mutex_deinit(&queue->mutex);
     }
     if (!queue->is_shut) {
@@ -73,8 +75,9 @@ void kl__event_queue_unref(kl_event_queue *queue)
 void kl_event_queue_free(kl_event_queue *queue)
 {
     if (queue != NULL) {
-        /* Registrations that are stale too keep it for ever, but no thread of
-         * theirs is here to wake it: its descriptor can go. */
+        /* In a child of fork(), registrations keep their references for ever.
+         * Their threads do not exist here, so nothing wakes the queue any more
+         * and its descriptor can be closed. */
         if (is_stale(queue) && !queue->is_shut) {
             queue->is_shut = true;
             kl__wakeup_deinit(&queue->wakeup);
@@ -101,7 +104,8 @@ void kl__event_queue_add(kl_event_queue *queue, kl__ready *ready)
     kl__mutex_unlock(&queue->mutex);
 }
 
-/* Nothing is ready: takes back what was written, wake-ups too. */
+/* If nothing is ready, makes the descriptor unreadable; this also clears a
+ * wake-up. */
 static void disarm_locked(kl_event_queue *queue)
 {
     if (kl__list_empty(&queue->ready)) {
@@ -113,8 +117,8 @@ static void disarm_locked(kl_event_queue *queue)
 void kl__event_queue_forget(kl_event_queue *queue, kl__ready *ready)
 {
     kl__mutex_lock(&queue->mutex);
-    /* The descriptor stays as it is: a wake-up may be pending in it, and one
-     * that was for nothing is harmless. */
+    /* The descriptor stays as it is: it may also hold a wake-up, and waking the
+     * owner once for nothing is harmless. */
     kl__list_remove(&ready->node);
     kl__mutex_unlock(&queue->mutex);
 }

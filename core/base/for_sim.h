@@ -1,7 +1,7 @@
 /*
- * for_sim.h - marks what libkubelua-sim.so uses of the core's internals. Such a
- * function is exported under a private version (libkubelua.map.in); programs
- * have no header for it.
+ * for_sim.h - marks the internal functions of the core that libkubelua-sim.so
+ * calls. They are exported under a private symbol version (libkubelua.map.in),
+ * and no installed header declares them.
  */
 #ifndef KL_BASE_FOR_SIM_H
 #define KL_BASE_FOR_SIM_H

@@ -1,6 +1,7 @@
 /*
- * list.h - an intrusive, circular, doubly linked list: no allocation to add,
- * O(1) to remove. A list's head is a node of its own.
+ * list.h - an intrusive, circular, doubly linked list: adding allocates
+ * nothing, removing is O(1). The head of a list is a kl__list that is in no
+ * struct of the list.
  */
 #ifndef KL_BASE_LIST_H
 #define KL_BASE_LIST_H
@@ -13,11 +14,11 @@ typedef struct kl__list {
     struct kl__list *prev;
 } kl__list;
 
-/* The struct of type `type` whose member `member` is at `node`. */
+/* The struct of type `type` that contains `node` as its member `member`. */
 #define KL__CONTAINER(node, type, member) \
     ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
-/* An empty list, or a node that is in none. */
+/* Makes an empty list, or a node that is in no list. */
 static inline void kl__list_init(kl__list *list)
 {
     list->next = list;
@@ -37,7 +38,7 @@ static inline void kl__list_append(kl__list *list, kl__list *node)
     list->prev = node;
 }
 
-/* Removes the node from whatever list it is in; fine if it is in none. */
+/* Removes the node from its list; does nothing if it is in none. */
 static inline void kl__list_remove(kl__list *node)
 {
     node->prev->next = node->next;
@@ -45,7 +46,7 @@ static inline void kl__list_remove(kl__list *node)
     kl__list_init(node);
 }
 
-/* The first node, removed, or NULL. */
+/* Removes and returns the first node; NULL for an empty list. */
 static inline kl__list *kl__list_shift(kl__list *list)
 {
     kl__list *node = list->next;

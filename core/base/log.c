@@ -1,5 +1,6 @@
 /*
- * log.c - hands lines to the host's function, one at a time.
+ * log.c - passes log lines to the function that the host program has set, one
+ * line at a time. The library itself prints nothing.
  */
 #include "kubelua/log.h"
 
@@ -15,11 +16,11 @@ enum { LINE_SIZE = 2048 };
 static kl__mutex mutex = {PTHREAD_MUTEX_INITIALIZER, KL__RANK_LOG};
 static kl_log_fn sink;
 static void *sink_context;
-/* Written under the mutex, read without it to drop lines early: relaxed, as a
- * line more or less at the moment of a change does not matter. */
+/* Written under the mutex; read without it, to drop lines early. Relaxed is
+ * enough: one line more or less at the moment of a change does not matter. */
 static atomic_int threshold = KL_LOG_OFF;
 
-__attribute__((constructor)) static void keep_over_fork(void)
+__attribute__((constructor)) static void keep_log_over_fork(void)
 {
     kl__mutex_outlive_fork(&mutex, 1);
 }

@@ -9,7 +9,8 @@
 
 enum { FIRST_CAPACITY = 16 };
 
-/* FNV-1a, folded: keys are names out of a cluster, short and mostly ASCII. */
+/* FNV-1a, folded to 32 bits: keys are names of Kubernetes objects, short and
+ * mostly ASCII. */
 static uint32_t hash_of(const char *key, size_t length)
 {
     uint64_t hash = 14695981039346656037ULL;
@@ -20,9 +21,9 @@ static uint32_t hash_of(const char *key, size_t length)
     return (uint32_t)(hash ^ (hash >> 32));
 }
 
-/* The slot of the key, or the free one where it belongs. */
-static size_t find(const kl__map *map, const char *key, size_t length,
-                   uint32_t hash)
+/* The index of the key's slot, or of the free slot where the key belongs. */
+static size_t find_slot(const kl__map *map, const char *key, size_t length,
+                        uint32_t hash)
 {
     size_t mask = map->capacity - 1;
     size_t i = hash & mask;
@@ -50,7 +51,7 @@ void *kl__map_get_n(const kl__map *map, const char *key, size_t length)
     if (map->count == 0) {
         return NULL;
     }
-    return map->slots[find(map, key, length, hash_of(key, length))].value;
+    return map->slots[find_slot(map, key, length, hash_of(key, length))].value;
 }
 
 void *kl__map_get(const kl__map *map, const char *key)
@@ -58,7 +59,7 @@ void *kl__map_get(const kl__map *map, const char *key)
     return kl__map_get_n(map, key, strlen(key));
 }
 
-/* The capacity at which `count` keys are at most 3/4. */
+/* The capacity at which `count` keys use at most 3/4 of the slots. */
 static size_t capacity_for(size_t capacity, size_t count)
 {
     capacity = capacity != 0 ? capacity : FIRST_CAPACITY;
@@ -88,7 +89,8 @@ bool kl__map_copy(const kl__map *from, size_t extra, kl__map *to)
         const kl__map_slot *slot = &from->slots[i];
 
         if (slot->key != NULL) {
-            to->slots[find(to, slot->key, slot->length, slot->hash)] = *slot;
+            to->slots[find_slot(to, slot->key, slot->length, slot->hash)] =
+                *slot;
         }
     }
     return true;
@@ -123,7 +125,7 @@ bool kl__map_put_n(kl__map *map, const char *key, size_t length, void *value,
     if (!kl__map_reserve(map, 1)) {
         return false;
     }
-    slot = &map->slots[find(map, key, length, hash)];
+    slot = &map->slots[find_slot(map, key, length, hash)];
     if (old != NULL) {
         *old = slot->value;
     }
@@ -148,7 +150,7 @@ void *kl__map_remove_n(kl__map *map, const char *key, size_t length)
     if (map->count == 0) {
         return NULL;
     }
-    hole = find(map, key, length, hash_of(key, length));
+    hole = find_slot(map, key, length, hash_of(key, length));
     value = map->slots[hole].value;
     if (map->slots[hole].key == NULL) {
         return NULL;
@@ -156,7 +158,8 @@ void *kl__map_remove_n(kl__map *map, const char *key, size_t length)
     map->count--;
     for (size_t i = (hole + 1) & mask; map->slots[i].key != NULL;
          i = (i + 1) & mask) {
-        /* A slot may move back into the hole unless its home lies between. */
+        /* The slot at i may move back to the hole, unless its home (the index
+         * that its hash gives) lies between the two. */
         size_t home = map->slots[i].hash & mask;
 
         if (((i - home) & mask) >= ((i - hole) & mask)) {

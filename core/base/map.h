@@ -1,7 +1,7 @@
 /*
- * map.h - a hash table from strings to pointers. Keys are borrowed: whoever
- * puts a key keeps it alive and unchanged while it is in the map, usually
- * because the value holds it. Not thread-safe.
+ * map.h - a hash table from strings to pointers. The map does not copy keys:
+ * the caller keeps a key alive and unchanged while it is in the map, usually
+ * because the value contains it. Not thread-safe.
  */
 #ifndef KL_BASE_MAP_H
 #define KL_BASE_MAP_H
@@ -19,8 +19,9 @@ typedef struct kl__map_slot {
     uint32_t length;
 } kl__map_slot;
 
-/* A zeroed map is empty and valid. Open addressing, linear probing, deletion by
- * shifting back: no tombstones, load at most 3/4. */
+/* A zeroed map is empty and valid. Open addressing with linear probing; at most
+ * 3/4 of the slots are used; a removal shifts later slots back, so there are no
+ * tombstones. */
 typedef struct kl__map {
     kl__map_slot *slots;
     size_t capacity; /* 0 or a power of two */
@@ -35,14 +36,16 @@ KL__FOR_SIM void *kl__map_get(const kl__map *map, const char *key);
 KL__FOR_SIM void *kl__map_get_n(const kl__map *map, const char *key,
                                 size_t length);
 
-/* Makes room so that the next `extra` puts of new keys cannot fail. */
+/* Makes room for `extra` new keys: putting them then cannot fail. False: out of
+ * memory. */
 KL__FOR_SIM bool kl__map_reserve(kl__map *map, size_t extra);
 
-/* Whether the next `extra` puts of new keys cannot fail. */
+/* True if there is room for `extra` new keys: putting them cannot fail. */
 bool kl__map_has_room(const kl__map *map, size_t extra);
 
-/* A copy with that room, for a map that others read meanwhile: grow aside, then
- * swap. `to` is overwritten. False: out of memory, `to` is empty. */
+/* Makes `to` a copy of `from` with room for `extra` new keys. For a map that
+ * other threads read: the writer fills a copy and then swaps it in. What `to`
+ * held is not freed. False: out of memory, and `to` is empty. */
 bool kl__map_copy(const kl__map *from, size_t extra, kl__map *to);
 
 /* Sets a key's value (not NULL), replacing the key pointer too. `old` (may be
@@ -57,8 +60,8 @@ KL__FOR_SIM bool kl__map_put_n(kl__map *map, const char *key, size_t length,
 KL__FOR_SIM void *kl__map_remove(kl__map *map, const char *key);
 void *kl__map_remove_n(kl__map *map, const char *key, size_t length);
 
-/* Goes through all slots in no order: start *cursor at 0; NULL at the end. The
- * map must not change meanwhile. */
+/* Iterates over the used slots, in no order: *cursor starts at 0; NULL at the
+ * end. The map must not change meanwhile. */
 KL__FOR_SIM const kl__map_slot *kl__map_next(const kl__map *map,
                                              size_t *cursor);
 

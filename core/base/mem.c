@@ -1,5 +1,6 @@
 /*
- * mem.c - the process-wide allocator and the counters of what lives.
+ * mem.c - the allocator of the process, and counters of live objects, handles
+ * and threads, which a program can read to find leaks.
  */
 #include "base/mem.h"
 
@@ -10,8 +11,8 @@
 
 static kl_allocator current = {malloc, realloc, free};
 
-/* Released and acquired: whoever reads that nothing lives any more also sees
- * all that those who lived have done. */
+/* Release and acquire: a thread that reads 0 live threads also sees everything
+ * that the ended threads have written. */
 static atomic_long live[KL_LIVE_KINDS];
 
 void kl_set_allocator(const kl_allocator *allocator)

@@ -1,6 +1,6 @@
 /*
- * mem.h - every allocation of the library goes through here, so that a host
- * can replace the allocator and a test can make it fail.
+ * mem.h - every allocation of the library goes through these functions, so that
+ * a host program can replace the allocator and a test can make it fail.
  */
 #ifndef KL_BASE_MEM_H
 #define KL_BASE_MEM_H
@@ -16,13 +16,14 @@ KL__FOR_SIM void *kl__calloc(size_t count, size_t size);
 KL__FOR_SIM void *kl__realloc(void *block, size_t size);
 KL__FOR_SIM void kl__free(void *block);
 
-/* For many blocks that are about to be allocated one by one and kept: has the
- * allocator take `size` bytes from the system at once, by taking and giving
- * back one such block. glibc asks for each page by itself outside of the main
- * thread; up to 64 KB it keeps what is given back. Cannot fail. */
+/* Call before many small blocks are allocated and kept. It allocates and frees
+ * one block of `size` bytes, so that the allocator takes that memory from the
+ * system in one step. Without it glibc, in a thread that is not the main
+ * thread, extends its heap page by page; it keeps freed blocks of up to 64 KB.
+ * Cannot fail. */
 void kl__mem_ahead(size_t size);
 
-/* Counts one more (+1) or one less (-1) live thing of a kind. */
+/* Adds 1 or -1 to the number of live things of a kind. */
 KL__FOR_SIM void kl__live_add(kl_live_kind kind, int delta);
 
 #endif

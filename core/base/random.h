@@ -1,14 +1,15 @@
 /*
- * random.h - numbers that differ from process to process: seeds for what
- * spreads clients in time. Not for secrets.
+ * random.h - seeds that differ from process to process, for the jitter of
+ * backoff and watch timeouts. Not for secrets.
  */
 #ifndef KL_BASE_RANDOM_H
 #define KL_BASE_RANDOM_H
 
 #include <stdint.h>
 
-/* Never blocks: early in a machine's life it is made of `address`, which
- * differs as far as addresses do. Thread-safe. */
+/* Never blocks. Shortly after the machine has booted the kernel may have no
+ * random numbers yet; then `address` is the seed (address space randomisation
+ * makes it differ). Thread-safe. */
 uint64_t kl__random_seed(const void *address);
 
 #endif

@@ -23,13 +23,13 @@ static const uint32_t K[64] = {
     0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 };
 
-static uint32_t rotate(uint32_t word, int by)
+static uint32_t rotate_right(uint32_t word, int by)
 {
     return word >> by | word << (32 - by);
 }
 
 /* The words of the message schedule. */
-static void schedule(uint32_t w[64], const unsigned char block[BLOCK])
+static void expand_schedule(uint32_t w[64], const unsigned char block[BLOCK])
 {
     for (int t = 0; t < 16; t++) {
         const unsigned char *byte = block + (size_t)t * 4;
@@ -38,10 +38,10 @@ static void schedule(uint32_t w[64], const unsigned char block[BLOCK])
                (uint32_t)byte[2] << 8 | byte[3];
     }
     for (int t = 16; t < 64; t++) {
-        uint32_t s0 =
-            rotate(w[t - 15], 7) ^ rotate(w[t - 15], 18) ^ w[t - 15] >> 3;
-        uint32_t s1 =
-            rotate(w[t - 2], 17) ^ rotate(w[t - 2], 19) ^ w[t - 2] >> 10;
+        uint32_t s0 = rotate_right(w[t - 15], 7) ^ rotate_right(w[t - 15], 18) ^
+                      w[t - 15] >> 3;
+        uint32_t s1 = rotate_right(w[t - 2], 17) ^ rotate_right(w[t - 2], 19) ^
+                      w[t - 2] >> 10;
 
         w[t] = w[t - 16] + s0 + w[t - 7] + s1;
     }
@@ -51,13 +51,15 @@ static void add_block(uint32_t state[8], const unsigned char block[BLOCK])
 {
     uint32_t w[64], v[8]; /* v: a to h */
 
-    schedule(w, block);
+    expand_schedule(w, block);
     memcpy(v, state, sizeof(v));
     for (int t = 0; t < 64; t++) {
-        uint32_t s1 = rotate(v[4], 6) ^ rotate(v[4], 11) ^ rotate(v[4], 25);
+        uint32_t s1 = rotate_right(v[4], 6) ^ rotate_right(v[4], 11) ^
+                      rotate_right(v[4], 25);
         uint32_t choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
         uint32_t t1 = v[7] + s1 + choice + K[t] + w[t];
-        uint32_t s0 = rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22);
+        uint32_t s0 = rotate_right(v[0], 2) ^ rotate_right(v[0], 13) ^
+                      rotate_right(v[0], 22);
         uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
 
         memmove(v + 1, v, 7 * sizeof(v[0]));

@@ -1,5 +1,6 @@
 /*
- * sha256.h - SHA-256 (FIPS 180-4), for names that are made of contents.
+ * sha256.h - SHA-256 (FIPS 180-4). It is used for names that are a digest of
+ * the content they stand for.
  */
 #ifndef KL_BASE_SHA256_H
 #define KL_BASE_SHA256_H

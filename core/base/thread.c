@@ -14,14 +14,14 @@
 #include <time.h>
 
 #ifndef NDEBUG
-/* The ranks that this thread holds, lowest first. */
+/* The ranks of the mutexes that this thread holds, lowest first. */
 static _Thread_local kl__rank held[16];
 static _Thread_local int held_count;
 
 static void note_lock(kl__rank rank)
 {
     if (held_count > 0 && held[held_count - 1] >= rank) {
-        abort(); /* a broken lock order is a broken invariant */
+        abort(); /* the lock order is violated: a bug */
     }
     if (held_count == (int)(sizeof(held) / sizeof(held[0]))) {
         abort();
@@ -55,7 +55,7 @@ static void note_unlock(kl__rank rank)
 }
 #endif
 
-/* A pthread call that cannot fail on valid arguments. */
+/* Checks the result of a pthread call that cannot fail on valid arguments. */
 static void must(int status)
 {
     if (status != 0) {
@@ -93,7 +93,8 @@ void kl__rwlock_init(kl__rwlock *lock, kl__rank rank)
     lock->rank = rank;
     must(pthread_rwlockattr_init(&attributes));
 #ifdef __GLIBC__
-    /* By default glibc lets readers starve the writer. */
+    /* By default, in glibc, new readers go first and a writer may wait for
+     * ever. */
     must(pthread_rwlockattr_setkind_np(
         &attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP));
 #endif
@@ -173,7 +174,7 @@ typedef struct start_arg {
     char name[16];
 } start_arg;
 
-static void *run(void *arg)
+static void *run_thread(void *arg)
 {
     start_arg start = *(start_arg *)arg;
     void *result;
@@ -205,7 +206,7 @@ kl_code kl__thread_start(kl__thread *thread, const char *name,
     sigdelset(&blocked, SIGBUS);
     must(pthread_sigmask(SIG_SETMASK, &blocked, &before));
     kl__live_add(KL_LIVE_THREAD, 1);
-    status = pthread_create(&thread->native, NULL, run, start);
+    status = pthread_create(&thread->native, NULL, run_thread, start);
     must(pthread_sigmask(SIG_SETMASK, &before, NULL));
     if (status != 0) {
         kl__live_add(KL_LIVE_THREAD, -1);
@@ -243,7 +244,7 @@ kl__role kl__thread_role(void)
     return own_role;
 }
 
-/* Written in a child that has one thread, so relaxed. */
+/* Written only in a new child, which has one thread: relaxed is enough. */
 static atomic_uint forks;
 
 kl__forks kl__process_here(void)
@@ -263,15 +264,17 @@ kl_code kl__check_process(kl__forks made_in, kl_error *err)
 
 enum { MOST_STATIC = 4 };
 
-/* Filled before main(), and never changed after that. */
+/* Static mutexes that stay usable over fork(). Filled before main() and never
+ * changed after that. */
 static struct {
     kl__mutex *mutexes;
     size_t count;
 } outliving[MOST_STATIC];
 static size_t outliving_count;
 
-/* In any order: none of them is taken inside of another. */
-static void hold_static_mutexes(void)
+/* Before fork(). The order does not matter: no code locks two of these at
+ * once. */
+static void lock_static_mutexes(void)
 {
     for (size_t i = 0; i < outliving_count; i++) {
         for (size_t j = 0; j < outliving[i].count; j++) {
@@ -280,7 +283,7 @@ static void hold_static_mutexes(void)
     }
 }
 
-static void release_static_mutexes(void)
+static void unlock_static_mutexes(void)
 {
     for (size_t i = outliving_count; i-- > 0;) {
         for (size_t j = outliving[i].count; j-- > 0;) {
@@ -289,17 +292,17 @@ static void release_static_mutexes(void)
     }
 }
 
-static void enter_child(void)
+static void count_fork(void)
 {
-    release_static_mutexes();
+    unlock_static_mutexes();
     atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
 }
 
 void kl__mutex_outlive_fork(kl__mutex *mutexes, size_t count)
 {
     if (outliving_count == 0) {
-        must(pthread_atfork(hold_static_mutexes, release_static_mutexes,
-                            enter_child));
+        must(pthread_atfork(lock_static_mutexes, unlock_static_mutexes,
+                            count_fork));
     }
     if (outliving_count == MOST_STATIC) {
         abort();

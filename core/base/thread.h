@@ -1,6 +1,7 @@
 /*
- * thread.h - ranked mutexes, conditions and threads that keep out of their
- * host's way. Debug builds abort when a mutex is taken against its rank.
+ * thread.h - mutexes with ranks, condition variables, and threads that receive
+ * none of the host's signals. Debug builds abort when a thread locks a mutex
+ * whose rank is not above the ranks it already holds.
  */
 #ifndef KL_BASE_THREAD_H
 #define KL_BASE_THREAD_H
@@ -12,32 +13,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A thread takes mutexes in rising rank only; equal ranks never nest. */
+/* A thread locks mutexes in rising order of rank only, and never two of one
+ * rank. */
 typedef enum kl__rank {
     KL__RANK_LIFECYCLE = 10,
-    KL__RANK_FLIGHT = 12, /* of requests: fires a token */
-    KL__RANK_CANCEL = 15, /* wakes waiters: their mutexes rank higher */
-    /* Up to 19: tokens that others fire, and those that they fire. */
+    KL__RANK_FLIGHT = 12, /* a request in flight; cancels it */
+    KL__RANK_CANCEL = 15, /* wakes waiters, whose mutexes rank higher */
+    /* 16 to 19: a kl__cancel_either ranks above its source tokens. */
     KL__RANK_DISTRIBUTE = 20,
-    KL__RANK_HEALTH = 25, /* of an informer */
+    KL__RANK_HEALTH = 25, /* an informer's error and sync state */
     KL__RANK_FIFO = 30,
     KL__RANK_INDEXER = 40,
     KL__RANK_LISTENERS = 50,
-    KL__RANK_REFLECTOR = 55, /* its status */
+    KL__RANK_REFLECTOR = 55, /* a reflector's status */
     KL__RANK_LISTENER = 60,
-    KL__RANK_SHARED = 61,    /* what the owner of a shared map published */
-    KL__RANK_CHANGES = 62,   /* what waits for the next publish */
+    KL__RANK_SHARED = 61,    /* a shared map as last published */
+    KL__RANK_CHANGES = 62,   /* changes that the next publish contains */
     KL__RANK_WORKQUEUE = 63, /* a controller's keys */
-    KL__RANK_REQUESTS = 64,  /* a client's requests, and what came of them */
+    KL__RANK_REQUESTS = 64,  /* a client's requests and their answers */
     KL__RANK_QUEUE = 65,     /* event queue: what is ready */
     KL__RANK_CLIENT = 66,    /* credentials and discovery caches */
     KL__RANK_SIM = 68,
     KL__RANK_TRANSPORT = 70,
     KL__RANK_STREAM = 75,
-    KL__RANK_NEWS = 77,     /* which requests the loop is to look at */
-    KL__RANK_OBJECT = 80,   /* opening a tree */
+    KL__RANK_NEWS = 77,     /* requests for the transport thread */
+    KL__RANK_OBJECT = 80,   /* parsing an object on first access */
     KL__RANK_SCHEMA = 85,   /* reading the built-in kinds' types */
-    KL__RANK_WATCHDOG = 88, /* what a thread does; nothing is locked below it */
+    KL__RANK_WATCHDOG = 88, /* a watchdog's state; below it, only the log */
     KL__RANK_LOG = 90
 } kl__rank;
 
@@ -72,8 +74,9 @@ KL__FOR_SIM void kl__cond_init(kl__cond *cond);
 KL__FOR_SIM void kl__cond_deinit(kl__cond *cond);
 void kl__cond_signal(kl__cond *cond);
 KL__FOR_SIM void kl__cond_broadcast(kl__cond *cond);
-/* Waits until woken, or until the monotonic clock says `deadline_ms` (< 0: no
- * deadline): false then. May wake for nothing: wait in a loop. */
+/* Waits for a signal of the condition; true then. False: the monotonic clock
+ * has reached `deadline_ms` (< 0: no deadline). May wake for nothing: wait in a
+ * loop. */
 KL__FOR_SIM bool kl__cond_wait(kl__cond *cond, kl__mutex *mutex,
                                int64_t deadline_ms);
 
@@ -81,36 +84,41 @@ typedef struct kl__thread {
     pthread_t native;
 } kl__thread;
 
-/* Starts `entry(arg)` with all signals blocked but those of faults, so that no
- * signal of the host lands on it. `name`: at most 15 bytes. KL_EIO. */
+/* Starts a thread that runs `entry(arg)`. All signals are blocked in it but
+ * SIGILL, SIGFPE, SIGSEGV and SIGBUS, so that the host's signal handlers never
+ * run on it. `name`: at most 15 bytes. KL_EIO; KL_ENOMEM. */
 KL__FOR_SIM kl_code kl__thread_start(kl__thread *thread, const char *name,
                                      void *(*entry)(void *), void *arg,
                                      kl_error *err);
 KL__FOR_SIM void kl__thread_join(kl__thread *thread);
-/* Lets it end by itself: for a thread that would have to join itself. */
+/* Detaches the thread, for the case that the caller is that thread and cannot
+ * join itself. */
 void kl__thread_detach(kl__thread *thread);
 bool kl__thread_is_self(const kl__thread *thread);
 
-/* What the thread at hand does for the layers above; a word of its own. */
+/* What the calling thread is used for. Kept in thread-local storage. */
 typedef enum kl__role {
-    KL__ROLE_ANY,    /* until it is set: the host's threads, and all others */
-    KL__ROLE_HANDLER /* runs a handler's callbacks: it can join no handler */
+    KL__ROLE_ANY,    /* the default: threads of the host, and all others */
+    KL__ROLE_HANDLER /* runs handlers: must not join a handler */
 } kl__role;
 
 void kl__thread_set_role(kl__role role);
 kl__role kl__thread_role(void);
 
-/* Tells processes of one family apart: how many calls of fork() made this one.
- * A handle keeps that of the process it was made in. */
+/* The number of fork() calls between the first process and this one. A handle
+ * keeps the number of the process that made it; another number means that this
+ * is a child of fork(). */
 typedef unsigned kl__forks;
 
 KL__FOR_SIM kl__forks kl__process_here(void);
-/* KL_EFORKED with a message where a handle was made before a fork(), and this
- * is the child: its threads do not exist here, and may have left its locks
- * held. KL_OK elsewhere. Public doors that take a lock ask it first. */
+/* KL_EFORKED with a message if the handle was made before a fork() and this is
+ * the child: the handle's threads do not exist here, and its locks may be held
+ * for ever. Else KL_OK. Every public function that locks a mutex calls this
+ * first. */
 KL__FOR_SIM kl_code kl__check_process(kl__forks made_in, kl_error *err);
-/* Mutexes that are static, and belong to no handle: a child finds them free,
- * and what they guard whole. Called before main(); `mutexes` is kept. */
+/* For static mutexes, which belong to no handle: fork() waits until they are
+ * free, so that a child finds them unlocked and the data they guard consistent.
+ * Call before main(); `mutexes` must live for ever. */
 void kl__mutex_outlive_fork(kl__mutex *mutexes, size_t count);
 
 #endif

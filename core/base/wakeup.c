@@ -32,7 +32,8 @@ int kl__wakeup_fd(const kl__wakeup *wakeup)
     return wakeup->fd;
 }
 
-/* A counter that is at its maximum is readable anyway. */
+/* A failed write is no error: the counter is at its maximum then, so the
+ * descriptor is readable. */
 void kl__wakeup_set(kl__wakeup *wakeup)
 {
     const uint64_t one = 1;
@@ -48,7 +49,7 @@ void kl__wakeup_clear(kl__wakeup *wakeup)
     uint64_t count;
     ssize_t got = read(wakeup->fd, &count, sizeof(count));
 
-    (void)got; /* nothing was to be read: it is clear */
+    (void)got; /* EAGAIN: the flag was not set */
 }
 
 kl_code kl__wakeup_wait(kl__wakeup *wakeup, int64_t timeout_ms)

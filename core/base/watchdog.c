@@ -1,8 +1,9 @@
 /*
- * watchdog.c - notices that a thread stays in one activity. The watched thread
- * only counts its turns: two stores an activity, no system call, no lock. The
- * watchdog's thread looks at the count ten times within the limit, and takes
- * the time itself; it sleeps while the count says that nothing is under way.
+ * watchdog.c - reports that a thread (the host's event loop) stays in one
+ * activity for too long. The watched thread only increments a counter, the
+ * turn, when an activity begins and when it ends: two stores, no system call,
+ * no lock. The watchdog's thread looks at the turn ten times within the limit
+ * and reads the clock itself; between activities it sleeps.
  */
 #include "base/watchdog.h"
 
@@ -17,9 +18,9 @@
 #include <string.h>
 
 enum {
-    LOOKS = 10,       /* within the limit; a report is late by one at most */
+    LOOKS = 10,       /* within the limit; a report is late by one look */
     ANSWER_MS = 100,  /* how long a report waits for kl_watchdog_tell */
-    PATIENCE_MS = 400 /* what an activity may take after a signal, unnamed */
+    PATIENCE_MS = 400 /* after SIGTERM: a longer activity is logged */
 };
 
 struct kl_watchdog {
@@ -39,10 +40,10 @@ struct kl_watchdog {
      * sees what the other stored: no wake-up is lost, and an activity that the
      * watchdog reads cannot end meanwhile.
      */
-    atomic_bool is_asleep;  /* enter wakes it */
-    atomic_bool is_holding; /* leave waits for the mutex */
+    atomic_bool is_asleep;  /* kl_watchdog_enter wakes the thread */
+    atomic_bool is_holding; /* kl_watchdog_leave waits for the mutex */
 
-    atomic_int signal; /* of kl_watchdog_hurry; relaxed: a number by itself */
+    atomic_int signal; /* from kl_watchdog_hurry; relaxed: orders nothing */
 
     kl__mutex mutex; /* rank WATCHDOG; guards the rest */
     kl__cond cond;   /* is_stopped, has_where, or the turn has changed */
@@ -51,15 +52,16 @@ struct kl_watchdog {
     char where[1200];
 };
 
-/* The turn that the watchdog's thread follows; its own. */
+/* What the watchdog's thread knows about the current turn. Only that thread
+ * uses it. */
 typedef struct sighting {
     unsigned long long turn;
-    int64_t since_ms;  /* when it was seen first */
+    int64_t since_ms;  /* when the thread first saw this turn */
     int64_t due_ms;    /* the duration at which it is reported */
-    int64_t answer_ms; /* when a report goes without an answer; 0: not asked */
+    int64_t answer_ms; /* end of the wait for kl_watchdog_tell, or 0 */
     bool is_reported;
-    bool is_hurried; /* a signal's line was written */
-    char name[512];  /* once reported */
+    bool is_hurried; /* the line about a signal was written */
+    char name[512];  /* what the activity is called; set by a report */
 } sighting;
 
 static bool is_inside(unsigned long long turn)
@@ -67,8 +69,9 @@ static bool is_inside(unsigned long long turn)
     return turn % 2 == 1;
 }
 
-/* True: the watched thread is in that turn, and stays in it until let_go. */
-static bool hold(kl_watchdog *self, unsigned long long turn)
+/* True: the watched thread is in that turn, and cannot end it before
+ * release_turn. */
+static bool hold_turn(kl_watchdog *self, unsigned long long turn)
 {
     atomic_store(&self->is_holding, true);
     if (atomic_load(&self->turn) == turn) {
@@ -78,7 +81,7 @@ static bool hold(kl_watchdog *self, unsigned long long turn)
     return false;
 }
 
-static void let_go(kl_watchdog *self)
+static void release_turn(kl_watchdog *self)
 {
     atomic_store(&self->is_holding, false);
 }
@@ -87,19 +90,20 @@ static bool read_name(kl_watchdog *self, sighting *seen)
 {
     const kl_activity *activity;
 
-    if (!hold(self, seen->turn)) {
+    if (!hold_turn(self, seen->turn)) {
         return false;
     }
     activity = atomic_load_explicit(&self->activity, memory_order_relaxed);
     snprintf(seen->name, sizeof(seen->name), "%s%s%s", activity->what,
              activity->subject != NULL ? " for " : "",
              activity->subject != NULL ? activity->subject : "");
-    let_go(self);
+    release_turn(self);
     return true;
 }
 
-/* Writes a line about the turn, with what was told of where it is, or was. The
- * mutex is unlocked meanwhile: the log may be slow. */
+/* Writes a log line about the turn, with the place in the script that
+ * kl_watchdog_tell gave. The mutex is unlocked meanwhile: the log may be
+ * slow. */
 static void write_line(kl_watchdog *self, const sighting *seen,
                        const char *claim, int64_t ms)
 {
@@ -115,9 +119,10 @@ static void write_line(kl_watchdog *self, const sighting *seen,
     kl__mutex_lock(&self->mutex);
 }
 
-/* Another turn has begun, or none is under way: says so of a reported one. */
-static void follow(kl_watchdog *self, sighting *seen, int64_t now_ms,
-                   unsigned long long turn)
+/* The turn has changed. Logs the end of a turn that was reported, and starts to
+ * follow the new one. */
+static void follow_turn(kl_watchdog *self, sighting *seen, int64_t now_ms,
+                        unsigned long long turn)
 {
     if (seen->is_reported) {
         write_line(self, seen, "let the loop go on after",
@@ -128,21 +133,22 @@ static void follow(kl_watchdog *self, sighting *seen, int64_t now_ms,
         .turn = turn, .since_ms = now_ms, .due_ms = self->options.limit_ms};
 }
 
-/* True once a report need not wait for an answer any more. */
+/* Asks the watched thread where it is. True if the report can be written now:
+ * the answer has come, or it is too late. */
 static bool has_asked(kl_watchdog *self, sighting *seen, int64_t now_ms)
 {
     if (self->options.ask == NULL || self->has_where) {
         return true;
     }
-    if (seen->answer_ms == 0 && hold(self, seen->turn)) {
+    if (seen->answer_ms == 0 && hold_turn(self, seen->turn)) {
         self->options.ask(self->options.context);
-        let_go(self);
+        release_turn(self);
         seen->answer_ms = now_ms + ANSWER_MS;
     }
     return now_ms >= seen->answer_ms;
 }
 
-static void report(kl_watchdog *self, sighting *seen, int64_t now_ms)
+static void report_turn(kl_watchdog *self, sighting *seen, int64_t now_ms)
 {
     if (!has_asked(self, seen, now_ms) || !read_name(self, seen)) {
         return;
@@ -169,8 +175,9 @@ static void report_hurry(kl_watchdog *self, sighting *seen, int number)
     kl__mutex_lock(&self->mutex);
 }
 
-/* Looks once. Returns when to look again; -1: not before an activity. */
-static int64_t look(kl_watchdog *self, sighting *seen)
+/* Looks once. Returns the time of the next look; -1: when an activity
+ * begins. */
+static int64_t check_turn(kl_watchdog *self, sighting *seen)
 {
     int64_t now_ms = kl__clock_now(self->clock);
     int64_t period_ms = self->options.limit_ms / LOOKS + 1;
@@ -179,14 +186,14 @@ static int64_t look(kl_watchdog *self, sighting *seen)
     int64_t lasted_ms;
 
     if (turn != seen->turn) {
-        follow(self, seen, now_ms, turn);
+        follow_turn(self, seen, now_ms, turn);
     }
     if (!is_inside(seen->turn)) {
         return -1;
     }
     lasted_ms = now_ms - seen->since_ms;
     if (lasted_ms >= seen->due_ms || (seen->is_reported && self->has_where)) {
-        report(self, seen, now_ms);
+        report_turn(self, seen, now_ms);
     }
     if (number != 0 && !seen->is_hurried && lasted_ms >= PATIENCE_MS) {
         report_hurry(self, seen, number);
@@ -195,17 +202,17 @@ static int64_t look(kl_watchdog *self, sighting *seen)
     return now_ms + (seen->answer_ms != 0 ? ANSWER_MS / 4 : period_ms);
 }
 
-static void *watch(void *arg)
+static void *run_watchdog(void *arg)
 {
     kl_watchdog *self = arg;
     sighting seen = {0};
 
     kl__mutex_lock(&self->mutex);
     while (!self->is_stopped) {
-        int64_t next_ms = look(self, &seen);
+        int64_t next_ms = check_turn(self, &seen);
 
         if (self->is_stopped) {
-            break; /* while a line was written */
+            break; /* it was stopped while a line was written */
         }
         if (next_ms >= 0) {
             kl__clock_wait(self->clock, &self->cond, &self->mutex, next_ms);
@@ -241,8 +248,8 @@ kl_watchdog *kl__watchdog_start(const kl_watchdog_options *options,
     self->options = *options;
     kl__mutex_init(&self->mutex, KL__RANK_WATCHDOG);
     kl__cond_init(&self->cond);
-    if (kl__thread_start(&self->thread, "kl-watchdog", watch, self, err) !=
-        KL_OK) {
+    if (kl__thread_start(&self->thread, "kl-watchdog", run_watchdog, self,
+                         err) != KL_OK) {
         kl__cond_deinit(&self->cond);
         kl__mutex_deinit(&self->mutex);
         kl__free(self);
@@ -282,7 +289,7 @@ static void wake_watchdog(kl_watchdog *self)
     kl__mutex_unlock(&self->mutex);
 }
 
-static void await_mutex(kl_watchdog *self)
+static void wait_for_mutex(kl_watchdog *self)
 {
     if (kl__check_process(self->made_in, NULL) != KL_OK) {
         return;
@@ -314,7 +321,7 @@ void kl_watchdog_leave(kl_watchdog *self)
     }
     atomic_store(&self->turn, turn + 1);
     if (atomic_load(&self->is_holding)) {
-        await_mutex(self);
+        wait_for_mutex(self);
     }
 }
 

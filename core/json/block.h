@@ -1,7 +1,8 @@
 /*
- * block.h - sixty-four bytes of JSON looked at together: where strings are, and
- * what stands outside of them. All of it is inline, as is check_rules.h: skip.c
- * makes one loop of both, for each kind of machine.
+ * block.h - classifies 64 bytes of JSON at once, as bit masks: which bytes are
+ * in strings, which are brackets, colons, commas. All of it is inline, as is
+ * check_rules.h: skip_blocks.c compiles both into one loop, once with AVX2 and
+ * once without.
  */
 #ifndef KL_JSON_BLOCK_H
 #define KL_JSON_BLOCK_H
@@ -17,13 +18,13 @@ enum { KL__BLOCK_SIZE = 64 };
 
 /* Bit i is byte i. */
 typedef struct kl__block {
-    uint64_t strings; /* from an opening quote to before the closing one */
-    uint64_t quotes;  /* opening (in `strings`) and closing ones (not in it) */
-    uint64_t escaped; /* bytes that a backslash takes the meaning of */
+    uint64_t strings; /* from each opening quote to before its closing one */
+    uint64_t quotes;  /* opening (also in `strings`), closing (not in it) */
+    uint64_t escaped; /* bytes directly behind an escaping backslash */
     /* Outside of strings: */
     uint64_t opens;  /* brackets and braces */
-    uint64_t closes; /* likewise */
-    uint64_t braces; /* which of both are braces; means nothing elsewhere */
+    uint64_t closes; /* closing ones */
+    uint64_t braces; /* only valid at a bit of `opens` or `closes` */
     uint64_t colons;
     uint64_t commas;
     uint64_t spaces; /* all whitespace */
@@ -31,20 +32,20 @@ typedef struct kl__block {
     uint64_t controls; /* below 0x20: legal as whitespace only */
     uint64_t high;     /* not ASCII */
     bool ends_in_string;
-    bool ends_escaped; /* its last byte is a backslash that counts */
+    bool ends_escaped; /* the last byte is a backslash that escapes the next */
 } kl__block;
 
 #ifdef __SSE2__
 
-/* Where each kind of byte is, in strings or not. */
+/* Where each kind of byte is, inside and outside of strings. */
 typedef struct kl__marks {
     uint64_t quotes;
     uint64_t opens;
     uint64_t closes;
-    uint64_t braces; /* bit 0x20: it tells { and } from [ and ] */
+    uint64_t braces; /* bit 0x20 of the byte: 1 in { }, 0 in [ ] */
     uint64_t colons;
     uint64_t commas;
-    uint64_t rare; /* backslashes, blanks and below, and what is not ASCII */
+    uint64_t rare; /* backslashes, bytes up to ' ', bytes above ASCII */
 } kl__marks;
 
 static inline __m128i kl__equal(__m128i bytes, char byte)
@@ -72,7 +73,7 @@ static inline void kl__look(kl__marks *all, const char *bytes)
     *all = (kl__marks){0};
     for (int at = 0; at < KL__BLOCK_SIZE; at += 16) {
         __m128i part = kl__part(bytes, at);
-        /* A bit apart: [ and {, ] and }. */
+        /* [ and {, ] and } differ in bit 0x20 only. */
         __m128i folded = _mm_or_si128(part, _mm_set1_epi8(0x20));
         __m128i rare = _mm_or_si128(kl__equal(part, '\\'), part);
 
@@ -86,8 +87,8 @@ static inline void kl__look(kl__marks *all, const char *bytes)
     }
 }
 
-/* The same with AVX2, which a machine may have or not: half of the time. BMI
- * came with it. */
+/* The same with AVX2: it takes half of the time. Called only if the machine has
+ * AVX2; every such machine also has BMI. */
 #define KL__WIDE __attribute__((target("avx2,bmi,popcnt")))
 
 static inline KL__WIDE __m256i kl__wide_equal(__m256i bytes, char byte)
@@ -128,7 +129,7 @@ static inline KL__WIDE void kl__look_wide(kl__marks *all, const char *bytes)
     all->rare = kl__wide_bits(kl__wide_rare(a), kl__wide_rare(b));
 }
 
-/* What rare bytes there are; returns the backslashes. */
+/* Fills in which rare bytes there are; returns the backslashes. */
 static inline uint64_t kl__tell_rare(kl__block *block, const char *bytes)
 {
     uint64_t slashes = 0;
@@ -148,7 +149,8 @@ static inline uint64_t kl__tell_rare(kl__block *block, const char *bytes)
     return slashes;
 }
 
-/* The bytes that a backslash takes the meaning of. */
+/* The bytes that are escaped, given all backslashes. `is_escaped`: the block
+ * before this one ended in a backslash that escapes. */
 static inline uint64_t kl__escaped_by(uint64_t slashes, bool is_escaped,
                                       bool *ends_escaped)
 {
@@ -167,7 +169,8 @@ static inline uint64_t kl__escaped_by(uint64_t slashes, bool is_escaped,
     return escaped;
 }
 
-/* Bit i: the number of bits of `quotes` up to bit i is odd. */
+/* Bit i of the result: the number of set bits 0 to i in `quotes` is odd, so
+ * byte i is in a string. */
 static inline uint64_t kl__between(uint64_t quotes)
 {
     for (int shift = 1; shift < KL__BLOCK_SIZE; shift *= 2) {
@@ -176,8 +179,8 @@ static inline uint64_t kl__between(uint64_t quotes)
     return quotes;
 }
 
-/* Makes a block of its marks. False: it must be looked at byte by byte, as
- * there is a backslash outside of strings. */
+/* Fills `block` from the marks. False: a backslash is outside of strings, so
+ * the caller must read these bytes one by one. */
 static inline bool kl__block_read(kl__block *block, const kl__marks *all,
                                   const char *bytes, bool in_string,
                                   bool is_escaped)

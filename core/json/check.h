@@ -1,7 +1,8 @@
 /*
- * check.h - whether what skip.c runs over is JSON, sixty-four bytes at a time
- * and without a tree, and where its outermost members begin. It may be unsure,
- * of whitespace, of what is not ASCII: then a parser has to say.
+ * check.h - the results of checking an object while skip.c searches its end: is
+ * it valid JSON, and where do its outermost members begin. The check builds no
+ * tree. It does not decide about texts with whitespace or bytes above ASCII:
+ * then `is_sure` is false and the caller parses the object with yyjson.
  */
 #ifndef KL_JSON_CHECK_H
 #define KL_JSON_CHECK_H
@@ -10,35 +11,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A Pod has five members and 10 to 15 in its metadata; more than fit make it
- * unsure. */
+/* A Pod has 5 members, and 10 to 15 in its metadata. With more members than
+ * fit, `is_sure` is false. */
 enum { KL__OUTLINE_KEYS = 48 };
 
-/* The members of an object and of its member "metadata", in their order. */
+/* The members of an object and of its member "metadata", in the order of the
+ * text. */
 typedef struct kl__outline {
-    /* The text is valid JSON, ASCII, without whitespace outside of strings; and
-     * every name of a member is among the keys. */
+    /* True: the text is valid JSON and ASCII, has no whitespace outside of
+     * strings, and `keys` has all its members. */
     bool is_sure;
     size_t count;
     struct {
-        size_t at;  /* the opening quote of its name */
-        bool is_in; /* the object that is the last one's value before it */
+        size_t at;  /* offset of the opening quote of the name */
+        bool is_in; /* a member of "metadata", not of the object */
     } keys[KL__OUTLINE_KEYS];
 } kl__outline;
 
-/* What went before: each is 1 or 0, as bit 0 of the next block sees it. */
+/* What the check carries from one block to the next. Each mask is 1 or 0: the
+ * state of bit 0 of the next block. The comment says what the last byte was. */
 typedef struct kl__check {
     uint64_t brace;  /* { */
     uint64_t list;   /* [ */
     uint64_t member; /* a comma in an object */
     uint64_t value;  /* a colon, or a comma in an array */
     uint64_t key;    /* the closing quote of a member's name */
-    uint64_t done;   /* of a value that is a string, array or object */
-    uint64_t scalar; /* a byte of a number or word */
+    uint64_t done;   /* the end of a string, array or object */
+    uint64_t scalar; /* a byte of a number, or of true, false or null */
     size_t scalar_length;
-    uint64_t in_key;    /* the string that is open is a member's name */
-    uint64_t hex;       /* bits at which \u wants its digits */
-    uint64_t first_hex; /* the first of four */
+    uint64_t in_key;    /* in a string that is a member's name */
+    uint64_t hex;       /* bits at which \u needs its four digits */
+    uint64_t first_hex; /* the first of the four */
 } kl__check;
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * check_rules.h - JSON without whitespace is a matter of what may follow what,
- * and each rule is one shift over all sixty-four bytes. Only numbers, words and
- * escapes are looked at one by one. What it calls JSON yyjson does too; the
- * reverse need not hold.
+ * check_rules.h - checks that 64 bytes are part of valid JSON. Without
+ * whitespace, the grammar is rules about which byte may follow which: one shift
+ * and one mask each. Only numbers, words and escapes are read one by one.
+ * Whatever passes, yyjson accepts too; yyjson accepts more.
  */
 #ifndef KL_JSON_CHECK_RULES_H
 #define KL_JSON_CHECK_RULES_H
@@ -12,12 +12,12 @@
 
 #include <string.h>
 
-/* What skip.c knows of a block. */
+/* What skip_blocks.c knows about a block. */
 typedef struct kl__check_block {
     const kl__block *marks;
-    const char *bytes; /* those before them are there, too */
-    uint64_t objects;  /* where the innermost bracket is a brace */
-    uint64_t live;     /* what belongs to the value */
+    const char *bytes; /* the bytes before them are still in memory */
+    uint64_t objects;  /* bytes whose innermost bracket is a brace */
+    uint64_t live;     /* bytes that belong to the value */
 } kl__check_block;
 
 /* ---- numbers and words ---- */
@@ -27,7 +27,7 @@ static inline bool kl__is_digit(char byte)
     return byte >= '0' && byte <= '9';
 }
 
-/* Behind the digits from `at` on; NULL: there is none. */
+/* The end of the digits that start at `at`; NULL: there is no digit. */
 static inline const char *kl__digits(const char *at, const char *end)
 {
     const char *first = at;
@@ -79,7 +79,7 @@ static inline bool kl__is_scalar(const char *at, const char *end)
     }
 }
 
-/* Each number and word that ends here, also one that began before. */
+/* Checks each number and word that ends here, even one that began earlier. */
 static inline bool kl__check_scalars(kl__check *check,
                                      const kl__check_block *block,
                                      uint64_t scalars)
@@ -120,7 +120,7 @@ static inline bool kl__is_hex(char byte)
     return kl__is_digit(byte) || (lower >= 'a' && lower <= 'f');
 }
 
-/* \uD... may be half of a character: that is for others to say. */
+/* Also refuses \uD...: only yyjson checks surrogate pairs. */
 static inline bool kl__check_hex(const kl__check_block *block, uint64_t hex,
                                  uint64_t first)
 {
@@ -172,7 +172,8 @@ static inline bool kl__check_escapes(kl__check *check,
 
 /* ---- what may follow what ---- */
 
-/* Shifts by one byte, over the border between two blocks. */
+/* Shifts by one byte; `carry` is the bit that moves over the border between two
+ * blocks. */
 static inline uint64_t kl__after(uint64_t bytes, uint64_t *carry)
 {
     uint64_t shifted = bytes << 1 | *carry;
@@ -181,8 +182,9 @@ static inline uint64_t kl__after(uint64_t bytes, uint64_t *carry)
     return shifted;
 }
 
-/* The closing quotes of the strings that open at `keys`: adding to a run of
- * ones carries to behind it. */
+/* The closing quotes of the strings that open at `keys`. A string is a run of
+ * ones in `strings`; adding 1 at its start carries to the bit behind its
+ * end. */
 static inline uint64_t kl__ends_of(kl__check *check, const kl__block *marks,
                                    uint64_t keys)
 {
@@ -194,8 +196,8 @@ static inline uint64_t kl__ends_of(kl__check *check, const kl__block *marks,
     return sum & marks->quotes & ~marks->strings;
 }
 
-/* The follower of each byte outside of strings; a byte that no rule allows
- * somewhere (a second colon, a quote after a quote) is what breaks a rule. */
+/* Checks what follows each byte outside of strings. `wrong` collects the bytes
+ * that must not stand where they are, such as a second colon. */
 static inline bool kl__check_order(kl__check *check,
                                    const kl__check_block *block,
                                    uint64_t scalars, uint64_t *keys)
@@ -225,8 +227,8 @@ static inline bool kl__check_order(kl__check *check,
     return (wrong & block->live) == 0;
 }
 
-/* Whether the value may still be JSON; `keys` gets the opening quotes of names
- * in it. After a false it must not be called again. */
+/* Checks one block; `keys` gets the opening quotes of the members' names in it.
+ * False: not JSON, or the check cannot decide; do not call it again then. */
 static inline bool kl__check_run(kl__check *check, const kl__check_block *block,
                                  uint64_t *keys)
 {

@@ -1,7 +1,7 @@
 /*
- * doc.c - immutable documents over yyjson, which core/json alone knows: a
- * kl_value is a yyjson_val by another name. yyjson reads without recursion and
- * takes its memory from our allocator.
+ * doc.c - immutable JSON documents, parsed by yyjson. A kl_value pointer is a
+ * yyjson_val pointer; only files in core/json and sim/json use yyjson. yyjson
+ * parses without recursion and allocates with the library's allocator.
  */
 #include "json/doc.h"
 
@@ -17,36 +17,38 @@ struct kl_doc {
     yyjson_doc *tree;
 };
 
-static yyjson_val *of(const kl_value *value)
+static yyjson_val *as_yyjson(const kl_value *value)
 {
     return (yyjson_val *)(uintptr_t)value;
 }
 
-static const kl_value *from(const yyjson_val *value)
+static const kl_value *as_value(const yyjson_val *value)
 {
     return (const kl_value *)value;
 }
 
-static void *take(void *context, size_t size)
+static void *allocate_block(void *context, size_t size)
 {
     (void)context;
     return kl__malloc(size);
 }
 
-static void *resize(void *context, void *block, size_t old_size, size_t size)
+static void *resize_block(void *context, void *block, size_t old_size,
+                          size_t size)
 {
     (void)context;
     (void)old_size;
     return kl__realloc(block, size);
 }
 
-static void give_back(void *context, void *block)
+static void free_block(void *context, void *block)
 {
     (void)context;
     kl__free(block);
 }
 
-const yyjson_alc kl__yyjson_memory = {take, resize, give_back, NULL};
+const yyjson_alc kl__yyjson_memory = {allocate_block, resize_block, free_block,
+                                      NULL};
 
 static kl_code read_failure(const yyjson_read_err *why, const char *json,
                             size_t length, kl_error *err)
@@ -124,14 +126,16 @@ kl_doc *kl_doc_parse(const char *json, size_t length, kl_error *err)
 
 kl_doc *kl_doc_ref(kl_doc *doc)
 {
-    /* Relaxed: who has a reference may make another; nothing is ordered. */
+    /* Relaxed: the caller holds a reference already, and no data is handed
+     * over. */
     atomic_fetch_add_explicit(&doc->references, 1, memory_order_relaxed);
     return doc;
 }
 
 void kl_doc_unref(kl_doc *doc)
 {
-    /* Release: our reads come before the free; acquire: so do all others'. */
+    /* Release: this thread's reads come before the free. Acquire: so do the
+     * reads of all threads that have dropped their reference before. */
     if (doc == NULL || atomic_fetch_sub_explicit(&doc->references, 1,
                                                  memory_order_acq_rel) != 1) {
         return;
@@ -143,26 +147,26 @@ void kl_doc_unref(kl_doc *doc)
 
 const kl_value *kl_doc_root(const kl_doc *doc)
 {
-    return from(yyjson_doc_get_root(doc->tree));
+    return as_value(yyjson_doc_get_root(doc->tree));
 }
 
 size_t kl__doc_offset(const kl_doc *doc, const kl_value *string)
 {
     /* yyjson keeps a copy of the text and unescapes its strings in place. */
-    return (size_t)(yyjson_get_str(of(string)) - doc->tree->str_pool);
+    return (size_t)(yyjson_get_str(as_yyjson(string)) - doc->tree->str_pool);
 }
 
 kl_type kl_value_type(const kl_value *value)
 {
-    switch (yyjson_get_type(of(value))) {
+    switch (yyjson_get_type(as_yyjson(value))) {
     case YYJSON_TYPE_BOOL:
         return KL_BOOL;
     case YYJSON_TYPE_NUM:
-        if (yyjson_is_real(of(value))) {
+        if (yyjson_is_real(as_yyjson(value))) {
             return KL_REAL;
         }
-        return yyjson_is_uint(of(value)) &&
-                       yyjson_get_uint(of(value)) > INT64_MAX
+        return yyjson_is_uint(as_yyjson(value)) &&
+                       yyjson_get_uint(as_yyjson(value)) > INT64_MAX
                    ? KL_UNSIGNED
                    : KL_INTEGER;
     case YYJSON_TYPE_RAW:
@@ -180,7 +184,7 @@ kl_type kl_value_type(const kl_value *value)
 
 bool kl_value_bool(const kl_value *value)
 {
-    return yyjson_is_true(of(value));
+    return yyjson_is_true(as_yyjson(value));
 }
 
 int64_t kl_value_integer(const kl_value *value)
@@ -189,9 +193,9 @@ int64_t kl_value_integer(const kl_value *value)
 
     switch (kl_value_type(value)) {
     case KL_INTEGER:
-        return yyjson_get_sint(of(value));
+        return yyjson_get_sint(as_yyjson(value));
     case KL_REAL:
-        real = yyjson_get_real(of(value));
+        real = yyjson_get_real(as_yyjson(value));
         /* -2^63 is a double, 2^63 is the first one that does not fit. */
         return real >= -0x1p63 && real < 0x1p63 && (double)(int64_t)real == real
                    ? (int64_t)real
@@ -207,11 +211,13 @@ uint64_t kl_value_unsigned(const kl_value *value)
 
     switch (kl_value_type(value)) {
     case KL_UNSIGNED:
-        return yyjson_get_uint(of(value));
+        return yyjson_get_uint(as_yyjson(value));
     case KL_INTEGER:
-        return yyjson_is_uint(of(value)) ? yyjson_get_uint(of(value)) : 0;
+        return yyjson_is_uint(as_yyjson(value))
+                   ? yyjson_get_uint(as_yyjson(value))
+                   : 0;
     case KL_REAL:
-        real = yyjson_get_real(of(value));
+        real = yyjson_get_real(as_yyjson(value));
         return real >= 0 && real < 0x1p64 && (double)(uint64_t)real == real
                    ? (uint64_t)real
                    : 0;
@@ -224,11 +230,11 @@ double kl_value_real(const kl_value *value)
 {
     yyjson_val number = {0};
 
-    if (!yyjson_is_raw(of(value))) {
-        return yyjson_get_num(of(value));
+    if (!yyjson_is_raw(as_yyjson(value))) {
+        return yyjson_get_num(as_yyjson(value));
     }
-    /* Not strtod, which reads as the host's locale writes. */
-    if (yyjson_read_number(yyjson_get_raw(of(value)), &number,
+    /* Not strtod: it expects the decimal point of the host's locale. */
+    if (yyjson_read_number(yyjson_get_raw(as_yyjson(value)), &number,
                            YYJSON_READ_ALLOW_INF_AND_NAN, &kl__yyjson_memory,
                            NULL) == NULL) {
         return 0;
@@ -238,40 +244,42 @@ double kl_value_real(const kl_value *value)
 
 const char *kl_value_string(const kl_value *value, size_t *length)
 {
-    const char *text = yyjson_is_raw(of(value)) ? yyjson_get_raw(of(value))
-                                                : yyjson_get_str(of(value));
+    const char *text = yyjson_is_raw(as_yyjson(value))
+                           ? yyjson_get_raw(as_yyjson(value))
+                           : yyjson_get_str(as_yyjson(value));
 
     if (length != NULL) {
-        *length = text != NULL ? yyjson_get_len(of(value)) : 0;
+        *length = text != NULL ? yyjson_get_len(as_yyjson(value)) : 0;
     }
     return text;
 }
 
 size_t kl_value_size(const kl_value *value)
 {
-    return yyjson_is_ctn(of(value)) ? yyjson_get_len(of(value)) : 0;
+    return yyjson_is_ctn(as_yyjson(value)) ? yyjson_get_len(as_yyjson(value))
+                                           : 0;
 }
 
 const kl_value *kl_value_at(const kl_value *value, size_t index)
 {
-    return from(yyjson_arr_get(of(value), index));
+    return as_value(yyjson_arr_get(as_yyjson(value), index));
 }
 
 const kl_value *kl_value_get(const kl_value *value, const char *name)
 {
-    return from(yyjson_obj_get(of(value), name));
+    return as_value(yyjson_obj_get(as_yyjson(value), name));
 }
 
 const kl_value *kl_value_get_n(const kl_value *value, const char *name,
                                size_t length)
 {
-    return from(yyjson_obj_getn(of(value), name, length));
+    return as_value(yyjson_obj_getn(as_yyjson(value), name, length));
 }
 
 const kl_value *kl_value_next(const kl_value *value, kl_value_iter *iter,
                               const kl_value **key)
 {
-    bool named = yyjson_is_obj(of(value));
+    bool named = yyjson_is_obj(as_yyjson(value));
     yyjson_val *element;
 
     if (key != NULL) {
@@ -280,24 +288,25 @@ const kl_value *kl_value_next(const kl_value *value, kl_value_iter *iter,
     if (iter->index >= kl_value_size(value)) {
         return NULL;
     }
-    /* What follows a member's name is its value; what follows an element, or
-     * a member's value with all that is in it, is the next one. */
-    element = iter->next != NULL ? of(iter->next)
-                                 : unsafe_yyjson_get_first(of(value));
+    /* In yyjson's memory a member's name comes first and its value comes right
+     * behind it. unsafe_yyjson_get_next skips a value with all that it
+     * contains. */
+    element = iter->next != NULL ? as_yyjson(iter->next)
+                                 : unsafe_yyjson_get_first(as_yyjson(value));
     if (named && key != NULL) {
-        *key = from(element);
+        *key = as_value(element);
     }
     element = named ? element + 1 : element;
     iter->next = unsafe_yyjson_get_next(element);
     iter->index++;
-    return from(element);
+    return as_value(element);
 }
 
 char *kl_value_json(const kl_value *value, size_t *length, kl_error *err)
 {
     yyjson_write_err why = {0};
     yyjson_val null = {.tag = YYJSON_TYPE_NULL};
-    char *text = yyjson_val_write_opts(value != NULL ? of(value) : &null,
+    char *text = yyjson_val_write_opts(value != NULL ? as_yyjson(value) : &null,
                                        YYJSON_WRITE_NOFLAG, &kl__yyjson_memory,
                                        length, &why);
 

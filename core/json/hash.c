@@ -1,6 +1,7 @@
 /*
- * hash.c - a hash of what a JSON value says: its canonical text, in which
- * members are sorted and numbers have one form, goes through SHA-256.
+ * hash.c - a hash of a JSON value that does not depend on how the text is
+ * written: the value is written as canonical text (members sorted by name, one
+ * form for each number), and the text goes through SHA-256.
  */
 #include "kubelua/value.h"
 
@@ -21,7 +22,7 @@ typedef struct member {
     const kl_value *value;
 } member;
 
-/* By name; the same name: as they come. */
+/* Order by name; members of the same name keep their order. */
 static int compare_members(const void *left, const void *right)
 {
     const member *a = left, *b = right;
@@ -41,7 +42,8 @@ static bool is_same_name(const member *a, const member *b)
 
 static bool write_canonical(kl_writer *writer, const kl_value *value);
 
-/* Of members of one name the last counts, as in a copy in Lua tables. */
+/* If a name occurs twice, the last member counts, as it does when the value is
+ * copied to a Lua table. */
 static bool write_members(kl_writer *writer, const member *members,
                           size_t count)
 {
@@ -80,8 +82,8 @@ static bool write_object(kl_writer *writer, const kl_value *value)
     return written;
 }
 
-/* A whole number is written as an integer where it can be. LuaJIT has nothing
- * but doubles, so 2^60 comes as a real from there. */
+/* Writes a whole number as an integer if it fits 64 bits: LuaJIT has only
+ * doubles, so 2^60 from LuaJIT is a real and must hash as the integer does. */
 static void write_real(kl_writer *writer, double number)
 {
     char digits[24];
@@ -123,8 +125,9 @@ static bool write_canonical(kl_writer *writer, const kl_value *value)
     }
 }
 
-/* Digits of base 27, the highest first: 14 hold 64 bits, and the highest is 0
- * to 4, which are letters. */
+/* Writes 64 bits of the digest as 14 digits of base 27, the highest first. The
+ * highest digit is 0 to 4, which is a letter, so the result can start the name
+ * of an object. The alphabet has no vowels, so no words appear. */
 static void write_safe(char out[KL_HASH_SIZE], const unsigned char *digest)
 {
     static const char safe[] = "bcdfghjklmnpqrstvwxz2456789";

@@ -1,6 +1,7 @@
 /*
- * path.c - compiled paths into documents: a step is a member's name, an
- * element's index, or all of them. The indexes by path are computed with them.
+ * path.c - compiles and evaluates paths such as spec.containers[*].image. A
+ * step is a member's name, an index, or [*] for all elements. Scripts read
+ * fields with paths, and indexes by path are computed with them.
  */
 #include "kubelua/value.h"
 
@@ -22,7 +23,7 @@ typedef struct step {
 } step;
 
 struct kl_path {
-    char *bytes; /* behind the steps: the text, then the names */
+    char *bytes; /* the path's text, then the names; stored behind the steps */
     size_t count;
     step steps[];
 };
@@ -107,7 +108,7 @@ static kl_code parse_index(parser *self)
     return KL_OK;
 }
 
-/* After an opening bracket. */
+/* self->at is behind the opening bracket. */
 static kl_code parse_bracket(parser *self)
 {
     kl_code code = KL_OK;
@@ -150,7 +151,8 @@ static kl_code parse_steps(parser *self)
     return code;
 }
 
-/* At least as many as there are steps: each but the first has a separator. */
+/* An upper bound of the number of steps: each step but the first has a
+ * separator. */
 static size_t most_steps(const char *text)
 {
     size_t count = 1;
@@ -183,7 +185,8 @@ static kl_path *parse_path(const char *text, kl_error *err)
     return path;
 }
 
-/* Says how a path in kubectl's form is written here. */
+/* The error for a path in kubectl's form; the message says how to write it
+ * here. */
 static void refuse_foreign(const char *text, size_t position, const char *right,
                            kl_error *err)
 {
@@ -221,21 +224,21 @@ const char *kl_path_text(const kl_path *path)
 
 bool kl_path_begins_with(const kl_path *path, const char *name)
 {
-    const step *first = &path->steps[0]; /* there is no path without steps */
+    const step *first = &path->steps[0]; /* every path has a step */
 
     return first->kind == STEP_NAME && first->length == strlen(name) &&
            memcmp(first->name, name, first->length) == 0;
 }
 
-/* Where to call with what is found. */
+/* The callback for each value that is found. */
 typedef struct visitor {
     kl_path_fn fn;
     void *context;
 } visitor;
 
-/* Recurses at [*] only, so never deeper than the document nests. */
-static kl_code visit(const kl_path *path, size_t from, const kl_value *value,
-                     const visitor *to)
+/* Recurses at [*] only, so the depth is at most that of the document. */
+static kl_code visit_steps(const kl_path *path, size_t from,
+                           const kl_value *value, const visitor *to)
 {
     kl_code code = KL_OK;
 
@@ -254,7 +257,7 @@ static kl_code visit(const kl_path *path, size_t from, const kl_value *value,
         }
         while (code == KL_OK &&
                (element = kl_value_next(value, &iter, NULL)) != NULL) {
-            code = visit(path, i + 1, element, to);
+            code = visit_steps(path, i + 1, element, to);
         }
         return code;
     }
@@ -269,7 +272,7 @@ kl_code kl_path_each(const kl_path *path, const kl_value *root, kl_path_fn fn,
 {
     visitor to = {fn, context};
 
-    return visit(path, 0, root, &to);
+    return visit_steps(path, 0, root, &to);
 }
 
 static kl_code take_first(void *context, const kl_value *value)
@@ -277,7 +280,7 @@ static kl_code take_first(void *context, const kl_value *value)
     const kl_value **first = context;
 
     *first = value;
-    return KL_ECANCELED; /* stops; nobody sees the code */
+    return KL_ECANCELED; /* stops the iteration; the code is dropped */
 }
 
 const kl_value *kl_path_first(const kl_path *path, const kl_value *root)

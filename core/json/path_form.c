@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Texts of fixed size: what does not fit is cut, for a message. */
+/* A rewrite in progress. `right` has a fixed size, and text that does not fit
+ * is cut: it is only used in an error message. */
 typedef struct rewriting {
     const char *text;
     const char *at;
-    bool is_jsonpath; /* "{.a}", "$.a", ".a": its elements count from 0 */
+    bool is_jsonpath; /* "{.a}", "$.a", ".a": indexes count from 0 */
     bool is_foreign;
     size_t foreign_at;
     char *right;
@@ -41,7 +42,7 @@ static void note_foreign(rewriting *self, const char *at)
     }
 }
 
-/* The end of a name without quotes: a backslash hides the byte behind it. */
+/* The end of a name without quotes. A backslash escapes the byte behind it. */
 static const char *end_of_name(const char *at)
 {
     while (*at != '\0' && strchr(".[]}", *at) == NULL) {
@@ -50,7 +51,7 @@ static const char *end_of_name(const char *at)
     return at;
 }
 
-/* ["a.b/c"], without the backslashes. */
+/* Writes ["a.b/c"], without the backslashes. */
 static void put_quoted(rewriting *self, const char *from, const char *end)
 {
     put_text(self, "[\"", 2);
@@ -62,8 +63,9 @@ static void put_quoted(rewriting *self, const char *from, const char *end)
     put_text(self, "\"]", 2);
 }
 
-/* The text up to here ends in metadata.labels or metadata.annotations: the
- * values of both are strings, so nothing is deeper than their keys. */
+/* True if the path written so far ends in metadata.labels or
+ * metadata.annotations. The values in both are strings, so the rest of the path
+ * is one key. */
 static bool is_behind_labels(const rewriting *self)
 {
     static const char *const maps[] = {"metadata.labels",
@@ -82,7 +84,8 @@ static bool is_behind_labels(const rewriting *self)
     return false;
 }
 
-/* A key of labels whose dots look like steps goes up to the end. */
+/* A key of labels contains dots that look like separators: it ends where the
+ * names end. */
 static const char *end_of_label(const rewriting *self, const char *end)
 {
     if (!is_behind_labels(self)) {
@@ -111,7 +114,7 @@ static void put_name(rewriting *self)
     self->at = label_end;
 }
 
-/* "[0]" of JSONPath is our "[1]"; quotes and stars are the same. */
+/* "[0]" in JSONPath is "[1]" in our form; quotes and * are the same. */
 static void put_bracket(rewriting *self)
 {
     const char *from = self->at;

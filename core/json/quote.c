@@ -3,10 +3,11 @@
  */
 #include "json/quote.h"
 
-/* How many bytes follow this first byte of a character; -1: it is none. The
- * second byte's bounds rule out overlong forms, surrogates and > U+10FFFF. */
-static int following(unsigned char first, unsigned char *low,
-                     unsigned char *high)
+/* The number of bytes that follow the first byte of a character; -1: no
+ * character begins with it. The bounds of the second byte exclude overlong
+ * forms, surrogates and characters above U+10FFFF. */
+static int count_following(unsigned char first, unsigned char *low,
+                           unsigned char *high)
 {
     *low = 0x80;
     *high = 0xBF;
@@ -36,7 +37,7 @@ bool kl__utf8_is_valid(const char *text, size_t length)
 
     while (at < end) {
         unsigned char low, high;
-        int more = following(*at++, &low, &high);
+        int more = count_following(*at++, &low, &high);
 
         if (more < 0 || end - at < more) {
             return false;

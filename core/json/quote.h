@@ -1,5 +1,5 @@
 /*
- * quote.h - text as a JSON string.
+ * quote.h - writes text as a JSON string, and checks that text is UTF-8.
  */
 #ifndef KL_JSON_QUOTE_H
 #define KL_JSON_QUOTE_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether the bytes are UTF-8 (RFC 3629): no surrogates, nothing overlong. */
+/* True if the bytes are UTF-8 (RFC 3629): no surrogates, no overlong forms. */
 KL__FOR_SIM bool kl__utf8_is_valid(const char *text, size_t length);
 
 /* Appends the text in quotes, escaped; it must be UTF-8. */

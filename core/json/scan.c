@@ -1,7 +1,7 @@
 /*
- * scan.c - see scan.h. Bytes are kept from the start of the frame in progress
- * on; each is looked at once, however they are chunked. What they mean is up
- * to scan_grammar.c.
+ * scan.c - see scan.h. Buffers the bytes from the start of the current frame
+ * on; each byte is read once, whatever the size of the chunks. scan_grammar.c
+ * interprets them.
  */
 #include "json/scan.h"
 
@@ -32,8 +32,8 @@ void kl__scan_free(kl__scan *scan)
     }
 }
 
-/* The failure that sticks, told once more. */
-static kl_code broken(const kl__scan *scan, kl_error *err)
+/* Copies the stored failure to `err` and returns its code. */
+static kl_code copy_failure(const kl__scan *scan, kl_error *err)
 {
     if (err != NULL) {
         *err = scan->error;
@@ -41,8 +41,8 @@ static kl_code broken(const kl__scan *scan, kl_error *err)
     return scan->error.code;
 }
 
-/* Forgets what lies before the frame in progress. Positions of parts that are
- * forgotten wrap around, and are set anew before they are used. */
+/* Drops the bytes before the current frame. Offsets of ranges in the dropped
+ * bytes wrap around; they are set again before they are used. */
 static void drop_done(kl__scan *scan)
 {
     size_t done;
@@ -66,7 +66,8 @@ char *kl__scan_room(kl__scan *scan, size_t size, kl_error *err)
     char *room = NULL;
 
     if (scan->error.code == KL_OK) {
-        /* A frame's bytes are moved at most once: afterwards it starts at 0. */
+        /* A frame's bytes are moved at most once: afterwards the frame starts
+         * at 0. */
         drop_done(scan);
         room = kl__buf_reserve(&scan->bytes, size);
         if (room == NULL) {
@@ -74,7 +75,7 @@ char *kl__scan_room(kl__scan *scan, size_t size, kl_error *err)
         }
     }
     if (room == NULL) {
-        broken(scan, err);
+        copy_failure(scan, err);
     }
     return room;
 }
@@ -129,8 +130,9 @@ static kl_code check_bounds(kl__scan *scan, const kl__frame *frame)
     return KL_OK;
 }
 
-/* A watch is idle for minutes: it shall not hold what one large object took. */
-static void give_back(kl__scan *scan)
+/* A watch may be idle for minutes. It must not keep the memory of one large
+ * object meanwhile. */
+static void free_idle_bytes(kl__scan *scan)
 {
     if (!scan->is_keeping && scan->bytes.capacity > IDLE_CAPACITY) {
         scan->offset += scan->bytes.length;
@@ -154,10 +156,10 @@ kl_code kl__scan_next(kl__scan *scan, kl__frame *frame, kl_error *err)
     }
     if (code != KL_OK) {
         *frame = (kl__frame){.type = KL__FRAME_MORE};
-        return broken(scan, err);
+        return copy_failure(scan, err);
     }
     if (frame->type == KL__FRAME_MORE) {
-        give_back(scan);
+        free_idle_bytes(scan);
     }
     return KL_OK;
 }

@@ -1,8 +1,9 @@
 /*
- * scan.h - cuts frames out of a stream of JSON bytes as they arrive, however
- * they are chunked: the items of a list, the events of a watch, one document.
- * Holds the frame in progress and nothing else. Structure is checked here
- * (strings, nesting, depth); that a frame is JSON is for its reader to check.
+ * scan.h - cuts frames out of a stream of JSON bytes as the bytes arrive, in
+ * chunks of any size: the items of a list, the events of a watch. The reflector
+ * thread feeds it the body of a response and makes an object of each frame. It
+ * buffers the current frame only. It checks the structure (strings, brackets,
+ * depth); the reader of a frame must check that the frame is JSON.
  */
 #ifndef KL_JSON_SCAN_H
 #define KL_JSON_SCAN_H
@@ -15,22 +16,23 @@
 #include <stddef.h>
 
 typedef enum kl__scan_mode {
-    KL__SCAN_WATCH, /* {"type":T,"object":O} one after the other */
+    KL__SCAN_WATCH, /* {"type":T,"object":O}, any number of them */
     KL__SCAN_LIST   /* {"kind":..,"metadata":{..},"items":[O,O,..]} */
 } kl__scan_mode;
 
-/* Bounds against a server that lies. A Kubernetes object is at most 1.5 MB in
- * etcd and 3 MB in a request; aggregated APIs may have larger ones. */
+/* A bound on memory, against a misbehaving server. A Kubernetes object is at
+ * most 1.5 MB in etcd and 3 MB in a request; aggregated APIs may have larger
+ * objects. */
 enum { KL__MAX_FRAME = 64 * 1024 * 1024 };
 
 typedef enum kl__frame_type {
     KL__FRAME_MORE,  /* feed more bytes */
-    KL__FRAME_ITEM,  /* of a list: the object's text */
-    KL__FRAME_EVENT, /* of a watch: `name` is its type, `text` its object */
-    KL__FRAME_END    /* of a list: `text` is the rest, as one JSON object
-                        without its items: kind, apiVersion, metadata; `name`
-                        is "items", or NULL where the object has none (nor null
-                        for them): that is no empty list, but no list */
+    KL__FRAME_ITEM,  /* an item of a list: the object's text */
+    KL__FRAME_EVENT, /* an event: `name` is its type, `text` its object */
+    KL__FRAME_END    /* the end of a list: `text` is a JSON object of its
+                      * other members (kind, apiVersion, metadata). `name` is
+                      * "items"; NULL if the member "items" is missing: then
+                      * the body is not a list */
 } kl__frame_type;
 
 /* Borrowed until the next call on the scan. */
@@ -40,9 +42,8 @@ typedef struct kl__frame {
     size_t name_length;
     const char *text;
     size_t length;
-    size_t spaces; /* of an item or event: whitespace in the text, outside of
-                      strings; counted when it was cut */
-    const kl__outline *outline; /* likewise; of no other frames */
+    size_t spaces;              /* item, event: whitespace outside of strings */
+    const kl__outline *outline; /* item, event only */
 } kl__frame;
 
 typedef struct kl__scan kl__scan;
@@ -52,25 +53,26 @@ kl__scan *kl__scan_new(kl__scan_mode mode);
 void kl__scan_free(kl__scan *scan); /* NULL is fine */
 
 /*
- * Gives it the next bytes: room is where `size` of them may be written (NULL:
- * KL_ENOMEM, or what broke it before), and fed says how many have been; or
- * feed copies them. Call kl__scan_next until it wants more before the next
- * ones.
+ * Three ways in one: kl__scan_room returns memory for `size` bytes (NULL:
+ * KL_ENOMEM, or an earlier failure), the caller writes there, and kl__scan_fed
+ * says how many bytes were written; kl__scan_feed copies bytes instead. Before
+ * feeding more, call kl__scan_next until it returns KL__FRAME_MORE.
  */
 char *kl__scan_room(kl__scan *scan, size_t size, kl_error *err);
 void kl__scan_fed(kl__scan *scan, size_t length);
 kl_code kl__scan_feed(kl__scan *scan, const char *bytes, size_t length,
                       kl_error *err);
 
-/* Cuts the next frame. KL_EPARSE with what was found and where; it sticks. */
+/* Cuts the next frame. KL_EPARSE: the message says what was found and where.
+ * After a failure, every later call fails in the same way. */
 kl_code kl__scan_next(kl__scan *scan, kl__frame *frame, kl_error *err);
 
-/* Whether the stream may end here: nothing begun that is not finished. A list
- * must also have had its KL__FRAME_END. */
+/* True if the stream may end here: no frame is incomplete, and a list has had
+ * its KL__FRAME_END. */
 bool kl__scan_at_boundary(const kl__scan *scan);
 
-/* The first bytes that were fed, for an error message about a body that is no
- * JSON (an HTML page of a proxy): printable, at most `size`. */
+/* A printable excerpt of the first bytes, at most `size`, for an error message
+ * about a body that is not JSON, such as the HTML page of a proxy. */
 void kl__scan_excerpt(const kl__scan *scan, char *text, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * scan_grammar.c - what a stream consists of. Both modes read one object's
- * members: those of a watch event, or of a list, whose items come out one by
- * one while its other members are collected for the last frame.
+ * scan_grammar.c - the state machine behind scan.c. Both modes read the members
+ * of an object. A watch event gives one frame. A list gives one frame for each
+ * item; its other members are collected for the last frame.
  */
 #include "json/scan_state.h"
 
@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What may come next, for messages. */
-static const char *expected(const kl__scan *scan)
+/* What may come next, for error messages. */
+static const char *expected_text(const kl__scan *scan)
 {
     static const char *const texts[] = {
         [KL__BEFORE_TOP] = "\"{\"",
@@ -46,12 +46,12 @@ static kl_code fail_expecting(kl__scan *scan)
 {
     char what[80];
 
-    snprintf(what, sizeof(what), "expected %s", expected(scan));
+    snprintf(what, sizeof(what), "expected %s", expected_text(scan));
     return fail_with(scan, what);
 }
 
-/* Keeps what comes from the byte in hand on. */
-static void keep(kl__scan *scan)
+/* Keeps the bytes from the current one on in the buffer. */
+static void keep_bytes(kl__scan *scan)
 {
     scan->kept = scan->at;
     scan->is_keeping = true;
@@ -68,7 +68,7 @@ static bool key_is(const kl__scan *scan, const char *name)
 static kl_code begin_key(kl__scan *scan)
 {
     if (scan->mode == KL__SCAN_LIST) {
-        keep(scan);
+        keep_bytes(scan);
     }
     scan->key = (kl__span){scan->at, 0};
     kl__skip_begin(&scan->skip, '"');
@@ -88,7 +88,7 @@ static kl_code begin_items(kl__scan *scan)
     return KL_OK;
 }
 
-/* The value's first byte is in hand. */
+/* `byte` is the value's first byte, not consumed yet. */
 static kl_code begin_value(kl__scan *scan, char byte)
 {
     bool is_watch = scan->mode == KL__SCAN_WATCH;
@@ -116,7 +116,8 @@ static kl_code begin_value(kl__scan *scan, char byte)
     return KL_OK;
 }
 
-/* A member of a list is collected, unless it is its items: null. */
+/* Adds a member of a list to scan->rest. "items": null is not added: it means
+ * an empty list. */
 static kl_code end_list_member(kl__scan *scan)
 {
     const char *bytes = scan->bytes.bytes;
@@ -154,7 +155,7 @@ static kl_code end_value(kl__scan *scan)
     return KL_OK;
 }
 
-/* The closing brace is in hand: an event is complete, or a list. */
+/* At the closing brace of an event or a list: fills its frame. */
 static kl_code end_top(kl__scan *scan, kl__frame *frame)
 {
     const char *bytes = scan->bytes.bytes;
@@ -187,7 +188,7 @@ static kl_code end_top(kl__scan *scan, kl__frame *frame)
 static kl_code begin_top(kl__scan *scan)
 {
     if (scan->mode == KL__SCAN_WATCH) {
-        keep(scan);
+        keep_bytes(scan);
     }
     scan->type = (kl__span){0};
     scan->object = (kl__span){0};
@@ -198,7 +199,7 @@ static kl_code begin_top(kl__scan *scan)
 
 static kl_code begin_item(kl__scan *scan)
 {
-    keep(scan);
+    keep_bytes(scan);
     kl__skip_begin(&scan->skip, '{');
     kl__skip_outline(&scan->skip, &scan->outline);
     scan->state = KL__IN_ITEM;
@@ -212,7 +213,8 @@ static kl_code move_on(kl__scan *scan, kl__scan_state to)
     return KL_OK;
 }
 
-/* A byte that is neither whitespace nor within a key, value or item. */
+/* Consumes a byte that is neither whitespace nor part of a key, value or
+ * item. */
 static kl_code take_byte(kl__scan *scan, char byte, kl__frame *frame)
 {
     switch (scan->state) {
@@ -254,7 +256,7 @@ static kl_code take_byte(kl__scan *scan, char byte, kl__frame *frame)
     }
 }
 
-/* What was skipped is complete. */
+/* The current key, value or item is complete. */
 static kl_code end_skip(kl__scan *scan, kl__frame *frame)
 {
     if (scan->state == KL__IN_VALUE) {

@@ -1,6 +1,6 @@
 /*
- * scan_state.h - a scan in progress: scan.c holds the bytes, scan_grammar.c
- * reads them.
+ * scan_state.h - the state of a scan, shared by scan.c, which buffers the
+ * bytes, and scan_grammar.c, which interprets them.
  */
 #ifndef KL_JSON_SCAN_STATE_H
 #define KL_JSON_SCAN_STATE_H
@@ -28,41 +28,41 @@ typedef enum kl__scan_state {
     KL__AFTER_TOP
 } kl__scan_state;
 
-/* A part of the bytes that are held. */
+/* A range of scan->bytes. */
 typedef struct kl__span {
     size_t at;
-    size_t length; /* 0: there is none */
+    size_t length; /* 0: no range */
 } kl__span;
 
 struct kl__scan {
     kl__scan_mode mode;
     kl__scan_state state;
-    kl__skip skip;       /* of the key, value or item in progress */
-    kl__outline outline; /* of the last item or event's object */
+    kl__skip skip;       /* finds the end of the current key, value or item */
+    kl__outline outline; /* of the last item, or of the last event's object */
 
     kl__buf bytes;
-    size_t kept;     /* bytes before it are no longer needed */
+    size_t kept;     /* bytes before this offset are not needed any more */
     size_t at;       /* the next byte to look at */
-    uint64_t offset; /* of bytes[0] in the stream */
-    bool is_hungry;  /* what is left cannot be judged without more */
-    bool is_keeping; /* a frame or member is in progress, from `kept` on */
+    uint64_t offset; /* position of bytes[0] in the stream */
+    bool is_hungry;  /* the rest of the bytes needs more bytes behind it */
+    bool is_keeping; /* the bytes of a frame or member start at `kept` */
 
-    kl__span key;    /* of the member in progress, with its quotes */
-    size_t value_at; /* its value */
-    kl__span type;   /* of a watch event, without its quotes */
-    kl__span object; /* of a watch event */
-    size_t spaces;   /* in it */
-    kl__buf rest;    /* of a list: its members but for the items */
+    kl__span key;    /* of the current member, with the quotes */
+    size_t value_at; /* where the current member's value starts */
+    kl__span type;   /* the type of a watch event, without the quotes */
+    kl__span object; /* the object of a watch event */
+    size_t spaces;   /* bytes of whitespace in `object` */
+    kl__buf rest;    /* a list's members except the items */
     bool has_items;
 
-    kl_error error; /* code KL_OK until the stream is broken */
+    kl_error error; /* code KL_OK until the stream is invalid */
     char head[KL__SCAN_HEAD];
     size_t head_length;
 };
 
-/* Takes the next byte, or as much as there is of a key, value or item; there
- * is at least one byte. Fills `frame` where one is complete. A failure is in
- * scan->error, too. */
+/* Consumes the next byte, or what is available of a key, value or item. The
+ * caller makes sure that there is a byte. Fills `frame` when a frame is
+ * complete. Stores a failure in scan->error, too. */
 kl_code kl__scan_step(kl__scan *scan, kl__frame *frame);
 
 #endif

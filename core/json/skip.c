@@ -1,7 +1,8 @@
 /*
- * skip.c - see skip.h. Each byte is looked at once; sixty-four at a time where
- * the machine can, else eight inside of strings, where most bytes are. With an
- * outline, check_rules.h is asked about the same sixty-four.
+ * skip.c - see skip.h. Each byte is read once: 64 at a time with SSE2 or AVX2
+ * (skip_blocks.c), else eight at a time in strings, where most bytes are, and
+ * one by one outside of them. With an outline, check_rules.h checks the same 64
+ * bytes.
  */
 #include "json/skip.h"
 
@@ -32,8 +33,8 @@ void kl__skip_outline(kl__skip *skip, kl__outline *outline)
     outline->is_sure = false;
     outline->count = 0;
     skip->outline = outline;
-    skip->taken = 1; /* the brace, which is taken by itself */
-    skip->check = (kl__check){.brace = 1}; /* it */
+    skip->taken = 1;                       /* the opening brace */
+    skip->check = (kl__check){.brace = 1}; /* the last byte was a brace */
 }
 
 static unsigned char class_of(char byte)
@@ -41,7 +42,7 @@ static unsigned char class_of(char byte)
     return kl__byte_class[(unsigned char)byte];
 }
 
-/* True: the string is over. */
+/* True: the end of the string was found. */
 static bool run_string(kl__skip *skip, const char **at, const char *end)
 {
     const char *byte = *at;
@@ -77,7 +78,7 @@ static kl__skip_result run_scalar(const char **at, const char *end)
     return KL__SKIP_MORE;
 }
 
-/* Byte by byte, strings by words. */
+/* Reads byte by byte, and in strings eight bytes at a time. */
 static kl__skip_result run_bytes(kl__skip *skip, const char **at,
                                  const char *end)
 {
@@ -110,8 +111,8 @@ static kl__skip_result run_bytes(kl__skip *skip, const char **at,
     return result;
 }
 
-/* How far to go byte by byte: until blocks may be worth a try again. They are
- * for what is inside of brackets; a string by itself has none. */
+/* How far to go byte by byte before kl__skip_blocks is tried again. Blocks need
+ * an open bracket, so a value that is a string is read to `end`. */
 static const char *stop_of(const kl__skip *skip, const char *at,
                            const char *end)
 {
@@ -133,7 +134,7 @@ kl__skip_result kl__skip_run(kl__skip *skip, const char **at, const char *end)
         if (skip->depth > 0) {
             result = kl__skip_blocks(skip, at, end);
             if (skip->outline != NULL) {
-                return result; /* the rest must come with more behind it */
+                return result; /* the rest must come again with more bytes */
             }
         }
         if (result == KL__SKIP_MORE) {

@@ -1,7 +1,8 @@
 /*
- * skip_blocks.c - see skip_blocks.h. The marks of a block say where strings and
- * brackets are; walking over the brackets says in what each byte is; with both,
- * the rules of check_rules.h say whether it is JSON.
+ * skip_blocks.c - see skip_blocks.h. For each block: (1) block.h finds strings
+ * and brackets; (2) a walk over the brackets finds the end of the value, and
+ * which bytes are in an object; (3) with an outline, check_rules.h checks that
+ * the block is JSON.
  */
 #include "json/skip_blocks.h"
 
@@ -12,20 +13,20 @@
 
 #ifdef __SSE2__
 
-/* How many bits are set: mostly none, and counting them is a call on a machine
- * that may lack the instruction. */
-static size_t count(uint64_t bits)
+/* The number of set bits. Mostly 0, which is tested first: where the compiler
+ * may not use the popcnt instruction, counting is a function call. */
+static size_t count_bits(uint64_t bits)
 {
     return bits != 0 ? (size_t)__builtin_popcountll(bits) : 0;
 }
 
-/* What a walk over the brackets of a block finds. */
+/* What the walk over the brackets of a block finds. */
 typedef struct walk {
     kl__skip_result result;
-    int end;          /* behind the value's last byte, or at what is wrong */
-    uint64_t objects; /* where the innermost bracket is a brace */
-    uint64_t outer;   /* where that is the value's own brace */
-    uint64_t inner;   /* where it is the one of its metadata */
+    int end;          /* behind the value, or at the wrong bracket */
+    uint64_t objects; /* bytes whose innermost bracket is a brace */
+    uint64_t outer;   /* bytes directly in the value's outermost object */
+    uint64_t inner;   /* bytes directly in the object "metadata" */
 } walk;
 
 static uint64_t from_bit(int bit)
@@ -33,14 +34,15 @@ static uint64_t from_bit(int bit)
     return ~UINT64_C(0) << bit;
 }
 
-/* The bits before that one; 64: all. */
+/* The bits below `bit`; 64: all bits. */
 static uint64_t up_to(int bit)
 {
     return bit < KL__BLOCK_SIZE ? ~from_bit(bit) : ~UINT64_C(0);
 }
 
-/* Whether the bracket at `at` is the value of a member with that name; or of
- * one whose name ends so: who reads the outline sees the name itself. */
+/* True if the bracket at `at` is the value of the member "metadata", or of a
+ * member whose name ends in a quote and metadata: the reader of the outline
+ * compares the whole name. */
 static bool is_metadata(const kl__skip *skip, const char *at, int bit)
 {
     static const char before[] = "\"metadata\":";
@@ -55,23 +57,23 @@ static uint64_t set_behind(uint64_t bits, uint64_t behind, bool to)
     return (bits & ~behind) | (to ? behind : 0);
 }
 
-/* What lies behind bracket `bit` is in another array or object than what lies
- * before it. */
+/* After a bracket at `bit`: sets the masks of `found` for the bytes behind it,
+ * which are in another array or object than the bytes before it. */
 static void note_context(const kl__skip *skip, walk *found, int bit)
 {
     uint64_t behind = from_bit(bit);
 
     found->objects =
         set_behind(found->objects, behind, kl__skip_in_brace(skip));
-    if (skip->depth <= 3) { /* a deeper one lies between brackets of these */
+    if (skip->depth <= 3) { /* deeper brackets do not change outer and inner */
         found->outer = set_behind(found->outer, behind, skip->depth == 1);
         found->inner = set_behind(found->inner, behind,
                                   skip->depth == 2 && skip->in_metadata);
     }
 }
 
-/* Empty ones, as in managedFields, need no walk, as long as there is room for
- * them. */
+/* The brackets to walk over. An empty pair, {} or [], needs no walk
+ * (managedFields has many), unless the depth is near its limit. */
 static uint64_t brackets_of(const kl__skip *skip, const kl__block *block)
 {
     uint64_t both = block->opens | block->closes;
@@ -84,8 +86,7 @@ static uint64_t brackets_of(const kl__skip *skip, const kl__block *block)
     return both & ~(empty | empty << 1);
 }
 
-/* Takes the brackets of a block up to the last one that belongs to the value.
- */
+/* Handles the brackets of a block, up to the one that ends the value. */
 static void walk_brackets(kl__skip *skip, const kl__block *block,
                           const char *bytes, walk *found)
 {
@@ -108,7 +109,8 @@ static void walk_brackets(kl__skip *skip, const kl__block *block,
     }
 }
 
-/* Notes the names of members whose places are asked for. */
+/* Adds the names of the outermost members, and of the members of metadata, to
+ * the outline. False: too many. */
 static bool note_keys(kl__skip *skip, const walk *found, uint64_t keys)
 {
     kl__outline *outline = skip->outline;
@@ -127,7 +129,8 @@ static bool note_keys(kl__skip *skip, const walk *found, uint64_t keys)
     return true;
 }
 
-/* The outline follows; it is over at the first doubt, and with the value. */
+/* Checks a block and fills the outline from it. Gives up (outline NULL) if the
+ * check cannot decide; ends with the value. */
 static void outline_block(kl__skip *skip, const kl__block *block,
                           const char *bytes, const walk *found)
 {
@@ -144,14 +147,14 @@ static void outline_block(kl__skip *skip, const kl__block *block,
     }
 }
 
-/* Takes what was walked over; returns how many bytes that is. */
+/* Consumes the bytes that were walked over; returns their number. */
 static int take_block(kl__skip *skip, const kl__block *block, const char *bytes,
                       const walk *found)
 {
     if (skip->outline != NULL) {
         outline_block(skip, block, bytes, found);
     }
-    skip->spaces += count(block->spaces & up_to(found->end));
+    skip->spaces += count_bits(block->spaces & up_to(found->end));
     skip->in_string = block->ends_in_string;
     skip->is_escaped = block->ends_escaped;
     skip->taken += (size_t)found->end;
@@ -160,7 +163,7 @@ static int take_block(kl__skip *skip, const kl__block *block, const char *bytes,
 
 typedef void (*look_fn)(kl__marks *all, const char *bytes);
 
-/* Whole blocks, as long as they hold nothing out of the ordinary. */
+/* Consumes whole blocks; stops at a backslash outside of strings. */
 static inline kl__skip_result run_with(look_fn look, kl__skip *skip,
                                        const char **at, const char *end)
 {
@@ -182,8 +185,8 @@ static inline kl__skip_result run_with(look_fn look, kl__skip *skip,
     return found.result;
 }
 
-/* Everything above as one loop, without a call: flatten. Each of both is made
- * for its kind of machine. */
+/* `flatten` inlines everything above into one loop without calls. It is
+ * compiled twice: with AVX2, and with SSE2 only. */
 static __attribute__((flatten)) KL__WIDE kl__skip_result
 run_wide(kl__skip *skip, const char **at, const char *end)
 {
@@ -196,8 +199,8 @@ run_narrow(kl__skip *skip, const char **at, const char *end)
     return run_with(kl__look, skip, at, end);
 }
 
-/* Less than a block: it is taken if the value ends in it, and else left as if
- * nobody had looked. */
+/* Reads an incomplete block, padded with blanks. Consumes it if the value ends
+ * in it; else restores the state and leaves it. */
 static kl__skip_result run_tail(kl__skip *skip, const char **at,
                                 const char *end)
 {
@@ -238,7 +241,7 @@ kl__skip_result kl__skip_blocks(kl__skip *skip, const char **at,
 
 #else
 
-/* This machine has no means: everything is taken byte by byte. */
+/* Without SSE2, skip.c reads every byte by itself. */
 kl__skip_result kl__skip_blocks(kl__skip *skip, const char **at,
                                 const char *end)
 {

@@ -1,6 +1,6 @@
 /*
- * skip_blocks.h - between skip.c, which goes byte by byte, and skip_blocks.c,
- * which takes sixty-four at once: brackets are opened and closed by both.
+ * skip_blocks.h - opening and closing brackets, shared by skip.c, which reads
+ * byte by byte, and skip_blocks.c, which reads 64 bytes at once.
  */
 #ifndef KL_JSON_SKIP_BLOCKS_H
 #define KL_JSON_SKIP_BLOCKS_H
@@ -22,7 +22,7 @@ static inline bool kl__skip_open(kl__skip *skip, bool is_brace)
     return true;
 }
 
-/* Whether the innermost bracket is a brace. */
+/* True if the innermost open bracket is a brace. */
 static inline bool kl__skip_in_brace(const kl__skip *skip)
 {
     size_t last = skip->depth - 1;
@@ -39,7 +39,8 @@ static inline bool kl__skip_close(kl__skip *skip, bool is_brace)
     return true;
 }
 
-/* A bracket outside of strings; KL__SKIP_DONE is for it to be taken. */
+/* Handles a bracket outside of strings. KL__SKIP_DONE: it ends the value; the
+ * caller consumes it. */
 static inline kl__skip_result kl__skip_bracket(kl__skip *skip, bool is_open,
                                                bool is_brace)
 {
@@ -53,9 +54,10 @@ static inline kl__skip_result kl__skip_bracket(kl__skip *skip, bool is_open,
     return skip->depth == 0 ? KL__SKIP_DONE : KL__SKIP_MORE;
 }
 
-/* Inside of brackets: takes whole blocks, as long as they hold nothing out of
- * the ordinary. With an outline it also takes less than a block, if the value
- * ends in it, and else leaves that as if nobody had looked; or gives it up. */
+/* Call while a bracket is open. Consumes whole blocks; stops at a block with a
+ * backslash outside of strings. With an outline, it also consumes an incomplete
+ * block at the end if the value ends in it; if not, it leaves that block
+ * unread. It sets skip->outline to NULL when the check gives up. */
 kl__skip_result kl__skip_blocks(kl__skip *skip, const char **at,
                                 const char *end);
 

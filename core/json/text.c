@@ -1,6 +1,6 @@
 /*
- * text.c - see text.h. All of it goes from string to string: inside of one
- * only quotes and backslashes matter, outside a table says what a byte is.
+ * text.c - see text.h. In a string only quotes and backslashes matter; outside
+ * of strings a table gives the class of each byte.
  */
 #include "json/text.h"
 
@@ -19,7 +19,8 @@ static unsigned char class_of(const char *at)
     return kl__byte_class[(unsigned char)*at];
 }
 
-/* From after the opening quote to after the closing one, or to `end`. */
+/* `at` is behind an opening quote. Returns the byte behind the closing one, or
+ * `end`. */
 static const char *string_end(const char *at, const char *end)
 {
     while ((at = kl__string_stop(at, end)) < end) {

@@ -1,6 +1,6 @@
 /*
- * text.h - JSON as bytes, before or without a tree: how deep it nests, the same
- * without whitespace, what can be shown of it.
+ * text.h - works on JSON as bytes, without parsing it: measures the nesting,
+ * removes whitespace, makes an excerpt for an error message.
  */
 #ifndef KL_JSON_TEXT_H
 #define KL_JSON_TEXT_H
@@ -13,7 +13,7 @@
 
 /* What a byte means outside of strings. */
 enum {
-    KL__BYTE_PLAIN, /* of a number or word, a comma, a colon, or rubbish */
+    KL__BYTE_PLAIN, /* part of a number or word, a comma, a colon, or invalid */
     KL__BYTE_SPACE,
     KL__BYTE_QUOTE,
     KL__BYTE_OPEN, /* a bracket or brace */
@@ -22,9 +22,9 @@ enum {
 extern const unsigned char kl__byte_class[256];
 
 /*
- * Within a string: the first quote or backslash from `at` on, or `end`. Eight
- * bytes at a time: most bytes of a Kubernetes object are inside strings, and
- * those of a ConfigMap or Secret in long ones.
+ * `at` is in a string. Returns the first quote or backslash from `at` on, or
+ * `end`. Reads eight bytes at a time: most bytes of a Kubernetes object are in
+ * strings, and in a ConfigMap or Secret the strings are long.
  */
 static inline const char *kl__string_stop(const char *at, const char *end)
 {
@@ -37,8 +37,9 @@ static inline const char *kl__string_stop(const char *at, const char *end)
         memcpy(&word, at, 8);
         quote = word ^ (ones * '"');
         slash = word ^ (ones * '\\');
-        /* A byte that is zero, a match, sets its top bit; so may one above a
-         * match, but none below the lowest. */
+        /* A match is a zero byte here, and sets its top bit in `found`. A byte
+         * above a match may set its top bit wrongly; no byte below the lowest
+         * match does. */
         found = (((quote - ones) & ~quote) | ((slash - ones) & ~slash)) & tops;
         if (found != 0) {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -58,20 +59,23 @@ static inline const char *kl__string_stop(const char *at, const char *end)
 struct kl__outline;
 
 typedef struct kl__text_shape {
-    size_t depth;  /* of nesting; counting stops beyond KL_MAX_DEPTH */
+    size_t depth;  /* levels of nesting; counting stops above KL_MAX_DEPTH */
     size_t spaces; /* bytes of whitespace outside of strings */
-    const struct kl__outline *outline; /* NULL: not known; see check.h */
+    const struct kl__outline *outline; /* NULL: unknown; see check.h */
 } kl__text_shape;
 
-/* Looks at any bytes; those that are no JSON get a shape that means nothing. */
+/* Accepts any bytes; if they are not JSON, the result means nothing. */
 kl__text_shape kl__text_measure(const char *json, size_t length);
 
-/* The text without whitespace outside of strings into `out`, which has room
- * for as much; returns its length. Any bytes. `out` may be `json`. */
+/* Copies the text to `out` without the whitespace outside of strings; returns
+ * the new length. `out` has room for `length` bytes and may be `json`. Accepts
+ * any bytes. */
 size_t kl__text_compact(char *out, const char *json, size_t length);
 
-/* What can be shown of some bytes, NUL terminated, at most `size`: whitespace
- * as single blanks, "?" for what is not printable ASCII, "..." where cut. */
+/* Writes a printable excerpt of the bytes to `out`, at most `size` bytes with
+ * the NUL: runs of whitespace become one blank, other bytes that are not
+ * printable ASCII become "?", and "..." stands at the end if the text was
+ * cut. */
 void kl__text_excerpt(char *out, size_t size, const char *bytes, size_t length);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * write.c - JSON value by value into a buffer, the counterpart of doc.c. What
- * would not be JSON is refused where it is asked for, and told at the end.
+ * write.c - writes JSON into a buffer, one value after the other; doc.c reads
+ * it. A call that would make invalid JSON writes nothing; kl_writer_finish
+ * reports the first such call.
  */
 #include "kubelua/writer.h"
 
@@ -16,9 +17,9 @@ struct kl_writer {
     kl__buf out;
     size_t depth;
     uint64_t objects[KL_MAX_DEPTH / 64]; /* bit i: level i is an object */
-    bool is_named;    /* a member's name was written, its value was not */
+    bool is_named;    /* a member's name was written, its value not yet */
     bool is_whole;    /* the outermost value is complete */
-    kl_error failure; /* the first; code KL_OK: none */
+    kl_error failure; /* the first failure; code KL_OK: none */
 };
 
 kl_writer *kl_writer_new(void)
@@ -35,7 +36,7 @@ void kl_writer_free(kl_writer *writer)
 }
 
 /* Always false, for callers to return. */
-static bool fail(kl_writer *writer, const char *message)
+static bool fail_write(kl_writer *writer, const char *message)
 {
     if (writer->failure.code == KL_OK) {
         kl_error_set(&writer->failure, KL_EINVAL,
@@ -44,7 +45,7 @@ static bool fail(kl_writer *writer, const char *message)
     return false;
 }
 
-/* Whether there is no failure so far. */
+/* True if no call has failed so far. */
 static bool is_sound(kl_writer *writer)
 {
     if (writer->failure.code == KL_OK && writer->out.failed) {
@@ -61,8 +62,8 @@ static bool in_object(const kl_writer *writer)
            ((writer->objects[level / 64] >> (level % 64)) & 1) != 0;
 }
 
-/* A comma, unless the first element or member follows. */
-static void separate(kl_writer *writer)
+/* Writes a comma, unless the next element or member is the first. */
+static void write_comma(kl_writer *writer)
 {
     char last = writer->out.bytes[writer->out.length - 1];
 
@@ -71,7 +72,7 @@ static void separate(kl_writer *writer)
     }
 }
 
-/* Whether a value may begin here; then the next byte is its first. */
+/* True if a value may begin here; writes the comma before it. */
 static bool begin_value(kl_writer *writer)
 {
     if (!is_sound(writer)) {
@@ -79,16 +80,16 @@ static bool begin_value(kl_writer *writer)
     }
     if (in_object(writer)) {
         if (!writer->is_named) {
-            return fail(writer, "a value in an object without a name");
+            return fail_write(writer, "a value in an object without a name");
         }
         writer->is_named = false;
         return true;
     }
     if (writer->is_whole) {
-        return fail(writer, "a second value after the outermost one");
+        return fail_write(writer, "a second value after the outermost one");
     }
     if (writer->depth > 0) {
-        separate(writer);
+        write_comma(writer);
     }
     return true;
 }
@@ -107,7 +108,7 @@ static void begin_level(kl_writer *writer, char bracket)
         return;
     }
     if (writer->depth == KL_MAX_DEPTH) {
-        fail(writer, "nested deeper than 512 levels");
+        fail_write(writer, "nested deeper than 512 levels");
         return;
     }
     word = &writer->objects[writer->depth / 64];
@@ -122,11 +123,11 @@ static void end_level(kl_writer *writer, char bracket)
         return;
     }
     if (writer->depth == 0 || in_object(writer) != (bracket == '}')) {
-        fail(writer, "an end without its beginning");
+        fail_write(writer, "an end without its beginning");
         return;
     }
     if (writer->is_named) {
-        fail(writer, "a name without a value");
+        fail_write(writer, "a name without a value");
         return;
     }
     writer->depth--;
@@ -160,14 +161,14 @@ void kl_writer_name(kl_writer *writer, const char *name, size_t length)
         return;
     }
     if (!in_object(writer) || writer->is_named) {
-        fail(writer, "a name where no member begins");
+        fail_write(writer, "a name where no member begins");
         return;
     }
     if (!kl__utf8_is_valid(name, length)) {
-        fail(writer, "a name that is not UTF-8");
+        fail_write(writer, "a name that is not UTF-8");
         return;
     }
-    separate(writer);
+    write_comma(writer);
     kl__quote(&writer->out, name, length);
     kl__buf_putc(&writer->out, ':');
     writer->is_named = true;
@@ -179,7 +180,7 @@ void kl_writer_raw(kl_writer *writer, const char *json, size_t length)
         return;
     }
     if (length == 0) {
-        fail(writer, "an empty text as a value");
+        fail_write(writer, "an empty text as a value");
         return;
     }
     kl__buf_append(&writer->out, json, length);
@@ -208,12 +209,12 @@ void kl_writer_real(kl_writer *writer, double value)
 {
     yyjson_val number = {0};
     yyjson_alc memory;
-    char space[256]; /* more than yyjson takes for one number */
+    char space[256]; /* yyjson needs less for one number */
     size_t length;
     char *text;
 
     if (!isfinite(value)) {
-        fail(writer, "a number that is infinite or none");
+        fail_write(writer, "a number that is infinite or none");
         return;
     }
     yyjson_set_real(&number, value);
@@ -233,7 +234,7 @@ void kl_writer_string(kl_writer *writer, const char *text, size_t length)
         return;
     }
     if (!kl__utf8_is_valid(text, length)) {
-        fail(writer, "a string that is not UTF-8");
+        fail_write(writer, "a string that is not UTF-8");
         return;
     }
     kl__quote(&writer->out, text, length);
