@@ -1,5 +1,5 @@
 /*
- * deflate.c - see deflate.h.
+ * deflate.c - see deflate.h. zlib does the work.
  */
 #include "sim/body/deflate.h"
 
@@ -44,7 +44,7 @@ void kl__deflate_free(kl__deflate *gzip)
     }
 }
 
-/* One part of the input, which zlib can count. */
+/* Compresses one part of the input, short enough for zlib's counters. */
 static void add_part(kl__deflate *gzip, bool is_last, kl__buf *out)
 {
     z_stream *z = &gzip->z;

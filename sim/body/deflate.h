@@ -1,5 +1,6 @@
 /*
- * deflate.h - gzip, encoded as bytes come: the other side of inflate.h.
+ * deflate.h - gzip of an answer's body, written as its bytes are made.
+ * inflate.h is the reverse.
  */
 #ifndef KL_HTTP_DEFLATE_H
 #define KL_HTTP_DEFLATE_H
@@ -11,13 +12,14 @@
 
 typedef struct kl__deflate kl__deflate;
 
-/* For one body, at the speed that kube-apiserver chooses (level 1); owned by
- * the caller. NULL: out of memory. */
+/* A compressor for one body, at the level that kube-apiserver uses (1); owned
+ * by the caller. NULL: out of memory. */
 kl__deflate *kl__deflate_new(void);
 void kl__deflate_free(kl__deflate *gzip); /* NULL is fine */
 
-/* Encodes `in` and appends what comes of it, maybe nothing yet; with `is_last`
- * all there is. Out of memory sticks in `out`. */
+/* Compresses `in` and appends the result, which may be nothing yet; with
+ * `is_last` everything is written. When memory runs out, `out` keeps the
+ * failure. */
 void kl__deflate_add(kl__deflate *gzip, const char *in, size_t length,
                      bool is_last, kl__buf *out);
 

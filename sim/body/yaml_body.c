@@ -1,6 +1,7 @@
 /*
- * yaml_body.c - see yaml_body.h. Clients send JSON under the name of YAML: it
- * is read as such, unless it has something to tell of lines.
+ * yaml_body.c - see yaml_body.h. Clients often send JSON and call it YAML. Such
+ * a body is parsed as JSON, which is faster, unless a warning or an error has
+ * to name a line.
  */
 #include "sim/body/yaml_body.h"
 
@@ -13,7 +14,8 @@
 
 enum { FEW_MEMBERS = 16 };
 
-/* Whether no two members of an object have one name; no memory: perhaps. */
+/* True if no two members of an object have the same name. If memory runs out:
+ * false. */
 static bool has_unique_names(const kl_value *object)
 {
     const bool is_small = kl_value_size(object) <= FEW_MEMBERS;
@@ -55,7 +57,7 @@ static bool is_unique(const kl_value *value)
     return true;
 }
 
-/* The text as JSON; NULL: it is to be read as YAML. */
+/* The text parsed as JSON; NULL: parse it as YAML. */
 static kl_doc *read_json(const char *text, size_t length)
 {
     kl_doc *doc = length > 0 && (*text == '{' || *text == '[')

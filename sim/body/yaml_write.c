@@ -1,6 +1,7 @@
 /*
- * yaml_write.c - see yaml_write.h. libyaml decides about line breaks and single
- * quotes; here it is told which texts would be read as something else.
+ * yaml_write.c - see yaml_write.h. libyaml breaks lines and chooses single
+ * quotes; this file tells it which texts need quotes, as a reader would take
+ * them for numbers, dates or booleans.
  */
 #include "sim/body/yaml_write.h"
 
@@ -33,7 +34,8 @@ static int append(void *context, unsigned char *bytes, size_t length)
     return !self->out->failed;
 }
 
-/* Takes the event, also one that could not be made. */
+/* Emits the event. `made` is 0 if the event could not be made: that fails
+ * too. */
 static void emit(printer *self, int made, yaml_event_t *event)
 {
     if (self->failed || made == 0) {
@@ -46,7 +48,7 @@ static void emit(printer *self, int made, yaml_event_t *event)
     self->failed = yaml_emitter_emit(&self->emitter, event) == 0;
 }
 
-/* Whether a text looks like a date, which older readers make a time of. */
+/* True if a text looks like a date: older readers would parse it as a time. */
 static bool is_date(const char *text)
 {
     for (int i = 0; i < 10; i++) {
@@ -59,7 +61,7 @@ static bool is_date(const char *text)
     return text[10] == '\0' || strchr("Tt \t", text[10]) != NULL;
 }
 
-/* Whether it would be a number in base 60: "1:30". */
+/* True if older readers take the text for a number in base 60: "1:30". */
 static bool is_sexagesimal(const char *text)
 {
     const char *colon = strchr(text, ':');
@@ -107,7 +109,8 @@ static void print_text(printer *self, const char *text, size_t length)
     print_scalar(self, text, length, style);
 }
 
-/* go-yaml's order: letters after all else, numbers by their value. */
+/* Compares names in go-yaml's order: letters after other characters, digits by
+ * their number. */
 static int compare(const void *a, const void *b)
 {
     const member *left = a, *right = b;
@@ -193,7 +196,7 @@ static void print_array(printer *self, const kl_value *array)
     emit(self, yaml_sequence_end_event_initialize(&event), &event);
 }
 
-/* Numbers, booleans and null are in YAML what they are in JSON. */
+/* Prints a number, a boolean or null: YAML writes them as JSON does. */
 static void print_word(printer *self, const kl_value *value)
 {
     size_t length = 0;

@@ -1,6 +1,6 @@
 /*
- * yaml_write.h - JSON as YAML, in the form in which kubectl and kube-apiserver
- * write it: names in order, texts in quotes only where they must be.
+ * yaml_write.h - writes JSON as YAML in the form of kubectl and kube-apiserver:
+ * names in order, quotes only where a text needs them.
  */
 #ifndef KL_CONFIG_YAML_WRITE_H
 #define KL_CONFIG_YAML_WRITE_H

@@ -1,5 +1,5 @@
 /*
- * edit.c - see edit.h. A kl__node is a yyjson_mut_val by another name.
+ * edit.c - see edit.h. A kl__node is a yyjson_mut_val under another name.
  */
 #include "sim/json/edit.h"
 
@@ -108,8 +108,8 @@ char *kl__node_json(const kl__node *node, size_t *length, kl_error *err)
         kl_error_set(err, KL_ENOMEM, "out of memory writing JSON");
         return NULL;
     }
-    /* yyjson leaves room for what values may become at most: several times
-     * what they take, and texts are kept. */
+    /* yyjson reserves the most that the values may take, several times what
+     * they need. Texts are kept for long, so the rest is given back. */
     tight = kl__realloc(json, own + 1);
     if (tight == NULL) {
         kl__free(json);
@@ -141,7 +141,7 @@ kl__node *kl__edit_bool(kl__edit *edit, bool value)
 
 kl__node *kl__edit_integer(kl__edit *edit, int64_t value)
 {
-    /* As a reader has it: what is not negative is unsigned. */
+    /* As a parser would make it: a number that is not negative is unsigned. */
     return from(value < 0 ? yyjson_mut_sint(edit->tree, value)
                           : yyjson_mut_uint(edit->tree, (uint64_t)value));
 }
@@ -214,7 +214,7 @@ kl__node *kl__edit_parse(kl__edit *edit, const char *json, size_t length,
     return node;
 }
 
-/* --- Changing. ------------------------------------------------------------ */
+/* --- Changing nodes. ------------------------------------------------------ */
 
 bool kl__node_put_n(kl__edit *edit, kl__node *object, const char *name,
                     size_t length, kl__node *value)
@@ -230,7 +230,7 @@ bool kl__node_put_n(kl__edit *edit, kl__node *object, const char *name,
         if (found_length == length && memcmp(found, name, length) == 0) {
             yyjson_mut_val *key = iter.current, *after = key->next;
 
-            /* The value stands behind its key in the ring. */
+            /* An object is a ring, in which each value follows its key. */
             of(value)->next = after->next;
             key->next = of(value);
             return true;
@@ -322,7 +322,7 @@ void kl__node_clear(kl__node *node)
 
 void kl__node_become(kl__node *node, kl__node *other)
 {
-    /* A container points at its children, which do not point back. */
+    /* A container points at its children; they do not point back. */
     of(node)->tag = of(other)->tag;
     of(node)->uni = of(other)->uni;
 }

@@ -1,5 +1,5 @@
 /*
- * edit_read.c - nodes of a document that can be changed, read and compared.
+ * edit_read.c - see edit.h: reads and compares nodes.
  */
 #include "base/map.h"
 #include "sim/json/edit.h"
@@ -107,8 +107,8 @@ kl__node *kl__node_get_n(const kl__node *object, const char *name,
     if (!kl__node_is(object, KL_OBJECT)) {
         return NULL;
     }
-    /* A ring of keys and values, entered at its last key. Not with
-     * yyjson_mut_obj_getn, which gives the last of several of a name. */
+    /* An object is a ring of keys and values, entered at its last key.
+     * yyjson_mut_obj_getn is not used: of equal names it gives the last one. */
     count = yyjson_mut_get_len(of(object));
     key = of(object)->uni.ptr;
     for (size_t i = 0; i < count; i++) {
@@ -144,9 +144,8 @@ kl__node *kl__node_find(const kl__node *object, const char *const *names)
     return node;
 }
 
-/* --- Going through. An iterator is one of yyjson's, of arrays or of objects:
- * both have these five members. ---------------------------------------------
- */
+/* --- Iteration. One iterator serves for yyjson's iterators of arrays and of
+ * objects: both have these five members.  */
 
 static kl__node *next_element(const kl__node *node, kl__node_iter *iter)
 {
@@ -209,13 +208,13 @@ void kl__node_drop(kl__node_iter *iter)
                                   iter->previous, iter->within};
 
         yyjson_mut_arr_iter_remove(&at);
-        /* yyjson 0.10 would leave out the element after it. */
+        /* yyjson 0.10 would skip the element after the removed one. */
         at.cur = at.pre;
         *iter = (kl__node_iter){at.idx, at.max, at.cur, at.pre, at.arr};
     }
 }
 
-/* The depth of a node, or `most` + 1 where it is deeper. */
+/* The depth of a node, or `most` + 1 if it is deeper. */
 static size_t depth_within(const kl__node *node, size_t most)
 {
     kl__node_iter iter = {0};
@@ -256,8 +255,8 @@ static bool equal_elements(const kl__node *a, const kl__node *b)
     return true;
 }
 
-/* Members by name, for objects of more than a few; empty where there are few,
- * or is no memory. */
+/* Makes a map of members by name for large objects. It stays empty for small
+ * ones, or if memory runs out. */
 static void index_members(kl__map *map, const kl__node *object)
 {
     kl__node_iter iter = {0};

@@ -1,5 +1,5 @@
 /*
- * edit_sort.c - the members of an object in the order of their names: as Go
+ * edit_sort.c - see edit.h: sorts the members of an object by name, as Go
  * writes a map.
  */
 #include "base/mem.h"
@@ -12,7 +12,7 @@ typedef struct named {
     const char *name;
     size_t length;
     kl__node *value;
-    kl__name_order order; /* the same in all */
+    kl__name_order order; /* the same in all elements */
 } named;
 
 static int compare(const void *a, const void *b)

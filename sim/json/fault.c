@@ -1,7 +1,7 @@
 /*
- * fault.c - see fault.h. One state for each place in the grammar, as in a
- * scanner that is fed byte by byte: the message is that of the state which has
- * no way on, and where the text ends a blank is fed to it.
+ * fault.c - see fault.h. A state machine like Go's scanner, fed byte by byte,
+ * with one state for each place in the grammar. The state that cannot go on
+ * gives the message. At the end of the text it is fed a blank.
  */
 #include "sim/json/fault.h"
 
@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_LEVELS = 10000 /* Go nests no deeper */ };
+enum { MOST_LEVELS = 10000 /* Go's limit of nesting */ };
 
 typedef enum state {
     VALUE,
-    VALUE_OR_END, /* behind [ */
+    VALUE_OR_END, /* after [ */
     KEY,
-    KEY_OR_END, /* behind { */
+    KEY_OR_END, /* after { */
     AFTER_VALUE,
     AFTER_KEY,
     STRING,
@@ -24,7 +24,7 @@ typedef enum state {
     HEX,
     WORD, /* true, false, null */
     MINUS,
-    ZERO, /* an integer that takes no more digits */
+    ZERO, /* a leading 0: no digit may follow */
     DIGITS,
     POINT,
     FRACTION,
@@ -36,16 +36,16 @@ typedef enum state {
 
 typedef struct scan {
     state at;
-    bool is_key;      /* the string that is open is a member's name */
-    unsigned hex;     /* digits that \u still wants */
-    const char *word; /* a literal */
-    size_t in_word;   /* how many of its bytes were there */
+    bool is_key;      /* the current string is a member's name */
+    unsigned hex;     /* digits that \u still needs */
+    const char *word; /* the literal that is being read */
+    size_t in_word;   /* how many of its bytes have been read */
     size_t depth;
-    uint8_t is_array[MOST_LEVELS / 8 + 1]; /* a bit a level */
+    uint8_t is_array[MOST_LEVELS / 8 + 1]; /* one bit a level */
     char *out;
 } scan;
 
-/* A byte as Go shows a character; it takes bytes for code points. */
+/* Shows a byte as Go shows a character: Go takes the byte for a code point. */
 static void show(char *to, size_t size, unsigned char byte)
 {
     static const char escaped[] = "\a\b\t\n\v\f\r\\'";
@@ -170,7 +170,7 @@ static bool begin_key(scan *self, unsigned char byte)
     return go_to(self, STRING);
 }
 
-/* Between values: white space goes anywhere. */
+/* Takes a byte between values, where white space is allowed. */
 static bool take_between(scan *self, unsigned char byte)
 {
     if (is_space(byte)) {
@@ -241,7 +241,7 @@ static bool take_word(scan *self, unsigned char byte)
     return self->word[self->in_word] != '\0' || end_value(self);
 }
 
-/* Behind a number that may end here. */
+/* Takes the byte after a number that may end here. */
 static bool after_number(scan *self, unsigned char byte)
 {
     end_value(self);

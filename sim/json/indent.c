@@ -1,6 +1,6 @@
 /*
- * indent.c - see indent.h. The bytes of strings pass as they are; all else is
- * told by single characters.
+ * indent.c - see indent.h. Strings are copied as they are; everything else is
+ * decided by single characters.
  */
 #include "sim/json/indent.h"
 
@@ -12,7 +12,7 @@ static void begin_line(kl__buf *out, size_t depth)
     }
 }
 
-/* The length of the string that begins here, with its quotes. */
+/* The length of the string that begins at `at`, with its quotes. */
 static size_t measure_string(const char *at, size_t length)
 {
     size_t used = 1;
@@ -23,7 +23,7 @@ static size_t measure_string(const char *at, size_t length)
     return used < length ? used + 1 : length;
 }
 
-/* Whether the object or array that begins here is empty. */
+/* True if the object or array that begins at `at` is empty. */
 static bool is_empty(const char *at, size_t length)
 {
     return length > 1 && (at[1] == '}' || at[1] == ']');

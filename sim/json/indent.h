@@ -1,5 +1,6 @@
 /*
- * indent.h - JSON for people: a line for each member and element.
+ * indent.h - JSON with a line for each member and element, for people to read
+ * (?pretty).
  */
 #ifndef KL_JSON_INDENT_H
 #define KL_JSON_INDENT_H
@@ -8,8 +9,8 @@
 
 #include <stddef.h>
 
-/* Appends a JSON text of no white space, indented by two blanks a level. Out of
- * memory sticks in `out`. */
+/* Appends a compact JSON text, indented by two blanks a level. When memory runs
+ * out, `out` keeps the failure. */
 void kl__indent(kl__buf *out, const char *json, size_t length);
 
 #endif

@@ -1,12 +1,13 @@
 /*
- * sim_columns.c - the columns that a CustomResourceDefinition asks for.
+ * sim_columns.c - see sim_columns.h: reads additionalPrinterColumns, the
+ * columns of `kubectl get` that a CustomResourceDefinition asks for.
  */
 #include "sim/kinds/sim_columns.h"
 
 #include "base/mem.h"
 #include "base/str.h"
 
-/* What a definition without columns gets. */
+/* The columns of a definition that asks for none: Age. */
 static bool make_default(kl__sim_version *version)
 {
     kl__sim_column *column = kl__calloc(1, sizeof(*column));

@@ -1,6 +1,7 @@
 /*
- * sim_jsonpath.c - see sim_jsonpath.h. A path is walked as it is read; where it
- * branches ([*], a filter), the first branch that leads anywhere is taken.
+ * sim_jsonpath.c - see sim_jsonpath.h. The path is parsed and followed in one
+ * pass; where it branches ([*], a filter), the first branch that leads to a
+ * value is taken.
  */
 #include "sim/kinds/sim_jsonpath.h"
 
@@ -8,12 +9,12 @@
 #include <string.h>
 #include <stdbool.h>
 
-enum { MAX_BRANCHES = 16 }; /* within each other */
+enum { MAX_BRANCHES = 16 }; /* nested */
 
 static const kl_value *walk(const char *path, const kl_value *value,
                             int branches);
 
-/* The first element for which the rest of the path leads anywhere. */
+/* Tries each element, and returns the first result of the rest of the path. */
 static const kl_value *walk_all(const char *rest, const kl_value *value,
                                 int branches)
 {
@@ -27,7 +28,7 @@ static const kl_value *walk_all(const char *rest, const kl_value *value,
     return found;
 }
 
-/* Reads a text in either kind of quotes; NULL: there is none. */
+/* Reads a text in single or double quotes; NULL: there is none. */
 static const char *read_quoted(const char *at, size_t *length)
 {
     const char *end = *at == '"' || *at == '\'' ? strchr(at + 1, *at) : NULL;
@@ -39,7 +40,7 @@ static const char *read_quoted(const char *at, size_t *length)
     return at + 1;
 }
 
-/* What a filter compares. */
+/* The comparison of a filter. */
 typedef struct path_filter {
     const char *path;
     size_t path_length;
@@ -77,7 +78,7 @@ static bool passes(const path_filter *filter, const kl_value *element)
     return value != NULL && is_same == filter->equals;
 }
 
-/* [?(@.a.b=="c")], from behind the parenthesis. */
+/* Follows [?(@.a.b=="c")]; `at` is after the parenthesis. */
 static const kl_value *walk_filter(const char *at, const kl_value *value,
                                    int branches)
 {
@@ -116,7 +117,7 @@ static const kl_value *walk_filter(const char *at, const kl_value *value,
     return found;
 }
 
-/* What is in brackets, from behind the first. */
+/* Follows what is in brackets; `at` is after the first bracket. */
 static const kl_value *walk_bracket(const char *at, const kl_value *value,
                                     int branches)
 {

@@ -1,5 +1,6 @@
 /*
- * sim_kinds.c - see sim_kinds.h.
+ * sim_kinds.c - see sim_kinds.h. Makes built-in kinds out of rows of the table,
+ * and reads and frees kinds of both sorts.
  */
 #include "sim/kinds/sim_kinds.h"
 
@@ -94,7 +95,8 @@ static char **split(const char *list)
     return strings;
 }
 
-/* Fills a field from "name[@path][:absent]"; false when out of memory. */
+/* Fills a field of selectors from "name[@path][:absent]"; false when out of
+ * memory. */
 static bool make_field(kl__sim_field *field, const char *text)
 {
     size_t name = strcspn(text, "@:");
@@ -129,7 +131,7 @@ bool kl__sim_kind_add_fields(kl__sim_kind *kind, char *const *texts)
     return true;
 }
 
-/* What messages call it: "configmaps", "foos.example.com". */
+/* The name of the kind in messages: "configmaps", "foos.example.com". */
 static char *qualify(const char *plural, const char *group)
 {
     return *group != '\0' ? kl__strprintf("%s.%s", plural, group)

@@ -1,6 +1,7 @@
 /*
- * sim_kinds.h - what the simulator knows of a kind: its names, its scope, and
- * how it behaves. Built-in ones come from a table, others from CRD objects.
+ * sim_kinds.h - a kind of objects: its names, its scope and its traits.
+ * Built-in kinds come from a table (sim_kinds_table.c), others are made of
+ * CustomResourceDefinitions (CRDs).
  */
 #ifndef KL_SIM_KINDS_H
 #define KL_SIM_KINDS_H
@@ -16,14 +17,18 @@
 
 enum {
     KL__SIM_NAMESPACED = 1 << 0,
-    KL__SIM_STATUS = 1 << 1,     /* has the subresource status */
-    KL__SIM_GENERATION = 1 << 2, /* counts changes of the spec */
-    KL__SIM_RETURNED = 1 << 3,   /* a delete answers with the object */
-    KL__SIM_OWN_FIELDS = 1 << 4, /* how an unknown field selector is refused */
-    KL__SIM_NO_COLLECTION = 1 << 5, /* cannot be deleted by collection */
-    KL__SIM_CUSTOM = 1 << 6,        /* made by a CRD */
-    KL__SIM_VIRTUAL = 1 << 7, /* answered when it is created, never kept */
-    KL__SIM_ENDING = 1 << 8   /* whose CRD is being deleted: nothing new */
+    KL__SIM_STATUS = 1 << 1, /* has the subresource /status */
+    /* metadata.generation counts changes of the spec */
+    KL__SIM_GENERATION = 1 << 2,
+    /* a delete answers with the object, not a Status */
+    KL__SIM_RETURNED = 1 << 3,
+    /* refuses unknown field selectors in words of its own */
+    KL__SIM_OWN_FIELDS = 1 << 4,
+    KL__SIM_NO_COLLECTION = 1 << 5, /* has no deletecollection */
+    KL__SIM_CUSTOM = 1 << 6,        /* made of a CRD */
+    KL__SIM_VIRTUAL = 1 << 7, /* answered when it is created, never stored */
+    /* its CRD is being deleted: creates are refused */
+    KL__SIM_ENDING = 1 << 8
 };
 
 /* A row of the table of built-in kinds; lists are separated by commas. */
@@ -35,35 +40,35 @@ typedef struct kl__sim_builtin {
     const char *kind; /* NULL: the end of the table */
     const char *short_names;
     const char *categories;
-    const char *fields; /* to select by: name[@path][:value where absent] */
+    const char *fields; /* for field selectors: name[@path][:value if absent] */
     unsigned flags;
 } kl__sim_builtin;
 
 extern const kl__sim_builtin kl__sim_builtins[];
 
-/* What can be asked of one object of a built-in kind beside itself and its
- * status: "pods/eviction". */
+/* A subresource of a built-in kind, other than status: "pods/eviction". */
 typedef struct kl__sim_subresource {
     const char *group;
     const char *plural;
-    const char *name;     /* NULL: the end of the table */
-    const char *of_group; /* the kind that it speaks; "", "": the resource's */
+    const char *name; /* NULL: the end of the table */
+    /* the group of the body's kind; both "": the resource's own */
+    const char *of_group;
     const char *of_version;
     const char *of_kind;
     const char *verbs; /* separated by commas */
 } kl__sim_subresource;
 
-/* Those of a kind follow each other, by name. */
+/* Sorted by kind, then by name. */
 extern const kl__sim_subresource kl__sim_subresources[];
 
-/* A field that objects can be selected by, beyond name and namespace. */
+/* A field for field selectors, besides metadata.name and namespace. */
 typedef struct kl__sim_field {
     char *name;   /* "spec.nodeName" */
-    char *absent; /* what an object without it is taken to have */
+    char *absent; /* the value of objects without it */
     kl_path *path;
 } kl__sim_field;
 
-/* What a table shows of a custom resource, beside its name. */
+/* A column of a custom resource in a table, besides its name. */
 typedef struct kl__sim_column {
     char *name;
     char *type;
@@ -73,14 +78,15 @@ typedef struct kl__sim_column {
     int priority;
 } kl__sim_column;
 
-/* A served version of a kind. What follows `has_status` is of custom kinds; the
- * values are borrowed from the kind's definition, and NULL where not given. */
+/* A served version of a kind. The members after `has_status` are for custom
+ * kinds; values are borrowed from the kind's definition, and NULL where it has
+ * none. */
 typedef struct kl__sim_version {
     char *name;
     bool has_status;
-    bool has_rules;         /* x-kubernetes-validations: not evaluated here */
-    bool differs;           /* its schema, from that of what is stored */
-    char *warning;          /* that it is deprecated; NULL: it is not */
+    bool has_rules;         /* x-kubernetes-validations (CEL): not evaluated */
+    bool differs;           /* its schema is not the storage version's */
+    char *warning;          /* deprecation warning; NULL: not deprecated */
     const kl_value *source; /* openAPIV3Schema */
     kl__sim_column *columns;
     size_t column_count;
@@ -88,37 +94,37 @@ typedef struct kl__sim_version {
     kl__schema *schema;
 } kl__sim_version;
 
-/* Immutable once it is made, and reference-counted: a CRD that changes makes a
- * new one. No string is NULL; lists end with NULL. */
+/* Immutable and reference-counted: a changed CRD makes a new kind. No string is
+ * NULL; lists end with NULL. */
 typedef struct kl__sim_kind {
-    atomic_int refs; /* acquire-release: the last one frees */
+    atomic_int refs; /* acquire-release: the last unref frees */
     unsigned flags;
     char *group;
     char *plural;
     char *singular;
     char *kind;
     char *list_kind;
-    char *qualified; /* "foos.example.com", "configmaps": in messages */
-    char *storage;   /* the version that objects are kept in */
+    char *qualified; /* for messages: "foos.example.com", "configmaps" */
+    char *storage;   /* the version in which objects are stored */
     char **short_names;
     char **categories;
-    kl__sim_version *versions; /* served ones, the preferred one first */
+    kl__sim_version *versions; /* those that are served, preferred one first */
     size_t version_count;
     kl__sim_field *fields;
     size_t field_count;
-    kl_doc *definition;     /* the CRD; NULL: a built-in kind */
-    kl__sim_version stored; /* of a custom kind: that of `storage` */
+    kl_doc *definition;     /* the CRD; NULL for a built-in kind */
+    kl__sim_version stored; /* of a custom kind: the version of `storage` */
 } kl__sim_kind;
 
 /* One reference for the caller; NULL when out of memory. */
 kl__sim_kind *kl__sim_kind_builtin(const kl__sim_builtin *row);
 
-/* A kind out of a CustomResourceDefinition that was found valid; keeps a
- * reference of it. One reference for the caller; NULL when out of memory. */
+/* Makes a kind of a valid CustomResourceDefinition, and keeps a reference to
+ * that. One reference for the caller; NULL when out of memory. */
 kl__sim_kind *kl__sim_kind_custom(kl_doc *definition);
 
-/* Kubernetes' order of versions, the preferred one first: below 0 where the
- * left one is. */
+/* Orders versions as Kubernetes does, the preferred one first: below 0 if
+ * `left` comes first. */
 int kl__sim_compare_versions(const char *left, const char *right);
 
 kl__sim_kind *kl__sim_kind_ref(kl__sim_kind *kind);
@@ -137,7 +143,7 @@ const kl__sim_version *kl__sim_kind_version(const kl__sim_kind *kind,
 const kl__sim_field *kl__sim_kind_field(const kl__sim_kind *kind,
                                         const char *name);
 
-/* Whether a resource is that built-in one. */
+/* True for the kind CustomResourceDefinition itself. */
 static inline bool kl__sim_is_crd(const kl__sim_kind *kind)
 {
     return (kind->flags & KL__SIM_CUSTOM) == 0 &&

@@ -1,5 +1,6 @@
 /*
- * sim_kinds_custom.c - a kind out of a CustomResourceDefinition.
+ * sim_kinds_custom.c - see sim_kinds.h: makes a kind of a
+ * CustomResourceDefinition.
  */
 #include "sim/kinds/sim_kinds.h"
 
@@ -23,7 +24,7 @@ static const char *text_of(const kl_value *object, const char *name,
     return text != NULL ? text : otherwise;
 }
 
-/* The strings of an array, copied; `prefix` is cut off their front. */
+/* Copies the strings of an array, without `prefix`. */
 static char **copy_strings(const kl_value *array, const char *member,
                            const char *prefix)
 {
@@ -52,7 +53,7 @@ static char **copy_strings(const kl_value *array, const char *member,
     return strings;
 }
 
-/* How stable a version's name says that it is: "v2" > "v1beta1" > "v1alpha1" >
+/* The stability of a version by its name: "v2" > "v1beta1" > "v1alpha1" >
  * anything else; fills its two numbers. */
 static int rank_version(const char *name, long *major, long *minor)
 {
@@ -134,7 +135,7 @@ static char *make_warning(const kl__sim_kind *kind, const kl_value *versions,
                                         kind->group, best, kind->kind);
 }
 
-/* Whether there is a member of that name anywhere in a value. */
+/* True if a member of that name is anywhere in a value. */
 bool kl__sim_mentions(const kl_value *value, const char *name)
 {
     kl_value_iter iter = {0};
@@ -176,7 +177,7 @@ static bool fill_version(const kl__sim_kind *kind, const kl_value *versions,
            kl__sim_columns_read(to, version);
 }
 
-/* Whether two schemas are not the same JSON. */
+/* True if two schemas differ as JSON. */
 static bool do_differ(const kl_value *a, const kl_value *b)
 {
     kl__edit *left = kl__edit_of(a, NULL), *right = kl__edit_of(b, NULL);
@@ -185,10 +186,10 @@ static bool do_differ(const kl_value *a, const kl_value *b)
 
     kl__edit_free(left);
     kl__edit_free(right);
-    return !same; /* out of memory: taken to, which is only slower */
+    return !same; /* out of memory: "differs" is the safe answer, only slower */
 }
 
-/* Takes over the versions that are served, and which one is stored. */
+/* Takes the served versions, and the one that is stored. */
 static bool add_versions(kl__sim_kind *kind, const kl_value *versions)
 {
     kl_value_iter iter = {0};
@@ -226,7 +227,7 @@ static bool add_versions(kl__sim_kind *kind, const kl_value *versions)
     return true;
 }
 
-/* The paths of versions[*].selectableFields, each once. */
+/* Collects the paths of versions[*].selectableFields, without duplicates. */
 static bool add_custom_fields(kl__sim_kind *kind, const kl_value *versions)
 {
     kl_value_iter outer = {0};
@@ -254,7 +255,7 @@ static bool add_custom_fields(kl__sim_kind *kind, const kl_value *versions)
     return kl__sim_kind_add_fields(kind, texts);
 }
 
-/* The names that were accepted; before that, those it asks for. */
+/* The names that were accepted (status); before that, those of the spec. */
 static const kl_value *names_of(const kl_value *root)
 {
     const kl_value *accepted =

@@ -1,5 +1,6 @@
 /*
- * sim_kinds_parts.h - what both ways of making a kind share.
+ * sim_kinds_parts.h - what sim_kinds.c (built-in kinds) and sim_kinds_custom.c
+ * share.
  */
 #ifndef KL_SIM_KINDS_PARTS_H
 #define KL_SIM_KINDS_PARTS_H
@@ -9,14 +10,14 @@
 /* Frees a list of texts that ends with NULL; NULL is fine. */
 void kl__sim_free_texts(char **texts);
 
-/* Makes the fields to select by: "name[@path][:value where absent]"; false when
+/* Makes the fields for selectors: "name[@path][:value if absent]"; false when
  * out of memory. */
 bool kl__sim_kind_add_fields(kl__sim_kind *kind, char *const *texts);
 
-/* Whether everything that may not be NULL is there. */
+/* True if every member that may not be NULL is set. */
 bool kl__sim_kind_is_complete(const kl__sim_kind *kind);
 
-/* Whether there is a member of that name anywhere in a value. */
+/* True if a member of that name is anywhere in a value. */
 bool kl__sim_mentions(const kl_value *value, const char *name);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * sim_ask.c - see sim_ask.h.
+ * sim_ask.c - see sim_ask.h. Splits path and query, finds the route, and parses
+ * the body.
  */
 #include "sim/request/sim_ask.h"
 
@@ -69,8 +70,8 @@ const char *kl__sim_show_body(const kl__sim_ask *ask, char *shown)
     return shown;
 }
 
-/* Decodes an escaped text in place. A NUL would end it, and is in no name:
- * U+0001, which is in none either, takes its place. */
+/* Decodes %XX in place. A NUL would end the text; it becomes U+0001, which like
+ * NUL is in no valid name. */
 static void decode(char *text)
 {
     for (char *nul = text; (nul = strstr(nul, "%00")) != NULL; nul += 3) {
@@ -80,19 +81,19 @@ static void decode(char *text)
     kl__sim_make_utf8(text);
 }
 
-/* Decodes the path and cuts it at its slashes, in place. */
+/* Decodes the path and splits it at its slashes, in place. */
 static void cut_path(kl__sim_ask *ask)
 {
     char *at = ask->path;
 
-    decode(at); /* as Go: a slash is one however it was written */
+    decode(at); /* as in Go: %2F separates too */
     while (*at == '/') {
         char *end = at + 1 + strcspn(at + 1, "/");
         bool is_last = *end == '\0';
 
         *at = '\0';
         if (is_last && end == at + 1) {
-            return; /* a slash at the end is none */
+            return; /* ignore a slash at the end */
         }
         *end = '\0';
         if (ask->segment_count < KL__SIM_MAX_SEGMENTS) {
@@ -107,7 +108,7 @@ static void cut_path(kl__sim_ask *ask)
     }
 }
 
-/* Decodes one name or value of a query in place, where '+' is a blank. */
+/* Decodes one name or value of a query in place; there '+' is a blank. */
 static void decode_query(char *text)
 {
     for (char *at = text; *at != '\0'; at++) {
@@ -118,8 +119,8 @@ static void decode_query(char *text)
     decode(text);
 }
 
-/* Whether Go takes a pair of a query: it drops those with a semicolon, or with
- * an escape that is none. */
+/* True if Go accepts a pair of a query: it drops pairs with a semicolon or a
+ * malformed escape. */
 static bool is_pair(const char *pair)
 {
     for (const char *at = pair; *at != '\0'; at++) {
@@ -178,7 +179,7 @@ static bool route_object(kl__sim_route *route, const char *const *segments,
     return count <= 3;
 }
 
-/* Whether the path is one of /api or /apis at all. */
+/* Finds the route; true if the path is below /api or /apis. */
 static bool find_route(kl__sim_ask *ask)
 {
     const char *const *segments = ask->segments;
@@ -214,7 +215,7 @@ static bool is_yaml(const char *content_type)
            strncasecmp(content_type, "application/apply-patch+yaml", 28) == 0;
 }
 
-/* Parses JSON, also such as only Go takes for it. */
+/* Parses JSON, also text that only Go accepts as JSON (sim_mend.h). */
 static kl_doc *parse_json(const kl__sim_ask *ask, kl_error *err)
 {
     kl_doc *doc = kl_doc_parse(ask->body, ask->body_length, err);
@@ -247,7 +248,7 @@ static kl_doc *parse_yaml(kl__sim_ask *ask, kl_error *err)
     return doc;
 }
 
-/* Parses the body; KL_ENOMEM only, the rest is kept for the answer. */
+/* Parses the body. KL_ENOMEM; other errors are kept for the answer. */
 static kl_code parse_body(kl__sim_ask *ask, kl_error *err)
 {
     if (kl__sim_is_protobuf(ask->content_type)) {

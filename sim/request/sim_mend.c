@@ -1,6 +1,6 @@
 /*
- * sim_mend.c - see sim_mend.h. It need not know what is a string: elsewhere
- * such bytes and escapes are no JSON, and what they become is neither.
+ * sim_mend.c - see sim_mend.h. It need not find where strings are: outside of
+ * strings these bytes and escapes are errors, and so are their replacements.
  */
 #include "sim/request/sim_mend.h"
 
@@ -19,7 +19,7 @@ static int digit_of(char c)
     return at != NULL ? (int)(at - digits) : -1;
 }
 
-/* The code unit that is escaped here; -1: none is. */
+/* The code unit of the \u escape at `at`; -1: there is none. */
 static int unit_at(const char *at, const char *end)
 {
     int unit = 0;
@@ -48,7 +48,8 @@ static bool is_low(int unit)
     return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/* How many bytes from a backslash on are an escape; 0: half a pair. */
+/* The length of the escape after a backslash; 0: it is half of a surrogate
+ * pair. */
 static size_t escape_at(const char *at, const char *end)
 {
     const int unit = unit_at(at, end);
@@ -62,7 +63,7 @@ static size_t escape_at(const char *at, const char *end)
     return end - at > 1 ? 2 : 1;
 }
 
-/* How many bytes the character has; 0: it is none. */
+/* The length of the UTF-8 character; 0: it is malformed. */
 static size_t character_at(const char *text, const char *end)
 {
     const unsigned char *at = (const unsigned char *)text;
@@ -81,7 +82,7 @@ static size_t character_at(const char *text, const char *end)
             return 0;
         }
     }
-    /* Longer than need be, a surrogate, or above U+10FFFF. */
+    /* Overlong, a surrogate, or above U+10FFFF. */
     if ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] > 0x9f) ||
         (*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] > 0x8f)) {
         return 0;

@@ -1,5 +1,6 @@
 /*
- * sim_protobuf.c - see sim_protobuf.h.
+ * sim_protobuf.c - see sim_protobuf.h. An envelope (runtime.Unknown) gives kind
+ * and version, its content is decoded by that kind's schema.
  */
 #include "sim/request/sim_protobuf.h"
 
@@ -20,7 +21,7 @@ bool kl__sim_is_protobuf(const char *content_type)
            strncasecmp(content_type, type, sizeof(type) - 1) == 0;
 }
 
-/* The kind that the path is about, where the body does not say; or "". */
+/* The kind that the path implies, for a body that names none; or "". */
 static const char *kind_of_path(const kl__sim_ask *ask)
 {
     const kl__sim_route *route = &ask->route;
@@ -39,7 +40,7 @@ static const char *kind_of_path(const kl__sim_ask *ask)
     return "";
 }
 
-/* Takes kind and version over from the envelope, or from the path. */
+/* Takes kind and version from the envelope, or else from the path. */
 static bool take_type(kl__sim_ask *ask, const kl__protobuf *open)
 {
     const kl__sim_route *route = &ask->route;
@@ -81,7 +82,7 @@ const kl__schema *kl__sim_protobuf_schema(const char *api_version,
     return kl__schema_builtin(group, version, kind, err);
 }
 
-/* Decodes what is in the envelope. */
+/* Decodes the object in the envelope. */
 static kl_code read_object(kl__sim_ask *ask, const kl__protobuf *open,
                            kl__edit *edit, kl_error *err)
 {

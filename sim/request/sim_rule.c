@@ -1,5 +1,5 @@
 /*
- * sim_rule.c - see sim_rule.h. A table says which action has which fields.
+ * sim_rule.c - see sim_rule.h. A table says which fields each action has.
  */
 #include "sim/request/sim_rule.h"
 
@@ -23,7 +23,8 @@ static const char *const hows[KL__SIM_HOWS] = {
     "expired",      "wrong_host",  "good",         "all",        "stall",
     "slow"};
 
-/* The first is the default; none: the action has no "how". */
+/* The values of "how" of each action, the default first; an action without any
+ * has no "how". */
 static const kl__sim_how choices[KL__SIM_ACTIONS][16] = {
     [KL__SIM_EXPIRE] = {KL__SIM_TOKEN, KL__SIM_NO_TOKEN, KL__SIM_AS_STATUS},
     [KL__SIM_CUT] = {KL__SIM_CLOSE, KL__SIM_RESET, KL__SIM_END},
@@ -55,7 +56,7 @@ typedef struct rule_field {
 
 enum {
     BODIES = OF(FAIL) | OF(EVENT),
-    POINTS = OF(CUT) | OF(FREEZE), /* happen at some point of the body */
+    POINTS = OF(CUT) | OF(FREEZE), /* faults at some point of a body */
     STREAMS = POINTS | OF(DELAY) | OF(EVENT) | OF(BOOKMARKS),
     REQUESTS = STREAMS | OF(FAIL) | OF(EXPIRE) | OF(WIRE)
 };
@@ -119,7 +120,7 @@ static kl_code refuse_field(const kl__sim_rule *rule, const char *name,
     return code;
 }
 
-/* Sets a field; false: the value is of another type. */
+/* Sets a field; false: the value has the wrong type. */
 static bool set_field(kl__sim_rule *rule, const rule_field *field,
                       const kl_value *value)
 {
@@ -227,7 +228,7 @@ static kl_code take_how(kl__sim_rule *rule, const kl_value *value,
     return code;
 }
 
-/* A rule for a verb that no request has would pass unnoticed. */
+/* Refuses a verb that no request has: its rule would never apply. */
 static kl_code check_verb(const char *verb, kl_error *err)
 {
     static const char *const verbs[] = {
@@ -249,7 +250,7 @@ static kl_code check_verb(const char *verb, kl_error *err)
                               verb);
 }
 
-/* What the fields mean together. */
+/* Checks the fields against each other. */
 static kl_code check(const kl__sim_rule *rule, kl_error *err)
 {
     if (rule->action == KL__SIM_FAIL &&
@@ -334,7 +335,7 @@ void kl__sim_rule_finish(kl__sim_rule *rule)
 
     kl__sim_rule_unref(rule);
     if (is_done) {
-        kl__sim_rule_unref(rule); /* the list's own */
+        kl__sim_rule_unref(rule); /* the reference of the cluster's list */
     }
 }
 
@@ -343,7 +344,7 @@ bool kl__sim_rule_is_spent(const kl__sim_rule *rule)
     return rule->count != 0 && rule->hits >= rule->count;
 }
 
-/* "pods", "pods.", "deployments.apps", "pods/status". */
+/* Compares with "pods", "pods.", "deployments.apps", "pods/status". */
 static bool is_resource(const char *wanted, const kl__sim_route *route)
 {
     size_t length = route->plural != NULL ? strlen(route->plural) : 0;
@@ -396,8 +397,8 @@ static uint64_t hash(const char *text)
     return sum;
 }
 
-/* Whether a list asks for the page that is meant. A token that is sent once
- * more asks for the same page. */
+/* True if a list asks for the page that the rule is for. A continue token that
+ * is sent again asks for the same page. */
 static bool is_page(kl__sim_rule *rule, const kl__sim_ask *ask)
 {
     const char *token = kl__sim_parameter_get(ask, "continue");
@@ -418,7 +419,8 @@ static bool is_page(kl__sim_rule *rule, const kl__sim_ask *ask)
     return rule->page_now == rule->page;
 }
 
-/* What can expire: the rest of a list, and what is of a version. */
+/* True if the request can expire: a page after the first, or a list or watch of
+ * a version. */
 static bool is_of_past(const kl__sim_ask *ask)
 {
     const char *token = kl__sim_parameter_get(ask, "continue");

@@ -1,5 +1,6 @@
 /*
- * sim_said.c - see sim_said.h.
+ * sim_said.c - see sim_said.h. The same checks for a parsed body (kl_value) and
+ * for a tree (kl__node).
  */
 #include "sim/request/sim_said.h"
 
@@ -8,7 +9,7 @@
 
 #define PREFIX "couldn't get version/kind; json parse error: "
 
-/* What matters of an object; NULL: it is not there. */
+/* The types and texts of kind and apiVersion; NULL: absent. */
 typedef struct said {
     kl_type root;
     kl_type api_version;

@@ -1,6 +1,6 @@
 /*
- * sim_strict.c - see sim_strict.h. The texts are those that kube-apiserver 1.36
- * was seen to answer.
+ * sim_strict.c - see sim_strict.h. The texts are those that a kube-apiserver
+ * 1.36 was seen to answer.
  */
 #include "sim/request/sim_strict.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Whether every '%' of the path begins two hexadecimal digits. */
+/* True if every '%' of the path begins two hexadecimal digits. */
 static bool is_encoded(const char *target)
 {
     for (; *target != '\0' && *target != '?' && *target != '#'; target++) {
@@ -21,19 +21,19 @@ static bool is_encoded(const char *target)
     return true;
 }
 
-/* What of the headers matters here; texts are borrowed. */
+/* The headers that matter here; texts are borrowed. */
 typedef struct headers {
     const char *host;
     const char *length;
     const char *coding;
     unsigned hosts;
     unsigned codings;
-    bool are_bad;        /* one has bytes in it that none may have */
-    bool is_name_parted; /* a name with a blank in it */
-    bool is_ambiguous;   /* bodies of several lengths */
+    bool are_bad;        /* a header has bytes that are not allowed */
+    bool is_name_parted; /* a name has a blank in it */
+    bool is_ambiguous;   /* several different Content-Lengths */
 } headers;
 
-/* Whether all of it is letters, digits and some of `others`. */
+/* True if a text has only letters, digits and characters of `others`. */
 static bool is_made_of(const char *text, size_t length, const char *others)
 {
     for (size_t i = 0; i < length; i++) {
@@ -60,7 +60,7 @@ static bool has_control(const char *text)
     return false;
 }
 
-/* MHD_KeyValueIterator. */
+/* MHD_KeyValueIterator: notes one header. */
 static enum MHD_Result look_at(void *seen, enum MHD_ValueKind kind,
                                const char *name, const char *value)
 {
@@ -87,7 +87,7 @@ static enum MHD_Result look_at(void *seen, enum MHD_ValueKind kind,
     return MHD_YES;
 }
 
-/* A refusal of the headers, as judge. */
+/* The status and text of a refusal because of the headers; 0: fine. */
 static unsigned judge_headers(const headers *all, const char *version,
                               const char **text)
 {
@@ -118,7 +118,7 @@ static unsigned judge_headers(const headers *all, const char *version,
     return 0;
 }
 
-/* A refusal of the first line, as judge. */
+/* The same because of the first line of the request. */
 static unsigned judge_line(const char *method, const char *target,
                            const char **text)
 {
@@ -141,7 +141,7 @@ static unsigned judge_line(const char *method, const char *target,
     return MHD_HTTP_BAD_REQUEST;
 }
 
-/* The status of a refusal and its text; 0: it is fine. */
+/* The status and text of a refusal; 0: fine. */
 static unsigned judge(const kl__sim_opening *opening, const char **text)
 {
     const char *expect = MHD_lookup_connection_value(opening->connection,

@@ -1,6 +1,6 @@
 /*
- * sim_strict.h - requests that Go's HTTP server refuses before any handler sees
- * them, and libmicrohttpd does not.
+ * sim_strict.h - refuses malformed requests that Go's HTTP server refuses
+ * before any handler, and that libmicrohttpd accepts.
  */
 #ifndef KL_SIM_STRICT_H
 #define KL_SIM_STRICT_H
@@ -8,7 +8,7 @@
 #include <microhttpd.h>
 #include <stdbool.h>
 
-/* How a request begins; the target as it was sent. */
+/* The first line of a request; the target as it was sent. */
 typedef struct kl__sim_opening {
     struct MHD_Connection *connection;
     const char *method;
@@ -16,7 +16,8 @@ typedef struct kl__sim_opening {
     const char *version;
 } kl__sim_opening;
 
-/* Whether such a request was answered; *result is what to return then. */
+/* True if the request was refused and answered; *result is what the handler of
+ * libmicrohttpd returns then. */
 bool kl__sim_strict_refuses(const kl__sim_opening *opening,
                             enum MHD_Result *result);
 

@@ -79,7 +79,8 @@ kl_code kl__sim_user_init(kl__sim_user *user, const char *name,
     return code;
 }
 
-/* A service account is in the group of all of them, and of its namespace's. */
+/* Adds the groups of a service account: all service accounts, and those of its
+ * namespace. */
 static kl_code join_accounts(kl__sim_user *user, kl_error *err)
 {
     const char *name_space = user->name + strlen(account_prefix);

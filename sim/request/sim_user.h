@@ -1,6 +1,6 @@
 /*
- * sim_user.h - who asks: a name and groups, out of a token, a client
- * certificate, or what an impersonation says.
+ * sim_user.h - the user of a request: a name and groups, from a token, a client
+ * certificate or impersonation headers.
  */
 #ifndef KL_SIM_USER_H
 #define KL_SIM_USER_H
@@ -10,30 +10,30 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The group whose members may do everything, without any rule. */
+/* Members of this group may do everything, without any role. */
 #define KL__SIM_MASTERS "system:masters"
 
 /* Owned copies. */
 typedef struct kl__sim_user {
-    char *name; /* NULL: nobody yet */
+    char *name; /* NULL: not known yet */
     char *uid;  /* NULL: none */
     char **groups;
     size_t group_count;
 } kl__sim_user;
 
-/* Fills a zeroed user; `groups` are separated by `separator`, "" are none.
- * KL_ENOMEM leaves nothing behind. */
+/* Fills a zeroed user; `groups` are separated by `separator`, "" is none. After
+ * KL_ENOMEM there is nothing to deinit. */
 kl_code kl__sim_user_init(kl__sim_user *user, const char *name,
                           const char *groups, char separator, kl_error *err);
 void kl__sim_user_deinit(kl__sim_user *user); /* leaves it zeroed */
 
-/* One group more, once; KL_ENOMEM. */
+/* Adds a group, unless it is there; KL_ENOMEM. */
 kl_code kl__sim_user_join(kl__sim_user *user, const char *group, size_t length,
                           kl_error *err);
 bool kl__sim_user_is_in(const kl__sim_user *user, const char *group);
 
-/* What every user that was made out gets: system:authenticated, and a service
- * account's groups by its name ("system:serviceaccount:NAMESPACE:NAME").
+/* Adds the groups of every authenticated user: system:authenticated, and for a
+ * service account ("system:serviceaccount:NAMESPACE:NAME") its own.
  * KL_ENOMEM. */
 kl_code kl__sim_user_complete(kl__sim_user *user, kl_error *err);
 

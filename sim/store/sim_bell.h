@@ -1,7 +1,7 @@
 /*
- * sim_bell.h - what is rung when something changes in a cluster: threads that
- * block wait at it, and streams whose readers must not block leave an ear.
- * All of it is guarded by the cluster's mutex.
+ * sim_bell.h - a bell is rung when something changes in a cluster. Threads that
+ * may block wait for it on its condition; streams whose readers must not block
+ * leave an ear, a callback. The cluster's mutex guards all of it.
  */
 #ifndef KL_SIM_BELL_H
 #define KL_SIM_BELL_H
@@ -14,8 +14,8 @@ typedef struct kl__sim_bell {
     kl__list ears;
 } kl__sim_bell;
 
-/* At one bell at most, and heard once: then it is taken out. `wake` only notes
- * what it is told; NULL: nothing listens. */
+/* A callback at one bell at most. It is called once, and then taken out. `wake`
+ * may only note that it was called; NULL: it is not used. */
 typedef struct kl__sim_ear {
     kl__list node;
     void (*wake)(void *arg);
@@ -45,7 +45,7 @@ static inline void kl__sim_bell_ring(kl__sim_bell *bell)
     }
 }
 
-/* From now on the ear is at this bell, and at no other. */
+/* Puts the ear at this bell and takes it away from any other. */
 static inline void kl__sim_bell_hear(kl__sim_bell *bell, kl__sim_ear *ear)
 {
     if (ear->wake != NULL) {

@@ -1,5 +1,5 @@
 /*
- * sim_chores.c - see sim_chores.h.
+ * sim_chores.c - see sim_chores.h. Decides which chores follow from a change.
  */
 #include "sim/store/sim_chores.h"
 
@@ -59,7 +59,7 @@ kl_code kl__sim_chore_add(kl_sim *sim, kl__sim_chore_type type,
     return KL_OK;
 }
 
-/* What a new state asks for. */
+/* Notes what follows from a new state. */
 static kl_code note_state(kl_sim *sim, kl__sim_resource *resource,
                           const kl__sim_state *state,
                           const kl__sim_state *previous, kl_error *err)
@@ -84,7 +84,8 @@ static kl_code note_state(kl_sim *sim, kl__sim_resource *resource,
     return code;
 }
 
-/* The namespace of what goes may wait for that, or want it again. */
+/* Notes the loss of an object: its dependents and its namespace may have waited
+ * for that. */
 static kl_code note_loss(kl_sim *sim, const kl__sim_resource *resource,
                          const kl__sim_state *state, kl_error *err)
 {
@@ -103,7 +104,8 @@ static kl_code note_loss(kl_sim *sim, const kl__sim_resource *resource,
                : KL_OK;
 }
 
-/* What the pods and budgets of a namespace are changes what may go. */
+/* Notes a change of a pod or a budget: how many pods may be evicted changes
+ * with it. */
 static kl_code note_budgets(kl_sim *sim, const kl__sim_resource *resource,
                             const kl__sim_state *state, kl_error *err)
 {
@@ -128,8 +130,8 @@ static bool is_core(const kl__sim_kind *kind, const char *plural)
            strcmp(kind->plural, plural) == 0;
 }
 
-/* Whether two states of a quota ask for the same: all between the metadata and
- * the status. */
+/* True if two states of a quota have the same spec: it stands between metadata
+ * and status. */
 static bool asks_same(const kl__sim_state *a, const kl__sim_state *b)
 {
     const char *const first = a->text + a->rest, *const second =
@@ -142,8 +144,8 @@ static bool asks_same(const kl__sim_state *a, const kl__sim_state *b)
            memcmp(first, second, (size_t)(first_end - first)) == 0;
 }
 
-/* Whether a change makes quotas count anew: what a write adds was counted when
- * it was let in. */
+/* True if quotas have to be recounted. What a write adds was counted when it
+ * was admitted; only what a change frees needs this. */
 static bool frees(const kl_sim *sim, const kl__sim_kind *kind,
                   const kl__sim_state *state, const kl__sim_state *previous)
 {
@@ -182,7 +184,8 @@ static kl_code note_quotas(kl_sim *sim, const kl__sim_kind *kind,
     return kl__sim_chore_add(sim, KL__SIM_QUOTAS, NULL, any->key, length, err);
 }
 
-/* Claims and volumes that are deleted wait for those who use them. */
+/* Notes a change that may free claims and volumes: deleted ones wait until no
+ * pod or claim uses them. */
 static kl_code note_protection(kl_sim *sim, const kl__sim_kind *kind,
                                const kl__sim_state *state, kl_error *err)
 {

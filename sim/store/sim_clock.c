@@ -1,6 +1,6 @@
 /*
- * sim_clock.c - see sim_clock.h. Nobody polls: a clock that stands, or jumps,
- * wakes everyone when it moves.
+ * sim_clock.c - see sim_clock.h. No thread polls: a change of the clock wakes
+ * every waiting thread.
  */
 #include "sim/store/sim_clock.h"
 

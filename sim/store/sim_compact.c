@@ -1,10 +1,11 @@
 /*
- * sim_compact.c - see sim_compact.h. Each time, what was there the time before
- * is forgotten: a version lives as long as the interval, at the least.
+ * sim_compact.c - see sim_compact.h. Each compaction forgets what was older
+ * than the one before: a version is kept for at least one interval.
  */
 #include "sim/store/sim_compact.h"
 
-enum { DEFAULT_EVERY_MS = 5 * 60 * 1000 }; /* --etcd-compaction-interval */
+/* kube-apiserver --etcd-compaction-interval */
+enum { DEFAULT_EVERY_MS = 5 * 60 * 1000 };
 
 void kl__sim_compact_init(kl_sim *sim, int64_t every_ms)
 {
@@ -28,8 +29,9 @@ void kl__sim_compact_in_time(kl_sim *sim)
     if (now < sim->compact_at_ms) {
         return;
     }
-    /* Nothing was asked, so nothing changed, since a time that was missed. And
-     * a cluster that was restored may be back before that version. */
+    /* A whole interval passed without a request, so nothing changed since then:
+     * all may be forgotten. A restored cluster may be back before that
+     * version. */
     if (now >= sim->compact_at_ms + sim->compact_every_ms ||
         sim->compact_to > sim->version) {
         sim->compact_to = sim->version;

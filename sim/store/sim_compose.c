@@ -1,5 +1,6 @@
 /*
- * sim_compose.c - see sim_compose.h.
+ * sim_compose.c - see sim_compose.h. Puts the members of an object in the order
+ * that Go writes them, and serializes it.
  */
 #include "sim/store/sim_compose.h"
 
@@ -23,8 +24,8 @@ typedef struct member {
     size_t index;
 } member;
 
-/* The members of metadata in the order of the Go struct, and sorted; others
- * there are none. */
+/* The members of metadata in the order of the Go struct; and the same sorted by
+ * name. There are no others. */
 static const char *const struct_order[] = {"name",
                                            "generateName",
                                            "namespace",
@@ -81,7 +82,8 @@ static int compare_members(const void *a, const void *b)
     return left->index < right->index ? -1 : 1;
 }
 
-/* The members of an object, owned by the caller; NULL when out of memory. */
+/* The members of an object in an array; owned by the caller. NULL when out of
+ * memory. */
 static member *list_members(const kl__node *object, size_t *count)
 {
     member *members = kl__calloc(kl__node_size(object) + 1, sizeof(*members));
@@ -98,7 +100,7 @@ static member *list_members(const kl__node *object, size_t *count)
     return members;
 }
 
-/* Of equal names the last one counts, as with Go. */
+/* Puts members back. Of equal names the last one counts, as in Go. */
 static bool put_members(kl__edit *edit, kl__node *object, const member *members,
                         size_t count)
 {
@@ -131,7 +133,8 @@ static bool is_sorted(const kl__node *object)
     return true;
 }
 
-/* Sorts the members of a value's objects; nested at most KL_MAX_DEPTH deep. */
+/* Sorts the members of all objects in a value; nested at most KL_MAX_DEPTH
+ * deep. */
 static bool sort(kl__edit *edit, kl__node *node)
 {
     kl__node_iter iter = {0};
@@ -163,7 +166,7 @@ static bool sort(kl__edit *edit, kl__node *node)
 
 /* --- Order. --------------------------------------------------------------- */
 
-/* In a map of strings null is "", as Go reads it. */
+/* In a map of strings Go reads null as "". */
 static bool fill_strings(kl__edit *edit, kl__node *map)
 {
     kl__node_iter iter = {0};
@@ -180,7 +183,7 @@ static bool fill_strings(kl__edit *edit, kl__node *map)
     return true;
 }
 
-/* Whether a member of metadata is left out, as Go's omitempty. */
+/* True if Go's omitempty leaves out this member of metadata. */
 static bool is_empty(const kl__node *value)
 {
     switch (kl__node_type(value)) {
@@ -196,7 +199,7 @@ static bool is_empty(const kl__node *value)
     }
 }
 
-/* Puts the members of each element into the order of its Go struct. */
+/* Orders the members of each element as in its Go struct. */
 static bool order_elements(kl__edit *edit, kl__node *list,
                            const char *const *names)
 {
@@ -222,8 +225,8 @@ static bool order_elements(kl__edit *edit, kl__node *list,
     return true;
 }
 
-/* Puts a member of metadata in order: what are maps in Go is sorted, and of
- * what are structs the members stand as they do there. */
+/* Orders a member of metadata: Go's maps are sorted, members of Go's structs
+ * keep the order of the struct. */
 static bool order_member(const kl__sim_kind *kind, kl__edit *edit,
                          const char *name, kl__node *value)
 {
@@ -248,7 +251,7 @@ static bool order_member(const kl__sim_kind *kind, kl__edit *edit,
                : true;
 }
 
-/* A new metadata out of the members of the old one; NULL: out of memory. */
+/* Makes new metadata from the members of the old; NULL: out of memory. */
 static kl__node *order_metadata(const kl__sim_kind *kind, kl__edit *edit,
                                 kl__node *old)
 {
@@ -296,7 +299,7 @@ static bool add(kl__edit *edit, kl__node *object, const char *name,
     return kl__node_add_n(edit, object, name, strlen(name), value);
 }
 
-/* kind and apiVersion, in the order that kl__sim_write_head has them. */
+/* Adds kind and apiVersion, in the order of kl__sim_write_head. */
 static bool add_type(kl__edit *edit, kl__node *whole, const kl__sim_kind *kind)
 {
     bool is_custom = kl__sim_kind_is(kind, KL__SIM_CUSTOM);
@@ -314,9 +317,9 @@ static bool add_type(kl__edit *edit, kl__node *whole, const kl__sim_kind *kind)
     return added;
 }
 
-/* What is neither kind, apiVersion, metadata nor status. After metadata a
- * sorted object may have names of before "metadata" too: the head comes first
- * all the same, which no reader minds. */
+/* Adds everything but kind, apiVersion, metadata and status. In a sorted object
+ * names before "metadata" come after it too: the head always comes first, and
+ * the order matters to no reader. */
 static bool add_rest(kl__edit *edit, kl__node *whole, kl__node *root)
 {
     kl__node_iter iter = {0};
@@ -333,7 +336,7 @@ static bool add_rest(kl__edit *edit, kl__node *whole, kl__node *root)
     return true;
 }
 
-/* The version; what was only tried (0) has none. */
+/* Sets resourceVersion; a dry run (version 0) has none. */
 static bool put_version(kl__edit *edit, kl__node *metadata, int64_t version)
 {
     char number[24];
@@ -343,7 +346,7 @@ static bool put_version(kl__edit *edit, kl__node *metadata, int64_t version)
                             version != 0 ? number : NULL);
 }
 
-/* Puts a tree in order, with that version. */
+/* Puts a tree in order, and sets its version. */
 static bool order(const kl__sim_kind *kind, kl__edit *edit, int64_t version)
 {
     bool is_custom = kl__sim_kind_is(kind, KL__SIM_CUSTOM);

@@ -1,6 +1,6 @@
 /*
- * sim_core.h - the simulated cluster as its files share it: what is stored,
- * what was asked, and which faults are on.
+ * sim_core.h - struct kl_sim, the simulated cluster as its files share it: what
+ * is stored, which requests came, and which faults are in force.
  */
 #ifndef KL_SIM_CORE_H
 #define KL_SIM_CORE_H
@@ -17,116 +17,120 @@
 #include <stdatomic.h>
 
 enum {
-    KL__SIM_MAX_BODY = 3 * 1024 * 1024, /* as kube-apiserver */
-    KL__SIM_MAX_REQUESTS = 1000,        /* that are remembered, */
-    KL__SIM_MAX_KEPT = 64 * 1024,       /* each with a body up to that */
-    KL__SIM_WAIT_MS = 3000 /* for a version that is not there yet */
+    KL__SIM_MAX_BODY = 3 * 1024 * 1024, /* the limit of kube-apiserver */
+    KL__SIM_MAX_REQUESTS = 1000,        /* how many requests are remembered, */
+    /* each with a body of at most so many bytes */
+    KL__SIM_MAX_KEPT = 64 * 1024,
+    KL__SIM_WAIT_MS = 3000 /* how long a request waits for a version to come */
 };
 
-/* A request that was answered. */
+/* A request that was answered, kept for kl_sim_requests. */
 typedef struct kl__sim_asked {
-    char *method; /* NULL: an empty place */
+    char *method; /* NULL: this place is empty */
     char *target;
     char *user_agent;
-    int64_t run;        /* of its sender; 0: none */
+    int64_t run;        /* number of its sender; 0: none */
     char *content_type; /* of the body */
-    kl_doc *body;       /* NULL: none, no JSON, or too large to be kept */
-    int64_t at_ms;      /* Unix time of the cluster */
+    kl_doc *body;       /* NULL: none, not JSON, or too large */
+    int64_t at_ms;      /* Unix time by the cluster's clock */
     int status;
 } kl__sim_asked;
 
 struct kl__sim_account;
 struct kl__sim_listener;
 
-/* Something that is to be done with the port, and when: see sim_keeper.h. */
+/* An order for the port, and when it is due: see sim_keeper.h. */
 typedef struct kl__sim_order {
-    bool is_due;  /* it is carried out at `at_ms` */
-    bool is_soon; /* which is of the machine's clock, not of the cluster's */
-    bool is_end;  /* it is to end what it was for */
+    bool is_due;  /* pending: to be carried out at `at_ms` */
+    bool is_soon; /* `at_ms` is of the machine's clock, not the cluster's */
+    bool is_end;  /* it ends what an earlier order began */
     int how;
     int64_t at_ms;
-    int64_t lasts_ms; /* < 0: until it is told to end */
+    int64_t lasts_ms; /* < 0: until another order ends it */
 } kl__sim_order;
 
-/* The latest order of each sort counts. */
+/* Orders for the port; a new order replaces the last of its sort. */
 typedef struct kl__sim_port {
-    bool has_tls; /* it listens, with TLS */
-    bool stop;    /* the thread ends, and no other begins */
-    bool runs;    /* there is a thread */
+    bool has_tls; /* the port serves TLS */
+    bool stop;    /* the keeper's thread ends, and is not started again */
+    bool runs;    /* the keeper's thread exists */
     kl__sim_order refuse;
     kl__sim_order certify;
     kl__thread thread;
 } kl__sim_port;
 
 struct kl_sim {
-    atomic_int refs; /* acquire-release: the last one frees */
+    atomic_int refs; /* acquire-release: the last unref frees */
     kl__forks made_in;
-    /* Options; immutable. */
+    /* Options, immutable. */
     int64_t bookmark_ms;
     size_t history;
     bool no_streaming_list;
     bool no_controllers;
     char *token; /* NULL: none */
     kl__sim_clock clock;
-    char *admin_token; /* made up where users are asked for; NULL: none */
+    char *admin_token; /* made if there are users or RBAC; NULL: none */
     bool has_rbac;
-    struct kl__sim_account *accounts; /* who has a token of their own */
+    struct kl__sim_account *accounts; /* users with tokens of their own */
     size_t account_count;
-    /* Rank SIM; guards all that follows but the listener. */
+    /* Rank SIM. Guards all that follows, except `listener`. */
     kl__mutex mutex;
-    kl__sim_bell wake;  /* a fault changed */
-    kl__sim_bell grown; /* the version grew, or a fault changed */
+    kl__sim_bell wake;  /* rung when a fault changes */
+    kl__sim_bell grown; /* rung when the version grows, or a fault changes */
     bool has_secret;
-    unsigned char secret[32]; /* signs the tokens of service accounts */
+    unsigned char secret[32]; /* signs tokens of service accounts */
     int64_t compact_every_ms;
-    int64_t compact_at_ms; /* the next time, on its clock */
-    int64_t compact_to;    /* the version of the time before */
-    int64_t expire_at_ms;  /* no Event ends before that; 0: there is none */
-    int64_t version;       /* of the last change; one counter for everything */
-    uint64_t bookmarks;    /* how often every watch was to send one */
-    kl__list resources;    /* kl__sim_resource, as discovery shows them */
-    kl__map by_name;       /* the same by kind->qualified */
-    bool definitions_due;  /* the controller of definitions has to look */
-    bool definitions_all;  /* at all of them, not at what is new only */
-    bool definitions_ending; /* one waits for the end of its objects */
-    int64_t definitions_at;  /* the version up to which it has looked */
-    bool loading;            /* owners that are not there are not missed */
-    kl__list chores;       /* kl__sim_chore: what controllers have left to do */
+    int64_t compact_at_ms; /* the next compaction, by the cluster's clock */
+    int64_t compact_to;    /* the version at the compaction before */
+    int64_t expire_at_ms;  /* no Event expires earlier; 0: there are none */
+    /* of the last change: one counter for all resources */
+    int64_t version;
+    uint64_t bookmarks;   /* how many bookmarks every watch should have sent */
+    kl__list resources;   /* kl__sim_resource, in the order of discovery */
+    kl__map by_name;      /* the same resources by kind->qualified */
+    bool definitions_due; /* the controller of definitions has to run */
+    bool definitions_all; /* over all definitions, not only new ones */
+    bool definitions_ending; /* a definition waits for its objects to go */
+    int64_t definitions_at;  /* the version up to which it has run */
+    /* during kl_sim_load: missing owners are not collected */
+    bool loading;
+    kl__list chores;       /* kl__sim_chore: what controllers have to do */
     kl__map owned;         /* kl__sim_owned by the owner's UID */
-    unsigned next_address; /* of Services, and their ports on nodes */
+    unsigned next_address; /* of the next Service's cluster IP and node ports */
     unsigned next_port;
     bool refused;
     bool frozen;
-    /* How often everything open was broken, and how often every watch: an open
-     * one remembers the count. Changed under the mutex; relaxed: a request that
-     * begins meanwhile is before the break or after it. */
+    /* How often all connections were broken, and all watches: an open stream
+     * remembers the count. Written under the mutex. Relaxed: a request that
+     * begins at the same time counts as before or after the break. */
     _Atomic uint64_t breaks;
     _Atomic uint64_t cuts;
-    kl__list rules;    /* of sim_rule.h: the faults that were ordered */
-    int64_t last_rule; /* its id; 0: there never was one */
+    kl__list rules;    /* kl__sim_rule: the faults in force */
+    int64_t last_rule; /* the last rule's id; 0: there was none */
     kl__sim_port port;
-    kl__list snapshots;                        /* of sim_snapshot.c */
-    kl__sim_asked asked[KL__SIM_MAX_REQUESTS]; /* a ring */
+    /* kl__sim_snapshot: see sim_snapshot.c */
+    kl__list snapshots;
+    kl__sim_asked asked[KL__SIM_MAX_REQUESTS]; /* a ring of requests */
     size_t asked_count;
     size_t asked_next;
-    /* Rank LIFECYCLE; guards listener, held while it starts and stops. */
+    /* Rank LIFECYCLE. Guards `listener`; held while it starts and stops. */
     kl__mutex listening;
-    struct kl__sim_listener *listener; /* NULL: none */
+    struct kl__sim_listener *listener; /* NULL: it does not listen */
 };
 
-/* The resource of a group and plural, or NULL; borrowed. */
+/* The resource of a group and plural; NULL: not served. Borrowed. */
 kl__sim_resource *kl__sim_find(kl_sim *sim, const char *group,
                                const char *plural);
-/* The resource that serves a kind under an apiVersion ("apps/v1"), or NULL. */
+/* The resource that serves a kind of an apiVersion ("apps/v1"); NULL: none. */
 kl__sim_resource *kl__sim_find_kind(kl_sim *sim, const char *api_version,
                                     const char *kind);
 
 /* Serves a new kind; KL_ENOMEM. The cluster takes a reference of its own. */
 kl_code kl__sim_serve(kl_sim *sim, kl__sim_kind *kind, kl_error *err);
-/* Serves it no longer: its watches end. */
+/* Stops serving the resource: its watches end. */
 void kl__sim_unserve(kl_sim *sim, kl__sim_resource *resource);
 
-/* Wakes everyone who waits for anything. */
+/* Wakes every waiting thread and stream. */
 void kl__sim_wake_all(kl_sim *sim);
 
 #endif

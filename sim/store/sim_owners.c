@@ -69,7 +69,7 @@ bool kl__sim_owners_has(const kl_sim *sim, const char *uid)
     return sim->owned.count != 0 && kl__sim_owners_of(sim, uid) != NULL;
 }
 
-/* What a UID owns, made if there is none. NULL: out of memory. */
+/* The entry of a UID, made if there is none. NULL: out of memory. */
 static kl__sim_owned *ensure(kl_sim *sim, const char *uid)
 {
     kl__sim_owned *owned = kl__sim_owners_of(sim, uid);
@@ -129,7 +129,8 @@ kl_code kl__sim_owners_add(kl_sim *sim, kl__sim_resource *resource,
     return KL_OK;
 }
 
-/* Whether a state is of the same object, and names the owner as well. */
+/* True if a state is of the same object as `previous`, and names that owner
+ * too. */
 static bool keeps(const kl__sim_state *state, const kl__sim_state *previous,
                   const char *wanted)
 {

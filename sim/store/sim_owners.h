@@ -1,54 +1,55 @@
 /*
- * sim_owners.h - who is owned by whom: the dependents of each UID that an
- * ownerReference names, whether there is such an object or not. The cluster's
- * mutex is held.
+ * sim_owners.h - an index for the garbage collector: for each UID that an
+ * ownerReference names, the objects that name it (its dependents). An owner
+ * need not exist. The cluster's mutex is held.
  */
 #ifndef KL_SIM_OWNERS_H
 #define KL_SIM_OWNERS_H
 
 #include "sim/store/sim_core.h"
 
-/* An object that says to be owned. */
+/* An object that names an owner. */
 typedef struct kl__sim_dependent {
-    kl__sim_resource *resource; /* it is in there: borrowed */
+    kl__sim_resource *resource; /* where the object is; borrowed */
     char *key;
     char *uid;
 } kl__sim_dependent;
 
-/* Of one UID. */
+/* The entry of one UID. */
 typedef struct kl__sim_owned {
     char *uid;
-    kl__map dependents;         /* kl__sim_dependent by their UIDs */
-    kl__sim_resource *resource; /* the owner, where it is kept until they
-                                   are gone; a reference; NULL: it is not */
+    kl__map dependents; /* kl__sim_dependent by UID */
+    /* where the owner is, if it waits for its dependents; a reference; else
+     * NULL */
+    kl__sim_resource *resource;
     char *key;
 } kl__sim_owned;
 
-/* The owner UIDs of a state, one after the other: start `at` at state->owners;
- * NULL at the end. `keeps` gets blockOwnerDeletion. */
+/* Iterates over the owner UIDs of a state: start `at` at state->owners; NULL at
+ * the end. `keeps` gets blockOwnerDeletion. */
 const char *kl__sim_owners_next(const char **at, bool *keeps);
 
-/* Whether two states have the same owners; NULL has none. */
+/* True if two states have the same owners; NULL has none. */
 bool kl__sim_owners_same(const kl__sim_state *a, const kl__sim_state *b);
 
-/* Makes the index know that a state's object is there. KL_ENOMEM: it may know
- * it of some owners, which does no harm. */
+/* Adds a state's object to the entries of its owners. KL_ENOMEM: it may be in
+ * some of them, which does no harm. */
 kl_code kl__sim_owners_add(kl_sim *sim, kl__sim_resource *resource,
                            const kl__sim_state *state, kl_error *err);
-/* Makes the index forget the owners of a state that `next` (may be NULL) does
- * not have. */
+/* Removes an object from the entries of owners that `next` (its new state; may
+ * be NULL) does not have. */
 void kl__sim_owners_remove(kl_sim *sim, const kl__sim_state *state,
                            const kl__sim_state *next);
 
 bool kl__sim_owners_has(const kl_sim *sim, const char *uid);
-/* What a UID owns, or NULL. */
+/* The entry of a UID, or NULL. */
 kl__sim_owned *kl__sim_owners_of(const kl_sim *sim, const char *uid);
-/* Keeps the owner until its dependents are gone. KL_ENOMEM. */
+/* Marks an owner that waits until its dependents are gone. KL_ENOMEM. */
 kl_code kl__sim_owners_hold(kl__sim_owned *owned, kl__sim_resource *resource,
                             const char *key, kl_error *err);
 
-/* Notes for owners who are kept that a state is about to go, or to change its
- * owners. KL_ENOMEM. */
+/* Adds a chore for each waiting owner that loses this dependent: the state is
+ * about to go, or to change its owners. KL_ENOMEM. */
 kl_code kl__sim_owners_loses(kl_sim *sim, const kl__sim_state *state,
                              kl_error *err);
 

@@ -9,7 +9,8 @@
 static void fill(void *bytes, size_t size)
 {
     if (getrandom(bytes, size, 0) != (ssize_t)size) {
-        abort(); /* up to 256 bytes cannot fail once the system is up */
+        /* getrandom of up to 256 bytes cannot fail on a running system */
+        abort();
     }
 }
 
@@ -27,8 +28,9 @@ void kl__sim_random_uid(char *uid)
     unsigned char bytes[16];
 
     fill(bytes, sizeof(bytes));
-    bytes[6] = (unsigned char)((bytes[6] & 0x0f) | 0x40); /* version 4 */
-    bytes[8] = (unsigned char)((bytes[8] & 0x3f) | 0x80); /* RFC 9562's */
+    bytes[6] = (unsigned char)((bytes[6] & 0x0f) | 0x40); /* UUID version 4 */
+    /* the variant of RFC 9562 */
+    bytes[8] = (unsigned char)((bytes[8] & 0x3f) | 0x80);
     for (size_t i = 0; i < sizeof(bytes); i++) {
         if (i == 4 || i == 6 || i == 8 || i == 10) {
             *uid++ = '-';
@@ -41,7 +43,8 @@ void kl__sim_random_uid(char *uid)
 
 void kl__sim_random_suffix(char *suffix)
 {
-    /* Kubernetes leaves out what could make a word. */
+    /* Kubernetes leaves out vowels and lookalikes, so that no word is
+     * formed. */
     static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
     uint64_t bits = kl__sim_random();
 

@@ -1,6 +1,5 @@
 /*
- * sim_random.h - UIDs, suffixes of generated names: what differs from run to
- * run.
+ * sim_random.h - random UIDs and suffixes of generated names.
  */
 #ifndef KL_SIM_RANDOM_H
 #define KL_SIM_RANDOM_H

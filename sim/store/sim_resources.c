@@ -1,6 +1,6 @@
 /*
- * sim_resources.c - what a cluster serves, as sim_core.h has it: resources by
- * their names, each with the objects of a kind.
+ * sim_resources.c - see sim_core.h: adds, finds and removes the resources that
+ * a cluster serves.
  */
 #include "sim/store/sim_core.h"
 
@@ -54,7 +54,8 @@ kl__sim_resource *kl__sim_find_kind(kl_sim *sim, const char *api_version,
     return NULL;
 }
 
-/* Where objects of a kind are that another group has as well. */
+/* Two groups can serve one kind (Events): the resource that holds its
+ * objects. */
 static kl__sim_resource *find_home(kl_sim *sim, const kl__sim_kind *kind)
 {
     const kl__conversion *conversion =
@@ -67,8 +68,8 @@ static kl__sim_resource *find_home(kl_sim *sim, const kl__sim_kind *kind)
                : NULL;
 }
 
-/* What a new resource stands before: groups of custom kinds come last, by their
- * names, as a real server tells them. */
+/* The resource before which a new one goes: custom groups come last, by name,
+ * as in a real server's discovery. */
 static kl__list *place_for(kl_sim *sim, const kl__sim_kind *kind)
 {
     kl__list *node = sim->resources.next;

@@ -43,7 +43,7 @@ static const char *text_of(const kl_value *value, const char *otherwise)
     return text != NULL ? text : otherwise;
 }
 
-/* A field's value as a selector compares it; NULL when out of memory. */
+/* The value of a field for field selectors; NULL when out of memory. */
 static char *field_value(const kl__sim_field *field, const kl_value *root)
 {
     const kl_value *value = kl_path_first(field->path, root);
@@ -114,7 +114,7 @@ static bool take_owners(kl__sim_state *state, const kl_value *references)
     return state->owners != NULL;
 }
 
-/* What matters of the end of an object's life. */
+/* Notes what of the metadata tells of the end of an object's life. */
 static void take_end(kl__sim_state *state, const kl_value *metadata)
 {
     const kl_value *finalizers = kl_value_get(metadata, "finalizers");
@@ -166,7 +166,7 @@ static bool take(kl__sim_state *state, const kl__sim_kind *kind,
     state->rest = kl_value_next(root, &iter, &name) != NULL
                       ? kl__doc_offset(doc, name) - 2
                       : state->length - 1;
-    if (version != NULL) { /* what was only tried has none */
+    if (version != NULL) { /* the result of a dry run has no version */
         state->version_at = kl__doc_offset(doc, version);
         state->version =
             strtoll(kl_value_string(version, &state->version_length), NULL, 10);
@@ -246,7 +246,7 @@ void kl__sim_write_head(const kl__sim_kind *kind, const char *api_version,
     }
 }
 
-/* Appends bytes of the text, which have the version in them. */
+/* Appends bytes of the text, with `version` in place of its own version. */
 static void append(const kl__sim_state *state, size_t from, size_t to,
                    int64_t version, kl__buf *out)
 {
@@ -258,7 +258,8 @@ static void append(const kl__sim_state *state, size_t from, size_t to,
     kl__buf_append(out, state->text + from, to - from);
 }
 
-/* As the view has it; the fields are its own. */
+/* Writes the object as the view asks; the view's fields come from the
+ * caller. */
 static void write_state(const kl__sim_state *state, const kl__sim_view *view,
                         kl__buf *out)
 {
@@ -281,7 +282,7 @@ void kl__sim_state_write_metadata(const kl__sim_state *state, int64_t version,
            version, out);
 }
 
-/* The version that is asked for, where it has fields of its own. */
+/* The version that the view asks for, if its schema differs. */
 static const kl__sim_version *other_version(const kl__sim_view *view)
 {
     const kl__sim_version *served = kl__sim_kind_version(

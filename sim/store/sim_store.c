@@ -1,6 +1,6 @@
 /*
- * sim_store.c - see sim_store.h. Every change first makes room for all that it
- * needs, and then cannot fail.
+ * sim_store.c - see sim_store.h. Every change first reserves all that it needs,
+ * and then cannot fail.
  */
 #include "sim/store/sim_store.h"
 
@@ -73,7 +73,7 @@ static bool grow_ring(kl__sim_resource *resource)
     return true;
 }
 
-/* Room for one event; the oldest is forgotten where the limit is reached. */
+/* Reserves room for one event. At the limit the oldest event is forgotten. */
 static bool reserve_event(kl__sim_resource *resource)
 {
     size_t count = (size_t)(resource->next - resource->first);
@@ -85,7 +85,7 @@ static bool reserve_event(kl__sim_resource *resource)
     return count < resource->capacity || grow_ring(resource);
 }
 
-/* Takes both references. */
+/* Appends an event; takes both references. */
 static void push_event(kl__sim_resource *resource, int64_t version,
                        kl__sim_state *object, kl__sim_state *previous)
 {

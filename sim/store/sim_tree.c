@@ -1,6 +1,6 @@
 /*
- * sim_tree.c - see sim_tree.h. A node is on level n with probability 1/4 of
- * being on level n - 1, so a search looks at some 4 nodes a level.
+ * sim_tree.c - see sim_tree.h. A node of level n - 1 is on level n too with
+ * probability 1/4, so a search looks at about 4 nodes a level.
  */
 #include "sim/store/sim_tree.h"
 
@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where a search went down on each level: the links to change. */
+/* The links that a search followed, one a level: an insert or removal changes
+ * these. */
 typedef struct trail {
     kl__sim_node **links[KL__SIM_TREE_LEVELS];
 } trail;
@@ -34,7 +35,7 @@ void kl__sim_tree_deinit(kl__sim_tree *tree)
     kl__sim_tree_init(tree);
 }
 
-/* The first node at or after `key`; fills the trail to it. */
+/* The first node at or after `key`; `path` gets the links to it. */
 static kl__sim_node *search(kl__sim_tree *tree, const char *key, trail *path)
 {
     kl__sim_node **links = tree->first;

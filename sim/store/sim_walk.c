@@ -1,7 +1,7 @@
 /*
- * sim_walk.c - what a resource held at an earlier version: what it holds now,
- * with the events since then undone. So the pages of a list are of one version
- * although nothing is copied for them.
+ * sim_walk.c - see sim_store.h: the objects of a resource at an earlier version
+ * are those of now with the later events undone. So all pages of a list show
+ * one version, and nothing is copied for that.
  */
 #include "sim/store/sim_store.h"
 
@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the first event after the version found at a key. */
+/* The state of a key before the first event after the version. */
 typedef struct kl__sim_undone {
     const char *key;
-    kl__sim_state *state; /* NULL: nothing was there */
+    kl__sim_state *state; /* NULL: the object did not exist */
 } kl__sim_undone;
 
 static int compare(const void *a, const void *b)
@@ -23,8 +23,8 @@ static int compare(const void *a, const void *b)
                   ((const kl__sim_undone *)b)->key);
 }
 
-/* Fills walk->undone with one entry for each key that changed after `version`
- * and is `start` or later; the earliest change of a key counts. */
+/* Fills walk->undone with one entry for each key that is `start` or later and
+ * changed after `version`; the earliest change of a key counts. */
 static bool undo(kl__sim_walk *walk, const kl__sim_resource *resource,
                  const char *start, int64_t version)
 {

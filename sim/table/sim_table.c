@@ -1,6 +1,5 @@
 /*
- * sim_table.c - see sim_table.h and, for what the table of cells says,
- * sim_table_row.h.
+ * sim_table.c - see sim_table.h. sim_table_row.h describes the table of cells.
  */
 #include "sim/table/sim_table.h"
 
@@ -13,7 +12,7 @@
 
 enum { WORD_SIZE = 96 };
 
-/* Kinds of which nothing more is known. */
+/* For kinds without a row in the tables. */
 static const char default_columns[] = "Name::name|Created At:date";
 static const char default_cells[] = "name|s metadata.creationTimestamp";
 
@@ -58,7 +57,7 @@ static void write_member(const char *name, const char *text, size_t length,
     kl__quote(out, text, length);
 }
 
-/* "Name[:type[:format]][!priority]" */
+/* Writes one column: "Name[:type[:format]][!priority]". */
 static void write_builtin_column(const char *text, size_t length, kl__buf *out)
 {
     size_t name = strcspn(text, ":|!");
@@ -192,7 +191,7 @@ static void write_scalar(const kl__sim_row *row, bool as_text,
     }
 }
 
-/* Writes cells that are of a type and a path; `absent`: what is after '='. */
+/* Writes cells of the form TYPE PATH; `absent` is the text after '='. */
 static void write_typed(const kl__sim_row *row, char type, char *path,
                         const char *absent)
 {

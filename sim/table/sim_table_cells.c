@@ -1,6 +1,6 @@
 /*
- * sim_table_cells.c - which cells a built-in kind has, in the order of its
- * columns (sim_columns_table.c). See sim_table_row.h for how to read it.
+ * sim_table_cells.c - the table of cells of built-in kinds, in the order of
+ * their columns (sim_columns_table.c). sim_table_row.h describes its notation.
  */
 #include "sim/table/sim_table_row.h"
 

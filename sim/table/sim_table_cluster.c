@@ -1,6 +1,6 @@
 /*
- * sim_table_cluster.c - cells of nodes, volumes, rights, admission and what
- * else the cluster itself is made of.
+ * sim_table_cluster.c - cells of kinds that make up the cluster: nodes,
+ * volumes, roles, admission and others. See sim_table_row.h.
  */
 #include "sim/table/sim_table_row.h"
 
@@ -122,7 +122,7 @@ static void write_access_modes(const kl__sim_row *row)
     kl__sim_cell_take(row, &text);
 }
 
-/* What a claim has got, once it is bound: capacity and modes. */
+/* Capacity and access modes of a bound claim. */
 static void write_claim(const kl__sim_row *row)
 {
     bool is_bound = *kl__sim_text_at(row->root, "spec.volumeName", "") != '\0';
@@ -246,7 +246,7 @@ static void write_param_ref(const kl__sim_row *row)
     }
 }
 
-/* Service and state of an aggregated API. */
+/* Service and availability of an aggregated API. */
 static void write_api_service(const kl__sim_row *row)
 {
     const kl_value *service = kl__sim_at(row->root, "spec.service");
@@ -268,7 +268,7 @@ static void write_api_service(const kl__sim_row *row)
     }
 }
 
-/* How long a certificate is asked for, and what became of the request. */
+/* The requested duration of a certificate, and the request's state. */
 static void write_csr(const kl__sim_row *row)
 {
     const kl_value *seconds = kl__sim_at(row->root, "spec.expirationSeconds");

@@ -1,6 +1,6 @@
 /*
- * sim_table_custom.c - cells of custom resources: what their definition's
- * columns lead to, if it is of the type that they say.
+ * sim_table_custom.c - cells of custom resources: the value at the JSON path of
+ * each column, if it has the column's type.
  */
 #include "sim/table/sim_table_row.h"
 
@@ -17,7 +17,7 @@ static bool is_number(kl_type type)
     return type == KL_INTEGER || type == KL_UNSIGNED || type == KL_REAL;
 }
 
-/* Any value as text: structures as JSON. */
+/* Any value as text; objects and arrays as JSON. */
 static void write_text(const kl__sim_row *row, const kl_value *value)
 {
     const char *text = kl_value_string(value, NULL);

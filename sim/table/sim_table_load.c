@@ -1,6 +1,6 @@
 /*
- * sim_table_load.c - cells of what runs pods, and of what is told of it: jobs,
- * autoscalers, revisions, quotas, events.
+ * sim_table_load.c - cells of workloads and kinds around them: jobs,
+ * autoscalers, revisions, quotas, events. See sim_table_row.h.
  */
 #include "sim/table/sim_table_row.h"
 
@@ -99,7 +99,7 @@ static void write_job(const kl__sim_row *row)
     kl__sim_cell_text(row, job_duration(row, age));
 }
 
-/* "kind.group/name" of the controller. */
+/* "kind.group/name" of the controlling owner. */
 static void write_controller(const kl__sim_row *row)
 {
     const kl_value *owners = kl__sim_at(row->root, "metadata.ownerReferences");
@@ -133,7 +133,7 @@ static void write_scale_target(const kl__sim_row *row)
         kl__sim_text_at(row->root, "spec.scaleTargetRef.name", ""));
 }
 
-/* Where in a metric a type's own part is: "Resource" -> "resource". */
+/* The member that holds a metric's own part: "Resource" -> "resource". */
 static void part_name(const char *type, char *part, size_t size)
 {
     snprintf(part, size, "%s", type);
@@ -142,7 +142,7 @@ static void part_name(const char *type, char *part, size_t size)
     }
 }
 
-/* "cpu: 10%/80%" of a metric that is a share of what was asked for. */
+/* Writes "cpu: 10%/80%" for a metric that is a percentage of the request. */
 static void write_share(const kl_value *spec, const kl_value *status,
                         char *text)
 {
@@ -218,7 +218,7 @@ static void write_metrics(const kl__sim_row *row)
     kl__sim_cell_take(row, &all);
 }
 
-/* "pods: 1/10, ..." of what is limited, or requested. */
+/* Writes "pods: 1/10, ...": the limits of a quota, or its requests. */
 static void write_quota_part(const kl__sim_row *row, bool limits)
 {
     const kl_value *hard = kl__sim_at(row->root, "status.hard");
@@ -248,7 +248,7 @@ static void write_quota(const kl__sim_row *row)
     write_quota_part(row, true);
 }
 
-/* The component that reports, and where it runs. */
+/* The component that reported an event, and its host. */
 static void write_source(const kl__sim_row *row)
 {
     const char *component = kl__sim_text_at(row->root, "source.component", "");
@@ -264,7 +264,7 @@ static void write_source(const kl__sim_row *row)
                         host);
 }
 
-/* A member under either of the names that it has in the two groups. */
+/* A member that has different names in the two groups of Events. */
 static const kl_value *either(const kl__sim_row *row, const char *core,
                               const char *events)
 {

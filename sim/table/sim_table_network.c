@@ -1,5 +1,6 @@
 /*
- * sim_table_network.c - cells of services and what leads to them.
+ * sim_table_network.c - cells of services, ingresses and endpoints. See
+ * sim_table_row.h.
  */
 #include "sim/table/sim_table_row.h"
 
@@ -8,7 +9,7 @@
 
 enum { MAX_LISTED = 3, ADDRESS_SIZE = 300 };
 
-/* A list of which the first few are shown. */
+/* A list of which only the first elements are shown. */
 typedef struct listed {
     kl__buf text;
     size_t shown;

@@ -1,6 +1,6 @@
 /*
- * sim_table_pod.c - a pod's cells. What STATUS says is the phase, unless a
- * container, the deletion or a gate has something more to the point to say.
+ * sim_table_pod.c - a pod's cells. STATUS is the phase, unless a container, the
+ * deletion or a scheduling gate says something more precise, as in kubectl.
  */
 #include "sim/table/sim_table_row.h"
 
@@ -18,14 +18,14 @@ typedef struct pod_view {
     char reason[REASON_SIZE];
     int64_t restarts;
     int64_t sidecar_restarts;
-    const char *last_restart; /* when; NULL: never, or not known */
+    const char *last_restart; /* NULL: never, or unknown */
     const char *last_sidecar_restart;
     size_t total;
     size_t ready;
     bool initializing;
 } pod_view;
 
-/* What was found while going through the containers. */
+/* What a walk through the containers has found. */
 typedef struct running {
     bool has_running;
     char error[REASON_SIZE];
@@ -49,7 +49,7 @@ static bool is_true(const pod_view *pod, const char *condition)
     return is(kl__sim_text_at(found, "status", ""), "True");
 }
 
-/* A container's state of that name, or NULL. */
+/* The state of that name (running, waiting ...) of a container, or NULL. */
 static const kl_value *state_of(const kl_value *container, const char *name)
 {
     return kl_value_get(kl_value_get(container, "state"), name);
@@ -63,7 +63,7 @@ static bool is_sidecar(const pod_view *pod, const char *name)
     return is(kl__sim_text_at(container, "restartPolicy", ""), "Always");
 }
 
-/* The later of two moments. */
+/* The later of two timestamps. */
 static const char *later(const char *a, const kl_value *container)
 {
     const char *b =
@@ -76,7 +76,7 @@ static const char *later(const char *a, const kl_value *container)
     return a == NULL || !kl__timestamp_parse(a, &a_ms) || a_ms < b_ms ? b : a;
 }
 
-/* The reason of a container that has ended. */
+/* Sets the reason of a container that has ended. */
 static void set_terminated(pod_view *pod, const char *prefix,
                            const kl_value *terminated)
 {
@@ -96,7 +96,7 @@ static void set_terminated(pod_view *pod, const char *prefix,
              (long long)number);
 }
 
-/* Whether initialization goes on, or hangs, with this container. */
+/* True if the pod is still initializing, or stuck, at this container. */
 static bool is_initializing(pod_view *pod, const kl_value *container,
                             size_t index)
 {
@@ -251,7 +251,7 @@ static void write_gates(const kl__sim_row *row, const pod_view *pod)
     kl__sim_cell_printf(row, "%zu/%zu", open, kl_value_size(gates));
 }
 
-/* A text, or "<none>" for none and an empty one. */
+/* Writes a text; "<none>" if it is NULL or empty. */
 static void write_or_none(const kl__sim_row *row, const char *text)
 {
     kl__sim_cell_text(row, *text != '\0' ? text : "<none>");

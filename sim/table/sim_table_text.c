@@ -1,6 +1,6 @@
 /*
- * sim_table_text.c - cells of every type, and the texts in them that kinds have
- * in common: ages, labels, selectors. See sim_table_row.h.
+ * sim_table_text.c - see sim_table_row.h: writes cells of every type, and the
+ * texts that kinds have in common: ages, labels, selectors.
  */
 #include "sim/table/sim_table_row.h"
 
@@ -98,8 +98,8 @@ const char *kl__sim_text_at(const kl_value *value, const char *path,
 
 const char *kl__sim_duration(int64_t ms, char *age)
 {
-    /* Two units where the first is small: within `below` of `unit` seconds the
-     * first one alone, or with `minor` beside it. */
+    /* The rows, by size: a time of less than `below` seconds is written in
+     * `unit` seconds ("5h"), and with `minor` if there is one ("5h12m"). */
     static const struct {
         int64_t below;
         int64_t unit;
@@ -160,7 +160,7 @@ void kl__sim_join(kl__buf *out, const char *separator, const char *text)
     kl__buf_puts(out, text);
 }
 
-/* By keys: what is demanded of them does not count. */
+/* Compares by key only, not by what is required of it. */
 static int compare(const void *a, const void *b)
 {
     const char *left = *(char *const *)a, *right = *(char *const *)b;
@@ -168,7 +168,8 @@ static int compare(const void *a, const void *b)
     return strcmp(left + (*left == '!'), right + (*right == '!'));
 }
 
-/* Texts to be put in order. More of them than fit are left out. */
+/* Texts that are sorted before they are written. Those beyond the limit are
+ * left out. */
 typedef struct sorted {
     char *texts[MAX_SORTED];
     size_t count;
