@@ -1,4 +1,5 @@
--- A connection to one API server. What needs no Lua is in lua/src/client.c.
+-- A client: the connection to one API server, with its verbs, informers and events.
+-- lua/src/client.c has the parts that are in C.
 local core = require "kubelua.core"
 local events = require "kubelua.events"
 local failures = require "kubelua.failures"
@@ -26,19 +27,19 @@ end
 
 ---What kubelua.connect takes; every key is optional.
 ---@class kubelua.ConnectOptions
----@field kubeconfig? string the path of another file
----@field context? string another context of the kubeconfig
+---@field kubeconfig? string the path of a kubeconfig, instead of the default one
+---@field context? string a context of the kubeconfig, instead of its current one
 ---@field server? string the URL of the API server
 ---@field token? string a bearer token
----@field token_file? string the path of one; read again when it changes
----@field ca_file? string whom to trust: the path of PEM certificates
+---@field token_file? string the path of a token; read again when it changes
+---@field ca_file? string the path of PEM certificates: the authorities to trust
 ---@field ca_data? string the same as PEM text
----@field insecure? boolean trust everybody
----@field tls_server_name? string the name that the server's certificate has
+---@field insecure? boolean trust any certificate
+---@field tls_server_name? string the name in the server's certificate
 ---@field cert_file? string a client certificate
----@field key_file? string and its key
+---@field key_file? string the key of the client certificate
 ---@field proxy_url? string an HTTP(S) or SOCKS5 proxy
----@field namespace? string what client:namespace() says
+---@field namespace? string what client:namespace() returns
 ---@field sim? kubelua.Sim a simulated cluster
 local TYPES = {
     kubeconfig = "string", context = "string", server = "string", token = "string",
@@ -48,15 +49,15 @@ local TYPES = {
 }
 
 local clients = {
-    -- What the command line says: the options of a connect that says nothing else.
+    -- The options of the command line: defaults of every connect.
     defaults = {},
-    -- What the command line records: every informer that is made.
+    -- Of the command line: it records the events of every informer.
     recorder = nil, ---@type kubelua.Recorder?
 }
 
-local open_clients = setmetatable({}, { __mode = "k" }) -- a set
+local open_clients = setmetatable({}, { __mode = "k" }) -- a weak set
 
--- The simulator's module, where a script has loaded it; else there is no cluster.
+-- The simulator's module, if a script has loaded it; otherwise no cluster can exist.
 local function simulator()
     return package.loaded["kubelua.simcore"]
 end
@@ -68,8 +69,8 @@ local function check_sim(cluster)
     end
 end
 
--- What is said here, before what the command line or a script's test says.
-local function merge(given, cluster)
+-- The options of a connect over those of the command line, or over the cluster of a test.
+local function merge_options(given, cluster)
     local merged = {}
     for key, value in pairs(cluster and { sim = cluster } or clients.defaults) do
         merged[key] = value
@@ -78,13 +79,13 @@ local function merge(given, cluster)
         merged[key] = value
     end
     if given.server or given.kubeconfig then
-        merged.sim = given.sim -- a cluster that is named wins over --sim
+        merged.sim = given.sim -- a server that is named wins over --sim
     end
     return merged
 end
 
--- A client of the core, over the network or straight into a simulated cluster.
-local function open(merged)
+-- Opens a client of the core: over the network, or into a simulated cluster.
+local function open_client(merged)
     local transport, message, code
     if merged.sim ~= nil then
         transport, message, code = simulator().transport(merged.sim, merged.token)
@@ -92,7 +93,8 @@ local function open(merged)
             return nil, message, code
         end
     end
-    -- What events wait in: a lack of descriptors is told here, not by the first handler.
+    -- Opens the event queue now, so that a lack of descriptors fails here, and not in the first
+    -- handler.
     local is_open
     is_open, message, code = scheduler.poller:open()
     if not is_open then
@@ -101,7 +103,7 @@ local function open(merged)
     return core.connect(merged, transport)
 end
 
----Makes a client; does not wait for the network.
+---Makes a client. Does not wait for the network.
 ---@param given kubelua.ConnectOptions?
 ---@return kubelua.Client?, string?, string?
 function clients.connect(given)
@@ -112,10 +114,11 @@ function clients.connect(given)
     options_of.check("connect", given, TYPES)
     nginx.take_log_level()
     core.check_namespace("connect", given.namespace)
-    -- Of a script under test, also of what it spawned and of its handlers: tasks keep their clock.
+    -- A script under test connects to its cluster, also in tasks that it spawned and in handlers:
+    -- the clock of a task knows the cluster.
     local cluster = scheduler.clock_here().cluster
-    local merged = merge(given, cluster)
-    local self, message, code = open(merged)
+    local merged = merge_options(given, cluster)
+    local self, message, code = open_client(merged)
     if not self then
         return nil, message, code
     end
@@ -131,16 +134,16 @@ function clients.connect(given)
     end
     state.name_space = merged.sim and merged.namespace -- a simulated cluster has no configuration
     if not cluster and given.namespace == nil then
-        state.scope = clients.defaults.namespace -- of informers that name none
+        state.scope = clients.defaults.namespace -- namespace of informers that name none
     end
     if cluster then
-        local opened = simulator().state(cluster).clients or {} -- none: it is closed
+        local opened = simulator().state(cluster).clients or {} -- nil: the cluster is closed
         opened[#opened + 1] = self
     end
     return self
 end
 
----An informer of a client; one that names no namespace has that of `scope`, or else the client's
+---An informer of a client. If it names no namespace, it has that of `scope`, else the client's
 ---default.
 ---@param client kubelua.Client
 ---@param given kubelua.InformerOptions|string
@@ -161,8 +164,9 @@ function clients.informer(client, given, scope)
     return informer
 end
 
----One raw request: any verb, any path. Waits as every call does: alone in a task, and elsewhere
----dispatching meanwhile. A status of 400 or above is a failure, whose fourth result is the reply.
+---Sends one request: any verb, any path. It waits as every call does: in a task only that task,
+---elsewhere running rounds meanwhile. A status of 400 or more is a failure: its fourth result is
+---the reply.
 ---@param given kubelua.Request
 ---@return kubelua.Reply?, string?, string?, kubelua.Reply?
 function Client:request(given)
@@ -179,7 +183,7 @@ function Client:request(given)
     return reply
 end
 
----Joins, or starts, the shared informer of a resource, scope and selectors.
+---Joins the shared informer of this resource, namespace and selectors; starts it if there is none.
 ---@param given kubelua.InformerOptions|string
 ---@return kubelua.Informer?, string?, string?
 function Client:informer(given, ...)
@@ -190,8 +194,8 @@ function Client:informer(given, ...)
     return clients.informer(self, given)
 end
 
----Ends every informer, controller and call of it: no handler of theirs runs any more. What they
----have can still be read.
+---Ends all its informers, controllers and requests: no handler runs any more. Caches can still be
+---read.
 function Client:close()
     local state = core.state(self, TYPE)
     for controller in pairs(state.controllers or {}) do

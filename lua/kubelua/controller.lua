@@ -1,5 +1,5 @@
--- kubelua.controller: brings the world to what objects say. What scripts see of it; its inside is
--- in controller/.
+-- kubelua.controller: calls a function, reconcile, for each object that changed, until the cluster
+-- is as the object says. This file is what scripts see; the files in controller/ do the work.
 local clients = require "kubelua.client"
 local mapping = require "kubelua.controller.mapping"
 local misuse = require "kubelua.misuse"
@@ -13,7 +13,7 @@ local Controller = {}
 Controller.__index = Controller
 Controller.__name = "kubelua.controller"
 
--- The inside of each; no script gets hold of it.
+-- The state of each controller. Scripts cannot reach it.
 local states = setmetatable({}, { __mode = "k" })
 
 local function state_of(self)
@@ -29,21 +29,21 @@ function Controller:__tostring()
     return "kubelua." .. state_of(self).what
 end
 
----Ends it: no run begins after this, and the runs that there are end. May be called inside
----reconcile.
+---Stops the controller: no run begins after this, and the current runs are cancelled. May be called
+---inside reconcile.
 function Controller:stop()
     state_of(self):stop()
 end
 
----True once every key of the first lists has been handled once.
+---True once every key of the first lists was reconciled once.
 ---@return boolean
 function Controller:has_synced()
     local state = state_of(self)
     return state.is_listed and state.unhandled_count == 0
 end
 
----Reconciles a key, as if an event had come: at once, or in so many seconds, instead of when a
----later run was asked for last.
+---Adds a key to the queue, as an event does: at once, or in so many seconds. This replaces the time
+---of a later run that was asked for before.
 ---@param key string|kubelua.Object
 ---@param seconds number?
 ---@return true?, string?, string?
@@ -70,29 +70,29 @@ end
 ---code: string? }[]
 ---@field leader table?
 
-local function sorted(list)
+local function sort_by_key(list)
     table.sort(list, function(a, b) return a.key < b.key end)
     return list
 end
 
-local function runs_of(state)
+local function list_runs(state)
     local list, now = {}, state.clock:now()
     for key, record in pairs(state.runs) do
         list[#list + 1] = { key = key, seconds = now - record.since, attempt = record.item.attempt }
     end
-    return sorted(list)
+    return sort_by_key(list)
 end
 
-local function failures_of(state)
+local function list_failures(state)
     local list = {}
     for key, failing in pairs(state.failing) do
         list[#list + 1] = { key = key, message = failing.message, code = failing.code,
             attempt = failing.attempt }
     end
-    return sorted(list)
+    return sort_by_key(list)
 end
 
-local function sources_of(state)
+local function list_sources(state)
     local list = {}
     for i, one in ipairs(state.in_order) do
         list[i] = source.status(one)
@@ -101,7 +101,7 @@ local function sources_of(state)
     return list
 end
 
-local function stage_of(state)
+local function name_stage(state)
     if state.is_stopped then
         return state.is_over and "stopped" or "stopping"
     elseif not state.is_listed then
@@ -110,19 +110,19 @@ local function stage_of(state)
     return state:may_run() and "running" or "standby"
 end
 
----How it is: what it waits for, what is queued, what runs, what fails.
+---The state of the controller: what it waits for, its queue, its runs, its failures.
 ---@return kubelua.ControllerStatus
 function Controller:status()
     local state = state_of(self)
-    return { name = state.name, state = stage_of(state), has_synced = self:has_synced(),
-        queue = state.queue:status(), running = runs_of(state), failures = failures_of(state),
-        sources = sources_of(state), leader = state.leader and state.leader.status() }
+    return { name = state.name, state = name_stage(state), has_synced = self:has_synced(),
+        queue = state.queue:status(), running = list_runs(state), failures = list_failures(state),
+        sources = list_sources(state), leader = state.leader and state.leader.status() }
 end
 
 local controllers = {}
 
----Starts a controller. It begins by itself: nothing is reconciled before all of its caches have
----synced. nil, message, code: it can never work.
+---Starts a controller. It works by itself, once all its caches have synced. nil, message, code: it
+---can never work.
 ---@param given kubelua.ControllerOptions
 ---@return kubelua.Controller?, string?, string?
 function controllers.new(given)

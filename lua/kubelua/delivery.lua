@@ -1,5 +1,6 @@
--- From the events of informers to the callbacks of one registration: a task pulls them, one at a
--- time and in order, of one stream or of several (a namespace each).
+-- Takes the events of a registration from the core, and calls the script's callbacks: one at a
+-- time, in order, in one task. The events come in one stream, or in several (one for each
+-- namespace).
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local running = require "kubelua.running"
@@ -8,18 +9,18 @@ local sources = require "kubelua.sources"
 local trace = require "kubelua.trace"
 
 ---@class kubelua.Stream
----@field registration userdata of the core, with one informer
----@field id integer that the poller returns when it has events
----@field namespace string? where there are several
+---@field registration userdata the core's, with one informer
+---@field id integer the poller returns it when there are events
+---@field namespace string? if there are several streams
 
 local delivery = {
     EVENTS = { "add", "update", "delete", "synced", "error" },
 }
 
--- Events that one stream delivers before the others get their turn.
+-- A stream delivers at most this many events before the next stream has its turn.
 local BATCH = 256
 
--- Seconds until what lacked memory is tried again.
+-- Seconds until an event is tried again that could not be delivered because memory was short.
 local RETRY = 0.1
 
 local next_event = core.registration_next
@@ -32,7 +33,7 @@ local function describe(state, event, subject)
     return what
 end
 
-local function handle(state, event, a, b)
+local function call_handler(state, event, a, b)
     local callback = state.callbacks[event]
     if not callback then
         return
@@ -45,9 +46,9 @@ local function handle(state, event, a, b)
     end
 end
 
--- Of several streams, the last one that is synced makes the registration so, and errors name the
+-- With several streams: the registration is synced once the last stream is, and errors name the
 -- namespace.
-local function handle_of(stream, state, event, a, b)
+local function handle_stream_event(stream, state, event, a, b)
     if event == "synced" then
         state.unsynced = state.unsynced - 1
         if state.unsynced > 0 then
@@ -56,16 +57,16 @@ local function handle_of(stream, state, event, a, b)
     elseif event == "error" and stream.namespace then
         a = "namespace " .. stream.namespace .. ": " .. a
     end
-    handle(state, event, a, b)
+    call_handler(state, event, a, b)
 end
 
--- Handles one event; false if none waits. The next one gives it back.
+-- Handles one event; false if none waits. The next call gives the event back to the core.
 local function handle_next(stream, state)
     local event, a, b = next_event(stream.registration)
     if not event then
         return false
     end
-    handle_of(stream, state, event, a, b)
+    handle_stream_event(stream, state, event, a, b)
     return true
 end
 
@@ -82,7 +83,7 @@ local function handle_some(stream, state)
     end
 end
 
--- While a handler waits, events may come to a stream that had none.
+-- While a handler waits, events may arrive for a stream that had none.
 local function handle_all(state)
     repeat
         state.has_more = false
@@ -92,24 +93,25 @@ local function handle_all(state)
     until not state.has_more or state.task.is_ended
 end
 
-local function come_again(state)
+local function ask_again(state)
     for _, stream in ipairs(state.streams) do
         core.registration_again(stream.registration, scheduler.poller)
     end
 end
 
--- An event could not even be told, for want of memory: it still waits, and is told a little later.
+-- The event could not be delivered because memory was short: it still waits in the core, and is
+-- tried again a little later.
 local function try_later(state, problem)
     pcall(log, "error", "%s: %s; tried again", state.name, problem)
     local is_set = pcall(scheduler.at, core.now() + RETRY, state.wake)
     if not is_set then
-        come_again(state)
+        ask_again(state)
     end
     state.idle = not is_set
 end
 
--- The body of the registration's coroutine. It parks when nothing waits; `idle` says so.
-local function serve(state)
+-- The body of the registration's task. While no event waits, the task rests, and `idle` is true.
+local function run_delivery(state)
     while not state.removed do
         local ok, problem = pcall(handle_all, state)
         state.idle = true
@@ -120,7 +122,7 @@ local function serve(state)
     end
 end
 
-local function callbacks_of(given)
+local function pick_callbacks(given)
     local callbacks = {}
     for _, event in ipairs(delivery.EVENTS) do
         callbacks[event] = given[event]
@@ -128,9 +130,9 @@ local function callbacks_of(given)
     return callbacks
 end
 
----A stream of an informer's events.
+---Subscribes to the events of an informer.
 ---@param informer kubelua.Informer
----@param namespace string? where there are several
+---@param namespace string? if there are several streams
 ---@param given kubelua.HandlerOptions
 ---@param backlog integer
 ---@return kubelua.Stream?, string?, string?
@@ -149,16 +151,16 @@ function delivery.subscribe(informer, namespace, given, backlog)
     return { registration = registration, id = id, namespace = namespace }
 end
 
----Has the events of streams handled, by one task.
----@param state table of the registration; its name is there
+---Starts the task that handles the events of the streams.
+---@param state table of the registration; its name is set already
 ---@param given kubelua.HandlerOptions
 ---@param streams kubelua.Stream[]
 function delivery.begin(state, given, streams)
     state.streams, state.unsynced = streams, #streams
     state.idle, state.has_more = false, false
-    state.callbacks = callbacks_of(given)
-    state.task = scheduler.task(state.name, serve, state)
-    scheduler.leave_scope(state.task) -- it outlives the run that made it
+    state.callbacks = pick_callbacks(given)
+    state.task = scheduler.task(state.name, run_delivery, state)
+    scheduler.leave_scope(state.task) -- the task outlives the run that made it
     state.task.serves, state.task.registration = true, streams[1].registration
     state.task.doing = function() return core.registration_doing(state.task.registration) end
     state.wake = function()
@@ -180,7 +182,7 @@ function delivery.begin(state, given, streams)
     end
 end
 
----True if it has handled all that has come.
+---True if every event that has arrived was handled.
 ---@param state table
 ---@return boolean
 function delivery.is_at_rest(state)
@@ -192,7 +194,7 @@ function delivery.is_at_rest(state)
     return state.idle
 end
 
----Ends it: no callback is called after this.
+---Ends the delivery: no callback is called after this.
 ---@param state table
 function delivery.finish(state)
     state.removed = true

@@ -1,5 +1,5 @@
--- The end of a run, by a signal or kubelua.stop(): what waits in a task is ended, and then runs
--- what the process has to do before it ends, such as releasing a lease.
+-- The end of a run, after a signal or kubelua.stop(): first the tasks that wait are cancelled, then
+-- functions run that the process needs before it ends, such as the release of a lease.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local running = require "kubelua.running"
@@ -8,17 +8,17 @@ local trace = require "kubelua.trace"
 
 local ending = {}
 
--- Seconds that the end of a run may take, of the one within which a signal ends the process.
+-- Seconds that the end of a run may take: a signal ends the process within one second.
 local LONGEST = 0.8
--- Of these, what the end of waiting tasks may take.
+-- Seconds of these in which cancelled tasks may end.
 local TO_CANCEL = 0.3
 
-local hooks = {} -- functions, in the order of their adding
+local hooks = {} -- functions, in the order in which they were added
 
----Has a function run as a task at the end of each run, once all other tasks have been ended. It may
----wait, and send requests; all such functions together have 0.8 s.
+---Registers a function. It runs as a task at the end of each run, after all other tasks have ended.
+---It may wait and send requests; all such functions together have 0.8 s.
 ---@param f fun()
----@return fun() remove takes it back
+---@return fun() remove unregisters it
 function ending.on_end(f)
     local hook = { f = f }
     hooks[#hooks + 1] = hook
@@ -32,7 +32,7 @@ function ending.on_end(f)
     end
 end
 
--- Runs rounds until none of the tasks has something to do at the end.
+-- Runs rounds until `is_done(task)` for each task, or the deadline.
 local function run_until(deadline, list, is_done)
     local function is_over()
         for _, task in ipairs(list) do
@@ -47,7 +47,7 @@ local function run_until(deadline, list, is_done)
     end
 end
 
--- Ends what a task waits in as cancelling does; one that serves goes on after that.
+-- Cancels the call that a task waits in. A task that serves then goes on in the next run.
 local function end_call(task)
     local is_idle = task.is_resting or (task.serves and not task.has_begun)
     if not is_idle and not task.outlasts and not task.is_cancelled then
@@ -56,7 +56,7 @@ local function end_call(task)
     end
 end
 
-local function cancel(list, deadline)
+local function cancel_tasks(list, deadline)
     for _, task in ipairs(list) do
         end_call(task)
     end
@@ -84,25 +84,25 @@ local function run_hooks(deadline)
     end)
 end
 
-local function at_end(task)
+local function is_at_end(task)
     return task.at_end
 end
 
-local function not_at_end(task)
+local function is_not_at_end(task)
     return not task.at_end
 end
 
-local function finish()
+local function run_end()
     local now = core.now()
-    cancel(running.select(not_at_end), now + TO_CANCEL)
+    cancel_tasks(running.select(is_not_at_end), now + TO_CANCEL)
     run_hooks(now + LONGEST)
-    cancel(running.select(at_end), core.now() + TO_CANCEL / 10)
+    cancel_tasks(running.select(is_at_end), core.now() + TO_CANCEL / 10)
 end
 
----Ends what waits in tasks, and runs what was given to on_end; in 0.8 s.
+---Cancels the tasks that wait, and runs the functions of on_end. Takes 0.8 s at most.
 function ending.finish()
     scheduler.begin_end()
-    local ok, problem = pcall(finish)
+    local ok, problem = pcall(run_end)
     scheduler.finish_end()
     if not ok then
         error(problem, 0)

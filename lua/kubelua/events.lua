@@ -1,4 +1,4 @@
--- Events about objects, for people: what kubectl describe shows below an object. Recording one
+-- client:event records Kubernetes Events: what kubectl describe shows below an object. Recording
 -- never waits and never fails; events/recorder.lua writes them in the background.
 local core = require "kubelua.core"
 local document = require "kubelua.events.document"
@@ -11,7 +11,7 @@ local TYPES = { "Normal", "Warning" }
 
 local events = {}
 
--- The recorders that may have events to write at the end of a run.
+-- Recorders that may still have events to write when a run ends; a weak set.
 local recorders = setmetatable({}, { __mode = "k" })
 
 loop.on_end(function()
@@ -27,7 +27,7 @@ loop.on_end(function()
     end
 end)
 
-local function check(call, reference, type_of_event, reason)
+local function check_event(call, reference, type_of_event, reason)
     if not reference then
         misuse("%s: the object that it is about expected, with apiVersion, kind and metadata.name",
             call)
@@ -42,19 +42,19 @@ local function check(call, reference, type_of_event, reason)
     end
 end
 
----Records an event about an object. Raises what is misuse only.
+---Records an event about an object. Raises for mistakes of the script only.
 ---@param client kubelua.Client
 ---@param object table with apiVersion, kind and metadata
 ---@param type_of_event "Normal"|"Warning"
 ---@param reason string one word, such as "FailedMount"
 ---@param message any what people read; up to 1,024 bytes of it
----@param options { controller: string?, call: string? }? controller: what reports it; call: for
+---@param options { controller: string?, call: string? }? controller: its reporter; call: for
 ---messages
 function events.record(client, object, type_of_event, reason, message, options)
     options = options or {}
     local state = core.state(client, "kubelua.client")
     local reference = document.reference(object)
-    check(options.call or "event", reference, type_of_event, reason)
+    check_event(options.call or "event", reference, type_of_event, reason)
     if state.is_closed then
         return
     end
@@ -70,7 +70,8 @@ end
 local Client = {}
 
 ---Records an Event about an object, for people: kubectl describe shows it. Never waits and never
----fails: what cannot be written is told in the log. Equal ones within 10 minutes become one series.
+---fails: an event that cannot be written is logged. Equal events within 10 minutes become one
+---series.
 ---@param object table
 ---@param type_of_event "Normal"|"Warning"
 ---@param reason string one word, such as "FailedMount"

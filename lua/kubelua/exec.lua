@@ -1,4 +1,5 @@
--- kubelua.exec: a program beside the loop, without a shell.
+-- kubelua.exec: runs a program, without a shell, while the loop goes on. The core starts and
+-- watches it.
 local core = require "kubelua.core"
 local loop = require "kubelua.loop"
 local misuse = require "kubelua.misuse"
@@ -9,19 +10,19 @@ local sources = require "kubelua.sources"
 ---What kubelua.exec takes beside the program.
 ---@class kubelua.ExecOptions
 ---@field stdin? string what the program reads; default: nothing
----@field timeout? number seconds, then it is killed; default: as long as it takes
----@field env? table<string, string|false> in addition to this process's; false takes one out
----@field cwd? string the folder that it runs in
+---@field timeout? number seconds, then it is killed; default: no limit
+---@field env? table<string, string|false> added to this process's environment; false removes one
+---@field cwd? string the folder in which it runs
 local TYPES = { stdin = "string", timeout = "number", env = "table", cwd = "string" }
 
----What came of a program.
+---The outcome of a program.
 ---@class kubelua.ExecResult
 ---@field status integer? its exit status
----@field signal integer? the signal that ended it, in place of a status
+---@field signal integer? the signal that ended it; then there is no status
 ---@field stdout string
 ---@field stderr string
 
-local SHORTEST = 0.001 -- seconds: no time at all is not "as long as it takes"
+local SHORTEST = 0.001 -- seconds; 0 would mean "no limit" in the core
 
 local function check_argv(argv)
     if type(argv) ~= "table" or #argv == 0 then
@@ -34,8 +35,8 @@ local function check_argv(argv)
     end
 end
 
--- Changes of the environment as the core takes them: "NAME=value" sets, "NAME" takes out.
-local function changes_of(env)
+-- The changes of the environment as the core takes them: "NAME=value" sets, "NAME" removes.
+local function list_changes(env)
     local changes = env and {}
     for name, value in pairs(env or {}) do
         if type(name) ~= "string" or name == "" or name:find("[=%z]") then
@@ -58,7 +59,7 @@ local function wait_in_task(process)
     end
 end
 
-local function wait(process, task)
+local function wait_for_process(process, task)
     if task then
         return wait_in_task(process)
     end
@@ -73,7 +74,7 @@ local function wait(process, task)
     return is_ended
 end
 
-local function judge(argv, result, message, code)
+local function return_outcome(argv, result, message, code)
     if not result then
         return nil, message, code
     elseif result.status == 0 then
@@ -88,9 +89,10 @@ local function judge(argv, result, message, code)
     return nil, message, "exit_status", result
 end
 
----Runs a program to its end, and waits for it as every call does; what it is killed with takes its
----process group along. An exit status that is not 0 is nil, message, "exit_status", the result.
----@param argv string[] the program first; in PATH if it has no slash
+---Runs a program to its end, and waits for it as every call does. If it is killed, its process
+---group is killed too. With an exit status other than 0 it returns nil, message, "exit_status",
+---result.
+---@param argv string[] the program first; it is looked up in PATH if it has no slash
 ---@param given kubelua.ExecOptions?
 ---@return kubelua.ExecResult?, string?, string?, kubelua.ExecResult?
 return function(argv, given)
@@ -103,7 +105,7 @@ return function(argv, given)
     local timeout = given.timeout
     local id = sources.new_id()
     local process, message, code = core.process_start({
-        args = argv, env = changes_of(given.env), input = given.stdin, cwd = given.cwd,
+        args = argv, env = list_changes(given.env), input = given.stdin, cwd = given.cwd,
         timeout = timeout and timeout >= 0 and math.max(timeout, SHORTEST) or timeout,
     }, scheduler.poller, id)
     if not process then
@@ -114,7 +116,7 @@ return function(argv, given)
             scheduler.wake(task)
         end
     end)
-    local ok, is_ended = pcall(wait, process, task)
+    local ok, is_ended = pcall(wait_for_process, process, task)
     sources.remove(id)
     local result
     if ok and not is_ended then
@@ -127,5 +129,5 @@ return function(argv, given)
         return nil, loop.CANCELED, "canceled"
     end
     scheduler.end_if_cancelled()
-    return judge(argv, result, message, code)
+    return return_outcome(argv, result, message, code)
 end

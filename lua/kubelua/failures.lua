@@ -1,13 +1,13 @@
--- The last failures that calls returned, by their messages: assert raises the message alone, and a
--- controller finds the code and the server's Retry-After again here.
+-- Remembers the last failures of calls by their messages. assert(call()) raises only the message; a
+-- controller then finds here the code and the server's Retry-After.
 local failures = {}
 
--- So many are remembered at least, and twice as many at most.
+-- At least this many are remembered, and at most twice as many.
 local FEW = 256
 
 local recent, before, count = {}, {}, 0
 
-local function remember(message, code, retry_after)
+local function remember_failure(message, code, retry_after)
     if count == FEW then
         recent, before, count = {}, recent, 0
     end
@@ -15,18 +15,18 @@ local function remember(message, code, retry_after)
     recent[message] = { code = code, retry_after = retry_after }
 end
 
----Remembers what a call returns, if it is a failure; returns it as it is.
+---Remembers the results of a call, if they are a failure; returns them.
 ---@param ... any
 ---@return any ...
 function failures.note(...)
     local result, message, code, retry_after = ...
     if result == nil and type(message) == "string" then
-        remember(message, code, type(retry_after) == "number" and retry_after or nil)
+        remember_failure(message, code, type(retry_after) == "number" and retry_after or nil)
     end
     return ...
 end
 
----The same function, whose failures (nil, message, code, retry_after) are remembered.
+---Wraps a function so that its failures (nil, message, code, retry_after) are remembered.
 ---@generic F: function
 ---@param f F
 ---@return F
@@ -36,8 +36,8 @@ function failures.remembered(f)
     end
 end
 
----What is known of an error, if it is the message of such a failure; and that message. The assert
----of a test framework (luassert) puts the script's position before it.
+---What is known about an error, if it is the message of such a failure; and that message. The
+---assert of a test framework (luassert) puts the position in the script before it.
 ---@param problem any
 ---@return { code: string?, retry_after: number? }?, string?
 function failures.find(problem)

@@ -1,4 +1,5 @@
--- A request in flight: it suspends the task that waits for it, and dispatches outside of tasks.
+-- A request in flight: from core.request_send to its answer. In a task, waiting for it suspends the
+-- task; outside of tasks, it dispatches events meanwhile. requests.lua makes flights.
 local core = require "kubelua.core"
 local loop = require "kubelua.loop"
 local run_tag = require "kubelua.run_tag"
@@ -7,28 +8,28 @@ local sources = require "kubelua.sources"
 local trace = require "kubelua.trace"
 
 ---@class kubelua.Flight
----@field id integer of its source, which the poller returns when it has something
+---@field id integer of its source: the poller returns it when the request has news
 ---@field name string of the call that waits, for messages
 ---@field request userdata
----@field task kubelua.Task? that waits
+---@field task kubelua.Task? the task that waits for it
 ---@field wake fun()
----@field is_closed boolean? the request was given back, or will be
+---@field is_closed boolean? the request was freed, or will be
 local Flight = {}
 Flight.__index = Flight
 
--- Seconds: the longest that cancelling may take.
+-- Seconds: cancelling a request may take this long at most.
 local CANCEL = 0.2
 
--- The set of requests that wait for an answer, and are not known to wait for long.
+-- The set of requests that wait for an answer. Streams whose first bytes have come are not in it.
 local pending = {}
 
----True while one waits for an answer that may come at any moment.
+---True while a request waits for an answer that may come at any moment.
 ---@return boolean
 function Flight.are_pending()
     return next(pending) ~= nil
 end
 
----The requests that wait get no answer: they are not pending any more.
+---Forgets the requests that wait: they will get no answer.
 function Flight.forget_pending()
     pending = {}
 end
@@ -62,7 +63,7 @@ function Flight.begin(client, call, name)
     return self
 end
 
--- In a task that is cancelled the wait goes on: it is over at once then.
+-- If the task is cancelled, so is the request: it is then complete almost at once.
 local function wait_in_task(self, is_over)
     local is_cancelled = false
     while not is_over() do
@@ -84,7 +85,8 @@ local function wait_outside(self, is_over)
     end)
 end
 
----Waits until `is_over()`, which is asked again and again; a run goes on for its sake meanwhile.
+---Waits until `is_over()` is true. It is called again after each event. A run does not end as idle
+---while a request waits.
 ---@param is_over fun(): boolean
 function Flight:wait(is_over)
     self.task = scheduler.current(self.name)
@@ -97,7 +99,7 @@ function Flight:wait(is_over)
     end
 end
 
----Waits for the answer; of one that streams, for its head.
+---Waits for the answer; if it is a stream, for its head only.
 ---@return kubelua.Reply?, string?, string?
 function Flight:answer()
     pending[self] = true
@@ -108,7 +110,7 @@ function Flight:answer()
     return core.request_result(self.request)
 end
 
----Gives the request back, in flight or not.
+---Frees the request; cancels it if it is in flight.
 function Flight:close()
     self.is_closed, pending[self] = true, nil
     core.request_free(self.request)

@@ -1,5 +1,5 @@
--- An index whose values a Lua function computes. Lua code runs on the thread of its lua_State only,
--- so the index has a registration of its own, and is brought up to date when it is read.
+-- An index whose values a Lua function computes. Lua code may run on the thread of its lua_State
+-- only, so the index has its own registration, and takes in the events when it is read.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local running = require "kubelua.running"
@@ -12,7 +12,7 @@ local FunctionIndex = {}
 FunctionIndex.__index = FunctionIndex
 
 ---@param informer kubelua.Informer
----@param what string its resource, for messages
+---@param what string the resource, for messages
 ---@param name string
 ---@param compute fun(object: kubelua.Object): any
 ---@return kubelua.FunctionIndex?, string?, string?
@@ -24,7 +24,7 @@ function FunctionIndex.new(informer, what, name, compute)
         compute = compute,
         keys = {}, -- value -> set of keys
         values = {}, -- key -> array of values
-        event = false, a = false, b = false, -- what is being taken in
+        event = false, a = false, b = false, -- the event that is being taken in
     }, FunctionIndex)
     self.id = sources.new_id()
     local registration, message, code = core.subscribe(informer, scheduler.poller, self.id, {
@@ -45,7 +45,7 @@ function FunctionIndex.new(informer, what, name, compute)
     return self
 end
 
-local function forget(self, key)
+local function forget_values(self, key)
     for _, value in ipairs(self.values[key] or {}) do
         local keys = self.keys[value]
         if keys then
@@ -58,19 +58,19 @@ local function forget(self, key)
     self.values[key] = nil
 end
 
----The text that a value of an index is known by. A number's is that of JSON, as an index by path
----has it: 2.0 is 2, and no digit is dropped.
+---The text of an index value. A number is written as in JSON, as an index by path does: 2.0 is "2",
+---and no digit is dropped.
 ---@param value any
 ---@return string
 function FunctionIndex.text(value)
-    if type(value) == "number" and value - value == 0 then -- neither infinite nor none
+    if type(value) == "number" and value - value == 0 then -- not infinite, not NaN
         return core.encode(value)
     end
     return tostring(value)
 end
 
--- What the function returned, as an array of strings: one value, an array of them, or nothing;
--- nulls are nothing too.
+-- What the function returned, as an array of strings: one value, an array of values, or nothing.
+-- Nulls are left out.
 local function as_values(result)
     local values = {}
     local function add(value)
@@ -92,7 +92,7 @@ local function as_values(result)
     return values
 end
 
-local function remember(self, object)
+local function compute_values(self, object)
     local ok, values = trace.call(self.compute, object)
     if ok then
         ok, values = pcall(as_values, values)
@@ -109,17 +109,18 @@ local function remember(self, object)
     end
 end
 
-local function take_in(self, event, a, b)
+local function take_in_event(self, event, a, b)
     if event == "add" or event == "update" then
         local object = event == "update" and b or a
-        forget(self, object.key)
-        remember(self, object)
+        forget_values(self, object.key)
+        compute_values(self, object)
     elseif event == "delete" then
-        forget(self, a.key)
+        forget_values(self, a.key)
     end
 end
 
--- An event is kept until it is taken in: what raises for want of memory is done again.
+-- An event is kept until it was taken in: if that raises because memory is short, it is tried
+-- again.
 local function take_in_all(self)
     while true do
         if not self.event then
@@ -128,14 +129,15 @@ local function take_in_all(self)
         if not self.event then
             return
         end
-        take_in(self, self.event, self.a, self.b)
+        take_in_event(self, self.event, self.a, self.b)
         self.event, self.a, self.b = false, false, false
         core.registration_done(self.registration)
     end
 end
 
----Takes in what has changed since the last time. Where the function itself reads the index, or
----waits while others do, they find what is there: events are taken in one at a time, in order.
+---Takes in what has changed since the last time. Events are taken in one at a time, in order. If
+---the function itself reads the index, or waits while another task reads it, they see its current
+---contents.
 function FunctionIndex:update()
     if self.is_updating then
         return
@@ -148,7 +150,7 @@ function FunctionIndex:update()
     end
 end
 
----The objects under a value, sorted by key.
+---The objects with a value, sorted by key.
 ---@param value string
 ---@return kubelua.Object[]?, string?, string?
 function FunctionIndex:by(value)
@@ -184,7 +186,7 @@ function FunctionIndex:distinct()
     return values
 end
 
----Takes in what is there, for the last time; it can still be read.
+---Takes in the last events. The index can still be read.
 function FunctionIndex:retire()
     self:update()
     sources.remove(self.id)

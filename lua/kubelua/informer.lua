@@ -1,4 +1,5 @@
--- An informer: registrations, and queries of its cache. What needs no Lua is in lua/src/informer.c.
+-- An informer: a cache of the objects of one resource, with callbacks and indexes.
+-- lua/src/informer.c has the parts that are in C.
 local core = require "kubelua.core"
 local FunctionIndex = require "kubelua.function_index"
 local loop = require "kubelua.loop"
@@ -12,12 +13,12 @@ local TYPE = "kubelua.informer"
 
 ---What client:informer returns.
 ---@class kubelua.Informer
----@field has_synced fun(self): boolean whether the cache holds the first list
+---@field has_synced fun(self): boolean true once the cache holds the first list
 ---@field get fun(self, key: string, name?: string): kubelua.Object?, string?, string?
 ---@field list fun(self, filter?: kubelua.Filter): kubelua.Object[]
 ---@field count fun(self): integer how many objects the cache holds
----@field resource_version fun(self): string the version that the cache reflects
----@field status fun(self): kubelua.Status how it is
+---@field resource_version fun(self): string the version that the cache has reached
+---@field status fun(self): kubelua.Status its state and counters
 local Informer = core.methods(TYPE)
 
 ---What informer:list takes.
@@ -26,7 +27,7 @@ local Informer = core.methods(TYPE)
 ---@field labels? string a label selector, as of kubectl's -l
 
 local informers = {
-    open = setmetatable({}, { __mode = "k" }), -- a set of those of this lua_State
+    open = setmetatable({}, { __mode = "k" }), -- all of this lua_State, a weak set
 }
 
 local RETIRED = "the client was closed; what it has can be read, but nothing comes any more"
@@ -41,8 +42,8 @@ local function expect_string(call, what, value)
     end
 end
 
--- An informer of the core: of one namespace, or of all.
-local function open(client, request, indexes)
+-- Opens an informer of the core: of one namespace, or of all.
+local function open_informer(client, request, indexes)
     local self, message, code = core.informer(client, request)
     if not self then
         return nil, message, code
@@ -64,8 +65,8 @@ end
 
 ---@param client kubelua.Client
 ---@param given kubelua.InformerOptions|string
----@param scope string|string[]|nil the namespaces of one that names none, if its kind has such;
----several are an error of a kind that is not built in and has none
+---@param scope string|string[]|nil the default namespaces, if the kind has namespaces.
+---Several namespaces are an error for a custom kind without namespaces
 ---@return kubelua.Informer?, string?, string?
 function informers.new(client, given, scope)
     local request, indexes = options_of.read(given)
@@ -73,7 +74,7 @@ function informers.new(client, given, scope)
         options_of.add_scope(request, scope)
     end
     if type(request.namespace) ~= "table" then
-        return open(client, request, indexes)
+        return open_informer(client, request, indexes)
     end
     return several.open(request.namespace, function(namespace)
         local wanted = {}
@@ -81,12 +82,12 @@ function informers.new(client, given, scope)
             wanted[name] = value
         end
         wanted.namespace = namespace
-        local informer, message, code = open(client, wanted, indexes)
+        local informer, message, code = open_informer(client, wanted, indexes)
         return informer, message or state_of(informer), code
     end)
 end
 
----True if something listens to it, or has waited for its first list.
+---True if it has a registration, or a call has waited for its first list.
 ---@param informer kubelua.Informer
 ---@return boolean
 function informers.is_used(informer)
@@ -94,7 +95,7 @@ function informers.is_used(informer)
     return state.was_awaited or next(state.registrations) ~= nil
 end
 
----The resource that it was made of.
+---The resource that it was opened with.
 ---@param informer kubelua.Informer
 ---@return string
 function informers.resource(informer)
@@ -103,7 +104,7 @@ end
 
 ---Registers callbacks: any of add, update, delete, synced and error.
 ---@param given kubelua.HandlerOptions
----@return kubelua.Registration # or nil, message, "closed" of an informer that was stopped
+---@return kubelua.Registration # or nil, message, "closed" if the informer was stopped
 function Informer:on(given)
     local state = state_of(self)
     if state.is_retired then
@@ -112,7 +113,7 @@ function Informer:on(given)
     return registrations.new(self, state, given)
 end
 
----Waits until the cache holds the first list, and dispatches meanwhile.
+---Waits until the cache holds the first list. Events are dispatched meanwhile.
 ---@param seconds number? default: for ever
 ---@return true?, string?, string?
 function Informer:wait_synced(seconds)
@@ -131,8 +132,9 @@ function Informer:wait_synced(seconds)
     return core.informer_outcome(self)
 end
 
--- The core names the indexes that it keeps; those by function are kept here.
-local function with_functions(state, found, message, code)
+-- Completes the message about an unknown index: the core names its own, this adds those by
+-- function.
+local function add_function_names(state, found, message, code)
     if found or code ~= "not_found" then
         return found, message, code
     end
@@ -145,7 +147,7 @@ local function with_functions(state, found, message, code)
         names[1] and "; by function there are " .. table.concat(names, ", ") or "")
 end
 
----What an index holds under a value, sorted by key.
+---The objects with a value in an index, sorted by key.
 ---@param index string
 ---@param value string|number|boolean
 ---@return kubelua.Object[]
@@ -156,7 +158,7 @@ function Informer:by(index, value)
     if state.indexes[index] then
         return state.indexes[index]:by(text)
     end
-    return with_functions(state, core.informer_by(self, index, text))
+    return add_function_names(state, core.informer_by(self, index, text))
 end
 
 ---The distinct values of an index, sorted.
@@ -168,7 +170,7 @@ function Informer:values(index)
     if state.indexes[index] then
         return state.indexes[index]:distinct()
     end
-    return with_functions(state, core.informer_values(self, index))
+    return add_function_names(state, core.informer_values(self, index))
 end
 
 local function add_path(self, state, name, path)
@@ -196,7 +198,7 @@ local function add_function(self, state, name, compute)
     return true
 end
 
----Adds an index by path (kept in C) or by function (kept here).
+---Adds an index by path (kept in the core), or by function (kept in Lua).
 ---@param name string
 ---@param index string|fun(object: kubelua.Object): any
 ---@return true?, string?, string?
@@ -212,7 +214,8 @@ function Informer:index(name, index)
 end
 
 local function remove_registrations(state)
-    -- Not by pairs: what LuaJIT compiles of it may not end where a finalizer empties the table too.
+    -- Not by pairs: compiled by LuaJIT, that loop may not end if a finalizer empties the table
+    -- meanwhile.
     local registration = next(state.registrations)
     while registration do
         state.registrations[registration] = nil
@@ -221,7 +224,7 @@ local function remove_registrations(state)
     end
 end
 
----Called before its client is closed: nothing comes any more, but what is there can be read.
+---Called before its client is closed: no events come any more, but the cache can be read.
 ---@param informer kubelua.Informer
 function informers.retire(informer)
     local state = state_of(informer)
@@ -232,7 +235,7 @@ function informers.retire(informer)
     end
 end
 
----Ends this handle and its registrations; the last handle of a shared informer stops it.
+---Stops this informer and its registrations. The last informer that shares a watch ends it.
 function Informer:stop()
     local state = state_of(self)
     informers.open[self] = nil

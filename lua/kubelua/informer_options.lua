@@ -1,24 +1,26 @@
--- What client:informer takes: checked, and as the core takes it, the indexes apart.
+-- Checks the options of client:informer, and turns them into a request for the core. Indexes are
+-- returned apart: Lua adds them.
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 
----What client:informer takes: the resource first, as in { "pods", namespace = "web" }.
+---What client:informer takes. The resource comes first, as in { "pods", namespace = "web" }.
 ---@class kubelua.InformerOptions: kubelua.InformerScope
----@field [1] string as lenient as kubectl: "pods", "po", "deployments.apps", "apps/v1/Deployment"
+---@field [1] string any name that kubectl accepts: "pods", "po", "deployments.apps",
+---"apps/v1/Deployment"
 
----What informers and controllers share.
+---The options that informers and controllers have in common.
 ---@class kubelua.InformerScope
 ---@field namespace? string|string[] one, several, "*": all; nil: that of kubelua run -n, else all
 ---@field labels? string a label selector, as of kubectl's -l
 ---@field fields? string a field selector, as of kubectl's --field-selector
 ---@field indexes? table<string, string|fun(object: kubelua.Object): any> a path or a function each
----@field resync? number seconds between replays to its handlers; 0: never
+---@field resync? number seconds between replays of the cache to its handlers; 0: never
 ---@field managed_fields? boolean keep metadata.managedFields; default: false
 ---@field metadata? boolean ask for metadata alone: its objects have no spec and no status
 ---@field streaming_list? boolean let the server stream the first list; default: true
----@field page_size? integer of lists that are not streamed; default: 500
----@field idle_timeout? number seconds of silence until the watch is made again; below 0: never
+---@field page_size? integer objects in a page of a list that is not streamed; default: 500
+---@field idle_timeout? number seconds without a message, then the watch is reopened; below 0: never
 local TYPES = {
     namespace = "string|table", labels = "string", fields = "string", indexes = "table",
     resync = "number", managed_fields = "boolean", metadata = "boolean",
@@ -26,8 +28,9 @@ local TYPES = {
     page_size = "number", idle_timeout = "number",
 }
 
--- Several namespaces: each once, in the order of the keys of their objects. One is no list.
-local function namespaces(given)
+-- Sorts several namespaces as the keys of their objects are sorted, each once. A single one is
+-- returned as a string.
+local function sort_namespaces(given)
     local names, seen = {}, {}
     for place, name in pairs(given) do
         if type(place) ~= "number" or type(name) ~= "string" then
@@ -72,15 +75,15 @@ function informer_options.read(given)
     end
     options.check("informer", named, TYPES)
     if type(request.namespace) == "table" then
-        request.namespace = namespaces(request.namespace)
+        request.namespace = sort_namespaces(request.namespace)
     elseif request.namespace ~= "*" then
         core.check_namespace("informer", request.namespace)
     end
     return request, given.indexes
 end
 
----Gives a request that names no namespace a default one, or several. A kind that has none is
----watched as a whole.
+---Sets the default namespace, or namespaces, of a request that names none. A kind without
+---namespaces is watched as a whole.
 ---@param request table
 ---@param scope string|string[]|nil
 function informer_options.add_scope(request, scope)
@@ -89,7 +92,7 @@ function informer_options.add_scope(request, scope)
         if kind and not kind.namespaced then
             return
         end
-        scope = namespaces(scope)
+        scope = sort_namespaces(scope)
     end
     request.namespace, request.namespace_if_any = scope, type(scope) == "string" or nil
 end

@@ -1,8 +1,8 @@
--- Which informers of the core an informer is over: itself, or one of each of several namespaces
--- (see several_namespaces.lua).
+-- Finds the informers of the core below an informer: itself, or one for each of several namespaces
+-- (several_namespaces.lua).
 local core = require "kubelua.core"
 
-local KEY = {} -- under which one of several namespaces has its parts
+local KEY = {} -- an informer of several namespaces has its parts under this key
 
 ---@class kubelua.NamespacePart
 ---@field namespace string
@@ -11,26 +11,26 @@ local KEY = {} -- under which one of several namespaces has its parts
 
 local informer_parts = { KEY = KEY }
 
-local function of(informer)
+local function read_parts(informer)
     return type(informer) == "table" and informer[KEY] or nil
 end
 
----The informers of the core that one is over: itself, or one of each namespace.
+---The informers of the core below an informer: itself, or one for each namespace.
 ---@param informer kubelua.Informer
 ---@return kubelua.Informer[]
 function informer_parts.informers(informer)
     local all = {}
-    for i, part in ipairs(of(informer) or { { informer = informer } }) do
+    for i, part in ipairs(read_parts(informer) or { { informer = informer } }) do
         all[i] = part.informer
     end
     return all
 end
 
----What it was asked for: the resource, the selectors, the namespaces (several as a list).
+---The options of an informer: the resource, the selectors, the namespaces (several as a list).
 ---@param informer kubelua.Informer
 ---@return table request
 function informer_parts.request(informer)
-    local parts = of(informer)
+    local parts = read_parts(informer)
     if not parts then
         return core.state(informer, "kubelua.informer").request
     end
@@ -44,12 +44,12 @@ function informer_parts.request(informer)
     return request
 end
 
----The one of them that has the objects of a namespace; nil where none has.
+---The informer of the core that has the objects of a namespace; nil if there is none.
 ---@param informer kubelua.Informer
----@param namespace string? nil: of a cluster-scoped kind
+---@param namespace string? nil: the kind is cluster-scoped
 ---@return kubelua.Informer?
 function informer_parts.informer(informer, namespace)
-    local parts = of(informer)
+    local parts = read_parts(informer)
     if not parts then
         return informer
     end
@@ -61,14 +61,14 @@ function informer_parts.informer(informer, namespace)
     return nil
 end
 
----The registrations with an informer of the core, as a set.
+---The registrations on an informer of the core, as a set.
 ---@param informer kubelua.Informer
 ---@return table<kubelua.Registration, true>
 function informer_parts.registrations(informer)
     return core.state(informer, "kubelua.informer").registrations
 end
 
----What an informer of the core is of, for messages: "pods in web".
+---The name of an informer of the core in messages: "pods in web".
 ---@param informer kubelua.Informer
 ---@return string
 function informer_parts.tell(informer)

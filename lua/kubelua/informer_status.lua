@@ -1,28 +1,28 @@
--- How an informer is, and how one of several namespaces is: what their informers' say together.
+-- informer:status() of an informer of several namespaces: computed from the status of each.
 
 ---What informer:status returns; seconds.
 ---@class kubelua.Status
 ---@field state "resolving"|"listing"|"streaming"|"watching"|"backoff"|"stopped"
 ---@field has_synced boolean
----@field age? number since the server said anything; nil: it never did
+---@field age? number since the last message of the server; nil: there was none
 ---@field retry_in number
 ---@field lists integer
----@field lists_held integer of these, such as the cache has held
+---@field lists_held integer of these, lists whose version the cache had already reached
 ---@field watches integer
 ---@field events integer
 ---@field failures integer
 ---@field objects integer
----@field queued integer changes that wait to be told
----@field error? string of a failure that still stands
+---@field queued integer changes that wait for a handler
+---@field error? string the failure that has not been overcome yet
 ---@field code? string
----@field plugin? string an exec credential plugin that is waited for
+---@field plugin? string the exec credential plugin that runs now
 ---@field plugin_running? number
 
----The same of several namespaces.
+---The same for several namespaces.
 ---@class kubelua.StatusOfSeveral: kubelua.Status
----@field namespaces table<string, kubelua.Status> each one's own
+---@field namespaces table<string, kubelua.Status> the status of each
 
--- What is least far comes first.
+-- In the order of progress: the least advanced state comes first.
 local STATES = { stopped = 1, backoff = 2, resolving = 3, listing = 4, streaming = 5, watching = 6 }
 
 local SUMS = { "lists", "lists_held", "watches", "events", "failures", "objects", "queued" }
@@ -49,7 +49,7 @@ local function add_status(all, namespace, status)
     end
 end
 
----The state that is least far, the sums, the first error; and each namespace's own.
+---The least advanced state, the sums, the first error; and the status of each namespace.
 ---@param parts kubelua.NamespacePart[]
 ---@return kubelua.StatusOfSeveral
 return function(parts)

@@ -1,4 +1,5 @@
--- KubeLua: react to a Kubernetes cluster from a script. See API.md for the contract.
+-- The module kubelua: lets a script react to a Kubernetes cluster. This file lists its functions;
+-- docs/LUA.md describes them.
 require "kubelua.interpreter"
 local clients = require "kubelua.client"
 local changed = require "kubelua.controller.changed"
@@ -15,7 +16,7 @@ local tasks = require "kubelua.task"
 local trace = require "kubelua.trace"
 local values = require "kubelua.values"
 
----@class kubelua.Object a read-only Kubernetes object; fields are read when they are asked for
+---@class kubelua.Object a read-only Kubernetes object; a field is looked up when it is read
 ---@field name string
 ---@field namespace string?
 ---@field key string "namespace/name"
@@ -26,14 +27,15 @@ local values = require "kubelua.values"
 ---@field metadata any
 ---@field spec any
 ---@field status any
----@field get fun(self, path: string): any what is at the path, or nil where a part of it is missing
----@field table fun(self): table a copy in Lua tables, to be changed
+---@field get fun(self, path: string): any the value at the path; nil if a part of the path is
+---missing
+---@field table fun(self): table a copy as Lua tables, which may be changed
 ---@field json fun(self): string
 ---@field [string] any
 
--- Over views and plain tables alike, so that `kubelua.ipairs(pod:get("a.b") or {})` is no special
--- case; in either Lua.
-local function walk(name, over_view, over_table)
+-- Makes pairs and ipairs for views and plain tables alike, in either Lua. So
+-- `kubelua.ipairs(pod:get("a.b") or {})` works.
+local function make_iterator(name, over_view, over_table)
     return function(value)
         local kind = type(value)
         if kind == "table" then
@@ -48,7 +50,8 @@ end
 local kubelua = {
     _VERSION = core.version,
     null = core.null,
-    backlog = 10000, -- of handlers that set none: what may wait before changes are merged
+    -- Of handlers that set none: how many events may wait before changes are merged.
+    backlog = 10000,
     connect = clients.connect,
     controller = controllers.new,
     changed = changed,
@@ -61,8 +64,8 @@ local kubelua = {
     exec = exec,
     log = log,
     array = core.array,
-    pairs = walk("kubelua.pairs", core.pairs, pairs),
-    ipairs = walk("kubelua.ipairs", core.ipairs, ipairs),
+    pairs = make_iterator("kubelua.pairs", core.pairs, pairs),
+    ipairs = make_iterator("kubelua.ipairs", core.ipairs, ipairs),
     get = core.get,
     table = core.view_table,
     decode = values.decode,
@@ -75,16 +78,16 @@ local kubelua = {
     condition = values.condition,
 }
 
-registrations.defaults = kubelua -- its backlog, which scripts may set
+registrations.defaults = kubelua -- it holds the backlog, which scripts may set
 
----Unix time in seconds, with a fraction: the machine's, or that of the simulated cluster whose
----clock a test moves.
+---Unix time in seconds, with a fraction: the machine's, or that of a simulated cluster whose clock
+---a test moves.
 ---@return number
 function kubelua.now()
     return scheduler.clock_here():unix()
 end
 
----Calls a function every so many seconds, one call at a time; the result's stop() ends that.
+---Calls a function every so many seconds, one call at a time. stop() of the result ends it.
 ---@param seconds number
 ---@param f function
 ---@return { stop: fun() }
@@ -94,7 +97,7 @@ function kubelua.every(seconds, f)
     end
     local ticker = { stopped = false }
     local what = running.name("kubelua.every", f)
-    local calls = false -- f
+    local calls = false -- true while f runs
     local clock = scheduler.clock_here()
     local next_at = clock:now() + seconds
     local task
@@ -120,7 +123,7 @@ function kubelua.every(seconds, f)
             if ticker.stopped then
                 return
             end
-            -- A call that took longer skips the ticks that it missed.
+            -- A call that took too long skips the ticks that it missed.
             next_at = math.max(next_at + seconds, clock:now())
         end
     end)

@@ -1,6 +1,7 @@
--- Which path a kind has: "pods", "Pod", "po", "deployments.apps", "apps/v1/Deployment", or what an
--- object says of itself. Built-in names need no question; for others the server's discovery is
--- asked once for all that wait, and again where a name is unknown: a definition may have come.
+-- Finds a kind, and the path of its objects, by any name: "pods", "Pod", "po", "deployments.apps",
+-- "apps/v1/Deployment", or the apiVersion and kind of an object. Built-in names need no request.
+-- For other names the server's discovery is asked: once for all tasks that wait, and again for an
+-- unknown name, because a custom resource may have been defined meanwhile.
 local core = require "kubelua.core"
 local discovery = require "kubelua.verbs.discovery"
 local loop = require "kubelua.loop"
@@ -15,17 +16,17 @@ local kinds = {}
 ---@field kind string "Deployment"
 ---@field plural string "deployments"
 ---@field namespaced boolean
----@field has_status boolean its status is written through a subresource
----@field subresources table<string, boolean>? nil where discovery was not asked
+---@field has_status boolean it has the subresource status
+---@field subresources table<string, boolean>? nil if discovery was not asked
 
----What a port knows of its server's kinds.
+---What a port knows about its server's kinds.
 ---@class kubelua.Kinds
----@field builtin table<string, kubelua.Kind> by name, as asked
----@field all kubelua.Catalogue? nil before the first answer
----@field asked_at number when that came, on the clock of kubelua.core.now
----@field flight { landed: boolean, message: string?, code: string? }? a question under way
+---@field builtin table<string, kubelua.Kind> by the name that was asked for
+---@field all kubelua.Catalogue? nil before the first answer of discovery
+---@field asked_at number when that answer came, on the clock of kubelua.core.now
+---@field flight { landed: boolean, message: string?, code: string? }? a request under way
 
--- Seconds: an answer this young is not asked for again.
+-- Seconds: discovery is not asked again while its answer is younger than this.
 local YOUNG = 1
 
 local function known_to(port)
@@ -37,8 +38,8 @@ local function known_to(port)
     return known
 end
 
--- Asks the server, for all that wait: they look again once the flight has landed.
-local function fly(port, known)
+-- Asks the server, for all tasks that wait. They look again once `landed` is true.
+local function ask_server(port, known)
     local flight = { landed = false }
     known.flight = flight
     local ok, all, message, code = pcall(discovery.read, port.send)
@@ -46,7 +47,7 @@ local function fly(port, known)
     flight.landed = true
     scheduler.poller:wake()
     if not ok then
-        error(all, 0) -- this task was cancelled: the next one that waits asks
+        error(all, 0) -- this task was cancelled; the next task that waits asks
     elseif not all then
         flight.message, flight.code = message, code
         return nil, message, code
@@ -55,8 +56,8 @@ local function fly(port, known)
     return all
 end
 
--- The catalogue, if it is younger than a second, or asked for now.
-local function fresh(port, known)
+-- The catalogue: the known one if it is younger than a second, else the server is asked.
+local function fetch_catalogue(port, known)
     while known.flight do
         local flight = known.flight
         local _, is_ended = loop.wait("a verb", nil, function() return flight.landed end)
@@ -69,10 +70,10 @@ local function fresh(port, known)
     if known.all and core.now() - known.asked_at < (port.young or YOUNG) then
         return known.all
     end
-    return fly(port, known)
+    return ask_server(port, known)
 end
 
-local function builtin(known, name)
+local function find_builtin(known, name)
     local kind = known.builtin[name]
     if kind == nil then
         kind = not name:find("%z") and core.builtin_kind(name) or false
@@ -87,11 +88,11 @@ end
 ---@return kubelua.Kind?, string?, string?
 function kinds.find(port, name)
     local known = known_to(port)
-    local found = known.all and known.all:find(name) or not known.all and builtin(known, name)
+    local found = known.all and known.all:find(name) or not known.all and find_builtin(known, name)
     if found then
         return found
     end
-    local all, message, code = fresh(port, known)
+    local all, message, code = fetch_catalogue(port, known)
     if not all then
         return nil, message, code
     end
@@ -111,12 +112,12 @@ function kinds.of(port, api_version, kind)
     return kinds.find(port, api_version .. "/" .. kind)
 end
 
----Looks a kind up again, as the server has answered that it does not serve the path.
+---Finds a kind again, after the server answered 404: it no longer serves the old path.
 ---@param port kubelua.Port
----@param name string as it was asked for
+---@param name string the name that was asked for
 ---@return kubelua.Kind?, string?, string?
 function kinds.again(port, name)
-    local all, message, code = fresh(port, known_to(port))
+    local all, message, code = fetch_catalogue(port, known_to(port))
     if not all then
         return nil, message, code
     end
@@ -127,21 +128,21 @@ function kinds.again(port, name)
     return all:refuse(name)
 end
 
----Has the next unknown name ask the server, however young its last answer is: a definition was
----written.
+---Makes the next unknown name ask the server, even if its last answer is recent: a custom resource
+---definition was written.
 ---@param port kubelua.Port
 function kinds.doubt(port)
     known_to(port).asked_at = -math.huge
 end
 
--- A segment of a path (RFC 3986).
-local function escape(text)
+-- Percent-encodes a segment of a path (RFC 3986).
+local function encode_path_segment(text)
     return (text:gsub("[^%w%-._~:@]", function(byte)
         return string.format("%%%02X", byte:byte())
     end))
 end
 
----The path of a collection, or of an object in it.
+---The path of a collection, or of one object in it.
 ---@param kind kubelua.Kind
 ---@param namespace string?
 ---@param name string?
@@ -150,13 +151,13 @@ end
 function kinds.path(kind, namespace, name, subresource)
     local path = (kind.group == "" and "/api/" or "/apis/") .. kind.api_version
     if kind.namespaced and namespace then
-        path = path .. "/namespaces/" .. escape(namespace)
+        path = path .. "/namespaces/" .. encode_path_segment(namespace)
     end
     path = path .. "/" .. kind.plural
     if name then
-        path = path .. "/" .. escape(name)
+        path = path .. "/" .. encode_path_segment(name)
     end
-    return subresource and path .. "/" .. escape(subresource) or path
+    return subresource and path .. "/" .. encode_path_segment(subresource) or path
 end
 
 return kinds

@@ -1,6 +1,7 @@
--- Leader election by a Lease: of all processes that name it, one at a time leads. What to ask, and
--- what an answer means, is in leader/election.lua; leader/candidate.lua asks, for all controllers
--- of this process that name one Lease. docs/CONTROLLERS.md says what Kubernetes cannot fence.
+-- Leader election by a Lease: of all processes that name the same Lease, one at a time leads.
+-- leader/election.lua has the rules: when to ask, and what an answer means. leader/candidate.lua
+-- sends the requests, for all controllers of this process that name the same Lease.
+-- docs/CONTROLLERS.md says what Kubernetes cannot fence.
 local Candidate = require "kubelua.leader.candidate"
 local core = require "kubelua.core"
 local loop = require "kubelua.loop"
@@ -11,21 +12,21 @@ local scheduler = require "kubelua.scheduler"
 ---@class kubelua.LeaderOptions
 ---@field name string of the Lease
 ---@field namespace? string of the Lease; default: the client's
----@field identity? string of this process, as its only one; default: the host's name and random
+---@field identity? string of this process, unique; default: the host's name and random
 ---digits
----@field lease? number seconds after which others take a Lease that is not renewed; default: 15
+---@field lease? number seconds without a renewal after which others take the Lease; default: 15
 ---@field renew? number seconds without a renewal after which this process stops; default: 10
----@field retry? number seconds between renewals, or tries; default: 2
+---@field retry? number seconds between renewals, and between attempts; default: 2
 local TYPES = { name = "string", namespace = "string", identity = "string", lease = "number",
     renew = "number", retry = "number" }
 
 local leader = {}
 
--- The elections of clusters over the network, by what tells them apart. The elections of a
--- simulated cluster are in its state.
+-- The candidates in clusters over the network, by the URL of the server. Those in a simulated
+-- cluster are in its state.
 local by_server = {}
 
--- What tells this process from all others.
+-- The default identity of this process.
 local own_identity
 
 local function check_times(all)
@@ -37,7 +38,7 @@ local function check_times(all)
     end
 end
 
----Checks options, raising what is wrong with them; returns them in full.
+---Checks options; returns them with their defaults. Raises if they are wrong.
 ---@param given string|kubelua.LeaderOptions
 ---@return kubelua.LeaderOptions
 function leader.options(given)
@@ -62,7 +63,7 @@ function leader.options(given)
     return all
 end
 
--- The candidates for the Leases of a cluster.
+-- The candidates of this process in the cluster of a client.
 local function candidates_at(client)
     local sim = core.state(client, "kubelua.client").sim
     if sim then
@@ -75,10 +76,10 @@ local function candidates_at(client)
     return by_server[server]
 end
 
-local candidates = setmetatable({}, { __mode = "k" }) -- all of them
-local leaving = 0 -- those that give their Lease back
+local candidates = setmetatable({}, { __mode = "k" }) -- all candidates, a set
+local leaving = 0 -- how many candidates are releasing their Lease
 
--- Leases are given back at the end of a run: others need not wait until they are over.
+-- The end of a run releases the Leases, so that other processes need not wait until they expire.
 loop.on_end(function()
     local tasks = {}
     for candidate in pairs(candidates) do
@@ -97,10 +98,10 @@ loop.on_end(function()
     end
 end)
 
--- The one that there is, or a new one.
-local function candidate_of(client, options)
+-- Returns the candidate for a Lease; makes it if there is none.
+local function find_or_make_candidate(client, options)
     local all = candidates_at(client)
-    -- Explicit identities stand for processes of their own.
+    -- Different identities count as different processes.
     local key = options.namespace .. "/" .. options.name .. "/" .. (options.identity or "")
     local found = all[key]
     if found then
@@ -125,25 +126,25 @@ local function candidate_of(client, options)
     return found
 end
 
----Takes part in the election for a Lease, at once and in the background. What it returns has no
----methods but functions:
----  is_leader(): this process leads, by its clock now
----  on_gain(f), on_loss(f): f(), which must not wait, each time that begins or ends; f of on_gain
----    is called at once where this process leads already
----  while_busy(f): the end of a run of the loop gives the Lease back once f() is false
----  before_write(write): for scopes; true, and write.timeout so that it ends before the lease does;
----    or nil, message, "not_leader"
----  guard(): a before_write for as long as the present leadership lasts, and no later one
----  release(): takes no part any more, after its last write; the last one that named the Lease
----    gives it back. Does not wait
----  status(): for people
+---Joins the election for a Lease; it starts at once, in the background. The result has functions,
+---not methods:
+---  is_leader(): true while this process leads, by its clock
+---  on_gain(f), on_loss(f): f() is called when leading begins or ends, and must not wait; on_gain
+---    calls f at once if this process leads already
+---  while_busy(f): the end of a run waits until f() is false before it releases the Lease
+---  before_write(write): for scopes; true, and lowers write.timeout so that the write ends before
+---    the lease does; or nil, message, "not_leader"
+---  guard(): a before_write that is true only for the leadership of now, not for a later one
+---  release(): leaves the election after its last write; does not wait. The last user of the Lease
+---    releases it
+---  status(): a table, for people
 ---@param client kubelua.Client
 ---@param given string|kubelua.LeaderOptions
 ---@return kubelua.Leader
 function leader.join(client, given)
     local options = leader.options(given)
     options.namespace = options.namespace or client:namespace()
-    return candidate_of(client, options):join(client)
+    return find_or_make_candidate(client, options):join(client)
 end
 
 return leader

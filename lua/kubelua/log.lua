@@ -1,5 +1,5 @@
--- Log lines on standard error, from the level of KUBELUA_LOG on, which is "info" without it; or in
--- nginx's error log, from the level of that log on.
+-- kubelua.log: writes a line to standard error if its level is at least KUBELUA_LOG ("info" by
+-- default). Inside nginx: to the error log, by the level of that log.
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 local nginx = require "kubelua.nginx"

@@ -1,5 +1,5 @@
--- When the loop runs: step and run. What it runs is in scheduler.lua, and calls that wait are in
--- waiting.lua.
+-- kubelua.step and kubelua.run: they decide when rounds of the loop run. scheduler.lua says what a
+-- round does; waiting.lua has the calls that wait.
 local core = require "kubelua.core"
 local ending = require "kubelua.ending"
 local log = require "kubelua.log"
@@ -10,7 +10,7 @@ local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
 
 local poller = scheduler.poller
-local is_finished = false -- what waited in tasks has been ended
+local is_finished = false -- true once the tasks that waited have been ended
 
 local function refuse_nesting(name)
     if scheduler.running then
@@ -18,9 +18,9 @@ local function refuse_nesting(name)
     end
 end
 
----Dispatches what is pending, and waits for it at most that long.
+---Runs one round: dispatches what is pending, and waits for it at most that long.
 ---@param seconds number? default 0
----@return integer count of the handlers that ran
+---@return integer count how many handlers ran
 function loop.step(seconds)
     refuse_nesting("kubelua.step")
     if seconds and seconds ~= 0 then
@@ -29,8 +29,8 @@ function loop.step(seconds)
     return scheduler.round(loop.deadline_of(seconds, "kubelua.step") or core.now())
 end
 
--- Ends what waits, and what runs at the end of a run; a signal is told before.
-local function finish(signal)
+-- Ends the tasks that wait, and runs the hooks of the end. First logs what a signal interrupted.
+local function end_run(signal)
     is_finished = true
     if signal then
         running.tell(signal)
@@ -38,8 +38,9 @@ local function finish(signal)
     ending.finish()
 end
 
--- Runs rounds until `is_over()`, or the time is over; the signal that ended it, if one did.
-local function run(deadline, is_over)
+-- Runs rounds until `is_over()` is true, or the deadline. Returns the signal that ended it, if one
+-- did.
+local function run_rounds(deadline, is_over)
     loop.has_run, is_finished = true, false
     poller:catch()
     local ok, problem = pcall(function()
@@ -47,21 +48,22 @@ local function run(deadline, is_over)
             scheduler.round(deadline, is_over)
         until is_over() or core.now() >= deadline
         if loop.must_end() then
-            finish(poller:caught())
+            end_run(poller:caught())
         end
     end)
     local signal = poller:release()
     loop.stopping = false
     if not ok then
         error(problem, 0)
-    elseif signal and not is_finished then -- it came last of all
-        finish(signal)
+    elseif signal and not is_finished then -- it came after the last round
+        end_run(signal)
     end
     return signal
 end
 
----Dispatches until kubelua.stop(), SIGINT or SIGTERM, or the seconds are over. A stop that came
----before, from a handler that ran while something else waited, counts.
+---Dispatches until kubelua.stop(), SIGINT, SIGTERM, or until the seconds are over. A kubelua.stop()
+---that was called earlier also counts: a handler may call it while the script waits for something
+---else.
 ---@param seconds number? default: for ever
 ---@return integer? signal the number of the signal that ended it
 function loop.run(seconds)
@@ -69,7 +71,7 @@ function loop.run(seconds)
     nginx.refuse("kubelua.run", nginx.STEP)
     local deadline = math.min(loop.deadline_of(seconds, "kubelua.run") or math.huge, loop.ends_at)
     local is_told = deadline < math.huge
-    return run(deadline, function()
+    return run_rounds(deadline, function()
         if not is_told and scheduler.is_idle() then
             is_told = true
             log("warn", "kubelua.run: no handler, timer or spawned function is left; it waits "
@@ -79,35 +81,35 @@ function loop.run(seconds)
     end)
 end
 
----The same for the command line, which ends when nothing is left to wait for.
+---The same for the command line, which also ends when nothing is left to wait for.
 ---@return integer? signal
 function loop.run_until_idle()
-    return run(loop.ends_at, function()
+    return run_rounds(loop.ends_at, function()
         return loop.must_end() or scheduler.is_idle()
     end)
 end
 
----The same for a server, whose work is not the loop's.
+---The same for a server, which works on other threads: it goes on while the loop has nothing to do.
 ---@param seconds number? default: for ever
 ---@return integer? signal
 function loop.serve(seconds)
-    return run(loop.deadline_of(seconds, "serve") or math.huge, loop.must_end)
+    return run_rounds(loop.deadline_of(seconds, "serve") or math.huge, loop.must_end)
 end
 
----Ends kubelua.run after the handler that calls it.
+---Ends kubelua.run once the handler that calls it returns.
 function loop.stop()
     loop.stopping = true
     poller:wake()
 end
 
----Ends what still waits, before the process does; nothing where a run has done that.
+---Ends the tasks that still wait, before the process ends; does nothing if a run has done it.
 function loop.finish()
     if not is_finished then
-        finish(poller:caught())
+        end_run(poller:caught())
     end
 end
 
----Readable when step() has work; belongs to KubeLua.
+---A descriptor that is readable when step() has work; KubeLua owns it.
 ---@return integer
 function loop.fd()
     return poller:fd()

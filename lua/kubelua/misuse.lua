@@ -1,8 +1,8 @@
--- Raises what a script did wrong, at the script's own line.
+-- Raises a mistake of the script, with the line of the script.
 local core = require "kubelua.core"
 
--- Chunks of these folders are KubeLua's own: those beside this file, and in a source tree the
--- simulator's and the command's.
+-- Chunks in these folders are KubeLua's own: the folder of this file; in a source tree also those
+-- of the simulator and the command.
 local root = debug.getinfo(1, "S").source:match("^(.*)kubelua/misuse%.lua$")
 if root then
     for _, folder in ipairs { "kubelua/", "sim/kubelua/", "cli/kubelua/" } do

@@ -1,11 +1,11 @@
--- What KubeLua knows of nginx's Lua module, and the only file that looks at `ngx`. Inside nginx:
--- 1. Coroutines stay apart. The module keeps a pointer to the current request in each Lua thread,
---    and its coroutine.* suspend that request. A task of KubeLua belongs to none: it is made, and
---    rounds run, while the pointer is cleared; then ngx.sleep in a handler raises the module's own
---    error ("no request found") instead of crashing the worker.
--- 2. What would block the worker raises an error that names the alternative.
+-- What KubeLua does differently inside nginx. No other file looks at `ngx`. Inside nginx:
+-- 1. Coroutines are kept apart. nginx's Lua module stores a pointer to the current request in each
+--    Lua thread, and its coroutine.* functions suspend that request. A task of KubeLua belongs to
+--    no request: tasks are made, and rounds run, while the pointer is cleared. So ngx.sleep in a
+--    handler raises nginx's own error ("no request found") instead of crashing the worker.
+-- 2. A call that would block the worker raises an error that names the alternative.
 -- 3. Log lines go to nginx's error log.
--- Elsewhere all of this is what plain Lua has.
+-- Outside of nginx, the functions here are those of plain Lua.
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 
@@ -18,19 +18,19 @@ local nginx = {
     resume = coroutine.resume,
     yield = coroutine.yield,
     status = coroutine.status,
-    pcall = pcall, -- of what must not see the request
+    pcall = pcall, -- calls a function that must not see the request
 }
 
----Raises inside nginx where a call would block the worker: while it starts and ends, it may.
+---Raises inside nginx if a call would block the worker. It may block while a worker starts or ends.
 ---@param name string of the call
 function nginx.refuse_wait(name) end
 
----Raises inside nginx if no time is given, wherever it is called.
+---Raises inside nginx if the call has no time limit.
 ---@param name string
 ---@param seconds number?
 function nginx.refuse_endless(name, seconds) end
 
----Raises inside nginx: what can be done there is the alternative.
+---Raises inside nginx: the call would block; `alternative` says what to do instead.
 ---@param name string
 ---@param alternative string
 function nginx.refuse(name, alternative) end
@@ -42,8 +42,8 @@ function nginx.log(level, message)
     core.log(level, message)
 end
 
----Has lines of the core's threads be filtered as nginx's error log is: in init_by_lua it is not
----open yet.
+---Filters the log lines of the core's threads as nginx's error log is filtered. Called again later,
+---because in init_by_lua the error log is not open yet.
 function nginx.take_log_level() end
 
 if not is_inside then
@@ -52,7 +52,7 @@ end
 
 local STEP = "dispatch with ngx.timer.every(0.01, function() kubelua.step() end)"
 
--- Phases in which nothing else of the worker (or of the master) is held up.
+-- In these phases the worker (or the master) has nothing else to do.
 local MAY_WAIT = { init = true, init_worker = true, exit_worker = true }
 
 local has_exdata, exdata = pcall(require, "thread.exdata")
@@ -62,12 +62,12 @@ if not has_exdata then
 end
 local NONE = require("ffi").cast("void *", 0)
 
--- The functions of plain Lua, which the module keeps under other names.
+-- nginx's Lua module keeps the functions of plain Lua under names with a "_" in front.
 for _, name in ipairs { "create", "resume", "yield", "status" } do
     nginx[name] = coroutine["_" .. name] or coroutine[name]
 end
 
-local function restore(request, ...)
+local function restore_request(request, ...)
     exdata(request)
     return ...
 end
@@ -78,10 +78,10 @@ function nginx.pcall(...)
         return pcall(...)
     end
     exdata(NONE)
-    return restore(request, pcall(...))
+    return restore_request(request, pcall(...))
 end
 
--- A new thread has the pointer of the one that makes it.
+-- A new Lua thread inherits the pointer of the thread that makes it.
 local create = nginx.create
 function nginx.create(f)
     local ok, result = nginx.pcall(create, f)

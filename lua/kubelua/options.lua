@@ -1,10 +1,12 @@
--- Tables of options are checked here: a name that does not exist is misuse, told with the nearest.
+-- Checks tables of options. A name that does not exist raises an error that names the nearest
+-- option.
 local misuse = require "kubelua.misuse"
 
 local options = {}
 
--- How many letters have to be added, dropped or changed to make one word of the other.
-local function distance(a, b)
+-- The edit distance: how many letters must be added, dropped or changed to turn one word into the
+-- other.
+local function edit_distance(a, b)
     local row = {}
     for j = 0, #b do
         row[j] = j
@@ -21,14 +23,14 @@ local function distance(a, b)
     return row[#b]
 end
 
----The nearest of some words, if one of them is near.
+---The word that is nearest to `word`, if one is near enough.
 ---@param word string
 ---@param words string[]
 ---@return string?
 function options.nearest(word, words)
     local nearest, least = nil, math.max(2, math.floor(#word / 3)) + 1
     for _, other in ipairs(words) do
-        local between = distance(word:lower(), other:lower())
+        local between = edit_distance(word:lower(), other:lower())
         if between < least then
             nearest, least = other, between
         end
@@ -48,7 +50,7 @@ function options.names(types)
     return names
 end
 
-local function refuse(call, name, types)
+local function refuse_option(call, name, types)
     local names = options.names(types)
     if type(name) ~= "string" then
         misuse("%s takes options by name, such as { %s = ... }", call, names[1])
@@ -58,17 +60,18 @@ local function refuse(call, name, types)
         nearest and "do you mean '" .. nearest .. "'? " or "", table.concat(names, ", "))
 end
 
--- "string|table" as a message has it.
-local function in_words(wanted)
+-- "string|table" in words, for a message.
+local function describe_types(wanted)
     return (wanted:gsub("|", " or "):gsub("%a+", { boolean = "true or false", string = "a string",
         number = "a number", table = "a table", ["function"] = "a function" }))
 end
 
-local function fits(wanted, value)
+local function has_type(wanted, value)
     return ("|" .. wanted .. "|"):find("|" .. type(value) .. "|", 1, true) ~= nil
 end
 
----Raises unless `given` is a table whose keys are among the names, each of its type.
+---Raises unless `given` is a table whose keys are option names, and whose values have the right
+---types.
 ---@param call string for the message
 ---@param given table
 ---@param types table<string, string> name to type, or to several: "string|table"
@@ -79,14 +82,14 @@ function options.check(call, given, types)
     for name, value in pairs(given) do
         local wanted = types[name]
         if not wanted then
-            refuse(call, name, types)
-        elseif not fits(wanted, value) then
-            misuse("%s: '%s' must be %s, not a %s", call, name, in_words(wanted), type(value))
+            refuse_option(call, name, types)
+        elseif not has_type(wanted, value) then
+            misuse("%s: '%s' must be %s, not a %s", call, name, describe_types(wanted), type(value))
         end
     end
 end
 
----The same for options that may be left out; returns a table.
+---The same for options that may be absent; returns a table in any case.
 ---@param call string
 ---@param given table?
 ---@param types table<string, string>
@@ -99,7 +102,7 @@ function options.optional(call, given, types)
     return given
 end
 
----Raises unless the value of an option is one of the choices; nil is fine.
+---Raises unless the value of an option is one of the choices. nil is allowed.
 ---@param call string
 ---@param name string
 ---@param value string?

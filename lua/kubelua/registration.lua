@@ -1,5 +1,5 @@
--- A registration of callbacks with one informer, or with one for each of several namespaces. How
--- events come to the callbacks is in delivery.lua.
+-- A registration: the callbacks of a script on one informer, or on one informer for each of several
+-- namespaces. delivery.lua takes its events and calls the callbacks.
 local core = require "kubelua.core"
 local delivery = require "kubelua.delivery"
 local misuse = require "kubelua.misuse"
@@ -9,11 +9,11 @@ local TYPE = "kubelua.registration"
 
 ---What informer:on returns.
 ---@class kubelua.Registration
----@field has_synced fun(self): boolean its handler has returned from every initial object
+---@field has_synced fun(self): boolean true once its handler has returned for every initial object
 ---@field backlog fun(self): integer how many events wait for it
 local Registration = core.methods(TYPE)
 
--- One of several informers: a table with the same methods, whose state is under a key of its own.
+-- A registration on several informers: a table with the same methods. Its state is under this key.
 local STATE = {}
 local Several = { __name = TYPE, __metatable = TYPE }
 Several.__index = Several
@@ -23,17 +23,17 @@ local function state_of(registration)
     return own or core.state(registration, TYPE)
 end
 
----What informer:on takes: any of the callbacks, one at least.
+---What informer:on takes: at least one of the callbacks.
 ---@class kubelua.HandlerOptions
----@field add? fun(object: kubelua.Object, initial: boolean) initial: it was there before
+---@field add? fun(object: kubelua.Object, initial: boolean) initial: it existed before the handler
 ---@field update? fun(old: kubelua.Object, new: kubelua.Object)
----@field delete? fun(object: kubelua.Object, unknown: boolean) unknown: the delete was missed
----@field synced? fun() once: add has returned for every initial object
----@field error? fun(message: string, code: string) why the stream broke; it recovers by itself
+---@field delete? fun(object: kubelua.Object, unknown: boolean) unknown: the delete event was missed
+---@field synced? fun() called once, after add has returned for every initial object
+---@field error? fun(message: string, code: string) why the watch broke; it recovers by itself
 ---@field resync? number seconds between replays from the cache; default: the informer's
----@field coalesce? boolean false: every change is told, and a slow handler holds the watch back
+---@field coalesce? boolean false: no changes are merged; a slow handler then holds the watch back
 ---@field backlog? integer how many events may wait before changes are merged
----@field name? string in messages; default: the resource
+---@field name? string used in messages; default: the resource
 local TYPES = {
     add = "function", update = "function", delete = "function", synced = "function",
     error = "function", resync = "number", coalesce = "boolean", backlog = "number",
@@ -41,12 +41,12 @@ local TYPES = {
 }
 
 local registrations = {
-    -- The backlog of handlers that set none. The module kubelua puts itself here: scripts set it
-    -- there.
+    -- The backlog of handlers that set none. The module kubelua replaces this table by itself:
+    -- there scripts set kubelua.backlog.
     defaults = { backlog = 10000 },
 }
 
-local function check(given)
+local function check_callbacks(given)
     if type(given) ~= "table" then
         misuse("on: a table of callbacks expected, such as { add = function(object) end }, not a "
             .. type(given))
@@ -65,13 +65,14 @@ local function backlog_of(given)
     return given.backlog or registrations.defaults.backlog
 end
 
----Registers callbacks; what pulls its events keeps it, and it keeps its informer.
+---Registers callbacks. The source of its events keeps the registration alive, and the registration
+---keeps its informer alive.
 ---@param informer kubelua.Informer
 ---@param of_informer table the informer's state
 ---@param given kubelua.HandlerOptions
 ---@return kubelua.Registration?, string?, string?
 function registrations.new(informer, of_informer, given)
-    check(given)
+    check_callbacks(given)
     local stream, message, code = delivery.subscribe(informer, nil, given, backlog_of(given))
     if not stream then
         return nil, message, code
@@ -79,19 +80,19 @@ function registrations.new(informer, of_informer, given)
     local self = stream.registration
     local state = core.state(self, TYPE)
     state.informer, state.siblings = informer, { of_informer.registrations }
-    state.name = given.name or of_informer.what -- in messages
+    state.name = given.name or of_informer.what -- used in messages
     delivery.begin(state, given, { stream })
     of_informer.registrations[self] = true
     return self
 end
 
----Registers callbacks with several informers at once, each of one namespace, as one registration:
----one call at a time, `synced` once after the last of them.
+---Registers callbacks on several informers, one for each namespace, as one registration: one call
+---at a time; `synced` is called once, after the last informer is synced.
 ---@param parts { informer: kubelua.Informer, state: table, namespace: string }[]
 ---@param given kubelua.HandlerOptions
 ---@return kubelua.Registration?, string?, string?
 function registrations.over(parts, given)
-    check(given)
+    check_callbacks(given)
     local streams, siblings = {}, {}
     for i, part in ipairs(parts) do
         local stream, message, code = delivery.subscribe(part.informer, part.namespace, given,
@@ -114,7 +115,7 @@ function registrations.over(parts, given)
     return self
 end
 
----Ends it: no handler of it starts after this. May be called inside a handler.
+---Ends the registration: no handler starts after this. May be called inside a handler.
 function Registration:remove()
     local state = state_of(self)
     if state.removed then
@@ -128,14 +129,14 @@ end
 
 Several.remove = Registration.remove
 
----True if it has handled all that has come.
+---True if every event that has arrived was handled.
 ---@param registration kubelua.Registration
 ---@return boolean
 function registrations.is_at_rest(registration)
     return delivery.is_at_rest(state_of(registration))
 end
 
----What it is called in messages.
+---The name of the registration in messages.
 ---@param registration kubelua.Registration
 ---@return string
 function registrations.name(registration)

@@ -1,5 +1,5 @@
--- Requests of scripts. `requests.send` is what client:request and all verbs go through: it suspends
--- the task that calls it, and dispatches meanwhile outside of tasks.
+-- Requests of scripts. client:request and all verbs call `requests.send`. In a task it suspends the
+-- task; outside of tasks it dispatches events while it waits.
 local Flight = require "kubelua.flight"
 local Stream = require "kubelua.stream"
 local core = require "kubelua.core"
@@ -10,28 +10,29 @@ local scheduler = require "kubelua.scheduler"
 ---What client:request takes.
 ---@class kubelua.Request
 ---@field method? string default: "GET"
----@field path string "/version"; percent-encoded, where that is needed
+---@field path string such as "/version"; percent-encoded where that is needed
 ---@field query? table<string, string|number|boolean> parameters; they are encoded here
 ---@field headers? table<string, string>
----@field body? string|table|kubelua.Object a table or view is sent as JSON
----@field timeout? number seconds of the whole call, with its retries; default: 30
+---@field body? string|table|kubelua.Object a table or a view is sent as JSON
+---@field timeout? number seconds of the whole call, retries included; default: 30
 local TYPES = {
     method = "string", path = "string", query = "table", headers = "table",
     body = "string|table|userdata", timeout = "number",
 }
 
----What it returns.
+---What client:request returns.
 ---@class kubelua.Reply
----@field status integer of HTTP
+---@field status integer the HTTP status
 ---@field body string
----@field headers table<string, string> by their names in lower-case letters
+---@field headers table<string, string> by name, in lower-case letters
 
--- Seconds: the shortest timeout.
+-- Seconds: the shortest timeout. A timeout of 0 means the core's default, which a script that says
+-- 0 does not want.
 local SHORTEST = 0.001
 
 local requests = {}
 
----Raises unless this is what a request is made of.
+---Raises unless the options of a request are correct.
 ---@param given kubelua.Request
 function requests.check(given)
     options.check("request", given, TYPES)
@@ -40,21 +41,21 @@ function requests.check(given)
     end
 end
 
--- RFC 3986.
-local function escape(text)
+-- Percent-encodes text for a query (RFC 3986).
+local function encode_query_text(text)
     return (tostring(text):gsub("[^%w%-._~]", function(byte)
         return string.format("%%%02X", byte:byte())
     end))
 end
 
----A path with parameters, encoded, in the order of their names.
+---Appends the parameters to a path: encoded, in the order of their names.
 ---@param path string
 ---@param query table<string, string|number|boolean>?
 ---@return string
 function requests.target(path, query)
     local parts = {}
     for name, value in pairs(query or {}) do
-        parts[#parts + 1] = escape(name) .. "=" .. escape(value)
+        parts[#parts + 1] = encode_query_text(name) .. "=" .. encode_query_text(value)
     end
     if #parts == 0 then
         return path
@@ -63,7 +64,7 @@ function requests.target(path, query)
     return path .. (path:find("?", 1, true) and "&" or "?") .. table.concat(parts, "&")
 end
 
--- The fields of the head, for the core: two that it knows by name, and an array of the others.
+-- Splits the headers for the core: the two that it has a field for, and an array of all others.
 local function split_headers(headers)
     local known, others = {}, {}
     for name, value in pairs(headers or {}) do
@@ -81,8 +82,8 @@ local function split_headers(headers)
     return known, others
 end
 
--- What the core takes of a call. No time at all is the shortest that there is: it has a default.
-local function call_of(given, streams)
+-- The request as core.request_send takes it.
+local function build_call(given, streams)
     local known, others = split_headers(given.headers)
     local body = given.body
     if body ~= nil and type(body) ~= "string" then
@@ -99,16 +100,16 @@ local function call_of(given, streams)
     }
 end
 
----Sends a request, and waits for the whole answer. Any status is an answer. In a task that is
----cancelled it returns at once what became of it ("canceled" if it was not sent, "unknown" of a
----write that was): its caller raises, with scheduler.end_if_cancelled().
+---Sends a request, and waits for the whole answer. Any status is an answer. In a cancelled task it
+---returns at once: "canceled" if the request was not sent, "unknown" for a write that was sent. The
+---caller then calls scheduler.end_if_cancelled(), which raises.
 ---@param client kubelua.Client
----@param call kubelua.Request also no_retry: a 429 or 503 is an answer; send_by: not sent at that
----moment of core.boottime, or later, but "timeout"
+---@param call kubelua.Request and no_retry: a 429 or 503 is returned; send_by: from that time
+---of core.boottime on the request is not sent, but fails with "timeout"
 ---@param name string? of the call that waits, for messages
 ---@return kubelua.Reply?, string?, string?
 function requests.send(client, call, name)
-    local flight, message, code = Flight.begin(client, call_of(call), name or "client:request")
+    local flight, message, code = Flight.begin(client, build_call(call), name or "client:request")
     if not flight then
         return nil, message, code
     end
@@ -118,14 +119,14 @@ function requests.send(client, call, name)
     return reply, message, code
 end
 
----Sends a request, and waits for the head of its answer. A status of 400 or above is a failure,
----whose fourth result is the reply.
+---Sends a request, and waits for the head of its answer. A status of 400 or more is a failure: its
+---fourth result is the reply.
 ---@param client kubelua.Client
 ---@param call kubelua.Request its timeout is that of the head
 ---@param name string? of the call that waits, for messages
 ---@return kubelua.Stream?, string?, string?, kubelua.Reply?
 function requests.stream(client, call, name)
-    local flight, message, code = Flight.begin(client, call_of(call, true),
+    local flight, message, code = Flight.begin(client, build_call(call, true),
         name or "client:request")
     local reply
     if flight then

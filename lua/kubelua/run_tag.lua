@@ -1,21 +1,22 @@
--- Tells a simulated cluster in this process which run of a controller asks, for cluster:requests.
--- A number goes with the request, in a header that no other server gets; what it means stays here.
+-- Tells a simulated cluster in this process which run of a controller sends a request, for
+-- cluster:requests. The request has a number in a header, which no other server gets; this file
+-- keeps what the number means.
 local core = require "kubelua.core"
 
--- So many runs that have asked are known: the cluster remembers 1,000 requests.
+-- This many runs are remembered; the cluster remembers 1,000 requests.
 local MOST = 2000
 
 local run_tag = {
     HEADER = "Kubelua-Run",
 }
 
----What a run is known by.
+---Identifies a run of a controller.
 ---@class kubelua.RunTag
 ---@field controller string
 ---@field key string
 ---@field attempt integer
 
----The header's value for a request of a client; nil: none is to be sent.
+---The value of the header for a request of a client; nil: the request has no header.
 ---@param client kubelua.Client
 ---@param scope kubelua.Scope?
 ---@return string?

@@ -1,13 +1,13 @@
--- What runs, for the log: what blocks the loop (lua/src/watchdog.c), and what has not ended when a
--- signal ends the run.
+-- Names what runs, for the log: a handler that blocks the loop (lua/src/watchdog.c reports it), and
+-- what was still running when a signal ended the run.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 
-local LIMIT = 5 -- seconds that a handler may keep the loop before the log names it
-local NAMED = 10 -- at most so many are named at the end of a run
+local LIMIT = 5 -- seconds that a handler may block the loop before it is logged
+local NAMED = 10 -- at most this many are named at the end of a run
 local SIGNALS = { [2] = "SIGINT", [15] = "SIGTERM" }
 
-local function limit_of(text)
+local function read_limit(text)
     local seconds = tonumber(text)
     if text == nil or text == "" or (seconds and seconds >= 0 and seconds < 1e9) then
         return seconds or LIMIT
@@ -17,12 +17,13 @@ local function limit_of(text)
 end
 
 local running = {
-    limit = limit_of(os.getenv("KUBELUA_WATCHDOG")),
-    -- What the names of KubeLua's own chunks begin with.
+    limit = read_limit(os.getenv("KUBELUA_WATCHDOG")),
+    -- The names of KubeLua's own chunks begin with this.
     own = debug.getinfo(1, "S").source:match("^(.*)running%.lua$") or "@kubelua/",
 }
 
--- Those that nothing can wake any more are collected.
+-- The tasks that have not ended. The set is weak: a task that nothing can wake any more is
+-- collected.
 local tasks = setmetatable({}, { __mode = "k" })
 
 ---@param task kubelua.Task
@@ -48,7 +49,7 @@ function running.select(wanted)
     return list
 end
 
----What a function is called: "kubelua.spawn (shop.lua:12)".
+---The name of a function: "kubelua.spawn (shop.lua:12)".
 ---@param what string
 ---@param f function
 ---@return string
@@ -56,8 +57,8 @@ function running.name(what, f)
     return what .. " (" .. core.where(f) .. ")"
 end
 
--- What has begun and not ended, sorted.
-local function names()
+-- The names of what has begun and not ended, sorted.
+local function list_names()
     local all = {}
     for task in pairs(tasks) do
         local what = task.what
@@ -70,10 +71,10 @@ local function names()
     return all
 end
 
----Says in the log what a signal ended in the middle.
+---Logs what a signal interrupted.
 ---@param signal integer
 function running.tell(signal)
-    local all = names()
+    local all = list_names()
     if #all == 0 then
         return
     end

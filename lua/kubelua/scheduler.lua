@@ -1,6 +1,6 @@
--- The rounds of one lua_State's loop: tasks, timers and sources of events, and what runs in which
--- order. C never calls Lua: events are pulled here. loop.lua decides when a round is due, and
--- tasks.lua has the tasks: this completes its table.
+-- The rounds of the loop of one lua_State. A round fires timers, pulls events, looks at conditions,
+-- and resumes tasks. C never calls Lua: events are pulled here. loop.lua decides when a round runs.
+-- The tasks themselves are in tasks.lua; this file adds to its table.
 local core = require "kubelua.core"
 local nginx = require "kubelua.nginx"
 local scheduler = require "kubelua.tasks"
@@ -10,13 +10,13 @@ local turns = require "kubelua.turns"
 
 local poller, ready = scheduler.poller, scheduler.ready
 local heap = timers.new()
-local watches = {} -- conditions that parked tasks wait for
-local ran = 0 -- callbacks that ran so far
-local is_ending = false -- only what ends has its turn
-local is_unused = false -- the queue of events, as no client is left
-local held = turns.new() -- tasks that have their turn once that is over
+local watches = {} -- conditions that suspended tasks wait for
+local ran = 0 -- how many callbacks have run
+local is_ending = false -- the run is ending: other tasks have no turn
+local is_unused = false -- no client is left, so the event queue is not needed
+local held = turns.new() -- tasks without a turn while the run is ending
 
--- The machine's time, for all that is not told to keep another (sim/clock.lua).
+-- The machine's clock. A task of a simulated cluster may have another one (sim/clock.lua).
 ---@type kubelua.Clock
 scheduler.machine = {
     now = function() return core.now() end,
@@ -24,18 +24,18 @@ scheduler.machine = {
     at = function(_, at, fire) return scheduler.at(at, fire) end,
 }
 
--- What is begun outside of the loop keeps this time; what a task begins, the task's.
+-- The clock outside of tasks. A task has its own, which the tasks it makes inherit.
 scheduler.clock = scheduler.machine
 
----The clock of whoever asks.
+---The clock of the running task; outside of tasks, the default clock.
 ---@return kubelua.Clock
 function scheduler.clock_here()
     local task = scheduler.task_here()
     return task and task.clock or scheduler.clock
 end
 
----As suspend, but also until a round finds that `condition()` is true. Whatever makes it true also
----wakes the poller.
+---Like suspend, but a round also wakes the task when `condition()` is true. An event that makes it
+---true must wake the poller.
 ---@param condition fun(): boolean
 function scheduler.suspend_for(condition)
     local watch = { task = scheduler.task_here(), condition = condition }
@@ -44,7 +44,7 @@ function scheduler.suspend_for(condition)
     watch.is_over = true
 end
 
-local function arm()
+local function arm_poller()
     local first = heap:first()
     poller:arm(first and first.at or nil)
 end
@@ -56,14 +56,15 @@ end
 function scheduler.at(at, fire)
     local timer = heap:add(at, fire)
     if not scheduler.running then
-        arm()
+        arm_poller()
     end
     return timer
 end
 
----Raises where a wait that may last for ever would block nginx's worker: outside of tasks.
+---Outside of tasks, raises inside nginx if a call has no time limit: it could block the worker for
+---ever.
 ---@param name string of the call
----@param seconds number? that it may last
+---@param seconds number? its time limit
 function scheduler.check_bound(name, seconds)
     if not scheduler.task_here() then
         nginx.refuse_endless(name, seconds)
@@ -81,23 +82,22 @@ function scheduler.count()
     ran = ran + 1
 end
 
-local function end_queue()
+local function close_unused_queue()
     if is_unused and scheduler.is_idle() then
         is_unused = false
         poller:shut_unused()
     end
 end
 
----Has the queue of events end, as no client is left, once nothing else needs it. The next need
----makes another.
+---No client is left: closes the event queue, once nothing else needs it. It opens again by itself.
 function scheduler.release_queue()
     is_unused = true
     if not scheduler.running then
-        end_queue()
+        close_unused_queue()
     end
 end
 
----Keeps the queue of events: a client is there.
+---A client exists: keeps the event queue.
 function scheduler.keep_queue()
     is_unused = false
 end
@@ -132,12 +132,12 @@ local function resume_or_hold(task)
     end
 end
 
----From now on a task has its turn only if it is cancelled, or was made to run at the end.
+---From now on a task has its turn only if it is cancelled, or was made for the end of the run.
 function scheduler.begin_end()
     is_ending = true
 end
 
----All have their turn again.
+---From now on every task has its turn again.
 function scheduler.finish_end()
     is_ending = false
     held:take(function(task)
@@ -145,52 +145,52 @@ function scheduler.finish_end()
     end)
 end
 
--- Taking the last source also takes back the poller's wake-ups. What they were for is looked at
--- after that, and before anybody waits: by the watches, and by `is_over` in a round.
-local function work()
+-- Taking the last source also resets the poller's wake-up. So conditions are checked after that,
+-- and before the next wait: those of `watches` here, and `is_over` in run_round.
+local function handle_pending()
     fire_timers()
     sources.pull(poller)
     look_at_watches()
     ready:take(is_ending and resume_or_hold or scheduler.resume)
 end
 
----Whether a task waits for its turn.
+---True if a task waits for its turn.
 ---@return boolean
 function scheduler.has_ready()
     return not ready:is_empty()
 end
 
----Whether nothing is left for whose sake to go on: no handlers, timer, task, or wait of one.
+---True if nothing is left to wait for: no handler, no timer, no task that is ready, no condition.
 ---@return boolean
 function scheduler.is_idle()
     return not sources.keep_going() and ready:is_empty() and #watches == 0 and heap:first() == nil
 end
 
-local function round(deadline, is_over)
+local function run_round(deadline, is_over)
     local before = ran
-    work()
+    handle_pending()
     if ran == before and ready:is_empty() and not (is_over and is_over()) then
         local first = heap:first()
         local till = first and math.min(first.at, deadline) or deadline
         local seconds = till < math.huge and math.max(0, till - core.now()) or nil
         if poller:wait(seconds) or first then
-            work()
+            handle_pending()
         end
     end
     return ran - before
 end
 
----One round: what is pending, else a wait until `deadline` and what it brought. Returns how many
----callbacks ran.
+---One round: handles what is pending; if there is nothing, waits until `deadline`, and handles what
+---came. Returns how many callbacks ran.
 ---@param deadline number on the clock of kubelua.core.now; math.huge: none
----@param is_over (fun(): boolean)? when there is nothing to wait for any more
+---@param is_over (fun(): boolean)? true: there is nothing to wait for any more
 ---@return integer
 function scheduler.round(deadline, is_over)
     scheduler.running = true
-    local ok, result = nginx.pcall(round, deadline, is_over)
+    local ok, result = nginx.pcall(run_round, deadline, is_over)
     scheduler.running = false
-    arm()
-    end_queue()
+    arm_poller()
+    close_unused_queue()
     if not ready:is_empty() then
         poller:wake()
     end

@@ -1,15 +1,16 @@
--- What the tasks of one piece of work have in common, such as a run of a controller: they end
--- together, and their writes are seen. A task inherits the scope of the task that makes it.
+-- A scope: tasks that do one piece of work together, such as one run of a controller. They are
+-- cancelled together, and each write of theirs is checked and recorded. A task inherits the scope
+-- of the task that makes it.
 
----Around each write of its tasks, a verb calls `before_write` and `wrote`, where they are set.
+---Verbs call `before_write` and `wrote`, if set, around each write of a task in the scope.
 ---@class kubelua.Scope
----@field tasks table<kubelua.Task, true> what is in it; weak
+---@field tasks table<kubelua.Task, true> its tasks, a weak set
 ---@field is_cancelled boolean
 ---@field before_write (fun(write: table): true?, string?, string?)? nil, message, code: the write
 ---is not sent; it may lower write.timeout
----@field wrote fun(write: table)? after the answer, or the lack of one
----@field run kubelua.RunTag? of a controller
----@field run_numbers table? of run_tag.lua
+---@field wrote fun(write: table)? called after the answer, or after the failure
+---@field run kubelua.RunTag? the run of a controller
+---@field run_numbers table? used by run_tag.lua
 local Scope = {}
 Scope.__index = Scope
 
@@ -20,7 +21,7 @@ function scope.new()
     return setmetatable({ tasks = setmetatable({}, { __mode = "k" }), is_cancelled = false }, Scope)
 end
 
----Takes a task out of the scope that it is in, if it is in one.
+---Takes a task out of its scope, if it has one.
 ---@param task kubelua.Task
 function scope.leave(task)
     if task.scope then
@@ -29,7 +30,7 @@ function scope.leave(task)
     end
 end
 
----Puts a task into a scope, if there is one, and out of the one that it is in.
+---Moves a task from its scope into another, or out of any.
 ---@param task kubelua.Task
 ---@param joined kubelua.Scope?
 function scope.join(task, joined)
@@ -44,7 +45,7 @@ end
 ---Cancels its tasks, and every task that they will make.
 function Scope:cancel()
     self.is_cancelled = true
-    -- What a cancelled task does comes later, in its own turn: none joins or ends meanwhile.
+    -- A cancelled task runs later, in its own turn, so the set does not change during this loop.
     for task in pairs(self.tasks) do
         task:cancel()
     end

@@ -1,10 +1,11 @@
--- An informer of several namespaces: the methods of one, over an informer of each namespace.
+-- An informer of several namespaces: it has the methods of an informer, over one informer of the
+-- core for each namespace.
 --
--- In Lua over the core's informers, rather than one in C over several watches: all handles of a
--- client that ask for one namespace share its informer, so a namespace is watched once, however the
--- handles overlap. Each watch has a version, a backoff and a first list of its own in any case, and
--- no server orders the changes of two namespaces. So a reading is a snapshot of each namespace, not
--- of all of them at one moment.
+-- It is in Lua, and not one informer of the core with several watches, because all informers of a
+-- client share the watch of a namespace: so a namespace is watched once, even if the lists of
+-- namespaces overlap. Each watch has its own version, backoff and first list in any case, and no
+-- server orders the changes of two namespaces. So a reading is a snapshot of each namespace, but
+-- not of all at one moment.
 local core = require "kubelua.core"
 local loop = require "kubelua.loop"
 local misuse = require "kubelua.misuse"
@@ -21,9 +22,9 @@ Several.__index = Several
 
 local several = {}
 
----Opens one.
+---Opens an informer of several namespaces.
 ---@param namespaces string[] sorted by namespace .. "/"
----@param open fun(namespace: string): kubelua.Informer?, table|string, string? and its state
+---@param open fun(namespace: string): kubelua.Informer?, table|string, string? also its state
 ---@return kubelua.Informer?, string?, string?
 function several.open(namespaces, open)
     local parts = {}
@@ -33,21 +34,21 @@ function several.open(namespaces, open)
             for _, part in ipairs(parts) do
                 part.informer:stop()
             end
-            return nil, state, code -- the message
+            return nil, state, code -- `state` is the message
         end
         parts[i] = { namespace = namespace, informer = informer, state = state }
     end
     return setmetatable({ [PARTS] = parts }, Several)
 end
 
-local function parts_of(self)
+local function check_parts(self)
     return type(self) == "table" and self[PARTS]
         or misuse("a kubelua.informer expected, not a %s: call its methods with a colon, as in "
             .. "object:method()", type(self))
 end
 
-local function part_of(self, namespace)
-    for _, part in ipairs(parts_of(self)) do
+local function find_part(self, namespace)
+    for _, part in ipairs(check_parts(self)) do
         if part.namespace == namespace then
             return part
         end
@@ -55,9 +56,9 @@ local function part_of(self, namespace)
     return nil
 end
 
--- The parts, which have one client; or nil, message, "forked".
+-- The parts; or nil, message, "forked". They have one client, so the first one answers for all.
 local function usable_parts(self)
-    local parts = parts_of(self)
+    local parts = check_parts(self)
     local ok, message, code = core.informer_check(parts[1].informer)
     if not ok then
         return nil, message, code
@@ -65,9 +66,9 @@ local function usable_parts(self)
     return parts
 end
 
--- The arrays that a method returns of each, one behind the other. Keys begin with the namespace,
--- so they stay sorted.
-local function joined(parts, method, ...)
+-- Joins the arrays that a method returns for each part. Keys begin with the namespace, and the
+-- parts are sorted, so the result is sorted.
+local function join_arrays(parts, method, ...)
     local all = {}
     for _, part in ipairs(parts) do
         local some, message, code = part.informer[method](part.informer, ...)
@@ -103,9 +104,9 @@ function Several:get(key, ...)
     if not parts then
         return nil, message, code
     end
-    local part = parts[1] -- refuses what is no key
+    local part = parts[1] -- the first part raises for a wrong key
     if type(key) == "string" then
-        part = part_of(self, select("#", ...) > 0 and key or key:match("^(.-)/"))
+        part = find_part(self, select("#", ...) > 0 and key or key:match("^(.-)/"))
     end
     if part then
         return part.informer:get(key, ...)
@@ -114,15 +115,15 @@ function Several:get(key, ...)
 end
 
 function Several:list(filter)
-    return joined(parts_of(self), "list", filter)
+    return join_arrays(check_parts(self), "list", filter)
 end
 
 function Several:by(index, value)
-    return joined(parts_of(self), "by", index, value)
+    return join_arrays(check_parts(self), "by", index, value)
 end
 
 function Several:values(index)
-    local all, message, code = joined(parts_of(self), "values", index)
+    local all, message, code = join_arrays(check_parts(self), "values", index)
     if not all then
         return nil, message, code
     end
@@ -148,13 +149,13 @@ function Several:count()
     return total
 end
 
----The version of one namespace; without one, the least of all, which each of them has reached: ""
----if one of them has none yet, or they cannot be compared.
+---The resourceVersion of one namespace. Without a namespace: the lowest, which every namespace has
+---reached; "" if one has none yet, or they cannot be compared.
 ---@param namespace string?
 ---@return string
 function Several:resource_version(namespace)
     if namespace ~= nil then
-        local part = part_of(self, namespace)
+        local part = find_part(self, namespace)
             or misuse("resource_version: '%s' is not a namespace of this informer", namespace)
         return part.informer:resource_version()
     end
@@ -176,7 +177,7 @@ function Several:resource_version(namespace)
 end
 
 function Several:index(name, index)
-    for _, part in ipairs(parts_of(self)) do
+    for _, part in ipairs(check_parts(self)) do
         local ok, message, code = part.informer:index(name, index)
         if not ok then
             return nil, message, code
@@ -186,10 +187,10 @@ function Several:index(name, index)
 end
 
 function Several:on(given)
-    local parts = parts_of(self)
+    local parts = check_parts(self)
     for _, part in ipairs(parts) do
         if part.state.is_retired then
-            return part.informer:on(given) -- says why not
+            return part.informer:on(given) -- it says why not
         end
     end
     return registrations.over(parts, given)
@@ -197,7 +198,7 @@ end
 
 function Several:wait_synced(seconds)
     scheduler.check_bound("wait_synced", seconds)
-    local parts = parts_of(self)
+    local parts = check_parts(self)
     for _, part in ipairs(parts) do
         part.state.was_awaited = true
         local ok, message, code = core.informer_wake(part.informer, scheduler.poller)
@@ -222,11 +223,11 @@ end
 
 ---@return kubelua.StatusOfSeveral
 function Several:status()
-    return status_over(parts_of(self))
+    return status_over(check_parts(self))
 end
 
 function Several:stop()
-    for _, part in ipairs(parts_of(self)) do
+    for _, part in ipairs(check_parts(self)) do
         part.informer:stop()
     end
 end

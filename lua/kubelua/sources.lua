@@ -1,22 +1,25 @@
--- Who pulls the events of what: a registration's, or an index's, by the id that the poller returns.
+-- Sources of events: registrations, indexes, requests. The poller returns the id of a source that
+-- has events; the function registered here under that id pulls them.
 local sources = {}
 
--- Sources that one round looks at, before timers get their turn again.
+-- A round looks at this many sources at most; then timers have their turn.
 local TURNS = 64
 
 local pulls = {} -- id -> function that pulls its events
-local background = setmetatable({}, { __mode = "v" }) -- the same, of what keeps no run going
+-- The same, for sources that do not keep a run going.
+local background = setmetatable({}, { __mode = "v" })
 local last_id = 0
 
----An id for a source, not used before.
+---A new id for a source.
 ---@return integer id
 function sources.new_id()
     last_id = last_id + 1
     return last_id
 end
 
----Registers who pulls events when the poller returns the id. One in the background, such as an
----index, does not keep a run going by itself; nor is it kept, but by whom it belongs to.
+---Registers the function that pulls events when the poller returns the id. A source in the
+---background, such as an index, does not keep a run going, and only its owner keeps its function
+---alive.
 ---@param id integer
 ---@param pull fun()
 ---@param in_background boolean?
@@ -34,7 +37,8 @@ function sources.remove(id)
     background[id] = nil
 end
 
--- What each of them waited for stayed in the parent at a fork: they look, and hear so.
+-- After a fork, the child looks at every source: what they waited for is the parent's, and each
+-- then reports so.
 local function pull_all()
     local all = {}
     for _, pull in pairs(pulls) do
@@ -45,7 +49,7 @@ local function pull_all()
     end
 end
 
----Has those pull that have something.
+---Pulls the events of sources that have some.
 ---@param poller userdata
 function sources.pull(poller)
     for _ = 1, TURNS do
@@ -63,7 +67,7 @@ function sources.pull(poller)
     end
 end
 
----Whether one is not in the background.
+---True if there is a source that is not in the background: a run goes on for it.
 ---@return boolean
 function sources.keep_going()
     return next(pulls) ~= nil

@@ -1,4 +1,4 @@
--- An answer that is read as it comes, such as the log of a container.
+-- An answer that is read as it arrives, such as the log of a container. requests.stream makes it.
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 local scheduler = require "kubelua.scheduler"
@@ -11,14 +11,15 @@ local sources = require "kubelua.sources"
 local Stream = {}
 Stream.__index = Stream
 
----@param flight kubelua.Flight whose head has come
+---@param flight kubelua.Flight the head of its answer has arrived
 ---@return kubelua.Stream
 function Stream.new(flight)
     sources.add(flight.id, flight.wake, true)
     return setmetatable({ flight = flight, is_reading = false, is_closed = false }, Stream)
 end
 
--- Waits until there is something; what was read is kept, as it is asked for more than once.
+-- Waits until there are bytes, or the end. The condition is asked more than once, so it keeps what
+-- it has read.
 local function read_more(self)
     local text, message, code = "", nil, nil
     local flight = self.flight
@@ -39,7 +40,7 @@ local function read_more(self)
     return text, message, code
 end
 
----The next bytes, as they come; nil at the end; nil, message, code if it broke off.
+---The next bytes, as they arrive; nil at the end; nil, message, code if the stream broke.
 ---@return string?, string?, string?
 function Stream:read()
     if self.is_reading then
@@ -54,7 +55,7 @@ function Stream:read()
     return text, message, code
 end
 
----Ends it; may be called while a task reads, whose read then returns nil, message, "canceled".
+---Ends the stream. If another task is reading it, that read returns nil, message, "canceled".
 function Stream:close()
     if self.is_closed then
         return

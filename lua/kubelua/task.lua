@@ -1,4 +1,4 @@
--- What kubelua.spawn returns: a function that runs beside all others, to be waited for or ended.
+-- kubelua.spawn: runs a function in its own task. The result has wait and cancel.
 local log = require "kubelua.log"
 local loop = require "kubelua.loop"
 local misuse = require "kubelua.misuse"
@@ -10,16 +10,16 @@ local trace = require "kubelua.trace"
 local Task = {}
 Task.__index = Task
 
--- The field of its state: the coroutine (kubelua.Task), what came of it, and what waits for it. A
--- table as the key keeps it out of a script's way.
+-- The key of the state: the task of the loop, its results, and the tasks that wait for it. The key
+-- is a table, so no field of a script can collide with it.
 local STATE = {}
 
 local function unpack_results(results)
     return (table.unpack or unpack)(results, 1, results.n)
 end
 
--- An error that nothing waits for is logged, once; a wait that comes later still gets it.
-local function tell(state, problem)
+-- Keeps an error as the result. If nothing waits for it, it is also logged.
+local function report_error(state, problem)
     state.results = { nil, problem, "error", n = 3 }
     if #state.waiting == 0 then
         scheduler.failures = scheduler.failures + 1
@@ -27,20 +27,20 @@ local function tell(state, problem)
     end
 end
 
-local function keep(state, ok, ...)
+local function keep_results(state, ok, ...)
     if ok then
         state.results = { n = select("#", ...), ... }
     elseif ... ~= trace.CANCELED then
-        tell(state, (...))
+        report_error(state, (...))
     end
 end
 
-local function body(state, f, ...)
+local function run_function(state, f, ...)
     scheduler.count()
-    keep(state, trace.call(f, ...))
+    keep_results(state, trace.call(f, ...))
 end
 
--- Without results, it was cancelled, or memory was short for keeping them.
+-- The results if there are none: the task was cancelled, or memory was short.
 local function results_without(ok, problem)
     if ok or problem == trace.CANCELED then
         return { nil, tostring(trace.CANCELED), "canceled", n = 3 }
@@ -48,7 +48,7 @@ local function results_without(ok, problem)
     return { nil, tostring(problem), "error", n = 3 }
 end
 
-local function finish(state, ok, problem)
+local function finish_spawned(state, ok, problem)
     state.is_over = true
     for _, waiting in ipairs(state.waiting) do
         scheduler.wake(waiting)
@@ -64,7 +64,7 @@ local function state_of(task, call)
     return state
 end
 
-local function remove(list, value)
+local function remove_value(list, value)
     for i, each in ipairs(list) do
         if each == value then
             return table.remove(list, i)
@@ -72,9 +72,9 @@ local function remove(list, value)
     end
 end
 
----Waits until the function has returned, and returns what it returned. An error of it is
----nil, traceback, "error"; one that was cancelled is nil, message, "canceled".
----@param seconds number? then nil, message, "timeout", and it goes on; default: for ever
+---Waits until the function has returned, and returns its results. If it raised: nil, traceback,
+---"error". If it was cancelled: nil, message, "canceled".
+---@param seconds number? then nil, message, "timeout", and the function goes on; default: no limit
 ---@return any ...
 function Task:wait(seconds)
     local state = state_of(self, "wait")
@@ -89,7 +89,7 @@ function Task:wait(seconds)
     local _, is_ended = loop.await("task:wait", seconds, function()
         return state.is_over
     end, function()
-        remove(state.waiting, waiting)
+        remove_value(state.waiting, waiting)
     end)
     if state.is_over then
         return unpack_results(state.results)
@@ -99,8 +99,8 @@ function Task:wait(seconds)
     return nil, state.task.what .. " has not ended after " .. seconds .. " s", "timeout"
 end
 
----Ends it at the call that it waits in, which raises an error, as every later one does; that is not
----logged. One that has not begun never does.
+---Cancels the function: the call that it waits in raises an error, as every later call does; the
+---error is not logged. A function that has not begun never does.
 function Task:cancel()
     local state = state_of(self, "cancel")
     if not state.is_over then
@@ -110,18 +110,18 @@ end
 
 local tasks = {}
 
----Runs a function in a coroutine of the loop, where calls that wait hold up nothing else.
+---Runs a function in a task of the loop. Its calls that wait suspend only this task.
 ---@param f function
----@param ... any what it is called with
+---@param ... any its arguments
 ---@return kubelua.SpawnedTask
 function tasks.spawn(f, ...)
     if type(f) ~= "function" then
         misuse("kubelua.spawn: a function expected, not a " .. type(f))
     end
     local state = { is_over = false, results = nil, waiting = {} }
-    state.task = scheduler.task(running.name("kubelua.spawn", f), body, state, f, ...)
+    state.task = scheduler.task(running.name("kubelua.spawn", f), run_function, state, f, ...)
     state.task.on_over = function(ok, problem)
-        finish(state, ok, problem)
+        finish_spawned(state, ok, problem)
     end
     return setmetatable({ [STATE] = state }, Task)
 end

@@ -1,5 +1,5 @@
--- The tasks of the loop of one lua_State: coroutines that wait by yielding. What wakes them, and
--- when they are resumed, is in scheduler.lua, which completes this table.
+-- The tasks of the loop of one lua_State: coroutines that wait by yielding. This file makes,
+-- resumes, suspends and cancels them; scheduler.lua, which adds to this table, decides when.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local misuse = require "kubelua.misuse"
@@ -10,46 +10,46 @@ local trace = require "kubelua.trace"
 local turns = require "kubelua.turns"
 
 local poller = assert(core.poller(running.limit, running.own))
-local ready = turns.new() -- tasks to be resumed in the next round
-local current -- the task that runs, nil outside of the loop
+local ready = turns.new() -- tasks that the next round resumes
+local current -- the task that runs; nil outside of tasks
 
 ---@class kubelua.Scheduler
 local tasks = {
     poller = poller,
     ready = ready,
-    running = false, -- inside of a round
-    failures = 0, -- of functions that the script spawned
+    running = false, -- true inside a round
+    failures = 0, -- errors of spawned functions
 }
 
 ---A coroutine of the loop.
 ---@class kubelua.Task
 ---@field co thread
----@field what string for messages
----@field clock kubelua.Clock that its timers go by
+---@field what string its name in messages
+---@field clock kubelua.Clock of its timers
 ---@field is_ready boolean it will be resumed in the next round
----@field next_turn kubelua.Task|false the one that is resumed after it
+---@field next_turn kubelua.Task|false the next task in the queue of turns
 ---@field is_parked boolean suspended until something wakes it
----@field is_resting boolean the same, of one that serves: nothing of the script waits in it
+---@field is_resting boolean parked in tasks.rest, between two calls of the script's functions
 ---@field has_begun boolean
 ---@field serves boolean? it calls functions of the script again and again, and rests between them
----@field has_yielded boolean whether it was told about yielding by itself
+---@field has_yielded boolean true once the warning about coroutine.yield was logged
 ---@field is_over boolean it will not be resumed any more
 ---@field is_cancelled boolean every call that waits raises in it
 ---@field is_ended boolean the same, but only until the function that it calls has returned
----@field outlasts boolean? the end of a run leaves it as it is: nothing of the script waits in it
----@field at_end boolean? it runs while all others end: see ending.lua
----@field refusals integer how many calls that wait have raised in it
----@field activity userdata what the watchdog calls it
----@field registration userdata? whose events it handles
----@field no_wait string? what it calls that must not wait
----@field doing (fun(): string?)? what it has begun and not ended; without it, all of its life
----@field scope kubelua.Scope? what it is a part of
+---@field outlasts boolean? the end of a run does not cancel it: it runs no code of the script
+---@field at_end boolean? it runs at the end of a run, after the others: see ending.lua
+---@field refusals integer how many calls have raised in it because it is cancelled
+---@field activity userdata its name for the watchdog
+---@field registration userdata? the registration whose events it handles
+---@field no_wait string? the name of a function that it calls now, and that must not wait
+---@field doing (fun(): string?)? names what it does now; absent: its `what`, all the time
+---@field scope kubelua.Scope? the work that it is a part of
 ---@field on_over fun(ok: boolean, problem: any)? called once it is over
 local Task = {}
 Task.__index = Task
 
--- After so many calls that raised because a task is cancelled, it is left where it is: it catches
--- them all, in a loop that would not end.
+-- A cancelled task may catch the error of every call, in an endless loop. After this many errors it
+-- is not resumed any more.
 local REFUSALS = 1000
 
 ---The scope of the task that runs; nil outside of any.
@@ -61,7 +61,7 @@ end
 tasks.join_scope = scopes.join
 tasks.leave_scope = scopes.leave
 
-local function finish(task, ok, problem)
+local function finish_task(task, ok, problem)
     task.is_over = true
     running.remove(task)
     scopes.leave(task)
@@ -78,12 +78,12 @@ local function warn_of_yield(task)
     end
 end
 
----Has a task go on until it waits again, or ends.
+---Resumes a task until it waits again, or ends.
 ---@param task kubelua.Task
 function tasks.resume(task)
     task.is_ready = false
     if task.is_cancelled and not task.has_begun then
-        return finish(task, false, trace.CANCELED)
+        return finish_task(task, false, trace.CANCELED)
     end
     local outer = current
     current = task
@@ -92,9 +92,10 @@ function tasks.resume(task)
     local ok, problem = nginx.resume(task.co)
     poller:leave()
     current = outer
-    local status = nginx.status(task.co) -- no new text: both are constants of this function
+    -- status is a constant string: this allocates nothing
+    local status = nginx.status(task.co)
     if status == "dead" then
-        finish(task, ok, problem)
+        finish_task(task, ok, problem)
     end
     if not ok and problem ~= trace.CANCELED then
         log("error", "%s failed: %s", task.what, trace.of(task.co, problem))
@@ -104,7 +105,7 @@ function tasks.resume(task)
     end
 end
 
----Makes a task, which the next round starts. It is in the scope of the task that makes it.
+---Makes a task; the next round starts it. It is in the scope of the task that makes it.
 ---@param what string
 ---@param f function
 ---@param ... any its arguments
@@ -125,8 +126,8 @@ function tasks.task(what, f, ...)
     return task
 end
 
----Has a parked task go on in the next round; once, however often it is called before. It makes
----nothing: a caller must not fail for want of memory.
+---Resumes a parked task in the next round; only once, even if it is called several times before. It
+---allocates nothing: waking must not fail when memory is short.
 ---@param task kubelua.Task
 function tasks.wake(task)
     if task.is_ready or task.is_over then
@@ -139,8 +140,8 @@ function tasks.wake(task)
     end
 end
 
----Has the call that the task waits in raise trace.CANCELED, and every later one. One that has not
----begun never does.
+---Cancels the task: the call that it waits in raises trace.CANCELED, and so does every later one. A
+---task that has not begun never does.
 function Task:cancel()
     self.is_cancelled = true
     if self.is_parked then
@@ -148,10 +149,10 @@ function Task:cancel()
     end
 end
 
----The task that runs, if this is one: whether a call may wait by yielding. Raises inside a
----coroutine that a handler made by itself: it would have to wait with the loop inside the loop;
----and where no yield is possible: it would leave behind what wakes the task later. Outside of tasks
----it raises where nginx's worker would be blocked.
+---Returns the task that runs; nil outside of tasks. Every call that may wait begins with this. It
+---raises where waiting is impossible: inside a coroutine that a handler made (the loop would run
+---inside of itself), inside a function that C called (it cannot yield), and outside of tasks where
+---it would block nginx's worker.
 ---@param name string of the call, for the message
 ---@return kubelua.Task?
 function tasks.current(name)
@@ -172,13 +173,14 @@ function tasks.current(name)
     return current
 end
 
----Suspends the current task until something wakes it, cancelled or not: for what ends by itself.
+---Suspends the current task until something wakes it, even if it is cancelled: for waits that end
+---by themselves.
 function tasks.suspend_anyway()
     current.is_parked = true
     nginx.yield()
 end
 
----Suspends the current task until something wakes it. Its caller clears up, and then calls
+---Suspends the current task until something wakes it. The caller then cleans up, and calls
 ---tasks.end_if_cancelled().
 ---@return boolean is_cancelled
 function tasks.suspend()
@@ -190,16 +192,16 @@ function tasks.suspend()
     return task.is_cancelled
 end
 
--- A task that catches what it is told is slowed down, so that others have their turn, and left in
--- the end: there is no other way to end it.
-local function refuse(task)
+-- A task that catches the error of cancelling is slowed down, so that others have their turn, and
+-- after REFUSALS errors is not resumed any more: there is no other way to end it.
+local function limit_refusals(task)
     task.refusals = task.refusals + 1
     if task.refusals == 1 then
         return
     elseif task.refusals > REFUSALS then
         log("warn", "%s was cancelled, and catches the error of every call that waits: it is left "
             .. "where it is", task.what)
-        finish(task, false, trace.CANCELED)
+        finish_task(task, false, trace.CANCELED)
     end
     tasks.wake(task)
     tasks.suspend_anyway()
@@ -208,7 +210,7 @@ end
 ---Raises in a cancelled task.
 function tasks.end_if_cancelled()
     if current and current.is_cancelled then
-        refuse(current)
+        limit_refusals(current)
         error(trace.CANCELED, 0)
     end
 end
@@ -219,8 +221,8 @@ function tasks.park()
     tasks.end_if_cancelled()
 end
 
----The same for a task that serves, such as a ticker's, and waits for more to do: the end of a run
----ends what it calls, and leaves the task itself for the next run.
+---The same for a task that serves, such as a ticker, while it has nothing to do. The end of a run
+---cancels the function that the task calls; the task itself stays for the next run.
 function tasks.rest()
     if current.is_ended then
         current.is_ended, current.is_cancelled = false, false
@@ -232,13 +234,13 @@ function tasks.rest()
     tasks.end_if_cancelled()
 end
 
----The task that runs; nil outside of any.
+---The task that runs; nil outside of tasks.
 ---@return kubelua.Task?
 function tasks.task_here()
     return current
 end
 
----Called where a round ended in the middle of a task, for want of memory.
+---Called when a round ended in the middle of a task because memory was short.
 function tasks.abandon()
     poller:leave()
     current = nil

@@ -1,31 +1,32 @@
--- What is due when: a binary heap of times, those of the same time in the order of their arrival.
+-- The timers of the loop: a binary heap, the earliest first. Timers of the same time keep the order
+-- in which they were added. scheduler.lua fires them.
 local timers = {}
 timers.__index = timers
 
----A timer in a heap. `cancelled` ones are skipped when their time comes.
+---A timer in a heap. A cancelled one is skipped when its time comes.
 ---@class kubelua.Timer
 ---@field at number
 ---@field sequence integer
 ---@field fire fun()
 ---@field cancelled boolean?
 
-local function before(a, b)
+local function is_earlier(a, b)
     if a.at ~= b.at then
         return a.at < b.at
     end
     return a.sequence < b.sequence
 end
 
--- Timers that there are at least before those that were cancelled are looked for.
+-- Cancelled timers are looked for only once there are this many.
 local FEW = 64
 
 function timers.new()
     return setmetatable({ sequence = 0, full = FEW }, timers)
 end
 
--- Takes out what was cancelled, so that no more than half of many timers is. Makes nothing. What is
--- sorted is a heap.
-local function sweep(self)
+-- Removes cancelled timers, so that at most half of a large heap is cancelled. It allocates
+-- nothing. A sorted array is a valid heap.
+local function remove_cancelled(self)
     local count, left = #self, 0
     for i = 1, count do
         if not self[i].cancelled then
@@ -36,24 +37,24 @@ local function sweep(self)
     for i = count, left + 1, -1 do
         self[i] = nil
     end
-    table.sort(self, before)
+    table.sort(self, is_earlier)
     self.full = math.max(FEW, 2 * left)
 end
 
----Adds a timer; returns it, to be cancelled.
+---Adds a timer, and returns it, so that the caller can cancel it.
 ---@param at number seconds on the clock of kubelua.core.now
 ---@param fire fun()
 ---@return kubelua.Timer
 function timers:add(at, fire)
     if #self >= self.full then
-        sweep(self)
+        remove_cancelled(self)
     end
     self.sequence = self.sequence + 1
     local timer = { at = at, sequence = self.sequence, fire = fire }
     local i = #self + 1
     while i > 1 do
         local parent = math.floor(i / 2)
-        if not before(timer, self[parent]) then
+        if not is_earlier(timer, self[parent]) then
             break
         end
         self[i] = self[parent]
@@ -72,10 +73,10 @@ local function remove_first(self)
     local i = 1
     while 2 * i <= count do
         local child = 2 * i
-        if child < count and before(self[child + 1], self[child]) then
+        if child < count and is_earlier(self[child + 1], self[child]) then
             child = child + 1
         end
-        if not before(self[child], last) then
+        if not is_earlier(self[child], last) then
             break
         end
         self[i] = self[child]
@@ -93,7 +94,7 @@ function timers:first()
     return self[1]
 end
 
----Takes the first timer out if its time has come.
+---Removes and returns the first timer if its time has come.
 ---@param now number
 ---@return kubelua.Timer?
 function timers:due(now)

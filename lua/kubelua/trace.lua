@@ -1,22 +1,22 @@
--- Calls of a script's functions, and what they raised as text: any value, with the part of the
--- traceback that is the script's.
+-- Calls functions of the script. An error of any type becomes text, with the part of the traceback
+-- that concerns the script, without KubeLua's own calls.
 local core = require "kubelua.core"
 
 local trace = {
-    -- What a call that waits raises in a cancelled task. It ends the task, and is nowhere logged.
+    -- A call that waits raises this in a cancelled task. It ends the task, and is not logged.
     CANCELED = setmetatable({}, { __tostring = function() return "the task was cancelled" end }),
 }
 
-local protected = xpcall -- this very function marks where KubeLua calls the script
+local protected = xpcall -- xpcall itself: on the stack it marks where KubeLua calls the script
 
--- LuaJIT does not know of tail calls, which Lua shows in a line of their own.
+-- Lua shows a tail call in a line of its own; LuaJIT does not know of tail calls.
 local WHAT = pcall(debug.getinfo, 1, "ft") and "ft" or "f"
 local TAIL_CALLS = "\t(...tail calls...)"
 
--- Among how many levels at each end of a stack the call of the script is looked for.
+-- How many levels at each end of the stack are searched for the call of the script.
 local NEAR_TOP, NEAR_END = 100, 12
 
--- What has no JSON form: its own fields, as far as they are text.
+-- A table without a JSON form: its fields as text.
 local function list_fields(problem)
     local fields = {}
     for key, value in pairs(problem) do
@@ -40,8 +40,8 @@ local function describe(problem)
     return ok and text or "an error that is a " .. type(problem) .. " without a text"
 end
 
--- How many levels there are above the caller of what calls this. By halves: each question takes as
--- long as the level is high, and a recursion without end has a million.
+-- How many levels the stack has above the caller's caller. By bisection: looking at a level takes
+-- as long as the level is deep, and an endless recursion has a million levels.
 local function count_levels()
     local low, high = 2, 4
     while debug.getinfo(high, "f") do
@@ -58,8 +58,8 @@ local function count_levels()
     return low - 2
 end
 
--- Which of so many levels is the call of the script: the innermost xpcall, as all that the script
--- protects by itself has ended. Of many levels, only both ends are looked at.
+-- The level at which KubeLua calls the script: that of the innermost xpcall, because protected
+-- calls of the script itself have ended. Of many levels, only both ends are searched.
 local function find_call(levels)
     for level = 1, math.min(levels, NEAR_TOP) do
         if debug.getinfo(level + 2, "f").func == protected then
@@ -74,7 +74,7 @@ local function find_call(levels)
     return nil
 end
 
--- How many lines these levels have in a traceback; math.huge: more than it shows.
+-- How many lines these levels have in a traceback; math.huge: more than a traceback shows.
 local function count_lines(first, last)
     if last - first > NEAR_TOP then
         return math.huge
@@ -86,7 +86,7 @@ local function count_lines(first, last)
     return count
 end
 
--- The lines of a traceback, and the number of the one that stands for the levels left out.
+-- The lines of a traceback, and the number of the line "...", which stands for skipped levels.
 local function lines_of(text)
     local lines, gap = {}, nil
     for line in text:gmatch("\n(\t[^\n]*)") do
@@ -111,7 +111,7 @@ function trace.handler(problem)
     local kept = #lines
     if call then
         kept = kept - count_lines(call, levels)
-        if gap and kept <= gap then -- all behind the gap is KubeLua's
+        if gap and kept <= gap then -- all lines after the gap are KubeLua's
             kept = math.min(gap, count_lines(1, call - 1))
         end
     end
@@ -125,7 +125,7 @@ function trace.handler(problem)
     return text
 end
 
----Calls a function of the script: true and its result, or false and the text of its error.
+---Calls a function of the script. Returns true and its result, or false and the text of its error.
 ---@param f function
 ---@param ... any
 ---@return boolean, any
@@ -133,7 +133,8 @@ function trace.call(f, ...)
     return protected(f, trace.handler, ...)
 end
 
----The same, but an error of which `judge` makes a table is that table.
+---The same, but `judge` may turn the error into a table, which is then returned instead of the
+---text.
 ---@param judge fun(problem: any): table?
 ---@param f function
 ---@param ... any

@@ -1,5 +1,6 @@
--- Tasks that wait for their turn, in order. Adding one makes nothing, so that nobody who is to be
--- woken stays asleep for want of memory; a task is in one such queue at a time.
+-- A queue of tasks that wait for their turn: a linked list through the field next_turn. Adding a
+-- task allocates nothing, so waking a task never fails when memory is short. A task is in one such
+-- queue at a time.
 local turns = {}
 turns.__index = turns
 
@@ -12,7 +13,7 @@ function turns:is_empty()
     return not self.first
 end
 
----@param task kubelua.Task with a field next_turn
+---@param task kubelua.Task it has a field next_turn
 function turns:add(task)
     if self.last then
         self.last.next_turn = task
@@ -22,8 +23,8 @@ function turns:add(task)
     self.last = task
 end
 
----Calls `f` with each that is there now, taken out before. Where that raises, the others keep their
----turn.
+---Calls `f` with each task that is in the queue now, after taking it out. If `f` raises, the other
+---tasks stay in the queue.
 ---@param f fun(task: kubelua.Task)
 function turns:take(f)
     local last = self.last

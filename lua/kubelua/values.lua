@@ -1,8 +1,8 @@
--- Values as Kubernetes writes them: JSON, base64, hashes, times, conditions.
+-- Conversions of values as Kubernetes writes them: JSON, base64, hashes, times, conditions.
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 
----@class kubelua.Condition what an object's status says of one matter (metav1.Condition)
+---@class kubelua.Condition an entry of status.conditions (metav1.Condition)
 ---@field type string "Ready"
 ---@field status string "True", "False" or "Unknown"
 ---@field reason string?
@@ -12,8 +12,8 @@ local misuse = require "kubelua.misuse"
 
 local values = {}
 
----JSON as Lua tables, to be changed and written again: integers are exact, null is kubelua.null,
----an empty array stays one. Of text that is no JSON nil, message, "parse".
+---Reads JSON into Lua tables, which may be changed and written again: integers stay exact, null is
+---kubelua.null, an empty array stays an array. Text that is not JSON: nil, message, "parse".
 ---@type fun(text: string): any, string?, string?
 values.decode = core.decode
 
@@ -21,37 +21,37 @@ values.decode = core.decode
 ---@type fun(value: any): string
 values.json = core.encode
 
----Base64, as the data of a Secret is written; the text may hold any bytes.
+---Encodes bytes as base64, as in the data of a Secret.
 ---@type fun(text: string): string
 values.base64 = core.base64
 
----The bytes that base64 stands for; or nil, message, "parse".
+---Decodes base64; or nil, message, "parse".
 ---@type fun(text: string): string?, string?, string?
 values.unbase64 = core.unbase64
 
----A hash of 14 letters and digits, good for a name: of equal values it is the same in any process,
----on any machine, in Lua 5.4 and LuaJIT; the order of keys does not matter.
+---A hash of 14 letters and digits, for use in a name. Equal values have the same hash in any
+---process, on any machine, in Lua 5.4 and LuaJIT; the order of keys does not matter.
 ---@type fun(value: any): string
 values.hash = core.hash
 
----Unix time in seconds of a text of RFC 3339, such as "2026-11-22T10:00:00Z"; or nil, message,
+---Reads a time of RFC 3339, such as "2026-11-22T10:00:00Z", as Unix seconds; or nil, message,
 ---"parse".
 ---@type fun(text: string): number?, string?, string?
 values.time = core.time
 
----Unix time as Kubernetes writes it: "2026-11-22T10:00:00Z", and with 6 digits of a second
----"2026-11-22T10:00:00.000000Z", which renewTime of Leases and eventTime of Events need.
+---Writes Unix seconds as Kubernetes does: "2026-11-22T10:00:00Z"; with digits = 6
+---"2026-11-22T10:00:00.000000Z", which a Lease's renewTime and an Event's eventTime need.
 ---@type fun(seconds: number, digits?: 6): string
 values.timestamp = core.timestamp
 
--- A field of a view or table; nil of anything else.
-local function field(value, name)
+-- A field of a view or table; nil for any other value.
+local function read_field(value, name)
     if type(value) == "table" or core.is_view(value) then
         return value[name]
     end
 end
 
----The condition of a type that an object's status has; nil where it has none.
+---The condition of that type in an object's status; nil if there is none.
 ---@param object table
 ---@param name string "Ready"
 ---@return kubelua.Condition?
@@ -62,12 +62,12 @@ function values.condition(object, name)
         misuse("kubelua.condition: the type of a condition expected, such as \"Ready\", not a %s",
             type(name))
     end
-    local conditions = field(field(object, "status"), "conditions")
+    local conditions = read_field(read_field(object, "status"), "conditions")
     if type(conditions) ~= "table" and not core.is_view(conditions) then
         return nil
     end
     for i = 1, #conditions do
-        if field(conditions[i], "type") == name then
+        if read_field(conditions[i], "type") == name then
             return conditions[i]
         end
     end

@@ -1,6 +1,6 @@
--- The verbs of clients: what can be asked of an API server, for every kind that it serves. Each
--- returns the object as the server now has it, or nil, message, code, retry_after. What they do is
--- in verbs/; a simulated cluster has the same ones over its own port.
+-- The verbs, methods of a client: requests to the API server, for every kind that it serves. Each
+-- returns the object as the server now has it, or nil, message, code, retry_after. The files in
+-- verbs/ do the work. A simulated cluster has the same verbs.
 local deleting = require "kubelua.verbs.deleting"
 local kinds = require "kubelua.kinds"
 local logs = require "kubelua.verbs.logs"
@@ -12,8 +12,8 @@ local writing = require "kubelua.verbs.writing"
 
 local verbs = {}
 
----The kind that a name means, as lenient as kubectl; for KubeLua's own modules. It waits where
----discovery is to be asked.
+---Finds a kind by any name that kubectl accepts; for KubeLua's own modules. Waits if the server
+---must be asked.
 ---@param client kubelua.Client
 ---@param name string
 ---@return kubelua.Kind?, string?, string?
@@ -24,9 +24,9 @@ end
 ---@class kubelua.Client
 local Client = {}
 
----The object as the server has it now.
+---Reads an object from the server.
 ---@param resource string|table as lenient as kubectl: "po", "deployments.apps"
----@param key string? "namespace/name"; "name" in the client's namespace, or of the cluster
+---@param key string? "namespace/name", or "name": in the client's namespace, or cluster-scoped
 ---@param options kubelua.GetOptions?
 ---@return kubelua.Object?, string?, string?, number?
 ---@overload fun(self, resource: string, namespace: string, name: string): kubelua.Object?
@@ -34,7 +34,7 @@ function Client:get(resource, key, options, ...)
     return reading.get(ports.of(self), resource, key, options, ...)
 end
 
----The objects that there are now, in pages.
+---Reads all objects that exist now, in pages.
 ---@param resource string
 ---@param filter kubelua.ListOptions?
 ---@return kubelua.Object[]?, string?, string?, number?
@@ -42,15 +42,15 @@ function Client:list(resource, filter)
     return reading.list(ports.of(self), resource, filter)
 end
 
----Creates an object; metadata.generateName becomes a name before it is sent.
----@param object table|string the text: of one YAML or JSON document
+---Creates an object. metadata.generateName becomes a name before the object is sent.
+---@param object table|string a string is one YAML or JSON document
 ---@param options kubelua.CreateOptions?
 ---@return kubelua.Object?, string?, string?, number?
 function Client:create(object, options)
     return writing.create(ports.of(self), object, options)
 end
 
----Replaces an object, or its status; "conflict" where it has changed since it was read.
+---Replaces an object, or its status; "conflict" if it has changed since it was read.
 ---@param object table|string
 ---@param options kubelua.UpdateOptions?
 ---@return kubelua.Object?, string?, string?, number?
@@ -58,7 +58,7 @@ function Client:update(object, options)
     return writing.update(ports.of(self), object, options)
 end
 
----Server-side apply: makes the object have these fields, and creates it where there is none.
+---Server-side apply: sets these fields of an object, and creates it if it does not exist.
 ---@param object table|string
 ---@param options kubelua.ApplyOptions?
 ---@return kubelua.Object?, string?, string?, number?
@@ -76,7 +76,7 @@ function Client:patch(resource, ...)
     return patching.patch(ports.of(self), resource, ...)
 end
 
----Sets how many replicas there should be: scale("deployments", "web/shop", 3), scale(shop, 3).
+---Sets the number of replicas: scale("deployments", "web/shop", 3), scale(shop, 3).
 ---@param resource string|table
 ---@param ... any key, replicas, kubelua.ScaleOptions
 ---@return kubelua.Object? scale, string?, string?, number?
@@ -86,7 +86,7 @@ function Client:scale(resource, ...)
     return patching.scale(ports.of(self), resource, ...)
 end
 
----Deletes an object: the object that is left while something holds it, or true.
+---Deletes an object. Returns true; or the object, if a finalizer keeps it for now.
 ---@param resource string|table
 ---@param key string?
 ---@param options kubelua.DeleteOptions?
@@ -97,7 +97,7 @@ function Client:delete(resource, key, options, ...)
     return deleting.delete(ports.of(self), resource, key, options, ...)
 end
 
----Deletes all objects of a namespace ("*": of all) that the selectors choose; returns them.
+---Deletes all objects in a namespace ("*": in all) that the selectors select; returns them.
 ---@param resource string
 ---@param options kubelua.DeleteAllOptions
 ---@return kubelua.Object[]?, string?, string?, number?
@@ -105,9 +105,9 @@ function Client:delete_all(resource, options)
     return deleting.delete_all(ports.of(self), resource, options)
 end
 
----Evicts a pod, if its PodDisruptionBudget allows; else "too_many_requests", and it is not tried
----again.
----@param pod string|table its key, or itself
+---Evicts a pod, if its PodDisruptionBudget allows it; else fails with "too_many_requests", and does
+---not retry.
+---@param pod string|table the pod, or its key
 ---@param options kubelua.EvictOptions?
 ---@return true?, string?, string?, number?
 function Client:evict(pod, options)
@@ -115,17 +115,17 @@ function Client:evict(pod, options)
 end
 
 ---Opens the log of a container: `for line in stream:lines() do ... end`, then stream:error().
----@param pod string|table its key, or itself
+---@param pod string|table the pod, or its key
 ---@param options kubelua.LogOptions?
 ---@return kubelua.LogStream?, string?, string?
 function Client:logs(pod, options)
     return logs.open(self, ports.of(self), pod, options)
 end
 
----Waits until an object is as it should be: wait("pods", "web/a", "Ready", 60), wait(pod, f).
+---Waits until an object meets a condition: wait("pods", "web/a", "Ready", 60), wait(pod, f).
 ---@param resource string|table
----@param ... any key, kubelua.WaitCondition (default: it is there), seconds (default: 30)
----@return kubelua.Object|true|nil, string?, string? true: the object is gone, as it should be
+---@param ... any key, kubelua.WaitCondition (default: it exists), seconds (default: 30)
+---@return kubelua.Object|true|nil, string?, string? true: the object is gone, and that was awaited
 function Client:wait(resource, ...)
     return waiting.wait(self, ports.of(self), resource, ...)
 end

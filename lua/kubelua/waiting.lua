@@ -1,25 +1,26 @@
--- Calls that wait: in a task by yielding, elsewhere by dispatching meanwhile. loop.lua, which
--- completes this table, has the runs.
+-- Calls that wait: in a task by yielding, elsewhere by running rounds of the loop meanwhile.
+-- loop.lua adds to this table.
 local core = require "kubelua.core"
 local ending = require "kubelua.ending"
 local misuse = require "kubelua.misuse"
 local scheduler = require "kubelua.scheduler"
 
 local loop = {
-    has_run = false, -- whether kubelua.run was called, for the command line
-    -- For the command line too: when run() ends at the latest, and whether that moment, or a
-    -- signal, also ends a script that waits outside of it. Such a wait then raises loop.ENDED.
+    has_run = false, -- true once kubelua.run was called; for the command line
+    -- Of the command line: kubelua.run ends at `ends_at` at the latest. If `ends_waits`, that time,
+    -- or a signal, also ends a script that waits outside of kubelua.run: the call raises
+    -- loop.ENDED.
     ends_at = math.huge,
     ends_waits = false,
     ENDED = setmetatable({}, { __tostring = function() return "the run has ended" end }),
-    -- The message of what a script waits for outside of tasks, where the end comes first.
+    -- The message of a call outside of tasks that the end of the run interrupted.
     CANCELED = "the run was stopped",
     on_end = ending.on_end,
     stopping = false, -- kubelua.stop() was called
 }
 
 local poller = scheduler.poller
-local signalled = false -- whether a signal came while the script waited
+local signalled = false -- true once a signal came while the script waited
 
 local function check_seconds(seconds, name)
     if type(seconds) ~= "number" or seconds ~= seconds or seconds < 0 then
@@ -27,7 +28,7 @@ local function check_seconds(seconds, name)
     end
 end
 
----Seconds from now, on the clock of the machine.
+---The time that is so many seconds from now, on the machine's clock.
 ---@param seconds number?
 ---@param name string of the call, for messages
 ---@return number?
@@ -39,14 +40,14 @@ function loop.deadline_of(seconds, name)
     return core.now() + seconds
 end
 
----True if a run, and what a script waits for outside of tasks, is to end.
+---True if the run must end, and with it a wait outside of tasks.
 ---@return boolean
 function loop.must_end()
     return loop.stopping or poller:caught() ~= nil
 end
 
--- Runs rounds until `condition()` is true, the time is over, or the run is to end.
-local function dispatch(deadline, condition)
+-- Runs rounds until `condition()` is true, the deadline, or the end of the run.
+local function run_rounds_until(deadline, condition)
     local function is_over()
         return condition() or loop.must_end()
     end
@@ -59,18 +60,19 @@ local function dispatch(deadline, condition)
     return true
 end
 
--- The same outside of run(); true as the second result: the end came first. The command line ends a
--- script there too: the third result is what has to be raised.
-local function dispatch_outside(deadline, condition)
+-- The same outside of kubelua.run. The second result is true if the end of the run came first. The
+-- third is the error to raise, if the command line ends the script here.
+local function run_rounds_outside(deadline, condition)
     if not loop.ends_waits then
-        local result = dispatch(deadline, condition)
+        local result = run_rounds_until(deadline, condition)
         return result, not result and loop.must_end()
     end
     local catches = poller:catch()
-    local ok, result = pcall(dispatch, math.min(deadline, loop.ends_at), condition)
+    local ok, result = pcall(run_rounds_until, math.min(deadline, loop.ends_at), condition)
     signalled = catches and poller:caught() or signalled
     if catches and not signalled then
-        poller:release() -- a signal that came stays caught: the next one ends the process
+        -- A signal that came stays caught: the next one ends the process.
+        poller:release()
     end
     if signalled or loop.stopping or core.now() >= loop.ends_at then
         return false, true, loop.ENDED
@@ -86,25 +88,25 @@ local function raise_end(problem)
     end
 end
 
--- Has a task go on at that time, if nothing else wakes it before; others have their turn first.
+-- Wakes a task at that time, if nothing else does earlier.
 local function wake_at(task, at)
     return scheduler.at(at, function()
         scheduler.wake(task)
     end)
 end
 
----Waits until `condition()` is true or the time is over: in a task by yielding, elsewhere by
----dispatching meanwhile. Returns whether it became true, and whether the end came first. Raises in
----a task that is cancelled.
+---Waits until `condition()` is true, or the time is over: in a task by yielding, elsewhere by
+---running rounds. Returns true if the condition became true, and true as the second result if the
+---end of the run came first. Raises in a cancelled task.
 ---@param name string of the call, for messages
 ---@param seconds number?
----@param condition fun(): boolean looked at once a round; what makes it true wakes the poller
+---@param condition fun(): boolean asked once a round; an event that makes it true wakes the poller
 ---@return boolean, boolean?
 function loop.wait(name, seconds, condition)
     local task = scheduler.current(name)
     local deadline = loop.deadline_of(seconds, name) or math.huge
     if not task then
-        local result, is_ended, problem = dispatch_outside(deadline, condition)
+        local result, is_ended, problem = run_rounds_outside(deadline, condition)
         raise_end(problem)
         return result, is_ended
     end
@@ -119,7 +121,7 @@ function loop.wait(name, seconds, condition)
     return condition()
 end
 
--- By the clock of the task.
+-- Uses the clock of the task.
 local function await_in_task(task, seconds, condition)
     local clock = task.clock
     local deadline = clock:now() + (seconds or math.huge)
@@ -135,8 +137,8 @@ local function await_in_task(task, seconds, condition)
     return condition()
 end
 
----The same where what makes the condition true wakes the task that waits: it costs nothing while
----others run. `clear` is called in any case, before it raises or returns.
+---The same, if the event that makes the condition true wakes the waiting task itself: then the wait
+---costs nothing while others run. `clear` is always called, before it raises or returns.
 ---@param name string
 ---@param seconds number? on the clock of the task
 ---@param condition fun(): boolean
@@ -153,14 +155,14 @@ function loop.await(name, seconds, condition, clear)
         scheduler.end_if_cancelled()
         return result
     end
-    local result, is_ended, problem = dispatch_outside(
+    local result, is_ended, problem = run_rounds_outside(
         core.now() + (seconds or math.huge), condition)
     clear()
     raise_end(problem)
     return result, is_ended
 end
 
--- The wait of a task, on its own clock; 0 seconds let the others have their turn.
+-- Sleeps on the clock of the task. 0 seconds: the other tasks have their turn.
 local function sleep_in_task(task, seconds)
     local clock = task.clock
     local timer = clock:at(clock:now() + seconds, function()
@@ -171,8 +173,8 @@ local function sleep_in_task(task, seconds)
     scheduler.end_if_cancelled()
 end
 
----Waits: alone in a handler or spawned coroutine, dispatching meanwhile elsewhere. 0 seconds let
----the others have their turn.
+---Waits: in a task, only that task; elsewhere it runs rounds meanwhile. 0 seconds: the other tasks
+---have their turn.
 ---@param seconds number
 function loop.sleep(seconds)
     if seconds == nil then
@@ -189,7 +191,7 @@ function loop.sleep(seconds)
         misuse("kubelua.sleep: the clock stands until the test calls cluster:advance, which it can "
             .. "not while the script itself waits; sleep in kubelua.spawn")
     end
-    local _, _, problem = dispatch_outside(deadline, function()
+    local _, _, problem = run_rounds_outside(deadline, function()
         return false
     end)
     raise_end(problem)
