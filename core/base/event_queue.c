@@ -62,6 +62,7 @@ void kl__event_queue_unref(kl_event_queue *queue)
         1) {
         return;
     }
+    /* In a child of fork() the mutex may be locked for ever. */
     if (!is_stale(queue)) {
         kl__mutex_deinit(&queue->mutex);
     }

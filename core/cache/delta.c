@@ -1,5 +1,5 @@
 /*
- * delta.c - what a delta owns, dropped.
+ * delta.c - frees what deltas and batches of deltas own.
  */
 #include "cache/delta_fifo.h"
 

@@ -1,6 +1,7 @@
 /*
- * delta_fifo.c - a growing ring of deltas under one mutex. The reflector waits
- * for room in it, the informer for something to do; both can be woken.
+ * delta_fifo.c - a growing ring buffer of deltas under one mutex. The reflector
+ * thread waits for room, the informer thread waits for deltas; cancelling and
+ * closing wake both.
  */
 #include "cache/delta_fifo.h"
 
@@ -14,7 +15,7 @@ enum { DEFAULT_BOUND = 2000, FIRST_CAPACITY = 16, GATHER_MAX = 64 };
 struct kl__delta_fifo {
     /* Guards everything below but clock and bound; rank FIFO. */
     kl__mutex mutex;
-    kl__cond changed; /* something came, something went, closed, cancelled */
+    kl__cond changed; /* a delta was added or popped; closed; cancelled */
     kl__clock *clock;
     size_t bound;
 
@@ -22,18 +23,18 @@ struct kl__delta_fifo {
     size_t capacity; /* 0 or a power of two */
     size_t head;
     size_t count;
-    size_t bounded; /* how many of them count towards the bound */
-    bool gathers;   /* a burst comes in: the consumer may sleep */
+    size_t bounded; /* how many of `count` count towards the bound */
+    bool gathers;   /* objects do not wake the consumer, see gather */
     bool closed;
 };
 
-/* The delta at `index`, 0 being the one that is popped next. */
+/* The delta at `index`; 0 is the next one to pop. */
 static kl__delta *delta_at(const kl__delta_fifo *fifo, size_t index)
 {
     return &fifo->ring[(fifo->head + index) & (fifo->capacity - 1)];
 }
 
-/* True if it is about one object. */
+/* True for ADDED, UPDATED, DELETED. */
 static bool has_object(const kl__delta *delta)
 {
     return delta->type <= KL__DELTA_DELETED;
@@ -67,7 +68,7 @@ void kl__delta_fifo_free(kl__delta_fifo *fifo)
     kl__free(fifo);
 }
 
-/* Objects and lists: what back-pressure is about. */
+/* True if the delta counts towards the bound: objects and lists. */
 static bool is_bounded(const kl__delta *delta)
 {
     return delta->type <= KL__DELTA_REPLACED;
@@ -95,7 +96,7 @@ static bool grow_locked(kl__delta_fifo *fifo)
     return true;
 }
 
-/* Takes the delta when it succeeds. */
+/* Takes the delta if it succeeds. */
 static kl_code append_locked(kl__delta_fifo *fifo, const kl__delta *delta)
 {
     if (!grow_locked(fifo)) {
@@ -119,8 +120,8 @@ void kl__delta_fifo_gather(kl__delta_fifo *fifo, bool gathers)
     kl__mutex_unlock(&fifo->mutex);
 }
 
-/* On the thread that cancels. */
-static void wake(void *arg)
+/* The cancel token's hook; runs on the thread that fires the token. */
+static void wake_waiters(void *arg)
 {
     kl__delta_fifo *fifo = arg;
 
@@ -148,18 +149,18 @@ static kl_code wait_room_locked(kl__delta_fifo *fifo, int64_t timeout_ms,
         if (!in_time) {
             return KL_ETIMEOUT;
         }
-        kl__cond_broadcast(&fifo->changed); /* it may gather still */
+        kl__cond_broadcast(&fifo->changed); /* the consumer may sleep */
         in_time =
             kl__clock_wait(fifo->clock, &fifo->changed, &fifo->mutex, deadline);
     }
 }
 
-/* Waits for room, then queues `delta` (NULL: only waits). Takes the delta when
- * it succeeds. */
+/* Waits for room, then queues `delta` (NULL: only waits). Takes the delta if it
+ * succeeds. */
 static kl_code push_bounded(kl__delta_fifo *fifo, const kl__delta *delta,
                             int64_t timeout_ms, kl__cancel *cancel)
 {
-    kl__cancel_hook hook = {.wake = wake, .arg = fifo};
+    kl__cancel_hook hook = {.wake = wake_waiters, .arg = fifo};
     kl_code code;
 
     if (!kl__cancel_add(cancel, &hook)) {
@@ -206,9 +207,10 @@ kl_code kl__delta_fifo_replace(kl__delta_fifo *fifo, kl_object_list *list,
     return code;
 }
 
-/* Of two bookmarks or Syncs in a row the later one says it all, and so does an
- * error of the one that it repeats. */
-static bool replaces(const kl__delta *delta, const kl__delta *last)
+/* True if `delta` makes `last`, the delta directly before it, superfluous: a
+ * bookmark or Sync after one of its type, or an error with the same code and
+ * message. */
+static bool replaces_last(const kl__delta *delta, const kl__delta *last)
 {
     if (delta->type != last->type) {
         return false;
@@ -218,8 +220,8 @@ static bool replaces(const kl__delta *delta, const kl__delta *last)
             strcmp(delta->error->message, last->error->message) == 0);
 }
 
-/* Queues what neither waits nor counts. Takes the delta. */
-static kl_code push_aside(kl__delta_fifo *fifo, kl__delta *delta)
+/* Queues a delta that does not wait for room. Takes the delta. */
+static kl_code push_unbounded(kl__delta_fifo *fifo, kl__delta *delta)
 {
     kl_code code;
 
@@ -227,7 +229,7 @@ static kl_code push_aside(kl__delta_fifo *fifo, kl__delta *delta)
     if (fifo->closed) {
         code = KL_ECLOSED;
     } else if (fifo->count > 0 &&
-               replaces(delta, delta_at(fifo, fifo->count - 1))) {
+               replaces_last(delta, delta_at(fifo, fifo->count - 1))) {
         kl__delta former = *delta_at(fifo, fifo->count - 1);
 
         *delta_at(fifo, fifo->count - 1) = *delta;
@@ -248,7 +250,7 @@ kl_code kl__delta_fifo_resync(kl__delta_fifo *fifo)
 {
     kl__delta delta = {.type = KL__DELTA_SYNC};
 
-    return push_aside(fifo, &delta);
+    return push_unbounded(fifo, &delta);
 }
 
 kl_code kl__delta_fifo_bookmark(kl__delta_fifo *fifo, const char *version)
@@ -256,7 +258,7 @@ kl_code kl__delta_fifo_bookmark(kl__delta_fifo *fifo, const char *version)
     kl__delta delta = {.type = KL__DELTA_BOOKMARK};
 
     delta.version = kl__strdup(version);
-    return delta.version != NULL ? push_aside(fifo, &delta) : KL_ENOMEM;
+    return delta.version != NULL ? push_unbounded(fifo, &delta) : KL_ENOMEM;
 }
 
 kl_code kl__delta_fifo_error(kl__delta_fifo *fifo, const kl_error *error,
@@ -269,7 +271,7 @@ kl_code kl__delta_fifo_error(kl__delta_fifo *fifo, const kl_error *error,
         return KL_ENOMEM;
     }
     *delta.error = *error;
-    return push_aside(fifo, &delta);
+    return push_unbounded(fifo, &delta);
 }
 
 bool kl__delta_fifo_wait_room(kl__delta_fifo *fifo, int64_t timeout_ms,
@@ -284,7 +286,7 @@ static bool is_alone(const kl__delta *delta)
            delta->type == KL__DELTA_ERROR;
 }
 
-/* How many leading deltas make the next batch. */
+/* How many deltas from the front make the next batch. */
 static size_t batch_size_locked(const kl__delta_fifo *fifo, size_t max)
 {
     size_t size = 0;

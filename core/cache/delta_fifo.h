@@ -1,8 +1,9 @@
 /*
- * delta_fifo.h - the ordered, bounded queue between the reflector, which says
- * what happened, and the informer, which applies it. Deltas keep the order of
- * the stream across keys; a whole relist is one Replaced delta and a resync one
- * Sync delta; bookmarks and errors travel in line. Nothing is merged.
+ * delta_fifo.h - the ordered, bounded queue from the reflector thread, which
+ * reads the stream, to the informer thread, which applies the deltas to the
+ * indexer. Deltas keep the order of the stream, also across keys. A whole
+ * relist is one Replaced delta, a resync is one Sync delta, and bookmarks and
+ * errors keep their place. Objects are never merged.
  */
 #ifndef KL_CACHE_DELTA_FIFO_H
 #define KL_CACHE_DELTA_FIFO_H
@@ -21,19 +22,19 @@ typedef enum kl__delta_type {
     KL__DELTA_UPDATED,
     KL__DELTA_DELETED,
     KL__DELTA_REPLACED, /* list, version */
-    KL__DELTA_SYNC,     /* a resync may be due */
+    KL__DELTA_SYNC,     /* check which registrations are due for a resync */
     KL__DELTA_BOOKMARK, /* version */
-    KL__DELTA_ERROR     /* error, number: the stream broke, and why */
+    KL__DELTA_ERROR     /* error, number: the stream failed */
 } kl__delta_type;
 
-/* What it holds is owned by whoever holds the delta. */
+/* The holder of a delta owns all that it points to. */
 typedef struct kl__delta {
     kl__delta_type type;
     kl_object *object;   /* ADDED, UPDATED, DELETED */
     kl_object_list list; /* REPLACED */
     char *version;       /* REPLACED, BOOKMARK */
     kl_error *error;     /* ERROR */
-    uint64_t number; /* ERROR: which of the reasons that handlers are told */
+    uint64_t number;     /* ERROR: number of the error report for handlers */
 } kl__delta;
 
 void kl__delta_clear(kl__delta *delta);
@@ -48,21 +49,23 @@ void kl__delta_batch_clear(kl__delta_batch *batch);
 
 typedef struct kl__delta_fifo kl__delta_fifo;
 
-/* `bound`: how many deltas wait at most (0: 2,000, twice client-go's batch; a
- * Replaced counts as one). `clock` (NULL: the real one; borrowed for its life)
- * is what timeouts are on. Owned by the caller; NULL when out of memory. */
+/* `bound`: the maximum number of waiting deltas (0: 2,000, which is twice
+ * client-go's batch size); a Replaced counts as one. Timeouts are on `clock`
+ * (NULL: the real clock; borrowed until the queue is freed). Owned by the
+ * caller; NULL when out of memory. */
 kl__delta_fifo *kl__delta_fifo_new(size_t bound, kl__clock *clock);
-/* Once nobody waits in it. NULL is fine. */
+/* Call when no thread waits in the queue. NULL is fine. */
 void kl__delta_fifo_free(kl__delta_fifo *fifo);
 
 /*
- * The producer's calls. Push queues an object that was added, updated or
- * deleted. The object or the list is taken, also when the call fails. While the
- * queue is full these two block; KL_ETIMEOUT after timeout_ms (< 0: none) with
- * nothing queued, KL_ECANCELED, KL_ECLOSED after close, KL_ENOMEM.
- * Sync, bookmark and error do not block and do not count; a bookmark or Sync
- * that directly follows another of its type replaces it, and so does an error
- * that repeats the one directly before it. Thread-safe.
+ * The producer's calls; thread-safe. push queues an object that was added,
+ * updated or deleted; replace queues a whole list. Both take the object or
+ * list, even if they fail, and both block while the queue is full. KL_ETIMEOUT:
+ * it was full for timeout_ms (< 0: no limit) and nothing was queued;
+ * KL_ECANCELED; KL_ECLOSED after close; KL_ENOMEM. resync, bookmark and error
+ * never block and do not count towards the bound. A bookmark or Sync replaces
+ * the delta directly before it if that has the same type. So does an error with
+ * the same code and message.
  */
 kl_code kl__delta_fifo_push(kl__delta_fifo *fifo, kl__delta_type type,
                             kl_object *object, int64_t timeout_ms,
@@ -76,30 +79,33 @@ kl_code kl__delta_fifo_error(kl__delta_fifo *fifo, const kl_error *error,
                              uint64_t number);
 
 /*
- * While it gathers, objects do not wake a consumer that sleeps until there are
- * 64 of them; anything else does, and so does the end of gathering. For the
- * producer of a burst, which ends it before it waits for more: a wake-up for
- * each object costs more than applying it. Thread-safe.
+ * Coalesces wake-ups. While `gathers` is true, objects do not wake a sleeping
+ * consumer before 64 deltas are queued; all other deltas do, and so does the
+ * end of gathering. The producer turns it on for a burst, and off before it
+ * waits for more bytes: waking the consumer for each object costs more than
+ * applying the object. Thread-safe.
  */
 void kl__delta_fifo_gather(kl__delta_fifo *fifo, bool gathers);
 
-/* Blocks until there is room (false: timed out, cancelled or closed). */
+/* Blocks until there is room. False: timed out, cancelled or closed. */
 bool kl__delta_fifo_wait_room(kl__delta_fifo *fifo, int64_t timeout_ms,
                               kl__cancel *cancel);
 
 /*
- * Takes up to `max` leading deltas into `batch` (empty); a Replaced, a Sync or
- * an error is always a batch of one. Blocks while empty; KL_ETIMEOUT,
- * KL_ECLOSED once closed and drained, KL_ENOMEM with nothing taken. The queue
- * is unlocked while the batch is processed, by one consumer at a time.
+ * Moves up to `max` deltas from the front to `batch`, which is empty before. A
+ * Replaced, a Sync or an error is always a batch of one. Blocks while the queue
+ * is empty. KL_ETIMEOUT; KL_ECLOSED once the queue is closed and empty;
+ * KL_ENOMEM, and nothing was moved. Only one consumer; it applies the batch
+ * without the queue's lock.
  */
 kl_code kl__delta_fifo_pop(kl__delta_fifo *fifo, kl__delta_batch *batch,
                            size_t max, int64_t timeout_ms);
 
-/* How many deltas wait. */
+/* The number of queued deltas. */
 size_t kl__delta_fifo_length(kl__delta_fifo *fifo);
 
-/* Wakes everybody; what is queued is still handed out. */
+/* Closes the queue and wakes all waiting threads. Queued deltas can still be
+ * popped. */
 void kl__delta_fifo_close(kl__delta_fifo *fifo);
 
 #endif

@@ -1,6 +1,8 @@
 /*
- * diff.c - what a batch of deltas, or a whole list, changes in the store, and
- * what handlers are told about it.
+ * diff.c - compares a batch of deltas, or a whole list, with the store. The
+ * result is the steps that change the store, and the changes (add, update,
+ * delete) that handlers are told. A change of UID and a missed delete are found
+ * here.
  */
 #include "cache/transaction.h"
 
@@ -21,8 +23,8 @@ void kl__change_list_clear(kl__change_list *changes)
     *changes = (kl__change_list){0};
 }
 
-/* Appends a change; references are taken anew. */
-static kl_code tell(kl__change_list *changes, const kl__change *change)
+/* Appends a change; takes references of its own. */
+static kl_code append_change(kl__change_list *changes, const kl__change *change)
 {
     if (changes->count == changes->capacity) {
         size_t capacity = changes->capacity != 0 ? changes->capacity * 2 : 16;
@@ -43,37 +45,41 @@ static kl_code tell(kl__change_list *changes, const kl__change *change)
     return KL_OK;
 }
 
-static kl_code tell_add(kl__change_list *changes, kl_object *object)
+static kl_code append_add(kl__change_list *changes, kl_object *object)
 {
-    return tell(changes,
-                &(kl__change){.type = KL__CHANGE_ADD, .object = object});
+    return append_change(
+        changes, &(kl__change){.type = KL__CHANGE_ADD, .object = object});
 }
 
-static kl_code tell_update(kl__change_list *changes, kl_object *old,
-                           kl_object *object)
+static kl_code append_update(kl__change_list *changes, kl_object *old,
+                             kl_object *object)
 {
-    return tell(
+    return append_change(
         changes,
         &(kl__change){.type = KL__CHANGE_UPDATE, .old = old, .object = object});
 }
 
-/* `last` NULL: the delete was missed, `old` is what is known. */
-static kl_code tell_delete(kl__change_list *changes, kl_object *old,
-                           kl_object *last)
+/* `last` is the object's final state. NULL: the delete event was missed, and
+ * `old` is the last known state. */
+static kl_code append_delete(kl__change_list *changes, kl_object *old,
+                             kl_object *last)
 {
-    return tell(changes, &(kl__change){.type = KL__CHANGE_DELETE,
+    return append_change(changes,
+                         &(kl__change){.type = KL__CHANGE_DELETE,
                                        .unknown = last == NULL,
                                        .old = old,
                                        .object = last != NULL ? last : old});
 }
 
-/* Identity is key and UID: one name can be given to another object. */
+/* True if both have one UID. Identity is key and UID: after a delete, the name
+ * can be given to a new object. */
 static bool is_same(const kl_object *a, const kl_object *b)
 {
     return strcmp(kl_object_uid(a), kl_object_uid(b)) == 0;
 }
 
-/* Objects without a version can always have changed. */
+/* True if both have one resourceVersion. An object without a resourceVersion
+ * may always have changed. */
 static bool is_unchanged(const kl_object *known, const kl_object *object)
 {
     const char *version = kl_object_resource_version(object);
@@ -82,8 +88,9 @@ static bool is_unchanged(const kl_object *known, const kl_object *object)
            strcmp(version, kl_object_resource_version(known)) == 0;
 }
 
-/* A list of an earlier version is of a cluster that was restored from a backup:
- * versions come again there, and the same one may be of another write. */
+/* True if the list's version is lower than the store's: the cluster was
+ * restored from a backup. Versions are then used a second time, and an equal
+ * resourceVersion does not prove that an object is unchanged. */
 static bool is_restored(const kl__transaction *transaction)
 {
     const char *known = transaction->indexer->version;
@@ -94,7 +101,9 @@ static bool is_restored(const kl__transaction *transaction)
     return order < 0 && order != INT_MIN;
 }
 
-/* ADDED and UPDATED: the verb does not matter, what is known does. */
+/* ADDED and UPDATED. What handlers are told depends on the store, not on the
+ * event's type: an unknown key is an add, a known one an update, and another
+ * UID is a delete and an add. */
 static kl_code diff_object(kl__transaction *transaction, kl_object *object)
 {
     const char *key = kl_object_key(object);
@@ -106,11 +115,11 @@ static kl_code diff_object(kl__transaction *transaction, kl_object *object)
         if (is_unchanged(known, object)) {
             return KL_OK;
         }
-        code = tell_update(changes, known, object);
+        code = append_update(changes, known, object);
     } else {
-        code = known != NULL ? tell_delete(changes, known, NULL) : KL_OK;
+        code = known != NULL ? append_delete(changes, known, NULL) : KL_OK;
         if (code == KL_OK) {
-            code = tell_add(changes, object);
+            code = append_add(changes, object);
         }
     }
     if (code != KL_OK) {
@@ -120,9 +129,10 @@ static kl_code diff_object(kl__transaction *transaction, kl_object *object)
 }
 
 /*
- * DELETED. Of a known object it is its final state. Of another UID than the
- * known one: an older object's delete comes late and is none of the known
- * one's; a newer object's says that the known one is gone as well.
+ * DELETED. If the UID is that of the known object, the delta has its final
+ * state. With another UID there are two cases: an object older than the known
+ * one, whose delete came late, changes nothing; a newer object proves that the
+ * known one was deleted before, so the known one is deleted.
  */
 static kl_code diff_delete(kl__transaction *transaction, kl_object *object)
 {
@@ -136,7 +146,7 @@ static kl_code diff_delete(kl__transaction *transaction, kl_object *object)
                                      kl_object_resource_version(object)) > 0)) {
         return KL_OK;
     }
-    code = tell_delete(&transaction->changes, known, same ? object : NULL);
+    code = append_delete(&transaction->changes, known, same ? object : NULL);
     if (code != KL_OK) {
         return code;
     }
@@ -187,8 +197,8 @@ static int by_key(const void *a, const void *b)
                   kl_object_key(((const kl__change *)b)->object));
 }
 
-/* Deletes whatever the list does not have any more: by key, as the store has
- * no order of its own. */
+/* Deletes the stored objects that the list does not have. Sorts these deletes
+ * by key, because the store's hash table has no stable order. */
 static kl_code diff_vanished(kl__transaction *transaction,
                              const kl__map *incoming)
 {
@@ -204,7 +214,7 @@ static kl_code diff_vanished(kl__transaction *transaction,
         if (next != NULL && is_same(slot->value, next)) {
             continue;
         }
-        code = tell_delete(changes, slot->value, NULL);
+        code = append_delete(changes, slot->value, NULL);
         if (code == KL_OK && next == NULL) {
             code = kl__transaction_stage(transaction, slot->key, NULL);
         }
@@ -215,7 +225,8 @@ static kl_code diff_vanished(kl__transaction *transaction,
     return code;
 }
 
-/* An object of the list; a known one of another UID is deleted by now. */
+/* An object of the list: an add or an update. If the store had another UID
+ * under this key, diff_vanished has added the delete. */
 static kl_code diff_listed(kl__transaction *transaction, kl_object *object,
                            bool restored)
 {
@@ -224,10 +235,10 @@ static kl_code diff_listed(kl__transaction *transaction, kl_object *object,
     kl_code code;
 
     if (known == NULL || !is_same(known, object)) {
-        code = tell_add(&transaction->changes, object);
+        code = append_add(&transaction->changes, object);
     } else if (!is_unchanged(known, object) ||
                (restored && !kl__object_is_copy(known, object))) {
-        code = tell_update(&transaction->changes, known, object);
+        code = append_update(&transaction->changes, known, object);
     } else {
         return KL_OK;
     }
@@ -251,7 +262,7 @@ kl_code kl__diff_list(kl__transaction *transaction, const kl_object_list *list)
     for (size_t i = 0; code == KL_OK && i < list->count; i++) {
         kl_object *object = list->items[i];
 
-        /* Of several objects with one key the last counts. */
+        /* If several objects have one key, the last one counts. */
         if (kl__map_get(&incoming, kl_object_key(object)) == object) {
             code = diff_listed(transaction, object, restored);
         }

@@ -1,6 +1,6 @@
 /*
- * index.c - an index's definition: what it is called, how the values of an
- * object are found, and the table that holds them.
+ * index.c - the definition of an index: its name, the path or function that
+ * gives the values of an object, and its table. index_plan.c changes the table.
  */
 #include "cache/index.h"
 
@@ -95,7 +95,8 @@ static kl_code emit_real(kl_index_sink *sink, const kl_value *value)
     return code;
 }
 
-/* Scalars are values; null, arrays and objects are not. */
+/* Strings, numbers and booleans are values of the index; null, arrays and
+ * objects are not. */
 static kl_code emit_value(void *context, const kl_value *value)
 {
     kl_index_sink *sink = context;
@@ -108,7 +109,7 @@ static kl_code emit_value(void *context, const kl_value *value)
     case KL_NUMBER:
         string = kl_value_string(value, &length);
         if (memchr(string, '\0', length) != NULL) {
-            return KL_OK; /* nobody can ask for it */
+            return KL_OK; /* no C string can equal it */
         }
         return kl_index_emit(sink, string, length);
     case KL_BOOL:
@@ -130,7 +131,7 @@ static kl_code emit_value(void *context, const kl_value *value)
     return KL_OK;
 }
 
-static void reset(kl_index_sink *sink)
+static void reset_sink(kl_index_sink *sink)
 {
     kl__buf_reset(&sink->bytes);
     sink->count = 0;
@@ -141,7 +142,7 @@ kl_code kl__index_compute(kl__index *index, const kl_object *object,
 {
     kl_code code;
 
-    reset(sink);
+    reset_sink(sink);
     if (index->path != NULL) {
         code = kl_path_each(index->path, root, emit_value, sink);
     } else {
@@ -153,7 +154,7 @@ kl_code kl__index_compute(kl__index *index, const kl_object *object,
     if (code == KL_OK) {
         return KL_OK;
     }
-    reset(sink);
+    reset_sink(sink);
     if (!index->has_failed) {
         index->has_failed = true;
         kl_log(KL_LOG_WARN,
@@ -166,7 +167,7 @@ kl_code kl__index_compute(kl__index *index, const kl_object *object,
 
 kl_code kl__index_recall(const kl__index_entry *entry, kl_index_sink *sink)
 {
-    reset(sink);
+    reset_sink(sink);
     for (size_t i = 0; i < entry->count; i++) {
         const char *value = entry->postings[i].bucket->value;
 

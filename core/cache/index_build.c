@@ -1,9 +1,9 @@
 /*
- * index_build.c - adds an index to a cache that is in use. It is filled aside,
- * without a lock held, while the writer's transactions leave a journal for it;
- * when the journal is empty, the index is as new as the store and is published.
- * That ends as long as values are computed faster than objects change, which
- * the informer itself depends on.
+ * index_build.c - adds an index to a cache that is in use. Steps: (1) from now
+ * on each transaction of the writer adds a journal of its changes; (2) fill the
+ * index from a snapshot, without a lock; (3) replay the journals until none is
+ * left; (4) publish the index. This ends if values are computed faster than
+ * objects change, which the informer thread needs as well.
  */
 #include "cache/store.h"
 
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* So many objects are put into the private table at once. */
+/* This many objects are put into the unpublished table at once. */
 enum { CHUNK = 1024 };
 
 typedef struct builder {
@@ -22,7 +22,8 @@ typedef struct builder {
     kl_index_sink sink;
 } builder;
 
-/* KL_ECONFLICT, or KL_OK with `exists` for the same path under that name. */
+/* Checks that the name is free. KL_ECONFLICT: an index with this name exists.
+ * KL_OK with `exists`: it exists and has the same path. */
 static kl_code check_name_locked(const kl__indexer *indexer,
                                  const kl__index_options *options, bool *exists,
                                  kl_error *err)
@@ -46,7 +47,7 @@ static kl_code check_name_locked(const kl__indexer *indexer,
                         index->path != NULL ? kl_path_text(index->path) : "");
 }
 
-static kl_code flush(builder *self)
+static kl_code commit_plan(builder *self)
 {
     kl_code code = kl__index_plan_finish(&self->plan);
 
@@ -57,9 +58,9 @@ static kl_code flush(builder *self)
     return code;
 }
 
-/* A key's object as it is now. A plan has one step a key, so the same key again
- * begins the next plan: callers flush between. */
-static kl_code put(builder *self, kl_object *object)
+/* Adds the current object of a key to the plan. A plan has at most one step for
+ * each key: the caller commits the plan before it puts the same key again. */
+static kl_code put_object(builder *self, kl_object *object)
 {
     const kl_value *root = kl_object_open(object, NULL);
     kl_code code;
@@ -73,19 +74,19 @@ static kl_code put(builder *self, kl_object *object)
                          : code;
 }
 
-static kl_code fill(builder *self)
+static kl_code fill_index(builder *self)
 {
     kl_object_list list = {0};
     kl_code code = kl__indexer_snapshot(self->indexer, &list);
 
     for (size_t i = 0; code == KL_OK && i < list.count; i++) {
-        code = put(self, list.items[i]);
+        code = put_object(self, list.items[i]);
         if (code == KL_OK && self->plan.count == CHUNK) {
-            code = flush(self);
+            code = commit_plan(self);
         }
     }
     if (code == KL_OK) {
-        code = flush(self);
+        code = commit_plan(self);
     }
     if (code != KL_OK) {
         kl__index_plan_clear(&self->plan);
@@ -94,9 +95,9 @@ static kl_code fill(builder *self)
     return code;
 }
 
-/* What is in the journal may be in the snapshot already: the last one of a key
- * counts in any case. */
-static kl_code replay(builder *self, const kl__journal *journal)
+/* Repeats the changes of one transaction. The snapshot may contain some of them
+ * already; that does no harm, because the last change of a key counts. */
+static kl_code replay_journal(builder *self, const kl__journal *journal)
 {
     kl_code code = KL_OK;
 
@@ -104,16 +105,18 @@ static kl_code replay(builder *self, const kl__journal *journal)
         const kl__journal_item *item = &journal->items[i];
 
         if (item->after != NULL) {
-            code = put(self, item->after);
+            code = put_object(self, item->after);
         } else if (item->before != NULL) {
             code =
                 kl__index_plan_remove(&self->plan, kl_object_key(item->before));
         }
     }
     if (code == KL_OK) {
-        code = flush(self);
+        code = commit_plan(self);
     }
-    kl__index_plan_clear(&self->plan); /* before the journal's objects go */
+    /* The plan borrows keys of the journal's objects, which the caller frees.
+     */
+    kl__index_plan_clear(&self->plan);
     return code;
 }
 
@@ -126,7 +129,7 @@ static kl_code replay_all(builder *self, kl__list *journals)
         kl__journal *journal = KL__CONTAINER(node, kl__journal, node);
 
         if (code == KL_OK) {
-            code = replay(self, journal);
+            code = replay_journal(self, journal);
         }
         kl__journal_free(journal);
     }
@@ -143,8 +146,8 @@ static void move_all(kl__list *from, kl__list *to)
     }
 }
 
-/* From here on the writer leaves journals. */
-static void join(builder *self)
+/* From now on the writer adds a journal for each transaction. */
+static void add_build(builder *self)
 {
     kl__rwlock_write(&self->indexer->lock);
     kl__list_append(&self->indexer->builds, &self->build.node);
@@ -152,36 +155,36 @@ static void join(builder *self)
     kl__rwlock_unlock(&self->indexer->lock);
 }
 
-static void leave_locked(builder *self)
+static void remove_build_locked(builder *self)
 {
     kl__list_remove(&self->build.node);
     self->indexer->generation++;
 }
 
-static void leave(builder *self)
+static void remove_build(builder *self)
 {
     kl__list *node;
 
     kl__rwlock_write(&self->indexer->lock);
-    leave_locked(self);
+    remove_build_locked(self);
     kl__rwlock_unlock(&self->indexer->lock);
     while ((node = kl__list_shift(&self->build.journals)) != NULL) {
         kl__journal_free(KL__CONTAINER(node, kl__journal, node));
     }
 }
 
-/* The outcome of one try to publish. */
+/* The outcome of one attempt to publish the index. */
 typedef enum outcome {
     PUBLISHED,
-    BEHIND,     /* `journals` is what to catch up with */
-    TOO_SMALL,  /* another index came: `room` is not enough */
-    NAME_TAKEN, /* by a conflicting index, or `exists` by the same */
+    BEHIND,     /* `journals` must be replayed first */
+    TOO_SMALL,  /* another index was added: `room` is too small */
+    NAME_TAKEN, /* by another index; `exists`: by the same one */
 } outcome;
 
 typedef struct attempt {
     kl__list journals;
-    kl__index **room; /* the next array of indexes; afterwards the former */
-    size_t count;     /* that it has room for */
+    kl__index **room; /* the new array of indexes, then the old one */
+    size_t count;     /* number of indexes that `room` holds */
     bool exists;
 } attempt;
 
@@ -208,12 +211,12 @@ static outcome try_publish_locked(builder *self, attempt *try,
     try->room[indexer->index_count++] = self->index;
     indexer->indexes = try->room;
     try->room = former;
-    leave_locked(self);
+    remove_build_locked(self);
     return PUBLISHED;
 }
 
-/* Until the index is published (KL_OK), is there already (KL_OK, exists), or
- * cannot be (KL_ECONFLICT, KL_ENOMEM). */
+/* Replays journals until the index is published (KL_OK), the same index exists
+ * (KL_OK, `exists`), or it fails (KL_ECONFLICT, KL_ENOMEM). */
 static kl_code catch_up(builder *self, const kl__index_options *options,
                         bool *exists, kl_error *err)
 {
@@ -237,24 +240,24 @@ static kl_code catch_up(builder *self, const kl__index_options *options,
         }
     }
     if (code != KL_OK || last == NAME_TAKEN) {
-        leave(self);
+        remove_build(self);
     }
     kl__free(try.room);
     *exists = try.exists;
     return code;
 }
 
-static kl_code build(builder *self, const kl__index_options *options,
-                     bool *exists, kl_error *err)
+static kl_code build_index(builder *self, const kl__index_options *options,
+                           bool *exists, kl_error *err)
 {
     kl_code code;
 
-    join(self);
-    code = fill(self);
+    add_build(self);
+    code = fill_index(self);
     if (code == KL_OK) {
         code = catch_up(self, options, exists, err);
     } else {
-        leave(self);
+        remove_build(self);
     }
     kl__buf_deinit(&self->sink.bytes);
     return code == KL_ENOMEM
@@ -263,8 +266,8 @@ static kl_code build(builder *self, const kl__index_options *options,
                : code;
 }
 
-/* What was offered is not needed: the same index is there. */
-static void drop(const kl__index_options *options)
+/* Frees the caller's path and context: the same index exists already. */
+static void drop_options(const kl__index_options *options)
 {
     kl_path_free(options->path);
     if (options->drop_context != NULL) {
@@ -289,7 +292,7 @@ kl_code kl__indexer_add_index(kl__indexer *indexer,
         return code;
     }
     if (exists) {
-        drop(options);
+        drop_options(options);
         return KL_OK;
     }
     self.index = kl__index_new(options);
@@ -300,11 +303,11 @@ kl_code kl__indexer_add_index(kl__indexer *indexer,
     self.plan.table = &self.index->table;
     kl__list_init(&self.build.node);
     kl__list_init(&self.build.journals);
-    code = build(&self, options, &exists, err);
+    code = build_index(&self, options, &exists, err);
     if (code != KL_OK) {
         kl__index_give_up(self.index);
     } else if (exists) {
-        kl__index_free(self.index); /* with what was offered */
+        kl__index_free(self.index); /* frees path and context, too */
     }
     return code;
 }

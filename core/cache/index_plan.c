@@ -1,6 +1,6 @@
 /*
- * index_plan.c - changes to an index's table: planned with all memory taken,
- * done without any.
+ * index_plan.c - changes to the table of an index, in two steps: the plan
+ * allocates all memory, the commit allocates nothing and cannot fail.
  */
 #include "cache/index.h"
 
@@ -25,7 +25,7 @@ static bool has_step_room(kl__index_plan *plan)
     return true;
 }
 
-/* The bucket of a value: the table's, or one that comes with the plan. */
+/* The bucket of a value: from the table, or a new one of the plan. */
 static kl__bucket *bucket_of(kl__index_plan *plan, const char *value)
 {
     kl__bucket *bucket = kl__map_get(&plan->table->buckets, value);
@@ -50,7 +50,8 @@ static kl__bucket *bucket_of(kl__index_plan *plan, const char *value)
     return bucket;
 }
 
-/* Its postings know their buckets, the buckets do not know them yet. */
+/* Makes an entry. Its postings point to their buckets; link_entry adds them to
+ * the buckets' lists in the commit. */
 static kl__index_entry *new_entry(kl__index_plan *plan, kl_object *object,
                                   const kl_index_sink *sink)
 {
@@ -70,7 +71,7 @@ static kl__index_entry *new_entry(kl__index_plan *plan, kl_object *object,
             kl__free(entry);
             return NULL;
         }
-        if (bucket->mark != serial) { /* else the value came twice */
+        if (bucket->mark != serial) { /* else the object has this value twice */
             bucket->mark = serial;
             entry->postings[entry->count++] =
                 (kl__posting){.bucket = bucket, .object = object};
@@ -166,8 +167,9 @@ void kl__index_plan_commit(kl__index_plan *plan)
         kl__map_put(&table->buckets, slot->key, slot->value, NULL);
     }
     plan->fresh.count = 0;
-    /* All comes before all goes: a bucket that one object leaves and another
-     * enters is never empty between. */
+    /* First link all new entries, then unlink all old ones. Else a bucket that
+     * one object leaves and another enters would be empty in between, and
+     * removed. */
     for (size_t i = 0; i < plan->count; i++) {
         kl__index_step *step = &plan->steps[i];
         void *former;

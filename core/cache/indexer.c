@@ -1,6 +1,6 @@
 /*
- * indexer.c - the readers' side of the cache: references are collected under
- * the read lock; filtering and sorting come after it.
+ * indexer.c - the readers' side of the cache. Under the read lock references
+ * are collected; after it the list is filtered and sorted.
  */
 #include "cache/indexer.h"
 
@@ -112,11 +112,11 @@ void kl__indexer_version(kl__indexer *indexer, char *buffer, size_t size)
     kl__rwlock_unlock(&indexer->lock);
 }
 
-/* What a reader asks for. */
+/* What a reader asks for, and whether the index exists. */
 typedef struct question {
-    const char *index; /* NULL: all; "": by namespace */
+    const char *index; /* NULL: all objects; "": by namespace */
     const char *value;
-    bool no_index; /* the answer: there is no index of that name */
+    bool no_index; /* result: there is no index with this name */
 } question;
 
 static const kl__bucket *bucket_locked(const kl__indexer *indexer,
@@ -132,7 +132,8 @@ static const kl__bucket *bucket_locked(const kl__indexer *indexer,
                          : NULL;
 }
 
-/* Collects what is asked for, if there is room for it; says how much it is. */
+/* Counts the objects that the query asks for; if the list has room for them,
+ * adds references to all of them. Returns the count. */
 static size_t collect_locked(const kl__indexer *indexer, question *query,
                              kl_object_list *list, size_t room)
 {
@@ -163,10 +164,10 @@ static size_t collect_locked(const kl__indexer *indexer, question *query,
     return count;
 }
 
-/* A consistent, unsorted snapshot: memory is taken outside of the lock, and
- * taken again where the answer has outgrown it meanwhile. */
-static kl_code collect(kl__indexer *indexer, question *query,
-                       kl_object_list *list)
+/* Collects a consistent, unsorted snapshot. Memory is allocated without the
+ * lock; if the answer has grown meanwhile, it is allocated again. */
+static kl_code collect_objects(kl__indexer *indexer, question *query,
+                               kl_object_list *list)
 {
     size_t room = 0;
 
@@ -188,7 +189,7 @@ static kl_code collect(kl__indexer *indexer, question *query,
     }
 }
 
-static kl_code no_memory(kl_object_list *list, kl_error *err)
+static kl_code fail_no_memory(kl_object_list *list, kl_error *err)
 {
     kl_object_list_clear(list);
     return kl_error_set(err, KL_ENOMEM, "out of memory for a list of objects");
@@ -198,11 +199,11 @@ kl_code kl__indexer_snapshot(kl__indexer *indexer, kl_object_list *list)
 {
     question query = {0};
 
-    return collect(indexer, &query, list);
+    return collect_objects(indexer, &query, list);
 }
 
-/* Keeps what the selector matches. */
-static bool filter(kl_object_list *list, const kl_selector *labels)
+/* Keeps only the objects that the selector matches. False: out of memory. */
+static bool filter_by_labels(kl_object_list *list, const kl_selector *labels)
 {
     size_t kept = 0;
 
@@ -237,19 +238,20 @@ kl_code kl__indexer_list(kl__indexer *indexer, const char *name_space,
     question query = {name_space != NULL ? "" : NULL, name_space, false};
 
     *list = (kl_object_list){0};
-    if (collect(indexer, &query, list) != KL_OK) {
-        return no_memory(list, err);
+    if (collect_objects(indexer, &query, list) != KL_OK) {
+        return fail_no_memory(list, err);
     }
     if (labels != NULL && !kl_selector_is_empty(labels) &&
-        !filter(list, labels)) {
-        return no_memory(list, err);
+        !filter_by_labels(list, labels)) {
+        return fail_no_memory(list, err);
     }
     kl__object_list_sort(list);
     return KL_OK;
 }
 
-/* Says which indexes there are. */
-static kl_code no_index(kl__indexer *indexer, const char *name, kl_error *err)
+/* The error for an unknown index; the message lists the existing ones. */
+static kl_code fail_no_index(kl__indexer *indexer, const char *name,
+                             kl_error *err)
 {
     kl__buf names = {0};
     kl_code code;
@@ -280,21 +282,22 @@ kl_code kl__indexer_by_index(kl__indexer *indexer, const char *index,
 
     *list = (kl_object_list){0};
     if (index[0] == '\0') {
-        return no_index(indexer, index, err);
+        return fail_no_index(indexer, index, err);
     }
-    if (collect(indexer, &query, list) != KL_OK) {
-        return no_memory(list, err);
+    if (collect_objects(indexer, &query, list) != KL_OK) {
+        return fail_no_memory(list, err);
     }
     if (query.no_index) {
-        return no_index(indexer, index, err);
+        return fail_no_index(indexer, index, err);
     }
     kl__object_list_sort(list);
     return KL_OK;
 }
 
-/* All values, NUL after each; their number, or -1 for no index. */
-static long values_locked(const kl__indexer *indexer, const char *name,
-                          kl__buf *values)
+/* Appends all values of the index, a NUL after each. Returns their number; -1:
+ * there is no such index. */
+static long collect_values_locked(const kl__indexer *indexer, const char *name,
+                                  kl__buf *values)
 {
     const kl__index *index = kl__indexer_find_locked(indexer, name);
     const kl__map_slot *slot;
@@ -318,10 +321,10 @@ kl_code kl__indexer_index_values(kl__indexer *indexer, const char *index,
 
     *list = (kl_string_list){0};
     kl__rwlock_read(&indexer->lock);
-    count = values_locked(indexer, index, &values);
+    count = collect_values_locked(indexer, index, &values);
     kl__rwlock_unlock(&indexer->lock);
     if (count < 0) {
-        return no_index(indexer, index, err);
+        return fail_no_index(indexer, index, err);
     }
     if (values.failed) {
         goto fail;

@@ -1,8 +1,9 @@
 /*
- * indexer.h - the cache: objects by key, and by the values of any number of
- * indexes. One writer, many readers; a reader sees the state before or after a
- * transaction, never between. The lock is held for a time that does not grow
- * with the cache: a relist is prepared aside and swapped in.
+ * indexer.h - the cache of an informer: objects by key, and by the values of
+ * any number of indexes. One writer (the informer thread), many readers. A
+ * reader sees the state before or after a transaction, never between. The lock
+ * is never held for a time that grows with the cache: a relist is prepared
+ * without the lock and swapped in.
  */
 #ifndef KL_CACHE_INDEXER_H
 #define KL_CACHE_INDEXER_H
@@ -12,9 +13,9 @@
 
 typedef struct kl__indexer kl__indexer;
 
-/* What a transaction did, in order: what has to be told to handlers. A change
- * of UID is two of them, a delete (unknown) and an add. References are owned by
- * whoever holds the list. */
+/* What a transaction changes, in order; handlers are told exactly this. If the
+ * UID under a key changes, that is two changes: a delete (unknown) and an add.
+ * The holder of the list owns the references in it. */
 typedef enum kl__change_type {
     KL__CHANGE_ADD,
     KL__CHANGE_UPDATE,
@@ -23,9 +24,9 @@ typedef enum kl__change_type {
 
 typedef struct kl__change {
     kl__change_type type;
-    bool unknown;      /* of a delete: the delete itself was missed */
-    kl_object *old;    /* of an update, and of a delete: what was known */
-    kl_object *object; /* of an add and update; of a delete: the last state */
+    bool unknown;      /* delete: the delete event itself was missed */
+    kl_object *old;    /* update, delete: the object in the cache before */
+    kl_object *object; /* add, update: the new state; delete: the last state */
 } kl__change;
 
 typedef struct kl__change_list {
@@ -41,37 +42,41 @@ kl__indexer *kl__indexer_new(void);
 void kl__indexer_free(kl__indexer *indexer);
 
 /*
- * The writer's calls (one thread at a time). Each makes one transaction:
- * prepared outside of the lock, index functions and all memory included; then
- * applied under it, which cannot fail. What happened is in its list of changes.
- * An object whose resourceVersion and UID did not change is kept, and makes no
- * change (nor does, in a list of an earlier version, one whose text is the same
- * as well); a delete of an unknown key makes none either; bookmarks move the
- * version; deltas that are neither are skipped. NULL: out of memory.
+ * The writer's calls, one thread at a time. Each prepares one transaction
+ * without the lock: it runs the index functions and allocates all memory. The
+ * commit applies it under the lock and cannot run out of memory. An object
+ * whose UID and resourceVersion are as before causes no change and is kept.
+ * (After a restore from a backup, when the list has a lower version than the
+ * cache, its text must be the same, too.) A delete of an unknown key causes no
+ * change. A bookmark sets the version. Other deltas are skipped. NULL: out of
+ * memory.
  */
 typedef struct kl__transaction kl__transaction;
 
 kl__transaction *kl__indexer_prepare(kl__indexer *indexer,
                                      const kl__delta_batch *batch);
-/* Makes the list the content; of several objects with one key the last counts.
- * Changes: deletes (unknown) by key, then adds and updates in list order. The
- * list stays the caller's, and must live until the transaction is freed. */
+/* Replaces the whole content by the list; if several objects have one key, the
+ * last one counts. Changes: first the deletes (unknown), sorted by key, then
+ * adds and updates in the order of the list. Borrows the list until the
+ * transaction is freed. */
 kl__transaction *kl__indexer_prepare_replace(kl__indexer *indexer,
                                              const kl_object_list *list,
                                              const char *version);
 /* Borrowed until the transaction is freed. */
 const kl__change_list *
 kl__transaction_changes(const kl__transaction *transaction);
-/* Applies it, for all readers at once, and at most once. False: an index came
- * meanwhile; nothing is applied: refresh (KL_ENOMEM), then try again. No other
- * transaction may be prepared between prepare and commit. */
+/* Applies the transaction, for all readers at once; call until it is true, not
+ * again. False: an index was added meanwhile and nothing is applied; call
+ * refresh (KL_ENOMEM), then commit again. No other transaction may be prepared
+ * between prepare and commit. */
 bool kl__transaction_commit(kl__transaction *transaction);
 kl_code kl__transaction_refresh(kl__transaction *transaction);
-/* Frees it, and whatever it replaced. NULL is fine. Not with a lock held. */
+/* Frees the transaction and what it has replaced. NULL is fine. Hold no
+ * lock. */
 void kl__transaction_free(kl__transaction *transaction);
 
-/* Readers; any thread. As their namesakes in kubelua/informer.h; snapshot is
- * the whole content in no order. */
+/* The readers' calls; any thread. They do what the functions of the same names
+ * in kubelua/informer.h do; snapshot gives the whole content in no order. */
 kl_object *kl__indexer_get(kl__indexer *indexer, const char *key);
 kl_code kl__indexer_list(kl__indexer *indexer, const char *name_space,
                          const kl_selector *labels, kl_object_list *list,
@@ -86,10 +91,10 @@ size_t kl__indexer_count(kl__indexer *indexer);
 void kl__indexer_version(kl__indexer *indexer, char *buffer, size_t size);
 
 /*
- * Adds an index, on any thread. What is stored is indexed aside, without a lock
- * held, while the writer keeps a list of what it changes meanwhile; once that
- * list is caught up with, the index is published in O(1). Exactly one of `path`
- * (taken when it succeeds) and `fn`. Errors as kl_informer_add_index.
+ * Adds an index; any thread. The stored objects are indexed without the lock,
+ * while the writer keeps a journal of its changes. When the index has caught up
+ * with the journal, it is published in O(1). Exactly one of `path` and `fn` is
+ * set; `path` is taken if the call succeeds. Errors as kl_informer_add_index.
  */
 typedef struct kl__index_options {
     const char *name;

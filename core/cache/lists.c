@@ -1,5 +1,6 @@
 /*
- * lists.c - the lists that readers get: sorted outside of any lock.
+ * lists.c - clears and sorts the lists that readers of the cache get. No lock
+ * is held while a list is sorted.
  */
 #include "cache/lists.h"
 

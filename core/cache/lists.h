@@ -1,12 +1,12 @@
 /*
- * lists.h - what the cache does with the public lists of objects and strings.
+ * lists.h - sorts the public lists of objects and of strings.
  */
 #ifndef KL_CACHE_LISTS_H
 #define KL_CACHE_LISTS_H
 
 #include "kubelua/informer.h"
 
-/* Sorts by key, bytewise; of several with one key the order is open. */
+/* Sorts by key, bytewise; objects with one key are in no order. */
 void kl__object_list_sort(kl_object_list *list);
 
 /* Sorts bytewise. */

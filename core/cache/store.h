@@ -1,6 +1,7 @@
 /*
- * store.h - what an indexer is made of, for the files that make it: indexer.c
- * reads, transaction.c writes, index_build.c adds indexes.
+ * store.h - the struct of an indexer, for the three files that work on it:
+ * indexer.c (readers), transaction.c (the writer), index_build.c (adds
+ * indexes).
  */
 #ifndef KL_CACHE_STORE_H
 #define KL_CACHE_STORE_H
@@ -9,7 +10,8 @@
 #include "base/thread.h"
 #include "cache/index.h"
 
-/* What a transaction changed, for an index that is built meanwhile. */
+/* One object that a transaction has changed, for an index that is being
+ * built. */
 typedef struct kl__journal_item {
     kl_object *before; /* a reference, or NULL */
     kl_object *after;  /* a reference, or NULL */
@@ -24,7 +26,8 @@ typedef struct kl__journal {
 /* NULL is fine. */
 void kl__journal_free(kl__journal *journal);
 
-/* An index that is not published yet; lives on the stack of its builder. */
+/* An index that is being built and is not published yet. Lives on the stack of
+ * the thread that builds it. */
 typedef struct kl__index_build {
     kl__list node;     /* in the indexer's builds */
     kl__list journals; /* guarded by the indexer's lock */
@@ -32,20 +35,20 @@ typedef struct kl__index_build {
 
 struct kl__indexer {
     /*
-     * Rank INDEXER. Guards everything below for readers. The writer reads
-     * without it what only the writer changes: objects, and the tables of
+     * Rank INDEXER. Guards everything below for readers. The writer needs no
+     * lock to read what only the writer changes: objects, and the tables of
      * published indexes.
      */
     kl__rwlock lock;
     kl__map objects;     /* key -> kl_object, a reference */
-    kl__index **indexes; /* the first is by namespace and has no name */
+    kl__index **indexes; /* the first one is by namespace; its name is "" */
     size_t index_count;
     kl__list builds;
-    uint64_t generation; /* of indexes and builds */
+    uint64_t generation; /* rises when indexes or builds change */
     char *version;       /* NULL before the first list */
 };
 
-/* The published index of that name, or NULL. */
+/* The published index with this name, or NULL. */
 kl__index *kl__indexer_find_locked(const kl__indexer *indexer,
                                    const char *name);
 

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-/* Released, so that whoever reads true also sees what the handler did. */
-static void update(kl__sync_tracker *tracker)
+/* Release: a thread that reads true also sees what the handler has written. */
+static void update_synced(kl__sync_tracker *tracker)
 {
     if (tracker->is_complete && tracker->outstanding == 0) {
         atomic_store_explicit(&tracker->has_synced, true, memory_order_release);
@@ -27,13 +27,13 @@ void kl__sync_tracker_finish(kl__sync_tracker *tracker)
         abort();
     }
     tracker->outstanding--;
-    update(tracker);
+    update_synced(tracker);
 }
 
 void kl__sync_tracker_complete(kl__sync_tracker *tracker)
 {
     tracker->is_complete = true;
-    update(tracker);
+    update_synced(tracker);
 }
 
 bool kl__sync_tracker_has_synced(const kl__sync_tracker *tracker)

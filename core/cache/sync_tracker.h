@@ -1,6 +1,7 @@
 /*
- * sync_tracker.h - when one handler has synced: the initial list is complete,
- * and each of its objects was handled or will never be shown.
+ * sync_tracker.h - finds out when one handler has synced: the initial list is
+ * complete, and for each of its objects the handler has returned, or will never
+ * be called.
  */
 #ifndef KL_CACHE_SYNC_TRACKER_H
 #define KL_CACHE_SYNC_TRACKER_H
@@ -9,24 +10,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Guarded by its owner's mutex, but for has_synced. Zeroed: nothing known. */
+/* Guarded by the listener's mutex, except has_synced. Zeroed: a new tracker. */
 typedef struct kl__sync_tracker {
     bool is_complete;
-    size_t outstanding; /* initial objects that are not done with */
+    size_t outstanding; /* initial objects that were not handled yet */
     atomic_bool has_synced;
 } kl__sync_tracker;
 
-/* One initial object more is to be handled; before the list is complete. */
+/* Counts one more object of the initial list. Call before complete. */
 void kl__sync_tracker_start(kl__sync_tracker *tracker);
 
-/* One of them was handled, or was dropped unseen. More than were started is a
- * broken invariant. */
+/* One of these objects was handled, or was dropped without a call. Aborts if
+ * there are more of these calls than of kl__sync_tracker_start. */
 void kl__sync_tracker_finish(kl__sync_tracker *tracker);
 
-/* All of the initial list was started. */
+/* The whole initial list was counted. */
 void kl__sync_tracker_complete(kl__sync_tracker *tracker);
 
-/* Once true, it stays so. Any thread, without the mutex. */
+/* True once the handler has synced, and for ever after. Any thread, without the
+ * mutex. */
 bool kl__sync_tracker_has_synced(const kl__sync_tracker *tracker);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * transaction.c - the writer's side of the cache. Everything that can fail or
- * take long comes before the lock; freeing comes after it.
+ * take long is done before the lock is taken; freeing comes after it.
  */
 #include "cache/transaction.h"
 
@@ -133,7 +133,7 @@ kl__transaction_changes(const kl__transaction *transaction)
     return &transaction->changes;
 }
 
-static kl__transaction *begin(kl__indexer *indexer)
+static kl__transaction *new_transaction(kl__indexer *indexer)
 {
     kl__transaction *transaction = kl__calloc(1, sizeof(*transaction));
 
@@ -144,8 +144,9 @@ static kl__transaction *begin(kl__indexer *indexer)
     return transaction;
 }
 
-/* Plans what was staged, or frees the transaction where that failed. */
-static kl__transaction *plan(kl__transaction *transaction, kl_code code)
+/* Plans the steps of the transaction. NULL, and the transaction is freed, if
+ * `code` is a failure or planning fails. */
+static kl__transaction *plan_or_free(kl__transaction *transaction, kl_code code)
 {
     if (code == KL_OK) {
         code = kl__transaction_plan_objects(transaction);
@@ -163,19 +164,19 @@ static kl__transaction *plan(kl__transaction *transaction, kl_code code)
 kl__transaction *kl__indexer_prepare(kl__indexer *indexer,
                                      const kl__delta_batch *batch)
 {
-    kl__transaction *transaction = begin(indexer);
+    kl__transaction *transaction = new_transaction(indexer);
 
     if (transaction == NULL) {
         return NULL;
     }
-    return plan(transaction, kl__diff_batch(transaction, batch));
+    return plan_or_free(transaction, kl__diff_batch(transaction, batch));
 }
 
 kl__transaction *kl__indexer_prepare_replace(kl__indexer *indexer,
                                              const kl_object_list *list,
                                              const char *version)
 {
-    kl__transaction *transaction = begin(indexer);
+    kl__transaction *transaction = new_transaction(indexer);
     kl_code code;
 
     if (transaction == NULL) {
@@ -185,7 +186,7 @@ kl__transaction *kl__indexer_prepare_replace(kl__indexer *indexer,
     if (code == KL_OK) {
         code = kl__diff_list(transaction, list);
     }
-    return plan(transaction, code);
+    return plan_or_free(transaction, code);
 }
 
 static void swap_maps(kl__map *a, kl__map *b)
@@ -208,7 +209,7 @@ static void commit_part_locked(kl__transaction *transaction, kl__part *part)
     }
 }
 
-/* Frees nothing, allocates nothing, fails in nothing. */
+/* Under the write lock: neither allocates nor frees, and cannot fail. */
 static void commit_locked(kl__transaction *transaction)
 {
     kl__indexer *indexer = transaction->indexer;

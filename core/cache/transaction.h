@@ -1,6 +1,7 @@
 /*
- * transaction.h - a change of the indexer in the making: transaction.c plans
- * and commits it, diff.c finds out what changes.
+ * transaction.h - one transaction of the indexer, for the files that make it:
+ * diff.c finds what changes, transaction_plan.c allocates and computes,
+ * transaction.c commits.
  */
 #ifndef KL_CACHE_TRANSACTION_H
 #define KL_CACHE_TRANSACTION_H
@@ -10,14 +11,14 @@
 /* One key that changes. */
 typedef struct kl__step {
     const char *key;   /* borrowed from an object of the delta or list */
-    kl_object *before; /* a reference once committed, else the store's */
-    kl_object *after;  /* a reference until committed, then the store's */
+    kl_object *before; /* the store's reference until the commit, then ours */
+    kl_object *after;  /* our reference until the commit, then the store's */
 } kl__step;
 
-/* A plan for one index. */
+/* The changes to one index. */
 typedef struct kl__part {
     kl__index *index;
-    kl__index_table aside; /* the whole new table, where it is swapped in */
+    kl__index_table aside; /* is_aside: the whole new table, to swap in */
     kl__index_plan plan;
 } kl__part;
 
@@ -27,41 +28,44 @@ struct kl__transaction {
     kl__step *steps;
     size_t count;
     size_t capacity;
-    kl__map by_key; /* key -> its step's number, from 1 */
-    char *version;  /* the new one, afterwards the former; NULL: unchanged */
-    bool is_aside;  /* too much to do under the lock: swap everything in */
+    kl__map by_key; /* key -> number of its step, from 1 */
+    char *version;  /* the new one, after the commit the old; NULL: unchanged */
+    bool is_aside;  /* too many steps for the lock: swap new tables in */
     bool is_committed;
-    kl__map objects; /* the store's next map, where it is swapped in */
+    kl__map objects; /* the store's new map, if it is swapped in */
 
-    uint64_t generation; /* of the indexes that the following is for */
+    uint64_t generation; /* the indexer's generation that the parts are for */
     kl__part *parts;
     size_t part_count;
-    kl__list journals; /* one for each build */
+    kl__list journals; /* one for each index that is being built */
 };
 
-/* What the store will hold under that key. */
+/* The object that the store will have under this key; NULL: none. */
 kl_object *kl__transaction_known(const kl__transaction *transaction,
                                  const char *key);
-/* Notes that the key will hold `after` (NULL: nothing). KL_ENOMEM. */
+/* Adds the step that the store has `after` under this key (NULL: nothing).
+ * KL_ENOMEM. */
 kl_code kl__transaction_stage(kl__transaction *transaction, const char *key,
                               kl_object *after);
-/* Notes a version (NULL or "": none); `forward`: unless it is an older one. */
+/* Sets the new version of the store (NULL or "": no change). `forward`: only if
+ * it is not lower than the present one. */
 kl_code kl__transaction_version(kl__transaction *transaction,
                                 const char *version, bool forward);
 
-/* The step of that key, or NULL. */
+/* The step of this key, or NULL. */
 kl__step *kl__transaction_find_step(const kl__transaction *transaction,
                                     const char *key);
-/* Puts the steps into the store's map, or into a copy of it, with room. */
+/* Applies the steps to the store's map, or to a copy of it; the map has
+ * room. */
 void kl__transaction_apply_steps(const kl__transaction *transaction,
                                  kl__map *objects);
-/* Makes the store's next map, where the present one is too small or too much of
- * it changes. KL_ENOMEM. */
+/* Makes a new map for the store if the present one is too small, or if too many
+ * keys change. KL_ENOMEM. */
 kl_code kl__transaction_plan_objects(kl__transaction *transaction);
-/* Forgets what was planned for the indexes, or what that replaced. */
+/* Frees the plans of the indexes; after the commit, what they have replaced. */
 void kl__transaction_drop_plan(kl__transaction *transaction);
 
-/* Stage what a batch or a list changes. KL_ENOMEM. */
+/* Add the steps and changes of a batch or a list. KL_ENOMEM. */
 kl_code kl__diff_batch(kl__transaction *transaction,
                        const kl__delta_batch *batch);
 kl_code kl__diff_list(kl__transaction *transaction, const kl_object_list *list);

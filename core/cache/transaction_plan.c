@@ -1,13 +1,13 @@
 /*
- * transaction_plan.c - takes all the memory that a transaction needs, and
- * computes all that it will put into the store and its indexes.
+ * transaction_plan.c - allocates all memory that a transaction needs, and
+ * computes the new content of the store and its indexes. Runs without the lock.
  */
 #include "cache/transaction.h"
 
 #include "base/mem.h"
 
-/* More keys than this are not changed under the lock, one by one: the store is
- * built anew aside and swapped in. */
+/* Up to this many keys are changed one by one under the lock. For more, a new
+ * map and new index tables are built without the lock and swapped in. */
 enum { MAX_STEPS_IN_PLACE = 1024 };
 
 void kl__transaction_apply_steps(const kl__transaction *transaction,
@@ -58,8 +58,8 @@ void kl__transaction_drop_plan(kl__transaction *transaction)
     }
 }
 
-/* Notes the indexes that there are, if `parts` has as many and they are still
- * those of the generation. */
+/* Sets the index of each part. False: the generation has changed since the
+ * parts were allocated, so their number may be wrong. */
 static bool name_parts(kl__transaction *transaction)
 {
     kl__indexer *indexer = transaction->indexer;
@@ -74,7 +74,8 @@ static bool name_parts(kl__transaction *transaction)
     return same;
 }
 
-/* A part for each index. Says how many are being built besides. */
+/* Makes a part for each index; `builds` gets the number of indexes that are
+ * being built. */
 static kl_code plan_parts(kl__transaction *transaction, size_t *builds)
 {
     kl__indexer *indexer = transaction->indexer;
@@ -107,7 +108,7 @@ static kl_code plan_parts(kl__transaction *transaction, size_t *builds)
     return KL_OK;
 }
 
-/* What was changed, for an index that has to catch up with it. */
+/* Writes a journal of the steps, for an index that is being built. */
 static kl_code write_journal(kl__transaction *transaction)
 {
     kl__journal *journal = kl__malloc(
@@ -129,8 +130,8 @@ static kl_code write_journal(kl__transaction *transaction)
     return KL_OK;
 }
 
-/* Puts an object that changed into every index; it is parsed once. The index by
- * namespace, the first, needs no tree. */
+/* Adds a changed object to the plan of every index; it is parsed once. The
+ * first index, by namespace, needs no tree. */
 static kl_code plan_changed(kl__transaction *transaction, kl_object *object,
                             kl_index_sink *sink)
 {
@@ -157,7 +158,7 @@ static kl_code plan_changed(kl__transaction *transaction, kl_object *object,
     return code;
 }
 
-/* The same for one that did not change: its values are known. */
+/* The same for an unchanged object: copies its values from the old entry. */
 static kl_code plan_kept(kl__transaction *transaction, kl_object *object,
                          kl_index_sink *sink)
 {
@@ -186,7 +187,7 @@ static kl_code plan_gone(kl__transaction *transaction, const char *key)
     return code;
 }
 
-/* Only what changes; the rest stays where it is. */
+/* Plans only the changed keys; all other entries stay. */
 static kl_code plan_in_place(kl__transaction *transaction, kl_index_sink *sink)
 {
     kl_code code = KL_OK;
@@ -201,7 +202,7 @@ static kl_code plan_in_place(kl__transaction *transaction, kl_index_sink *sink)
     return code;
 }
 
-/* All that there will be, into empty tables. */
+/* Plans the whole content, into empty tables. */
 static kl_code plan_aside(kl__transaction *transaction, kl_index_sink *sink)
 {
     const kl__map_slot *slot;
@@ -226,7 +227,7 @@ static kl_code finish_parts(kl__transaction *transaction)
 
         code = kl__index_plan_finish(index_plan);
         if (code == KL_OK && transaction->is_aside) {
-            kl__index_plan_commit(index_plan); /* nobody sees that table */
+            kl__index_plan_commit(index_plan); /* no reader sees it */
             kl__index_plan_clear(index_plan);
         }
     }

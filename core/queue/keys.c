@@ -46,8 +46,8 @@ kl__key *kl__keys_find(const kl__keys *keys, const char *name)
     return kl__map_get(&keys->by_name, name);
 }
 
-/* With room in the heap, so that nothing that happens to it later needs
- * memory. */
+/* Also reserves room in the heap, so that no later step of this key
+ * allocates. */
 static kl__key *make_key(kl__keys *keys, const char *name)
 {
     size_t size = strlen(name) + 1;
@@ -84,7 +84,8 @@ static void drop_key(kl__keys *keys, kl__key *key)
     kl__free(key);
 }
 
-/* Puts a key that is not in progress where its timing wants it. */
+/* Puts a key that is not in progress into the lane or heap that its timing asks
+ * for. */
 static void place_key(kl__keys *keys, kl__key *key, int64_t now_ms)
 {
     kl_lane lane = kl__timing_take_due(&key->timing, now_ms);
@@ -100,7 +101,7 @@ static void place_key(kl__keys *keys, kl__key *key, int64_t now_ms)
     }
 }
 
-/* A key that wants nothing any more is none. */
+/* Drops a key without an event or a timer. */
 static void drop_idle(kl__keys *keys, kl__key *key)
 {
     if (key->place.lane == KL_LANES && key->delay.place == 0) {
@@ -127,7 +128,7 @@ void kl__keys_move_due(kl__keys *keys, int64_t now_ms)
 void kl__keys_add(kl__keys *keys, kl__key *key, const kl__timing_event *event,
                   int64_t now_ms)
 {
-    if (key->place.lane != KL_LANES) { /* its run is this event's run too */
+    if (key->place.lane != KL_LANES) { /* one run serves both events */
         kl__lanes_put(&keys->lanes, &key->place, event->lane, now_ms);
     } else {
         kl__timing_add(&key->timing, event);
@@ -175,8 +176,8 @@ bool kl__keys_begin_run(kl__keys *keys, int64_t now_ms, kl_queue_item *item)
     return true;
 }
 
-/* Of a key that was placed. */
-static int64_t again_in(const kl__key *key, int64_t now_ms)
+/* In how many ms a key that place_key has placed waits; -1: not planned. */
+static int64_t wait_of_key(const kl__key *key, int64_t now_ms)
 {
     if (key->place.lane != KL_LANES) {
         return 0;
@@ -199,10 +200,10 @@ int64_t kl__keys_end_run(kl__keys *keys, kl__key *key, kl__timing_end *end,
         kl__timing_stop_timer(&key->timing, end->now_ms);
     }
     if (keys->phase == KL__KEYS_SHUT) {
-        kl__timing_begin_run(&key->timing); /* nothing is wanted any more */
+        kl__timing_begin_run(&key->timing); /* drops all events */
     }
     place_key(keys, key, end->now_ms);
-    again_ms = again_in(key, end->now_ms);
+    again_ms = wait_of_key(key, end->now_ms);
     drop_idle(keys, key);
     return again_ms;
 }

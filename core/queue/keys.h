@@ -1,7 +1,7 @@
 /*
- * keys.h - the keys of a workqueue: a table of them, and for each where it is.
- * What kl_queue_* promise of one key is decided here; workqueue.c adds the lock
- * and wakes.
+ * keys.h - the keys of a workqueue and the state of each key: waiting in a
+ * lane, in progress, or delayed. The rules that kubelua/queue.h promises for
+ * one key are here; workqueue.c adds the lock and the wake-ups.
  */
 #ifndef KL_QUEUE_KEYS_H
 #define KL_QUEUE_KEYS_H
@@ -11,28 +11,29 @@
 #include "queue/lanes.h"
 #include "queue/timing.h"
 
-/* A key that is in the queue: in a lane, in progress, or else delayed. It is in
- * the heap too while a better moment than that of its lane is to come. */
+/* A key in the queue: it waits in a lane, or is in progress, or is delayed. A
+ * key in a lane is also in the heap if a timer of it may move it to a better
+ * lane. */
 typedef struct kl__key {
     kl__lane_place place;
     kl__delay delay;
     kl__timing timing;
-    kl_lane run_lane; /* in which it had waited, while it is in progress */
+    kl_lane run_lane; /* in progress: the lane in which it waited */
     bool is_running;
     char name[];
 } kl__key;
 
 typedef enum kl__keys_phase {
     KL__KEYS_OPEN,
-    KL__KEYS_DRAINING, /* no timers; what waits is handed out */
-    KL__KEYS_SHUT      /* nothing waits */
+    KL__KEYS_DRAINING, /* timers are dropped; waiting keys are handed out */
+    KL__KEYS_SHUT      /* no key waits */
 } kl__keys_phase;
 
-/* Zeroed but for its lanes: kl__keys_init. One thread at a time. */
+/* Initialised by kl__keys_init. One thread at a time. */
 typedef struct kl__keys {
     kl__map by_name;
     kl__lanes lanes;
-    kl__delays delays; /* has room for all keys: only a new one needs memory */
+    kl__delays delays; /* has room for all: only a new key allocates */
     size_t running;
     size_t failing;
     kl__keys_phase phase;
@@ -41,42 +42,46 @@ typedef struct kl__keys {
 void kl__keys_init(kl__keys *keys);
 void kl__keys_deinit(kl__keys *keys);
 
-/* The key of this name, which is made if it is not there: it has to want
- * something next. NULL: out of memory, nothing has changed. */
+/* Finds the key with this name, or makes it. The caller then adds an event or
+ * sets a timer: a key with neither is dropped. NULL: out of memory, and nothing
+ * has changed. */
 kl__key *kl__keys_at(kl__keys *keys, const char *name);
 
-/* The key of this name, or NULL. */
+/* Finds the key with this name, or NULL. */
 kl__key *kl__keys_find(const kl__keys *keys, const char *name);
 
-/* Moves what has become due to its lane, each as of the moment when it did: so
- * the lanes are in the order of those moments, however late it is. */
+/* Moves the keys that have become due to their lanes. Each gets the time at
+ * which it became due, so the order in a lane does not depend on when this is
+ * called. */
 void kl__keys_move_due(kl__keys *keys, int64_t now_ms);
 
-/* An event of the key; and its timer. A key that wants nothing is dropped. */
+/* Adds an event of the key; sets its timer. Both drop a key that then has
+ * neither an event nor a timer. */
 void kl__keys_add(kl__keys *keys, kl__key *key, const kl__timing_event *event,
                   int64_t now_ms);
 void kl__keys_set_timer(kl__keys *keys, kl__key *key, int64_t due_ms,
                         int64_t now_ms);
 
-/* The next key is in progress from now on: true; false: none waits. */
+/* Takes the next key out of its lane, marks it as in progress and fills `item`.
+ * False: no key waits. */
 bool kl__keys_begin_run(kl__keys *keys, int64_t now_ms, kl_queue_item *item);
 
-/* Ends the run of a key that is in progress; `end->lane` is filled in. In how
- * many ms it waits again; -1: not by itself. */
+/* Ends the run of a key that is in progress; fills in `end->lane`. Returns in
+ * how many ms the key will wait for its next run; -1: none is planned. */
 int64_t kl__keys_end_run(kl__keys *keys, kl__key *key, kl__timing_end *end,
                          uint64_t *random);
 
-/* The key's next failure is a first one. */
+/* Resets the key's backoff: its next failure counts as the first. */
 void kl__keys_forget(kl__keys *keys, kl__key *key);
 
-/* From now on: as the phase says. A later phase stays. */
+/* Enters the phase, unless the queue is in a later one. */
 void kl__keys_enter(kl__keys *keys, kl__keys_phase phase, int64_t now_ms);
 
-/* How many wait, and when the next one does by itself, or KL__NEVER. */
+/* How many keys wait; when the next delayed key becomes due, or KL__NEVER. */
 size_t kl__keys_waiting(const kl__keys *keys);
 int64_t kl__keys_due(const kl__keys *keys);
 
-/* Nothing waits or is in progress, and nothing will be. */
+/* True if no key waits or is in progress, and none can be added. */
 bool kl__keys_are_finished(const kl__keys *keys);
 
 #endif

@@ -30,7 +30,7 @@ static kl_lane better_lane(kl_lane a, kl_lane b)
     return a < b ? a : b;
 }
 
-static int64_t earlier(int64_t a, int64_t b)
+static int64_t earlier_ms(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -44,9 +44,9 @@ void kl__timing_add(kl__timing *timing, const kl__timing_event *event)
         return;
     }
     if (timing->is_backoff) {
-        /* The wait is over; a retry that is due before the events are gathered
-         * is not put off by them. */
-        due_ms = earlier(due_ms, timing->timer_ms);
+        /* The event ends the backoff. A retry that is due earlier than the
+         * event's run keeps its earlier time. */
+        due_ms = earlier_ms(due_ms, timing->timer_ms);
         timing->timer_ms = KL__NEVER;
         timing->is_backoff = false;
     }
@@ -70,7 +70,7 @@ void kl__timing_set_timer(kl__timing *timing, int64_t due_ms)
 
 int64_t kl__timing_due(const kl__timing *timing)
 {
-    return earlier(timing->gathered_ms, timing->timer_ms);
+    return earlier_ms(timing->gathered_ms, timing->timer_ms);
 }
 
 kl_lane kl__timing_take_due(kl__timing *timing, int64_t now_ms)
@@ -98,8 +98,9 @@ void kl__timing_begin_run(kl__timing *timing)
     timing->has_own = false;
 }
 
-/* The key's own events during the run are news that it has not seen: they do
- * not wait. Other events are this retry's. */
+/* Starts the backoff after a failed run. An event of the key's own object that
+ * came during the run is due without backoff, because the failed run did not
+ * see it. Events of related objects are left to the retry. */
 static void begin_backoff(kl__timing *timing, const kl__timing_end *end,
                           uint64_t *random)
 {

@@ -1,6 +1,7 @@
 /*
- * timing.h - when one key wants its next run: events that are gathered, one
- * timer, and the backoff of failures. Knows of no lanes' content and no locks.
+ * timing.h - when one key of a workqueue is due for its next run: gathered
+ * events (coalesced into one run), one timer, and the backoff after failures.
+ * Pure state of one key; keys.c moves the key accordingly.
  */
 #ifndef KL_QUEUE_TIMING_H
 #define KL_QUEUE_TIMING_H
@@ -8,43 +9,44 @@
 #include "kubelua/queue.h"
 
 typedef struct kl__timing {
-    int64_t
-        gathered_ms;   /* events came; their run is due. KL__NEVER: none came */
-    int64_t timer_ms;  /* asked for, or the end of a backoff; or KL__NEVER */
-    int64_t asked_ms;  /* what was asked for last, until a run begins */
-    uint64_t failures; /* in a row */
+    int64_t gathered_ms; /* run of the gathered events, or KL__NEVER */
+    int64_t timer_ms;    /* the timer, or the end of a backoff; or KL__NEVER */
+    int64_t asked_ms;  /* the timer that was asked for last; cleared by a run */
+    uint64_t failures; /* failed runs in a row */
     unsigned steps;    /* backoffs in a row */
     kl_lane gathered_lane;
     kl_lane timer_lane;
-    bool is_backoff; /* the timer may not be shortened by related events */
-    bool has_own;    /* of the events gathered, one was the key's own */
+    bool is_backoff; /* timer_ms is the end of a backoff */
+    bool has_own;    /* one of the gathered events is of the key's own object */
 } kl__timing;
 
 void kl__timing_init(kl__timing *timing);
 
-/* An event that wants a run at `due_ms`, if it is the first one. */
+/* An event. `due_ms` is when its run is due; later events before that run do
+ * not change the time. */
 typedef struct kl__timing_event {
     int64_t due_ms;
     kl_lane lane;
-    bool is_related; /* it does not end a backoff */
+    bool is_related; /* of a related object: does not end a backoff */
 } kl__timing_event;
 
 void kl__timing_add(kl__timing *timing, const kl__timing_event *event);
 
-/* Replaces the timer, but makes no backoff longer. */
+/* Replaces the timer. During a backoff a later time is ignored. */
 void kl__timing_set_timer(kl__timing *timing, int64_t due_ms);
 
-/* The earliest moment of all; KL__NEVER: there is none. */
+/* When the next run is due; KL__NEVER: no run is planned. */
 int64_t kl__timing_due(const kl__timing *timing);
 
-/* Takes out what is due: the best lane that it asks for; KL_LANES: nothing was
- * due. */
+/* Clears the gathered events and the timer if they are due, and returns the
+ * best lane that they ask for; KL_LANES: nothing is due. */
 kl_lane kl__timing_take_due(kl__timing *timing, int64_t now_ms);
 
-/* A run begins: it is the run of all that was wanted so far. */
+/* A run begins. It serves all events and timers so far, so they are cleared. */
 void kl__timing_begin_run(kl__timing *timing);
 
-/* A run ended: what came of it, where it had waited, and when. */
+/* How a run ended: its result, the lane in which the key had waited, the
+ * time. */
 typedef struct kl__timing_end {
     kl_queue_result result;
     int64_t ms; /* as for kl_queue_done */
@@ -55,10 +57,10 @@ typedef struct kl__timing_end {
 void kl__timing_end_run(kl__timing *timing, const kl__timing_end *end,
                         uint64_t *random);
 
-/* Drops the timer; what was gathered is due now. */
+/* Drops the timer or backoff; gathered events are due now. */
 void kl__timing_stop_timer(kl__timing *timing, int64_t now_ms);
 
-/* now + ms without overflow; now, for ms < 0. */
+/* now_ms + ms without overflow; now_ms if ms < 0. */
 int64_t kl__timing_after(int64_t now_ms, int64_t ms);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * workqueue.c - the public calls of a queue: each locks, moves what has become
- * due to its lane, does its work on the keys, and tells the loop and the
- * threads that wait.
+ * workqueue.c - the public functions of a workqueue. Each locks the queue,
+ * moves keys that have become due to their lanes, does its work in keys.c, and
+ * wakes the event loop and the threads in kl_queue_wait if there is news.
  */
 #include "kubelua/queue.h"
 
@@ -20,15 +20,15 @@ struct kl_queue {
     /* Guards what follows; rank WORKQUEUE. */
     kl__mutex mutex;
     kl__cond changed;
-    int sleepers; /* threads that wait for it */
+    int sleepers; /* threads that wait for `changed` */
     kl__keys keys;
     uint64_t adds;
     uint64_t retries;
     uint64_t random;       /* never 0 */
-    int64_t ahead_ms;      /* of the clock */
-    bool was_told;         /* the loop, since it found nothing to pull */
-    bool was_told_the_end; /* the loop, that the queue is finished */
-    int64_t told_due_ms;   /* what the loop sleeps until, or KL__NEVER */
+    int64_t ahead_ms;      /* kl_queue_advance: added to the clock */
+    bool was_told;         /* the loop was woken since it last found no key */
+    bool was_told_the_end; /* the loop was woken for the end of the queue */
+    int64_t told_due_ms;   /* when the loop wakes by itself, or KL__NEVER */
 };
 
 kl_queue *kl_queue_new(const kl_queue_options *options, kl_error *err)
@@ -64,15 +64,16 @@ void kl_queue_free(kl_queue *queue)
         return;
     }
     kl__keys_deinit(&queue->keys);
+    /* In a child of fork(), a thread of the parent may have been in both. */
     if (kl__check_process(queue->made_in, NULL) == KL_OK) {
-        kl__cond_deinit(&queue->changed); /* else threads may be in both */
+        kl__cond_deinit(&queue->changed);
         kl__mutex_deinit(&queue->mutex);
     }
     kl__free(queue);
     kl__live_add(KL_LIVE_WORKQUEUE, -1);
 }
 
-/* What time it is for the keys, once all that is due by then has moved. */
+/* Moves all keys that are due, and returns the time for the keys. */
 static int64_t move_due_locked(kl_queue *queue)
 {
     int64_t now_ms = queue->ahead_ms;
@@ -84,15 +85,15 @@ static int64_t move_due_locked(kl_queue *queue)
     return now_ms;
 }
 
-/* Begins each call; returns what time it is. */
+/* The begin of each public call; returns the time for the keys. */
 static int64_t lock_queue(kl_queue *queue)
 {
     kl__mutex_lock(&queue->mutex);
     return move_due_locked(queue);
 }
 
-/* True if the loop has to be woken; from now on it was told. */
-static bool tell_loop_locked(kl_queue *queue)
+/* True if the caller must wake the loop; notes that the loop was told. */
+static bool note_news_locked(kl_queue *queue)
 {
     if (kl__keys_are_finished(&queue->keys)) {
         bool is_news = !queue->was_told_the_end;
@@ -108,11 +109,11 @@ static bool tell_loop_locked(kl_queue *queue)
     return true;
 }
 
-/* Ends each call that may have made something due. All sleepers look again:
- * the one that is woken for an earlier moment may be about to give up. */
+/* The end of each public call that may have made a key due. Wakes all waiting
+ * threads, not one: the one that would be woken may just have timed out. */
 static void unlock_and_tell(kl_queue *queue)
 {
-    bool wakes = tell_loop_locked(queue);
+    bool wakes = note_news_locked(queue);
 
     if (queue->sleepers > 0) {
         kl__cond_broadcast(&queue->changed);
@@ -128,7 +129,7 @@ typedef enum want { WANT_RUN, WANT_RELATED_RUN, WANT_LATER_RUN } want;
 typedef struct request {
     want want;
     kl_lane lane;
-    int64_t delay_ms; /* of WANT_LATER_RUN */
+    int64_t delay_ms; /* only WANT_LATER_RUN */
 } request;
 
 static void apply_locked(kl_queue *queue, kl__key *key, const request *wanted,
@@ -279,15 +280,15 @@ int64_t kl_queue_due_in(kl_queue *queue)
     now_ms = lock_queue(queue);
     due_ms = kl__keys_waiting(&queue->keys) > 0 ? now_ms
                                                 : kl__keys_due(&queue->keys);
-    /* A timer may have been put off since the loop found nothing to pull: it
-     * sleeps until the later moment. */
+    /* The loop will sleep until this time. It may be later than before: a timer
+     * may have been replaced by a later one. */
     queue->told_due_ms = due_ms;
     kl__mutex_unlock(&queue->mutex);
     return due_ms != KL__NEVER ? due_ms - now_ms : -1;
 }
 
-/* KL_OK: there is a key; KL_ECLOSED: none comes; KL_ETIMEOUT: not yet. */
-static kl_code look_locked(kl_queue *queue)
+/* KL_OK: a key waits; KL_ECLOSED: none will come; KL_ETIMEOUT: none yet. */
+static kl_code check_keys_locked(kl_queue *queue)
 {
     (void)move_due_locked(queue);
     if (kl__keys_waiting(&queue->keys) > 0) {
@@ -299,8 +300,9 @@ static kl_code look_locked(kl_queue *queue)
                : KL_ETIMEOUT;
 }
 
-/* When a sleeper has to look again, on the clock; -1: when it is woken. */
-static int64_t look_at_locked(const kl_queue *queue, int64_t deadline_ms)
+/* Until when a thread in kl_queue_wait sleeps, on the clock; -1: until it is
+ * woken. */
+static int64_t sleep_until_locked(const kl_queue *queue, int64_t deadline_ms)
 {
     int64_t due_ms = kl__keys_due(&queue->keys);
 
@@ -321,11 +323,11 @@ kl_code kl_queue_wait(kl_queue *queue, int64_t timeout_ms)
     }
     deadline_ms = kl__clock_after(queue->clock, timeout_ms);
     kl__mutex_lock(&queue->mutex);
-    while ((code = look_locked(queue)) == KL_ETIMEOUT &&
+    while ((code = check_keys_locked(queue)) == KL_ETIMEOUT &&
            (deadline_ms < 0 || kl__clock_now(queue->clock) < deadline_ms)) {
         queue->sleepers++;
         kl__clock_wait(queue->clock, &queue->changed, &queue->mutex,
-                       look_at_locked(queue, deadline_ms));
+                       sleep_until_locked(queue, deadline_ms));
         queue->sleepers--;
     }
     kl__mutex_unlock(&queue->mutex);
