@@ -13,7 +13,14 @@ file(GLOB KUBELUA_RARE_SOURCES CONFIGURE_DEPENDS core/config/*.c
      core/api/catalogue*.c core/api/discovery*.c core/http/curl_failure.c
      core/http/curl_library.c core/http/tls.c core/http/url.c
      core/shared/file.c core/shared/owner*.c core/shared/routes*.c
-     core/base/remedy.c core/base/watchdog.c)
+     core/base/remedy.c core/base/watchdog.c core/api/builtin_names.c
+     core/api/client.c core/api/list_watch.c core/api/list_watch_request.c
+     core/http/curl_setup.c core/informer/informer.c
+     core/informer/informer_factory.c core/informer/reflector.c
+     core/informer/reflector_list.c
+     core/informer/reflector_probe.c core/informer/reflector_stream.c
+     core/informer/registration.c core/informer/shared_informer.c
+     core/object/selector_parse.c core/object/status.c)
 set_source_files_properties(${KUBELUA_RARE_SOURCES} PROPERTIES COMPILE_OPTIONS
     "$<$<CONFIG:Release,RelWithDebInfo>:-Os>")
 
