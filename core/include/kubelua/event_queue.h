@@ -1,6 +1,27 @@
 /*
  * event_queue.h - one place where a loop waits for many things: registrations
- * that have events (handler.h) and requests that are answered (request.h).
+ * that have events (handler.h), requests that are answered (request.h) and
+ * programs that have ended (process.h).
+ *
+ *     for (;;) {
+ *         kl_event_queue_wait(queue, -1);       or poll kl_event_queue_fd()
+ *         while ((tag = kl_event_queue_next(queue)) != NULL) {
+ *             ... pull all events, or take the result, of `tag` ...
+ *         }
+ *     }
+ *
+ * What a user can rely on:
+ *
+ * - A tag is returned once when its registration, request or program becomes
+ *   ready, however many events follow (edge-triggered); tags come in the order
+ *   in which they became ready.
+ * - The descriptor is readable as long as a tag waits or a wake-up is pending
+ *   (level-triggered). It stays the same for the queue's life.
+ * - A wake-up that comes before the wait ends the next wait, unless
+ *   kl_event_queue_next returns NULL in between.
+ * - All calls but kl_event_queue_free are thread-safe.
+ * - In the child of a fork() no tag comes, and kl_event_queue_wait fails with
+ *   KL_EFORKED.
  */
 #ifndef KUBELUA_EVENT_QUEUE_H
 #define KUBELUA_EVENT_QUEUE_H
@@ -16,39 +37,37 @@ extern "C" {
 
 typedef struct kl_event_queue kl_event_queue;
 
-/* A queue to which any number of registrations and requests tell that they have
- * something; one a lua_State. NULL: KL_ENOMEM, KL_EIO (no descriptor). */
+/* An empty queue, for any number of registrations, requests and programs; a
+ * loop needs one. NULL: KL_ENOMEM, KL_EIO (no descriptor). */
 KL_API kl_event_queue *kl_event_queue_new(kl_error *err);
 
-/* KL_OK; KL_EFORKED with a message where it was made before a fork(), and this
- * is the child: nothing tells it anything here. Thread-safe. */
+/* KL_OK; KL_EFORKED with a message if this process is a child that was forked
+ * after the queue was made. Thread-safe. */
 KL_API kl_code kl_event_queue_check(const kl_event_queue *queue, kl_error *err);
 
-/* True while a registration, request, or program has it. Thread-safe. */
+/* True while a registration, request or program uses the queue. Thread-safe. */
 KL_API bool kl_event_queue_is_fed(const kl_event_queue *queue);
 
-/* Frees it once its registrations are removed and its requests are freed; until
- * then it stays. NULL is fine. */
+/* Gives the queue back. It is freed when its last registration is removed and
+ * its last request or program is freed. NULL is fine. */
 KL_API void kl_event_queue_free(kl_event_queue *queue);
 
-/* Readable (level-triggered) while anything is ready or a wake-up is pending;
- * belongs to the queue, stable for its life. Thread-safe. */
+/* The descriptor to poll for reading. The queue owns it. Thread-safe. */
 KL_API int kl_event_queue_fd(const kl_event_queue *queue);
 
-/* Blocks until the descriptor is readable: KL_OK; KL_ETIMEOUT; KL_ECANCELED
- * when a signal interrupted it; KL_EFORKED. timeout_ms < 0: for ever. */
+/* Blocks until the descriptor is readable: KL_OK; KL_ETIMEOUT; KL_ECANCELED: a
+ * signal interrupted it; KL_EFORKED. timeout_ms < 0: no timeout. */
 KL_API kl_code kl_event_queue_wait(kl_event_queue *queue, int64_t timeout_ms);
 
-/* Wakes a waiter, now or at its next wait. Safe on any thread and inside a
- * signal handler. */
+/* Ends kl_event_queue_wait, the one that blocks now or else the next one. Safe
+ * on any thread and inside a signal handler. */
 KL_API void kl_event_queue_wake(kl_event_queue *queue);
 
 /*
- * Returns the tag of the next registration or request that is ready, or NULL;
- * when none is left, pending wake-ups are cleared. Each is returned once per
- * empty-to-full edge, in the order in which they became ready. A registration
- * that another thread removes, or a request that another thread frees, may be
- * returned for the last time while it does. Thread-safe.
+ * Returns the tag of the next registration, request or program that is ready;
+ * NULL: none is, and pending wake-ups are cleared. While another thread removes
+ * a registration or frees a request, its tag may still be returned.
+ * Thread-safe.
  */
 KL_API void *kl_event_queue_next(kl_event_queue *queue);
 

@@ -1,6 +1,52 @@
 /*
- * handler.h - registrations: how an informer's events reach their user, either
- * on a thread of the registration's own or pulled by the user's thread.
+ * handler.h - registrations: an informer's changes as events, delivered to
+ * callbacks on a thread (kl_informer_add_handler), or pulled by the user's own
+ * thread (kl_informer_subscribe).
+ *
+ * What a user can rely on, for each registration by itself:
+ *
+ * - Order. Events come in the order in which the cache changed, across all
+ *   objects: in the order of the server's watch. After a relist come the
+ *   deletes, sorted by key, then adds and updates in the order of the list.
+ *   Errors come in line with the changes around them.
+ * - Completeness. What the cache holds when the registration joins comes first,
+ *   as adds with `initial` set; then `synced`, once; then every change. Reading
+ *   the cache and joining are one step: no change is missed or comes twice.
+ * - History. Each object's events make sense by themselves: an add, any number
+ *   of updates, a delete, and then perhaps another add. `old` of an update is
+ *   the state that this registration was given last. A relist, or a watch that
+ *   is resumed, gives no event for an object that has not changed.
+ * - Identity. A key whose UID changed (the object was deleted and created again
+ *   while the informer was disconnected) is a delete, with `unknown` set, and
+ *   an add. An update never mixes two objects.
+ * - Deletes. Each delete is delivered, unless the add was never delivered. With
+ *   `unknown` set, the server's delete event was missed, and `object` is the
+ *   last state that was known, not the final one.
+ * - Sync. kl_registration_has_synced is true after the handler has returned
+ *   from every initial add (or kl_registration_done was called for it), not
+ *   when these were queued. `synced` is delivered at that moment.
+ * - Resync. Every resync_ms an object in the cache comes as an update with the
+ *   same `old` and `object`, unless an event of it waits. It asks the server
+ *   for nothing and finds no missed change.
+ * - Backlog. A slow handler delays no other handler, and not the cache: its
+ *   events wait. Up to KL_BACKLOG events, none is merged. Beyond that, further
+ *   changes are merged per object: the oldest `old`, the newest `object`. A
+ *   merged delete stays a delete, and an object that was added and deleted
+ *   while its add waited is not shown. So memory is bounded by the number of
+ *   objects, not by time. The log says so when merging begins.
+ * - Every change. With `every_change` nothing is merged. The informer waits for
+ *   a full registration instead, and so do its cache and its other handlers;
+ *   the log names that handler. When the informer's own queue (2,000 changes)
+ *   is full for 15 s too, it closes the watch, and resumes it once there is
+ *   room.
+ * - Threads. Callbacks of one registration run one at a time, without a lock
+ *   held. They may block, and may call this library: kl_registration_remove of
+ *   their own registration and kl_informer_close too.
+ * - Fork. No callback runs in the child of a fork(), and no event is found
+ *   there; calls fail with KL_EFORKED, return nothing or do nothing.
+ * - Stop. After kl_registration_remove or kl_informer_close returns, no
+ *   callback runs or starts (see there for calls inside a handler). Events that
+ *   wait are dropped.
  */
 #ifndef KUBELUA_HANDLER_H
 #define KUBELUA_HANDLER_H
@@ -15,53 +61,53 @@ extern "C" {
 typedef struct kl_registration kl_registration;
 
 /*
- * Callbacks, any subset; run one at a time, in order, without a lock held, on
- * the registration's thread. Objects are borrowed for the call. `initial`: part
- * of the first list or replayed to a late handler. `unknown`: the delete itself
- * was missed, this is the last known state.
+ * Callbacks; each may be NULL. Objects are borrowed for the call: take a
+ * reference (kl_object_ref) to keep one.
  */
 typedef struct kl_handler {
+    /* `initial`: from the first list, or from the cache when it joined. */
     void (*add)(void *context, kl_object *object, bool initial);
     void (*update)(void *context, kl_object *old, kl_object *object);
+    /* `unknown`: the delete event was missed; `object` is the last known state.
+     */
     void (*remove)(void *context, kl_object *object, bool unknown);
     void (*synced)(void *context);
+    /* Why the stream broke. The informer recovers by itself. */
     void (*error)(void *context, const kl_error *error);
     void *context;
     void (*drop_context)(void *context); /* after the last callback */
 } kl_handler;
 
 /*
- * So many events may wait for a handler before changes are merged per object;
- * while fewer wait, none are. Merged, of one object at most an add or update
- * that it was shown, a delete and an add wait: of K objects never more than
- * backlog + 3 * K + 1 events, errors and synced included.
+ * The number of events that may wait for a handler before changes are merged.
+ * With a backlog of B, and K objects, at most B + 3 * K + 1 events wait, errors
+ * and synced included: beyond B, an object has at most the add or update that
+ * was there before, a delete and an add.
  */
 #define KL_BACKLOG 10000
 
 /* Zeroed fields are the defaults. */
 typedef struct kl_handler_options {
-    const char *name;    /* in logs; copied */
+    const char *name;    /* in logs; copied; NULL: a number */
     int64_t resync_ms;   /* 0: the informer's default; <0: none */
     size_t backlog;      /* 0: KL_BACKLOG */
     bool every_change;   /* merge nothing: the informer waits instead */
-    bool ignores_errors; /* no KL_EVENT_ERROR: the log tells instead */
+    bool ignores_errors; /* no KL_EVENT_ERROR: errors go to the log */
 } kl_handler_options;
 
 /*
- * Registers callbacks with a thread of their own. What the cache holds is
- * replayed first, with initial = true, as one step with joining the stream.
- * The registration is the caller's: kl_registration_remove. NULL: KL_ENOMEM,
- * KL_EIO (no thread), KL_ECLOSED; then drop_context is not called. Thread-safe;
- * may be called inside a handler.
+ * Registers callbacks, and starts a thread that runs them. The caller owns the
+ * registration: kl_registration_remove, or the close of `informer`, ends it.
+ * NULL: KL_ENOMEM, KL_EIO (no thread), KL_ECLOSED; then drop_context is not
+ * called. Thread-safe; may be called inside a handler.
  */
 KL_API kl_registration *
 kl_informer_add_handler(kl_informer *informer, const kl_handler *handler,
                         const kl_handler_options *options, kl_error *err);
 
 /*
- * Registers a consumer that pulls: its events wait in the registration, and
- * `queue` becomes readable. `tag` comes back from kl_event_queue_next. Errors
- * and thread-safety as above.
+ * Registers a consumer that pulls events: they wait in the registration, and
+ * kl_event_queue_next(queue) returns `tag`. Errors and threads as above.
  */
 KL_API kl_registration *kl_informer_subscribe(kl_informer *informer,
                                               kl_event_queue *queue, void *tag,
@@ -69,26 +115,26 @@ KL_API kl_registration *kl_informer_subscribe(kl_informer *informer,
                                               kl_error *err);
 
 /*
- * Ends a registration and gives it back: no callback starts after it returns;
- * one that runs on another thread has returned. On the thread of any handler it
- * marks and leaves instead, as two handlers that remove each other would wait
- * for ever: a callback that runs then ends by itself; drop_context comes after
- * it. Undelivered events are dropped. NULL is fine. Thread-safe; but who closes
- * the informer gives its registrations back, and while that goes on only a
- * handler may remove itself.
+ * Removes a registration and drops the events that wait. It waits for a
+ * callback that is running, so that none runs or starts after it returns.
+ * Inside any handler it does not wait, as two handlers that remove each other
+ * would wait for ever: a callback that is running ends later, and drop_context
+ * is called after it. NULL is fine. Thread-safe; but kl_informer_close removes
+ * the registrations of its handle: from its start on, only a handler may remove
+ * its own registration.
  */
 KL_API void kl_registration_remove(kl_registration *registration);
 
-/* KL_OK; KL_EFORKED with a message where it was made before a fork(), and this
- * is the child. Thread-safe. */
+/* KL_OK; KL_EFORKED with a message if this process is a child that was forked
+ * after the registration was made. Thread-safe. */
 KL_API kl_code kl_registration_check(const kl_registration *registration,
                                      kl_error *err);
 
-/* Whether its handler has returned from, or will never be shown, every object
- * of the initial list. Thread-safe. */
+/* True once the handler has returned from every initial add that is delivered
+ * to it. Thread-safe. */
 KL_API bool kl_registration_has_synced(const kl_registration *registration);
 
-/* How many events wait. Thread-safe. */
+/* The number of events that wait. Thread-safe. */
 KL_API size_t kl_registration_backlog(const kl_registration *registration);
 
 typedef enum kl_event_type {
@@ -99,45 +145,46 @@ typedef enum kl_event_type {
     KL_EVENT_ERROR
 } kl_event_type;
 
-/* One event; owned by whoever pulled it, until kl_registration_done. */
+/* One event. The caller of kl_registration_next owns it, and ends it with
+ * kl_registration_done. */
 typedef struct kl_event {
     kl_event_type type;
-    bool initial;      /* of an add */
-    bool unknown;      /* of a delete */
-    bool resync;       /* of an update: replayed from the cache */
+    bool initial;      /* of an add: see kl_handler */
+    bool unknown;      /* of a delete: see kl_handler */
+    bool resync;       /* of an update: a resync, not a change */
     kl_object *old;    /* of an update */
     kl_object *object; /* of an add, update, delete */
     kl_error *error;   /* of an error */
 } kl_event;
 
-/* Takes the next event of a subscribed registration: true, or false when none
- * waits. For one thread at a time; never blocks for long. */
+/* Takes the next event of a subscribed registration: true; false when none
+ * waits. One thread at a time; does not block. */
 KL_API bool kl_registration_next(kl_registration *registration,
                                  kl_event *event);
 
-/* Says that the event was handled (has_synced counts that), drops what it
- * holds and zeroes it. Also after the registration was removed, for an event
- * that was pulled before. */
+/* Counts the event as handled (for has_synced), drops its references and zeroes
+ * it. An event that was pulled before its registration was removed needs this
+ * too. */
 KL_API void kl_registration_done(kl_registration *registration,
                                  kl_event *event);
 
-/* Wakes the queue once, as above, when the informer has synced or will never:
- * how a loop waits for has_synced without blocking. At once if that is so
- * already; not at all once the handle is closed. KL_ENOMEM. Thread-safe. */
+/* Has the queue woken once (kl_event_queue_wake) when the informer has synced
+ * or has ended: so a loop waits for has_synced without blocking. At once if
+ * that is so already; never after the handle is closed. KL_ENOMEM.
+ * Thread-safe. */
 KL_API kl_code kl_informer_wake_synced(kl_informer *informer,
                                        kl_event_queue *queue, kl_error *err);
 
-/* The same, when the cache changes next, a version by a bookmark included. A
- * loop that waits for more of the cache calls it, looks at the cache, then
- * waits. KL_ECLOSED: the informer has ended, and nothing will change;
+/* The same for the next change of the cache, a bookmark's new version included.
+ * A loop that waits for something in the cache calls this, reads the cache,
+ * then waits. KL_ECLOSED: the informer has ended, nothing will change;
  * KL_ENOMEM. Thread-safe. */
 KL_API kl_code kl_informer_wake_changed(kl_informer *informer,
                                         kl_event_queue *queue, kl_error *err);
 
 /*
- * Puts a registration that kl_event_queue_next returned back at the end of its
- * queue, with or without events. kl_event_queue_next returns a registration
- * once each time that its first event comes in: so pull events until
+ * Puts a registration back at the end of its queue. kl_event_queue_next returns
+ * a registration's tag once when its first event comes in: so pull events until
  * kl_registration_next returns false, or put the registration back.
  * Thread-safe.
  */

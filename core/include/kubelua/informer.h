@@ -1,6 +1,39 @@
 /*
- * informer.h - a shared informer: one reflector and one indexed cache for all
- * who ask for the same resource, scope and selectors on one client.
+ * informer.h - an informer: a local copy (the cache) of one collection of a
+ * cluster, such as the pods of a namespace, kept up to date by LIST and WATCH
+ * requests. handler.h delivers its changes as events.
+ *
+ * What a user can rely on:
+ *
+ * - Sharing. Handles of one client for the same resource, namespace, selectors
+ *   and kept fields share one watch, one cache and two threads.
+ * - Start. kl_informer_open does not wait for the network. The cache is empty
+ *   until the first list is complete (has_synced). From then on it always
+ *   holds a complete state, however old: it is never emptied or half filled.
+ * - Consistency. Reads take no network round trip. A read sees the cache before
+ *   or after a change, never between; a relist is one change. The cache changes
+ *   before handlers are told, so it may be newer than the event at hand, and is
+ *   never older.
+ * - Identity. An object is its key ("namespace/name") and its UID. A new UID
+ *   under a known key is a delete and an add, never an update.
+ * - Recovery. No failure ends an informer. It tries again after 0.8 to 1.6 s,
+ *   then twice as long each time, up to 30 to 60 s, or as long as a Retry-After
+ *   says (up to 300 s).
+ *   A broken watch is resumed from the last version. A 410 (that version has
+ *   expired) causes a relist, of which handlers see the differences only. A
+ *   401 makes it read the credentials again. A resource that the server does
+ *   not know is asked for every 5 to 10 s. Handlers (`error`), else the log,
+ *   are told why, once for each change of the reason.
+ * - Silence. A watch without a byte for 90 s is closed and resumed: a dead
+ *   connection cannot go unnoticed.
+ * - Threads. All calls are thread-safe, and may be made inside a handler. No
+ *   lock is held while a handler or an index function runs.
+ * - Fork. The child of a fork() has no threads, so its copy of an informer
+ *   cannot work: calls fail with KL_EFORKED or find nothing, and close does
+ *   nothing. Objects that were read before stay readable.
+ * - Stop. The last kl_informer_close stops the threads, in at most 50 ms plus
+ *   the handlers that are running. kl_client_close ends the informer as well,
+ *   but its cache stays readable until the handles are closed.
  */
 #ifndef KUBELUA_INFORMER_H
 #define KUBELUA_INFORMER_H
@@ -17,67 +50,62 @@
 extern "C" {
 #endif
 
-/* After a fork(), the child's copy is of no use: calls fail with KL_EFORKED, or
- * say that there is nothing; kl_informer_close leaves it as it is. Objects that
- * were read before can still be read. */
 typedef struct kl_informer kl_informer;
 
 /* Zeroed fields are the defaults. Strings are copied. */
 typedef struct kl_informer_options {
-    const char *resource;    /* as lenient as kubectl; required */
+    const char *resource;    /* "pods", "Pod", "po", "deployments.apps";
+                                required */
     const char *name_space;  /* NULL or "*": all namespaces */
     const char *labels;      /* label selector, applied by the server */
     const char *fields;      /* field selector, applied by the server */
-    int64_t resync_ms;       /* default of its handlers; 0: none */
-    int64_t idle_timeout_ms; /* the watch is made again after so long without
-                                a byte, or up to a tenth longer; 0: 90 s;
+    int64_t resync_ms;       /* for handlers that set none; 0: no resync */
+    int64_t idle_timeout_ms; /* a watch without a byte for this long, or up to
+                                a tenth longer, is closed and resumed; 0: 90 s;
                                 < 0: never */
-    int page_size; /* of a paged list; 0: 500 (client-go's), and none for a
-                      relist, which servers then answer from their cache,
-                      unless that took them more than 30 s */
-    bool keep_managed_fields;
-    bool metadata_only;     /* the server sends apiVersion, kind and metadata of
-                               each object, and nothing else of it is kept: see
-                               kl_object_is_metadata_only */
-    bool no_streaming_list; /* paged lists from the start, and always */
-    bool namespace_if_any;  /* `name_space` is a default: a kind that has no
-                               namespaces is watched as a whole, and is not
-                               refused */
+    int page_size; /* objects in a page of a list; 0: 500 (client-go's), and no
+                      pages for a relist, which servers then answer from their
+                      cache, unless they took more than 30 s for it */
+    bool keep_managed_fields; /* else metadata.managedFields is removed */
+    bool metadata_only;       /* only apiVersion, kind and metadata are sent and
+                                 kept: see kl_object_is_metadata_only */
+    bool no_streaming_list;   /* use paged lists only */
+    bool namespace_if_any;    /* a kind without namespaces is watched in the
+                                 whole cluster, instead of being refused for
+                                 `name_space` */
 } kl_informer_options;
 
 /*
- * Joins the shared informer of that resource, scope and selectors, or starts
- * it; page size, idle timeout and streaming are then those of the first. Does
- * not wait for the network and does not fail for what may come later. The
- * handle is the caller's: kl_informer_close. NULL: KL_EINVAL (no resource, a
- * selector that does not parse, what cannot be a namespace, a namespace for a
- * built-in kind that has none; of another kind, the informer's error tells),
- * KL_ENOMEM, KL_EIO, KL_ECLOSED. Thread-safe.
+ * Opens a handle on the shared informer of these options, which the first
+ * handle starts: page size, idle timeout and streaming are the first handle's.
+ * The caller owns the handle: kl_informer_close. NULL: KL_EINVAL (no resource,
+ * a selector that does not parse, a wrong namespace, or a namespace for a
+ * built-in kind that has none; for other kinds that is an error of the informer
+ * later), KL_ENOMEM, KL_EIO, KL_ECLOSED. Thread-safe.
  */
 KL_API kl_informer *kl_informer_open(kl_client *client,
                                      const kl_informer_options *options,
                                      kl_error *err);
 
 /*
- * Gives the handle back, with the registrations that were made through it; the
- * last handle stops the threads and waits for them, unless it is closed on one
- * of them (inside a handler), which marks and leaves: handlers that run then
- * may go on reading until they return, and the last of them stops the threads.
- * Takes at most 50 ms plus the handler that is running. NULL is fine.
- * Thread-safe.
+ * Closes the handle and removes the registrations that were made through it.
+ * The last handle stops the threads and waits for them. Inside a handler it
+ * does not wait: handlers that are running may read the cache until they
+ * return, and the last one that returns stops the threads. Takes at most 50 ms
+ * plus the handlers that are running. NULL is fine. Thread-safe.
  */
 KL_API void kl_informer_close(kl_informer *informer);
 
-/* KL_OK; KL_EFORKED with a message where it was opened before a fork(), and
- * this is the child. Thread-safe. */
+/* KL_OK; KL_EFORKED with a message if this process is a child that was forked
+ * after the informer was opened. Thread-safe. */
 KL_API kl_code kl_informer_check(const kl_informer *informer, kl_error *err);
 
-/* Whether the cache holds the first list. Thread-safe. */
+/* True once the cache holds the first list; it stays true. Thread-safe. */
 KL_API bool kl_informer_has_synced(const kl_informer *informer);
 
-/* Blocks until has_synced. KL_ETIMEOUT with the reason why not yet, KL_ECLOSED
- * when the client, or on another thread this handle, is closed meanwhile.
- * timeout_ms < 0: for ever. Thread-safe. */
+/* Blocks until has_synced. KL_ETIMEOUT: the message says what the informer
+ * waits for; KL_ECLOSED: another thread closed the client or this handle.
+ * timeout_ms < 0: no timeout. Thread-safe. */
 KL_API kl_code kl_informer_wait_synced(kl_informer *informer,
                                        int64_t timeout_ms, kl_error *err);
 
@@ -85,7 +113,7 @@ KL_API kl_code kl_informer_wait_synced(kl_informer *informer,
  * NULL. Thread-safe. */
 KL_API kl_object *kl_informer_get(const kl_informer *informer, const char *key);
 
-/* Objects with a reference each, owned by whoever clears the list. */
+/* Objects, with a reference to each; the caller clears the list. */
 typedef struct kl_object_list {
     kl_object **items;
     size_t count;
@@ -94,16 +122,17 @@ typedef struct kl_object_list {
 /* Drops the references, frees the array, zeroes the list. */
 KL_API void kl_object_list_clear(kl_object_list *list);
 
-/* Fills `list` with a consistent snapshot, sorted by key: all objects, or those
- * of a namespace (NULL: all) that the selector (NULL: all) matches. KL_EINVAL:
- * what cannot be a namespace; KL_ENOMEM. Thread-safe. */
+/* Fills `list` with a consistent snapshot, sorted by key: the objects of a
+ * namespace (NULL: all) that the selector (NULL: all) matches. KL_EINVAL: a
+ * wrong namespace; KL_ENOMEM. Thread-safe. */
 KL_API kl_code kl_informer_list(const kl_informer *informer,
                                 const char *name_space,
                                 const kl_selector *labels, kl_object_list *list,
                                 kl_error *err);
 
-/* Fills `list` with what index `index` holds under `value`, sorted by key.
- * KL_ENOT_FOUND names the indexes that there are; KL_ENOMEM. Thread-safe. */
+/* Fills `list` with the objects that index `index` has under `value`, sorted by
+ * key. KL_ENOT_FOUND: the message names the indexes that exist; KL_ENOMEM.
+ * Thread-safe. */
 KL_API kl_code kl_informer_by_index(const kl_informer *informer,
                                     const char *index, const char *value,
                                     kl_object_list *list, kl_error *err);
@@ -121,40 +150,39 @@ KL_API kl_code kl_informer_index_values(const kl_informer *informer,
                                         const char *index, kl_string_list *list,
                                         kl_error *err);
 
-/* How many objects the cache holds. Thread-safe. */
+/* The number of objects in the cache. Thread-safe. */
 KL_API size_t kl_informer_count(const kl_informer *informer);
 
-/* The version that the cache reflects, bookmarks included; "" before the first
- * list. Copied into `buffer` (cut at `size`). Thread-safe. */
+/* The resourceVersion that the cache has reached, by events or bookmarks; ""
+ * before the first list. Copied into `buffer` (cut at `size`). Thread-safe. */
 KL_API void kl_informer_resource_version(const kl_informer *informer,
                                          char *buffer, size_t size);
 
-/* The same, but behind the handlers: every event up to this version is in their
- * queues, or they were told of it. While events are put into the queues, this
- * takes as long as that. Thread-safe. */
+/* The resourceVersion that the handlers' queues have reached: every event up to
+ * it was queued. Waits while events are being queued. Thread-safe. */
 KL_API void kl_informer_told_version(const kl_informer *informer, char *buffer,
                                      size_t size);
 
-/* Collects the values of one object. Valid during the index function only. */
+/* Collects the index values of one object, while its index function runs. */
 typedef struct kl_index_sink kl_index_sink;
 
 /* Adds one value; duplicates are harmless. KL_ENOMEM; KL_EINVAL for a value
- * with a NUL byte, which nobody could ask for. */
+ * with a NUL byte, as kl_informer_by_index could not name it. */
 KL_API kl_code kl_index_emit(kl_index_sink *sink, const char *value,
                              size_t length);
 
-/* Computes the values of `object`, parsed as `root`; runs on the informer's
- * threads, without a lock held. An error leaves the object out of the index and
- * is logged. */
+/* Emits the index values of `object`, parsed as `root`. Runs on the informer's
+ * threads, without a lock held. If it fails, the object is left out of the
+ * index, and the error is logged. */
 typedef kl_code (*kl_index_fn)(void *context, const kl_object *object,
                                const kl_value *root, kl_index_sink *sink);
 
 /*
  * Adds an index by path (strings, numbers and booleans are its values) or by
  * function, before or after the cache is filled. `drop_context` (may be NULL)
- * runs once nothing calls `fn` any more. KL_EINVAL (the path; one outside of
- * the metadata of an informer that has nothing else), KL_ECONFLICT (a
- * name that is taken by another path or function; the same path is KL_OK),
+ * runs after the last call of `fn`. KL_EINVAL (a wrong path; with
+ * metadata_only, a path outside of the metadata), KL_ECONFLICT (the name
+ * belongs to another path or function; the same path again is KL_OK),
  * KL_ECLOSED, KL_ENOMEM; then `drop_context` is not called. Thread-safe.
  */
 KL_API kl_code kl_informer_add_path_index(kl_informer *informer,
@@ -165,11 +193,11 @@ KL_API kl_code kl_informer_add_index(kl_informer *informer, const char *name,
                                      void (*drop_context)(void *context),
                                      kl_error *err);
 
-/* What a reflector is at. */
+/* What an informer is doing. */
 typedef enum kl_informer_state {
-    KL_STATE_RESOLVING, /* asks discovery for the resource */
-    KL_STATE_LISTING,   /* a paged list */
-    KL_STATE_STREAMING, /* a streaming list, before its end bookmark */
+    KL_STATE_RESOLVING, /* asks the server what the resource is (discovery) */
+    KL_STATE_LISTING,   /* reads a paged list */
+    KL_STATE_STREAMING, /* reads a streaming list, up to its end bookmark */
     KL_STATE_WATCHING,
     KL_STATE_BACKOFF, /* waits before the next try; `error` says why */
     KL_STATE_STOPPED
@@ -178,22 +206,22 @@ typedef enum kl_informer_state {
 typedef struct kl_informer_status {
     kl_informer_state state;
     bool has_synced;
-    int64_t last_message_age_ms; /* since the last byte; -1: none ever */
+    int64_t last_message_age_ms; /* since the last byte came; -1: none came */
     int64_t retry_in_ms;         /* in KL_STATE_BACKOFF; else 0 */
-    uint64_t lists;              /* complete lists, streamed or paged */
-    uint64_t lists_held;         /* of these, such as the cache has held */
+    uint64_t lists;              /* lists that came in whole */
+    uint64_t lists_held;         /* of these, lists applied to the cache */
     uint64_t watches;            /* watches that were established */
     uint64_t events;             /* watch events, bookmarks included */
     uint64_t failures;           /* attempts that failed */
-    size_t objects;
-    size_t queued;     /* deltas that wait for the informer thread */
-    kl_error error;    /* of the last failure, cleared by health */
-    char plugin[256];  /* the exec credential plugin that it waits for (its
+    size_t objects;              /* in the cache */
+    size_t queued;     /* changes read, and not yet applied to the cache */
+    kl_error error;    /* the last failure; KL_OK once a later try succeeds */
+    char plugin[256];  /* the exec credential plugin that it waits for (the
                           command, cut to fit); "": none */
-    int64_t plugin_ms; /* for how long that has been running; else 0 */
+    int64_t plugin_ms; /* for how long that plugin has been running; else 0 */
 } kl_informer_status;
 
-/* A snapshot of how the informer is. Thread-safe. */
+/* Fills `status` with the informer's state at this moment. Thread-safe. */
 KL_API void kl_informer_status_get(const kl_informer *informer,
                                    kl_informer_status *status);
 

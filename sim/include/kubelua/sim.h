@@ -1,6 +1,27 @@
 /*
- * sim.h - a simulated API server: same protocol, in memory, in-process or on a
- * loopback port. For trying a script and for testing controllers.
+ * sim.h - a simulated kube-apiserver in memory, reached in this process
+ * (kl_sim_transport) or on a port (kl_sim_listen). For trying a program without
+ * a cluster and for testing controllers.
+ *
+ * What a user can rely on:
+ *
+ * - Protocol. It answers as a kube-apiserver does; docs/DIFFERENCES.md lists
+ *   what differs. Clients need no special mode.
+ * - Versions. One counter for all kinds: each change gets the next
+ *   resourceVersion. A watch sends the changes of its kind in that order, each
+ *   once.
+ * - History. A watch can begin at any version of the last `compaction_ms`, and
+ *   of the last `history` events of its kind; at an older one it gets 410.
+ * - Time. With `clock_stands` nothing that needs time happens (bookmarks,
+ *   expiry, ends of watches) until kl_sim_advance: tests need no sleep.
+ * - Controllers. As in a cluster, owned objects are deleted with their owner
+ *   and namespaces are emptied, before the answer that causes it. No pod runs.
+ * - Faults. They hit requests of clients only, never kl_sim_call and the other
+ *   calls below.
+ * - Threads. All calls are thread-safe.
+ * - Fork. In the child of a fork() the cluster does not work: calls fail with
+ *   KL_EFORKED, return nothing or do nothing. The parent's goes on.
+ * - Stop. The last kl_sim_unref ends every stream and closes the port.
  */
 #ifndef KUBELUA_SIM_H
 #define KUBELUA_SIM_H
@@ -18,137 +39,144 @@ extern "C" {
 
 typedef struct kl_sim kl_sim;
 
-/* Somebody with a bearer token of their own. */
+/* A user with a bearer token. */
 typedef struct kl_sim_user {
-    const char *name;   /* as User in a binding */
-    const char *token;  /* not empty */
-    const char *groups; /* separated by commas; NULL: none of their own */
+    const char *name;   /* the name of the User in a RoleBinding */
+    const char *token;  /* not empty; no other user has it */
+    const char *groups; /* separated by commas; NULL: none */
 } kl_sim_user;
 
-/* Zeroed fields are the defaults: nobody is asked who they are, and everybody
- * may do everything. The token's owner is in system:masters, as is who comes
- * in-process without one where it is not set; with users or rbac there is
- * always such a token, kl_sim_kubeconfig has it, service accounts are let in by
- * theirs, and with rbac those without any are system:anonymous. All is
- * copied. */
+/*
+ * Zeroed fields are the defaults: no request needs credentials, and each may do
+ * everything. The library copies all of it.
+ *
+ * `token` is the administrator's (group system:masters). If it is set, or
+ * there are users, or `rbac`, a request on the port needs credentials (health
+ * checks and /version do not): that token, a user's, a client certificate or a
+ * service account's token. Without
+ * `token`, users or `rbac` make one, which kl_sim_kubeconfig contains. With
+ * `rbac`, a request without credentials is system:anonymous. A request in this
+ * process without a token is the administrator's, unless `token` is set.
+ */
 typedef struct kl_sim_options {
-    int64_t bookmark_ms;      /* between bookmarks; 0: 60 s, the real one's */
-    size_t history;           /* events kept of each kind; 0: 10,000 */
-    bool no_streaming_list;   /* 422 on sendInitialEvents, as before 1.27 */
-    bool no_controllers;      /* an API server alone: what is owned stays */
-    const char *token;        /* bearer token asked for; NULL: none */
-    bool clock_stands;        /* time moves by kl_sim_advance only */
-    int64_t now_ms;           /* Unix time to begin with; 0: the machine's */
-    int64_t compaction_ms;    /* after which history is forgotten (within twice
-                                 that); 0: 5 minutes, the real one's */
-    const kl_sim_user *users; /* others who are let in; may be NULL */
+    int64_t bookmark_ms;    /* between bookmarks; 0: 60 s, as kube-apiserver */
+    size_t history;         /* events kept of each kind; 0: 10,000 */
+    bool no_streaming_list; /* 422 on sendInitialEvents, as before 1.27 */
+    bool no_controllers;    /* owned objects and contents of namespaces stay */
+    const char *token;      /* the administrator's; NULL: see above */
+    bool clock_stands;      /* time moves by kl_sim_advance only */
+    int64_t now_ms;         /* Unix time at the start; 0: the machine's */
+    int64_t compaction_ms;  /* history is kept for this long, and forgotten
+                               within twice that; 0: 5 minutes, as
+                               kube-apiserver */
+    const kl_sim_user *users; /* may be NULL */
     size_t user_count;
-    bool rbac; /* what a user may do is what Roles and their bindings say */
+    bool rbac; /* Roles and their bindings decide what a user may do */
 } kl_sim_options;
 
 /* A cluster with the namespaces default and kube-system. The caller owns one
- * reference. NULL: KL_ENOMEM, KL_EIO. Thread-safe. */
+ * reference. NULL: KL_EINVAL (a wrong user or token), KL_ENOMEM, KL_EIO.
+ * Thread-safe. */
 KL_API kl_sim *kl_sim_new(const kl_sim_options *options, kl_error *err);
 /* One reference more; returns `sim`. Thread-safe. */
 KL_API kl_sim *kl_sim_ref(kl_sim *sim);
-/* One reference less; the last one ends every stream and stops listening.
- * Transports hold one of their own. NULL is fine. Thread-safe. */
+/* One reference less; the last one ends every stream and stops listening. Each
+ * transport holds a reference. NULL is fine. Thread-safe. */
 KL_API void kl_sim_unref(kl_sim *sim);
 
-/* Moves the cluster's time on by so much: timestamps, bookmarks, the ends of
- * watches and all that it does after a while follow. (Timeouts of clients are
- * matters of their own clocks.) KL_EINVAL for less than 0. Thread-safe. */
+/* Moves the cluster's time forward: timestamps, bookmarks, ends of watches and
+ * expiry follow it. Timeouts of clients do not: clients have clocks of their
+ * own. KL_EINVAL: below 0, or over 100 years. Thread-safe. */
 KL_API kl_code kl_sim_advance(kl_sim *sim, int64_t ms, kl_error *err);
 /* The cluster's Unix time in milliseconds. Thread-safe. */
 KL_API int64_t kl_sim_now(const kl_sim *sim);
 
-/* The version of the last change. Thread-safe. */
+/* The resourceVersion of the last change. Thread-safe. */
 KL_API int64_t kl_sim_version(kl_sim *sim);
-/* Has every open watch that takes bookmarks send one of that version now,
- * behind all that it has to tell: what has read it has all. Thread-safe. */
+/* Makes every open watch that takes bookmarks send one of that version, behind
+ * all its events: a client that has read it has read them all. Thread-safe. */
 KL_API void kl_sim_bookmark(kl_sim *sim);
 
 /* Creates or replaces the objects of a text of YAML or JSON documents (lists
- * are unpacked, several documents are fine). CustomResourceDefinitions go in
- * first, then namespaces, whatever the order; a namespace that is missing is
- * made. Status, uid and creationTimestamp are taken as given; an object of
- * another uid is deleted and created. What an API server would warn of, above
- * all fields that it does not know and leaves out, is logged (KL_LOG_WARN).
- * KL_EPARSE with line, KL_EINVAL naming the object, KL_ENOMEM; what came before
- * it stays. Thread-safe. */
+ * are unpacked). CustomResourceDefinitions go first, then namespaces, whatever
+ * the order; missing namespaces are created. Status, uid and creationTimestamp
+ * are kept; if the object that is there has another uid, it is deleted first.
+ * Warnings of an API server, such as of unknown fields, which it leaves out,
+ * are logged (KL_LOG_WARN). KL_EPARSE with the line, KL_EINVAL naming the
+ * object, KL_ENOMEM; objects before the error stay. Thread-safe. */
 KL_API kl_code kl_sim_load(kl_sim *sim, const char *text, size_t length,
                            kl_error *err);
 
-/* What is replayed of an object. */
+/* A change to replay. */
 typedef enum kl_sim_change {
-    KL_SIM_INITIAL, /* it was there at first: its version may be any; before
-                       anybody watches, with kl_sim_compact after the last */
-    KL_SIM_PUT,     /* it came, or changed */
-    KL_SIM_DELETED  /* it went, in the version that it has */
+    KL_SIM_INITIAL, /* an object of the first list, of any version: before a
+                       watch begins, and with kl_sim_compact after the last */
+    KL_SIM_PUT,     /* it was created or changed */
+    KL_SIM_DELETED  /* it was deleted, at the version in its text */
 } kl_sim_change;
 
-/* Puts an object as another server had it, or takes it away: UID, times, status
- * and resourceVersion are those of its JSON text. The version of a change that
- * is not newer than the cluster's becomes the next one. Watches see it. An
- * object that is not there cannot be deleted, which is fine. KL_EPARSE,
- * KL_EINVAL (no such kind is served, ...), KL_ENOMEM. Thread-safe. */
+/* Puts or deletes an object as another server had it: UID, times, status and
+ * resourceVersion are those of its JSON text. A version that is not newer than
+ * the cluster's becomes the next one. Watches see the change. Deleting a
+ * missing object does nothing. KL_EPARSE, KL_EINVAL (its kind is not served,
+ * ...), KL_ENOMEM. Thread-safe. */
 KL_API kl_code kl_sim_replay(kl_sim *sim, kl_sim_change change,
                              const char *json, size_t length, kl_error *err);
 
-/* A transport straight into it, for kl_client_options; one reference for the
+/* A transport into the simulator, for kl_client_options; one reference for the
  * caller: kl_transport_unref. NULL: KL_ENOMEM. Thread-safe. */
 KL_API kl_transport *kl_sim_transport(kl_sim *sim, kl_error *err);
-/* The same with a bearer token for each request that brings none: for a client
+/* The same, and adds a bearer token to each request that has none: for a client
  * that is one of the users. NULL: KL_ENOMEM. Thread-safe. */
 KL_API kl_transport *kl_sim_transport_as(kl_sim *sim, const char *token,
                                          kl_error *err);
 
-/* One request as a client would send it, beside faults and tokens, and not in
- * kl_sim_requests; a watch is KL_EINVAL here. KL_ETIMEOUT, KL_ENOMEM. The reply
- * is the caller's: kl_reply_clear. Thread-safe. */
+/* Carries one request out as the administrator: no fault hits it, and it is not
+ * in kl_sim_requests. KL_EINVAL: a watch, ...; KL_ETIMEOUT, KL_ENOMEM. The
+ * caller owns the reply: kl_reply_clear. Thread-safe. */
 KL_API kl_code kl_sim_call(kl_sim *sim, const kl_call *call, kl_reply *reply,
                            kl_error *err);
 
 typedef struct kl_sim_listen_options {
     const char *address; /* NULL: "127.0.0.1" */
-    int port;            /* 0: a free one */
+    int port;            /* 0: a free port */
     bool tls;            /* with a certificate made for this run */
 } kl_sim_listen_options;
 
-/* Serves HTTP/1.1 on a port until the last reference is gone. KL_EIO (port in
- * use), KL_EINVAL, KL_ETLS. Thread-safe. */
+/* Serves HTTP/1.1 on a port until kl_sim_unlisten or the last kl_sim_unref.
+ * KL_EIO (port in use), KL_EINVAL, KL_ETLS. Thread-safe. */
 KL_API kl_code kl_sim_listen(kl_sim *sim, const kl_sim_listen_options *options,
                              kl_error *err);
 /* "https://127.0.0.1:6443", borrowed until it stops listening; NULL if it does
  * not listen. Thread-safe. */
 KL_API const char *kl_sim_url(const kl_sim *sim);
-/* A kubeconfig that leads to it, with its CA inside; the caller frees it with
- * kl_free. NULL: KL_EINVAL if it does not listen, KL_ENOMEM. */
+/* A kubeconfig for the port, with its CA and the administrator's token; the
+ * caller frees it with kl_free. NULL: KL_EINVAL (it does not listen),
+ * KL_ENOMEM.
+ */
 KL_API char *kl_sim_kubeconfig(const kl_sim *sim, kl_error *err);
-/* One that leads to it as somebody else: with their token, or, where that is
- * NULL, with a client certificate made for them, for which the port must be one
- * with TLS. The caller frees it with kl_free. NULL: KL_EINVAL, KL_ETLS,
- * KL_ENOMEM. Thread-safe. */
+/* A kubeconfig for another user: with the user's token; if that is NULL, with a
+ * client certificate made for the user, which needs a port with TLS. The caller
+ * frees it with kl_free. NULL: KL_EINVAL, KL_ETLS, KL_ENOMEM. Thread-safe. */
 KL_API char *kl_sim_kubeconfig_of(const kl_sim *sim, const kl_sim_user *user,
                                   kl_error *err);
-/* Stops listening and breaks its connections; kl_sim_listen may follow, also on
- * the same port. Thread-safe. */
+/* Stops listening and breaks all connections of the port; kl_sim_listen may
+ * follow, on the same port too. Thread-safe. */
 KL_API void kl_sim_unlisten(kl_sim *sim);
 
-/* Breaks every open watch now, in the middle of nothing; new ones are welcome.
- * Thread-safe. */
+/* Breaks every open watch without an end; new watches work. Thread-safe. */
 KL_API void kl_sim_cut(kl_sim *sim);
-/* With `on`, refuses every connection as if nothing listened, and breaks the
- * open ones; without, accepts again (where the log says that it cannot, for
- * want of descriptors or threads: call it again). Thread-safe. */
+/* With `on`: breaks all connections and refuses new ones, as if nothing
+ * listened. Without: accepts connections again; if it lacks descriptors or
+ * threads, it logs that, and the call can be made again. Thread-safe. */
 KL_API void kl_sim_refuse(kl_sim *sim, bool on);
-/* With `on`, sends no byte on any open stream, and keeps it open.
- * Thread-safe. */
+/* With `on`: sends no byte on open streams, and keeps them open. Thread-safe.
+ */
 KL_API void kl_sim_freeze(kl_sim *sim, bool on);
-/* Forgets the history up to now, as etcd compaction does: watches from an older
+/* Forgets the history up to now, as etcd compaction does: watches of an older
  * version, and continue tokens, get 410. Thread-safe. */
 KL_API void kl_sim_compact(kl_sim *sim);
-/* An answer that the next `count` requests of a verb get. */
+/* An answer for the next `count` requests of a verb. */
 typedef struct kl_sim_failure {
     const char *verb;        /* "list", "watch", "get", ...; NULL: any */
     int count;               /* at least 1 */
@@ -157,48 +185,47 @@ typedef struct kl_sim_failure {
     const char *body;        /* NULL: the Status that fits */
 } kl_sim_failure;
 
-/* Answers requests with a failure instead of what they ask for; several queue
- * up. KL_EINVAL, KL_ENOMEM. Thread-safe. */
+/* Makes requests fail; several failures are used in their order. KL_EINVAL,
+ * KL_ENOMEM. Thread-safe. */
 KL_API kl_code kl_sim_fail(kl_sim *sim, const kl_sim_failure *failure,
                            kl_error *err);
 
 /*
- * Orders a fault: a JSON object of "action" ("fail", "expire", "cut", "freeze",
- * "delay", "event", "bookmarks", "wire", "refuse", "certificate"), of which
- * requests it is for, and of how it goes; docs/FAULTS.md has the table. It is
- * for requests to come and, where that makes sense, for streams that are open;
- * several may hit one request. `id` (may be NULL) gets its number. KL_EPARSE,
- * KL_EINVAL saying which fields there are, KL_ENOMEM. Thread-safe.
+ * Adds a fault: a JSON object with "action" ("fail", "expire", "cut", "freeze",
+ * "delay", "event", "bookmarks", "wire", "refuse", "certificate"), a filter of
+ * requests, and details; docs/FAULTS.md has the table. It hits later requests
+ * and, where that makes sense, open streams; several faults may hit one
+ * request. `id` (may be NULL) gets its number. KL_EPARSE, KL_EINVAL naming the
+ * fields, KL_ENOMEM. Thread-safe.
  */
 KL_API kl_code kl_sim_fault(kl_sim *sim, const char *rule, size_t length,
                             int64_t *id, kl_error *err);
-/* The faults in force as a JSON array: as they were ordered, with "id" and
- * "hits" (requests that each was for). The caller frees it with kl_free. NULL:
- * KL_ENOMEM. Thread-safe. */
+/* The faults in force as a JSON array: as they were added, with "id" and "hits"
+ * (requests that matched). The caller frees it with kl_free. NULL: KL_ENOMEM.
+ * Thread-safe. */
 KL_API char *kl_sim_faults(kl_sim *sim, kl_error *err);
-/* Ends a fault, or all of them (0), also where it holds a stream right now.
- * False: there is no such fault (any more). Thread-safe. */
+/* Ends a fault, or all of them (0); a stream that it holds goes on. False:
+ * there is no such fault. Thread-safe. */
 KL_API bool kl_sim_heal(kl_sim *sim, int64_t id);
 
-/* Keeps what the cluster holds now, and serves, for kl_sim_restore; `version`
- * gets the version that it is of. Kept until the cluster ends. KL_ENOMEM.
- * Thread-safe. */
+/* Saves the cluster's objects and kinds for kl_sim_restore; `version` gets its
+ * version. Kept as long as the cluster. KL_ENOMEM. Thread-safe. */
 KL_API kl_code kl_sim_snapshot(kl_sim *sim, int64_t *version, kl_error *err);
-/* Sets the cluster back to a snapshot, or to any version that is still in the
- * history (kinds are served as now then), as by an etcd restored from a backup:
- * objects and version are as they were, later versions will be given once more,
- * there is no history, and every connection breaks. KL_EINVAL (no such
- * version), KL_ENOMEM. Thread-safe. */
+/* Sets the cluster back to a snapshot, or to a version that is still in the
+ * history (with today's kinds), as an etcd restored from a backup: objects and
+ * version are as they were, later versions come again for other changes, the
+ * history is empty, and every connection breaks. KL_EINVAL (no such version),
+ * KL_ENOMEM. Thread-safe. */
 KL_API kl_code kl_sim_restore(kl_sim *sim, int64_t version, kl_error *err);
 
-/* What was asked so far, oldest first, as a JSON array of {method, target,
- * status, path, query, verb, group, version, resource, subresource, namespace,
- * name, user_agent, run (a number, of Kubelua-Run, in-process only), at (Unix
- * time), content_type, body}, without what there is
- * not; a body of JSON up to 64 KB. The last 1,000. The caller frees it with
- * kl_free; NULL: KL_ENOMEM. Thread-safe. */
+/* The last 1,000 requests of clients, oldest first, as a JSON array of {method,
+ * target, status, path, query, verb, group, version, resource, subresource,
+ * namespace, name, user_agent, run (the number in the header Kubelua-Run, in
+ * this process only), at (Unix time), content_type, body (JSON, up to 64 KB)};
+ * empty fields are left out. The caller frees it with kl_free. NULL: KL_ENOMEM.
+ * Thread-safe. */
 KL_API char *kl_sim_requests(kl_sim *sim, kl_error *err);
-/* Forgets what was asked. Thread-safe. */
+/* Forgets these requests. Thread-safe. */
 KL_API void kl_sim_requests_clear(kl_sim *sim);
 
 #ifdef __cplusplus
