@@ -1,7 +1,7 @@
 /*
- * sim_accept.c - see sim_accept.h. A real server looks at Accept twice: its
- * router compares the types alone, then the handler their parameters too; both
- * have their own words for a no.
+ * sim_accept.c - see sim_accept.h. A real server reads Accept twice: its router
+ * compares types alone, then the handler compares parameters too. Each has its
+ * own words for a refusal.
  */
 #include "sim/answer/sim_accept.h"
 
@@ -49,7 +49,7 @@ static accept_word trim(const char *text, size_t length)
     return (accept_word){text, length};
 }
 
-/* Takes what is before the next `mark` off the rest. */
+/* Cuts the text before the next `mark` off the rest, and returns it. */
 static accept_word take(accept_word *rest, char mark)
 {
     const char *end = memchr(rest->text, mark, rest->length);
@@ -98,7 +98,7 @@ static accept_clause read_clause(accept_word text)
     return read;
 }
 
-/* How much a clause comes before others of its quality. */
+/* The order of clauses that have the same quality. */
 static int rank(const accept_clause *clause)
 {
     return is(clause->type, "*") ? 0 : is(clause->subtype, "*") ? 1 : 2;
@@ -110,7 +110,7 @@ static bool comes_before(const accept_clause *a, const accept_clause *b)
                                     : rank(a) > rank(b);
 }
 
-/* The clauses of the header, the ones that are liked best first. */
+/* The clauses of the header, the most wanted first. */
 static size_t read_clauses(const char *accept, accept_clause *clauses)
 {
     accept_word rest = {accept, strlen(accept)};
@@ -163,7 +163,7 @@ static accept_wish read_wish(accept_word parameters)
     return wish;
 }
 
-/* The shape that is wished for; false: there is none such. */
+/* The shape that the parameters ask for; false: there is no such shape. */
 static bool find_shape(const accept_wish *wish, kl__sim_form *form)
 {
     if (!wish->converts) {
@@ -196,7 +196,7 @@ static bool fits(const accept_clause *clause, const char *subtype)
                      (is(clause->subtype, "*") || is(clause->subtype, subtype));
 }
 
-/* Whether an encoding does what the parameters ask for. */
+/* True if an encoding can do what the parameters ask for. */
 static bool can(const accept_wish *wish, unsigned takes, kl__sim_form *form)
 {
     if (wish->stream.length != 0 &&
@@ -296,11 +296,12 @@ void kl__sim_accept_error(kl__sim_answer *answer)
 {
     if (!kl__sim_accept_read(&answer->ask, 0, &answer->form)) {
         answer->form.encoding = KL__SIM_JSON;
-        answer->form.pretty = true; /* where nothing is agreed on */
+        answer->form.pretty = true; /* no clause fits: JSON for people */
     }
 }
 
-/* Whether the router lets the types pass, which knows no half a wildcard. */
+/* True if the router accepts the types. It does not know wildcards of a
+ * subtype. */
 static bool passes_router(const kl__sim_ask *ask, unsigned takes)
 {
     const int last =
@@ -389,7 +390,8 @@ bool kl__sim_accept(kl__sim_answer *answer, unsigned takes, kl_code *code,
         *code = refuse(answer, false, plain, err);
         return false;
     }
-    /* A watch takes no other form if it cannot have the one liked best. */
+    /* A watch has no second choice: if the most wanted form is impossible, it
+     * is refused. */
     if ((takes & KL__SIM_STREAM) != 0 &&
         answer->form.encoding == KL__SIM_YAML) {
         *code = refuse(answer, false, takes, err);

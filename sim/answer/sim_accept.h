@@ -1,6 +1,7 @@
 /*
- * sim_accept.h - in which form a client wants its answer, out of the headers
- * Accept and User-Agent and the parameters pretty and includeObject.
+ * sim_accept.h - the form of an answer (JSON, YAML, Table, protobuf ...),
+ * chosen by the headers Accept and User-Agent and the parameters pretty and
+ * includeObject.
  */
 #ifndef KL_SIM_ACCEPT_H
 #define KL_SIM_ACCEPT_H
@@ -21,10 +22,11 @@ typedef enum kl__sim_shape {
     KL__SIM_PARTIAL,      /* PartialObjectMetadata */
     KL__SIM_PARTIAL_LIST, /* PartialObjectMetadataList */
     KL__SIM_TABLE,
-    KL__SIM_DISCOVERY /* all groups with their resources, as one document */
+    /* aggregated discovery: all groups and resources in one document */
+    KL__SIM_DISCOVERY
 } kl__sim_shape;
 
-/* What a row of a table has of its object. */
+/* What a row of a Table holds of its object. */
 typedef enum kl__sim_include {
     KL__SIM_INCLUDE_METADATA,
     KL__SIM_INCLUDE_NONE,
@@ -34,44 +36,47 @@ typedef enum kl__sim_include {
 typedef struct kl__sim_form {
     kl__sim_encoding encoding;
     kl__sim_shape shape;
-    const char *version; /* of meta.k8s.io; static */
+    const char *version; /* the version of meta.k8s.io; static */
     kl__sim_include include;
     bool pretty;
-    bool is_headless; /* a watch's columns were told already */
+    bool is_headless; /* a watch whose columns were sent already */
 } kl__sim_form;
 
-/* Which requests take what. */
+/* What a request can be answered with. */
 enum {
-    KL__SIM_SHAPES = 1 << 0,  /* other shapes than the whole object */
-    KL__SIM_STREAM = 1 << 1,  /* a watch */
-    KL__SIM_CUSTOMS = 1 << 2, /* custom resources: no protobuf of a whole one */
-    KL__SIM_MAY_WATCH = 1 << 3, /* the collection could also be watched */
-    KL__SIM_NO_ROUTER = 1 << 4, /* nobody looks at Accept before */
-    KL__SIM_JSON_ONLY = 1 << 5, /* for the router there is nothing but JSON */
-    KL__SIM_GROUPS = 1 << 6     /* the groups: KL__SIM_DISCOVERY is a shape */
+    KL__SIM_SHAPES = 1 << 0, /* shapes other than the whole object */
+    KL__SIM_STREAM = 1 << 1, /* a watch */
+    /* custom resources: no protobuf of whole objects */
+    KL__SIM_CUSTOMS = 1 << 2,
+    KL__SIM_MAY_WATCH = 1 << 3, /* a collection that can also be watched */
+    KL__SIM_NO_ROUTER = 1 << 4, /* Accept is not checked by the router first */
+    KL__SIM_JSON_ONLY = 1 << 5, /* the router knows JSON only */
+    KL__SIM_GROUPS = 1 << 6     /* lists of groups: may be KL__SIM_DISCOVERY */
 };
 
-/* Whether the request is for a pretty answer: asked for, or by a person. */
+/* True if the answer is to be indented: the parameter asks for it, or the
+ * client is one that people use. */
 bool kl__sim_wants_pretty(const kl__sim_ask *ask);
 
-/* Chooses the form of what Accept takes; false: none of it. */
+/* Chooses the form that Accept wants most; false: none of those it accepts can
+ * be had. */
 bool kl__sim_accept_read(const kl__sim_ask *ask, unsigned takes,
                          kl__sim_form *form);
 
-/* The first of these subtypes of "application" that Accept takes, or -1; the
- * last of them is NULL. */
+/* The index of the first of these subtypes of "application" that Accept takes,
+ * or -1. The list ends with NULL. */
 int kl__sim_accept_subtype(const kl__sim_ask *ask, const char *const *names);
 
-/* The form of an answer that is an error: what Accept takes without parameters,
- * else JSON for people. */
+/* Chooses the form of an error: one that Accept takes without parameters, else
+ * indented JSON. */
 void kl__sim_accept_error(struct kl__sim_answer *answer);
 
-/* Fills answer->form; false: the answer is a refusal (406, or 400 of
- * includeObject), or there is no memory for it (*code). */
+/* Fills answer->form. False: the answer is a refusal (406, or 400 for
+ * includeObject), or out of memory (*code). */
 bool kl__sim_accept(struct kl__sim_answer *answer, unsigned takes,
                     kl_code *code, kl_error *err);
 
-/* 406 of a shape that does not fit the object or list of that kind. */
+/* Answers 406: this shape does not fit an object or list of that kind. */
 kl_code kl__sim_refuse_shape(struct kl__sim_answer *answer,
                              const kl__sim_kind *kind, bool is_list,
                              kl_error *err);

@@ -1,5 +1,5 @@
 /*
- * sim_answer.c - see sim_answer.h: what an answer is made of.
+ * sim_answer.c - see sim_answer.h: makes, fills and frees answers.
  */
 #include "sim/answer/sim_answer.h"
 

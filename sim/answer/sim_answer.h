@@ -1,6 +1,7 @@
 /*
- * sim_answer.h - one request and what comes back: a status, then bytes that are
- * pulled. The transports, in-process and on a port, know nothing else.
+ * sim_answer.h - kl__sim_answer: one request and its answer: a status, then
+ * bytes that are pulled. The two transports (in-process, HTTP) only call the
+ * four functions below; sim_course.c runs them.
  */
 #ifndef KL_SIM_ANSWER_H
 #define KL_SIM_ANSWER_H
@@ -14,30 +15,31 @@
 #include "sim/answer/sim_warnings.h"
 #include "sim/store/sim_core.h"
 
-/* A watch in progress. Guarded by the cluster's mutex where it says so. */
+/* A watch in progress. The cluster's mutex guards the members marked so. */
 typedef struct kl__sim_watch {
-    kl__sim_resource *resource; /* a reference; NULL: no watch */
+    kl__sim_resource *resource; /* a reference; NULL: not a watch */
     kl__sim_view view;
-    uint64_t cursor;    /* number of the next event to look at */
-    int64_t after;      /* events up to this version are not for it */
-    int64_t await;      /* a version that must be there first; 0: none */
-    int64_t give_up_ms; /* for `await` */
-    int64_t marker;     /* version of the initial events' end; 0: none due */
+    uint64_t cursor;    /* number of the next event to read */
+    int64_t after;      /* events up to this version are skipped */
+    int64_t await;      /* a version to wait for first; 0: none */
+    int64_t give_up_ms; /* when the wait for `await` ends */
+    /* version of the bookmark that ends the initial events; 0: none due */
+    int64_t marker;
     bool bookmarks;
-    int64_t bookmark_ms; /* when the next is due */
-    uint64_t bookmarked; /* of the cluster's count, that it has seen */
-    int64_t end_ms;      /* when it ends by itself */
+    int64_t bookmark_ms; /* when the next bookmark is due */
+    uint64_t bookmarked; /* kl_sim.bookmarks at the last forced bookmark */
+    int64_t end_ms;      /* when the server ends the watch */
     bool ended;
 } kl__sim_watch;
 
-/* What a list's items are in protobuf. */
+/* The items of a list in protobuf. */
 typedef struct kl__sim_items {
-    const kl__schema *schema; /* NULL: the list is JSON */
-    int number;               /* of the field that each of them is */
-    size_t length;            /* of all of them */
+    const kl__schema *schema; /* NULL: the list is in JSON */
+    int number;               /* number of the field that holds an item */
+    size_t length;            /* of all items together */
 } kl__sim_items;
 
-/* How much of answer->out is frames of protobuf already, and where in it each
+/* How many bytes of answer->out are frames of protobuf already, and where each
  * event ends: see sim_frames.h. */
 typedef struct kl__sim_frames {
     size_t made;
@@ -47,105 +49,109 @@ typedef struct kl__sim_frames {
 } kl__sim_frames;
 
 typedef struct kl__sim_answer {
-    kl_sim *sim;        /* borrowed: what it came by keeps it */
-    kl__sim_user user;  /* who asks; no name: the administrator */
-    kl__sim_kind *kind; /* a reference, for views; NULL: none */
+    kl_sim *sim;       /* borrowed: the transport keeps a reference */
+    kl__sim_user user; /* the user; without a name: the administrator */
+    /* a reference, for views of another group; NULL: none */
+    kl__sim_kind *kind;
     kl__sim_ask ask;
     kl__sim_form form;
-    const bool *closed; /* guarded by the cluster's mutex; may be NULL */
-    bool may_control;   /* it comes from this machine */
-    bool has_socket;    /* it goes out over HTTP */
-    bool direct;        /* kl_sim_call: no fault, no token, no record */
-    bool loading;       /* kl_sim_load: status and UID are taken as given */
-    bool too_large;     /* the body was not even read */
-    bool is_planned;    /* its faults were looked for */
-    bool encoded;       /* the body has the form that is wanted */
-    bool begun;         /* the request was carried out, but for waiting */
-    uint64_t breaks;    /* the cluster's, when it began */
+    const bool *closed; /* guarded by the cluster's mutex; NULL: never closed */
+    bool may_control;   /* the client is on this machine */
+    bool has_socket;    /* the answer goes over HTTP */
+    bool direct;        /* kl_sim_call: no faults, credentials or record */
+    bool loading;       /* kl_sim_load: status and UID are kept as given */
+    bool too_large;     /* the body was refused unread */
+    bool is_planned;    /* its faults have been looked for */
+    bool encoded;       /* the body is in the wanted form */
+    /* the request has been carried out, and may wait for a version */
+    bool begun;
+    uint64_t breaks; /* kl_sim.breaks when it began */
     uint64_t cuts;
-    int64_t rules_seen;        /* the last fault that it was held against */
+    /* id of the last fault that it was checked against */
+    int64_t rules_seen;
     struct kl__sim_plan *plan; /* its faults; NULL: none */
     int status;                /* 0: not known yet */
     const char *content_type;
-    char *owned_type; /* what content_type points to, if it is not static */
-    const char *vary; /* which headers decide what it is; NULL: none */
-    bool is_public;   /* caches may keep it */
+    char *owned_type; /* the memory of content_type, if that is not static */
+    const char *vary; /* the Vary header; NULL: none */
+    bool is_public;   /* Cache-Control: public */
     int retry_after_seconds; /* < 0: none */
     kl__sim_warnings warnings;
-    int64_t await; /* a version that must be there; 0: none */
+    int64_t await; /* a version to wait for; 0: none */
     int64_t give_up_ms;
-    kl__sim_ear ear;       /* of a reader that must not block; guarded by the
-                              cluster's mutex */
-    int64_t look_again_ms; /* when that is to come back even if it hears
-                              nothing, on the machine's clock; < 0: never */
-    kl__buf out;           /* bytes that are ready */
-    size_t out_at;         /* of those, how many were read */
-    /* Objects that are written as they are read: a list's, or a watch's
+    /* wakes a reader that must not block; guarded by the cluster's mutex */
+    kl__sim_ear ear;
+    /* when such a reader reads again even if it is not woken, on the machine's
+     * clock; < 0: never */
+    int64_t look_again_ms;
+    kl__buf out;   /* bytes ready to be read */
+    size_t out_at; /* of those, bytes already read */
+    /* Objects that are written only as they are read: of a list, or a watch's
      * initial events. */
     kl__sim_state **states;
     size_t state_count;
     size_t state_capacity;
     size_t state_at;
     kl__sim_view view;
-    kl__buf tail;      /* after the last of them */
+    kl__buf tail;      /* bytes that follow the last state */
     kl__deflate *gzip; /* NULL: the body is not compressed */
-    kl__buf plain;     /* of a list: what is to be compressed next */
+    kl__buf plain;     /* of a list: bytes to be compressed next */
     kl__sim_items items;
-    kl__buf item; /* the one under way, as JSON */
+    kl__buf item; /* one item, as JSON */
     kl__sim_frames frames;
     kl__sim_selection selection;
     kl__sim_watch watch;
 } kl__sim_answer;
 
-/* For how long a call may block. */
+/* How long a call may block. */
 typedef struct kl__sim_wait {
     int64_t deadline_ms; /* < 0: for ever */
     kl__cancel *cancel;  /* may be NULL */
 } kl__sim_wait;
 
-/* Takes the request in; nothing is carried out yet. Owned by the caller;
+/* Takes a request; nothing is carried out yet. Owned by the caller. NULL:
  * KL_ENOMEM. */
 kl__sim_answer *kl__sim_answer_new(kl_sim *sim, const kl__sim_request *request,
                                    kl_error *err);
 void kl__sim_answer_free(kl__sim_answer *answer); /* NULL is fine */
 
-/* sim_course.c: carries the request out and blocks until its status is there.
+/* sim_course.c: carries the request out, and blocks until its status is known.
  * KL_ETIMEOUT (may be called again), KL_ECANCELED, KL_ECLOSED, KL_EUNAVAILABLE
  * (a fault), KL_ENOMEM. */
 kl_code kl__sim_answer_begin(kl__sim_answer *answer, const kl__sim_wait *wait,
                              kl_error *err);
 
-/* sim_course.c: the next bytes of the body, at least one; 0 at its end. Codes
- * as above. */
+/* sim_course.c: reads the next bytes of the body, at least one; 0 at its end.
+ * Codes as above. */
 kl_code kl__sim_answer_read(kl__sim_answer *answer, char *buffer, size_t size,
                             size_t *length, const kl__sim_wait *wait,
                             kl_error *err);
 
-/* --- For the files that make answers; the cluster's mutex is held. ---------
- */
+/* --- For files that make answers. The cluster's mutex is held. ------------ */
 
-/* sim_api.c: carries the request out: fills the answer. Only KL_ENOMEM fails.
- */
+/* sim_api.c: carries the request out and fills the answer. Only KL_ENOMEM
+ * fails. */
 kl_code kl__sim_dispatch(kl__sim_answer *answer, kl_error *err);
 
-/* Makes the rest wait until the cluster has reached a version. False: it has,
- * or the time for that is over. */
+/* Makes the answer wait until the cluster has reached a version. False: the
+ * time for that is over. */
 bool kl__sim_answer_await(kl__sim_answer *answer, int64_t version);
 
-/* Sets status and type of a body that is appended to answer->out. */
+/* Sets the status and the type of a body, which is then appended to
+ * answer->out. */
 void kl__sim_answer_json(kl__sim_answer *answer, int status);
 
-/* Ends with one object. KL_ENOMEM. */
+/* Answers with one object. KL_ENOMEM. */
 kl_code kl__sim_answer_object(kl__sim_answer *answer, int status,
                               const kl__sim_view *view,
                               const kl__sim_state *state, kl_error *err);
 
-/* Keeps a reference of a state to be written. KL_ENOMEM. */
+/* Keeps a reference to a state that is to be written. KL_ENOMEM. */
 kl_code kl__sim_answer_keep(kl__sim_answer *answer, kl__sim_state *state,
                             kl_error *err);
-/* Drops those that were kept. */
+/* Drops the states that were kept. */
 void kl__sim_answer_drop(kl__sim_answer *answer);
-/* Forgets what an attempt that has to wait has made. */
+/* Drops what an attempt has made that has to wait and start again. */
 void kl__sim_answer_reset(kl__sim_answer *answer);
 
 #endif

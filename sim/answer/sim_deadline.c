@@ -1,6 +1,7 @@
 /*
- * sim_deadline.c - see sim_deadline.h. Nothing here takes long but what a fault
- * delays: then the answer of a real server comes when the time is over.
+ * sim_deadline.c - see sim_deadline.h. Nothing here is slow but a delay that a
+ * fault orders: if it is longer than the request's timeout, the answer is a
+ * 504, as of a real server.
  */
 #include "sim/answer/sim_deadline.h"
 
@@ -11,9 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_SECONDS = 60 /* a real server gives no request more */ };
+enum { MOST_SECONDS = 60 /* a real server gives a request no more */ };
 
-/* The parameter; NULL: there is none, or it means nothing. */
+/* The parameter; NULL if there is none, or if it does not apply. */
 static const char *timeout_of(const kl__sim_ask *ask)
 {
     const char *given = kl__sim_parameter_get(ask, "timeout");

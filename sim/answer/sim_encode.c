@@ -1,6 +1,7 @@
 /*
- * sim_encode.c - see sim_encode.h. A list that is sent as it is made has to be
- * made as a whole for people and YAML, who do not ask for large ones.
+ * sim_encode.c - see sim_encode.h. A list is normally encoded piece by piece
+ * while it is read. Indented or as YAML it is encoded as a whole: people, who
+ * ask for these forms, ask for small lists.
  */
 #include "sim/answer/sim_encode.h"
 
@@ -13,12 +14,12 @@
 #include <string.h>
 
 enum {
-    BATCH = 64 * 1024,         /* bytes of a list that are made ready at once */
-    MIN_GZIP_SIZE = 128 * 1024 /* as kube-apiserver: smaller ones stay plain */
+    BATCH = 64 * 1024,         /* so many bytes of a list are made at once */
+    MIN_GZIP_SIZE = 128 * 1024 /* kube-apiserver compresses no smaller body */
 };
 
-/* Writes the next items to `out`, up to about a batch (or all), and what is
- * after the last. */
+/* Writes the next items to `out`, about a batch of them (or all), and after the
+ * last one the end of the list. */
 static void write_items(kl__sim_answer *answer, size_t limit, kl__buf *out)
 {
     const bool is_json = answer->items.schema == NULL;
@@ -67,8 +68,8 @@ kl_code kl__sim_encode_list(kl__sim_answer *answer, kl_error *err)
     return !out->failed ? KL_OK : no_memory(err);
 }
 
-/* Whether the client takes gzip, and there is enough of it. How long an item is
- * in another shape is seen once it has that. */
+/* True if the client accepts gzip and the body is large enough. The length of
+ * an item in another shape is only known once it is made. */
 static bool wants_gzip(kl__sim_answer *answer)
 {
     const kl__sim_ask *ask = &answer->ask;
@@ -92,7 +93,8 @@ static bool wants_gzip(kl__sim_answer *answer)
     return length > MIN_GZIP_SIZE;
 }
 
-/* Compresses what is there; a list goes on as it is read. */
+/* Compresses the bytes there are; a list is compressed further as it is
+ * read. */
 static kl_code begin_gzip(kl__sim_answer *answer, kl_error *err)
 {
     kl__buf packed = {0};

@@ -12,8 +12,9 @@
 #include <string.h>
 
 enum {
-    UNCLOSED_BYTES = 2,     /* that a frame lacks */
-    LAST_FIELD = 0x1fffffff /* the highest number, which no message has */
+    UNCLOSED_BYTES = 2, /* how many bytes such a frame lacks */
+    /* the highest field number of protobuf, which no message uses */
+    LAST_FIELD = 0x1fffffff
 };
 
 typedef struct line {
@@ -26,7 +27,7 @@ static kl_code no_memory(kl_error *err)
     return kl_error_set(err, KL_ENOMEM, "out of memory for a watch");
 }
 
-/* The fault that the line begins with, which is taken off; 0: none. */
+/* Cuts the fault off the start of a line and returns it; 0: none. */
 static int take_fault(line *from)
 {
     int fault = from->length != 0 ? from->text[0] : 0;
@@ -49,7 +50,7 @@ static size_t take_padding(line *from)
     return bytes;
 }
 
-/* A field that no decoder knows, and each of them skips. */
+/* Appends `bytes` bytes in an unknown field, which every decoder skips. */
 static void pad(kl__buf *out, size_t bytes)
 {
     char *room;
@@ -62,7 +63,7 @@ static void pad(kl__buf *out, size_t bytes)
     }
 }
 
-/* The WatchEvent of a line. */
+/* Appends the WatchEvent of a line. */
 static kl_code put_event(const line *from, kl__buf *out, kl_error *err)
 {
     kl_doc *doc = kl_doc_parse(from->text, from->length, err);
@@ -89,7 +90,7 @@ static kl_code put_event(const line *from, kl__buf *out, kl_error *err)
     return code;
 }
 
-/* Says that an event ends here. */
+/* Notes that an event ends here. */
 static void mark_end(kl__sim_answer *answer)
 {
     kl__sim_frames *frames = &answer->frames;
@@ -120,7 +121,7 @@ static void break_envelope(kl__buf *event)
     }
 }
 
-/* What is in the frame of a line. */
+/* Writes the content of a line's frame. */
 static kl_code put_content(line from, int fault, kl__buf *event, kl_error *err)
 {
     size_t padding = fault == KL__SIM_FRAME_PADDED ? take_padding(&from) : 0;
@@ -200,7 +201,7 @@ void kl__sim_frames_forget(kl__sim_answer *answer)
     answer->frames.made = answer->frames.count = 0;
 }
 
-/* Where the next event ends; the end of what is ready, if it is further. */
+/* Where the next event ends; or the end of the ready bytes. */
 static size_t next_end(const kl__sim_answer *answer, size_t from)
 {
     const kl__sim_frames *frames = &answer->frames;

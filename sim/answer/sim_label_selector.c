@@ -1,7 +1,8 @@
 /*
- * sim_label_selector.c - why a label selector does not parse, as kube-apiserver
- * says it (sim_labels.h): its grammar once more, which only finds the first
- * fault. kl_selector_parse is what understands selectors.
+ * sim_label_selector.c - why a label selector does not parse, in
+ * kube-apiserver's words (sim_labels.h). It follows the grammar once more, but
+ * only to find the first fault; kl_selector_parse is what understands
+ * selectors.
  */
 #include "sim/answer/sim_labels.h"
 
@@ -14,8 +15,8 @@
 #include <string.h>
 
 typedef struct reading {
-    const char *at; /* the token in hand */
-    size_t length;  /* of it; 0 at the end */
+    const char *at; /* the current token */
+    size_t length;  /* its length; 0 at the end */
     char *message;
     size_t size;
 } reading;
@@ -46,7 +47,7 @@ static bool is_word(const reading *self)
     return self->length > 0 && strchr("=!(),<>", *self->at) == NULL;
 }
 
-/* Says what was found and what was expected; false. */
+/* Sets the message "found ..., expected ..."; returns false. */
 static bool found(const reading *self, bool in_requirement,
                   const char *expected)
 {
@@ -56,7 +57,7 @@ static bool found(const reading *self, bool in_requirement,
     return false;
 }
 
-/* Says why a key or a value cannot be one; false. */
+/* Sets the message for an invalid key or value; returns false. */
 static bool invalid(const reading *self, const char *path, const char *text,
                     const kl__sim_faults *faults)
 {
@@ -72,7 +73,7 @@ static bool invalid(const reading *self, const char *path, const char *text,
     return false;
 }
 
-/* The word in hand, cut off where it is absurdly long. */
+/* Copies the current word, cut if it is too long. */
 static void take_word(const reading *self, char *word, size_t size)
 {
     snprintf(word, size, "%.*s", (int)self->length, self->at);
@@ -160,7 +161,7 @@ static bool read_operation(reading *self, const char *key)
     return found(self, true, ", expected: in, notin, =, ==, !=, gt, lt");
 }
 
-/* Leaves the last token of the requirement in hand. */
+/* Reads one requirement; its last token is then the current one. */
 static bool read_requirement(reading *self)
 {
     bool negated = is(self, "!");

@@ -1,5 +1,5 @@
 /*
- * sim_labels.c - see sim_labels.h. The rules and the words are those that
+ * sim_labels.c - see sim_labels.h. Rules and words are those that a
  * kube-apiserver 1.36 was seen to have.
  */
 #include "sim/answer/sim_labels.h"
@@ -36,7 +36,7 @@ static bool is_outer(char c)
     return is_lower(c) || (c >= 'A' && c <= 'Z');
 }
 
-/* Words of lower case between dots. */
+/* True for words in lower case with dots between them (RFC 1123). */
 static bool is_subdomain(const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
@@ -124,7 +124,8 @@ static void add_causes(const kl__sim_faults *faults, const char *field,
     }
 }
 
-/* Keys of annotations are as those of labels, in any case of letters. */
+/* Checks the keys of annotations, which follow the rules for labels' keys, but
+ * in any letter case. */
 static void check_annotations(const kl__node *metadata, kl__sim_status *status)
 {
     const kl__node *all = kl__node_get(metadata, "annotations"), *value;

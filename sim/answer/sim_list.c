@@ -1,6 +1,7 @@
 /*
- * sim_list.c - LIST: which version, which page, and what stands around the
- * items. See sim_list.h; the rules are in sim_options.c.
+ * sim_list.c - see sim_list.h: LIST. Chooses the version and the page, and
+ * writes what stands around the items. sim_options.c has the rules of the
+ * parameters.
  */
 #include "sim/answer/sim_list.h"
 
@@ -13,16 +14,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What a list came to, besides the states that the answer keeps. */
+/* What a list found, besides the states that the answer keeps. */
 typedef struct list_page {
     int64_t version;  /* its resourceVersion */
     int64_t asked;    /* the version to read; < 0: the latest */
     int64_t limit;    /* 0: none */
-    char *start;      /* no key is below it */
-    char *after;      /* the key that the token goes on after; NULL: none */
-    char *last;       /* the last key that was looked at, where there is more */
+    char *start;      /* keys before this one are not in the page */
+    char *after;      /* the key before the page, from the token; NULL: none */
+    char *last;       /* the last key of the page, if more follow */
     size_t remaining; /* items after the page; 0: it is the last */
-    bool is_exact;    /* `asked` is meant exactly */
+    bool is_exact;    /* exactly version `asked` */
     bool is_continued;
 } list_page;
 
@@ -62,7 +63,8 @@ static kl_code refuse_expired(kl__sim_answer *answer, const list_page *page,
     return code;
 }
 
-/* Reads the token into the page; false: *code tells, or the answer does. */
+/* Reads the continue token into the page. False: the answer is a refusal, or an
+ * error (*code). */
 static bool take_token(list_page *page, kl__sim_answer *answer,
                        const kl__sim_options *options, kl_code *code,
                        kl_error *err)
@@ -91,7 +93,7 @@ static bool take_token(list_page *page, kl__sim_answer *answer,
     page->is_continued = true;
     page->is_exact = token.version > 0;
     page->asked = token.version;
-    /* Byte 1 is in no key, so this comes next after the last one. */
+    /* Byte 1 is in no key, so this is the next key after the last one. */
     page->start = name_space != NULL
                       ? kl__strprintf("%s/%s\001", name_space, token.start)
                       : kl__strprintf("%s\001", token.start);
@@ -99,7 +101,7 @@ static bool take_token(list_page *page, kl__sim_answer *answer,
     return true;
 }
 
-/* Whether a list is of one object by its name, and so has no pages. */
+/* True if a list selects one object by its name: it has no pages. */
 static bool is_of_one(const kl__sim_answer *answer)
 {
     const kl__sim_selection *selection = &answer->selection;
@@ -115,7 +117,8 @@ static bool is_of_one(const kl__sim_answer *answer)
     return false;
 }
 
-/* Fills the page from the options; false: *code tells, or the answer does. */
+/* Fills the page from the options. False: the answer is a refusal, or an error
+ * (*code). */
 static bool plan(list_page *page, kl__sim_answer *answer,
                  const kl__sim_options *options, kl_code *code, kl_error *err)
 {
@@ -137,7 +140,7 @@ static bool plan(list_page *page, kl__sim_answer *answer,
         }
     }
     if (is(options->version, "0") || is_of_one(answer)) {
-        page->limit = 0; /* as the watch cache does */
+        page->limit = 0; /* from version 0 the watch cache ignores limit */
     }
     if (page->start == NULL) {
         *code = kl_error_set(err, KL_ENOMEM, "out of memory for a list");
@@ -146,7 +149,7 @@ static bool plan(list_page *page, kl__sim_answer *answer,
     return true;
 }
 
-/* Whether a state is still of the collection. */
+/* True while a state is in the collection that is listed. */
 static bool is_within(const char *name_space, const kl__sim_state *state)
 {
     return name_space == NULL ||
@@ -191,8 +194,8 @@ static kl_code collect(list_page *page, kl__sim_answer *answer,
     return KL_OK;
 }
 
-/* The value of metadata, of which `picky` lists do not know how many items
- * remain. `sorted`: as custom resources have them. */
+/* Writes the value of metadata. With a selector (`picky`) it has no
+ * remainingItemCount. `sorted`: members in the order of custom resources. */
 static void write_metadata(const list_page *page, bool sorted, bool picky,
                            kl__buf *out)
 {
@@ -218,7 +221,7 @@ static void write_metadata(const list_page *page, bool sorted, bool picky,
     kl__buf_putc(out, '}');
 }
 
-/* The same for metadata of objects, or rows. */
+/* Writes the start and end of a list of metadata or rows. */
 static kl_code frame_shape(const list_page *page, kl__sim_answer *answer,
                            bool picky, kl_error *err)
 {
@@ -236,7 +239,7 @@ static kl_code frame_shape(const list_page *page, kl__sim_answer *answer,
                    : kl_error_set(err, KL_ENOMEM, "out of memory for a list");
 }
 
-/* Writes what is before the items, and keeps what comes after them. */
+/* Writes what comes before the items, and keeps what comes after them. */
 static kl_code frame(const list_page *page, kl__sim_answer *answer,
                      const kl__sim_kind *kind, kl_error *err)
 {

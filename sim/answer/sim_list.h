@@ -1,6 +1,7 @@
 /*
- * sim_list.h - LIST and WATCH: from the parameters of a request to a state of
- * the resource, and to the changes after it. The cluster's mutex is held.
+ * sim_list.h - LIST and WATCH: from the parameters of a request to the state of
+ * a resource at a version, and to the changes after it. The cluster's mutex is
+ * held.
  */
 #ifndef KL_SIM_LIST_H
 #define KL_SIM_LIST_H
@@ -12,20 +13,22 @@
 kl_code kl__sim_list(kl__sim_answer *answer, kl__sim_resource *resource,
                      kl_error *err);
 
-/* Answers deletecollection's list of what was deleted: the kept states. */
+/* Answers deletecollection with the list of the deleted objects, the states
+ * that were kept. */
 kl_code kl__sim_list_kept(kl__sim_answer *answer, const kl__sim_kind *kind,
                           kl_error *err);
 
-/* Answers a watch: from now on kl__sim_watch_fill brings its bytes. */
+/* Answers a watch: from then on kl__sim_watch_fill makes its bytes. */
 kl_code kl__sim_watch_open(kl__sim_answer *answer, kl__sim_resource *resource,
                            kl_error *err);
 
-/* Appends what there is to answer->out; nothing if the watch ended (then
- * watch.ended) or has to wait, until *wake_ms at the latest. KL_ENOMEM. */
+/* Appends the next events to answer->out. It appends nothing if the watch has
+ * ended (watch.ended), or has to wait: until *wake_ms at the latest.
+ * KL_ENOMEM. */
 kl_code kl__sim_watch_fill(kl__sim_answer *answer, int64_t *wake_ms,
                            kl_error *err);
 
-/* Ends a watch with the ERROR of a version that is too old. */
+/* Ends a watch with the ERROR event of a version that is too old (410). */
 void kl__sim_watch_expire(kl__sim_answer *answer);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * sim_message.c - see sim_message.h. In protobuf the length of a list comes
- * before its items, so these are made twice: to be measured, and when they are
- * sent. The list as a whole is never in memory.
+ * before its items. So items are encoded twice, once to be measured and once
+ * when they are sent; the list as a whole is never in memory.
  */
 #include "sim/answer/sim_message.h"
 
@@ -24,7 +24,7 @@ static const char *text_of(const kl_value *object, const char *name)
     return text != NULL ? text : "";
 }
 
-/* The schema by which an object is written. NULL: KL_ENOMEM. */
+/* The schema that encodes an object. NULL: KL_ENOMEM. */
 static const kl__schema *schema_of(const kl_value *object, kl_error *err)
 {
     kl_error why = {0};
@@ -78,7 +78,7 @@ void kl__sim_message_item(kl__sim_answer *answer, const kl__sim_state *state,
     kl_doc_unref(doc);
 }
 
-/* How long the items are, all together. */
+/* Measures all items together. */
 static kl_code measure(kl__sim_answer *answer, kl_error *err)
 {
     kl__buf item = {0};
@@ -97,7 +97,7 @@ static kl_code measure(kl__sim_answer *answer, kl_error *err)
     return KL_OK;
 }
 
-/* A list up to its items; what comes after them is the envelope's end. */
+/* Writes a list up to its items; the tail becomes the end of the envelope. */
 static kl_code put_list(kl__sim_answer *answer, const kl_value *list,
                         kl__buf *out, kl_error *err)
 {
@@ -126,7 +126,7 @@ static kl_code put_list(kl__sim_answer *answer, const kl_value *list,
     return code;
 }
 
-/* The body as it would be without its items. NULL: KL_ENOMEM. */
+/* Parses the body as it is without its items. NULL: KL_ENOMEM. */
 static kl_doc *parse(const kl__sim_answer *answer, kl_error *err)
 {
     kl__buf json = {0};

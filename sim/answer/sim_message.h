@@ -1,22 +1,22 @@
 /*
- * sim_message.h - answers in protobuf: what was written as JSON, as the message
- * that typed Go clients take. Nothing is locked.
+ * sim_message.h - answers in protobuf: turns the JSON of an answer into the
+ * messages that typed Go clients read. Nothing is locked.
  */
 #ifndef KL_SIM_MESSAGE_H
 #define KL_SIM_MESSAGE_H
 
 #include "sim/answer/sim_answer.h"
 
-/* Appends an object in its envelope; of one that is of no built-in kind, the
- * metadata alone. KL_ENOMEM; out of memory may also stick in `out`. */
+/* Appends an object in its envelope; of a kind that is not built in, the
+ * metadata only. KL_ENOMEM, or `out` keeps the failure. */
 kl_code kl__sim_message_put(const kl_value *object, kl__buf *out,
                             kl_error *err);
 
-/* Gives the answer's body that form: answer->out, of a list also answer->tail
- * and answer->items. KL_ENOMEM. */
+/* Encodes the answer's body: answer->out, and for a list also answer->tail and
+ * answer->items. KL_ENOMEM. */
 kl_code kl__sim_message_encode(kl__sim_answer *answer, kl_error *err);
 
-/* Appends an item of such a list. KL_ENOMEM sticks in `out`. */
+/* Appends one item of such a list. On KL_ENOMEM `out` keeps the failure. */
 void kl__sim_message_item(kl__sim_answer *answer, const kl__sim_state *state,
                           kl__buf *out);
 

@@ -1,6 +1,6 @@
 /*
- * sim_options.c - see sim_options.h. The matrix is the one that kube-apiserver
- * 1.36 was seen to apply.
+ * sim_options.c - see sim_options.h. The matrix of allowed combinations is the
+ * one that a kube-apiserver 1.36 was seen to apply.
  */
 #include "sim/answer/sim_options.h"
 
@@ -16,7 +16,7 @@
 typedef struct options_reading {
     kl__sim_options *options;
     kl__sim_answer *answer;
-    kl_code code; /* KL_ENOMEM when even the refusal failed */
+    kl_code code; /* KL_ENOMEM if even the refusal failed */
     kl_error *err;
 } options_reading;
 
@@ -27,7 +27,7 @@ static bool refuse(options_reading *reading, const char *message)
     return false;
 }
 
-/* A signed number as Go reads it: digits with a sign, nothing around them. */
+/* Reads a signed number as Go does: a sign and digits, nothing around them. */
 static bool read_integer(options_reading *reading, const char *name,
                          int64_t *number)
 {
@@ -51,7 +51,7 @@ static bool read_integer(options_reading *reading, const char *name,
     return refuse(reading, message);
 }
 
-/* Whether a resourceVersion is a number, which `at` then holds. */
+/* True if a resourceVersion is a number; `at` gets it. */
 static bool read_version(const char *text, int64_t *at)
 {
     char *end;
@@ -191,7 +191,8 @@ static void check_watch(const kl__sim_options *options, bool no_streaming,
     }
 }
 
-/* What a watch from nowhere means: the state first (kube-apiserver 1.34). */
+/* The defaults of a watch without a resourceVersion: it begins with the state
+ * (kube-apiserver 1.34). */
 static void set_defaults(kl__sim_options *options, bool no_streaming)
 {
     if (options->watch && !no_streaming && !options->has_initial &&
@@ -256,7 +257,8 @@ static bool read_selectors(options_reading *reading, const kl__sim_kind *kind)
         reading->code = kl_error_set(reading->err, code, "%s", why.message);
         return false;
     }
-    why.message[strcspn(why.message, "\n")] = '\0'; /* not where it points */
+    /* without the line that points at the fault */
+    why.message[strcspn(why.message, "\n")] = '\0';
     return code == KL_OK || refuse(reading, why.message);
 }
 

@@ -9,44 +9,45 @@
 
 typedef struct kl__sim_options {
     bool watch;
-    const char *version; /* as given; "" if not */
-    int64_t at;          /* its number; 0 for "" and "0" */
-    const char *match;   /* resourceVersionMatch; "" if not given */
+    const char *version; /* as given, or "" */
+    int64_t at;          /* as a number; 0 for "" and "0" */
+    const char *match;   /* resourceVersionMatch, or "" */
     int64_t limit;       /* <= 0: none */
-    const char *token;   /* continue; "" if not given */
-    bool has_initial;    /* sendInitialEvents was given, or is the default */
+    const char *token;   /* continue, or "" */
+    /* sendInitialEvents was given, or applies by default */
+    bool has_initial;
     bool initial;
     bool bookmarks;
     bool has_timeout;
     int64_t timeout_seconds;
-    bool forced; /* sendInitialEvents by default: nothing was said of it */
+    bool forced; /* sendInitialEvents applies by default */
 } kl__sim_options;
 
 /*
- * Fills the options and answer->selection out of the request. False: the answer
- * is a refusal, or there is no memory for it (*code).
+ * Reads the options, and answer->selection, from the request. False: the answer
+ * is a refusal, or an error (*code).
  */
 bool kl__sim_options_read(kl__sim_options *options, kl__sim_answer *answer,
                           const kl__sim_kind *kind, bool watch, kl_code *code,
                           kl_error *err);
 
 /*
- * For GET of an object: whether the cluster has reached the resourceVersion
- * that is asked for. False: not yet, the rest waits; or the answer is a
- * refusal, or there is no memory for it (*code).
+ * For GET of one object: true if the cluster has reached the resourceVersion in
+ * the request. False: the request waits for it; or the answer is a refusal, or
+ * an error (*code).
  */
 bool kl__sim_options_await(kl__sim_answer *answer, kl_code *code,
                            kl_error *err);
 
-/* A continue token: where to go on, and at which version (< 0: the latest). */
+/* A continue token: the version (< 0: the latest) and where to continue. */
 typedef struct kl__sim_token {
     int64_t version;
-    char *start; /* the last key, below the collection; owned */
+    char *start; /* the last key, relative to the collection; owned */
 } kl__sim_token;
 
-/* Appends a token that goes on after `key`, relative to the collection. */
+/* Appends a token for continuing after `key`, relative to the collection. */
 void kl__sim_token_write(int64_t version, const char *key, kl__buf *out);
-/* Reads one; KL_EINVAL with kube-apiserver's words, KL_ENOMEM. */
+/* Reads a token. KL_EINVAL with kube-apiserver's words, KL_ENOMEM. */
 kl_code kl__sim_token_read(const char *text, kl__sim_token *token,
                            kl_error *err);
 

@@ -47,7 +47,8 @@ static bool has_room(const kl__sim_answer *answer)
     return answer->plan == NULL || answer->plan->count < KL__SIM_MAX_APPLIED;
 }
 
-/* An answer is replaced once; other failures wait for the next request. */
+/* True if the rule would replace an answer that another rule replaces already;
+ * it waits for the next request. */
 static bool is_superfluous(const kl__sim_answer *answer,
                            const kl__sim_rule *rule)
 {
@@ -149,7 +150,8 @@ static kl_code cut_off(const kl__sim_rule *rule, kl_error *err)
 
 static void wait_until(kl__sim_pace *pace, int64_t until_ms)
 {
-    /* Of several waits the longest counts; "for ever" is the longest. */
+    /* Of several waits the longest counts; one without an end is the
+     * longest. */
     if (pace->most != 0 || (pace->until_ms >= 0 && until_ms < 0) ||
         (pace->until_ms >= 0 && until_ms > pace->until_ms)) {
         pace->until_ms = until_ms;
@@ -157,7 +159,7 @@ static void wait_until(kl__sim_pace *pace, int64_t until_ms)
     pace->most = 0;
 }
 
-/* A freeze whose moment has come: until when? */
+/* Starts a freeze that is due, and sets how long it lasts. */
 static void freeze(kl__sim_applied *applied, int64_t now, kl__sim_pace *pace)
 {
     if (applied->rule->seconds_ms < 0) {
@@ -179,7 +181,8 @@ static bool is_at_head(const kl__sim_rule *rule)
     return rule->after_bytes < 0 && rule->after_events < 0;
 }
 
-/* Waits for the end of a delay, or of the time that the request gives. */
+/* Holds the head back until the delay, or the request's own timeout, is
+ * over. */
 static kl_code delay_head(kl__sim_answer *answer,
                           const kl__sim_applied *applied, kl__sim_pace *pace,
                           kl_error *err)
@@ -248,7 +251,8 @@ static void limit(kl__sim_pace *pace, size_t most)
     }
 }
 
-/* Whether it is time; limits what may be sent before. */
+/* True if the rule's point in the body is reached; else limits the bytes that
+ * may be sent before it. */
 static bool is_due(const kl__sim_answer *answer, const kl__sim_applied *applied,
                    kl__sim_pace *pace)
 {
@@ -287,7 +291,7 @@ static void slow_down(const kl__sim_answer *answer,
     }
 }
 
-/* What was still to come is not. */
+/* Ends the body here: drops everything that was not sent yet. */
 static void end_early(kl__sim_answer *answer)
 {
     kl__sim_answer_drop(answer);
@@ -375,7 +379,7 @@ static kl_code answer_failure(kl__sim_answer *answer, const kl__sim_rule *rule,
                            : *rule->body == '<' ? "text/html; charset=utf-8"
                                                 : "text/plain; charset=utf-8";
     kl__buf_puts(&answer->out, rule->body);
-    answer->encoded = true; /* it is sent as it was given */
+    answer->encoded = true; /* the body of the rule is sent as it is */
     return !answer->out.failed
                ? KL_OK
                : kl_error_set(err, KL_ENOMEM, "out of memory for an answer");

@@ -1,6 +1,6 @@
 /*
  * sim_requests.c - see sim_requests.h. A request is kept as it came, and taken
- * apart when somebody asks for it.
+ * apart when a test asks for it.
  */
 #include "sim/answer/sim_requests.h"
 
@@ -54,7 +54,7 @@ void kl__sim_requests_forget(kl_sim *sim)
     sim->asked_count = sim->asked_next = 0;
 }
 
-/* A member, if there is a value. */
+/* Writes a member, if there is a value. */
 static void put(kl_writer *writer, const char *name, const char *value)
 {
     if (value != NULL && *value != '\0') {
@@ -63,7 +63,7 @@ static void put(kl_writer *writer, const char *name, const char *value)
     }
 }
 
-/* The first value of each parameter, as the server reads them. */
+/* Writes the first value of each parameter: the server uses that one. */
 static void put_query(kl_writer *writer, const kl__sim_ask *ask)
 {
     kl_writer_name(writer, "query", strlen("query"));

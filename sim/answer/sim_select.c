@@ -20,7 +20,7 @@ void kl__sim_selection_deinit(kl__sim_selection *selection)
     memset(selection, 0, sizeof(*selection));
 }
 
-/* The end of a term: the next comma that no backslash escapes. */
+/* The end of a term: the next comma without a backslash before it. */
 static char *term_end(char *text)
 {
     while (*text != '\0' && *text != ',') {
@@ -29,7 +29,7 @@ static char *term_end(char *text)
     return text;
 }
 
-/* Where the sign of a term is; NULL: there is none. */
+/* Where the operator of a term is; NULL: there is none. */
 static char *find_sign(char *term)
 {
     for (; *term != '\0'; term++) {
@@ -42,7 +42,7 @@ static char *find_sign(char *term)
     return NULL;
 }
 
-/* Drops the backslashes before what they escape. */
+/* Removes the backslashes of escapes. */
 static void unescape(char *text)
 {
     char *to = text;
@@ -56,8 +56,8 @@ static void unescape(char *text)
     *to = '\0';
 }
 
-/* Its number among the fields of the stored kind, which may call it another
- * name; < 0: there is none. */
+/* The index of a field in the stored kind, which may have another name for it;
+ * < 0: there is none. */
 static int number_of(const kl__sim_selectable *of, const char *name)
 {
     const kl__conversion *conversion =
@@ -95,7 +95,7 @@ static kl_code find_field(kl__sim_term *term, const kl__sim_selectable *of,
     return KL_OK;
 }
 
-/* Adds one term, which is cut up. */
+/* Adds one term; `text` is changed. */
 static kl_code add_term(kl__sim_selection *selection,
                         const kl__sim_selectable *of, char *text, kl_error *err)
 {
@@ -109,7 +109,7 @@ static kl_code add_term(kl__sim_selection *selection,
                             text, text);
     }
     if (sign == text && sign[*sign == '!' || sign[1] == '=' ? 2 : 1] == '\0') {
-        return KL_OK; /* nothing equals nothing */
+        return KL_OK; /* an empty value on both sides matches */
     }
     term->equals = *sign != '!';
     value = sign + (sign[1] == '=' ? 2 : 1);
@@ -187,7 +187,8 @@ static bool term_matches(const kl__sim_term *term, const kl__sim_state *state)
     size_t length;
 
     if (term->field >= 0) {
-        /* A state from before its CRD named the field has no value for it. */
+        /* A state that was stored before its CRD named the field has no value
+         * for it. */
         const char *value = (size_t)term->field < state->field_count
                                 ? state->fields[term->field]
                                 : "";

@@ -1,6 +1,6 @@
 /*
- * sim_select.h - which objects of a resource are meant: namespace, labels,
- * fields.
+ * sim_select.h - selections: the objects of a resource that a list, watch or
+ * deletecollection is about, by namespace, labels and fields.
  */
 #ifndef KL_SIM_SELECT_H
 #define KL_SIM_SELECT_H
@@ -10,14 +10,14 @@
 
 /* One requirement of a field selector. */
 typedef struct kl__sim_term {
-    int field; /* index into the stored kind's; < 0: one of the two below */
+    int field; /* index of the stored kind's field; < 0: one of the two below */
     bool equals;
     char *value;
 } kl__sim_term;
 
 enum { KL__SIM_TERM_NAME = -1, KL__SIM_TERM_NAMESPACE = -2 };
 
-/* A zeroed one selects everything. Owned by whoever filled it. */
+/* A zeroed selection selects everything. kl__sim_selection_deinit frees it. */
 typedef struct kl__sim_selection {
     char *name_space; /* NULL: all */
     kl_selector *labels;
@@ -27,23 +27,24 @@ typedef struct kl__sim_selection {
 
 void kl__sim_selection_deinit(kl__sim_selection *selection);
 
-/* What is selected from: the kind as the request has it, and as its objects are
- * stored, which may be that of another group. */
+/* The kind that the request names, and the kind as which its objects are
+ * stored; for Events the groups differ. */
 typedef struct kl__sim_selectable {
     const kl__sim_kind *asked;
     const kl__sim_kind *stored;
 } kl__sim_selectable;
 
-/* Compiles "a=b,c!=d"; KL_EINVAL with kube-apiserver's words, KL_ENOMEM. */
+/* Compiles a field selector "a=b,c!=d". KL_EINVAL with kube-apiserver's words,
+ * KL_ENOMEM. */
 kl_code kl__sim_selection_fields(kl__sim_selection *selection,
                                  const kl__sim_selectable *of, const char *text,
                                  kl_error *err);
 
-/* Selects by name as well; KL_ENOMEM. */
+/* Also requires a name; KL_ENOMEM. */
 kl_code kl__sim_selection_name(kl__sim_selection *selection, const char *name,
                                kl_error *err);
 
-/* Whether labels or fields are asked for (a namespace does not count). */
+/* True if labels or fields are selected (a namespace does not count). */
 bool kl__sim_selection_is_picky(const kl__sim_selection *selection);
 
 bool kl__sim_selection_matches(const kl__sim_selection *selection,

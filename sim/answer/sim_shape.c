@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A head without the brace that ends it. */
+/* Writes the start of a list or object, without its closing brace. */
 static void write_kind(const kl__sim_answer *answer, const char *kind,
                        kl__buf *out)
 {
@@ -19,8 +19,9 @@ static void write_kind(const kl__sim_answer *answer, const char *kind,
                    kind, answer->form.version);
 }
 
-/* What counts a DaemonSet's templates is an annotation of the whole object
- * only. Out of memory sticks in `out`. */
+/* Writes metadata without the generation of a DaemonSet's template: only whole
+ * objects have that annotation. When memory runs out, `out` keeps the
+ * failure. */
 static void write_uncounted(const kl__sim_answer *answer,
                             const kl__sim_state *state, int64_t version,
                             kl__buf *out)
@@ -100,7 +101,7 @@ static void write_row(const kl__sim_answer *answer, const kl__sim_view *view,
     kl__buf_putc(out, '}');
 }
 
-/* A table up to its rows. */
+/* Writes a Table up to its rows. */
 static void begin_table(const kl__sim_answer *answer, const char *version,
                         const char *metadata, kl__buf *out)
 {
@@ -130,7 +131,7 @@ void kl__sim_shape_item(const kl__sim_answer *answer,
 {
     switch (answer->form.shape) {
     case KL__SIM_WHOLE:
-    case KL__SIM_DISCOVERY: /* is of no objects */
+    case KL__SIM_DISCOVERY: /* holds no objects */
         kl__sim_state_write(state, &answer->view, out);
         break;
     case KL__SIM_PARTIAL:

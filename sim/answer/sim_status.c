@@ -23,7 +23,7 @@ static void name_member(kl_writer *writer, const char *name)
     kl_writer_name(writer, name, strlen(name));
 }
 
-/* The causes from an index on up to another, then the errors likewise. */
+/* Writes the causes of a range of indexes, then the errors of a range. */
 static void write_some(kl_writer *writer, const kl__sim_status *status,
                        const size_t from[2], const size_t to[2])
 {
@@ -178,7 +178,7 @@ kl_code kl__sim_refuse_page(kl__sim_answer *answer, kl_error *err)
                : kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
 }
 
-/* The same of a custom kind, which has words of its own. */
+/* The same for a custom kind, whose words differ. */
 static kl_code refuse_custom_method(kl__sim_answer *answer, kl_error *err)
 {
     const kl__sim_kind *kind = answer->kind;
@@ -261,7 +261,7 @@ void kl__sim_cause_add(kl__sim_status *status, const char *reason,
     kl__sim_make_utf8(cause->message);
 }
 
-/* All causes, with a comma between them. */
+/* All causes, with commas between them. */
 static void put_causes(const kl__sim_status *status, kl__buf *text)
 {
     const char *comma = "";

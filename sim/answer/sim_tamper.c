@@ -1,6 +1,6 @@
 /*
- * sim_tamper.c - a watch that does not tell the truth: its lines on their way
- * out, changed as its rules say. See sim_plan.h.
+ * sim_tamper.c - see sim_plan.h: changes the events of a watch as its rules
+ * say, so that the watch tells something false or malformed.
  */
 #include "sim/answer/sim_plan.h"
 
@@ -17,7 +17,7 @@ typedef struct line {
     size_t length;
 } line;
 
-/* strstr within a line; its length if there is none. */
+/* strstr within a line; returns the line's length if there is no match. */
 static size_t find(line text, const char *wanted)
 {
     const size_t length = strlen(wanted);
@@ -46,7 +46,7 @@ static void put(kl__buf *out, line text)
     kl__buf_append(out, text.bytes, text.length);
 }
 
-/* The line up to a member's value, which is to follow. */
+/* Writes the line up to a member's value. */
 static void put_until(kl__buf *out, line text, const char *member)
 {
     size_t at = find(text, member);
@@ -130,8 +130,8 @@ static void put_error(kl__sim_answer *answer, const kl__sim_rule *rule)
     answer->watch.ended = true;
 }
 
-/* The same for a client of protobuf, as far as it is about bytes: the line says
- * what its frame is to be. False: it is about the event. */
+/* Changes bytes for a client of protobuf: marks the line with the fault of its
+ * frame. False: the fault changes the event, not its bytes. */
 static bool change_frame(kl__sim_answer *answer, const kl__sim_rule *rule,
                          line text)
 {
@@ -169,7 +169,7 @@ static bool change_frame(kl__sim_answer *answer, const kl__sim_rule *rule,
     return true;
 }
 
-/* One event that a rule is for. */
+/* Applies a rule to one event. */
 static void change(kl__sim_answer *answer, kl__sim_applied *applied, line text)
 {
     const kl__sim_rule *rule = applied->rule;
@@ -235,7 +235,7 @@ static bool is_withheld(const kl__sim_rule *rule, line text)
             find(text, "\"k8s.io/initial-events-end\"") < text.length);
 }
 
-/* Whether the rule is for the event; counts it. */
+/* True if the rule applies to this event; counts it. */
 static bool is_meant(kl__sim_applied *applied)
 {
     const kl__sim_rule *rule = applied->rule;
@@ -245,7 +245,7 @@ static bool is_meant(kl__sim_applied *applied)
            (rule->events == 0 || applied->lines < rule->at + rule->events);
 }
 
-/* Appends what a rule kept back. */
+/* Appends the event that a rule kept back. */
 static void put_held(kl__sim_answer *answer, kl__sim_applied *applied)
 {
     put(&answer->out, (line){applied->held.bytes, applied->held.length});

@@ -1,6 +1,6 @@
 /*
- * sim_token.c - continue tokens, in kube-apiserver's format: base64url of
- * {"v":"meta.k8s.io/v1","rv":VERSION,"start":"/KEY\u0000"}.
+ * sim_token.c - see sim_options.h: continue tokens in kube-apiserver's format:
+ * base64url of {"v":"meta.k8s.io/v1","rv":VERSION,"start":"/KEY\u0000"}.
  */
 #include "sim/answer/sim_options.h"
 
@@ -15,7 +15,7 @@
 static const char alphabet[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/* False: no base64url, at byte *bad of the text. */
+/* Decodes base64url; false: malformed at byte *bad of the text. */
 static bool decode(const char *text, kl__buf *out, size_t *bad)
 {
     uint32_t group = 0;
@@ -60,7 +60,7 @@ static kl_code refuse(kl_error *err, const char *why)
                         why);
 }
 
-/* A start that leads out of the collection is none. */
+/* True if a start leads out of the collection, which is not allowed. */
 static bool leads_up(const char *start)
 {
     for (const char *at = start; *at != '\0'; at++) {
@@ -72,7 +72,7 @@ static bool leads_up(const char *start)
     return false;
 }
 
-/* Takes what a decoded token says. */
+/* Reads the decoded token. */
 static kl_code take(const kl_value *root, kl__sim_token *token, kl_error *err)
 {
     const char *format = kl_value_string(kl_value_get(root, "v"), NULL);
@@ -98,7 +98,8 @@ static kl_code take(const kl_value *root, kl__sim_token *token, kl_error *err)
         strncat(why, start, sizeof(why) - 1);
         return refuse(err, why);
     }
-    /* The NUL at its end, which a C string has anyway, says "after it". */
+    /* The NUL at the end means "after this key"; the C string ends there
+     * anyway. */
     token->start = kl__strdup(start + (*start == '/'));
     return token->start != NULL
                ? KL_OK

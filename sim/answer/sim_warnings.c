@@ -1,6 +1,6 @@
 /*
- * sim_warnings.c - see sim_warnings.h. The bounds are kube-apiserver's: 4096
- * characters of all texts in full, else 256 of each.
+ * sim_warnings.c - see sim_warnings.h. The limits are kube-apiserver's: 4096
+ * characters for all texts in full, else 256 of each.
  */
 #include "sim/answer/sim_warnings.h"
 
@@ -24,7 +24,8 @@ static bool is_told(const kl__sim_warnings *warnings, const char *text)
     return false;
 }
 
-/* Whether the real one drops it: a header holds no control characters. */
+/* True if a text has control characters, which a header cannot hold: a real
+ * server drops it. */
 static bool has_control(const char *text)
 {
     for (const unsigned char *at = (const unsigned char *)text; *at != '\0';
@@ -67,7 +68,7 @@ kl_code kl__sim_warnf(kl__sim_answer *answer, kl_error *err, const char *format,
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    kl__sim_make_utf8(text); /* a character may have been cut off */
+    kl__sim_make_utf8(text); /* the cut may be inside a character */
     return kl__sim_warn(answer, text, err);
 }
 
@@ -85,7 +86,8 @@ static bool is_follower(char byte)
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* Bytes of the first `limit` characters, and how many there are of these. */
+/* The length of the first `limit` characters in bytes; *characters: how many
+ * these are. */
 static size_t measure(const char *text, size_t limit, size_t *characters)
 {
     size_t length = 0;
@@ -114,7 +116,7 @@ static bool are_too_long(const kl__sim_warnings *warnings)
     return total > MAX_CHARACTERS;
 }
 
-/* The next text and the length to show of it; NULL at the end. */
+/* The next text, and how much of it is shown; NULL at the end. */
 static const char *next(const kl__sim_warnings *warnings,
                         kl__sim_warnings_iter *iter, size_t *length)
 {

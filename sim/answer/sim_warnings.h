@@ -1,6 +1,6 @@
 /*
- * sim_warnings.h - what an answer warns of: texts that are no errors, sent in
- * headers `Warning: 299 - "text"` of RFC 7234, as kube-apiserver does.
+ * sim_warnings.h - warnings of an answer, sent as headers `Warning: 299 -
+ * "text"` (RFC 7234), as kube-apiserver does.
  */
 #ifndef KL_SIM_WARNINGS_H
 #define KL_SIM_WARNINGS_H
@@ -12,15 +12,16 @@
 
 struct kl__sim_answer;
 
-/* A part of an answer: each text once, in the order in which they came. */
+/* A part of an answer: the texts in the order in which they came, without
+ * duplicates. */
 typedef struct kl__sim_warnings {
     char **texts;
     size_t count;
 } kl__sim_warnings;
 
-/* Makes the answer warn, whatever its status; a text that it has already is not
- * repeated, one that is empty
- * or has control characters is none. The cluster's mutex is held. KL_ENOMEM. */
+/* Adds a warning to an answer of any status. A text that is there already, is
+ * empty or has control characters is ignored. The cluster's mutex is held.
+ * KL_ENOMEM. */
 kl_code kl__sim_warn(struct kl__sim_answer *answer, const char *text,
                      kl_error *err);
 /* The same, formatted. */
@@ -29,20 +30,20 @@ kl_code kl__sim_warnf(struct kl__sim_answer *answer, kl_error *err,
 
 void kl__sim_warnings_deinit(kl__sim_warnings *warnings);
 
-/* Goes through the texts as they are sent: cut when they are too long together,
- * and no more of them than fit. Start it zeroed. */
+/* Walks through the texts as they are sent: if they are too long together, each
+ * is cut, and those that do not fit are left out. Start it zeroed. */
 typedef struct kl__sim_warnings_iter {
     size_t index;
-    size_t written; /* characters so far */
+    size_t written; /* characters written so far */
 } kl__sim_warnings_iter;
 
-/* Appends the next text to `out`, or the header's value with it. False: there
- * is none. Out of memory sticks in `out`. */
+/* Appends the next text, or the header value with it. False: there are no more.
+ * When memory runs out, `out` keeps the failure. */
 bool kl__sim_warnings_text(const kl__sim_warnings *warnings,
                            kl__sim_warnings_iter *iter, kl__buf *out);
 bool kl__sim_warnings_header(const kl__sim_warnings *warnings,
                              kl__sim_warnings_iter *iter, kl__buf *out);
-/* Appends all texts, with a line feed between them. */
+/* Appends all texts, separated by line feeds. */
 void kl__sim_warnings_lines(const kl__sim_warnings *warnings, kl__buf *out);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * sim_watch.c - WATCH: initial events, then a cursor into the history of the
- * resource. A watcher has no queue: what it has not read yet is in the ring,
- * and one that falls out of the ring's end is ended, as the real one does.
+ * sim_watch.c - see sim_list.h: WATCH. Initial events come first, then a cursor
+ * moves through the history of the resource. A watch has no queue: events that
+ * it has not read are in the resource's ring, and a watch that the ring has
+ * left behind is ended, as a real server does.
  */
 #include "sim/answer/sim_list.h"
 
@@ -15,9 +16,10 @@
 #include <string.h>
 
 enum {
-    BATCH = 64 * 1024,      /* bytes of events that are made ready at once */
-    DEFAULT_SECONDS = 1800, /* and up to twice that: --min-request-timeout */
-    LAST_BOOKMARK_MS = 2000 /* before the end of a watch */
+    BATCH = 64 * 1024, /* so many bytes of events are made at once */
+    /* a watch lasts that to twice that: --min-request-timeout */
+    DEFAULT_SECONDS = 1800,
+    LAST_BOOKMARK_MS = 2000 /* the last bookmark comes so long before the end */
 };
 
 static int64_t now_ms(const kl__sim_answer *answer)
@@ -41,7 +43,7 @@ static void schedule_bookmark(kl__sim_answer *answer, int64_t now)
     }
 }
 
-/* Appends an ERROR event; the watch ends after it. */
+/* Appends an ERROR event, and ends the watch. */
 static void end_with(kl__sim_answer *answer, const kl__sim_status *status)
 {
     kl__buf_puts(&answer->out, "{\"type\":\"ERROR\",\"object\":");
@@ -67,7 +69,7 @@ void kl__sim_watch_expire(kl__sim_answer *answer)
     }
 }
 
-/* The state now, to be sent first; the changes after it follow. */
+/* Keeps the current state, which is sent first; later changes follow. */
 static kl_code take_snapshot(kl__sim_answer *answer, bool marked, kl_error *err)
 {
     kl__sim_watch *watch = &answer->watch;
@@ -87,7 +89,7 @@ static kl_code take_snapshot(kl__sim_answer *answer, bool marked, kl_error *err)
     return KL_OK;
 }
 
-/* Decides where the watch begins. */
+/* Sets where the watch begins. */
 static kl_code begin(kl__sim_answer *answer, const kl__sim_options *options,
                      kl_error *err)
 {
@@ -156,8 +158,8 @@ kl_code kl__sim_watch_open(kl__sim_answer *answer, kl__sim_resource *resource,
     return begin(answer, &options, err);
 }
 
-/* Objects cannot be lists: a real server notices at the first event, and ends
- * the watch without a word. */
+/* A PartialObjectMetadataList cannot be watched: a real server ends such a
+ * watch silently at its first event. */
 static bool has_no_shape(kl__sim_answer *answer)
 {
     if (answer->form.shape == KL__SIM_PARTIAL_LIST) {
@@ -166,7 +168,7 @@ static bool has_no_shape(kl__sim_answer *answer)
     return answer->watch.ended;
 }
 
-/* Appends a BOOKMARK; `is_end`: of the initial events. */
+/* Appends a BOOKMARK; `is_end`: the one that ends the initial events. */
 static void write_bookmark(kl__sim_answer *answer, int64_t version, bool is_end)
 {
     static const char end[] =
@@ -208,8 +210,8 @@ static void write_event(kl__sim_answer *answer, const char *type,
     kl__buf_puts(&answer->out, "}\n");
 }
 
-/* Appends what an event is to this watch: an object that comes into its
- * selection is added, one that leaves it is deleted. */
+/* Appends an event as this watch sees it: an object that comes into its
+ * selection is ADDED, one that leaves it is DELETED. */
 static void show_event(kl__sim_answer *answer, const kl__sim_event *event)
 {
     const kl__sim_selection *selection = &answer->selection;
@@ -247,7 +249,7 @@ static void fill_events(kl__sim_answer *answer)
     const kl__sim_resource *resource = watch->resource;
 
     if (watch->cursor < resource->first) {
-        watch->ended = true; /* too slow: it may resume, or list again */
+        watch->ended = true; /* too slow: the client resumes or lists again */
         return;
     }
     while (watch->cursor != resource->next && answer->out.length < BATCH) {
@@ -261,20 +263,21 @@ static void fill_events(kl__sim_answer *answer)
     }
 }
 
-/* Nothing happened: is it time for anything else? */
+/* There is no event: is a bookmark due, or the end? */
 static void idle(kl__sim_answer *answer, int64_t *wake_ms)
 {
     kl__sim_watch *watch = &answer->watch;
     int64_t now = now_ms(answer);
     bool is_over = watch->resource->removed || now >= watch->end_ms;
 
-    /* Also where time was moved over both the last bookmark and the end: what
-     * was compacted on the way must not be asked for. */
+    /* Also if the clock was moved past both the last bookmark and the end: the
+     * client must not resume from a version that is compacted by then. */
     if (watch->bookmarks && !watch->resource->removed &&
         (now >= watch->bookmark_ms ||
          watch->bookmarked != answer->sim->bookmarks)) {
         watch->bookmarked = answer->sim->bookmarks;
-        /* A watch from the future is silent until that is there. */
+        /* A watch of a future version stays silent until that version is
+         * there. */
         if (answer->sim->version >= watch->after) {
             write_bookmark(answer, answer->sim->version, false);
         }
@@ -288,7 +291,7 @@ static void idle(kl__sim_answer *answer, int64_t *wake_ms)
                                 : watch->end_ms;
 }
 
-/* Waits for the version that the state is to have; true: it is there. */
+/* True once the version that the watch waits for is there. */
 static bool has_arrived(kl__sim_answer *answer, int64_t *wake_ms)
 {
     kl__sim_watch *watch = &answer->watch;
@@ -327,7 +330,7 @@ kl_code kl__sim_watch_fill(kl__sim_answer *answer, int64_t *wake_ms,
         fill_events(answer);
     }
     if (answer->form.shape == KL__SIM_PARTIAL_LIST && answer->out.length != 0) {
-        /* No event can be told as a list, which ends the watch. */
+        /* No event can be shown as a list: end the watch. */
         kl__buf_reset(&answer->out);
         watch->ended = true;
     }

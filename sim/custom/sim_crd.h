@@ -1,8 +1,8 @@
 /*
- * sim_crd.h - CustomResourceDefinitions: what a write makes of them, and their
- * life. A controller accepts their names, serves them, and ends them; it works
- * when requests are answered, as kube-apiserver's work a moment later. The
- * cluster's mutex is held.
+ * sim_crd.h - CustomResourceDefinitions: what a write changes in them, and what
+ * their controller does: it accepts their names, serves them and ends them. It
+ * runs when a request has been answered, as kube-apiserver's runs a moment
+ * later. The cluster's mutex is held.
  */
 #ifndef KL_SIM_CRD_H
 #define KL_SIM_CRD_H
@@ -14,18 +14,17 @@
 /* The finalizer that keeps a definition until its objects are gone. */
 #define KL__SIM_CLEANUP "customresourcecleanup.apiextensions.k8s.io"
 
-/* --- The controller's steps: whether one changed the definition's tree. With
- * `*failed`, there was no memory. -------------------------------------------
- */
+/* --- Steps of the controller. True: the definition's tree was changed.
+ * `*failed`: out of memory.  */
 
-/* sim_crd_names.c: accepts its names, where no other has them; then
- * establishes it. */
+/* sim_crd_names.c: accepts the names if no other definition has them; then
+ * establishes the definition. */
 bool kl__sim_crd_accept(kl_sim *sim, kl__edit *edit, bool *failed);
 
-/* Sets a condition: `words` are its type, status, reason and message. */
+/* Sets a condition. `words`: its type, status, reason and message. */
 bool kl__sim_crd_condition(kl_sim *sim, kl__edit *edit,
                            const char *const words[4], bool *failed);
-/* Whether a condition has that status. */
+/* True if a condition has that status. */
 bool kl__sim_crd_is(const kl__node *root, const char *type, const char *status);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * sim_crd_names.c - the names of a definition are accepted where no other
- * definition of its group has them; then it is established.
+ * sim_crd_names.c - see sim_crd.h: accepts the names of a definition if no
+ * other definition of its group has them, and then establishes it.
  */
 #include "sim/custom/sim_crd.h"
 
@@ -87,13 +87,13 @@ bool kl__sim_crd_condition(kl_sim *sim, kl__edit *edit,
 
 /* --- Names. --------------------------------------------------------------- */
 
-/* A definition whose names are looked at. */
+/* A definition whose names are being checked. */
 typedef struct naming {
     kl_sim *sim;
     kl__edit *edit;
     const kl__node *wanted; /* spec.names */
     const kl__node *before; /* status.acceptedNames */
-    kl__node *accepted;     /* what becomes of those */
+    kl__node *accepted;     /* status.acceptedNames, new */
     const char *group;
     const char *plural;
     const char *reason; /* of the last conflict; NULL: none */
@@ -111,8 +111,8 @@ static bool lists(char *const *list, const char *text)
     return false;
 }
 
-/* Whether another kind of the group goes by that name: one of resources, or one
- * of kinds. */
+/* True if another kind of the group has this name, among the names of resources
+ * or among those of kinds. */
 static bool is_taken(const naming *self, const char *text, bool of_kinds)
 {
     for (const kl__list *node = self->sim->resources.next;
@@ -142,7 +142,8 @@ static void conflict(naming *self, const char *reason, const char *text)
              "\"%.300s\" is already in use", text);
 }
 
-/* One name: the one that is wanted where it is free, else what it was. */
+/* Accepts one name: the wanted one if it is free, else the one accepted
+ * before. */
 static void take(naming *self, const char *name, bool of_kinds,
                  const char *reason)
 {
@@ -197,7 +198,7 @@ static void take_all(naming *self)
                                       kl__node_get(self->wanted, "categories"));
 }
 
-/* The conditions that follow; whether one changed. */
+/* Sets the conditions that follow; true if one changed. */
 static bool conclude(naming *self)
 {
     static const char *const fine[] = {"NamesAccepted", "True", "NoConflicts",
@@ -223,7 +224,7 @@ static bool conclude(naming *self)
     return changed;
 }
 
-/* Whether it is to be established; that comes after everything else. */
+/* True if the definition is to be established, which is the last step. */
 static bool establish(naming *self, const kl__node *root)
 {
     static const char *const done[] = {"Established", "True",

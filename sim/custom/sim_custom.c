@@ -1,7 +1,8 @@
 /*
- * sim_custom.c - custom objects by the schemas of their versions: on their way
- * in, and as other versions show them. An object is stored in one version; no
- * webhook converts it, so others have the same fields, if they know them.
+ * sim_custom.c - custom objects and the schemas of their versions: pruning and
+ * defaults of what is written, and views in other versions. An object is stored
+ * in one version. No webhook converts it: other versions show the same fields,
+ * as far as their schemas have them.
  */
 #include "sim/custom/sim_custom.h"
 
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Leaves what a version knows of an object. */
+/* Removes fields that a version's schema does not have. */
 static kl_code reduce(const kl__sim_version *version, kl__edit *edit,
                       kl__buf *unknown, kl_error *err)
 {
@@ -25,7 +26,7 @@ static kl_code reduce(const kl__sim_version *version, kl__edit *edit,
     return code;
 }
 
-/* Puts an object into the shape that a version gives it. */
+/* Prunes an object to a version's schema and sets its defaults. */
 static kl_code shape(const kl__sim_version *version, kl__edit *edit,
                      kl__buf *unknown, kl_error *err)
 {
@@ -43,7 +44,7 @@ static int compare_lines(const void *left, const void *right)
     return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-/* The lines of a text; cuts it up. Owned by the caller; NULL: out of
+/* Cuts a text into lines, in place. Owned by the caller; NULL: out of
  * memory. */
 static char **cut(kl__buf *text, size_t *count)
 {
@@ -62,7 +63,7 @@ static char **cut(kl__buf *text, size_t *count)
     return lines;
 }
 
-/* Refuses what a patch made of the object, which is shown. */
+/* Refuses the object that a patch has made; the message shows it. */
 static kl_code refuse_patched(kl__sim_write *write, const char *shown,
                               const char *why, kl_error *err)
 {
@@ -100,7 +101,7 @@ static kl_code refuse_fields(kl__sim_write *write, const char *shown,
     return code;
 }
 
-/* "WORD field "PATH"" for each path, which are sorted if `sorts`. */
+/* Writes `WORD field "PATH"` for each path, sorted if `sorts`. */
 static bool put_fields(kl__buf *out, kl__buf *paths, const char *word,
                        bool sorts)
 {
@@ -120,8 +121,8 @@ static bool put_fields(kl__buf *out, kl__buf *paths, const char *word,
     return !out->failed;
 }
 
-/* What fieldValidation asks for, of the fields that were there twice, and of
- * those that were dropped. */
+/* Warns or refuses, as fieldValidation asks, because of repeated and unknown
+ * fields. */
 static kl_code report(kl__sim_write *write, const char *shown, kl__buf *twice,
                       kl__buf *unknown, kl_error *err)
 {
@@ -218,7 +219,7 @@ kl__sim_state *kl__sim_custom_view(const kl__sim_state *state,
     kl__edit *edit = kl__sim_state_edit(state, err);
     kl__sim_state *shown = NULL;
 
-    /* Defaults are those of the version that is stored. */
+    /* Defaults come from the version that is stored. */
     if (edit != NULL && reduce(served, edit, NULL, err) == KL_OK) {
         shown = kl__sim_compose(kind, edit, state->version, err);
     }
@@ -244,8 +245,8 @@ kl_code kl__sim_custom_before(kl__sim_write *write, kl_error *err)
     return served->differs ? reduce(served, write->before, NULL, err) : KL_OK;
 }
 
-/* The object as its kind has it since it changed. What was stored in another
- * version keeps to the defaults of that. */
+/* An object under its changed kind. An object that was stored in another
+ * version keeps the defaults of that. */
 static kl__sim_state *renew(const kl__sim_state *state,
                             const kl__sim_kind *kind, kl_error *err)
 {
@@ -283,7 +284,7 @@ static kl_code renew_all(kl__sim_resource *resource, kl_error *err)
 kl_code kl__sim_reserve(kl_sim *sim, kl__sim_resource *resource,
                         kl__sim_kind *kind, kl_error *err)
 {
-    /* The same name: only the key's owner changes. */
+    /* The name stays the same: only the memory of the map's key changes. */
     if (!kl__map_put(&sim->by_name, kind->qualified, resource, NULL)) {
         return kl_error_set(err, KL_ENOMEM, "out of memory for a resource");
     }

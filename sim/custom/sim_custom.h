@@ -1,5 +1,5 @@
 /*
- * sim_custom.h - custom objects by the schemas of their versions. The cluster's
+ * sim_custom.h - changes the schema of stored custom objects. The cluster's
  * mutex is held.
  */
 #ifndef KL_SIM_CUSTOM_H
@@ -7,8 +7,9 @@
 
 #include "sim/store/sim_core.h"
 
-/* Serves a changed kind instead: its objects are made anew by that schema, each
- * at the version that it has. KL_ENOMEM: what is left stays as it was. */
+/* Serves a changed kind in place of the old one: its objects are made anew by
+ * the new schema, each at its own version. KL_ENOMEM: the rest stays as it
+ * was. */
 kl_code kl__sim_reserve(kl_sim *sim, kl__sim_resource *resource,
                         kl__sim_kind *kind, kl_error *err);
 

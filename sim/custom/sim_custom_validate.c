@@ -1,6 +1,6 @@
 /*
- * sim_custom_validate.c - what is wrong with a custom object by its schema, and
- * by its subresource scale.
+ * sim_custom_validate.c - validates a custom object: by its schema, and by the
+ * paths of its subresource scale.
  */
 #include "sim/write/sim_pipeline.h"
 
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether a finalizer was there before. */
+/* True if the object had the finalizer before. */
 static bool is_known(const kl__node *finalizers, const char *text)
 {
     kl__node_iter iter = {0};
@@ -29,7 +29,8 @@ static bool is_known(const kl__node *finalizers, const char *text)
     return false;
 }
 
-/* Finalizers without a domain may be another's too. */
+/* Warns of finalizers without a domain: another controller may use the same
+ * name. */
 static kl_code warn_finalizers(kl__sim_write *write, kl_error *err)
 {
     const kl__node *old = kl__node_get(
@@ -59,8 +60,8 @@ static kl_code warn_finalizers(kl__sim_write *write, kl_error *err)
     return code;
 }
 
-/* A value where one of another type belongs: Go's, by their names. The paths
- * are the one that was asked for, and how far it led. */
+/* Refuses a value of the wrong type; types have Go's names. The paths: the
+ * wanted one, and how far it could be followed. */
 static void refuse_type(kl__sim_write *write, const char *const paths[2],
                         const char *wanted, const char *got,
                         const kl__node *value)
@@ -90,8 +91,8 @@ static void refuse_type(kl__sim_write *write, const char *const paths[2],
     kl__free(shown);
 }
 
-/* What the path leads to; NULL: to nothing, or it has led through what is no
- * object, which is refused. `got` is what is shown then. */
+/* The value at a path; NULL: there is none, or the path meets a value that is
+ * no object (refused). The message names that by `got`. */
 static const kl__node *follow(kl__sim_write *write, const char *path,
                               const char *got)
 {
@@ -118,7 +119,7 @@ static const kl__node *follow(kl__sim_write *write, const char *path,
     return node;
 }
 
-/* A number of replicas, where the path leads. */
+/* Checks the number of replicas at a path. */
 static void check_replicas(kl__sim_write *write, const char *path)
 {
     const char *const paths[2] = {path, path};
@@ -138,7 +139,7 @@ static void check_replicas(kl__sim_write *write, const char *path)
     }
 }
 
-/* The text of a label selector, where the path leads. */
+/* Checks the label selector text at a path. */
 static void check_selector(kl__sim_write *write, const char *path)
 {
     const char *const paths[2] = {path, path};
@@ -149,8 +150,8 @@ static void check_selector(kl__sim_write *write, const char *path)
     }
 }
 
-/* Rules in CEL cannot be evaluated here; kube-apiserver says of those that it
- * did not get to. */
+/* CEL rules cannot be evaluated here; kube-apiserver names those that it did
+ * not evaluate. */
 static void add_rules(kl__sim_write *write)
 {
     for (size_t i = 0; write->served->has_rules && i < write->errors.count;
@@ -169,7 +170,7 @@ static void add_rules(kl__sim_write *write)
     }
 }
 
-/* The whole object, or its status. */
+/* Checks the whole object, or its status. */
 static void check_schema(kl__sim_write *write)
 {
     const kl_value *source = write->served->source;

@@ -1,6 +1,6 @@
 /*
- * sim_scale_paths.h - where a custom object has its replicas: the paths of its
- * subresource scale.
+ * sim_scale_paths.h - the JSON paths at which a custom object has its replicas,
+ * from its definition's subresource scale.
  */
 #ifndef KL_SIM_SCALE_PATHS_H
 #define KL_SIM_SCALE_PATHS_H
@@ -10,15 +10,15 @@
 
 #include <stdbool.h>
 
-/* A path of subresources.scale (which may be NULL), or NULL. */
+/* A path of subresources.scale (which may be NULL); NULL: none. */
 const char *kl__sim_scale_path(const kl_value *scale, const char *name);
 
-/* What a path (".spec.replicas") leads to; false: there is nothing. */
+/* The value at a path (".spec.replicas"); false: there is none. */
 bool kl__sim_scale_find(const kl__node *root, const char *path,
                         const kl__node **found);
 
-/* Sets what it leads to, making objects on the way; false when out of memory or
- * the value is NULL. */
+/* Sets the value at a path, and makes the objects on the way. False: out of
+ * memory, or the value is NULL. */
 bool kl__sim_scale_put(kl__edit *edit, kl__node *root, const char *path,
                        kl__node *value);
 

@@ -1,6 +1,6 @@
 /*
- * sim_discovery.c - what is asked outside of resources: discovery, health, the
- * version.
+ * sim_discovery.c - see sim_discovery.h: answers discovery, health checks and
+ * /version.
  */
 #include "sim/discovery/sim_discovery.h"
 
@@ -13,8 +13,8 @@
 static const char core_versions[] =
     "{\"kind\":\"APIVersions\",\"versions\":[\"v1\"]}";
 
-/* A group of built-in kinds refuses what it does not serve with a Status, any
- * other with a page. */
+/* A group of built-in kinds refuses unknown paths with a Status, any other
+ * group with a text. */
 kl_code kl__sim_refuse_unserved(kl__sim_answer *answer, kl_error *err)
 {
     const kl__sim_resource *first =
@@ -27,7 +27,7 @@ kl_code kl__sim_refuse_unserved(kl__sim_answer *answer, kl_error *err)
                : kl__sim_refuse_page(answer, err);
 }
 
-/* Whether a group has resources in that version. */
+/* True if a group has resources in that version. */
 static bool serves_version(const kl_sim *sim, const char *group,
                            const char *version)
 {
@@ -56,8 +56,8 @@ static kl_code finish(kl__sim_answer *answer, kl_writer *writer, kl_error *err)
     return KL_OK;
 }
 
-/* Whether it is asked for all groups at once. The form v2beta1 is spoken no
- * more; those who ask for it take the lists as well. */
+/* True if the client asks for aggregated discovery. Its form v2beta1 is gone;
+ * clients that ask for it accept the lists too. */
 static bool wants_aggregated(kl__sim_answer *answer)
 {
     const kl__sim_route *route = &answer->ask.route;
@@ -116,8 +116,8 @@ static kl_code answer_text(kl__sim_answer *answer, const char *type,
                : kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
 }
 
-/* Decides in which form the answer is to be; false: it is a refusal (*code). A
- * real server's groups are told by another part of it than all else. */
+/* Chooses the form of the answer; false: it is a refusal (*code). In a real
+ * server another part answers for groups than for all else. */
 static bool take_form(kl__sim_answer *answer, kl_code *code, kl_error *err)
 {
     const kl__sim_route *route = &answer->ask.route;
@@ -128,7 +128,7 @@ static bool take_form(kl__sim_answer *answer, kl_code *code, kl_error *err)
                           err);
 }
 
-/* /healthz, /livez, /readyz; and what each consists of, by name. */
+/* /healthz, /livez, /readyz, and their single checks by name. */
 static bool is_health(const kl__sim_ask *ask)
 {
     static const char *const checks[] = {"etcd", "log", "ping"};
@@ -146,8 +146,8 @@ static bool is_health(const kl__sim_ask *ask)
     return ask->segment_count == 1;
 }
 
-/* Whether a method is one of a path outside of resources: most answer any; what
- * is there for GET alone is a version's resources, /api and /version. */
+/* True if the path accepts the method. Most accept any; resources of a version,
+ * /api and /version accept GET only. */
 static bool takes_method(const kl__sim_answer *answer)
 {
     const kl__sim_ask *ask = &answer->ask;
@@ -164,10 +164,10 @@ static bool takes_method(const kl__sim_answer *answer)
             strcmp(ask->segments[0], "version") != 0);
 }
 
-/* Paths outside of /api and /apis. */
+/* Answers paths outside of /api and /apis. */
 static kl_code answer_other(kl__sim_answer *answer, kl_error *err)
 {
-    /* Indented whoever asks, and without a line's end. */
+    /* Always indented, and without a line feed at the end. */
     static const char version[] = "{\n"
                                   "  \"major\": \"1\",\n"
                                   "  \"minor\": \"36\",\n"
@@ -196,7 +196,7 @@ static kl_code answer_other(kl__sim_answer *answer, kl_error *err)
         if (!kl__sim_accept(answer, KL__SIM_JSON_ONLY, &code, err)) {
             return code;
         }
-        answer->form.pretty = false; /* it is already */
+        answer->form.pretty = false; /* the text is indented already */
         return answer_text(answer, "application/json", version, err);
     }
     if (is_health(&answer->ask)) {

@@ -1,12 +1,13 @@
 /*
- * sim_discovery_aggregated.c - discovery in one answer: everything that the
- * core group serves, or that all others do (KEP-3352).
+ * sim_discovery_aggregated.c - aggregated discovery (KEP-3352): one document
+ * with all resources of the core group, or of all other groups.
  */
 #include "sim/discovery/sim_discovery_write.h"
 
 #include <string.h>
 
-/* One without a version of its own shows neither version nor group. */
+/* Writes responseKind; without a version of its own, it has neither group nor
+ * version. */
 static void put_response_kind(kl_writer *writer, const char *group,
                               const char *version, const char *kind)
 {
@@ -21,7 +22,7 @@ static void put_response_kind(kl_writer *writer, const char *group,
 static void put_below(kl_writer *writer, const kl__sim_offer *offer,
                       const char *version)
 {
-    /* A custom resource's shows them all. */
+    /* A custom resource's always has all three. */
     bool is_custom = kl__sim_kind_is(offer->kind, KL__SIM_CUSTOM) &&
                      *offer->of_version == '\0';
 
@@ -33,7 +34,7 @@ static void put_below(kl_writer *writer, const kl__sim_offer *offer,
     kl_writer_end_object(writer);
 }
 
-/* All of a resource but its end: what is below it may follow. */
+/* Writes a resource up to its end: subresources may follow. */
 static void begin_resource(kl_writer *writer, const kl__sim_kind *kind,
                            const char *version, const char *verbs)
 {

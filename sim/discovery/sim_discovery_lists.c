@@ -1,6 +1,6 @@
 /*
- * sim_discovery_lists.c - discovery as it has always been: a list of groups,
- * and one of the resources of each version.
+ * sim_discovery_lists.c - the classic form of discovery: a list of groups, and
+ * a list of resources for each version.
  */
 #include "sim/discovery/sim_discovery_write.h"
 
@@ -52,7 +52,8 @@ void kl__sim_put_split(kl_writer *writer, const char *name, const char *text)
     kl_writer_end_array(writer);
 }
 
-/* Where built-in kinds are stored otherwise than as they are served first. */
+/* The version in which a built-in kind is stored, if that is not its preferred
+ * one. */
 static const char *stored_as(const kl__sim_kind *kind)
 {
     static const char *const rows[][3] = {
@@ -74,8 +75,8 @@ static const char *stored_as(const kl__sim_kind *kind)
     return NULL;
 }
 
-/* How a client sees that another version is stored: a hash of its name, as
- * apiserver's StorageVersionHash makes it. */
+/* Writes storageVersionHash, by which a client sees that the stored version
+ * changes: a hash of its name, as apiserver's StorageVersionHash makes it. */
 static void put_storage_hash(kl_writer *writer, const kl__sim_kind *kind)
 {
     const char *stored = stored_as(kind);
@@ -137,7 +138,7 @@ void kl__sim_write_resources(kl_writer *writer, const kl_sim *sim,
              *group != '\0' ? "/" : "", version);
     kl_writer_begin_object(writer);
     kl__sim_put(writer, "kind", "APIResourceList");
-    if (*group != '\0') { /* the oldest list of all has never had one */
+    if (*group != '\0') { /* the list of the core group has none */
         kl__sim_put(writer, "apiVersion", "v1");
     }
     kl__sim_put(writer, "groupVersion", group_version);
@@ -162,7 +163,7 @@ static void put_version(kl_writer *writer, const char *group,
     kl_writer_end_object(writer);
 }
 
-/* The members of a group. */
+/* Writes the members of a group. */
 static void put_group(kl_writer *writer, const kl_sim *sim, const char *group)
 {
     const char *versions[KL__SIM_MAX_VERSIONS];

@@ -10,7 +10,7 @@ static const kl__sim_resource *at(const kl__list *node)
     return KL__CONTAINER(node, kl__sim_resource, node);
 }
 
-/* The next resource of a group from a node on, or NULL. */
+/* The next resource of a group, from a node on; or NULL. */
 static const kl__sim_resource *next_of(const kl_sim *sim, const kl__list *node,
                                        const char *group)
 {
@@ -60,7 +60,7 @@ bool kl__sim_opens_group(const kl_sim *sim, const kl__sim_resource *resource)
            kl__sim_group_versions(sim, group, versions) != 0;
 }
 
-/* --- Resource by resource. ------------------------------------------------ */
+/* --- The walk. ------------------------------------------------------------ */
 
 static const char *verbs_of(const kl__sim_kind *kind)
 {
@@ -81,7 +81,7 @@ static bool is_below(const kl__sim_subresource *row, const kl__sim_kind *kind)
            strcmp(row->group, kind->group) == 0;
 }
 
-/* The first row of the table for a kind, or one that is none. */
+/* The first subresource of a kind in the table; or the end of the table. */
 static const kl__sim_subresource *first_below(const kl__sim_kind *kind)
 {
     const kl__sim_subresource *row = kl__sim_subresources;
@@ -93,7 +93,7 @@ static const kl__sim_subresource *first_below(const kl__sim_kind *kind)
     return row;
 }
 
-/* Goes on to the next resource that is served in the version. */
+/* Moves to the next resource that is served in the version. */
 static bool next_resource(kl__sim_offer_walk *walk)
 {
     const kl__list *from = walk->resource != NULL ? walk->resource->node.next
@@ -118,7 +118,7 @@ static bool next_resource(kl__sim_offer_walk *walk)
     return false;
 }
 
-/* What comes next below the resource, if anything does. */
+/* Moves to the resource's next subresource; false: there is none. */
 static bool next_below(kl__sim_offer_walk *walk, kl__sim_offer *offer)
 {
     const kl__sim_kind *kind = walk->resource->kind;

@@ -1,6 +1,7 @@
 /*
- * sim_offer.h - what a group serves in one version, resource by resource, each
- * before what can be asked below it: what both ways of discovery are made of.
+ * sim_offer.h - walks through the resources that a group serves in one version,
+ * each followed by its subresources. Both forms of discovery are made by this
+ * walk.
  */
 #ifndef KL_SIM_OFFER_H
 #define KL_SIM_OFFER_H
@@ -9,41 +10,42 @@
 
 enum { KL__SIM_MAX_VERSIONS = 32 };
 
-/* One line of it; borrowed. */
+/* One resource or subresource; borrowed. */
 typedef struct kl__sim_offer {
     const kl__sim_kind *kind;
     const char *subresource; /* NULL: the resource itself */
-    const char *of_group;    /* the kind that is spoken; "", "": the kind's */
+    /* the kind of its body; both "": the resource's own */
+    const char *of_group;
     const char *of_version;
     const char *of_kind;
     const char *verbs; /* separated by commas */
 } kl__sim_offer;
 
-/* Goes through it; zeroed but for these. */
+/* A walk; zero it, but for these members. */
 typedef struct kl__sim_offer_walk {
     const kl_sim *sim;
     const char *group;
     const char *version;
-    /* Where it is. */
-    const kl__sim_resource *resource; /* NULL: not begun */
+    /* Where the walk is. */
+    const kl__sim_resource *resource; /* NULL: at the start */
     const kl__sim_version *served;
-    const kl__sim_subresource *below; /* the next in the table */
-    bool has_status; /* that is still to come, in the order of names */
-    bool has_scale;  /* of a custom kind, which comes after that */
+    const kl__sim_subresource *below; /* the next subresource in the table */
+    bool has_status; /* status is still to come, in the order of names */
+    bool has_scale;  /* scale of a custom kind is still to come */
     bool is_over;
 } kl__sim_offer_walk;
 
-/* The next one; false: that was all. The cluster's mutex is held. */
+/* The next one; false at the end. The cluster's mutex is held. */
 bool kl__sim_offer_next(kl__sim_offer_walk *walk, kl__sim_offer *offer);
 
 /* The first resource of a group, or NULL. */
 const kl__sim_resource *kl__sim_group_first(const kl_sim *sim,
                                             const char *group);
-/* The versions of a group, the preferred one first; borrowed. At most
- * KL__SIM_MAX_VERSIONS, whose number it returns. */
+/* The versions of a group, preferred one first; borrowed. Returns how many, at
+ * most KL__SIM_MAX_VERSIONS. */
 size_t kl__sim_group_versions(const kl_sim *sim, const char *group,
                               const char **versions);
-/* Whether a resource is the first of its group, which has versions. */
+/* True if a resource is the first one of a group that has versions. */
 bool kl__sim_opens_group(const kl_sim *sim, const kl__sim_resource *resource);
 
 #endif

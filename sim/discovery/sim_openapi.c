@@ -1,5 +1,6 @@
 /*
- * sim_openapi.c - see sim_openapi.h.
+ * sim_openapi.c - see sim_openapi.h: puts a document together from the schemas
+ * of kinds and from paths (sim_openapi_paths.c).
  */
 #include "sim/discovery/sim_openapi.h"
 
@@ -20,7 +21,7 @@ static bool is(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
-/* What a document is of: a group and version, or (NULL) everything. */
+/* The scope of a document: a group and version, or (NULL) everything. */
 typedef struct api_scope {
     const char *group;
     const char *version;
@@ -33,7 +34,7 @@ static bool covers(const api_scope *scope, const kl__sim_kind *kind,
            (is(scope->group, kind->group) && is(scope->version, version->name));
 }
 
-/* "com.example.v1.Foo" of example.com/v1. */
+/* Writes a component's name: "com.example.v1.Foo" for example.com/v1. */
 static void name_custom(const kl__sim_kind *kind, const char *version,
                         const char *of, char *name)
 {
@@ -53,7 +54,7 @@ static void name_custom(const kl__sim_kind *kind, const char *version,
     snprintf(name + used, TYPE_SIZE - used, "%.60s.%.80s", version, of);
 }
 
-/* The name of a kind's component. */
+/* Writes the name of a kind's component. */
 static bool name_type(const kl__sim_kind *kind, const char *version, char *name)
 {
     const kl__schema *schema;
@@ -70,7 +71,7 @@ static bool name_type(const kl__sim_kind *kind, const char *version, char *name)
     return true;
 }
 
-/* The properties of a custom kind that its definition does not say. */
+/* Writes properties that a custom kind has beside those of its definition. */
 static void write_custom_properties(kl__openapi *document,
                                     const kl_value *properties)
 {
@@ -103,7 +104,7 @@ static void write_custom_properties(kl__openapi *document,
     kl__buf_putc(document->out, '}');
 }
 
-/* The schema of a custom kind, with what every object has. */
+/* Writes the schema of a custom kind. */
 static void write_custom(kl__openapi *document, const kl__sim_kind *kind,
                          const kl__sim_version *version)
 {
@@ -129,7 +130,7 @@ static void write_custom(kl__openapi *document, const kl__sim_kind *kind,
     kl__buf_putc(document->out, '}');
 }
 
-/* Names that the components of custom kinds borrow. */
+/* Texts that the components of custom kinds point to until the end. */
 typedef struct kept_names {
     char **texts;
     size_t count;
@@ -186,8 +187,8 @@ static void write_component(kl__openapi *document, const kl__sim_kind *kind,
     }
 }
 
-/* Calls for every version of every kind of the scope: the paths, or the
- * components (with `names`). False: there is none. */
+/* Writes the paths of every version of every kind in the scope, or their
+ * components (with `names`). False: there are none. */
 static bool write_kinds(kl__openapi *document, const kl_sim *sim,
                         const api_scope *scope, kept_names *names)
 {
@@ -248,8 +249,7 @@ static kl_code write_document(kl__sim_answer *answer, const api_scope *scope,
 }
 
 /* --- The index: a path for each group and version, with a hash that changes
- * when the document does. ---------------------------------------------------
- */
+ * when the document does.  */
 
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
@@ -259,8 +259,8 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return hash;
 }
 
-/* Of what a group and version serve: kinds, and the definitions of custom
- * ones. */
+/* A hash of what a group and version serve: kinds, and definitions of custom
+ * kinds. */
 static uint64_t hash_scope(const kl_sim *sim, const api_scope *scope)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
@@ -303,7 +303,7 @@ static void write_entry(kl__sim_answer *answer, const api_scope *scope,
     *is_first = false;
 }
 
-/* Whether an earlier resource has brought that group and version already. */
+/* True if an earlier resource has the same group and version. */
 static bool is_told(const kl_sim *sim, const kl__list *until,
                     const api_scope *scope)
 {
@@ -326,7 +326,8 @@ static kl_code write_index(kl__sim_answer *answer, kl_error *err)
     bool is_first = true;
 
     kl__sim_answer_json(answer, 200);
-    answer->content_type = "text/plain; charset=utf-8"; /* really */
+    /* as a real server does */
+    answer->content_type = "text/plain; charset=utf-8";
     kl__buf_puts(&answer->out, "{\"paths\":{");
     for (const kl__list *at = sim->resources.next; at != &sim->resources;
          at = at->next) {
@@ -347,7 +348,7 @@ static kl_code write_index(kl__sim_answer *answer, kl_error *err)
                : kl_error_set(err, KL_ENOMEM, "out of memory for OpenAPI");
 }
 
-/* A status with nothing in it. */
+/* Answers with a status and an empty body. */
 static kl_code refuse_document(kl__sim_answer *answer, int status)
 {
     answer->status = status;
@@ -355,7 +356,7 @@ static kl_code refuse_document(kl__sim_answer *answer, int status)
     return KL_OK;
 }
 
-/* Makes what was written as JSON protobuf. */
+/* Encodes the JSON document as protobuf. */
 static kl_code make_protobuf(kl__sim_answer *answer, kl_error *err)
 {
     kl_doc *doc = kl_doc_parse(answer->out.bytes, answer->out.length, err);
@@ -373,7 +374,8 @@ static kl_code make_protobuf(kl__sim_answer *answer, kl_error *err)
                : kl_error_set(err, KL_ENOMEM, "out of memory for OpenAPI");
 }
 
-/* Everything, in a form that kubectl checks objects by itself with. */
+/* Writes one document of everything (OpenAPI v2), by which kubectl validates
+ * objects. */
 static kl_code write_whole(kl__sim_answer *answer, kl_error *err)
 {
     static const char *const forms[] = {
@@ -391,7 +393,7 @@ static kl_code write_whole(kl__sim_answer *answer, kl_error *err)
     return code == KL_OK && form > 0 ? make_protobuf(answer, err) : code;
 }
 
-/* One group and version. */
+/* Writes the document of one group and version (OpenAPI v3). */
 static kl_code write_part(kl__sim_answer *answer, const api_scope *scope,
                           kl_error *err)
 {

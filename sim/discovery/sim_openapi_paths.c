@@ -1,19 +1,19 @@
 /*
- * sim_openapi_paths.c - the paths of an OpenAPI document: as much as a client
- * needs to know which actions a kind has, on which kind, with which parameters.
+ * sim_openapi_paths.c - see sim_openapi.h: the paths of an OpenAPI document,
+ * with what a client looks up there: actions, kinds and parameters.
  */
 #include "sim/discovery/sim_openapi.h"
 
 #include <string.h>
 
-/* Parameters that a client looks for before it sends them. */
+/* Parameters that a client sends only if it finds them here. */
 static const char *const options[] = {"dryRun", "fieldManager",
                                       "fieldValidation"};
 
 typedef struct path_action {
     const char *method;
     const char *action;
-    bool is_write; /* takes a body and the options */
+    bool is_write; /* has a body and the options above */
 } path_action;
 
 static const path_action of_all[] = {{"get", "list", false},
@@ -79,7 +79,7 @@ static void write_operation(const told_kind *about, const path_action *action)
                    about->version);
 }
 
-/* One path with its operations; `rest` is what follows the plural. */
+/* Writes one path with its operations; `rest` follows the plural. */
 static void write_path(const told_kind *about, bool is_namespaced,
                        const char *rest, bool *is_first)
 {
@@ -93,7 +93,7 @@ static void write_path(const told_kind *about, bool is_namespaced,
 
     if (actions == of_all && !is_namespaced &&
         kl__sim_kind_is(kind, KL__SIM_NAMESPACED)) {
-        count = 1; /* of all namespaces there is only the list */
+        count = 1; /* across all namespaces there is only list */
     }
     kl__buf_printf(out, "%s\"/%s%s%s/%s/%s%s%s\":{", *is_first ? "" : ",",
                    is_core ? "api" : "apis", is_core ? "" : "/", kind->group,

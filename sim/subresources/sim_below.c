@@ -1,5 +1,6 @@
 /*
- * sim_below.c - see sim_below.h.
+ * sim_below.c - see sim_below.h: finds the function for a subresource, and
+ * helpers that several of them use.
  */
 #include "sim/subresources/sim_below.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where kube-apiserver has the kind among its own. */
+/* The Go package in which kube-apiserver has the kind, for messages. */
 static const char *package_of(const char *kind)
 {
     static const char *const rows[][2] = {{"Scale", "autoscaling"},
@@ -195,7 +196,7 @@ void kl__sim_selector_text(const kl__node *selector, kl__buf *out)
     kl__node_iter iter = {0};
     const char *key;
 
-    /* A ReplicationController's is only the labels. */
+    /* The selector of a ReplicationController is a map of labels. */
     if (labels == NULL && expressions == NULL) {
         labels = selector;
     }
@@ -229,7 +230,7 @@ void kl__sim_below_route(kl__sim_ask *ask)
     }
 }
 
-/* What only a kubelet could answer. */
+/* Refuses what only a kubelet could answer (logs, exec ...). */
 static kl_code ask_kubelet(kl__sim_answer *answer, kl__sim_resource *resource,
                            kl_error *err)
 {
@@ -261,7 +262,7 @@ static kl_code ask_kubelet(kl__sim_answer *answer, kl__sim_resource *resource,
                           "no preferred addresses found; known addresses: []");
 }
 
-/* Reads and writes of the object itself, by another name. */
+/* Answers a subresource that is a read or write of the object itself. */
 static kl_code ask_object(kl__sim_answer *answer, kl__sim_resource *resource,
                           const kl__sim_version *served, kl_error *err)
 {
@@ -281,7 +282,7 @@ static kl_code ask_object(kl__sim_answer *answer, kl__sim_resource *resource,
                          : code;
 }
 
-/* The row of the subresource that is asked for, or NULL. */
+/* The row of the subresource, or NULL. */
 static const kl__sim_subresource *find(const kl__sim_kind *kind,
                                        const char *name)
 {
@@ -296,7 +297,7 @@ static const kl__sim_subresource *find(const kl__sim_kind *kind,
     return row->name != NULL ? row : NULL;
 }
 
-/* Whether the method is one of the row's verbs. */
+/* True if the row has the method's verb. */
 static bool takes(const kl__sim_subresource *row, const char *method)
 {
     static const char *const verbs[][2] = {{"GET", "get"},

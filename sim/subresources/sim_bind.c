@@ -1,5 +1,5 @@
 /*
- * sim_bind.c - a scheduler's word: which node a pod is to run on.
+ * sim_bind.c - POST of binding: a scheduler assigns a pod to a node.
  */
 #include "sim/subresources/sim_below.h"
 
@@ -17,7 +17,7 @@ static const char *text_of(const kl__node *object, const char *name)
     return text != NULL ? text : "";
 }
 
-/* Whether a Binding names a node, and the pod of the path. */
+/* Refuses a Binding that names no node, or another pod than the path. */
 static kl_code check(kl__sim_answer *answer, const kl__edit *binding,
                      kl_error *err)
 {
@@ -40,7 +40,7 @@ static kl_code check(kl__sim_answer *answer, const kl__edit *binding,
                                 "target.name: Required value");
 }
 
-/* Whether it is about the pod as it is now. */
+/* Answers 409 unless the Binding's UID and version are the pod's. */
 static kl_code check_precondition(kl__sim_answer *answer,
                                   const kl__sim_state *pod,
                                   const kl__node *binding, kl_error *err)
@@ -65,7 +65,7 @@ static kl_code check_precondition(kl__sim_answer *answer,
     return kl__sim_refuse_conflict(answer, answer->kind, pod->name, why, err);
 }
 
-/* Whether the pod is one that waits for a node. */
+/* Answers 409 unless the pod waits for a node. */
 static kl_code check_pod(kl__sim_answer *answer, const kl__sim_state *pod,
                          const kl__node *root, kl_error *err)
 {
@@ -97,7 +97,7 @@ static kl_code check_pod(kl__sim_answer *answer, const kl__sim_state *pod,
     return kl__sim_answer_status(answer, &status, err);
 }
 
-/* Gives the pod the labels or annotations of the Binding. */
+/* Copies the labels or annotations of the Binding to the pod. */
 static bool give(kl__edit *edit, const kl__node *binding, const char *name)
 {
     const kl__node *from =
@@ -120,7 +120,7 @@ static bool give(kl__edit *edit, const kl__node *binding, const char *name)
     return to != NULL;
 }
 
-/* Sets the node, and that it is set. */
+/* Sets the node, and the condition PodScheduled. */
 static bool assign(kl_sim *sim, kl__edit *edit, const kl__node *binding)
 {
     static const char *const scheduled[3] = {"True", NULL, NULL};

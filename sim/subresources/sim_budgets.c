@@ -1,6 +1,6 @@
 /*
- * sim_budgets.c - see sim_budgets.h: a budget's status is counted anew when its
- * pods change, and an eviction takes one from it.
+ * sim_budgets.c - see sim_budgets.h. The status of a budget is recounted when
+ * its pods change; an eviction takes one pod from it.
  */
 #include "sim/subresources/sim_budgets.h"
 
@@ -23,7 +23,7 @@ static kl__sim_resource *budgets_of(kl_sim *sim)
     return kl__sim_find(sim, "policy", "poddisruptionbudgets");
 }
 
-/* The selector of a budget; NULL: there is no memory, or it selects nothing
+/* The selector of a budget. NULL: it selects nothing, or out of memory
  * (*code). */
 static kl_selector *selector_of(const kl__node *budget, kl_code *code,
                                 kl_error *err)
@@ -69,8 +69,8 @@ typedef struct pod_count {
     int64_t healthy;
 } pod_count;
 
-/* The pods of a namespace that are selected: looked at for every change of one,
- * so nothing is parsed. */
+/* Counts the selected pods of a namespace. It runs at every change of a pod, so
+ * nothing is parsed. */
 static bool count_pods(kl_sim *sim, const kl_selector *selector,
                        const char *name_space, const kl__node *disrupted,
                        pod_count *count)
@@ -96,7 +96,7 @@ static bool count_pods(kl_sim *sim, const kl_selector *selector,
     return true;
 }
 
-/* A number, or a share of all, rounded up: "50%". */
+/* Reads a number, or a percentage of `all`, rounded up: "50%". */
 static int64_t share_of(const kl__node *node, int64_t all)
 {
     const char *text = kl__node_string(node, NULL);
@@ -130,7 +130,7 @@ static int64_t number_in(const kl__node *object, const char *name)
     return kl__node_integer(kl__node_get(object, name));
 }
 
-/* The one that says whether a pod may go, or NULL. */
+/* The condition DisruptionAllowed, or NULL. */
 static kl__node *condition_of(const kl__node *status)
 {
     const kl__node *list = kl__node_get(status, "conditions");
@@ -159,7 +159,7 @@ static bool put_allowed(kl_sim *sim, kl__edit *edit, kl__node *status,
                       number_in(status, "observedGeneration"));
 }
 
-/* Pods that are gone are no longer remembered as disrupted. */
+/* Removes pods that are gone from status.disruptedPods. */
 static bool forget_gone(kl_sim *sim, kl__node *status, const char *name_space)
 {
     const kl__sim_resource *pods = kl__sim_find(sim, "", "pods");
@@ -269,7 +269,7 @@ static kl_code refuse(kl__sim_answer *answer, int retry_after_seconds,
     return kl__sim_answer_status(answer, &status, err);
 }
 
-/* Why a budget that allows nothing does not. */
+/* Explains why a budget allows no disruption. */
 static void explain(const kl__node *budget, const char *name, char why[512])
 {
     const kl__node *status = kl__node_get(budget, "status");
@@ -304,7 +304,7 @@ static void explain(const kl__node *budget, const char *name, char why[512])
     }
 }
 
-/* Takes one from the budget; `edit` is its tree. */
+/* Takes one pod from the budget; `edit` is its tree. */
 static kl_code take(kl__sim_answer *answer, kl__sim_state *budget,
                     kl__edit *edit, const char *pod, bool tries, kl_error *err)
 {
@@ -340,15 +340,16 @@ static kl_code take(kl__sim_answer *answer, kl__sim_state *budget,
                           &kl__sim_server, err);
 }
 
-/* Whether a pod has not begun, or has ended, and so disrupts nothing. */
+/* True if a pod has not started, or has ended: its eviction disrupts
+ * nothing. */
 static bool is_idle(const kl__sim_state *pod, const char *phase)
 {
     return pod->deleting || phase == NULL || strcmp(phase, "Pending") == 0 ||
            strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 }
 
-/* Whether a pod may go whatever its budget says: it is idle, or is not ready
- * while enough others are. */
+/* True if a pod may be evicted whatever its budget allows: it is idle, or it is
+ * not ready while enough others are. */
 static bool is_free(const kl__sim_state *pod, const kl__node *tree,
                     const kl__node *budget)
 {
@@ -388,7 +389,7 @@ static kl_code take_from(kl__sim_answer *answer, kl__sim_state *budget,
     return code;
 }
 
-/* Finds the budgets of a pod: the first, and how many there are. */
+/* Finds the first budget of a pod, and how many it has. */
 static kl_code find(kl_sim *sim, const kl__sim_state *pod,
                     kl__sim_state **budget, size_t *count, kl_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * sim_evict.c - eviction: the deletion of a pod that its disruption budget
- * allows.
+ * sim_evict.c - POST of eviction: deletes a pod if its disruption budget allows
+ * it.
  */
 #include "sim/subresources/sim_below.h"
 
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether the deleteOptions of an Eviction can be meant. */
+/* Refuses deleteOptions that an Eviction cannot have. */
 static kl_code check_options(kl__sim_answer *answer, const kl__node *options,
                              kl_error *err)
 {
@@ -44,7 +44,7 @@ static kl_code check_options(kl__sim_answer *answer, const kl__node *options,
     return KL_OK;
 }
 
-/* Reads the deleteOptions: how long, and whether at all. */
+/* Reads the deleteOptions: grace period and dry run. */
 static void read_options(const kl__sim_answer *answer, const kl__node *options,
                          kl__sim_deletion *deletion)
 {
@@ -60,7 +60,7 @@ static void read_options(const kl__sim_answer *answer, const kl__node *options,
                kl__node_size(kl__node_get(options, "dryRun")) != 0};
 }
 
-/* Whether it is about the pod as it is now. */
+/* Answers 409 unless the UID and version in the options are the pod's. */
 static kl_code check_precondition(kl__sim_answer *answer,
                                   const kl__sim_state *pod,
                                   const kl__sim_deletion *deletion,
@@ -91,7 +91,7 @@ static kl_code check_precondition(kl__sim_answer *answer,
     return kl__sim_answer_status(answer, &status, err);
 }
 
-/* Marks the pod as one that an eviction has ended. */
+/* Sets the condition that says that an eviction ended the pod. */
 static kl_code mark(kl_sim *sim, kl__sim_resource *resource,
                     kl__sim_state *state, kl_error *err)
 {

@@ -1,6 +1,7 @@
 /*
- * sim_scale.c - the scale of what has replicas: an object of its own kind, made
- * of another one at its paths. What is written to it goes the way of an update.
+ * sim_scale.c - the subresource scale: GET shows the replicas of an object as
+ * an object of kind Scale; PUT and PATCH of that become an update of the
+ * object.
  */
 #include "sim/subresources/sim_below.h"
 
@@ -15,11 +16,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where an object has what its scale shows. NULL: nowhere. */
+/* The paths in an object of what its Scale shows. NULL: none. */
 typedef struct scale_paths {
     const char *spec;
     const char *status;
-    const char *selector; /* a text; of built-in kinds a label selector */
+    const char *selector; /* of a text; of built-in kinds a label selector */
 } scale_paths;
 
 static scale_paths paths_of(const kl__sim_version *served)
@@ -43,7 +44,8 @@ static int64_t number_at(const kl__node *root, const char *path)
                : 0;
 }
 
-/* The selector as a text. Out of memory sticks in `out`. */
+/* Appends the selector as a text. When memory runs out, `out` keeps the
+ * failure. */
 static void selector_of(const kl__node *root, const kl__sim_version *served,
                         kl__buf *out)
 {
@@ -61,7 +63,7 @@ static void selector_of(const kl__node *root, const kl__sim_version *served,
     }
 }
 
-/* Fills the members of a Scale out of an object. */
+/* Fills a Scale from an object. */
 static bool fill(kl__edit *edit, kl__node *scale, const kl__node *root,
                  const kl__sim_version *served)
 {
@@ -95,7 +97,7 @@ static bool fill(kl__edit *edit, kl__node *scale, const kl__node *root,
     return filled;
 }
 
-/* The Scale of an object; owned by the caller. NULL: KL_ENOMEM. */
+/* Makes the Scale of an object; owned by the caller. NULL: KL_ENOMEM. */
 static kl__edit *make(const kl__node *root, const kl__sim_version *served,
                       kl_error *err)
 {
@@ -132,7 +134,7 @@ static kl_code present(kl__sim_write *write, int status,
     return code;
 }
 
-/* A patch that says of which object it is. */
+/* Refuses a patch whose UID is another object's. */
 static kl_code refuse_uid(kl__sim_write *write, const char *uid, kl_error *err)
 {
     const kl__sim_kind *kind = write->kind;
@@ -155,8 +157,8 @@ static kl_code refuse_uid(kl__sim_write *write, const char *uid, kl_error *err)
     return kl__sim_answer_status(write->answer, &status, err);
 }
 
-/* Whether the Scale asks for a number of replicas that there can be, of the
- * object that is there. */
+/* Answers 422 unless the Scale asks for a valid number of replicas of this very
+ * object. */
 static kl_code check(kl__sim_write *write, const kl__sim_write *scale,
                      kl_error *err)
 {
@@ -167,7 +169,7 @@ static kl_code check(kl__sim_write *write, const kl__sim_write *scale,
     kl__sim_status status = {
         .name = write->old->name, .group = "autoscaling", .kind = "Scale"};
 
-    /* Of a custom object, its own schema has a say. */
+    /* A custom object's own schema may refuse it too. */
     if (kl__sim_write_is_custom(write)) {
         return KL_OK;
     }
@@ -186,7 +188,7 @@ static kl_code check(kl__sim_write *write, const kl__sim_write *scale,
     return KL_OK;
 }
 
-/* What the object is to be: as it is, but for what the Scale says. */
+/* Sets the object's replicas to those of the Scale. */
 static kl_code take(kl__sim_write *write, const kl__edit *scale, kl_error *err)
 {
     static const char *const told[] = {"name", "namespace", "uid",
@@ -218,8 +220,8 @@ static kl_code take(kl__sim_write *write, const kl__edit *scale, kl_error *err)
     return taken ? KL_OK : kl__sim_no_memory(err);
 }
 
-/* --- Managed fields: those of the scale are made of the object's, and the
- * object's then of the scale's. -------------------------------------------- */
+/* --- managedFields: those of the Scale are made from the object's, and after
+ * the write the object's from the Scale's.  */
 
 static void free_paths(kl__scale_path *paths)
 {
@@ -229,8 +231,8 @@ static void free_paths(kl__scale_path *paths)
     kl__free(paths);
 }
 
-/* The versions of the kind, and where each has its replicas. NULL: no memory.
- * For free_paths. */
+/* The versions of the kind, and the path of replicas in each; to be freed by
+ * free_paths. NULL: out of memory. */
 static kl__scale_path *list_paths(const kl__sim_kind *kind)
 {
     kl__scale_path *paths = kl__calloc(kind->version_count + 1, sizeof(*paths));
@@ -260,7 +262,7 @@ static const kl__node *entries_of(const kl__edit *edit)
     return kl__node_find(kl__edit_root(edit), path);
 }
 
-/* The Scale that there is, with those who manage its replicas. */
+/* The current Scale, with the managers of its replicas. */
 static kl_code show(kl__sim_write *write, const kl__scale_path *paths,
                     kl__sim_write *scale, kl_error *err)
 {
@@ -282,7 +284,7 @@ static kl_code show(kl__sim_write *write, const kl__scale_path *paths,
                : kl__sim_no_memory(err);
 }
 
-/* The object's managedFields, after the Scale was written. */
+/* Sets the object's managedFields after the Scale was written. */
 static kl_code return_managers(kl__sim_write *write, const kl__sim_write *scale,
                                const kl__scale_path *paths, kl_error *err)
 {
@@ -302,7 +304,7 @@ static kl_code return_managers(kl__sim_write *write, const kl__sim_write *scale,
     return code;
 }
 
-/* What a patch of a custom object without replicas left without, too. */
+/* Refuses a patch that gives no replicas to a custom object without any. */
 static kl_code check_found(kl__sim_write *write, const kl__sim_write *scale,
                            kl_error *err)
 {
@@ -319,7 +321,7 @@ static kl_code check_found(kl__sim_write *write, const kl__sim_write *scale,
                           "the spec replicas field \"%s\" cannot be empty", in);
 }
 
-/* The Scale as the request leaves it. */
+/* Makes the Scale that the request asks for. */
 static kl_code change_scale(kl__sim_write *write, kl__sim_write *scale,
                             kl_error *err)
 {
@@ -341,7 +343,8 @@ static kl_code change_scale(kl__sim_write *write, kl__sim_write *scale,
     return code;
 }
 
-/* Goes from the object over its Scale to the object. */
+/* Makes the object's Scale, changes it, and carries the change over to the
+ * object. */
 static kl_code change_through(kl__sim_write *write, kl__sim_write *scale,
                               kl_error *err)
 {

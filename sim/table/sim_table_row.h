@@ -32,7 +32,8 @@ typedef struct kl__sim_row {
  *   c PATH, m PATH  names of the containers of a pod's spec, or images
  *   l PATH          labels
  *   L PATH          a label selector
- *   &WORD           the kl__sim_special of that name */
+ *   &WORD           the kl__sim_special of that name
+ */
 typedef struct kl__sim_cells {
     const char *group;
     const char *plural;

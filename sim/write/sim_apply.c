@@ -1,6 +1,6 @@
 /*
- * sim_apply.c - server-side apply: a PATCH that says what its manager wants,
- * and creates what is not there yet.
+ * sim_apply.c - server-side apply: a PATCH whose body lists the fields that its
+ * manager wants; it creates the object if there is none.
  */
 #include "sim/write/sim_track.h"
 
@@ -25,15 +25,15 @@ bool kl__sim_is_apply(const kl__sim_write *write)
            strncmp(ask->content_type, media, length) == 0;
 }
 
-/* The object that is there, if there is one; only the object itself is made by
- * an apply. */
+/* Finds the object, if it exists. An apply can create an object, but not a
+ * subresource. */
 static kl_code find(kl__sim_write *write, kl_error *err)
 {
     const kl__sim_route *route = &write->answer->ask.route;
     char *key;
     bool exists;
 
-    if (write->before != NULL) { /* a view of it: a Scale */
+    if (write->before != NULL) { /* a view of the object: a Scale */
         return KL_OK;
     }
     key = kl__sim_key(route->name_space, route->name);
@@ -52,7 +52,7 @@ static kl_code refuse(kl__sim_write *write, const char *message, kl_error *err)
     return kl__sim_refuse(write->answer, 400, "BadRequest", err, "%s", message);
 }
 
-/* Whether it is a configuration of this kind and version. */
+/* Refuses a configuration of another kind or version. */
 static kl_code check_type(kl__sim_write *write, const kl__node *config,
                           const char *api_version, kl_error *err)
 {
@@ -70,7 +70,7 @@ static kl_code check_type(kl__sim_write *write, const kl__node *config,
         version != NULL ? version : "", kind != NULL ? kind : "");
 }
 
-/* The configuration, of the write's document; NULL: see *code. */
+/* The configuration as a tree of the write; NULL: see *code. */
 static kl__node *decode(kl__sim_write *write, const char *api_version,
                         kl_code *code, kl_error *err)
 {
@@ -148,8 +148,8 @@ static kl_code refuse_config(kl__sim_write *write, const kl__node *config,
         why);
 }
 
-/* A configuration that makes an object is one without a UID; its version says
- * nothing. The name is the path's where it says none. */
+/* Completes a configuration that creates an object: without a UID or version;
+ * the name is the path's if it has none. */
 static kl_code complete(kl__sim_write *write, kl_error *err)
 {
     const kl__sim_route *route = &write->answer->ask.route;
@@ -187,7 +187,7 @@ static kl_code complete(kl__sim_write *write, kl_error *err)
     return KL_OK;
 }
 
-/* Names that are there twice, which matter once the rest was found good. */
+/* Refuses repeated names, after everything else was found valid. */
 static kl_code check_twice(kl__sim_write *write, kl_error *err)
 {
     const kl__sim_ask *ask = &write->answer->ask;

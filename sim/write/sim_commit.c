@@ -1,6 +1,6 @@
 /*
- * sim_commit.c - the end of a write: the object's new state becomes the current
- * one, or the object goes, and what its kind asks for is done.
+ * sim_commit.c - the last stage of a write: stores the object's new state, or
+ * removes the object, and does what its kind needs then.
  */
 #include "sim/write/sim_pipeline.h"
 
@@ -25,8 +25,8 @@ kl_code kl__sim_commit(kl_sim *sim, kl__sim_resource *resource,
     if (code == KL_OK && !sim->no_controllers) {
         code = kl__sim_owners_add(sim, resource, state, err);
     }
-    /* A definition that fails half-way is made again: that has to be a new one
-     * to the store, and none to what is served already. */
+    /* If storing a definition fails half-way, it is made again. That one must
+     * look new to the store, but must not change what is served already. */
     if (code == KL_OK && kl__sim_is_crd(resource->kind)) {
         code = kl__sim_crd_apply(sim, state, err);
     }
@@ -109,7 +109,7 @@ static kl_code refuse_taken(const kl__sim_write *write,
     return kl__sim_answer_status(write->answer, &status, err);
 }
 
-/* Takes the state. */
+/* Stores the state; takes it. */
 static kl_code store(kl__sim_write *write, kl__sim_state *state, bool over,
                      kl_error *err)
 {
@@ -157,14 +157,15 @@ kl_code kl__sim_conclude(kl__sim_write *write, kl_error *err)
                 ? kl__sim_tree_find(&write->resource->items, state->key)
                 : NULL;
     if (taken != NULL) {
-        /* Quotas have counted it: as a real server's, until they count anew. */
+        /* The quotas have counted this dry run, as a real server's do, until
+         * they are recounted. */
         code = kl__sim_chore_add(answer->sim, KL__SIM_QUOTAS, NULL, state->key,
                                  kl__sim_state_namespace(state), err);
         if (code == KL_OK) {
             code = refuse_taken(write, taken->state, err);
         }
     } else if (write->old != NULL && kl__sim_state_says(state, write->old)) {
-        /* Nothing to write: no new version. */
+        /* Nothing was changed: no new version. */
         code = present(write, 200, &view, write->old, err);
     } else {
         view.version = over ? write->old->version : 0;

@@ -1,5 +1,5 @@
 /*
- * sim_create.c - POST of an object.
+ * sim_create.c - POST: creates an object.
  */
 #include "sim/write/sim_write.h"
 

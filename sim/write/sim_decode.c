@@ -1,6 +1,6 @@
 /*
- * sim_decode.c - the body of a write as a tree: whether it is an object of the
- * kind that it is sent to.
+ * sim_decode.c - the first stage of a write: parses the body, and checks that
+ * it is an object of the kind that the path names.
  */
 #include "sim/write/sim_pipeline.h"
 
@@ -63,7 +63,7 @@ bool kl__sim_check_dry(kl__sim_answer *answer, kl_code *code, kl_error *err)
     return false;
 }
 
-/* What a member of metadata has to be. */
+/* The type that a member of metadata must have. */
 typedef struct meta_rule {
     const char *name;
     kl_type type;
@@ -137,7 +137,7 @@ bool kl__sim_metadata_fits(const kl__sim_kind *kind, const kl__node *root,
     return true;
 }
 
-/* A custom object says what it is. */
+/* Refuses a custom object whose kind or apiVersion is missing or wrong. */
 static bool check_custom_type(kl__sim_answer *answer, const kl__sim_kind *kind,
                               const kl_value *root, kl_code *code,
                               kl_error *err)
@@ -180,7 +180,7 @@ static bool check_custom_type(kl__sim_answer *answer, const kl__sim_kind *kind,
     return false;
 }
 
-/* Whether there is such a kind at all; an apiVersion is "apps/v1" or "v1". */
+/* True if the kind exists at all; an apiVersion is "apps/v1" or "v1". */
 static bool is_registered(const char *api_version, const char *kind)
 {
     const char *slash = strchr(api_version, '/');
@@ -194,7 +194,8 @@ static bool is_registered(const char *api_version, const char *kind)
                               kind, NULL) != NULL;
 }
 
-/* A built-in one may leave out what it is, but must not lie. */
+/* Refuses a built-in object whose kind or apiVersion is wrong; it may leave
+ * them out. */
 static bool check_type(kl__sim_answer *answer, const kl__sim_kind *kind,
                        const kl_value *root, kl_code *code, kl_error *err)
 {
@@ -212,7 +213,7 @@ static bool check_type(kl__sim_answer *answer, const kl__sim_kind *kind,
     if (given == NULL || *given == '\0') {
         given = expected;
     }
-    given += *given == '/'; /* of the core group, as "v1" */
+    given += *given == '/'; /* "v1" for the core group */
     if (strcmp(given, expected) == 0 && strcmp(given_kind, kind->kind) == 0) {
         return true;
     }
@@ -269,7 +270,7 @@ static bool check_media(const kl__sim_write *write, kl_code *code,
     return false;
 }
 
-/* A body that could not be read. */
+/* Refuses a body that could not be parsed. */
 static kl_code refuse_body(const kl__sim_write *write, const char *fault,
                            kl_error *err)
 {

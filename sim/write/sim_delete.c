@@ -1,6 +1,6 @@
 /*
- * sim_delete.c - DELETE of one object and of a collection: what is asked for,
- * and the answer. What becomes of objects is sim_delete_object.c's.
+ * sim_delete.c - DELETE of one object or of a collection: reads the request and
+ * writes the answer. sim_delete_object.c deletes the objects.
  */
 #include "sim/write/sim_write.h"
 
@@ -14,10 +14,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What an answer adds to an object at most, or says instead of it. */
+/* The most that an answer adds to an object, or has instead of it. */
 enum { ANSWER_ROOM = 4096 };
 
-/* 409 where what DeleteOptions ask for does not hold. */
+/* Answers 409 if preconditions of DeleteOptions do not hold. */
 static kl_code check_preconditions(kl__sim_answer *answer,
                                    const kl__sim_kind *kind,
                                    const kl__sim_state *state,
@@ -62,7 +62,7 @@ static kl_code check_preconditions(kl__sim_answer *answer,
     return kl__sim_answer_status(answer, &status, err);
 }
 
-/* Namespaces that have to stay. */
+/* True for namespaces that cannot be deleted. */
 static bool must_stay(const kl__sim_kind *kind, const char *name)
 {
     return kl__sim_is_namespace(kind) &&
@@ -86,7 +86,7 @@ static kl_code refuse_to_delete(kl__sim_answer *answer, const char *name,
     return kl__sim_answer_status(answer, &status, err);
 }
 
-/* A Job leaves its Pods behind, which not everyone expects. */
+/* Warns that deleting a Job leaves its Pods. */
 static kl_code warn(kl__sim_answer *answer, const kl__sim_kind *kind,
                     const kl__sim_deletion *deletion, kl_error *err)
 {
@@ -103,8 +103,8 @@ static kl_code warn(kl__sim_answer *answer, const kl__sim_kind *kind,
                         err);
 }
 
-/* The answer where nothing is left to be shown, and room for one that shows an
- * object: once it is gone, the answer must not want for memory. */
+/* Writes the answer for when there is no object to show, and reserves memory
+ * for one that shows an object: after the deletion the answer must not fail. */
 static kl_code prepare_answer(kl__sim_answer *answer, const kl__sim_kind *kind,
                               const kl__sim_state *state, kl_error *err)
 {
@@ -121,8 +121,8 @@ static kl_code prepare_answer(kl__sim_answer *answer, const kl__sim_kind *kind,
     return kl__sim_answer_status(answer, &status, err);
 }
 
-/* The answer: the object where it is left or its kind is returned, else the
- * Status that is there already. */
+/* Answers with the object, if it still exists or its kind is always returned;
+ * else with the Status that was prepared. */
 static kl_code answer_deleted(kl__sim_answer *answer, const kl__sim_kind *kind,
                               const kl__sim_deletion *deletion,
                               const kl__sim_fate *fate, kl_error *err)
@@ -157,7 +157,7 @@ static kl_code delete_state(kl__sim_answer *answer, kl__sim_resource *resource,
         code = answer_deleted(answer, answer->kind, deletion, &fate, err);
     }
     if (code != KL_OK) {
-        answer->status = 0; /* what was prepared is not the answer */
+        answer->status = 0; /* drop the prepared answer */
     }
     kl__sim_state_unref(fate.shown);
     return code;

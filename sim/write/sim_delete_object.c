@@ -1,7 +1,7 @@
 /*
- * sim_delete_object.c - see sim_deletion.h: what a deletion makes of an object,
- * in the steps of kube-apiserver. A pod that is on a node has time, finalizers
- * keep anything, and only what nothing keeps goes at once.
+ * sim_delete_object.c - see sim_deletion.h: deletes one object, in the steps of
+ * kube-apiserver. A pod on a node gets a grace period, finalizers keep any
+ * object, and an object that nothing keeps goes at once.
  */
 #include "sim/write/sim_deletion.h"
 
@@ -13,7 +13,7 @@
 
 static const char ORPHAN[] = "orphan", FOREGROUND[] = "foregroundDeletion";
 
-/* One deletion on its way. */
+/* One deletion in progress. */
 typedef struct object_end {
     kl_sim *sim;
     kl__sim_resource *resource;
@@ -21,7 +21,7 @@ typedef struct object_end {
     kl__edit *edit;
     kl__node *root;
     kl__node *metadata;
-    bool graceful; /* it has had its time set */
+    bool graceful; /* its grace period has been set */
     int64_t grace_seconds;
 } object_end;
 
@@ -91,9 +91,9 @@ bool kl__sim_is_over(const kl__sim_kind *kind, const kl__node *root)
             kl__node_size(kl__node_get(spec, "finalizers")) == 0);
 }
 
-/* --- Time. ---------------------------------------------------------------- */
+/* --- The grace period. ---------------------------------------------------- */
 
-/* The end of a time; whoever gives it centuries gets a few. */
+/* Adds seconds to a time; limits them to avoid an overflow. */
 static int64_t later_by(int64_t unix_ms, int64_t seconds)
 {
     const int64_t most = INT64_C(200) * 366 * 24 * 3600;
@@ -123,7 +123,8 @@ static bool count(object_end *end)
                         kl__edit_integer(end->edit, generation + 1));
 }
 
-/* How long a pod may take to end: nothing where no kubelet has it. */
+/* The grace period of a pod: 0 if it is on no node, as then no kubelet has to
+ * stop it. */
 static int64_t grace_of_pod(const object_end *end)
 {
     const kl__node *spec = kl__node_get(end->root, "spec");
@@ -144,7 +145,8 @@ static int64_t grace_of_pod(const object_end *end)
     return seconds < 0 ? 1 : seconds;
 }
 
-/* A pod that has its time may be given less. *pending: it goes on so. */
+/* A pod that is being deleted may get a shorter period. *pending: nothing
+ * changes. */
 static bool shorten(object_end *end, bool *pending)
 {
     const kl__node *member =
@@ -183,16 +185,16 @@ static bool begin_grace(object_end *end, bool *pending)
            count(end);
 }
 
-/* --- Finalizers of the garbage collector. --------------------------------- */
+/* --- Finalizers for the garbage collector. -------------------------------- */
 
-/* Kinds whose dependents stay unless the request says otherwise. */
+/* True for kinds whose dependents stay, unless the request says otherwise. */
 static bool orphans_by_default(const kl__sim_kind *kind)
 {
     return is_kind(kind, "batch", "jobs") ||
            is_kind(kind, "", "replicationcontrollers");
 }
 
-/* What it asks for where it does not say. */
+/* The policy if the request has none. */
 static kl__sim_policy own_policy(const object_end *end)
 {
     if (kl__sim_has_finalizer(end->metadata, ORPHAN)) {
@@ -240,7 +242,8 @@ static bool put_finalizer(object_end *end)
     return kl__node_append(list, kl__edit_text(end->edit, wanted));
 }
 
-/* Something keeps an object that has no time of its own. */
+/* Marks an object as deleted without a grace period: something else keeps
+ * it. */
 static bool mark(object_end *end)
 {
     const char *given = kl__node_text(end->metadata, "deletionTimestamp");
@@ -257,8 +260,8 @@ static bool mark(object_end *end)
     return put_time(end, now, 0);
 }
 
-/* A namespace begins to end: its controller, or whoever else has a finalizer in
- * its spec, goes on with that. */
+/* Begins to end a namespace: its controller goes on, or another one that has a
+ * finalizer in its spec. */
 static bool end_namespace(object_end *end)
 {
     char now[KL__SIM_TIME_SIZE];
@@ -272,7 +275,8 @@ static bool end_namespace(object_end *end)
            kl__sim_put_text(end->edit, status, "phase", "Terminating");
 }
 
-/* A definition ends when its objects are gone; its controller goes on. */
+/* Begins to end a definition: its controller goes on until its objects are
+ * gone. */
 static bool end_definition(object_end *end)
 {
     char now[KL__SIM_TIME_SIZE];
@@ -284,7 +288,7 @@ static bool end_definition(object_end *end)
                              now));
 }
 
-/* Whether it has to stay for now, changed as it is. */
+/* True if the object, as changed, has to stay for now. */
 static bool is_kept(const object_end *end)
 {
     const kl__node *spec = kl__node_get(end->root, "spec");
@@ -295,9 +299,9 @@ static bool is_kept(const object_end *end)
             kl__node_size(kl__node_get(spec, "finalizers")) != 0);
 }
 
-/* --- All of it. ----------------------------------------------------------- */
+/* --- All steps. ----------------------------------------------------------- */
 
-/* Makes the tree what it is to be. *pending: nothing changes. */
+/* Changes the tree of the object. *pending: nothing changes. */
 static bool change(object_end *end, bool *pending)
 {
     bool is_namespace = kl__sim_is_namespace(end->resource->kind);
@@ -317,7 +321,8 @@ static bool change(object_end *end, bool *pending)
     return end->graceful || !is_kept(end) || mark(end);
 }
 
-/* Writes what was changed, if anything was; `fate->shown` is what is there. */
+/* Stores the changed object, if it was changed; `fate->shown` is the stored
+ * state. */
 static kl_code store(object_end *end, kl__sim_state *state, bool kept,
                      kl__sim_fate *fate, kl_error *err)
 {

@@ -1,5 +1,6 @@
 /*
- * sim_delete_options.c - DeleteOptions, from a body or the query.
+ * sim_delete_options.c - see sim_deletion.h: reads DeleteOptions from a body or
+ * from the query.
  */
 #include "sim/write/sim_deletion.h"
 
@@ -34,7 +35,7 @@ static bool check_media(kl__sim_answer *answer, kl_code *code, kl_error *err)
     return false;
 }
 
-/* Whether the body is an object that says to be DeleteOptions, if anything. */
+/* Refuses a body that is no object, or of another kind than DeleteOptions. */
 static bool check_body(kl__sim_answer *answer, kl_code *code, kl_error *err)
 {
     const kl__sim_ask *ask = &answer->ask;
@@ -121,7 +122,7 @@ static void read_dry(kl__sim_deletion *deletion, const kl_value *root,
     }
 }
 
-/* From the body: its types must be right. */
+/* Reads the body. Returns why it is refused, or NULL. */
 static const char *read_body(kl__sim_deletion *deletion, const kl_value *root)
 {
     const kl_value *grace = kl_value_get(root, "gracePeriodSeconds");

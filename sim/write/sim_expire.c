@@ -1,6 +1,6 @@
 /*
- * sim_expire.c - see sim_expire.h. All Events live equally long, so that the
- * first one that can end is known without a look at them.
+ * sim_expire.c - see sim_expire.h. All Events live equally long, so the time of
+ * the next one to expire is known without looking at them.
  */
 #include "sim/write/sim_expire.h"
 
@@ -17,7 +17,7 @@ void kl__sim_expire_note(kl_sim *sim, const kl__sim_resource *resource,
     }
 }
 
-/* The first one whose time is over; `*next_ms`: when that of another is. */
+/* The first expired Event; `*next_ms`: when the next one expires. */
 static kl__sim_state *find_over(const kl__sim_resource *events, int64_t now,
                                 int64_t *next_ms)
 {

@@ -1,18 +1,18 @@
 /*
- * sim_expire.h - Events end by themselves, an hour after they were written
- * last, as kube-apiserver's --event-ttl has it.
+ * sim_expire.h - deletes Events an hour after their last write, like
+ * kube-apiserver's --event-ttl.
  */
 #ifndef KL_SIM_EXPIRE_H
 #define KL_SIM_EXPIRE_H
 
 #include "sim/store/sim_core.h"
 
-/* Notes when a state (of any kind) is written, which is about to be current. */
+/* Notes the time of a write; the state (of any kind) is about to be stored. */
 void kl__sim_expire_note(kl_sim *sim, const kl__sim_resource *resource,
                          kl__sim_state *state);
 
-/* Deletes the Events whose time is over; without memory the rest comes with the
- * next call. Whether there were any: controllers may have something to do. */
+/* Deletes expired Events; without memory the rest goes at the next call. True
+ * if there were any: controllers may have chores. */
 bool kl__sim_expire(kl_sim *sim);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * sim_fields.c - the stages that know the fields of built-in kinds: whether an
- * object has no others, and what it is once it was decoded and completed.
+ * sim_fields.c - stages that use the schemas of built-in kinds: decoding checks
+ * types and unknown fields and sets defaults; encoding writes the object as Go
+ * would.
  */
 #include "sim/write/sim_pipeline.h"
 
@@ -12,8 +13,8 @@
 
 #include <string.h>
 
-/* The schema of the write's kind, as asked for or stored, in a version; NULL: a
- * custom one, or out of memory (`code`). */
+/* The schema of the write's kind (requested or stored) in a version. NULL: a
+ * custom kind, or out of memory (`code`). */
 static const kl__schema *schema_of(const kl__sim_kind *kind,
                                    const char *version, kl_code *code,
                                    kl_error *err)
@@ -80,7 +81,7 @@ static kl_code check(kl__sim_write *write, const kl__schema *schema,
     return code;
 }
 
-/* Everything but custom objects goes through Go's structs. */
+/* All objects but custom ones are decoded into Go's structs. */
 kl_code kl__sim_decode_fields(kl__sim_write *write, kl_error *err)
 {
     kl_code code = KL_OK;

@@ -1,6 +1,7 @@
 /*
- * sim_identity.c - which object a write is about: its name and namespace, which
- * are the path's, and the UID and version that it says to be an edit of.
+ * sim_identity.c - the identity of a written object: name and namespace must be
+ * those of the path; UID and version say which object and state the request
+ * edits.
  */
 #include "sim/write/sim_pipeline.h"
 
@@ -22,7 +23,7 @@ static bool is_given(const char *text)
     return text != NULL && *text != '\0';
 }
 
-/* The body's namespace must be the path's. */
+/* Refuses a body with another namespace than the path. */
 static kl_code check_namespace(const kl__sim_write *write, kl_error *err)
 {
     const char *given =
@@ -39,8 +40,8 @@ static kl_code check_namespace(const kl__sim_write *write, kl_error *err)
 
 /* --- New objects. --------------------------------------------------------- */
 
-/* A name for generateName that is free, or one that is taken after some
- * tries. */
+/* Makes a free name from generateName; after some tries it may be a taken
+ * one. */
 static kl_code generate(kl__sim_write *write, const char *base, kl_error *err)
 {
     char suffix[KL__SIM_SUFFIX_SIZE];
@@ -64,7 +65,7 @@ static kl_code generate(kl__sim_write *write, const char *base, kl_error *err)
     return put ? KL_OK : kl__sim_no_memory(err);
 }
 
-/* What a new object cannot say of itself; nobody manages it either. */
+/* Removes what a new object cannot set itself, such as UID and managers. */
 static void wipe(kl__sim_write *write, kl__node *metadata)
 {
     static const char *const own[] = {"uid", "creationTimestamp",
@@ -106,7 +107,7 @@ static kl_code identify_new(kl__sim_write *write, kl_error *err)
     return code;
 }
 
-/* --- Objects that are there. ---------------------------------------------- */
+/* --- Existing objects. ---------------------------------------------------- */
 
 static kl_code check_name(const kl__sim_write *write, kl_error *err)
 {
@@ -139,7 +140,7 @@ static kl_code refuse_without_version(const kl__sim_write *write, kl_error *err)
     return kl__sim_refuse_invalid(write->answer, &status, kind->qualified, err);
 }
 
-/* Whether the body is an edit of what is there now. */
+/* Answers 409 unless the request's resourceVersion is the current one. */
 static kl_code check_version(const kl__sim_write *write, kl_error *err)
 {
     const char *version =
@@ -170,8 +171,9 @@ static kl_code check_version(const kl__sim_write *write, kl_error *err)
     return KL_OK;
 }
 
-/* A PUT says what it is an edit of; what a patch makes of the UID is found
- * wrong with other changes of metadata. The words are those of etcd's store. */
+/* Answers 409 if a PUT has another UID. A patch that changes it is refused
+ * later, with other changes of metadata. The words are those of etcd's
+ * store. */
 static kl_code check_uid(const kl__sim_write *write, kl_error *err)
 {
     const char *uid = kl__node_text(kl__sim_write_metadata(write), "uid");

@@ -1,5 +1,6 @@
 /*
- * sim_kinds_own.c - what the server sets in objects of single kinds.
+ * sim_kinds_own.c - see sim_kinds_own.h: what the server sets in Jobs,
+ * DaemonSets, claims and other single kinds.
  */
 #include "sim/write/sim_kinds_own.h"
 
@@ -18,7 +19,7 @@ bool kl__sim_write_is(const kl__sim_write *write, const char *group,
            strcmp(kind->plural, plural) == 0 && strcmp(kind->group, group) == 0;
 }
 
-/* Whether a kind is one of those; the list ends with NULL. */
+/* True if a kind is in the list, which ends with NULL. */
 static bool is_one_of(const kl__sim_kind *kind, const char *const *names)
 {
     while (*names != NULL && strcmp(kind->qualified, *names) != 0) {
@@ -112,7 +113,8 @@ static bool put_labels(kl__edit *edit, kl__node *metadata, const char *name,
            kl__sim_put_text(edit, labels, "job-name", name);
 }
 
-/* A Job's pods are known by its UID, unless it says how itself. */
+/* Labels a Job's pods with its UID, unless the Job has a selector of its
+ * own. */
 static bool prepare_job(kl__sim_write *write)
 {
     kl__edit *edit = write->edit;
@@ -163,7 +165,8 @@ bool kl__sim_keep_annotations(kl__sim_write *write)
                templates_before(write));
 }
 
-/* How many templates it has had: what a request says of that does not count. */
+/* Sets how many templates a DaemonSet has had; what the request says of it is
+ * ignored. */
 static bool prepare_daemon_set(kl__sim_write *write)
 {
     static const char *const template[] = {"spec", "template", NULL};
@@ -197,7 +200,8 @@ static const char *text_of(const kl__node *object, const char *name)
     return text != NULL ? text : "";
 }
 
-/* What a claim could always be filled from: other claims, and snapshots. */
+/* True for the sources that a claim could always be filled from: other claims,
+ * and snapshots. */
 static bool is_old_source(const kl__node *source)
 {
     const char *group = text_of(source, "apiGroup");
@@ -208,8 +212,8 @@ static bool is_old_source(const kl__node *source)
                                 strcmp(kind, "VolumeSnapshot") == 0;
 }
 
-/* A source is told in two ways: what the older one cannot tell is dropped from
- * it, and each is filled from the other. */
+/* A claim has two members for its source: what the older one cannot express is
+ * dropped from it, and each is filled from the other. */
 static bool prepare_claim(kl__sim_write *write)
 {
     static const char older[] = "dataSource", newer[] = "dataSourceRef";
@@ -231,10 +235,9 @@ static bool prepare_claim(kl__sim_write *write)
            kl__sim_put_copy(write->edit, spec, older, ref);
 }
 
-/* --- Fields that come to nothing. ----------------------------------------- */
+/* --- Fields that are dropped. --------------------------------------------- */
 
-/* Behind a gate that is shut, or of a version that is gone: new objects do not
- * get them. */
+/* Drops fields of disabled features or removed versions from new objects. */
 static void drop_fields(kl__sim_write *write)
 {
     kl__node *root = kl__sim_write_root(write), *endpoint;

@@ -1,5 +1,6 @@
 /*
- * sim_last_applied.c - see sim_last_applied.h.
+ * sim_last_applied.c - see sim_last_applied.h: writes the annotation's JSON
+ * byte for byte as Go does.
  */
 #include "sim/write/sim_last_applied.h"
 
@@ -37,7 +38,7 @@ static int compare(const void *a, const void *b)
 
 static void write_node(kl__buf *out, const kl__node *node);
 
-/* Members by name, as Go writes maps. */
+/* Writes an object with members sorted by name, as Go writes maps. */
 static void write_object(kl__buf *out, const kl__node *node)
 {
     size_t size = kl__node_size(node), count = 0;
@@ -80,7 +81,7 @@ static void write_array(kl__buf *out, const kl__node *node)
     kl__buf_putc(out, ']');
 }
 
-/* Nested no deeper than a request may be. */
+/* Writes a node; it is nested no deeper than a request may be. */
 static void write_node(kl__buf *out, const kl__node *node)
 {
     size_t length;
@@ -100,7 +101,8 @@ static void write_node(kl__buf *out, const kl__node *node)
     }
 }
 
-/* With what is special in HTML escaped, as Go does; it is in strings only. */
+/* Escapes characters that are special in HTML, as Go does; they are in strings
+ * only. */
 static void escape(const kl__buf *json, kl__buf *out)
 {
     for (size_t i = 0; i < json->length; i++) {

@@ -1,15 +1,15 @@
 /*
- * sim_last_applied.h - the annotation in which kubectl apply without
- * --server-side keeps what it applied: where it is there, the server keeps it
- * for kubectl, so that a user may go back and forth between the two.
+ * sim_last_applied.h - the annotation last-applied-configuration, which kubectl
+ * apply keeps. If it is there, a server-side apply updates it too, so that a
+ * user can switch between both.
  */
 #ifndef KL_SIM_LAST_APPLIED_H
 #define KL_SIM_LAST_APPLIED_H
 
 #include "sim/write/sim_pipeline.h"
 
-/* What the annotation is to be once `config` (of `edit`) is applied: a text for
- * kl__free, or NULL where `old` has no such annotation. KL_ENOMEM. */
+/* The annotation's new text after `config` (of `edit`) is applied; freed with
+ * kl__free. NULL: `old` has no such annotation, or KL_ENOMEM. */
 kl_code kl__sim_last_applied(const kl__node *old, kl__edit *edit,
                              const kl__node *config, char **text,
                              kl_error *err);

@@ -1,6 +1,6 @@
 /*
- * sim_names.c - which names and labels a kind allows, and in which words others
- * are refused.
+ * sim_names.c - which names and labels a kind allows, and the words of
+ * refusals.
  */
 #include "sim/write/sim_write.h"
 
@@ -11,7 +11,7 @@ static bool is_letter_or_digit(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* RFC 1123: letters, digits and '-', which neither begins nor ends it. */
+/* RFC 1123: letters, digits and '-'; '-' is neither first nor last. */
 static bool is_label(const char *name, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
@@ -39,7 +39,7 @@ static bool is_subdomain(const char *name)
     }
 }
 
-/* What only has to fit into a path. */
+/* Why a name cannot be a segment of a path; NULL: it can. */
 static const char *segment_fault(const char *name)
 {
     return strcmp(name, ".") == 0      ? "may not be '.'"

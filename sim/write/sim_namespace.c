@@ -1,6 +1,6 @@
 /*
- * sim_namespace.c - namespaces: whether one is there and takes new objects, and
- * how one is made.
+ * sim_namespace.c - a stage of a write: refuses new objects in a namespace that
+ * does not exist or is ending; and makes namespaces.
  */
 #include "sim/write/sim_pipeline.h"
 
@@ -27,7 +27,7 @@ int kl__sim_namespace_phase(kl_sim *sim, const char *name)
                : KL__SIM_ACTIVE;
 }
 
-/* The name of the object that is being made, for messages. */
+/* The name of the new object, for messages. */
 static const char *name_of(const kl__sim_write *write)
 {
     const char *name = kl__node_text(kl__sim_write_metadata(write), "name");
@@ -71,7 +71,7 @@ kl_code kl__sim_enter_namespace(kl__sim_write *write, kl_error *err)
     case KL__SIM_TERMINATING:
         return refuse_terminating(write, err);
     default:
-        /* A load makes it where it is not. */
+        /* A load creates a missing namespace. */
         return answer->loading
                    ? kl__sim_namespace_add(sim, name_space, err)
                    : kl__sim_refuse_missing(

@@ -1,6 +1,6 @@
 /*
- * sim_patch.c - PATCH of an object, or of a subresource: what the patch makes
- * of the object goes the way of an update.
+ * sim_patch.c - PATCH of an object or a subresource: applies the patch to the
+ * current object; the result is then written like an update.
  */
 #include "sim/write/sim_pipeline.h"
 
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Answers what sim/patch refused. */
+/* Answers with the error of sim/patch. */
 static kl_code refuse_patch(kl__sim_write *write, const kl_error *why,
                             kl_error *err)
 {
@@ -54,7 +54,7 @@ static bool is_operations(const kl__sim_write *write)
                        16) == 0;
 }
 
-/* What strict decoding has to say of the patch. */
+/* Warns or refuses because of what strict decoding finds in the patch. */
 static kl_code check_strictly(kl__sim_write *write, const kl__node *patch,
                               kl_error *err)
 {
@@ -88,7 +88,7 @@ static kl__node *decode(kl__sim_write *write, const char *prefix, kl_code *code,
     return *code == KL_OK ? patch : NULL;
 }
 
-/* Begins with the object as it is. */
+/* Starts with a copy of the current object. */
 static kl_code copy_current(kl__sim_write *write, kl_error *err)
 {
     kl__node *root;
@@ -105,7 +105,8 @@ static kl_code copy_current(kl__sim_write *write, kl_error *err)
     return kl__sim_show_served(write, err);
 }
 
-/* A strategic merge patch leaves the type of an object as it is. */
+/* Applies a strategic merge patch; it leaves kind and apiVersion as they
+ * are. */
 static kl_code merge_strategic(kl__sim_write *write, kl__node *patch,
                                kl_error *why)
 {
@@ -123,7 +124,8 @@ static kl_code merge_strategic(kl__sim_write *write, kl__node *patch,
     for (size_t i = 0; i < 2 && code == KL_OK; i++) {
         const kl_type type = kl__node_type(kl__node_get(root, kept[i]));
 
-        /* Of another type it is found wrong when the fields are looked at. */
+        /* A value of another type is refused later, when the fields are
+         * checked. */
         if ((type == KL_NULL || type == KL_STRING) &&
             !kl__sim_put_copy(
                 write->edit, root, kept[i],
@@ -160,7 +162,7 @@ static kl_code change(kl__sim_write *write, kl_error *err)
     return code == KL_OK ? KL_OK : refuse_patch(write, &why, err);
 }
 
-/* What the body makes of the object that is there; an apply needs none. */
+/* Applies the body to the current object; an apply needs none. */
 kl_code kl__sim_patch_apply(kl__sim_write *write, kl_error *err)
 {
     kl_code code = KL_OK;
@@ -168,15 +170,15 @@ kl_code kl__sim_patch_apply(kl__sim_write *write, kl_error *err)
     if (kl__sim_is_apply(write)) {
         return kl__sim_apply(write, err);
     }
-    if (write->before == NULL) { /* else it is a view: a Scale */
+    if (write->before == NULL) { /* otherwise it is a view: a Scale */
         code = kl__sim_write_find(write, err);
     }
     return code == KL_OK && kl__sim_write_goes_on(write) ? change(write, err)
                                                          : code;
 }
 
-/* Go's map of an object that a patch went into sorts its members; what it did
- * not reach stays as it was. False: no memory. */
+/* Sorts the members of objects that the patch has changed, as Go's maps are;
+ * others keep their order. False: out of memory. */
 static bool sort_reached(kl__edit *edit, kl__node *node, const kl__node *old)
 {
     kl__node_iter iter = {0};
@@ -199,8 +201,8 @@ static bool sort_reached(kl__edit *edit, kl__node *node, const kl__node *old)
     return true;
 }
 
-/* What a refused patch is told by: a strategic one as it came, another by what
- * it made of the object. NULL: no memory. */
+/* The text that a refusal of a patch shows: a strategic patch itself, or the
+ * object that another patch made. NULL: out of memory. */
 static char *show_patched(kl__sim_write *write)
 {
     kl__node *root = kl__sim_write_root(write);
@@ -238,7 +240,8 @@ kl_code kl__sim_refuse_patched(kl__sim_write *write, const char *why,
     return code == KL_ENOMEM ? kl__sim_no_memory(err) : code;
 }
 
-/* What is missing of the type of a built-in kind is as it was. */
+/* Copies kind and apiVersion of a built-in object from the old one if the patch
+ * removed them. */
 static bool complete_type(kl__sim_write *write)
 {
     static const char *const names[] = {"kind", "apiVersion"};
@@ -257,7 +260,7 @@ static bool complete_type(kl__sim_write *write)
     return true;
 }
 
-/* Whether an apiVersion is that of the request, or of what is stored. */
+/* True if an apiVersion is that of the request, or of the stored object. */
 static bool is_served_as(const kl__sim_write *write, const char *api_version)
 {
     const char *group = write->kind->group;
@@ -275,7 +278,7 @@ static bool is_served_as(const kl__sim_write *write, const char *api_version)
                   write->answer->ask.route.version) == 0;
 }
 
-/* Whether a patch left an object of the kind. */
+/* Refuses a patch whose result is no object of the kind. */
 static kl_code check_patched(kl__sim_write *write, kl_error *err)
 {
     const kl__sim_kind *kind = write->kind;
@@ -321,7 +324,7 @@ static bool is_media(const kl__sim_ask *ask, const char *media)
            strncmp(ask->content_type, media, length) == 0;
 }
 
-/* Whether it is a patch of a sort that the kind takes. */
+/* Answers 415 unless the kind takes this type of patch. */
 static kl_code check_media(kl__sim_write *write, kl_error *err)
 {
     static const char *const media[] = {

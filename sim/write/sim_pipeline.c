@@ -66,8 +66,7 @@ kl_code kl__sim_write_steps(kl__sim_write *write, const kl__sim_step *steps,
 }
 
 /*
- * All that happens to an object between its decoding and the store. What is
- * still missing goes where its comment stands, as one line.
+ * The stages between a verb and the store, in order. To add one, add a line.
  */
 static const kl__sim_step stages[] = {
     kl__sim_note_managers,  kl__sim_decode_fields,   kl__sim_custom_shape,

@@ -1,6 +1,6 @@
 /*
- * sim_pods.c - what a Pod gets from the server: its class of service; and what
- * its subresources reach.
+ * sim_pods.c - what the server sets in a Pod: its quality of service; and which
+ * fields its subresources can change.
  */
 #include "sim/write/sim_kinds_own.h"
 
@@ -15,10 +15,10 @@ static kl__node *spec_of(const kl__sim_write *write)
     return kl__node_get(kl__sim_write_root(write), "spec");
 }
 
-/* --- Class of service. ---------------------------------------------------- */
+/* --- Quality of service. -------------------------------------------------- */
 
-/* Whether a container's (or a pod's own) limits of cpu and memory are all set,
- * and are what it requests; *any: it asks for something at all. */
+/* True if the limits of cpu and memory of a container (or of the pod itself)
+ * are all set and equal its requests; *any: it has limits or requests. */
 static bool is_guaranteed(const kl__node *container, bool *any)
 {
     static const char *const names[] = {"cpu", "memory"};
@@ -58,9 +58,9 @@ static const char *class_of(const kl__node *spec)
     return !any ? "BestEffort" : guaranteed ? "Guaranteed" : "Burstable";
 }
 
-/* --- All of it. ----------------------------------------------------------- */
+/* --- Writes of a Pod. ----------------------------------------------------- */
 
-/* Who asks for less than no time to end gets the least that there is. */
+/* Replaces a negative grace period by the shortest one. */
 static bool mend_grace(kl__edit *edit, kl__node *spec)
 {
     static const char name[] = "terminationGracePeriodSeconds";
@@ -84,7 +84,8 @@ static kl_code prepare_new(kl__sim_write *write, kl_error *err)
     return KL_OK;
 }
 
-/* A write of a part: the rest of the object stays as it is. */
+/* Keeps the old object but for one member of spec, which a subresource
+ * writes. */
 static kl_code keep_but(kl__sim_write *write, const char *member, kl_error *err)
 {
     kl__node *part = kl__node_remove(spec_of(write), member);
@@ -103,7 +104,7 @@ static kl_code keep_but(kl__sim_write *write, const char *member, kl_error *err)
 
 static const char GENERATION[] = "observedGeneration";
 
-/* Puts a generation where none is told. */
+/* Keeps an observed generation that the new status lacks. */
 static bool keep_generation(kl__edit *edit, kl__node *to, const kl__node *from)
 {
     int64_t before = kl__node_integer(kl__node_get(from, GENERATION));

@@ -1,6 +1,7 @@
 /*
- * sim_prepare.c - what the server decides about an object, whatever a request
- * says: identity, times, generation, which of status and spec a write reaches.
+ * sim_prepare.c - a stage of a write: sets what the server alone decides:
+ * identity, times, generation, and which part (status or the rest) the request
+ * can change.
  */
 #include "sim/write/sim_pipeline.h"
 
@@ -25,10 +26,10 @@ static bool is_kind(const kl__sim_kind *kind, const char *group,
            strcmp(kind->group, group) == 0 && strcmp(kind->plural, plural) == 0;
 }
 
-/* --- What kinds get of their own. ----------------------------------------- */
+/* --- Rules of single kinds. ----------------------------------------------- */
 
-/* Who has to let go of a namespace, in its spec: its controller from the start,
- * and later only what a write of the subresource finalize leaves. */
+/* Keeps spec.finalizers of a namespace: its controller's from the start; later
+ * only a write of the subresource finalize changes it. */
 static bool complete_finalizers(kl__sim_write *write, kl__node *spec)
 {
     kl__edit *edit = write->edit;
@@ -70,7 +71,7 @@ static bool complete_namespace(kl__sim_write *write)
                             "phase", "Active");
 }
 
-/* A volume says since when it has its phase, unless the request does. */
+/* Notes since when a volume has its phase, unless the request says it. */
 static bool note_phase(kl__sim_write *write)
 {
     static const char since[] = "lastPhaseTransitionTime";
@@ -89,7 +90,7 @@ static bool note_phase(kl__sim_write *write)
     return kl__sim_put_text(write->edit, status, since, now);
 }
 
-/* The phase of what begins its life with one. */
+/* Sets the phase of a kind that begins with one. */
 static bool complete_phase(kl__sim_write *write)
 {
     const kl__sim_kind *kind = write->kind;
@@ -123,7 +124,7 @@ static kl_code complete(kl__sim_write *write, kl_error *err)
 
 /* --- New objects. --------------------------------------------------------- */
 
-/* Whether what a request says of the status counts. A Node's does: the kubelet
+/* True if a status in the request counts. That of a new Node does: a kubelet
  * registers itself with one. */
 static bool keeps_status(const kl__sim_write *write)
 {
@@ -177,9 +178,9 @@ static kl_code prepare_new(kl__sim_write *write, kl_error *err)
                                                  : kl__sim_no_memory(err);
 }
 
-/* --- Objects that are there. ---------------------------------------------- */
+/* --- Existing objects. ---------------------------------------------------- */
 
-/* A member of metadata as it was. */
+/* Keeps a member of metadata as it was. */
 static bool keep_member(kl__sim_write *write, kl__node *metadata,
                         const char *name)
 {
@@ -188,8 +189,8 @@ static bool keep_member(kl__sim_write *write, kl__node *metadata,
         kl__node_get(kl__node_get(kl__sim_write_old(write), "metadata"), name));
 }
 
-/* A write of status reaches that alone, and the metadata of most built-in
- * kinds; of a Deployment not the labels, of a Pod not its owners. */
+/* A write of status changes status, and for most built-in kinds metadata; but
+ * not the labels of a Deployment, nor the owners of a Pod. */
 static bool take_status(kl__sim_write *write)
 {
     kl__edit *edit = write->edit;
@@ -216,7 +217,7 @@ static bool take_status(kl__sim_write *write)
              kl__sim_keep_annotations(write)));
 }
 
-/* Any other write does not reach status, where that has a subresource. */
+/* Any other write leaves status as it was, if that is a subresource. */
 static bool keep_status(kl__sim_write *write)
 {
     kl__node *root = kl__sim_write_root(write);
@@ -229,7 +230,7 @@ static bool keep_status(kl__sim_write *write)
                             kl__node_get(kl__sim_write_old(write), "status"));
 }
 
-/* What was decided before stays. */
+/* Keeps the metadata that the server has set before. */
 static bool keep_metadata(kl__sim_write *write)
 {
     const kl__node *old = kl__node_get(kl__sim_write_old(write), "metadata");
@@ -245,7 +246,7 @@ static bool keep_metadata(kl__sim_write *write)
     return true;
 }
 
-/* Whether a member of the object is one that does not count as its spec. */
+/* True for members that do not count as spec. */
 static bool is_apart(const kl__sim_write *write, const char *name)
 {
     return strcmp(name, "kind") == 0 || strcmp(name, "apiVersion") == 0 ||
@@ -253,7 +254,7 @@ static bool is_apart(const kl__sim_write *write, const char *name)
            (strcmp(name, "status") == 0 && write->served->has_status);
 }
 
-/* Whether anything but metadata (and a status of its own) differs. */
+/* True if anything but metadata (and a subresource status) differs. */
 static bool is_changed(const kl__sim_write *write)
 {
     const kl__node *sides[2] = {kl__sim_write_old(write),
@@ -275,8 +276,8 @@ static bool is_changed(const kl__sim_write *write)
     return false;
 }
 
-/* A Deployment's controller reads its annotations, and who follows an
- * EndpointSlice its labels. */
+/* True if annotations or labels count as spec: a Deployment's controller reads
+ * its annotations, and clients of an EndpointSlice its labels. */
 static bool is_annotated(const kl__sim_write *write)
 {
     const char *name =
@@ -296,7 +297,7 @@ static bool count_change(kl__sim_write *write)
     kl__node *metadata = kl__sim_write_metadata(write);
     int64_t generation = kl__node_integer(kl__node_get(metadata, "generation"));
 
-    /* Classes of priority stay what they are: 1, from the start. */
+    /* A PriorityClass keeps generation 1. */
     return !kl__sim_kind_is(write->kind, KL__SIM_GENERATION) ||
            is_kind(write->kind, "scheduling.k8s.io", "priorityclasses") ||
            (!is_changed(write) && !is_annotated(write)) ||

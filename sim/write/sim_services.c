@@ -1,6 +1,6 @@
 /*
- * sim_services.c - what a Service gets: an address in the cluster, ports on the
- * nodes; and keeps from one write to the next.
+ * sim_services.c - what the server sets in a Service: a cluster IP and node
+ * ports, kept from one write to the next.
  */
 #include "sim/write/sim_kinds_own.h"
 
@@ -30,7 +30,7 @@ static const char *text_of(const kl__node *object, const char *name)
 
 /* --- Addresses. ----------------------------------------------------------- */
 
-/* Whether another Service has the address. */
+/* True if another Service has the address. */
 static bool is_taken(const kl__sim_write *write, const char *address)
 {
     const kl__sim_field *field =
@@ -47,7 +47,7 @@ static bool is_taken(const kl__sim_write *write, const char *address)
     return false;
 }
 
-/* The next free address of 10.0.0.0/16; the first one is the API server's. */
+/* The next free address of 10.0.0.0/16; the first is the API server's. */
 static bool choose_address(kl__sim_write *write, char *address, size_t size)
 {
     kl_sim *sim = write->answer->sim;
@@ -63,7 +63,7 @@ static bool choose_address(kl__sim_write *write, char *address, size_t size)
     return false;
 }
 
-/* Whether an address that was asked for can be had; else a cause is added. */
+/* Adds a cause if the requested address is invalid or taken. */
 static void check_address(kl__sim_write *write, const char *address)
 {
     unsigned char bytes[4];
@@ -71,7 +71,7 @@ static void check_address(kl__sim_write *write, const char *address)
     const char *why = NULL;
 
     if (inet_pton(AF_INET, address, bytes) != 1) {
-        return; /* no address at all: that is found later */
+        return; /* malformed: validation refuses it later */
     }
     if (strncmp(address, "10.0.", 5) != 0) {
         snprintf(outside, sizeof(outside),
@@ -102,7 +102,7 @@ static bool put_list(kl__edit *edit, kl__node *object, const char *name,
            kl__node_put(edit, object, name, list);
 }
 
-/* A headless Service without a selector is one of both families. */
+/* A headless Service without a selector has both IP families. */
 static bool put_families(kl__edit *edit, kl__node *spec, bool is_both)
 {
     if (kl__node_get(spec, "ipFamilies") == NULL &&
@@ -134,7 +134,7 @@ static bool put_address(kl__sim_write *write, kl__node *spec)
     }
     if (*given == '\0') {
         if (!choose_address(write, chosen, sizeof(chosen))) {
-            return true; /* no address is left: it stays without one */
+            return true; /* all are taken: it gets none */
         }
         given = chosen;
     } else if (strcmp(given, NONE) != 0 && *before == '\0') {
@@ -142,14 +142,15 @@ static bool put_address(kl__sim_write *write, kl__node *spec)
     }
     is_both = strcmp(given, NONE) == 0 &&
               kl__node_size(kl__node_get(spec, "selector")) == 0;
-    /* `given` may be in the tree, where it is about to be replaced. */
+    /* `given` may point into the tree, where its value is about to be
+     * replaced. */
     snprintf(address, sizeof(address), "%s", given);
     return kl__sim_put_text(write->edit, spec, "clusterIP", address) &&
            put_list(write->edit, spec, "clusterIPs", address, NULL) &&
            put_families(write->edit, spec, is_both);
 }
 
-/* --- Ports on nodes. ------------------------------------------------------ */
+/* --- Node ports. ---------------------------------------------------------- */
 
 static bool is_port_taken(const kl__sim_write *write, int64_t port)
 {
@@ -180,7 +181,7 @@ static int64_t choose_port(kl__sim_write *write)
     return port;
 }
 
-/* The node's port that the same port of the Service had before; 0: none. */
+/* The node port that this port of the Service had before; 0: none. */
 static int64_t port_before(const kl__sim_write *write, const kl__node *port)
 {
     const kl__node *list =

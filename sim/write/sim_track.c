@@ -1,5 +1,6 @@
 /*
- * sim_track.c - see sim_track.h.
+ * sim_track.c - see sim_track.h: stages that find the managers of changed
+ * fields and write managedFields (patch/ does the work).
  */
 #include "sim/write/sim_track.h"
 
@@ -69,9 +70,10 @@ kl_code kl__sim_check_manager(kl__sim_write *write, kl_error *err)
                : code;
 }
 
-/* --- Who writes, and what the write does not reach. ----------------------- */
+/* --- The manager, and fields that are not tracked. ------------------------ */
 
-/* The parameter, or what the User-Agent has before its first slash. */
+/* The manager's name: the parameter fieldManager, or the User-Agent up to its
+ * first slash. */
 static void name_manager(const kl__sim_ask *ask, char name[])
 {
     const char *given = kl__sim_parameter_get(ask, "fieldManager");
@@ -96,9 +98,9 @@ static void name_manager(const kl__sim_ask *ask, char name[])
 typedef struct tracked {
     kl_sim *sim;
     const kl__sim_kind *kind;
-    const kl__sim_version *served; /* of the request, or of the store */
+    const kl__sim_version *served; /* of the request, or the stored one */
     const char *subresource;
-    bool begins; /* it is compared with nothing */
+    bool begins; /* there is no old object to compare with */
 } tracked;
 
 static bool is_custom(const tracked *target)
@@ -106,7 +108,7 @@ static bool is_custom(const tracked *target)
     return kl__sim_kind_is(target->kind, KL__SIM_CUSTOM);
 }
 
-/* The fields that are put back whatever the request says, as FieldsV1. */
+/* The fields that are put back whatever the request has, as FieldsV1. */
 static const char *ignored_by(const tracked *target)
 {
     const kl__sim_kind *kind = target->kind;
@@ -128,7 +130,7 @@ static const char *ignored_by(const tracked *target)
     return "{\"f:spec\":{}}";
 }
 
-/* The schema of the object in the version that it is tracked in. */
+/* The schema of the object in the version in which it is tracked. */
 static const kl__schema *schema_of(const tracked *target, kl_error *err)
 {
     if (is_custom(target)) {
@@ -138,8 +140,8 @@ static const kl__schema *schema_of(const tracked *target, kl_error *err)
                               target->kind->kind, err);
 }
 
-/* A new object of a built-in kind is compared with a Go struct in which nothing
- * is set: what has to be written even so is nobody's. False: no memory. */
+/* A new object of a built-in kind is compared with an empty Go struct: fields
+ * that are written even when empty have no manager. False: out of memory. */
 static bool begin_with_nothing(kl__author *author, const tracked *target)
 {
     kl__node *nothing;
@@ -153,7 +155,7 @@ static bool begin_with_nothing(kl__author *author, const tracked *target)
            kl__schema_normalize(author->edit, nothing, author->schema);
 }
 
-/* Fills in all but the name. KL_ENOMEM. */
+/* Fills everything but the name. KL_ENOMEM. */
 static kl_code begin(kl__sim_author *self, const tracked *target,
                      kl__edit *edit, kl_error *err)
 {
@@ -215,8 +217,8 @@ kl_code kl__sim_note_managers(kl__sim_write *write, kl_error *err)
     return KL_OK;
 }
 
-/* The metadata of custom objects is a Go struct too: what is empty is not
- * there. */
+/* Drops empty members: the metadata of custom objects is a Go struct too, and
+ * Go leaves these out. */
 static void drop_empty(kl__node *metadata)
 {
     kl__node_iter iter = {0};
@@ -261,7 +263,7 @@ kl_code kl__sim_track(kl__sim_write *write, kl_error *err)
     return code;
 }
 
-/* Whether entries differ by their times alone. */
+/* True if entries differ in their times only. */
 static bool is_same_but_times(const kl__node *a, const kl__node *b)
 {
     static const char *const times[] = {"time", NULL};
@@ -280,7 +282,7 @@ static bool is_same_but_times(const kl__node *a, const kl__node *b)
     return true;
 }
 
-/* Whether the write changes nothing but the times of entries. */
+/* True if the write changes only the times of entries. */
 static bool is_idle(const kl__sim_write *write, const kl__node *before)
 {
     static const char *const metadata[] = {"metadata", NULL};

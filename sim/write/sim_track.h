@@ -1,5 +1,5 @@
 /*
- * sim_track.h - who owns the fields of an object: managedFields.
+ * sim_track.h - managedFields: which manager owns which fields of an object.
  */
 #ifndef KL_SIM_TRACK_H
 #define KL_SIM_TRACK_H
@@ -10,24 +10,23 @@
 
 enum { KL__SIM_MANAGER_SIZE = 129 };
 
-/* Whether the parameters fieldManager and force are right; else the answer is a
- * 422. */
+/* Answers 422 unless the parameters fieldManager and force are valid. */
 kl_code kl__sim_check_manager(kl__sim_write *write, kl_error *err);
 
-/* sim_patch.c: 422 of a patch that made no object of the kind: what it made,
- * and why that is none. */
+/* sim_patch.c: answers 422 for a patch whose result is no object of the kind,
+ * and shows it. */
 kl_code kl__sim_refuse_patched(kl__sim_write *write, const char *why,
                                kl_error *err);
-/* Whether it is a server-side apply. */
+/* True for a server-side apply. */
 bool kl__sim_is_apply(const kl__sim_write *write);
-/* sim_patch.c: whether it is a strategic merge patch. */
+/* sim_patch.c: true for a strategic merge patch. */
 bool kl__sim_is_strategic(const kl__sim_write *write);
-/* sim_apply.c: finds the object and makes `write->edit` of it and the
- * configuration in the body. Answers what cannot be applied; KL_ENOMEM. */
+/* sim_apply.c: finds the object and applies the configuration in the body to
+ * it: `write->edit`. Answers what cannot be applied. KL_ENOMEM. */
 kl_code kl__sim_apply(kl__sim_write *write, kl_error *err);
 
-/* Who writes, for what managedFields come to. KL_ENOMEM; else it owns what
- * kl__sim_author_deinit frees. */
+/* The manager of a write, as managedFields need it. After KL_ENOMEM there is
+ * nothing to free; else kl__sim_author_deinit frees it. */
 typedef struct kl__sim_author {
     kl__author author;
     char *api_version;

@@ -1,5 +1,5 @@
 /*
- * sim_update.c - PUT of an object, or of its status.
+ * sim_update.c - PUT of an object or of its status.
  */
 #include "sim/write/sim_write.h"
 
@@ -29,7 +29,7 @@ kl__sim_state *kl__sim_current(kl__sim_answer *answer,
     return node->state;
 }
 
-/* Finds what is to be changed; some kinds are made where there is nothing. */
+/* Finds the object. Objects of some kinds are created if there is none. */
 static kl_code find(kl__sim_write *write, kl_error *err)
 {
     const kl__sim_route *route = &write->answer->ask.route;

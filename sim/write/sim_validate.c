@@ -1,6 +1,6 @@
 /*
- * sim_validate.c - what no object may be, whatever its schema: names, labels,
- * what is immutable. Causes are collected and answered together.
+ * sim_validate.c - a stage of a write: checks every object whatever its schema:
+ * names, labels, immutable fields. Causes are collected and answered together.
  */
 #include "sim/write/sim_pipeline.h"
 
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* After an object was deleted, what it waits for may only become less. */
+/* Once an object is being deleted, finalizers may only be removed. */
 static void check_finalizers(kl__sim_write *write, const kl__node *old)
 {
     const kl__node *finalizers =
@@ -34,7 +34,7 @@ static void check_finalizers(kl__sim_write *write, const kl__node *old)
     }
 }
 
-/* The end of a validation: 422 where there was a cause. */
+/* Ends the validation: answers 422 if there are causes. */
 static kl_code answer_causes(kl__sim_write *write, kl_error *err)
 {
     const kl__sim_kind *kind = write->resource->kind;

@@ -1,5 +1,5 @@
 /*
- * sim_validate_kinds.c - what cannot change in objects of single kinds, in
+ * sim_validate_kinds.c - fields of single kinds that cannot be changed, in
  * kube-apiserver's words.
  */
 #include "sim/write/sim_kinds_own.h"
@@ -8,11 +8,11 @@
 
 #include <string.h>
 
-/* How a member stays as it was made. */
+/* How a field is fixed. */
 typedef enum fixity {
-    FIXED,     /* invalid, with the value that was to be */
-    FORBIDDEN, /* forbidden, without it */
-    ONCE       /* forbidden once there is one */
+    FIXED,     /* 422 Invalid, which shows the new value */
+    FORBIDDEN, /* 422 Forbidden, which does not */
+    ONCE       /* forbidden once it has a value */
 } fixity;
 
 typedef struct immutable_member {
@@ -101,7 +101,7 @@ static void check_members(kl__sim_write *write)
     }
 }
 
-/* The role of a binding, which is shown as Go has it. */
+/* Checks roleRef of a binding; the message shows it as Go prints it. */
 static void check_role_ref(kl__sim_write *write)
 {
     static const char *const names[3][2] = {
@@ -128,8 +128,8 @@ static void check_role_ref(kl__sim_write *write)
     kl__buf_deinit(&shown);
 }
 
-/* A claim that is bound may ask for more storage and another class of
- * attributes; the others for nothing else, but for a volume. */
+/* A bound claim may ask for more storage and another class of volume
+ * attributes; an unbound one may only get a volume. */
 static void check_claim(kl__sim_write *write)
 {
     static const char *const may[] = {"volumeName", "resources",
@@ -164,7 +164,7 @@ static void check_claim(kl__sim_write *write)
     }
 }
 
-/* ConfigMaps and Secrets that say that they do not change. */
+/* Checks ConfigMaps and Secrets that are immutable. */
 static void check_frozen(kl__sim_write *write)
 {
     static const char *const members[] = {"data", "binaryData"};
@@ -212,7 +212,7 @@ static void check_stateful_set(kl__sim_write *write)
     }
 }
 
-/* Whether two lists of containers differ in more than images. */
+/* True if two lists of containers differ in more than images. */
 static bool containers_differ(const kl__node *before, const kl__node *now)
 {
     static const char *const may[] = {"image", NULL};
@@ -262,8 +262,8 @@ static void check_pod(kl__sim_write *write)
     }
 }
 
-/* What a new state has to be. What was wrong before may stay: only a load makes
- * such objects, and who loaded one goes on with it. */
+/* Checks a new state. What was invalid before may stay: only a load makes such
+ * objects, and its user has to be able to go on with them. */
 static void check_object(kl__sim_write *write)
 {
     const kl__sim_kind *kind = write->kind;
@@ -288,7 +288,7 @@ void kl__sim_validate_kind(kl__sim_write *write)
     if (kl__sim_write_is_custom(write)) {
         return;
     }
-    /* Of DaemonSets the server says so first. */
+    /* For DaemonSets a real server reports this first. */
     if (write->old != NULL && kl__sim_write_is(write, "apps", "daemonsets")) {
         check_members(write);
     }

@@ -1,6 +1,6 @@
 /*
- * sim_validate_metadata.c - who may own an object, who may hold it back when it
- * is deleted, and how often it may have changed.
+ * sim_validate_metadata.c - checks metadata: owners, finalizers, and the
+ * generation.
  */
 #include "sim/write/sim_pipeline.h"
 
@@ -19,7 +19,7 @@ static bool is_empty(const char *text)
     return text == NULL || *text == '\0';
 }
 
-/* An object as it stands, which kl__field_invalid_node would sort. */
+/* Refuses an object shown as it is; kl__field_invalid_node would sort it. */
 static void refuse_as_is(kl__sim_write *write, const char *field,
                          const kl__node *value, const char *why)
 {
@@ -55,7 +55,7 @@ static void check_owner(kl__sim_write *write, const kl__node *owner)
     }
 }
 
-/* Nobody has two controllers. */
+/* Checks owners; an object has at most one controller. */
 static void check_owners(kl__sim_write *write)
 {
     const kl__node *owners =
@@ -83,7 +83,7 @@ static void check_owners(kl__sim_write *write)
     }
 }
 
-/* Names that need no domain. */
+/* True for finalizers that need no domain. */
 static bool is_standard(const char *finalizer)
 {
     return strcmp(finalizer, "kubernetes") == 0 ||
@@ -117,7 +117,7 @@ static void check_finalizers(kl__sim_write *write)
     }
 }
 
-/* Built-in kinds have finalizers of a domain, or Kubernetes' own. */
+/* Finalizers of built-in kinds need a domain, or must be Kubernetes' own. */
 static void check_domains(kl__sim_write *write)
 {
     const kl__node *list =
@@ -163,8 +163,8 @@ void kl__sim_check_kept(kl__sim_write *write)
     }
 }
 
-/* What was found of the metadata so far: the strategy of a kind looks once
- * more. */
+/* Marks the causes found in metadata so far as listed twice: the strategy of a
+ * kind checks metadata once more. */
 static void note_twice(kl__sim_write *write)
 {
     static const char within[] = "metadata.";

@@ -1,6 +1,6 @@
 /*
- * sim_versions.c - built-in kinds that are served in several versions, or in
- * two groups: objects are kept in one, and converted on their way in and out.
+ * sim_versions.c - see sim_versions.h. Objects are stored in one version and
+ * converted when they are read and written.
  */
 #include "sim/write/sim_versions.h"
 
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* The conversions between the version and the stored one, or NULL: it is that
+/* The conversions between a version and the stored one; NULL: it is the stored
  * one, or the kind has its own way. */
 static const kl__conversion *conversion_of(const kl__sim_kind *kind,
                                            const kl__sim_version *served)
@@ -33,7 +33,7 @@ static bool normalize(kl__edit *edit, kl__node *object,
                           : own.code != KL_ENOMEM;
 }
 
-/* Makes a stored object one of the version; false: out of memory. */
+/* Converts a stored object to a version; false: out of memory. */
 static bool turn(kl__edit *edit, kl__node *object, const kl__sim_kind *kind,
                  const kl__sim_version *served)
 {
@@ -56,7 +56,7 @@ kl_code kl__sim_convert_fields(kl__sim_write *write, kl_error *err)
                : kl__sim_no_memory(err);
 }
 
-/* The same, and it says so. */
+/* The same, and sets apiVersion and kind. */
 static bool show(kl__edit *edit, kl__node *object, const kl__sim_kind *kind,
                  const kl__sim_version *served)
 {
@@ -111,7 +111,7 @@ bool kl__sim_store_served(kl__edit *edit, const kl__sim_kind *kind,
             normalize(edit, kl__edit_root(edit), stored, stored->storage));
 }
 
-/* --- What was before, for those who compare with it. ---------------------- */
+/* --- The old object, for stages that compare with it. --------------------- */
 
 kl_code kl__sim_before_open(kl__sim_before *before, const kl__sim_write *write,
                             kl_error *err)

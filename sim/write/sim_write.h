@@ -1,7 +1,7 @@
 /*
- * sim_write.h - CREATE, UPDATE, PATCH, DELETE and what follows from them. The
- * cluster's mutex is held; a refusal is an answer and KL_OK, only KL_ENOMEM
- * fails.
+ * sim_write.h - the verbs CREATE, UPDATE, PATCH and DELETE, and changes that
+ * the cluster makes itself. The cluster's mutex is held. A refusal is an answer
+ * and KL_OK; only KL_ENOMEM fails.
  */
 #ifndef KL_SIM_WRITE_H
 #define KL_SIM_WRITE_H
@@ -22,67 +22,71 @@ kl_code kl__sim_delete(kl__sim_answer *answer, kl__sim_resource *resource,
 kl_code kl__sim_delete_all(kl__sim_answer *answer, kl__sim_resource *resource,
                            kl_error *err);
 
-/* Whether the members of metadata have their types; else why not. */
+/* True if the members of metadata have the right types; else `why` says which
+ * has not. */
 bool kl__sim_metadata_fits(const kl__sim_kind *kind, const kl__node *root,
                            char *why, size_t size);
-/* Adds causes where a kind does not allow that name (NULL: there is none), and
- * where labels are none. */
+/* Adds causes for a name that a kind does not allow (NULL: there is none), and
+ * for invalid labels. */
 void kl__sim_check_name(const kl__sim_kind *kind, const char *name,
                         kl__sim_status *status);
-/* The current state that the path names, or NULL: the answer is a 404. */
+/* The current state of the path's object. NULL: the answer is a 404, or an
+ * error (*code). */
 kl__sim_state *kl__sim_current(kl__sim_answer *answer,
                                kl__sim_resource *resource, kl_code *code,
                                kl_error *err);
-/* 415 of a body that is neither JSON, YAML nor protobuf. */
+/* Answers 415: the body is neither JSON, YAML nor protobuf. */
 kl_code kl__sim_refuse_media(kl__sim_answer *answer, kl_error *err);
-/* Whether dryRun is one that there is; else the answer says so (*code). */
+/* True if dryRun is valid; else the answer is a refusal (*code). */
 bool kl__sim_check_dry(kl__sim_answer *answer, kl_code *code, kl_error *err);
-/* Whether the request asks to change nothing (dryRun=All). */
+/* True for a dry run (dryRun=All): nothing is stored. */
 bool kl__sim_is_dry(const kl__sim_answer *answer);
 
-/* Makes the state current (takes it, also when it fails) and does what its kind
- * asks for: a CRD is served. KL_ENOMEM. */
+/* Stores a state (takes it, also when it fails) and does what its kind needs: a
+ * CRD is served. KL_ENOMEM. */
 kl_code kl__sim_commit(kl_sim *sim, kl__sim_resource *resource,
                        kl__sim_state *state, kl_error *err);
-/* Removes an object for good, and what lives by it. KL_ENOMEM. */
+/* Removes an object for good, with what exists because of it. KL_ENOMEM. */
 kl_code kl__sim_remove(kl_sim *sim, kl__sim_resource *resource, const char *key,
                        kl_error *err);
-/* An object that the cluster makes itself; borrowed. */
+/* An object that the cluster creates itself; borrowed. */
 typedef struct kl__sim_made {
     const char *group;
     const char *plural;
-    const char *target; /* of the collection: "/api/v1/namespaces" */
-    const char *agent;  /* who makes it: "kube-apiserver" */
+    const char *target; /* the collection's path: "/api/v1/namespaces" */
+    const char *agent;  /* the User-Agent: "kube-apiserver" */
     const char *body;   /* JSON */
 } kl__sim_made;
-/* Makes it as a request would, unless it is there. KL_ENOMEM; KL_EINVAL: it is
- * refused. */
+/* Creates the object as a request would, unless it exists. KL_ENOMEM;
+ * KL_EINVAL: it was refused. */
 kl_code kl__sim_make(kl_sim *sim, const kl__sim_made *made, kl_error *err);
 
-/* Makes what the store itself changed of an object current, unless nothing was;
- * or removes it, where it is being deleted and waits for nothing more.
+/* Stores an object that the cluster itself has changed, if it has changed; or
+ * removes it, if it is being deleted and waits for nothing any more.
  * KL_ENOMEM. */
 kl_code kl__sim_put_back(kl_sim *sim, kl__sim_resource *resource,
                          const kl__sim_state *old, kl__edit *edit,
                          kl_error *err);
 
-/* Who writes for the server itself: one of its controllers. */
+/* A controller of the server, as the manager of its writes. */
 typedef struct kl__sim_hand {
-    const char *manager;     /* "kube-controller-manager" */
-    const char *subresource; /* through which; "": the object itself */
+    const char *manager; /* "kube-controller-manager" */
+    /* the subresource that it writes; "": the object itself */
+    const char *subresource;
 } kl__sim_hand;
 
-/* sim_track.c: kube-controller-manager, of an object and of its status; and
- * kube-apiserver's own controllers, of a status. */
+/* sim_track.c: kube-controller-manager for an object and for its status; and
+ * kube-apiserver's own controllers for a status. */
 extern const kl__sim_hand kl__sim_controller, kl__sim_status_controller,
     kl__sim_server;
 
-/* sim_track.c: kl__sim_put_back of a write that kube-apiserver gets as a
- * request, and so tracks: managedFields say who it was. KL_ENOMEM. */
+/* sim_track.c: like kl__sim_put_back for a write that a real kube-apiserver
+ * gets as a request: managedFields name the controller. KL_ENOMEM. */
 kl_code kl__sim_put_as(kl_sim *sim, kl__sim_resource *resource,
                        const kl__sim_state *old, kl__edit *edit,
                        const kl__sim_hand *hand, kl_error *err);
-/* The first half of it: makes `edit`, which was `old`, complete. */
+/* Its first half: turns `edit`, a copy of `old`, into the complete new
+ * object. */
 kl_code kl__sim_track_own(kl_sim *sim, const kl__sim_resource *resource,
                           const kl__sim_state *old, kl__edit *edit,
                           const kl__sim_hand *hand, kl_error *err);
@@ -90,24 +94,24 @@ kl_code kl__sim_track_own(kl_sim *sim, const kl__sim_resource *resource,
 /* --- Namespaces. ---------------------------------------------------------- */
 
 enum { KL__SIM_ABSENT, KL__SIM_ACTIVE, KL__SIM_TERMINATING };
-/* Whether a namespace is there. */
+/* The phase of a namespace, or that there is none. */
 int kl__sim_namespace_phase(kl_sim *sim, const char *name);
-/* Makes a namespace. KL_ENOMEM. */
+/* Creates a namespace. KL_ENOMEM. */
 kl_code kl__sim_namespace_add(kl_sim *sim, const char *name, kl_error *err);
 
 /* --- Definitions of custom resources. ------------------------------------- */
 
-/* A definition has a new state. */
+/* Called after a definition has a new state. */
 kl_code kl__sim_crd_apply(kl_sim *sim, const kl__sim_state *state,
                           kl_error *err);
-/* A definition goes: what is left of its objects too, and it is served no
- * longer. KL_ENOMEM. */
+/* Called when a definition goes: removes the rest of its objects, and stops
+ * serving it. KL_ENOMEM. */
 kl_code kl__sim_crd_withdraw(kl_sim *sim, const char *name, kl_error *err);
 /* Makes a definition that is about to be deleted wait for its objects.
  * KL_ENOMEM. */
 kl_code kl__sim_crd_guard(kl_sim *sim, kl__edit *edit, kl_error *err);
-/* Does what definitions that have changed ask for. KL_ENOMEM: the rest comes
- * with the next call. */
+/* Runs the controller of definitions for those that changed. KL_ENOMEM: the
+ * rest waits for the next call. */
 kl_code kl__sim_crd_settle(kl_sim *sim, kl_error *err);
 
 #endif
