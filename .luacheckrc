@@ -9,5 +9,5 @@ files["spec"].read_globals = { "jit" }
 files["spec"].globals = { "arg" }
 files["examples"].read_globals = { "arg", "kubelua" }
 files["examples/*_spec.lua"].std = "min+busted"
-files["spec/lint"].std = "lua54"
+files["spec/lint"].std = "lua54+busted"
 files["bench/nginx/inside.lua"].std = "ngx_lua"

@@ -1,5 +1,6 @@
--- Markdown of what was measured of controllers (bench/controllers). Usage: controllers.lua
--- RESULTS.json [RESULTS.md]: prints it; a complete run replaces it between its marks in that file.
+-- Makes Markdown of the measurements of controllers (bench/controllers). Usage: controllers.lua
+-- RESULTS.json [FILE]: prints a table. After a complete run the table also replaces the one in FILE
+-- (bench/RESULTS.md), between two marks.
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
 package.path = here .. "/?.lua;" .. package.path
 local cjson = require "cjson"

@@ -1,4 +1,4 @@
--- Markdown of what was measured: for RESULTS.md all of it, for README.md what matters most.
+-- Makes Markdown of the measurements: all tables for bench/RESULTS.md, one for README.md.
 local figures = require "figures"
 
 local tables = {}
@@ -184,7 +184,7 @@ local function preface(results, absent)
     return table.concat(lines, "\n\n") .. "\n"
 end
 
--- All tables, for RESULTS.md.
+-- All tables, for bench/RESULTS.md.
 function tables.all(results)
     local there, absent = figures.measured(results)
     local steady, bursts = results.settings.steady, results.settings.bursts

@@ -4,8 +4,8 @@ local core = require "kubelua.core"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
 
--- The bound of ARCHITECTURE.md is 50 ms for each blocking call; machines that build meanwhile are
--- slow.
+-- Seconds. Each blocking call ends within 50 ms (docs/DESIGN.md#locks); a machine that builds
+-- meanwhile is slower.
 local AT_ONCE = 0.5
 
 local function stop_is_quick(scene, informer)

@@ -1,5 +1,5 @@
--- The house rules that no compiler knows: the arrows between layers (ARCHITECTURE.md), the size
--- limits and the documented prototypes of STYLE.md. Usage, in the root of the tree:
+-- The house rules that no compiler knows: the arrows between layers (docs/DESIGN.md#layers), the
+-- size limits and the documented prototypes of docs/STYLE.md. Usage, in the root of the tree:
 -- lua5.4 spec/lint/lint.lua; a line for each breach, and exit status 1 if there are any.
 local RANKS = {
     base = 0, json = 1, http = 1, queue = 1, object = 2, config = 2, cache = 3, api = 3,
