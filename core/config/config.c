@@ -1,6 +1,7 @@
 /*
- * config.c - kl_config: its life, and what of it never changes. What does
- * change is in credentials.c.
+ * config.c - makes and frees a kl_config: the server, namespace and credentials
+ * of one cluster. The part that changes while the program runs (rotated tokens
+ * and certificates) is in credentials.c.
  */
 #include "config/load.h"
 
@@ -31,8 +32,8 @@ static const char *token_complaint(const char *text)
     return length > 0 ? NULL : "is empty";
 }
 
-static bool watch(kl__file *file, const char *path,
-                  const char *(*complaint)(const char *text))
+static bool init_file(kl__file *file, const char *path,
+                      const char *(*complaint)(const char *text))
 {
     file->complaint = complaint;
     file->path = kl__strdup(path);
@@ -92,10 +93,11 @@ kl_config *kl__config_load(const kl_config_options *options,
         return NULL;
     }
     config->is_secure = strncasecmp(config->settings.server, "https:", 6) == 0;
-    if (!watch(&config->ca, config->settings.ca.file, pem_complaint) ||
-        !watch(&config->cert, config->settings.cert.file, pem_complaint) ||
-        !watch(&config->key, config->settings.key.file, pem_complaint) ||
-        !watch(&config->token, config->settings.token_file, token_complaint)) {
+    if (!init_file(&config->ca, config->settings.ca.file, pem_complaint) ||
+        !init_file(&config->cert, config->settings.cert.file, pem_complaint) ||
+        !init_file(&config->key, config->settings.key.file, pem_complaint) ||
+        !init_file(&config->token, config->settings.token_file,
+                   token_complaint)) {
         kl_error_set(err, KL_ENOMEM, "out of memory for a config");
         free_config(config);
         return NULL;
@@ -111,7 +113,8 @@ kl_code kl__config_check_process(kl_config *config, kl_error *err)
     kl__forks made_in =
         atomic_load_explicit(&config->made_in, memory_order_relaxed);
 
-    /* Without another holder, no thread of the parent used it at the fork. */
+    /* If nothing else holds a reference, no thread of the parent was using the
+     * config at the fork: the child may take it over. */
     if (made_in != kl__process_here() &&
         atomic_load_explicit(&config->refs, memory_order_relaxed) == 1) {
         made_in = kl__process_here();

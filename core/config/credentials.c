@@ -1,7 +1,7 @@
 /*
- * credentials.c - see credentials.h. One thread at a time looks after them (a
- * "flight"): it reads files and runs the plugin without the lock, while the
- * others wait for its outcome.
+ * credentials.c - see credentials.h. One thread at a time refreshes the
+ * credentials (a "flight"): it reads files and runs the plugin without the
+ * lock, while other threads wait for the result.
  */
 #include "config/credentials.h"
 
@@ -33,7 +33,8 @@ const char *kl__token_trim(const char *text, size_t *length)
     return text;
 }
 
-/* A plugin is asked only where nothing else says who this is. */
+/* A plugin is run only if the configuration has no other way to
+ * authenticate. */
 static bool uses_plugin(const kl_config *config)
 {
     const kl__settings *settings = &config->settings;
@@ -52,7 +53,7 @@ bool kl__config_is_still(const kl_config *config)
             !uses_plugin(config));
 }
 
-/* What a flight brings home. */
+/* The result of a flight. */
 typedef struct cargo {
     kl__tls *tls;
     char *authorization;
@@ -99,7 +100,7 @@ static kl_code make_authorization(const kl_config *config, char **out,
     return *out != NULL ? KL_OK : out_of_memory(err);
 }
 
-/* The PEM text of a setting: data, or what its file holds. */
+/* The PEM text of a setting: its data, or the content of its file. */
 static const char *pem_of(const kl__pem *pem, const kl__file *file)
 {
     return pem->text != NULL ? pem->text : file->text;
@@ -111,7 +112,8 @@ static bool same_tls(const kl__tls_options *a, const kl__tls_options *b)
            kl__streq(a->key, b->key);
 }
 
-/* The TLS settings of now: the same object as before if nothing changed. */
+/* The present TLS settings: the same object as before if nothing has
+ * changed. */
 static kl_code make_tls(const kl_config *config, kl__tls **out, kl_error *err)
 {
     const kl__settings *settings = &config->settings;
@@ -133,7 +135,8 @@ static kl_code make_tls(const kl_config *config, kl__tls **out, kl_error *err)
     return *out != NULL ? KL_OK : out_of_memory(err);
 }
 
-/* A token of the configuration stands in for a file that is not there yet. */
+/* Reads the token file. If it cannot be read, the token in the configuration is
+ * used instead. */
 static kl_code refresh_token(kl_config *config, bool *changed, kl_error *err)
 {
     kl_error why;
@@ -166,14 +169,15 @@ static kl_code refresh_files(kl_config *config, bool *changed, kl_error *err)
     return code == KL_OK ? refresh_token(config, changed, err) : code;
 }
 
-static void note_plugin(kl_config *config, int64_t since)
+static void set_plugin_since(kl_config *config, int64_t since)
 {
     kl__mutex_lock(&config->mutex);
     config->plugin_since = since;
     kl__mutex_unlock(&config->mutex);
 }
 
-/* Runs the plugin unless what it said last is still good. */
+/* Runs the plugin, unless its last credential is still valid and not
+ * rejected. */
 static kl_code refresh_plugin(kl_config *config, bool rejected,
                               kl__cancel *cancel, bool *changed, kl_error *err)
 {
@@ -186,13 +190,13 @@ static kl_code refresh_plugin(kl_config *config, bool rejected,
          kl__timestamp_now() < config->plugin.refresh_at_ms)) {
         return KL_OK;
     }
-    note_plugin(config, kl__clock_now(kl__clock_real()));
+    set_plugin_since(config, kl__clock_now(kl__clock_real()));
     code = kl__exec_run(&config->settings, ca, config->plugin_timeout_ms,
                         &fresh, cancel, err);
-    note_plugin(config, -1);
+    set_plugin_since(config, -1);
     if (code != KL_OK) {
-        /* What was rejected stays so; what has merely expired is asked for
-         * again by the next call all the same. */
+        /* A rejected credential is not used again. An expired one is kept: the
+         * next call runs the plugin again anyway. */
         config->has_plugin_credential =
             config->has_plugin_credential && !rejected;
         return code;
@@ -205,8 +209,8 @@ static kl_code refresh_plugin(kl_config *config, bool rejected,
 }
 
 /* The work of a flight, without the lock. */
-static kl_code refresh(kl_config *config, bool rejected, kl__cancel *cancel,
-                       cargo *out, kl_error *err)
+static kl_code refresh_all(kl_config *config, bool rejected, kl__cancel *cancel,
+                           cargo *out, kl_error *err)
 {
     kl_code code;
 
@@ -226,7 +230,7 @@ static kl_code refresh(kl_config *config, bool rejected, kl__cancel *cancel,
     return code;
 }
 
-/* Puts what a flight brought in the place of what was there. */
+/* Replaces the credentials by the result of a flight. */
 static void publish_locked(kl_config *config, cargo *fresh)
 {
     if (!config->stale) {
@@ -241,8 +245,8 @@ static void publish_locked(kl_config *config, cargo *fresh)
     config->stale = false;
 }
 
-/* Brings the credentials up to date. Unlocks meanwhile. */
-static void fly_locked(kl_config *config, kl__cancel *cancel)
+/* Refreshes the credentials. The mutex is unlocked meanwhile. */
+static void run_flight_locked(kl_config *config, kl__cancel *cancel)
 {
     cargo fresh = {.tls = NULL};
     bool rejected = config->rejected;
@@ -253,7 +257,7 @@ static void fly_locked(kl_config *config, kl__cancel *cancel)
     config->flight++;
     config->rejected = false;
     kl__mutex_unlock(&config->mutex);
-    code = refresh(config, rejected, cancel, &fresh, &why);
+    code = refresh_all(config, rejected, cancel, &fresh, &why);
     kl__mutex_lock(&config->mutex);
     if (code == KL_OK) {
         publish_locked(config, &fresh);
@@ -266,8 +270,8 @@ static void fly_locked(kl_config *config, kl__cancel *cancel)
     kl__cond_broadcast(&config->landed);
 }
 
-/* Waits until the flight in the air has landed, or `cancel` is fired. */
-static void await_landing_locked(kl_config *config, const kl__cancel *cancel)
+/* Waits until the current flight has ended, or `cancel` is fired. */
+static void wait_for_flight_locked(kl_config *config, const kl__cancel *cancel)
 {
     uint64_t flight = config->flight;
 
@@ -278,14 +282,14 @@ static void await_landing_locked(kl_config *config, const kl__cancel *cancel)
 }
 
 /*
- * Brings the credentials up to date, or lets the thread do it that is at it.
- * The outcome of another thread's flight counts here too, but for two: it was
- * cancelled, or the credentials that it found were rejected meanwhile.
+ * Refreshes the credentials, or waits for the thread that already does. The
+ * result of that thread counts for this call, too, with two exceptions: its
+ * flight was cancelled, or its credentials were rejected meanwhile.
  */
-static kl_code settle_locked(kl_config *config, kl__cancel *cancel)
+static kl_code refresh_locked(kl_config *config, kl__cancel *cancel)
 {
     while (config->flying && !kl__cancel_fired(cancel)) {
-        await_landing_locked(config, cancel);
+        wait_for_flight_locked(config, cancel);
         if (!config->rejected && !config->flying &&
             config->failure.code != KL_ECANCELED) {
             return config->failure.code;
@@ -294,7 +298,7 @@ static kl_code settle_locked(kl_config *config, kl__cancel *cancel)
     if (kl__cancel_fired(cancel)) {
         return KL_ECANCELED;
     }
-    fly_locked(config, cancel);
+    run_flight_locked(config, cancel);
     return config->failure.code;
 }
 
@@ -309,8 +313,8 @@ static bool add_header(kl__credentials *out, const char *name,
     return header->name != NULL && header->value != NULL;
 }
 
-/* libcurl resolves names itself behind "socks5:", Go's clients let the proxy
- * do it; private clusters are reached that way. */
+/* With "socks5:" libcurl resolves names itself; Go's clients let the proxy do
+ * it, and private clusters need that. In libcurl that is "socks5h:". */
 static char *copy_proxy(const char *url)
 {
     return strncasecmp(url, "socks5://", 9) == 0
@@ -318,8 +322,8 @@ static char *copy_proxy(const char *url)
                : kl__strdup(url);
 }
 
-static kl_code copy_locked(const kl_config *config, kl__credentials *out,
-                           kl_error *err)
+static kl_code copy_credentials_locked(const kl_config *config,
+                                       kl__credentials *out, kl_error *err)
 {
     const kl__settings *settings = &config->settings;
     const char *proxy = settings->proxy_url != NULL
@@ -345,8 +349,8 @@ static kl_code copy_locked(const kl_config *config, kl__credentials *out,
     return ok ? KL_OK : out_of_memory(err);
 }
 
-/* Runs on the cancelling thread. */
-static void wake_up(void *arg)
+/* The cancel token's hook; runs on the thread that fires the token. */
+static void wake_waiters(void *arg)
 {
     kl_config *config = arg;
 
@@ -358,7 +362,7 @@ static void wake_up(void *arg)
 kl_code kl__config_credentials(kl_config *config, kl__credentials *out,
                                kl__cancel *cancel, kl_error *err)
 {
-    kl__cancel_hook hook = {.wake = wake_up, .arg = config};
+    kl__cancel_hook hook = {.wake = wake_waiters, .arg = config};
     kl_code code = kl__config_check_process(config, err);
 
     *out = (kl__credentials){.tls = NULL};
@@ -369,9 +373,9 @@ kl_code kl__config_credentials(kl_config *config, kl__credentials *out,
         return kl_error_set(err, KL_ECANCELED, "cancelled");
     }
     kl__mutex_lock(&config->mutex);
-    code = settle_locked(config, cancel);
+    code = refresh_locked(config, cancel);
     if (code == KL_OK) {
-        code = copy_locked(config, out, err);
+        code = copy_credentials_locked(config, out, err);
     } else if (code == KL_ECANCELED) {
         kl_error_set(err, code, "cancelled while waiting for credentials");
     } else {
@@ -407,7 +411,7 @@ bool kl__config_rejected(kl_config *config, uint64_t generation)
     }
     kl__mutex_lock(&config->mutex);
     if (generation == config->generation && !uses_plugin(config)) {
-        settle_locked(config, NULL); /* a file may have been replaced */
+        refresh_locked(config, NULL); /* a file may have changed */
     } else if (generation == config->generation) {
         config->rejected = true;
     }
@@ -425,7 +429,7 @@ bool kl__config_renewed(kl_config *config, uint64_t generation)
     }
     kl__mutex_lock(&config->mutex);
     if (generation == config->generation && !uses_plugin(config)) {
-        settle_locked(config, NULL);
+        refresh_locked(config, NULL);
     }
     is_renewed = generation != config->generation;
     kl__mutex_unlock(&config->mutex);

@@ -15,7 +15,7 @@ static kl_code out_of_memory(kl_error *err)
     return kl_error_set(err, KL_ENOMEM, "out of memory for a credential");
 }
 
-/* The one document that a plugin answers with, in JSON or YAML. */
+/* Parses the single document of the output. A second one is an error. */
 static kl_code take_answer(void *context, const char *json, size_t length,
                            kl_error *err)
 {
@@ -28,8 +28,8 @@ static kl_code take_answer(void *context, const char *json, size_t length,
     return *doc != NULL ? KL_OK : err->code;
 }
 
-static kl_code bad_answer(const kl__exec *exec, kl_error *err,
-                          const char *complaint)
+static kl_code fail_answer(const kl__exec *exec, kl_error *err,
+                           const char *complaint)
 {
     return kl_error_set(err, KL_ECONFIG, "exec plugin %s: its answer %s",
                         exec->args[0], complaint);
@@ -43,7 +43,7 @@ static kl_code check_type(const kl__exec *exec, const kl_value *root,
         kl_value_string(kl_value_get(root, "apiVersion"), NULL);
 
     if (!kl__streq(kind, "ExecCredential")) {
-        return bad_answer(exec, err, "is no ExecCredential");
+        return fail_answer(exec, err, "is no ExecCredential");
     }
     if (!kl__streq(version, exec->api_version)) {
         return kl_error_set(err, KL_ECONFIG,
@@ -55,7 +55,8 @@ static kl_code check_type(const kl__exec *exec, const kl_value *root,
     return KL_OK;
 }
 
-/* A text of the status that is not empty; the caller's. */
+/* Copies a text of the status, if it is present and not empty, for the
+ * caller. */
 static kl_code read_text(const kl__exec *exec, const kl_value *status,
                          const char *name, char **out, kl_error *err)
 {
@@ -90,15 +91,15 @@ static kl_code read_expiry(const kl__exec *exec, const kl_value *status,
         return KL_OK;
     }
     if (text == NULL || !kl__timestamp_parse(text, &expires_ms)) {
-        return bad_answer(exec, err,
-                          "has an expirationTimestamp that is no RFC 3339 "
-                          "time");
+        return fail_answer(exec, err,
+                           "has an expirationTimestamp that is no RFC 3339 "
+                           "time");
     }
     out->refresh_at_ms = kl__exec_refresh_at(kl__timestamp_now(), expires_ms);
     return KL_OK;
 }
 
-/* Whether it can stand in a header. */
+/* True if the text can stand in a header: no spaces or control characters. */
 static bool is_token(const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -114,22 +115,23 @@ static kl_code check_credential(const kl__exec *exec,
                                 kl_error *err)
 {
     if ((credential->cert == NULL) != (credential->key == NULL)) {
-        return bad_answer(exec, err,
-                          "has a certificate without a key, or the other way "
-                          "round");
+        return fail_answer(exec, err,
+                           "has a certificate without a key, or the other way "
+                           "round");
     }
     if (credential->token == NULL && credential->cert == NULL) {
-        return bad_answer(exec, err,
-                          "has neither a token nor a certificate in its "
-                          "status");
+        return fail_answer(exec, err,
+                           "has neither a token nor a certificate in its "
+                           "status");
     }
     if (credential->token != NULL && !is_token(credential->token)) {
-        return bad_answer(exec, err, "has a token with a space in it");
+        return fail_answer(exec, err, "has a token with a space in it");
     }
     if (credential->cert != NULL &&
         (strstr(credential->cert, "-----BEGIN") == NULL ||
          strstr(credential->key, "-----BEGIN") == NULL)) {
-        return bad_answer(exec, err, "has a certificate or key that is no PEM");
+        return fail_answer(exec, err,
+                           "has a certificate or key that is no PEM");
     }
     return KL_OK;
 }

@@ -57,7 +57,7 @@ static void write_text(kl_writer *writer, const char *name, const char *text)
     }
 }
 
-/* spec.cluster: where the plugin's credential will be used. */
+/* Writes spec.cluster: the cluster that the credential is for. */
 static void write_cluster(kl_writer *writer, const kl__settings *settings,
                           const char *ca_base64)
 {
@@ -79,8 +79,9 @@ static void write_cluster(kl_writer *writer, const kl__settings *settings,
     kl_writer_end_object(writer);
 }
 
-/* "KUBERNETES_EXEC_INFO={..}", the caller's; NULL when out of memory. */
-static char *describe(const kl__settings *settings, const char *ca)
+/* Returns "KUBERNETES_EXEC_INFO={..}", the plugin's input; owned by the caller.
+ * NULL when out of memory. */
+static char *make_exec_info(const kl__settings *settings, const char *ca)
 {
     kl_writer *writer = kl_writer_new();
     kl__buf ca_base64 = {0};
@@ -114,7 +115,7 @@ static char *describe(const kl__settings *settings, const char *ca)
     return text;
 }
 
-/* Whether two "NAME=value" are of the same name. */
+/* True if two texts "NAME=value" have the same name. */
 static bool same_name(const char *a, const char *b)
 {
     size_t length = strcspn(a, "=");
@@ -122,7 +123,7 @@ static bool same_name(const char *a, const char *b)
     return strncmp(a, b, length) == 0 && b[length] == '=';
 }
 
-/* Whether a later variable of the plugin replaces this one. */
+/* True if a later variable of the plugin replaces this one. */
 static bool is_replaced(const char *variable, char *const *added,
                         const char *info)
 {
@@ -134,8 +135,8 @@ static bool is_replaced(const char *variable, char *const *added,
     return same_name(info, variable);
 }
 
-/* This process's environment, with the plugin's variables in place of what has
- * their names. The array is the caller's, its strings are borrowed. */
+/* This process's environment, in which the plugin's variables replace the ones
+ * with the same names. The caller owns the array; its strings are borrowed. */
 static char **make_environment(char *const *added, char *info)
 {
     size_t count = 2, n = 0;
@@ -165,9 +166,9 @@ static char **make_environment(char *const *added, char *info)
     return all;
 }
 
-/* The program's failure, with what it had to say. */
-static kl_code explain(const kl__exec *exec, const kl__process_result *result,
-                       kl_error *err)
+/* The error for a plugin that has failed, with its standard error. */
+static kl_code fail_exit(const kl__exec *exec, const kl__process_result *result,
+                         kl_error *err)
 {
     const char *said = result->errors.length > 0 ? result->errors.bytes : "";
 
@@ -177,10 +178,10 @@ static kl_code explain(const kl__exec *exec, const kl__process_result *result,
                         result->status, said[0] != '\0' ? ": " : "", said);
 }
 
-/* Why it could not be run, did not end or wrote too much. */
-static kl_code explain_run(const kl__exec *exec, kl_code code,
-                           const kl_error *why,
-                           const kl__process_result *result, kl_error *err)
+/* The error for a plugin that could not be run, did not end or wrote too
+ * much. */
+static kl_code fail_run(const kl__exec *exec, kl_code code, const kl_error *why,
+                        const kl__process_result *result, kl_error *err)
 {
     const char *said = result->errors.length > 0 ? result->errors.bytes : "";
 
@@ -203,7 +204,7 @@ static kl_code run_plugin(const kl__settings *settings, const char *ca,
                           kl__cancel *cancel, kl_error *err)
 {
     const kl__exec *exec = settings->exec;
-    char *info = describe(settings, ca);
+    char *info = make_exec_info(settings, ca);
     char **env = info != NULL ? make_environment(exec->env, info) : NULL;
     kl__process process = {.args = exec->args,
                            .env = env,
@@ -221,11 +222,11 @@ static kl_code run_plugin(const kl__settings *settings, const char *ca,
     kl__free(env);
     kl__free(info);
     if (code != KL_OK) {
-        return explain_run(exec, code, &why, result, err);
+        return fail_run(exec, code, &why, result, err);
     }
     return result->unknown || (result->exited && result->status == 0)
                ? KL_OK
-               : explain(exec, result, err);
+               : fail_exit(exec, result, err);
 }
 
 kl_code kl__exec_run(const kl__settings *settings, const char *ca,

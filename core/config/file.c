@@ -15,8 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A file may be written again within one tick of the clock that stamps it,
- * and look unchanged; NFS and FAT stamp in steps of up to 2 s. */
+/* A second write within one tick of the file system's clock leaves the stamp
+ * unchanged; on NFS and FAT a tick is up to 2 s. So a stamp younger than this
+ * is not trusted. */
 static const int64_t SETTLE_NS = 3000000000;
 
 static kl_code cannot_read(const char *path, int number, kl_error *err)
@@ -34,7 +35,7 @@ static kl_code cannot_read(const char *path, int number, kl_error *err)
                         strerror(number), remedy);
 }
 
-/* Reads to the end of the file. An errno, or 0; EFBIG: over the bound. */
+/* Reads to the end of the file. Returns 0 or an errno; EFBIG: too large. */
 static int read_all(int fd, kl__buf *out)
 {
     for (;;) {
@@ -63,8 +64,8 @@ static int read_all(int fd, kl__buf *out)
     }
 }
 
-/* Opening a pipe that nobody writes to must not block; reading one that
- * somebody does ("<(command)" of a shell) must. */
+/* O_NONBLOCK only for open(): opening a pipe without a writer must not block.
+ * Reading must block, for a pipe such as a shell's "<(command)". */
 static int open_file(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -79,7 +80,8 @@ static int open_file(const char *path)
     return fd;
 }
 
-/* As kl__file_read, and `stamp` (may be NULL) is that of what was read. */
+/* As kl__file_read; `status` (may be NULL) gets the fstat() of the file that
+ * was read. */
 static kl_code read_stamped(const char *path, kl__buf *out, struct stat *status,
                             bool *missing, kl_error *err)
 {
@@ -166,7 +168,8 @@ static bool is_current(const kl__file *file)
     return same_stamp(&stamp, &file->stamp);
 }
 
-/* What was read once is better than nothing while a file is being replaced. */
+/* Keeps the old text, if there is one, and logs a warning: the file may be in
+ * the middle of being replaced. */
 static kl_code keep_old(kl__file *file, const kl_error *why, kl_error *err)
 {
     if (file->text == NULL || why->code == KL_ENOMEM) {
@@ -180,7 +183,7 @@ static kl_code keep_old(kl__file *file, const kl_error *why, kl_error *err)
     return KL_OK;
 }
 
-/* Reads the file into `text`; what it holds must be usable. */
+/* Reads the file into `text` and checks the text. */
 static kl_code read_usable(const kl__file *file, kl__buf *text,
                            struct stat *status, kl_error *err)
 {

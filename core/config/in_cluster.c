@@ -1,6 +1,7 @@
 /*
- * in_cluster.c - see in_cluster.h. Token and CA are mounted files that the
- * kubelet replaces: only their paths are taken here.
+ * in_cluster.c - see in_cluster.h. The kubelet replaces the mounted token and
+ * CA files from time to time, so only their paths are stored here;
+ * credentials.c reads them.
  */
 #include "config/in_cluster.h"
 
@@ -20,7 +21,7 @@ static kl_code out_of_memory(kl_error *err)
     return kl_error_set(err, KL_ENOMEM, "out of memory for a config");
 }
 
-/* POD_NAMESPACE, else the file; else none. */
+/* The namespace: POD_NAMESPACE, else the mounted file, else none. */
 static kl_code read_namespace(const char *folder, kl__settings *settings,
                               kl_error *err)
 {
@@ -84,7 +85,7 @@ kl_code kl__in_cluster_read(const char *folder, kl__settings *settings,
         return KL_OK;
     }
     if (access(settings->ca.file, F_OK) != 0) {
-        kl__free(settings->ca.file); /* the system's authorities, then */
+        kl__free(settings->ca.file); /* the system's CAs are used then */
         settings->ca.file = NULL;
     }
     *usable = true;

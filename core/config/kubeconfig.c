@@ -1,5 +1,6 @@
 /*
- * kubeconfig.c - see kubeconfig.h. The rules are client-go's (clientcmd).
+ * kubeconfig.c - see kubeconfig.h. The rules are those of client-go's package
+ * clientcmd.
  */
 #include "config/kubeconfig.h"
 
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* More files in KUBECONFIG than anybody has. */
+/* An upper bound for the files in KUBECONFIG. */
 enum { MAX_FILES = 64 };
 
 typedef struct kubeconfig {
@@ -42,7 +43,8 @@ static bool is_known(const kubeconfig *self, const char *path, size_t length)
     return false;
 }
 
-/* Opens each file of the request, in order. Missing ones go into `why`. */
+/* Reads each file of the request, in order. Appends the paths of missing files
+ * to `why`. */
 static kl_code open_files(kubeconfig *self,
                           const kl__kubeconfig_request *request, kl__buf *why,
                           kl_error *err)
@@ -78,7 +80,7 @@ static kl_code open_files(kubeconfig *self,
     return KL_OK;
 }
 
-/* The first file's entry of that name. */
+/* Finds the entry with this name, in the first file that has it. */
 static kl_code find_entry(const kubeconfig *self, const char *list,
                           const char *name, kl__entry *entry, kl_error *err)
 {
@@ -93,7 +95,7 @@ static kl_code find_entry(const kubeconfig *self, const char *list,
     return KL_OK;
 }
 
-/* Appends the names in a list over all files: "a, b, c", or "none". */
+/* Appends the names in this list of all files: "a, b, c", or "none". */
 static void append_names(const kubeconfig *self, const char *list, kl__buf *out)
 {
     size_t before = out->length;
@@ -127,9 +129,9 @@ static void append_paths(const kubeconfig *self, kl__buf *out)
     }
 }
 
-/* "KIND \"name\" is in none of FILES; KINDs there are: a, b". */
-static kl_code not_found(const kubeconfig *self, const char *list,
-                         const char *what, kl_error *err)
+/* The error for a missing entry: "WHAT is not in FILES; LIST there: a, b". */
+static kl_code fail_not_found(const kubeconfig *self, const char *list,
+                              const char *what, kl_error *err)
 {
     kl__buf text = {0};
     kl_code code;
@@ -144,9 +146,9 @@ static kl_code not_found(const kubeconfig *self, const char *list,
     return code;
 }
 
-/* The first current-context that is set; NULL: none. */
-static kl_code current_context(const kubeconfig *self, const char **name,
-                               kl_error *err)
+/* Finds the first current-context that is set; NULL: none. */
+static kl_code find_current_context(const kubeconfig *self, const char **name,
+                                    kl_error *err)
 {
     *name = NULL;
     for (size_t i = 0; i < self->count && *name == NULL; i++) {
@@ -224,7 +226,7 @@ static kl_code read_cluster(const kl__entry *cluster, kl__settings *settings,
     return KL_OK;
 }
 
-/* The names that a context consists of. */
+/* The names in a context. */
 typedef struct names {
     char *cluster;
     char *user;
@@ -248,7 +250,7 @@ static kl_code use_cluster(const kubeconfig *self, const kl__entry *context,
     if (!cluster.found) {
         snprintf(what, sizeof(what), "cluster \"%.80s\" of context \"%.80s\"",
                  name, context->name);
-        return not_found(self, "clusters", what, err);
+        return fail_not_found(self, "clusters", what, err);
     }
     code = read_cluster(&cluster, settings, err);
     if (code == KL_OK && settings->exec != NULL) {
@@ -312,7 +314,7 @@ static kl_code read_named(const kubeconfig *self, const char *name,
     }
     if (!context.found) {
         snprintf(what, sizeof(what), "context \"%.100s\"", name);
-        return not_found(self, "contexts", what, err);
+        return fail_not_found(self, "contexts", what, err);
     }
     settings->source =
         kl__strprintf("%s, context %s", context.file->path, name);
@@ -321,8 +323,8 @@ static kl_code read_named(const kubeconfig *self, const char *name,
                : out_of_memory(err);
 }
 
-/* Why there is nothing to use, and what to do about it. */
-static void explain(const kubeconfig *self, kl__buf *why)
+/* Writes why there is nothing to use, and what to do about it. */
+static void explain_unusable(const kubeconfig *self, kl__buf *why)
 {
     kl__buf missing = *why;
 
@@ -354,12 +356,12 @@ kl_code kl__kubeconfig_read(const kl__kubeconfig_request *request,
     }
     code = open_files(self, request, why, err);
     if (code == KL_OK && name == NULL) {
-        code = current_context(self, &name, err);
+        code = find_current_context(self, &name, err);
     }
     if (code == KL_OK && name == NULL) {
-        explain(self, why);
+        explain_unusable(self, why);
     } else if (code == KL_OK && self->count == 0) {
-        explain(self, why);
+        explain_unusable(self, why);
     } else if (code == KL_OK) {
         code = read_named(self, name, settings, err);
         *usable = code == KL_OK;

@@ -22,7 +22,8 @@ static kl_code out_of_memory(kl_error *err)
     return kl_error_set(err, KL_ENOMEM, "out of memory for a kubeconfig");
 }
 
-/* The folder of a path, absolute: the process may change its own later. */
+/* The folder of a path, as an absolute path: the process may change its working
+ * directory later. */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -165,7 +166,7 @@ kl_code kl__entry_error(const kl__entry *entry, const char *field,
                         message);
 }
 
-/* The list of the file, with the name of its items' bodies. */
+/* Finds the list in the file. KL_ECONFIG: it is not a list. */
 static kl_code find_list(const kl__kubeconfig_file *file, const char *list,
                          const kl_value **items, kl_error *err)
 {
@@ -237,7 +238,7 @@ kl_code kl__entry_inner(const kl__entry *entry, const char *inner,
     return check_object(out, err);
 }
 
-/* The field if it is of that type; NULL where it is absent. */
+/* Reads a field of this type; NULL if it is absent. */
 static kl_code read_field(const kl__entry *entry, const char *field,
                           kl_type type, const kl_value **out, kl_error *err)
 {

@@ -1,6 +1,7 @@
 /*
- * kubeconfig_user.c - what an entry of "users" says: how to authenticate, and
- * whom to impersonate.
+ * kubeconfig_user.c - reads an entry of "users" of a kubeconfig: how to
+ * authenticate (token, password, certificate, exec plugin), and which user to
+ * impersonate.
  */
 #include "config/kubeconfig.h"
 
@@ -16,7 +17,7 @@ static kl_code out_of_memory(kl_error *err)
     return kl_error_set(err, KL_ENOMEM, "out of memory for a kubeconfig");
 }
 
-/* As data or as a file, not both. */
+/* Checks that a PEM text is given as data or as a file, not both. */
 static kl_code check_pem(const kl__entry *user, const char *file_field,
                          const char *data_field, const kl__pem *pem,
                          kl_error *err)
@@ -27,7 +28,8 @@ static kl_code check_pem(const kl__entry *user, const char *file_field,
                                  "%s is set too; remove one", data_field);
 }
 
-/* The client's certificate and its key. A key alone counts for nothing. */
+/* Reads the client certificate and its key. A key without a certificate is
+ * ignored. */
 static kl_code read_certificate(const kl__entry *user, kl__settings *settings,
                                 kl_error *err)
 {
@@ -59,27 +61,27 @@ static kl_code read_certificate(const kl__entry *user, kl__settings *settings,
     return code;
 }
 
-/* The text of a list's item; NULL if it is none. */
+/* The item's text; NULL if it is not a string. */
 static const char *text_of(const kl_value *item)
 {
     return kl_value_type(item) == KL_STRING ? kl_value_string(item, NULL)
                                             : NULL;
 }
 
-static kl_code bad_item(const kl__entry *entry, const char *field,
-                        kl_error *err)
+static kl_code fail_item(const kl__entry *entry, const char *field,
+                         kl_error *err)
 {
     return kl__entry_error(entry, field, err,
                            "must hold text only (quote numbers)");
 }
 
-/* Room for `count` texts and the NULL that ends them. */
+/* Allocates an array for `count` texts and a NULL at the end. */
 static char **new_texts(size_t count)
 {
     return kl__calloc(count + 1, sizeof(char *));
 }
 
-/* The command and its arguments. */
+/* Reads the command and its arguments. */
 static kl_code read_args(const kl__entry *entry, kl__exec *exec, kl_error *err)
 {
     const kl_value *list, *item;
@@ -95,7 +97,7 @@ static kl_code read_args(const kl__entry *entry, kl__exec *exec, kl_error *err)
     }
     exec->args = code == KL_OK ? new_texts(kl_value_size(list) + 1) : NULL;
     if (exec->args != NULL) {
-        /* Without a slash it is looked for in PATH. */
+        /* A command without a slash is searched in PATH. */
         exec->args[0] = strchr(command, '/') != NULL
                             ? kl__kubeconfig_path(entry->file, command)
                             : kl__strdup(command);
@@ -109,7 +111,7 @@ static kl_code read_args(const kl__entry *entry, kl__exec *exec, kl_error *err)
     }
     for (size_t i = 1; (item = kl_value_next(list, &iter, NULL)) != NULL; i++) {
         if (text_of(item) == NULL) {
-            return bad_item(entry, "args", err);
+            return fail_item(entry, "args", err);
         }
         exec->args[i] = kl__strdup(text_of(item));
         if (exec->args[i] == NULL) {
@@ -119,7 +121,7 @@ static kl_code read_args(const kl__entry *entry, kl__exec *exec, kl_error *err)
     return KL_OK;
 }
 
-/* env: a list of {name: .., value: ..}. */
+/* Reads env, a list of {name: .., value: ..}. */
 static kl_code read_env(const kl__entry *entry, kl__exec *exec, kl_error *err)
 {
     const kl_value *list, *item;
@@ -169,7 +171,8 @@ static kl_code check_version(const kl__entry *entry, const kl__exec *exec,
                                                      : "missing");
 }
 
-/* The library never gives a plugin a terminal, so that "Always" cannot work. */
+/* Checks interactiveMode. "Always" cannot work: the library never gives a
+ * plugin a terminal. */
 static kl_code check_mode(const kl__entry *entry, const kl__exec *exec,
                           kl_error *err)
 {
@@ -234,7 +237,8 @@ static kl_code read_exec(const kl__entry *user, kl__settings *settings,
     return code == KL_OK ? check_mode(&entry, exec, err) : code;
 }
 
-/* What replaced the providers that were once built into clients. */
+/* The error for auth-provider. The message names the exec plugin to use
+ * instead: client-go 1.26 removed the providers gcp and azure. */
 static kl_code refuse_provider(const kl__entry *user, kl_error *err)
 {
     kl__entry entry;
@@ -257,7 +261,8 @@ static kl_code refuse_provider(const kl__entry *user, kl_error *err)
                            name != NULL ? name : "", remedy);
 }
 
-/* A header's name may hold tokens only: the rest is percent-encoded. */
+/* Appends the name of the header for an extra field. Bytes that must not stand
+ * in a header's name are percent-encoded. */
 static void append_header_name(kl__buf *out, const char *key)
 {
     static const char marks[] = "!#$&'*+-.^_`|~";
@@ -276,7 +281,7 @@ static void append_header_name(kl__buf *out, const char *key)
     }
 }
 
-/* One header for each text of the list. */
+/* Adds one header for each text of the list. */
 static kl_code add_headers(const kl__entry *user, const char *field,
                            const char *header, const kl_value *list,
                            kl__settings *settings, kl_error *err)
@@ -288,7 +293,7 @@ static kl_code add_headers(const kl__entry *user, const char *field,
         kl_code code =
             text_of(item) != NULL
                 ? kl__settings_impersonate(settings, header, text_of(item), err)
-                : bad_item(user, field, err);
+                : fail_item(user, field, err);
 
         if (code != KL_OK) {
             return code;
@@ -297,7 +302,7 @@ static kl_code add_headers(const kl__entry *user, const char *field,
     return KL_OK;
 }
 
-/* as-user-extra: a map of lists of texts. */
+/* Reads as-user-extra, a map from names to lists of texts. */
 static kl_code read_extra(const kl__entry *user, kl__settings *settings,
                           kl_error *err)
 {
@@ -311,7 +316,7 @@ static kl_code read_extra(const kl__entry *user, kl__settings *settings,
         kl__buf header = {0};
 
         if (kl_value_type(list) != KL_ARRAY) {
-            return bad_item(user, "as-user-extra", err);
+            return fail_item(user, "as-user-extra", err);
         }
         append_header_name(&header, kl_value_string(key, NULL));
         code = header.failed ? out_of_memory(err)

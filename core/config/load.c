@@ -1,5 +1,5 @@
 /*
- * load.c - where a configuration is looked for, in client-go's order: options,
+ * load.c - searches for a configuration, in client-go's order: options,
  * KUBECONFIG, ~/.kube/config, the pod's service account.
  */
 #include "config/load.h"
@@ -16,7 +16,8 @@ static kl_code out_of_memory(kl_error *err)
     return kl_error_set(err, KL_ENOMEM, "out of memory for a config");
 }
 
-/* The paths to read: `*given` if they must exist. NULL: out of memory. */
+/* The paths to read. `*given` is true if the files must exist. NULL: out of
+ * memory. */
 static char *find_paths(const kl_config_options *options, bool *given)
 {
     const char *listed = getenv("KUBECONFIG");
@@ -57,7 +58,7 @@ static kl_code read_kubeconfig(const kl_config_options *options,
     return code;
 }
 
-static kl_code nothing_found(const kl__buf *why, kl_error *err)
+static kl_code fail_not_found(const kl__buf *why, kl_error *err)
 {
     return kl_error_set(err, KL_ECONFIG,
                         "no configuration: %s. Set KUBECONFIG, or give a "
@@ -65,10 +66,12 @@ static kl_code nothing_found(const kl__buf *why, kl_error *err)
                         why->bytes);
 }
 
-/* Reads what is not in the options. */
-static kl_code find(const kl_config_options *options,
-                    const kl__config_seams *seams, kl__settings *settings,
-                    kl__buf *why, kl_error *err)
+/* Reads the settings that the options do not give, from the first source that
+ * has a configuration. */
+static kl_code find_settings(const kl_config_options *options,
+                             const kl__config_seams *seams,
+                             kl__settings *settings, kl__buf *why,
+                             kl_error *err)
 {
     bool explicit = options->kubeconfig != NULL || options->context != NULL;
     bool usable = false;
@@ -91,7 +94,7 @@ static kl_code find(const kl_config_options *options,
     if (code != KL_OK || usable) {
         return code;
     }
-    return why->failed ? out_of_memory(err) : nothing_found(why, err);
+    return why->failed ? out_of_memory(err) : fail_not_found(why, err);
 }
 
 kl_code kl__settings_load(const kl_config_options *options,
@@ -102,7 +105,7 @@ kl_code kl__settings_load(const kl_config_options *options,
     kl_code code;
 
     *settings = (kl__settings){.source = NULL};
-    code = find(options, seams, settings, &why, err);
+    code = find_settings(options, seams, settings, &why, err);
     kl__buf_deinit(&why);
     if (code == KL_OK) {
         code = kl__settings_override(settings, options, err);

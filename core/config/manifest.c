@@ -1,7 +1,8 @@
 /*
- * manifest.c - see kubelua/manifest.h. Texts that begin as JSON are tried as a
- * sequence of JSON values first, for their numbers are exact and any size is
- * read fast; everything else, flow style YAML too, goes through YAML.
+ * manifest.c - see kubelua/manifest.h. A text that begins like JSON is first
+ * parsed as a sequence of JSON values: that keeps numbers exact, and is fast at
+ * any size. If it is not JSON, it is parsed as YAML (flow style YAML begins
+ * like JSON).
  */
 #include "kubelua/manifest.h"
 
@@ -28,7 +29,7 @@ static size_t skip_space(const char *text, size_t length, size_t at)
     return at;
 }
 
-/* Behind the object or array that begins at `at`; 0 if it does not end. */
+/* The end of the object or array that begins at `at`; 0 if it has no end. */
 static size_t skip_value(const char *text, size_t length, size_t at)
 {
     size_t depth = 0;
@@ -52,7 +53,8 @@ static size_t skip_value(const char *text, size_t length, size_t at)
     return 0;
 }
 
-/* The next object or array from `*at` on; false: none, or something else. */
+/* Finds the next object or array from `*at` on. False: there is none, or
+ * another text is there. */
 static bool next_value(const char *text, size_t length, size_t *at,
                        size_t *value_length)
 {
@@ -67,7 +69,8 @@ static bool next_value(const char *text, size_t length, size_t *at,
     return end != 0;
 }
 
-/* Whether the whole text is one or more JSON objects or arrays. KL_ENOMEM. */
+/* Sets `*yes` if the whole text is one or more JSON objects or arrays.
+ * KL_ENOMEM. */
 static kl_code is_json(const char *text, size_t length, bool *yes,
                        kl_error *err)
 {
@@ -90,7 +93,7 @@ static kl_code is_json(const char *text, size_t length, bool *yes,
     return KL_OK;
 }
 
-static kl_code each_json(const char *text, size_t length, sink *out)
+static kl_code read_json(const char *text, size_t length, sink *out)
 {
     size_t at = 0, value_length;
 
@@ -105,7 +108,8 @@ static kl_code each_json(const char *text, size_t length, sink *out)
     return KL_OK;
 }
 
-/* Writes one document as JSON and hands it on, unless it is empty. */
+/* Writes one document as JSON and passes it to the caller's function, unless it
+ * is empty. */
 static kl_code give_document(kl__yaml_node *root, sink *out)
 {
     kl_writer *writer = kl_writer_new();
@@ -131,7 +135,7 @@ static kl_code give_document(kl__yaml_node *root, sink *out)
     return code;
 }
 
-static kl_code each_yaml(const char *text, size_t length, sink *out)
+static kl_code read_yaml(const char *text, size_t length, sink *out)
 {
     kl__yaml *yaml = kl__yaml_new(text, length);
     kl__yaml_node *root;
@@ -161,10 +165,10 @@ kl_code kl_manifest_each(const char *text, size_t length, kl_manifest_fn fn,
     bool json;
     kl_code code;
 
-    text = text != NULL ? text : ""; /* libyaml wants a pointer at any rate */
+    text = text != NULL ? text : ""; /* libyaml does not accept NULL */
     code = is_json(text, length, &json, err);
     if (code != KL_OK) {
         return code;
     }
-    return json ? each_json(text, length, &out) : each_yaml(text, length, &out);
+    return json ? read_json(text, length, &out) : read_yaml(text, length, &out);
 }

@@ -1,6 +1,7 @@
 /*
- * process.c - see process.h. The end of the program is its own end, not that of
- * its pipes: a daemon that it leaves behind may hold those for ever.
+ * process.c - see process.h. The call ends when the program ends, not when its
+ * pipes are closed: a daemon that the program has started may hold the pipes
+ * open for ever.
  */
 #include "config/process.h"
 
@@ -20,21 +21,22 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Enough to see why it failed; an error's message holds less. */
+/* Bytes of standard error that are kept: enough to see why the program failed;
+ * an error's message holds less. */
 enum { MAX_ERRORS = 600 };
 
-/* How long a killed program may take to be gone, and, where the kernel has no
- * pidfd (before Linux 5.3), how often it is asked whether it has ended. */
+/* REAP_MS: how long to wait for the end of a killed program. ASK_MS: how often
+ * to call waitpid if the kernel has no pidfd (before Linux 5.3). */
 enum { REAP_MS = 40, ASK_MS = 10 };
 
 typedef struct run {
     pid_t pid;
-    int out; /* read ends, -1 once at their end */
+    int out; /* read end of the pipe; -1: at its end */
     int errors;
-    int in;       /* its standard input; -1: none, or all is written */
-    size_t given; /* bytes of the input that are written */
-    int ended;    /* a pidfd, readable once it has ended; -1: no such thing */
-    int wake;     /* an eventfd, readable once the call is cancelled */
+    int in;       /* write end of its input; -1: none, or all is written */
+    size_t given; /* bytes of the input that were written */
+    int ended;    /* a pidfd, readable at the program's end; -1: none */
+    int wake;     /* an eventfd, readable when the call is cancelled */
     bool reaped;
     int64_t deadline_ms;
 } run;
@@ -55,8 +57,9 @@ static void close_fd(int *fd)
     }
 }
 
-/* Runs on the cancelling thread; a write to an eventfd does not block. */
-static void wake_up(void *arg)
+/* The cancel token's hook; runs on the thread that fires the token. A write to
+ * an eventfd does not block. */
+static void write_wake(void *arg)
 {
     const int *fd = arg;
     uint64_t one = 1;
@@ -65,7 +68,8 @@ static void wake_up(void *arg)
     }
 }
 
-/* Signals at their defaults and unblocked, whatever the host did with them. */
+/* In the program all signals have their default action and are unblocked,
+ * whatever the host process has set. */
 static int set_attributes(posix_spawnattr_t *attributes)
 {
     sigset_t all, none;
@@ -85,7 +89,7 @@ static int set_attributes(posix_spawnattr_t *attributes)
     return number != 0 ? number : posix_spawnattr_setpgroup(attributes, 0);
 }
 
-/* The ends of the pipes that the program gets; -1: none. */
+/* The program's ends of the pipes; -1: none. */
 typedef struct child_ends {
     int in;
     int out;
@@ -120,7 +124,7 @@ static int set_files(posix_spawn_file_actions_t *files,
         number = posix_spawn_file_actions_adddup2(files, theirs->errors, 2);
     }
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
-    /* A host may have descriptors open that are not close-on-exec. */
+    /* The host may have descriptors open that are not close-on-exec. */
     if (number == 0) {
         number = posix_spawn_file_actions_addclosefrom_np(files, 3);
     }
@@ -128,9 +132,9 @@ static int set_files(posix_spawn_file_actions_t *files,
     return number;
 }
 
-/* An errno, or 0 and the process runs. */
-static int spawn(const kl__process *process, run *self,
-                 const child_ends *theirs)
+/* Starts the program. Returns 0 or an errno. */
+static int spawn_program(const kl__process *process, run *self,
+                         const child_ends *theirs)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
@@ -158,8 +162,9 @@ static int spawn(const kl__process *process, run *self,
     return number;
 }
 
-/* A pipe whose write end is above the standard descriptors: where a daemon has
- * closed those, one dup2 would overwrite the other's source. An errno, or 0. */
+/* Opens a pipe whose write end is not 0, 1 or 2. If the host has closed those
+ * descriptors, pipe2 may return them, and one dup2 in the child would overwrite
+ * the source of another. Returns 0 or an errno. */
 static int open_pipe(int *reader, int *writer)
 {
     int ends[2];
@@ -177,7 +182,7 @@ static int open_pipe(int *reader, int *writer)
     return number;
 }
 
-/* The same for its input: the program's end is above the standard ones. */
+/* The same for the program's input: here the read end is not 0, 1 or 2. */
 static int open_input(int *reader, int *writer)
 {
     int pair[2];
@@ -195,7 +200,8 @@ static int open_input(int *reader, int *writer)
     return number;
 }
 
-static kl_code start(const kl__process *process, run *self, kl_error *err)
+static kl_code start_program(const kl__process *process, run *self,
+                             kl_error *err)
 {
     child_ends theirs = {-1, -1, -1};
     int number = open_pipe(&self->out, &theirs.out);
@@ -207,7 +213,7 @@ static kl_code start(const kl__process *process, run *self, kl_error *err)
         number = open_input(&theirs.in, &self->in);
     }
     if (number == 0) {
-        number = spawn(process, self, &theirs);
+        number = spawn_program(process, self, &theirs);
     }
     close_fd(&theirs.in);
     close_fd(&theirs.out);
@@ -221,7 +227,8 @@ static kl_code start(const kl__process *process, run *self, kl_error *err)
     return KL_OK;
 }
 
-/* Reads once what is there; false: nothing now, or no more (*fd is -1). */
+/* Reads once, without blocking. False: nothing to read now, or the end (*fd is
+ * -1 then). */
 static bool read_some(int *fd, kl__buf *to)
 {
     enum { STEP = 4096 };
@@ -243,9 +250,10 @@ static bool read_some(int *fd, kl__buf *to)
     return count > 0;
 }
 
-/* Writes what the pipe takes of the input; a program that does not read it has
- * closed its end (the threads of this library block SIGPIPE). */
-static void feed(run *self, const kl__process *process)
+/* Writes as much of the input as the pipe takes. If the program has closed its
+ * end, the write fails with EPIPE (threads of this library block SIGPIPE) and
+ * the rest is dropped. */
+static void write_input(run *self, const kl__process *process)
 {
     while (self->in >= 0) {
         size_t left = process->input_length - self->given;
@@ -269,9 +277,9 @@ static bool is_too_much(const kl__process *process,
            result->errors.length > process->max_output;
 }
 
-/* Reads both pipes, a bounded amount. */
-static kl_code collect(run *self, const kl__process *process,
-                       kl__process_result *result, kl_error *err)
+/* Reads from both pipes, a bounded amount. */
+static kl_code read_output(run *self, const kl__process *process,
+                           kl__process_result *result, kl_error *err)
 {
     enum { ROUNDS = 32 };
 
@@ -297,8 +305,8 @@ static kl_code collect(run *self, const kl__process *process,
                : KL_OK;
 }
 
-/* Whether it has ended; then its status is in the result. */
-static bool reap(run *self, kl__process_result *result)
+/* True if the program has ended; its status is then in the result. */
+static bool reap_program(run *self, kl__process_result *result)
 {
     int status;
     pid_t pid;
@@ -310,7 +318,8 @@ static bool reap(run *self, kl__process_result *result)
         return false;
     }
     self->reaped = true;
-    /* A host that ignores SIGCHLD, or waits for any child, was faster. */
+    /* The host ignores SIGCHLD, or has reaped the program with a wait for any
+     * child: the status is lost. */
     result->unknown = pid < 0;
     result->exited = !result->unknown && WIFEXITED(status);
     result->status = result->unknown  ? 0
@@ -319,7 +328,8 @@ static bool reap(run *self, kl__process_result *result)
     return true;
 }
 
-/* Waits for something to happen, at most until the deadline. */
+/* Waits for output, room for input, the program's end or a cancel, at most
+ * until the deadline. */
 static void wait_event(const run *self, int64_t deadline_ms)
 {
     struct pollfd fds[] = {{.fd = self->out, .events = POLLIN},
@@ -336,16 +346,16 @@ static void wait_event(const run *self, int64_t deadline_ms)
     poll(fds, sizeof(fds) / sizeof(fds[0]), left > 0 ? (int)left : 0);
 }
 
-static kl_code attend(run *self, const kl__process *process,
-                      kl__process_result *result, kl__cancel *cancel,
-                      kl_error *err)
+static kl_code run_until_end(run *self, const kl__process *process,
+                             kl__process_result *result, kl__cancel *cancel,
+                             kl_error *err)
 {
     for (;;) {
-        bool ended = reap(self, result);
+        bool ended = reap_program(self, result);
         kl_code code;
 
-        feed(self, process);
-        code = collect(self, process, result, err);
+        write_input(self, process);
+        code = read_output(self, process, result, err);
 
         if (code != KL_OK || ended) {
             return code;
@@ -362,8 +372,8 @@ static kl_code attend(run *self, const kl__process *process,
     }
 }
 
-/* Kills the whole group. The program is gone at once, but for one that hangs in
- * the kernel: that one is left to init. */
+/* Kills the whole process group and reaps the program. A program that hangs in
+ * the kernel does not end within REAP_MS and is left to init. */
 static void kill_group(run *self, kl__process_result *result)
 {
     int64_t until = now_ms() + REAP_MS;
@@ -373,13 +383,13 @@ static void kill_group(run *self, kl__process_result *result)
     close_fd(&self->errors);
     close_fd(&self->in);
     close_fd(&self->wake);
-    while (!reap(self, result) && now_ms() < until) {
+    while (!reap_program(self, result) && now_ms() < until) {
         wait_event(self, until);
     }
 }
 
-/* Makes one line of what it wrote: an error's message is one. */
-static void flatten(kl__buf *text)
+/* Makes one line of the program's standard error, for an error message. */
+static void flatten_text(kl__buf *text)
 {
     for (size_t i = 0; i < text->length; i++) {
         if ((unsigned char)text->bytes[i] < 0x20 || text->bytes[i] == 0x7f) {
@@ -402,7 +412,7 @@ kl_code kl__process_run(const kl__process *process, kl__process_result *result,
                 .deadline_ms = process->timeout_ms < 0
                                    ? INT64_MAX
                                    : now_ms() + process->timeout_ms};
-    kl__cancel_hook hook = {.wake = wake_up, .arg = &self.wake};
+    kl__cancel_hook hook = {.wake = write_wake, .arg = &self.wake};
     kl_code code;
 
     *result = (kl__process_result){.status = 0};
@@ -416,9 +426,9 @@ kl_code kl__process_run(const kl__process *process, kl__process_result *result,
         return kl_error_set(err, KL_ECANCELED, "cancelled before %s ran",
                             process->args[0]);
     }
-    code = start(process, &self, err);
+    code = start_program(process, &self, err);
     if (code == KL_OK) {
-        code = attend(&self, process, result, cancel, err);
+        code = run_until_end(&self, process, result, cancel, err);
     }
     kl__cancel_remove(cancel, &hook);
     if (code != KL_OK && self.pid > 0 && !self.reaped) {
@@ -430,12 +440,12 @@ kl_code kl__process_run(const kl__process *process, kl__process_result *result,
     close_fd(&self.ended);
     close_fd(&self.wake);
     if (!process->keeps_errors) {
-        flatten(&result->errors);
+        flatten_text(&result->errors);
     }
     return code;
 }
 
-static void wipe(kl__buf *buf)
+static void wipe_buf(kl__buf *buf)
 {
     if (buf->bytes != NULL) {
         kl__wipe(buf->bytes, buf->capacity);
@@ -445,6 +455,6 @@ static void wipe(kl__buf *buf)
 
 void kl__process_result_deinit(kl__process_result *result)
 {
-    wipe(&result->output);
-    wipe(&result->errors);
+    wipe_buf(&result->output);
+    wipe_buf(&result->errors);
 }

@@ -1,6 +1,7 @@
 /*
- * program.c - kl_process: a thread that runs a program (process.h) and puts it
- * into an event queue when it has ended.
+ * program.c - kl_process: runs a program (process.h) on a thread, so that a
+ * script can wait for it without blocking. When the program has ended, the
+ * kl_process is added to the event queue of its owner.
  */
 #include "kubelua/process.h"
 
@@ -19,8 +20,8 @@ enum { MAX_OUTPUT = 64 * 1024 * 1024 };
 
 struct kl_process {
     kl__forks made_in;
-    char **args; /* copies, freed with the process; env, cwd, input too */
-    char **env;  /* NULL: this process's */
+    char **args; /* copies, as are env, cwd and input; freed with the struct */
+    char **env;  /* NULL: the environment of this process */
     char *cwd;
     char *input;
     size_t input_length;
@@ -30,8 +31,8 @@ struct kl_process {
     kl__cancel cancel;
     kl__thread thread;
 
-    /* Written by the thread before `is_complete` is set (release), and read
-     * after that is seen (acquire). */
+    /* Written by the thread before it sets `is_complete` (release); read only
+     * after `is_complete` was seen as true (acquire). */
     kl__process_result result;
     kl_error err;
     kl_code code;
@@ -108,7 +109,8 @@ static bool copy_options(kl_process *self, const kl_process_options *options)
     return options->input == NULL || copy_input(self, options);
 }
 
-/* The thread: touches what the comments of the struct say. */
+/* The entry of the thread. It reads the options, and writes the fields that the
+ * struct names. */
 static void *run_program(void *arg)
 {
     kl_process *self = arg;
@@ -227,7 +229,7 @@ void kl_process_free(kl_process *process)
         return;
     }
     if (kl__check_process(process->made_in, NULL) != KL_OK) {
-        return; /* in a child of fork() there is no thread, nor a program */
+        return; /* in a child of fork() the thread does not exist */
     }
     kl__cancel_fire(&process->cancel);
     kl__thread_join(&process->thread);

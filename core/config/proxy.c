@@ -15,7 +15,7 @@
 
 enum { MAX_HOST = 256, MAX_PORT = 8 };
 
-/* Host and port, lower case, without brackets. */
+/* A host in lower case, without brackets, and a port. */
 typedef struct place {
     char host[MAX_HOST];
     char port[MAX_PORT]; /* "": any */
@@ -23,7 +23,7 @@ typedef struct place {
     uint8_t ip[16]; /* IPv4 as ::ffff:a.b.c.d */
 } place;
 
-/* What an IPv4 address begins with among those of IPv6. */
+/* The prefix of an IPv4 address that is written as an IPv6 address. */
 static const uint8_t MAPPED[12] = {[10] = 255, [11] = 255};
 
 static bool is_v4(const uint8_t ip[16])
@@ -38,8 +38,8 @@ static bool read_ip(const char *text, uint8_t ip[16])
            inet_pton(AF_INET6, text, ip) == 1;
 }
 
-/* Cuts "host", "host:port", "[ip]", "[ip]:port" or a bare IPv6 address; false:
- * too long. */
+/* Parses "host", "host:port", "[ip]", "[ip]:port" or an IPv6 address without
+ * brackets. False: too long. */
 static bool read_place(const char *text, size_t length, place *out)
 {
     const char *end = text + length;
@@ -54,7 +54,7 @@ static bool read_place(const char *text, size_t length, place *out)
         colon = bracket + 1 < end && bracket[1] == ':' ? bracket + 1 : NULL;
     } else if (colon != NULL &&
                memchr(colon + 1, ':', (size_t)(end - colon - 1)) != NULL) {
-        colon = NULL; /* several: an address without a port */
+        colon = NULL; /* several colons: an IPv6 address without a port */
     } else if (colon != NULL) {
         host_end = colon;
     }
@@ -74,7 +74,7 @@ static bool read_place(const char *text, size_t length, place *out)
     return true;
 }
 
-/* Where the server's URL leads; its scheme's port if it names none. */
+/* The host and port of the server's URL; without a port, the scheme's port. */
 static bool read_server(const char *server, place *out)
 {
     const char *host = strstr(server, "://") + 3;
@@ -115,7 +115,8 @@ static bool same_prefix(const uint8_t *a, const uint8_t *b, long bits)
            (rest == 0 || (a[whole] ^ b[whole]) >> (8 - rest) == 0);
 }
 
-/* "10.0.0.0/8": whether it is one, and whether the server is in it. */
+/* True if the text is a network such as "10.0.0.0/8"; `*matches` says if the
+ * server is in it. */
 static bool read_network(const char *text, const place *server, bool *matches)
 {
     char address[MAX_HOST];
@@ -136,14 +137,14 @@ static bool read_network(const char *text, const place *server, bool *matches)
         bits > (has_colon ? 128 : 32)) {
         return false;
     }
-    /* An IPv4 address is in no network of IPv6, however wide. */
+    /* An IPv4 address is never in an IPv6 network, not even in ::/0. */
     *matches = server->is_ip && is_v4(ip) == is_v4(server->ip) &&
                same_prefix(ip, server->ip, has_colon ? bits : bits + 96);
     return true;
 }
 
-/* "foo.com" is the host and all below it, ".foo.com" and "*.foo.com" only what
- * is below. */
+/* "foo.com" matches the host and its subdomains; ".foo.com" and "*.foo.com"
+ * match subdomains only. */
 static bool matches_domain(const char *pattern, const char *host)
 {
     bool itself = pattern[0] != '.' && strncmp(pattern, "*.", 2) != 0;
@@ -160,8 +161,9 @@ static bool matches_domain(const char *pattern, const char *host)
            strcmp(host + host_length - suffix_length, suffix) == 0;
 }
 
-/* One entry of NO_PROXY, without the spaces around it. */
-static bool excludes(const char *text, size_t length, const place *server)
+/* True if one entry of NO_PROXY, without the spaces around it, matches the
+ * server. */
+static bool entry_matches(const char *text, size_t length, const place *server)
 {
     char entry[MAX_HOST];
     place rule;
@@ -202,7 +204,7 @@ static bool is_excluded(const char *no_proxy, const place *server)
         while (length > 0 && strchr(" \t", begin[length - 1]) != NULL) {
             length--;
         }
-        if (excludes(begin, length, server)) {
+        if (entry_matches(begin, length, server)) {
             return true;
         }
         no_proxy = *next == ',' ? next + 1 : next;
@@ -210,8 +212,9 @@ static bool is_excluded(const char *no_proxy, const place *server)
     return false;
 }
 
-/* The upper-case variable, else the lower-case one; NULL: neither, or empty. */
-static const char *variable(const char *upper, const char *lower)
+/* The value of the upper-case variable, else of the lower-case one; NULL: both
+ * are unset or empty. */
+static const char *read_variable(const char *upper, const char *lower)
 {
     const char *value = getenv(upper);
 
@@ -235,7 +238,7 @@ kl_code kl__proxy_check(const char *proxy_url, kl_error *err)
             return KL_OK;
         }
     }
-    /* Not the URL itself: it may hold a password. */
+    /* The message does not contain the URL, which may have a password. */
     return kl_error_set(err, KL_ECONFIG,
                         "the proxy's URL is not of the form http://, https:// "
                         "or socks5://host:port");
@@ -245,18 +248,19 @@ kl_code kl__proxy_from_environment(const char *server, char **proxy_url,
                                    kl_error *err)
 {
     bool is_https = strncasecmp(server, "https:", 6) == 0;
-    const char *value = is_https ? variable("HTTPS_PROXY", "https_proxy")
-                                 : variable("HTTP_PROXY", "http_proxy");
+    const char *value = is_https ? read_variable("HTTPS_PROXY", "https_proxy")
+                                 : read_variable("HTTP_PROXY", "http_proxy");
     const char *scheme;
     place where;
     kl_code code;
 
     *proxy_url = NULL;
-    /* Where REQUEST_METHOD is set, HTTP_PROXY may be a header of a CGI request
-     * ("Proxy:"), and whoever sent it would see the traffic. */
+    /* If REQUEST_METHOD is set, this is a CGI program, and HTTP_PROXY may come
+     * from the header "Proxy:" of a request (CVE-2016-5386). It is ignored, or
+     * the sender of that request could redirect the traffic. */
     if (value == NULL || (!is_https && getenv("REQUEST_METHOD") != NULL) ||
         !read_server(server, &where) || is_loopback(&where) ||
-        is_excluded(variable("NO_PROXY", "no_proxy"), &where)) {
+        is_excluded(read_variable("NO_PROXY", "no_proxy"), &where)) {
         return KL_OK;
     }
     scheme = strstr(value, "://") != NULL ? "" : "http://";

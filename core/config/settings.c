@@ -71,8 +71,8 @@ void kl__settings_deinit(kl__settings *settings)
     *settings = (kl__settings){0};
 }
 
-/* Replaces `*to` by a copy of `text`, if there is one. */
-static bool put(char **to, const char *text)
+/* Replaces `*to` by a copy of `text`, unless `text` is NULL. */
+static bool put_text(char **to, const char *text)
 {
     char *copy;
 
@@ -94,11 +94,13 @@ static bool put_pem(kl__pem *pem, const char *text, const char *file)
         return true;
     }
     kl__pem_clear(pem);
-    return text != NULL ? put(&pem->text, text) : put(&pem->file, file);
+    return text != NULL ? put_text(&pem->text, text)
+                        : put_text(&pem->file, file);
 }
 
-/* A token of the options is the one way to authenticate. */
-static void forget_user(kl__settings *settings)
+/* Clears all credentials of the configuration: a token in the options replaces
+ * them. */
+static void clear_credentials(kl__settings *settings)
 {
     kl__secret_free(&settings->token);
     kl__free(settings->token_file);
@@ -117,7 +119,7 @@ kl_code kl__settings_override(kl__settings *settings,
     bool ok;
 
     if (options->token != NULL || options->token_file != NULL) {
-        forget_user(settings);
+        clear_credentials(settings);
     }
     if (options->insecure || has_ca) {
         kl__pem_clear(&settings->ca);
@@ -127,15 +129,15 @@ kl_code kl__settings_override(kl__settings *settings,
         kl__free(settings->tls_server_name);
         settings->tls_server_name = NULL;
     }
-    ok = put(&settings->server, options->server) &&
-         put(&settings->token, options->token) &&
-         put(&settings->token_file, options->token_file) &&
+    ok = put_text(&settings->server, options->server) &&
+         put_text(&settings->token, options->token) &&
+         put_text(&settings->token_file, options->token_file) &&
          put_pem(&settings->ca, options->ca_data, options->ca_file) &&
          put_pem(&settings->cert, NULL, options->cert_file) &&
          put_pem(&settings->key, NULL, options->key_file) &&
-         put(&settings->name_space, options->name_space) &&
-         put(&settings->tls_server_name, options->tls_server_name) &&
-         put(&settings->proxy_url, options->proxy_url);
+         put_text(&settings->name_space, options->name_space) &&
+         put_text(&settings->tls_server_name, options->tls_server_name) &&
+         put_text(&settings->proxy_url, options->proxy_url);
     return ok ? KL_OK
               : kl_error_set(err, KL_ENOMEM, "out of memory for a config");
 }
@@ -166,7 +168,7 @@ kl_code kl__settings_impersonate(kl__settings *settings, const char *name,
     return KL_OK;
 }
 
-/* Whether it may stand in a header: no control character. */
+/* True if the text may stand in a header: it has no control character. */
 static bool is_header_value(const char *text)
 {
     for (; text != NULL && *text != '\0'; text++) {
@@ -219,7 +221,7 @@ static kl_code finish_server(kl__settings *settings, kl_error *err)
     char *host, *end;
 
     if (strstr(server, "://") == NULL) {
-        /* "host:port": as client-go, whatever else is set */
+        /* "host:port" means http, as in client-go */
         server = kl__strprintf("http://%s", server);
         if (server == NULL) {
             return kl_error_set(err, KL_ENOMEM, "out of memory for a config");
@@ -265,7 +267,7 @@ kl_code kl__settings_finish(kl__settings *settings, kl_error *err)
                             settings->source);
     }
     if (settings->name_space == NULL || settings->name_space[0] == '\0') {
-        if (!put(&settings->name_space, "default")) {
+        if (!put_text(&settings->name_space, "default")) {
             return kl_error_set(err, KL_ENOMEM, "out of memory for a config");
         }
     }

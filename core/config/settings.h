@@ -1,6 +1,7 @@
 /*
- * settings.h - what a configuration came to, wherever it came from: kubeconfig,
- * service account or options. Written once, while loading; then only read.
+ * settings.h - the settings for one cluster: server, CA, credentials, proxy,
+ * namespace, whether from a kubeconfig, a service account or options. Written
+ * once, while loading; only read after that.
  */
 #ifndef KL_CONFIG_SETTINGS_H
 #define KL_CONFIG_SETTINGS_H
@@ -11,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A PEM text: as data, or in a file that may change. At most one is set. */
+/* A PEM text: as data, or in a file, which may change. At most one is set. */
 typedef struct kl__pem {
     char *text;
     char *file;
@@ -30,17 +31,17 @@ typedef struct kl__exec {
 /* Strings are owned; NULL: absent. */
 typedef struct kl__settings {
     char *source;
-    char *server; /* after kl__settings_finish: no slash at its end */
+    char *server; /* after kl__settings_finish: without a slash at the end */
     char *name_space;
     char *tls_server_name;
-    char *proxy_url;         /* of the configuration */
-    char *environment_proxy; /* where that has none */
+    char *proxy_url;         /* from the configuration */
+    char *environment_proxy; /* from HTTPS_PROXY etc., if `proxy_url` is NULL */
     bool insecure;
     kl__pem ca;
     kl__pem cert;
     kl__pem key;
     char *token;
-    char *token_file; /* wins over `token` */
+    char *token_file; /* is used rather than `token` */
     char *username;
     char *password;
     kl__header impersonation[KL__MAX_CREDENTIAL_HEADERS - 1];
@@ -48,27 +49,28 @@ typedef struct kl__settings {
     kl__exec *exec;
 } kl__settings;
 
-/* Wipes and frees what it owns; zeroes it. */
+/* Wipes and frees all strings; zeroes the struct. */
 void kl__settings_deinit(kl__settings *settings);
 
-/* Wipes and frees what it holds. */
+/* Wipes the text; frees both strings. */
 void kl__pem_clear(kl__pem *pem);
 
 /* Wipes and frees one string and sets it to NULL. */
 void kl__secret_free(char **secret);
 
-/* Puts the options over the settings, by the rules of kubectl's flags: a CA
- * replaces "insecure" and the other way round, another server forgets the name
- * to verify, a token replaces every other way to authenticate. KL_ENOMEM. */
+/* Replaces settings by the options that are set, by the rules of kubectl's
+ * flags: a CA clears "insecure" and the other way round; a server clears the
+ * server name for TLS; a token clears every other way to authenticate.
+ * KL_ENOMEM. */
 kl_code kl__settings_override(kl__settings *settings,
                               const kl_config_options *options, kl_error *err);
 
-/* Checks that it can work, and fills in what follows from the rest: the
- * default namespace, the environment's proxy. KL_ECONFIG, KL_ENOMEM. */
+/* Checks that the settings are consistent, and fills in the default namespace
+ * and the proxy of the environment. KL_ECONFIG, KL_ENOMEM. */
 kl_code kl__settings_finish(kl__settings *settings, kl_error *err);
 
-/* One more header "Impersonate-..."; takes neither string. KL_ECONFIG: more
- * than fit. */
+/* Adds a header "Impersonate-..."; copies both strings. KL_ECONFIG: too
+ * many. */
 kl_code kl__settings_impersonate(kl__settings *settings, const char *name,
                                  const char *value, kl_error *err);
 

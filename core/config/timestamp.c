@@ -27,7 +27,7 @@ static bool read_number(const char **text, int count, int *out, char after)
     return true;
 }
 
-/* ".678", of which nanoseconds count; nothing is 0. */
+/* Reads ".678" as nanoseconds; further digits are ignored. No fraction is 0. */
 static bool read_fraction(const char **text, int32_t *nanoseconds)
 {
     int weight = 100000000;
@@ -45,7 +45,8 @@ static bool read_fraction(const char **text, int32_t *nanoseconds)
     return true;
 }
 
-/* "Z" or "+01:00", in minutes east of Greenwich; then the text must end. */
+/* Reads "Z" or "+01:00" as minutes east of Greenwich; the text must end
+ * there. */
 static bool read_zone(const char *text, int *minutes)
 {
     int sign = *text == '-' ? -1 : 1;
@@ -68,8 +69,8 @@ static bool read_zone(const char *text, int *minutes)
     return true;
 }
 
-/* Days since 1970 in the Gregorian calendar: the year begins in March, so that
- * the leap day is its last. */
+/* Days since 1970 in the Gregorian calendar. The computation lets a year begin
+ * in March, so that the leap day is the last day of a year. */
 static int64_t days_since_1970(int year, int month, int day)
 {
     int64_t y = month > 2 ? year : year - 1;
@@ -85,10 +86,10 @@ typedef struct calendar_day {
     int day;
 } calendar_day;
 
-/* The reverse: years of 365.2425 days in eras of 400, which begin in March. */
+/* The reverse, in eras of 400 years (146,097 days), which begin in March. */
 static calendar_day day_after_1970(int64_t days)
 {
-    int64_t since = days + 719468; /* the first of March of the year 0 */
+    int64_t since = days + 719468; /* days since 1 March 0000 */
     int64_t era = (since >= 0 ? since : since - 146096) / 146097;
     int64_t of_era = since - era * 146097;
     int64_t year =
@@ -103,7 +104,7 @@ static calendar_day day_after_1970(int64_t days)
     };
 }
 
-static int days_in(int year, int month)
+static int days_of_month(int year, int month)
 {
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     bool is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
@@ -116,7 +117,8 @@ static const int64_t DAY = 86400;
 static const int64_t YEAR_1 = -62135596800;
 static const int64_t YEAR_10000 = 253402300800;
 
-/* The midnight that ends a month in UTC: the second before it may be 60. */
+/* True if `seconds` is the midnight at the end of a month in UTC: only there a
+ * leap second, :60, is allowed. */
 static bool ends_month(int64_t seconds)
 {
     return seconds % DAY == 0 && day_after_1970(seconds / DAY).day == 1;
@@ -137,7 +139,8 @@ static bool read_time(const char *text, kl_time *out)
         return false;
     }
     if (year < 1 || month < 1 || month > 12 || day < 1 ||
-        day > days_in(year, month) || hour > 23 || minute > 59 || second > 60) {
+        day > days_of_month(year, month) || hour > 23 || minute > 59 ||
+        second > 60) {
         return false;
     }
     days = days_since_1970(year, month, day);

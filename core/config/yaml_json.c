@@ -1,6 +1,7 @@
 /*
- * yaml_json.c - see yaml_json.h. Aliases are written out where they stand, so
- * what they add is bounded: ten lines of YAML can mean gigabytes.
+ * yaml_json.c - see yaml_json.h. Each alias is replaced by a copy of its
+ * target. The size of these copies is limited: ten lines of YAML with nested
+ * aliases can expand to gigabytes.
  */
 #include "config/yaml_json.h"
 
@@ -16,15 +17,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What aliases may add to a document; go-yaml stops at about as many nodes. */
+/* How much aliases may add to a document. go-yaml has about the same limit for
+ * nodes. */
 enum { MAX_ALIAS_NODES = 400000, MAX_ALIAS_BYTES = 16 * 1024 * 1024 };
 
 typedef struct emitter {
     kl_writer *writer;
     kl_error *err;
-    kl__buf *twice; /* what kl__yaml_write_last tells; NULL: an error */
+    kl__buf *twice; /* gets duplicate names; NULL: they are an error */
     size_t depth;
-    size_t alias_depth; /* inside of how many aliases this is */
+    size_t alias_depth; /* number of aliases around the current node */
     size_t alias_nodes;
     size_t alias_bytes;
 } emitter;
@@ -36,22 +38,23 @@ static kl_code out_of_memory(emitter *self)
     return kl_error_set(self->err, KL_ENOMEM, "out of memory reading YAML");
 }
 
-/* An error of a node; `go` is what go-yaml says of it. */
-static kl_code refuse(emitter *self, kl_code code, const kl__yaml_node *at,
-                      const char *go, const char *own)
+/* Fails at a node: with go-yaml's message `go` for kl__yaml_write_last, else
+ * with the message `own` and the node's line. */
+static kl_code fail_node(emitter *self, kl_code code, const kl__yaml_node *at,
+                         const char *go, const char *own)
 {
     return self->twice != NULL ? kl_error_set(self->err, code, "%s", go)
                                : kl__yaml_error(self->err, code, at, "%s", own);
 }
 
-static kl_code refuse_loop(emitter *self, const kl__yaml_node *node)
+static kl_code fail_loop(emitter *self, const kl__yaml_node *node)
 {
     char go[128], own[128];
 
     snprintf(go, sizeof(go), "yaml: anchor '%.80s' value contains itself",
              node->text);
     snprintf(own, sizeof(own), "*%.80s contains itself", node->text);
-    return refuse(self, KL_EPARSE, node, go, own);
+    return fail_node(self, KL_EPARSE, node, go, own);
 }
 
 static kl_code count_node(emitter *self, const kl__yaml_node *node)
@@ -63,14 +66,15 @@ static kl_code count_node(emitter *self, const kl__yaml_node *node)
     self->alias_bytes += node->length;
     if (self->alias_nodes > MAX_ALIAS_NODES ||
         self->alias_bytes > MAX_ALIAS_BYTES) {
-        return refuse(self, KL_ETOO_LARGE, node,
-                      "yaml: document contains excessive aliasing",
-                      "aliases multiply this document beyond bounds");
+        return fail_node(self, KL_ETOO_LARGE, node,
+                         "yaml: document contains excessive aliasing",
+                         "aliases multiply this document beyond bounds");
     }
     return KL_OK;
 }
 
-/* A 64-bit number beyond int64_t, which kl_writer_integer cannot take. */
+/* Writes a number that fits uint64_t only, which kl_writer_integer cannot
+ * take. */
 static void write_unsigned(emitter *self, uint64_t value)
 {
     char digits[24];
@@ -80,7 +84,7 @@ static void write_unsigned(emitter *self, uint64_t value)
     kl_writer_raw(self->writer, digits, (size_t)length);
 }
 
-/* As kubectl: 1.0 and 1e3 are the integers 1 and 1000. */
+/* As kubectl does, writes 1.0 and 1e3 as the integers 1 and 1000. */
 static void write_real(emitter *self, double value)
 {
     bool is_whole = value == floor(value) && fabs(value) <= 9007199254740992.0;
@@ -124,7 +128,8 @@ static kl_code write_scalar(emitter *self, const kl__yaml_node *node)
     case KL__SCALAR_INFINITE:
         snprintf(text, sizeof(text), "JSON has no %.8s; quote it if it is text",
                  node->text);
-        code = refuse(self, KL_EPARSE, node,
+        code =
+            fail_node(self, KL_EPARSE, node,
                       isnan(scalar.real)     ? "json: unsupported value: NaN"
                       : signbit(scalar.real) ? "json: unsupported value: -Inf"
                                              : "json: unsupported value: +Inf",
@@ -138,11 +143,11 @@ static kl_code write_scalar(emitter *self, const kl__yaml_node *node)
     return code;
 }
 
-/* A member of an object that is being put together. */
+/* A member of the object that is being collected. */
 typedef struct member {
     struct member *next;
     kl__yaml_node *value;
-    bool is_merged; /* came by "<<": written in its own name it is an alias */
+    bool is_merged; /* came from a merge key "<<"; counts as an alias */
     size_t length;
     char name[];
 } member;
@@ -189,7 +194,7 @@ static kl_code add_member(emitter *self, members *all, const kl__buf *name,
     return KL_OK;
 }
 
-/* The name that a key node stands for, in `name`. */
+/* Appends the name that a key node means to `name`. */
 static kl_code read_name(emitter *self, const kl__yaml_node *key, kl__buf *name)
 {
     kl__scalar scalar;
@@ -211,7 +216,7 @@ static kl_code read_name(emitter *self, const kl__yaml_node *key, kl__buf *name)
     return code;
 }
 
-/* What go-yaml says of a name that came again, with the line of its value. */
+/* Adds go-yaml's message about a duplicate name, with the line of its value. */
 static kl_code note_again(emitter *self, const kl__yaml_node *key,
                           const kl__buf *name)
 {
@@ -228,8 +233,9 @@ static kl_code note_again(emitter *self, const kl__yaml_node *key,
     return code;
 }
 
-/* Where a name is there already, kubectl lets a merge overwrite what stands
- * before it and be overwritten by what follows; twice by hand is a mistake. */
+/* Sets a member. If the name exists already, kubectl's rule is: a merged member
+ * overwrites members before it and is overwritten by members after it. Two
+ * members with the same name, both not merged, are an error. */
 static kl_code set_member(emitter *self, members *all, const kl__yaml_node *key,
                           bool is_merged)
 {
@@ -265,10 +271,10 @@ static bool is_merge(const kl__yaml_node *key)
                            strcmp(key->tag, "tag:yaml.org,2002:merge") == 0));
 }
 
-static kl_code collect(emitter *self, members *all, kl__yaml_node *map,
-                       bool is_merged);
+static kl_code collect_members(emitter *self, members *all, kl__yaml_node *map,
+                               bool is_merged);
 
-/* The members of a map that stands after "<<", perhaps by its alias. */
+/* Adds the members of the map, or alias of a map, behind "<<". */
 static kl_code merge_map(emitter *self, members *all, kl__yaml_node *node)
 {
     bool is_alias = node->kind == KL__YAML_ALIAS;
@@ -276,25 +282,26 @@ static kl_code merge_map(emitter *self, members *all, kl__yaml_node *node)
     kl_code code;
 
     if (map->kind != KL__YAML_MAPPING) {
-        return refuse(self, KL_EPARSE, node,
-                      "yaml: map merge requires map or sequence of maps as the "
-                      "value",
-                      "\"<<\" wants a map or a list of maps");
+        return fail_node(
+            self, KL_EPARSE, node,
+            "yaml: map merge requires map or sequence of maps as the "
+            "value",
+            "\"<<\" wants a map or a list of maps");
     }
     if (map->open) {
-        return refuse_loop(self, node);
+        return fail_loop(self, node);
     }
     self->alias_depth += is_alias;
-    /* Counted itself: a map may have no members, and stand there often. */
+    /* The map itself is counted, too: an empty map may be merged many times. */
     code = count_node(self, node);
     if (code == KL_OK) {
-        code = collect(self, all, map, true);
+        code = collect_members(self, all, map, true);
     }
     self->alias_depth -= is_alias;
     return code;
 }
 
-/* Of several maps the earlier ones win: they are merged last. */
+/* Merges a list of maps in reverse order: the earlier maps take precedence. */
 static kl_code merge_list(emitter *self, members *all, kl__yaml_node *item)
 {
     kl__yaml_node *reversed[KL_MAX_DEPTH];
@@ -318,9 +325,9 @@ static kl_code merge_list(emitter *self, members *all, kl__yaml_node *item)
     return KL_OK;
 }
 
-/* Puts the members of `map` into `all`, in order. */
-static kl_code collect(emitter *self, members *all, kl__yaml_node *map,
-                       bool is_merged)
+/* Adds the members of `map` to `all`, in order. */
+static kl_code collect_members(emitter *self, members *all, kl__yaml_node *map,
+                               bool is_merged)
 {
     kl_code code = KL_OK;
 
@@ -348,7 +355,7 @@ static kl_code collect(emitter *self, members *all, kl__yaml_node *map,
 static kl_code write_mapping(emitter *self, kl__yaml_node *node)
 {
     members all = {0};
-    kl_code code = collect(self, &all, node, false);
+    kl_code code = collect_members(self, &all, node, false);
 
     node->open = true;
     kl_writer_begin_object(self->writer);
@@ -385,7 +392,7 @@ static kl_code write_alias(emitter *self, kl__yaml_node *node)
     kl_code code;
 
     if (node->target->open) {
-        return refuse_loop(self, node);
+        return fail_loop(self, node);
     }
     self->alias_depth++;
     code = write_node(self, node->target);
@@ -433,8 +440,9 @@ kl_code kl__yaml_write_last(kl_writer *writer, kl__yaml_node *root,
     return code == KL_OK && twice->failed ? out_of_memory(&self) : code;
 }
 
-/* The value under a name, or the item at a position; NULL if there is none. */
-static const kl__yaml_node *step(const kl__yaml_node *node, const char *name)
+/* The value of a name, or the item at an index; NULL if there is none. */
+static const kl__yaml_node *child_of(const kl__yaml_node *node,
+                                     const char *name)
 {
     const kl__yaml_node *child = node->first;
 
@@ -468,7 +476,7 @@ size_t kl__yaml_line(const char *text, size_t length, const char *const *path)
         if (*path == NULL || node->kind == KL__YAML_SCALAR) {
             break;
         }
-        node = step(node, *path++);
+        node = child_of(node, *path++);
     }
     kl__yaml_free(yaml);
     return line;

@@ -1,7 +1,7 @@
 /*
- * yaml_scalar.c - see yaml_scalar.h. The rules are those that were measured on
- * sigs.k8s.io/yaml 1.6, which kubectl 1.36 uses: YAML 1.1 booleans, integers in
- * four bases with underscores, no base 60, dates stay text.
+ * yaml_scalar.c - see yaml_scalar.h. The rules were measured on
+ * sigs.k8s.io/yaml 1.6, which kubectl 1.36 uses: YAML 1.1 booleans; integers in
+ * four bases, with underscores, not in base 60; dates stay text.
  */
 #include "config/yaml_scalar.h"
 
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A longer scalar is text, however many digits it has. */
+/* A longer scalar is text, even if it is all digits. */
 enum { MAX_NUMBER = 512 };
 
 #define TAG(name) "tag:yaml.org,2002:" name
@@ -56,7 +56,8 @@ static bool read_word(const char *text, kl__scalar *scalar)
     return true;
 }
 
-/* The base of an integer's digits, which are moved to; a lone 0 is decimal. */
+/* The base of an integer; moves `digits` behind the prefix (0x, 0b, 0o, 0). A
+ * single 0 is decimal. */
 static unsigned base_of(const char **digits)
 {
     char mark = (*digits)[0] == '0' ? (char)tolower((*digits)[1]) : '\0';
@@ -72,7 +73,7 @@ static unsigned base_of(const char **digits)
     return 10;
 }
 
-/* An integer of any base within 64 bits. */
+/* Reads an integer of any base. False: not an integer, or more than 64 bits. */
 static bool read_integer(const char *number, kl__scalar *scalar)
 {
     bool negative = number[0] == '-';
@@ -117,10 +118,10 @@ static const char *skip_digits(const char *text)
 }
 
 /*
- * Writes a decimal number as JSON wants it: "+1." is 1, "007.5" is 7.5, ".5" is
- * 0.5. False: it is no number. `*fraction`: whether it is more than digits.
+ * Writes a decimal number as JSON: "+1." as 1, "007.5" as 7.5, ".5" as 0.5.
+ * False: not a number. `*fraction` is true if it has a point or an exponent.
  */
-static bool normalise(const char *number, kl__buf *json, bool *fraction)
+static bool write_decimal(const char *number, kl__buf *json, bool *fraction)
 {
     const char *whole = number + (number[0] == '-' || number[0] == '+');
     const char *point = skip_digits(whole);
@@ -157,8 +158,8 @@ static bool normalise(const char *number, kl__buf *json, bool *fraction)
     return true;
 }
 
-/* A decimal number: read by the JSON parser, because strtod obeys the host's
- * locale. What overflows a double is text. */
+/* Reads a decimal number with the JSON parser, because strtod depends on the
+ * host's locale. A number that does not fit a double is text. */
 static kl_code read_real(const char *number, kl__scalar *scalar, kl_error *err)
 {
     bool fraction = false;
@@ -166,7 +167,7 @@ static kl_code read_real(const char *number, kl__scalar *scalar, kl_error *err)
     kl_doc *doc;
 
     scalar->type = KL__SCALAR_STRING;
-    if (!normalise(number, &scalar->scratch, &fraction)) {
+    if (!write_decimal(number, &scalar->scratch, &fraction)) {
         return KL_OK;
     }
     if (scalar->scratch.failed) {
@@ -192,8 +193,8 @@ static kl_code read_real(const char *number, kl__scalar *scalar, kl_error *err)
     return KL_OK;
 }
 
-/* Copies a number without its underscores. A number that begins with a point
- * has them between digits only. */
+/* Copies a number without its underscores. False: it begins with a point and
+ * has an underscore that is not between digits. */
 static bool strip_underscores(const kl__yaml_node *node, char *number)
 {
     size_t length = 0;
@@ -211,7 +212,7 @@ static bool strip_underscores(const kl__yaml_node *node, char *number)
     return true;
 }
 
-/* What an untagged, unquoted scalar looks like. */
+/* Resolves a scalar by its text, for one without a tag and quotes. */
 static kl_code read_plain(const kl__yaml_node *node, kl__scalar *scalar,
                           kl_error *err)
 {
@@ -253,7 +254,7 @@ static kl_code read_binary(const kl__yaml_node *node, kl__scalar *scalar,
     return KL_OK;
 }
 
-/* Whether the type that the text looks like is what its tag says. */
+/* True if the type found from the text fits the tag. */
 static bool fits_tag(kl__scalar *scalar, const char *tag)
 {
     bool is_integer = scalar->type == KL__SCALAR_INTEGER ||
@@ -289,7 +290,7 @@ kl_code kl__scalar_resolve(const kl__yaml_node *node, kl__scalar *scalar,
         return read_binary(node, scalar, err);
     }
     if (!is_one_of(node->tag, typed)) {
-        return KL_OK; /* !!str, !!timestamp and tags of others: text */
+        return KL_OK; /* !!str, !!timestamp and unknown tags: text */
     }
     code = read_plain(node, scalar, err);
     if (code == KL_OK && !fits_tag(scalar, node->tag)) {
@@ -304,15 +305,15 @@ void kl__scalar_deinit(kl__scalar *scalar)
     kl__buf_deinit(&scalar->scratch);
 }
 
-/* The shortest digits that read back as the same float, in the notation that
- * Go's 'g' would choose: "1.5", "1e+06". */
+/* Appends the shortest digits that read back as the same float, in the notation
+ * of Go's format 'g': "1.5", "1e+06". */
 static void append_float(kl__buf *name, double value)
 {
     char text[40];
     char *exponent_text, *digit = text;
     int precision = 0, exponent;
 
-    if (isinf((float)value)) { /* as a float; kubectl names it so as well */
+    if (isinf((float)value)) { /* too large for a float; as kubectl does */
         kl__buf_puts(name, value < 0 ? "-.inf" : ".inf");
         return;
     }
@@ -327,7 +328,7 @@ static void append_float(kl__buf *name, double value)
         snprintf(text, sizeof(text), "%.*f", decimals, (double)(float)value);
     }
     for (; *digit != '\0'; digit++) {
-        /* whatever the locale's decimal point is */
+        /* replaces the locale's decimal point */
         if (strchr("+-0123456789e", *digit) == NULL) {
             *digit = '.';
         }

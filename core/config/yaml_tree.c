@@ -1,6 +1,7 @@
 /*
- * yaml_tree.c - see yaml_tree.h. Nodes are built from libyaml's events with a
- * stack of open containers, so that hostile nesting costs no C stack.
+ * yaml_tree.c - see yaml_tree.h. Builds the nodes from libyaml's events. Open
+ * containers are on an explicit stack of fixed size, so deep nesting cannot
+ * overflow the C stack.
  */
 #include "config/yaml_tree.h"
 
@@ -13,23 +14,24 @@
 #include <string.h>
 #include <yaml.h>
 
-/* libyaml compares each %TAG directive with all before it. */
+/* libyaml compares each %TAG directive with all earlier ones, so thousands of
+ * them would take very long. */
 enum { MOST_TAG_DIRECTIVES = 100 };
 
 struct kl__yaml {
     yaml_parser_t parser;
     const char *text;
     size_t length;
-    kl__yaml_node *nodes; /* of the document in hand, newest first */
-    kl__yaml_node *root;  /* of it */
-    kl__map anchors;      /* of it: name to node */
+    kl__yaml_node *nodes; /* of the current document, newest first */
+    kl__yaml_node *root;  /* of the current document */
+    kl__map anchors;      /* of the current document: name to node */
     kl__yaml_node *open[KL_MAX_DEPTH];
     size_t depth;
-    const char *unknown; /* the name of an alias to nothing; NULL: none */
-    size_t crowded_line; /* of one %TAG directive too many; 0: there is none */
+    const char *unknown; /* name of an alias without an anchor; NULL: none */
+    size_t crowded_line; /* line of the first %TAG above the limit, or 0 */
 };
 
-/* The line of the directive that is beyond the bound, or 0. */
+/* The line of the first directive above the limit, or 0. */
 static size_t find_crowded_line(const char *text, size_t length)
 {
     size_t count = 0, number = 1;
@@ -104,8 +106,8 @@ kl_code kl__yaml_error(kl_error *err, kl_code code, const kl__yaml_node *at,
                         at->column, message);
 }
 
-/* Where the byte at `offset` is, counted from 1: a reader error of libyaml
- * knows no more than its offset. */
+/* The line, from 1, of the byte at `offset`: libyaml's reader errors have only
+ * an offset. */
 static size_t line_of(const kl__yaml *yaml, size_t offset)
 {
     size_t line = 1;
@@ -116,7 +118,7 @@ static size_t line_of(const kl__yaml *yaml, size_t offset)
     return line;
 }
 
-static kl_code parser_failed(kl__yaml *yaml, kl_error *err)
+static kl_code fail_parse(kl__yaml *yaml, kl_error *err)
 {
     const yaml_parser_t *parser = &yaml->parser;
     const char *problem = parser->problem != NULL ? parser->problem : "unknown";
@@ -136,7 +138,8 @@ static kl_code parser_failed(kl__yaml *yaml, kl_error *err)
                         parser->context != NULL ? ": " : "", problem);
 }
 
-/* A scanner counts lines from 0 and go-yaml adds 1 to its errors alone. */
+/* libyaml counts lines from 0. go-yaml adds 1 to the line of scanner errors,
+ * and of no others. */
 void kl__yaml_fault(const kl__yaml *yaml, char *out, size_t size)
 {
     const yaml_parser_t *parser = &yaml->parser;
@@ -159,7 +162,7 @@ void kl__yaml_fault(const kl__yaml *yaml, char *out, size_t size)
     }
 }
 
-/* A node with room for its text and tag behind it. */
+/* Allocates a node, with its text and tag behind it. */
 static kl__yaml_node *new_node(kl__yaml *yaml, kl__yaml_kind kind,
                                const yaml_event_t *event, size_t length,
                                const yaml_char_t *tag)
@@ -196,8 +199,8 @@ static void set_text(kl__yaml_node *node, const void *text)
     copy[node->length] = '\0';
 }
 
-/* A later anchor of the same name replaces the earlier one. The name is kept
- * in a node of its own, which is in no container. */
+/* Adds an anchor; it replaces an earlier one with the same name. A separate
+ * node, which is in no container, stores the name. */
 static kl_code note_anchor(kl__yaml *yaml, const yaml_event_t *event,
                            const yaml_char_t *anchor, kl__yaml_node *node,
                            kl_error *err)
@@ -218,8 +221,8 @@ static kl_code note_anchor(kl__yaml *yaml, const yaml_event_t *event,
     return KL_OK;
 }
 
-/* Hangs a finished node into the innermost open container. */
-static void attach(kl__yaml *yaml, kl__yaml_node *node)
+/* Appends a node to the innermost open container. */
+static void attach_node(kl__yaml *yaml, kl__yaml_node *node)
 {
     kl__yaml_node *parent;
 
@@ -248,7 +251,7 @@ static kl_code add_scalar(kl__yaml *yaml, const yaml_event_t *event,
     }
     set_text(node, event->data.scalar.value);
     node->plain = event->data.scalar.plain_implicit != 0;
-    attach(yaml, node);
+    attach_node(yaml, node);
     return note_anchor(yaml, event, event->data.scalar.anchor, node, err);
 }
 
@@ -269,7 +272,7 @@ static kl_code add_alias(kl__yaml *yaml, const yaml_event_t *event,
         return kl__yaml_error(err, KL_EPARSE, node,
                               "alias *%s names no anchor before it", name);
     }
-    attach(yaml, node);
+    attach_node(yaml, node);
     return KL_OK;
 }
 
@@ -290,13 +293,13 @@ static kl_code open_container(kl__yaml *yaml, const yaml_event_t *event,
         return kl__yaml_error(err, KL_ETOO_LARGE, node,
                               "nested deeper than %d levels", KL_MAX_DEPTH);
     }
-    attach(yaml, node);
+    attach_node(yaml, node);
     yaml->open[yaml->depth++] = node;
     return note_anchor(yaml, event, anchor, node, err);
 }
 
-static kl_code take_event(kl__yaml *yaml, const yaml_event_t *event,
-                          kl_error *err)
+static kl_code add_event(kl__yaml *yaml, const yaml_event_t *event,
+                         kl_error *err)
 {
     switch (event->type) {
     case YAML_SCALAR_EVENT:
@@ -331,12 +334,12 @@ kl_code kl__yaml_next(kl__yaml *yaml, kl__yaml_node **root, kl_error *err)
         kl_code code;
 
         if (!yaml_parser_parse(&yaml->parser, &event)) {
-            return parser_failed(yaml, err);
+            return fail_parse(yaml, err);
         }
         at_end = event.type == YAML_DOCUMENT_END_EVENT ||
                  event.type == YAML_STREAM_END_EVENT ||
                  event.type == YAML_NO_EVENT;
-        code = take_event(yaml, &event, err);
+        code = add_event(yaml, &event, err);
         yaml_event_delete(&event);
         if (code != KL_OK) {
             return code;

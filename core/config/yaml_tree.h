@@ -1,6 +1,6 @@
 /*
- * yaml_tree.h - YAML text as trees of nodes, one a document. libyaml is used
- * behind this header and nowhere else.
+ * yaml_tree.h - parses YAML text into a tree of nodes for each document. Only
+ * yaml_tree.c uses libyaml.
  */
 #ifndef KL_CONFIG_YAML_TREE_H
 #define KL_CONFIG_YAML_TREE_H
@@ -21,38 +21,39 @@ typedef enum kl__yaml_kind {
 typedef struct kl__yaml_node kl__yaml_node;
 struct kl__yaml_node {
     kl__yaml_kind kind;
-    bool plain;       /* a scalar without quotes: its look decides its type */
-    bool open;        /* being walked: an alias to it would never end */
+    bool plain;       /* a scalar without quotes: its text decides its type */
+    bool open;        /* being written: an alias to it would be a loop */
     size_t line;      /* from 1 */
     size_t column;    /* from 1 */
     const char *tag;  /* "tag:yaml.org,2002:int"; NULL: none */
-    const char *text; /* of a scalar; the name of an alias or anchor */
+    const char *text; /* of a scalar, or the name of an alias or anchor */
     size_t length;    /* of `text` */
     kl__yaml_node *target; /* of an alias */
-    kl__yaml_node *first;  /* child; the others follow by `next` */
+    kl__yaml_node *first;  /* first child; `next` links the children */
     kl__yaml_node *last;
     kl__yaml_node *next;
-    kl__yaml_node *older; /* every node of the document, to free them */
+    kl__yaml_node *older; /* links all nodes of the document, to free them */
 };
 
 typedef struct kl__yaml kl__yaml;
 
-/* A reader of the documents in `text`, which must outlive it. Owned by the
- * caller; NULL when out of memory. One thread at a time. */
+/* Makes a parser for the documents in `text`, which must outlive it. Owned by
+ * the caller; NULL when out of memory. One thread at a time. */
 KL__FOR_SIM kl__yaml *kl__yaml_new(const char *text, size_t length);
 KL__FOR_SIM void kl__yaml_free(kl__yaml *yaml); /* NULL is fine */
 
-/* Reads the next document; `*root` is borrowed until the next call, and NULL
- * at the end of the text. KL_EPARSE with line and column; KL_ETOO_LARGE
- * (nesting over KL_MAX_DEPTH, %TAG directives by the hundred); KL_ENOMEM. */
+/* Reads the next document; `*root` is borrowed until the next call, and NULL at
+ * the end of the text. KL_EPARSE with line and column; KL_ETOO_LARGE (nesting
+ * over KL_MAX_DEPTH, more than 100 %TAG directives); KL_ENOMEM. */
 KL__FOR_SIM kl_code kl__yaml_next(kl__yaml *yaml, kl__yaml_node **root,
                                   kl_error *err);
 
-/* What go-yaml says where kl__yaml_next has failed with KL_EPARSE:
- * "yaml: line 3: did not find expected key". */
+/* Call after kl__yaml_next has failed with KL_EPARSE: writes the message that
+ * go-yaml gives, "yaml: line 3: did not find expected key". */
 KL__FOR_SIM void kl__yaml_fault(const kl__yaml *yaml, char *out, size_t size);
 
-/* The code with "line L, column C: " before the message. */
+/* Fills `err` with the code and "line L, column C: MESSAGE"; returns the
+ * code. */
 kl_code kl__yaml_error(kl_error *err, kl_code code, const kl__yaml_node *at,
                        const char *format, ...) KL_PRINTF(4, 5);
 
