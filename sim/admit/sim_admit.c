@@ -1,6 +1,7 @@
 /*
- * sim_admit.c - the two stages of admission: the plugins in kube-apiserver's
- * order, first those that change an object, later those that look at it.
+ * sim_admit.c - the two admission stages of a write: kube-apiserver's plugins
+ * in its order, first those that change an object, later those that only check
+ * it.
  */
 #include "sim/admit/sim_admit.h"
 
@@ -34,13 +35,13 @@ kl_code kl__sim_admit(kl__sim_write *write, kl_error *err)
 
 kl_code kl__sim_admit_valid(kl__sim_write *write, kl_error *err)
 {
-    write->generates = false; /* by now it has its name */
+    write->generates = false; /* by now the object has its name */
     return kl__sim_write_steps(write, looking,
                                sizeof(looking) / sizeof(looking[0]), err);
 }
 
-/* The name of an object as admission knows it: one that the server makes up is
- * made up later. */
+/* Appends the name of an object as admission sees it: a name from generateName
+ * is not made yet. */
 static void put_name(const kl__sim_write *write, kl__buf *out)
 {
     const kl__node *metadata = kl__sim_write_metadata(write);

@@ -1,51 +1,53 @@
 /*
- * sim_admit.h - admission: what the plugins that a kube-apiserver has on by
- * default set in objects, and what they do not let in. The cluster's mutex is
- * held. Each returns KL_OK, also where it refused; KL_ENOMEM.
+ * sim_admit.h - the admission plugins that a kube-apiserver has on by default:
+ * what they set in objects, and what they refuse. The stages of sim_admit.c
+ * call them. The cluster's mutex is held. Each returns KL_OK, also if it has
+ * refused; or KL_ENOMEM.
  */
 #ifndef KL_SIM_ADMIT_H
 #define KL_SIM_ADMIT_H
 
 #include "sim/write/sim_pipeline.h"
 
-/* 403 of an object: `RESOURCE "NAME" is forbidden: WHY`. */
+/* Answers 403: `RESOURCE "NAME" is forbidden: WHY`. */
 kl_code kl__sim_admit_forbid(kl__sim_write *write, const char *why,
                              kl_error *err);
 
 /* --- Before the object is prepared and validated. ------------------------- */
 
-/* LimitRanger: requests and limits that containers do not name. */
+/* LimitRanger: sets requests and limits that containers lack. */
 kl_code kl__sim_limits_default(kl__sim_write *write, kl_error *err);
-/* NodeTaint: nobody is to run on a new Node that nobody has seen ready. */
+/* NodeTaint: taints a new Node as not ready, so that no pod runs on it yet. */
 kl_code kl__sim_admit_node(kl__sim_write *write, kl_error *err);
-/* Priority: the number of a pod's class. */
+/* Priority: sets the number of a pod's PriorityClass. */
 kl_code kl__sim_admit_priority(kl__sim_write *write, kl_error *err);
-/* Priority: one class is that of pods without any. */
+/* Priority: only one class can be the default. */
 kl_code kl__sim_admit_default_class(kl__sim_write *write, kl_error *err);
-/* DefaultTolerationSeconds: pods stay 300 s on a node that is in trouble. */
+/* DefaultTolerationSeconds: pods stay for 300 s on a node that fails. */
 kl_code kl__sim_admit_tolerations(kl__sim_write *write, kl_error *err);
-/* DefaultStorageClass: the class of a claim that names none. */
+/* DefaultStorageClass: sets the class of a claim that names none. */
 kl_code kl__sim_admit_storage_class(kl__sim_write *write, kl_error *err);
-/* StorageObjectInUseProtection: finalizers of claims and volumes. */
+/* StorageObjectInUseProtection: adds finalizers to claims and volumes. */
 kl_code kl__sim_admit_protection(kl__sim_write *write, kl_error *err);
-/* DefaultIngressClass: the class of an Ingress that names none. */
+/* DefaultIngressClass: sets the class of an Ingress that names none. */
 kl_code kl__sim_admit_ingress_class(kl__sim_write *write, kl_error *err);
-/* RuntimeClass: what it takes to run a pod, and where it may run. */
+/* RuntimeClass: sets a pod's overhead, node selector and tolerations. */
 kl_code kl__sim_admit_runtime(kl__sim_write *write, kl_error *err);
-/* sim_escalation.c: roles and bindings that give more than who writes them has,
- * where RBAC decides. A real server's storage of roles asks, after admission.
- */
+/* sim_escalation.c: where RBAC is on, refuses roles and bindings that give more
+ * rights than the user has. In a real server the storage of roles does this,
+ * after admission. */
 kl_code kl__sim_admit_rights(kl__sim_write *write, kl_error *err);
 
-/* --- After it was found valid. -------------------------------------------- */
+/* --- After validation. ---------------------------------------------------- */
 
-/* LimitRanger: what is less or more than a namespace allows. */
+/* LimitRanger: refuses less or more than a namespace allows. */
 kl_code kl__sim_limits_check(kl__sim_write *write, kl_error *err);
-/* PodSecurity: pods that the labels of their namespace do not allow. */
+/* PodSecurity: refuses pods that the labels of their namespace forbid. */
 kl_code kl__sim_admit_pod_security(kl__sim_write *write, kl_error *err);
-/* PersistentVolumeClaimResize: claims of classes that cannot grow. */
+/* PersistentVolumeClaimResize: refuses growth of claims whose class does not
+ * allow it. */
 kl_code kl__sim_admit_resize(kl__sim_write *write, kl_error *err);
-/* ResourceQuota: what exceeds a quota, which counts what does not. */
+/* ResourceQuota: refuses what exceeds a quota, and counts what does not. */
 kl_code kl__sim_quota_charge(kl__sim_write *write, kl_error *err);
 
 #endif

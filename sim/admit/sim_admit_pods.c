@@ -1,6 +1,6 @@
 /*
- * sim_admit_pods.c - what admission sets in Pods, and in the Nodes that they
- * run on: tolerations, a priority, what their class of runtimes takes.
+ * sim_admit_pods.c - admission of Pods, and of the Nodes that they run on:
+ * tolerations, priority, and the overhead of a RuntimeClass.
  */
 #include "sim/admit/sim_admit.h"
 
@@ -18,7 +18,7 @@ static kl__node *spec_of(const kl__sim_write *write)
     return kl__node_get(kl__sim_write_root(write), "spec");
 }
 
-/* Whether it is a Pod as a whole, which a request makes or changes. */
+/* True for a write of a whole Pod, which a client creates or updates. */
 static bool is_pod(const kl__sim_write *write)
 {
     return *write->subresource == '\0' && kl__sim_write_is(write, "", "pods") &&
@@ -46,7 +46,8 @@ kl_code kl__sim_admit_node(kl__sim_write *write, kl_error *err)
     kl__edit *edit = write->edit;
     kl__node *spec, *list, *taint;
 
-    /* Where there are controllers, one sees it at once. */
+    /* With controllers, the one for nodes sets and removes the taint at
+     * once. */
     if (!kl__sim_write_is(write, "", "nodes") || write->old != NULL ||
         !write->answer->sim->no_controllers || write->answer->loading) {
         return KL_OK;
@@ -124,7 +125,7 @@ kl_code kl__sim_admit_tolerations(kl__sim_write *write, kl_error *err)
 typedef struct pod_priority {
     char name[260];
     int64_t value;
-    char preemption[32]; /* "": the class does not say */
+    char preemption[32]; /* "": the class has none */
 } pod_priority;
 
 static kl_code read_class(const kl__sim_state *state, pod_priority *priority,
@@ -151,7 +152,8 @@ static const kl__sim_tree *classes_of(kl_sim *sim)
     return &kl__sim_find(sim, "scheduling.k8s.io", "priorityclasses")->items;
 }
 
-/* The class of pods that name none; without one it stays as it is. */
+/* The default PriorityClass for pods that name none; without one `priority`
+ * stays as it is. */
 static kl_code find_default(kl_sim *sim, pod_priority *priority, bool *found,
                             kl_error *err)
 {
@@ -176,7 +178,7 @@ static kl_code find_default(kl_sim *sim, pod_priority *priority, bool *found,
     return code;
 }
 
-/* The class of a pod; answers where there is none. */
+/* Finds the class of a pod; refuses the pod if the class does not exist. */
 static kl_code choose_class(kl__sim_write *write, pod_priority *priority,
                             kl_error *err)
 {
@@ -198,7 +200,7 @@ static kl_code choose_class(kl__sim_write *write, pod_priority *priority,
     return kl__sim_admit_forbid(write, why, err);
 }
 
-/* A pod may say what its class says, and nothing else. */
+/* Refuses a pod whose priority or policy differs from its class's. */
 static kl_code check_priority(kl__sim_write *write,
                               const pod_priority *priority, kl_error *err)
 {
@@ -229,7 +231,7 @@ static kl_code check_priority(kl__sim_write *write,
     return KL_OK;
 }
 
-/* What an update leaves out stays. */
+/* Keeps a priority that an update leaves out. */
 static bool keep_priority(kl__sim_write *write)
 {
     static const char *const names[] = {"priority", "preemptionPolicy"};
@@ -300,9 +302,9 @@ kl_code kl__sim_admit_default_class(kl__sim_write *write, kl_error *err)
     return kl__sim_admit_forbid(write, why, err);
 }
 
-/* --- Runtimes. ------------------------------------------------------------ */
+/* --- RuntimeClass. -------------------------------------------------------- */
 
-/* A pod of a class has its overhead, and no other. */
+/* Sets the class's overhead; refuses a pod with another overhead. */
 static kl_code take_overhead(kl__sim_write *write, const kl__node *class,
                              kl_error *err)
 {
@@ -357,7 +359,7 @@ static kl_code take_selector(kl__sim_write *write, const kl__node *selector,
     return KL_OK;
 }
 
-/* Those of the class that the pod does not have come after its own. */
+/* Appends tolerations of the class that the pod lacks. */
 static bool take_tolerations(kl__sim_write *write, const kl__node *more)
 {
     kl__node *list;

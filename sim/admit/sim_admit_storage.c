@@ -1,7 +1,6 @@
 /*
- * sim_admit_storage.c - what admission sets in claims of storage, volumes and
- * Ingresses: the class that is the default, the finalizer that keeps what is in
- * use; and which claims may grow.
+ * sim_admit_storage.c - admission of claims, volumes and Ingresses: the default
+ * class, the finalizer that protects objects in use, and which claims may grow.
  */
 #include "sim/admit/sim_admit.h"
 
@@ -23,7 +22,7 @@ static const kl__node *annotations_of(const kl__node *root)
     return kl__node_get(kl__node_get(root, "metadata"), "annotations");
 }
 
-/* Whether a request makes an object of that kind. */
+/* True if the request creates an object of that kind. */
 static bool makes(const kl__sim_write *write, const char *group,
                   const char *plural)
 {
@@ -37,7 +36,9 @@ static bool makes(const kl__sim_write *write, const char *group,
 typedef struct class_kind {
     const char *group;
     const char *plural;
-    const char *annotations[2]; /* which of them say "true"; NULL: no second */
+    /* a class with one of these set to "true" is a default; NULL: no second
+     * one */
+    const char *annotations[2];
 } class_kind;
 
 static bool says_true(const kl__node *root, const class_kind *kind)
@@ -53,8 +54,8 @@ static bool says_true(const kl__node *root, const class_kind *kind)
     return false;
 }
 
-/* The newest class that is a default, of these the first by name; NULL: there
- * is none. Borrowed. */
+/* The newest default class; of several, the first by name. NULL: there is none.
+ * Borrowed. */
 static kl_code find_class(kl_sim *sim, const class_kind *kind,
                           const kl__sim_state **found, kl_error *err)
 {
@@ -155,7 +156,7 @@ kl_code kl__sim_admit_protection(kl__sim_write *write, kl_error *err)
                : kl__sim_no_memory(err);
 }
 
-/* --- Growth. -------------------------------------------------------------- */
+/* --- Growing claims. ------------------------------------------------------ */
 
 static const char *storage_of(const kl__node *root)
 {
@@ -166,7 +167,7 @@ static const char *storage_of(const kl__node *root)
     return text != NULL ? text : "0";
 }
 
-/* Whether claims of a class may grow. */
+/* Sets *may if claims of a class may grow. */
 static kl_code may_grow(kl_sim *sim, const char *name, bool *may, kl_error *err)
 {
     const kl__sim_node *node = kl__sim_tree_find(

@@ -1,6 +1,6 @@
 /*
- * sim_limits.c - LimitRanger: what the LimitRanges of a namespace set in
- * containers, and what they do not allow, in kube-apiserver's words.
+ * sim_limits.c - the plugin LimitRanger: sets a namespace's default limits in
+ * containers, and refuses what is out of its limits, in kube-apiserver's words.
  */
 #include "sim/admit/sim_admit.h"
 
@@ -21,8 +21,8 @@ static kl__node *spec_of(const kl__sim_write *write)
     return kl__node_get(kl__sim_write_root(write), "spec");
 }
 
-/* Whether LimitRanges have a say: in new pods and those that are resized, and
- * in claims, unless they are going. */
+/* True if LimitRanges apply: to new or resized pods, and to claims, unless
+ * these are being deleted. */
 static bool concerns(const kl__sim_write *write)
 {
     bool is_pod = kl__sim_write_is(write, "", "pods");
@@ -71,7 +71,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* "cpu, memory limit for container x": what was set, in the order of names. */
+/* Notes what was set, sorted by name: "cpu, memory limit for container x". */
 static bool note_set(kl__buf *notes, const kl__node *set, const char *what,
                      const char *whom)
 {
@@ -98,7 +98,7 @@ static bool note_set(kl__buf *notes, const kl__node *set, const char *what,
     return !notes->failed;
 }
 
-/* Puts in what a container does not name itself. */
+/* Sets amounts that a container lacks; `set` gets them. */
 static bool fill(kl__edit *edit, kl__node *container, const char *member,
                  const kl__node *defaults, kl__node *set)
 {
@@ -125,7 +125,7 @@ static bool fill(kl__edit *edit, kl__node *container, const char *member,
     return resources != NULL;
 }
 
-/* The defaults of one LimitRange, and what they did. */
+/* The defaults of one LimitRange, and a record of what they set. */
 typedef struct defaulting {
     kl__edit *edit;
     kl__node *root;
@@ -152,7 +152,7 @@ static bool fill_container(kl__edit *edit, kl__node *container,
     return done;
 }
 
-/* What all limits of containers say together. */
+/* The defaults of all limits for containers, in one list. */
 static kl__node *collect(kl__edit *edit, const kl__node *limits)
 {
     kl__node *defaults = kl__edit_object(edit);
@@ -225,19 +225,19 @@ kl_code kl__sim_limits_default(kl__sim_write *write, kl_error *err)
                : KL_OK;
 }
 
-/* --- Constraints. --------------------------------------------------------- */
+/* --- Limits. -------------------------------------------------------------- */
 
-/* What is held against limits, and what was wrong with it. */
+/* One write that is compared with limits, and the faults found. */
 typedef struct checking {
     kl__sim_write *write;
     kl__edit *scratch;
-    kl__buf faults; /* each with a NUL after it */
+    kl__buf faults; /* texts, each followed by a NUL */
     size_t count;
 } checking;
 
-/* What somebody asks for. */
+/* Requests and limits that are compared with a limit. */
 typedef struct demand {
-    const char *type; /* of limit: "Container" */
+    const char *type; /* the limit's type: "Container" */
     const kl__node *requests;
     const kl__node *limits;
 } demand;
@@ -246,7 +246,7 @@ static void complain(checking *self, const char *text)
 {
     size_t at = 0;
 
-    while (at < self->faults.length) { /* each once */
+    while (at < self->faults.length) { /* no fault twice */
         if (strcmp(self->faults.bytes + at, text) == 0) {
             return;
         }
@@ -285,7 +285,7 @@ static void check_min(checking *self, const demand *of, const char *name,
     kl__buf_deinit(&why);
 }
 
-/* Claims have requests only. */
+/* A claim has requests only. */
 static void check_max(checking *self, const demand *of, const char *name,
                       const char *most)
 {
@@ -338,7 +338,7 @@ static void check_ratio(checking *self, const demand *of, const char *name,
     kl__buf_deinit(&why);
 }
 
-/* Holds a demand against one limit. */
+/* Compares a demand with one limit. */
 static void check(checking *self, const kl__node *limit, const demand *of)
 {
     static const struct {
@@ -424,7 +424,7 @@ static bool check_limits(void *context, const kl__node *limits)
     return done && !self->faults.failed;
 }
 
-/* One fault as it is, several in brackets. */
+/* Answers 403: one fault as it is, several in brackets. */
 static kl_code refuse(checking *self, kl_error *err)
 {
     kl__buf why = {0};

@@ -1,6 +1,6 @@
 /*
- * sim_pod_baseline.c - checks of the baseline level: what a process may do in
- * its container, and to what is around it.
+ * sim_pod_baseline.c - checks of the baseline level (Pod Security Standards):
+ * what a process may do in its container and to its surroundings.
  */
 #include "sim/admit/sim_pod_check.h"
 
@@ -10,7 +10,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Whether a member of an object is true. */
+/* True if a member of an object is true. */
 static bool is_true(const kl__node *object, const char *name)
 {
     return kl__node_bool(kl__node_get(object, name));
@@ -42,7 +42,7 @@ bool kl__pod_adds(kl__pod_look *look, const kl__node *security,
 static bool adds_more(kl__pod_look *look, const kl__node *security,
                       const kl__node *container, kl__pod_names *values)
 {
-    /* What containers have without asking. */
+    /* The capabilities that containers have by default. */
     static const char *const usual[] = {
         "AUDIT_WRITE", "CHOWN",  "DAC_OVERRIDE",     "FOWNER",  "FSETID",
         "KILL",        "MKNOD",  "NET_BIND_SERVICE", "SETFCAP", "SETGID",
@@ -67,7 +67,7 @@ void kl__pod_check_added(kl__pod_look *look)
     kl__pod_culprits_free(&culprits);
 }
 
-/* --- What a process may do. ----------------------------------------------- */
+/* --- Privileges of processes. --------------------------------------------- */
 
 static bool is_privileged(kl__pod_look *look, const kl__node *security,
                           const kl__node *container, kl__pod_names *values)
@@ -127,7 +127,7 @@ void kl__pod_check_proc(kl__pod_look *look)
 
 static const char *const selinux_types[] = {
     "", "container_t", "container_init_t", "container_kvm_t",
-    "container_engine_t" /* since 1.31 */};
+    "container_engine_t" /* allowed since 1.31 */};
 
 static bool is_set(const kl__node *object, const char *name)
 {
@@ -151,7 +151,7 @@ static bool bad_selinux(kl__pod_look *look, const kl__node *security,
     return bad_type || is_set(options, "user") || is_set(options, "role");
 }
 
-/* Whether the pod or any container sets a member of seLinuxOptions. */
+/* True if the pod or a container sets that member of seLinuxOptions. */
 static bool any_selinux(const kl__pod_look *look, const char *name)
 {
     kl__pod_containers at = {0};
@@ -198,7 +198,8 @@ void kl__pod_check_selinux(kl__pod_look *look)
 
 void kl__pod_check_sysctls(kl__pod_look *look)
 {
-    /* Those that stay within a pod, and since when each may be set. */
+    /* The sysctls that affect one pod only, and the version since which each is
+     * allowed. */
     static const struct {
         const char *name;
         int since;

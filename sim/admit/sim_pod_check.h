@@ -1,7 +1,7 @@
 /*
- * sim_pod_check.h - what the checks of pods are made of: sim_pod_baseline.c,
- * sim_pod_host.c, sim_pod_profiles.c and sim_pod_restricted.c have them,
- * sim_pod_checks.c the rest.
+ * sim_pod_check.h - what the checks of Pod Security Standards share. The checks
+ * are in sim_pod_baseline.c, sim_pod_host.c, sim_pod_profiles.c and
+ * sim_pod_restricted.c; their table is in sim_pod_checks.c.
  */
 #ifndef KL_SIM_POD_CHECK_H
 #define KL_SIM_POD_CHECK_H
@@ -13,20 +13,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Borrowed texts. Zeroed, it is empty and valid. */
+/* A list of borrowed texts. Zeroed, it is empty and valid. */
 typedef struct kl__pod_names {
     const char **items;
     size_t count;
     size_t capacity;
 } kl__pod_names;
 
-/* A pod that is looked at. */
+/* A pod that is being checked. */
 typedef struct kl__pod_look {
     const kl__node *metadata;
     const kl__node *spec;
-    const kl__node *security; /* of the pod as a whole; NULL: none */
-    int64_t minor;            /* of Kubernetes: whose checks */
-    kl__edit *scratch;        /* owns texts that are made */
+    const kl__node *security; /* securityContext of the pod; NULL: none */
+    /* the minor version of Kubernetes whose checks apply */
+    int64_t minor;
+    kl__edit *scratch; /* owns the texts that are made */
     kl__buf *reasons;
     kl__buf *details;
     bool failed; /* out of memory */
@@ -36,16 +37,17 @@ typedef void (*kl__pod_check_fn)(kl__pod_look *look);
 
 void kl__pod_name_add(kl__pod_look *look, kl__pod_names *names,
                       const char *name);
-/* The same for a text that was made; NULL: out of memory. */
+/* The same for a text that was just made; NULL: out of memory. */
 void kl__pod_text_add(kl__pod_look *look, kl__pod_names *names,
                       const kl__node *text);
 void kl__pod_names_free(kl__pod_names *names);
-/* Sorts them; each stays once. */
+/* Sorts the names, and drops duplicates. */
 void kl__pod_names_sort(kl__pod_names *names);
 /* Appends `"a", "b"`. */
 void kl__pod_names_put(kl__buf *out, const kl__pod_names *names);
 
-/* The next of all containers: init, own and ephemeral ones. Start it zeroed. */
+/* Iterates over all containers: init, normal and ephemeral ones. Start it
+ * zeroed. */
 typedef struct kl__pod_containers {
     size_t list;
     kl__node_iter iter;
@@ -53,35 +55,36 @@ typedef struct kl__pod_containers {
 
 const kl__node *kl__pod_next(const kl__pod_look *look, kl__pod_containers *at);
 
-/* Who does something: the pod itself, or containers, and with what. */
+/* The pod itself, or its containers, that do something forbidden, and the
+ * forbidden values. */
 typedef struct kl__pod_culprits {
     bool pod;
     kl__pod_names containers;
     kl__pod_names values;
 } kl__pod_culprits;
 
-/* Whether a securityContext (NULL: none) is to blame; what it says that is
- * forbidden goes into the values. `container`: whose it is, NULL for the pod's.
- */
+/* True if a securityContext (NULL: none) is at fault; its forbidden values are
+ * added. `container` is the container that it belongs to; NULL: the pod. */
 typedef bool (*kl__pod_test)(kl__pod_look *look, const kl__node *security,
                              const kl__node *container, kl__pod_names *values);
 
-/* Asks that of all containers, and of the pod itself too, or not. The values
- * are sorted. Whether anybody is to blame; owed in any case: _culprits_free. */
+/* Runs a test on all containers, and with `pod_too` on the pod itself. True if
+ * any is at fault; values are sorted. kl__pod_culprits_free must follow in any
+ * case. */
 bool kl__pod_find(kl__pod_look *look, kl__pod_test test, bool pod_too,
                   kl__pod_culprits *out);
 void kl__pod_culprits_free(kl__pod_culprits *culprits);
 /* Appends `pod and containers "a", "b"`. */
 void kl__pod_culprits_put(kl__buf *out, const kl__pod_culprits *culprits);
 
-/* "container" or "containers", as many as there are. */
+/* `one` or `many`, depending on the count: "container", "containers". */
 const char *kl__pod_plural(size_t count, const char *one, const char *many);
 
-/* Notes that something is forbidden, and why; takes the detail, and does
- * nothing without one. */
+/* Notes something forbidden, with its detail, which it takes. Does nothing
+ * without one. */
 void kl__pod_forbid(kl__pod_look *look, const char *reason, kl__buf *detail);
 
-/* Whether the pod's users are others than the host's. */
+/* True if the pod runs in a user namespace of its own. */
 bool kl__pod_has_own_users(const kl__pod_look *look);
 
 /* --- The checks. ---------------------------------------------------------- */
@@ -107,15 +110,15 @@ void kl__pod_check_root(kl__pod_look *look);
 void kl__pod_check_user(kl__pod_look *look);
 void kl__pod_check_seccomp_set(kl__pod_look *look);
 
-/* Of a container's capabilities: what it adds that is not among `allowed` goes
- * into the values; whether there is any. */
+/* True if a container adds capabilities that are not in `allowed`; these are
+ * added to the values. */
 bool kl__pod_adds(kl__pod_look *look, const kl__node *security,
                   const char *const *allowed, size_t count,
                   kl__pod_names *values);
-/* Whether a profile of seccomp is set that is none of the allowed ones. */
+/* True if a seccomp profile is set that is not allowed. */
 bool kl__pod_bad_seccomp(kl__pod_look *look, const kl__node *security,
                          const kl__node *container, kl__pod_names *values);
-/* Notes those that have one. */
+/* Notes the pod or containers with such a profile. */
 void kl__pod_forbid_seccomp(kl__pod_look *look,
                             const kl__pod_culprits *culprits);
 

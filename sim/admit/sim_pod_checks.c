@@ -1,5 +1,6 @@
 /*
- * sim_pod_checks.c - the table of checks, and what they have in common.
+ * sim_pod_checks.c - see sim_pod_checks.h and sim_pod_check.h: the table of
+ * checks, and what checks share.
  */
 #include "sim/admit/sim_pod_checks.h"
 
@@ -9,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The minor version of Kubernetes that this is: later policies are as this. */
+/* The minor version of Kubernetes that is simulated; later versions in labels
+ * are treated like it. */
 enum { THIS_MINOR = 36, NEVER = 1000 };
 
-/* One check. At the restricted level a stricter one takes the place of some
- * baseline ones, from a version on. */
+/* One check. At the restricted level, from some version on, a stricter check
+ * replaces some of the baseline level. */
 typedef struct check {
     kl__pod_check_fn look;
     kl__pod_level level;
@@ -21,7 +23,7 @@ typedef struct check {
     int replaced_since;
 } check;
 
-/* In the order of their names at kube-apiserver, level by level. */
+/* Sorted by their names in kube-apiserver, level by level. */
 static const check checks[] = {
     {kl__pod_check_apparmor, KL__POD_BASELINE, 0, NEVER},
     {kl__pod_check_added, KL__POD_BASELINE, 0, 22},
@@ -140,7 +142,7 @@ const char *kl__pod_plural(size_t count, const char *one, const char *many)
     return count == 1 ? one : many;
 }
 
-/* --- Containers, and who is to blame. ------------------------------------- */
+/* --- Containers, and those at fault. -------------------------------------- */
 
 const kl__node *kl__pod_next(const kl__pod_look *look, kl__pod_containers *at)
 {

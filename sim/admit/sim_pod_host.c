@@ -1,5 +1,5 @@
 /*
- * sim_pod_host.c - checks of the baseline level: what a pod has of its host.
+ * sim_pod_host.c - checks of the baseline level: a pod's use of its host.
  */
 #include "sim/admit/sim_pod_check.h"
 
@@ -83,7 +83,7 @@ void kl__pod_check_host_ports(kl__pod_look *look)
     kl__pod_culprits_free(&culprits);
 }
 
-/* Whether a probe, or what is done at a start or stop, asks another host. */
+/* True if a probe or a lifecycle hook connects to another host than the pod. */
 static bool asks_host(kl__pod_look *look, const kl__node *handler,
                       kl__pod_names *values)
 {

@@ -24,7 +24,7 @@ static bool read_level(const char *text, kl__pod_level *level)
     return false;
 }
 
-/* "latest", or "v1.30": no zeros in front. */
+/* Reads "latest" or "v1.30"; leading zeros are invalid. */
 static bool read_version(const char *text, int64_t *minor)
 {
     const char *digits = text + 3;
@@ -43,7 +43,7 @@ static bool read_version(const char *text, int64_t *minor)
     return errno == 0;
 }
 
-/* The label of a mode ("enforce", "enforce-version"); NULL: it is not there. */
+/* The value of a mode's label ("enforce", "enforce-version"); NULL: not set. */
 static const char *label_of(const kl__node *labels, const char *mode,
                             const char *which, char name[NAME_SIZE])
 {
@@ -60,8 +60,8 @@ static void add_error(kl__field_errors *errors, const char *name,
     kl__field_invalid(errors, field, value, "%s", why);
 }
 
-/* Reads a mode's labels into `policy`; a level that is none becomes `instead`.
- * Whether there is a level that is one. */
+/* Reads a mode's labels into `policy`; an invalid level becomes `instead`. True
+ * if there is a valid level. */
 static bool read_mode(const kl__node *labels, const char *mode,
                       kl__pod_level instead, kl__pod_policy *policy,
                       kl__field_errors *errors)
@@ -93,8 +93,7 @@ kl__pod_policies kl__pod_policies_of(const kl__node *labels,
     bool enforces =
         read_mode(labels, "enforce", KL__POD_RESTRICTED, &self.enforce, errors);
 
-    /* Nobody reads the audit log of a simulator; its labels have to be right
-     * all the same. */
+    /* The simulator writes no audit log, but invalid labels are refused. */
     read_mode(labels, "audit", KL__POD_PRIVILEGED, &audit, errors);
     read_mode(labels, "warn", KL__POD_PRIVILEGED, &self.warn, errors);
     if (enforces && label_of(labels, "warn", "", name) == NULL &&

@@ -1,6 +1,7 @@
 /*
- * sim_pod_policy.h - the Pod Security Standards that a namespace asks for by
- * its labels (KEP-2579): "pod-security.kubernetes.io/enforce: restricted".
+ * sim_pod_policy.h - reads the labels by which a namespace asks for a Pod
+ * Security Standard (KEP-2579): "pod-security.kubernetes.io/enforce:
+ * restricted".
  */
 #ifndef KL_SIM_POD_POLICY_H
 #define KL_SIM_POD_POLICY_H
@@ -11,7 +12,7 @@
 
 #include <limits.h>
 
-/* From the least strict to the strictest. */
+/* From the least to the most strict. */
 typedef enum kl__pod_level {
     KL__POD_PRIVILEGED,
     KL__POD_BASELINE,
@@ -20,7 +21,7 @@ typedef enum kl__pod_level {
 
 #define KL__POD_LATEST INT64_MAX
 
-/* What is asked of pods, as it was in a minor version of Kubernetes. */
+/* A level, as it was defined in a minor version of Kubernetes. */
 typedef struct kl__pod_policy {
     kl__pod_level level;
     int64_t minor;
@@ -31,8 +32,8 @@ typedef struct kl__pod_policies {
     kl__pod_policy warn;
 } kl__pod_policies;
 
-/* What labels (NULL: none) say. A value that is none counts as the strictest
- * where it is enforced, and is added to `errors`. */
+/* Reads labels (NULL: none). An invalid value that is enforced counts as the
+ * strictest level; it is added to `errors`. */
 kl__pod_policies kl__pod_policies_of(const kl__node *labels,
                                      kl__field_errors *errors);
 

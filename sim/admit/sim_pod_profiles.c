@@ -1,6 +1,6 @@
 /*
- * sim_pod_profiles.c - checks of the baseline level: the profiles of AppArmor
- * and seccomp that confine a process, in fields and, of old, in annotations.
+ * sim_pod_profiles.c - checks of the baseline level: the AppArmor and seccomp
+ * profiles that confine a process, in fields and in older annotations.
  */
 #include "sim/admit/sim_pod_check.h"
 
@@ -14,7 +14,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Adds `name="value"`, as Go quotes it. */
+/* Adds `name="value"`, quoted as in Go. */
 static void add_annotation(kl__pod_look *look, kl__pod_names *names,
                            const char *name, const char *value)
 {
@@ -25,8 +25,8 @@ static void add_annotation(kl__pod_look *look, kl__pod_names *names,
     kl__pod_text_add(look, names, kl__edit_take(look->scratch, &text));
 }
 
-/* Whether a profile is set that is not one of the allowed types; its type goes
- * into the values. */
+/* True if a profile is set whose type is not allowed; the type is added to the
+ * values. */
 static bool is_bad(kl__pod_look *look, const kl__node *profile,
                    kl__pod_names *values)
 {
@@ -50,7 +50,7 @@ static bool bad_apparmor(kl__pod_look *look, const kl__node *security,
     return is_bad(look, kl__node_get(security, "appArmorProfile"), values);
 }
 
-/* Profiles that annotations ask for, as before version 1.30. */
+/* Finds profiles in annotations, as before version 1.30. */
 static size_t find_profiles(kl__pod_look *look, kl__pod_names *values)
 {
     kl__pod_names found = {0};
@@ -125,7 +125,7 @@ void kl__pod_forbid_seccomp(kl__pod_look *look,
     kl__pod_forbid(look, "seccompProfile", &detail);
 }
 
-/* Adds an annotation of before version 1.19, if it asks for what is not
+/* Adds an annotation from before version 1.19, if its profile is not
  * allowed. */
 static void look_at_seccomp(kl__pod_look *look, kl__pod_names *found,
                             const char *name)

@@ -1,6 +1,6 @@
 /*
- * sim_pod_restricted.c - the checks of the restricted level: a pod has to say
- * that it takes what is good practice.
+ * sim_pod_restricted.c - checks of the restricted level: a pod has to ask for
+ * less privilege explicitly.
  */
 #include "sim/admit/sim_pod_check.h"
 
@@ -8,7 +8,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Windows knows none of it; pods say that they are for it since 1.25. */
+/* True for a pod of Windows (spec.os, since 1.25), to which none of this
+ * applies. */
 static bool is_windows(const kl__pod_look *look)
 {
     const char *name = kl__node_text(kl__node_get(look->spec, "os"), "name");
@@ -16,7 +17,7 @@ static bool is_windows(const kl__pod_look *look)
     return look->minor >= 25 && name != NULL && strcmp(name, "windows") == 0;
 }
 
-/* A member that is a bool: 1 or 0, or -1 where it is not said. */
+/* A bool member: 1 or 0; -1: not set. */
 static int says(const kl__node *object, const char *name)
 {
     const kl__node *value = kl__node_get(object, name);
@@ -97,7 +98,7 @@ void kl__pod_check_dropped(kl__pod_look *look)
 
 /* --- Volumes. ------------------------------------------------------------- */
 
-/* What a volume is, if that is not allowed; else NULL. */
+/* The type of a volume, if that is not allowed; else NULL. */
 static const char *bad_source(const kl__node *volume)
 {
     static const char *const allowed[] = {
@@ -172,7 +173,7 @@ void kl__pod_check_volumes(kl__pod_look *look)
 
 /* --- Users. --------------------------------------------------------------- */
 
-/* What is not said, neither of containers nor of the pod as a whole. */
+/* Notes a member that is set neither in the containers nor in the pod. */
 static void forbid_unsaid(kl__pod_look *look, const char *reason,
                           const kl__pod_culprits *culprits, const char *must)
 {

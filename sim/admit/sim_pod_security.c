@@ -1,6 +1,7 @@
 /*
- * sim_pod_security.c - PodSecurity: namespaces that ask for a Pod Security
- * Standard do not let other pods in; what makes such pods is warned.
+ * sim_pod_security.c - the plugin PodSecurity: a namespace with a Pod Security
+ * Standard refuses other pods; for objects that would make such pods the answer
+ * has a warning.
  */
 #include "sim/admit/sim_admit.h"
 
@@ -13,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A real server looks at no more pods when a namespace gets stricter. */
+/* A real server checks no more pods than that when a namespace gets
+ * stricter. */
 enum { MOST_PODS = 3000 };
 
 static const kl__node *labels_of(const kl__node *object)
@@ -21,9 +23,9 @@ static const kl__node *labels_of(const kl__node *object)
     return kl__node_get(kl__node_get(object, "metadata"), "labels");
 }
 
-/* --- Pods, and what makes them. ------------------------------------------- */
+/* --- Pods, and objects with pod templates. -------------------------------- */
 
-/* Which part of an object is a pod, or like one; NULL: none. */
+/* The part of an object that is a pod or a pod template; NULL: none. */
 static const kl__node *pod_of(const kl__sim_write *write)
 {
     static const struct {
@@ -62,7 +64,7 @@ static const char *image_of(const kl__node *container)
     return image != NULL ? image : "";
 }
 
-/* Whether containers came or went, or one got another image. */
+/* True if containers were added or removed, or have another image. */
 static bool lists_differ(const kl__node *a, const kl__node *b)
 {
     kl__node_iter in_a = {0}, in_b = {0};
@@ -80,7 +82,7 @@ static bool lists_differ(const kl__node *a, const kl__node *b)
     return false;
 }
 
-/* Whether an update changes what the standards are about. */
+/* True if an update changes something that the standards look at. */
 static bool is_significant(const kl__sim_write *write)
 {
     static const char *const lists[] = {"containers", "initContainers",
@@ -96,7 +98,7 @@ static bool is_significant(const kl__sim_write *write)
     return significant;
 }
 
-/* Whether the standards of the namespace have a say. */
+/* True if the standards apply to the write. */
 static bool concerns(const kl__sim_write *write, bool is_pod)
 {
     const char *sub = write->subresource;
@@ -109,7 +111,7 @@ static bool concerns(const kl__sim_write *write, bool is_pod)
            (write->old == NULL || is_significant(write));
 }
 
-/* What the namespace of the write asks for. */
+/* Reads the policies of the write's namespace. */
 static kl_code read_policies(const kl__sim_write *write, kl__pod_policies *out,
                              kl_error *err)
 {
@@ -134,8 +136,8 @@ static kl_code read_policies(const kl__sim_write *write, kl__pod_policies *out,
     return KL_OK;
 }
 
-/* `PREFIX PodSecurity "restricted:latest": WHAT`, or nothing if a policy allows
- * the pod. */
+/* Appends `PREFIX PodSecurity "restricted:latest": WHAT`; nothing if the policy
+ * allows the pod. */
 static void judge(kl__sim_write *write, const kl__node *pod,
                   kl__pod_policy policy, const char *prefix, kl__buf *out)
 {
@@ -184,7 +186,7 @@ static kl_code look_at_pod(kl__sim_write *write, const kl__node *pod,
 /* Pods that violate a policy in the same way. */
 typedef struct violation {
     char *reasons; /* owned */
-    char *first;   /* owned: the name of the first one */
+    char *first;   /* owned: the name of the first pod */
     size_t pods;
 } violation;
 
@@ -202,8 +204,7 @@ static void end_survey(survey *self)
     kl__free(self->items);
 }
 
-/* Counts one pod, which comes after all of before by its name. False: out of
- * memory. */
+/* Counts one pod; its name sorts after all before. False: out of memory. */
 static bool count_pod(survey *self, const char *reasons, const char *name)
 {
     violation *items;
@@ -296,7 +297,7 @@ static kl_code warn_of(kl__sim_write *write, survey *self,
     return code;
 }
 
-/* Warns of pods that are there and would not be let in any more. */
+/* Warns of existing pods that the new labels would refuse. */
 static kl_code look_at_all(kl__sim_write *write, kl__pod_policy policy,
                            kl_error *err)
 {

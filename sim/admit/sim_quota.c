@@ -1,7 +1,7 @@
 /*
- * sim_quota.c - ResourceQuota: holds what a write uses more against what each
- * quota of its namespace allows, and counts it there. What is used less again
- * is found by the controller of quotas (sim_quota_life.c).
+ * sim_quota.c - the plugin ResourceQuota: compares the increase of a write with
+ * each quota of its namespace, and counts it there. Decreases are found by the
+ * controller of quotas (sim_quota_life.c).
  */
 #include "sim/admit/sim_quota.h"
 
@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One write before the quotas of its namespace. */
+/* One write that is compared with the quotas of its namespace. */
 typedef struct charging {
     kl__sim_write *write;
     kl__edit *scratch;
-    const kl__node *usage;  /* of the object as it is to be, */
-    const kl__node *before; /* and as it was; NULL: there was none */
+    const kl__node *usage;  /* of the new object */
+    const kl__node *before; /* of the old object; NULL: there is none */
 } charging;
 
 /* --- Which writes count. -------------------------------------------------- */
@@ -51,9 +51,9 @@ static bool concerns(const kl__sim_write *write)
     return is_whole && is_new;
 }
 
-/* --- What pods have to say. ----------------------------------------------- */
+/* --- Pods that must name their requests. ---------------------------------- */
 
-/* Whether a container says how much it takes of a resource of a quota. */
+/* True if a container names its demand for a resource. */
 static bool says(const kl__node *container, const char *name)
 {
     const kl__node *resources = kl__node_get(container, "resources");
@@ -69,7 +69,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Appends "cpu for: a,b", the names of containers that do not say it. */
+/* Appends "cpu for: a,b": the containers that do not name it. */
 static void list_silent(const kl__node *spec, const char *name, kl__buf *why)
 {
     enum { MOST = 64 };
@@ -97,7 +97,7 @@ static void list_silent(const kl__node *spec, const char *name, kl__buf *why)
     }
 }
 
-/* A quota of what a container may leave out means that it must not. */
+/* If a quota limits a resource, every container must name its demand. */
 static void check_says(const kl__node *pod, const kl__node *hard, kl__buf *why)
 {
     static const char *const names[] = {"cpu",           "limits.cpu",
@@ -109,7 +109,7 @@ static void check_says(const kl__node *pod, const kl__node *hard, kl__buf *why)
     if (kl__node_size(kl__node_get(own, "requests")) +
             kl__node_size(kl__node_get(own, "limits")) !=
         0) {
-        return; /* the pod says it as a whole */
+        return; /* the pod has it for all containers */
     }
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (kl__node_get(hard, names[i]) != NULL) {
@@ -120,12 +120,12 @@ static void check_says(const kl__node *pod, const kl__node *hard, kl__buf *why)
 
 /* --- One quota. ----------------------------------------------------------- */
 
-/* What is charged to one quota. */
+/* What one write adds to one quota. */
 typedef struct charge {
-    const char *name; /* of the quota */
-    kl__node *hard;   /* those of its resources that the kind counts for */
+    const char *name; /* the quota's name */
+    kl__node *hard;   /* the quota's limits that apply to the kind */
     const kl__node *used;
-    kl__node *more; /* what comes to them */
+    kl__node *more; /* the increase */
 } charge;
 
 static kl_code forbid(charging *self, const kl__buf *why, kl_error *err)
@@ -134,7 +134,7 @@ static kl_code forbid(charging *self, const kl__buf *why, kl_error *err)
                        : kl__sim_admit_forbid(self->write, why->bytes, err);
 }
 
-/* Whether the quota knows how much of everything is used. */
+/* Refuses the write while the quota's controller has not counted yet. */
 static kl_code check_known(charging *self, const charge *to, kl_error *err)
 {
     kl__buf why = {0}, names = {0};
@@ -176,8 +176,8 @@ static kl_code check_specified(charging *self, const charge *to, kl_error *err)
     return code;
 }
 
-/* Fills `to->more`: of what is new (or was not in the quota's scope before) all
- * of it, else what there is more of it; what is nothing is left out. */
+/* Fills `to->more`: the whole usage of an object that is new (or newly in the
+ * quota's scope), else its increase. Zeros are left out. */
 static bool find_more(charging *self, charge *to, bool was_in)
 {
     kl__node *all = kl__edit_copy(self->scratch, self->usage);
@@ -202,7 +202,7 @@ static bool find_more(charging *self, charge *to, bool was_in)
     return true;
 }
 
-/* Puts the amounts of `from` that are in `names` into a new list. */
+/* Copies those amounts of `from` whose names are in `names`. */
 static kl__node *pick(kl__edit *edit, const kl__node *from,
                       const kl__node *names)
 {
@@ -241,7 +241,7 @@ static kl_code refuse(charging *self, const charge *to,
     return code;
 }
 
-/* Whether it fits; else the answer says so. */
+/* Answers 403 if the increase does not fit. */
 static kl_code check_room(charging *self, const charge *to, kl_error *err)
 {
     kl__node *exceeded = kl__edit_object(self->scratch);
@@ -268,7 +268,7 @@ static kl_code check_room(charging *self, const charge *to, kl_error *err)
                                         : refuse(self, to, exceeded, err);
 }
 
-/* Holds the write against one quota; *counts: something comes to it. */
+/* Compares the write with one quota; *counts: the quota is affected. */
 static kl_code hold(charging *self, const kl__node *quota, bool *counts,
                     kl_error *err)
 {
@@ -306,7 +306,7 @@ static kl_code hold(charging *self, const kl__node *quota, bool *counts,
     return check_room(self, &to, err);
 }
 
-/* Counts what comes to a quota. */
+/* Adds the increase to a quota's status. */
 static kl_code count(charging *self, kl__sim_resource *quotas,
                      const kl__sim_state *state, kl__edit *edit, kl_error *err)
 {
@@ -332,8 +332,8 @@ static kl_code count(charging *self, kl__sim_resource *quotas,
 
 /* --- All quotas. ---------------------------------------------------------- */
 
-/* Goes through the quotas of the namespace: whether the write fits into all of
- * them, or (counting) to count it. */
+/* Walks through the namespace's quotas: compares the write with each, or
+ * (`counting`) adds it to each. */
 static kl_code each_quota(charging *self, bool counting, kl_error *err)
 {
     const char *name_space = self->write->answer->ask.route.name_space;

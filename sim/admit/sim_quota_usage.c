@@ -16,14 +16,14 @@ enum { NAME_SIZE = 600 };
 static const char REQUESTS[] = "requests.", HUGE_PAGES[] = "hugepages-";
 static const char CLASS[] = ".storageclass.storage.k8s.io/";
 
-/* Resources of nodes, whose requests and limits quotas count. */
+/* Resources of nodes; quotas count the requests and limits for them. */
 static const char *const node_resources[] = {"cpu", "memory",
                                              "ephemeral-storage"};
 static const char *const claim_resources[] = {"persistentvolumeclaims",
                                               "requests.storage"};
 static const char *const service_resources[] = {
     "services", "services.loadbalancers", "services.nodeports"};
-/* Kinds of the core group that are counted by their own name as well. */
+/* Kinds of the core group that also count by their plain name. */
 static const char *const plain[] = {"configmaps", "resourcequotas",
                                     "replicationcontrollers", "secrets",
                                     "pods"};
@@ -36,7 +36,7 @@ static bool is_core(const kl__sim_kind *kind, const char *plural)
            strcmp(kind->plural, plural) == 0;
 }
 
-/* "count/pods", "count/deployments.apps". */
+/* Writes "count/pods", "count/deployments.apps". */
 static void name_count(const kl__sim_kind *kind, char *name)
 {
     snprintf(name, NAME_SIZE, "count/%s%s%s", kind->plural,
@@ -45,7 +45,8 @@ static void name_count(const kl__sim_kind *kind, char *name)
 
 /* --- Names. --------------------------------------------------------------- */
 
-/* "nvidia.com/gpu": neither of Kubernetes itself nor one of its domain. */
+/* True for resources such as "nvidia.com/gpu", outside of Kubernetes' own
+ * domains. */
 static bool is_extended(const char *name)
 {
     const char *slash = strchr(name, '/');
@@ -145,7 +146,7 @@ static bool is_best_effort(const kl__node *pod)
     return true;
 }
 
-/* Whether a list of terms reaches into other namespaces. */
+/* True if a list of affinity terms reaches into other namespaces. */
 static bool terms_cross(const kl__node *terms, bool weighted)
 {
     kl__node_iter iter = {0};
@@ -184,8 +185,7 @@ static bool crosses(const kl__node *pod)
     return false;
 }
 
-/* Whether a name fits In, NotIn, Exists or DoesNotExist; NULL: there is none.
- */
+/* True if a name fits In, NotIn, Exists or DoesNotExist; NULL: no name. */
 static bool fits(const kl__node *selector, const char *name)
 {
     const char *way = kl__node_text(selector, "operator");
@@ -210,7 +210,8 @@ static const char *or_null(const char *text)
     return text != NULL && *text != '\0' ? text : NULL;
 }
 
-/* Whether a pod is in a scope; `selector` is NULL where it is just named. */
+/* True if a pod is in a scope; `selector` is NULL for a scope that is only
+ * named. */
 static bool pod_is_in(const char *scope, const kl__node *selector,
                       const kl__node *pod)
 {
@@ -297,12 +298,12 @@ static bool put_prefixed(kl__edit *edit, kl__node *usage, const char *prefix,
     const char *const parts[] = {prefix, name, ""};
     char full[NAME_SIZE];
 
-    /* No quota can have so long a name: nothing is counted by it. */
+    /* No quota can have such a long name, so it is not counted. */
     return !kl__strjoin(full, sizeof(full), parts) ||
            kl__amount_put(edit, usage, full, amount);
 }
 
-/* What a pod asks for, as quotas name it. */
+/* Adds what a pod requests, under the names that quotas use. */
 static bool use_requests(kl__edit *edit, kl__node *usage,
                          const kl__node *requests)
 {
@@ -335,7 +336,8 @@ static bool use_pod(kl__edit *edit, kl__node *usage, const kl__node *pod)
 
     if (phase != NULL &&
         (strcmp(phase, "Failed") == 0 || strcmp(phase, "Succeeded") == 0)) {
-        return true; /* it has ended: it is there, and runs no more */
+        /* it has ended: it counts as an object, but uses nothing */
+        return true;
     }
     requests = kl__pod_amounts(edit, spec, "requests", true);
     limits = kl__pod_amounts(edit, spec, "limits", true);

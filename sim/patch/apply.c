@@ -1,7 +1,7 @@
 /*
- * apply.c - server-side apply: a configuration merged into an object, what its
- * manager no longer says taken out, and who else manages what it changes. See
- * managers.h.
+ * apply.c - see managers.h: server-side apply. The configuration is merged into
+ * the object, fields that its manager no longer lists are removed, and other
+ * managers lose the fields that it changes, or are a conflict.
  */
 #include "sim/patch/managers.h"
 
@@ -13,15 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One apply on its way. */
+/* One apply in progress. */
 typedef struct applying {
     const kl__author *author;
-    const kl__node *live; /* NULL: there is no object yet */
+    const kl__node *live; /* NULL: the object does not exist yet */
     const kl__node *config;
     kl__managers managers;
-    kl__manager *self; /* in managers; after kl__managers_add only */
-    kl__node *last;    /* the fields of its last apply; NULL: none */
-    kl__node *object;  /* as it comes out */
+    /* the applying manager, in managers; set after kl__managers_add */
+    kl__manager *self;
+    kl__node *last;   /* fields of its last apply; NULL: none */
+    kl__node *object; /* the result */
     kl__difference difference;
 } applying;
 
@@ -30,7 +31,8 @@ static kl_code no_memory(kl_error *err)
     return kl_error_set(err, KL_ENOMEM, "out of memory for an apply");
 }
 
-/* What a live object without managers belongs to. */
+/* Gives the fields of a live object without managers to one manager,
+ * "before-first-apply". */
 static kl_code begin_managing(applying *self, kl_error *err)
 {
     const kl__author *author = self->author;
@@ -84,7 +86,7 @@ static int compare_names(const void *a, const void *b)
                   ((const kl__manager *)b)->name);
 }
 
-/* Conflicts are told in the order of names. */
+/* Conflicts are listed in the order of names. */
 static void sort_managers(applying *self)
 {
     if (self->managers.count > 0) {
@@ -93,7 +95,7 @@ static void sort_managers(applying *self)
     }
 }
 
-/* The fields of the configuration become the manager's. */
+/* Gives the fields of the configuration to the manager. */
 static kl_code take_fields(applying *self, kl_error *err)
 {
     const kl__author *author = self->author;
@@ -121,7 +123,7 @@ static kl_code take_fields(applying *self, kl_error *err)
     return self->self != NULL ? KL_OK : no_memory(err);
 }
 
-/* The fields of an object, those of structs above them too. */
+/* The fields of an object, and the structs that contain them. */
 static kl__node *marked_fields(const applying *self, const kl__node *object)
 {
     const kl__author *author = self->author;
@@ -146,7 +148,7 @@ static kl__node *without(const applying *self, const kl__node *merged,
                : NULL;
 }
 
-/* All that anyone manages now, the structs above it too. */
+/* All managed fields, and the structs that contain them. */
 static kl__node *all_managed(const applying *self)
 {
     const kl__author *author = self->author;
@@ -164,9 +166,9 @@ static kl__node *all_managed(const applying *self)
 }
 
 /*
- * Takes out what the manager applied last time, no longer says, and nobody
- * else manages. First all that it applied goes, then what went with that but
- * is managed comes back, then what it never had.
+ * Removes what the manager applied last time, does not list now, and no other
+ * manager has: first all that it applied is removed, then what is managed comes
+ * back, then what the manager never had is restored.
  */
 static bool prune(applying *self)
 {
@@ -200,7 +202,7 @@ static bool prune(applying *self)
     return self->object != NULL;
 }
 
-/* Whether the last apply said anything that this one does not. */
+/* Sets *less if the last apply had a field that this one lacks. */
 static bool says_less(const applying *self, bool *less)
 {
     kl__node *rest;
@@ -218,7 +220,7 @@ static bool says_less(const applying *self, bool *less)
     return true;
 }
 
-/* Merges the configuration in, and takes out what it lacks. */
+/* Merges the configuration, and removes what it lacks. */
 static kl_code merge(applying *self, kl_error *err)
 {
     const kl__author *author = self->author;
@@ -238,7 +240,7 @@ static kl_code merge(applying *self, kl_error *err)
     return KL_OK;
 }
 
-/* Who else manages what changes: they lose it, or it is a conflict. */
+/* Other managers of changed fields lose them, or are conflicts. */
 static kl_code settle(applying *self, bool force, kl__conflicts *conflicts,
                       kl_error *err)
 {
@@ -274,7 +276,7 @@ static kl_code settle(applying *self, bool force, kl__conflicts *conflicts,
     return KL_OK;
 }
 
-/* Whether the object itself is another than before. */
+/* True if the object itself differs from before. */
 static bool is_changed(const applying *self)
 {
     kl__node *metadata;

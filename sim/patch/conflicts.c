@@ -1,5 +1,6 @@
 /*
- * conflicts.c - see conflicts.h and managers.h.
+ * conflicts.c - see conflicts.h and managers.h: puts conflicts of an apply in
+ * words.
  */
 #include "sim/patch/conflicts.h"
 
@@ -64,7 +65,8 @@ static char *put_in_words(const kl__manager *manager)
     return text;
 }
 
-/* The fields of an element, below a path: first what is in the set itself. */
+/* Adds the fields of an element, below a path: the element itself first, if it
+ * is in the set. */
 static bool add_fields(kl__conflicts *conflicts, const char *manager,
                        const kl__node *fields, kl__buf *path)
 {

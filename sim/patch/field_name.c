@@ -32,9 +32,9 @@ int kl__field_compare(const char *a, size_t a_length, const char *b,
 
 typedef struct key {
     const char *name;
-    const kl__node *value;    /* of the element, or else */
-    const kl_value *constant; /* the default */
-    const char *zero;         /* or else, as JSON */
+    const kl__node *value;    /* the value that the element has; else */
+    const kl_value *constant; /* the default; else */
+    const char *zero;         /* Go's zero value, as JSON */
 } key;
 
 static int compare_keys(const void *a, const void *b)
@@ -111,7 +111,7 @@ static kl_code refuse_name(const char *name, kl_error *err)
                         name);
 }
 
-/* The name of a value or of merge keys, written again. */
+/* Rewrites the name of a value or of merge keys in canonical form. */
 static kl_code rewrite(kl__edit *edit, const char *name, size_t length,
                        kl__buf *out, kl_error *err)
 {
@@ -181,8 +181,8 @@ kl_code kl__field_canonical(kl__edit *edit, const char **name, size_t *length,
 
 /* --- Elements of lists. --------------------------------------------------- */
 
-/* What a key is where an element does not say: its default; what Go writes of a
- * member that it cannot leave out; or nothing (NULL). */
+/* The value of a key that an element lacks: its default, or the zero that Go
+ * writes for a member it cannot leave out, or none (NULL). */
 static void find_default(const kl__schema *list, key *one)
 {
     const kl__schema_field *field =
@@ -309,7 +309,7 @@ static size_t skip_scalar(const char *json, size_t length, size_t at)
     return at < length ? at : length;
 }
 
-/* Keys in their canonical form: {"a":1,"b":"x"} becomes [a=1,b="x"]. */
+/* Appends keys in their canonical form: {"a":1,"b":"x"} becomes [a=1,b="x"]. */
 static void put_keys_in_words(kl__buf *out, const char *json, size_t length)
 {
     size_t at = 1;

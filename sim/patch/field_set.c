@@ -1,6 +1,6 @@
 /*
- * field_set.c - see field_set.h. All walks go through two sorted sets side by
- * side: linear.
+ * field_set.c - see field_set.h. Each operation walks through two sorted sets
+ * side by side, so its time is linear.
  */
 #include "sim/patch/field_set.h"
 
@@ -10,11 +10,11 @@
 
 #include <string.h>
 
-/* One side of such a walk. */
+/* One of the two sets of such a walk. */
 typedef struct set_side {
     const kl__node *set;
     kl__node_iter iter;
-    kl__node *element; /* NULL: the end */
+    kl__node *element; /* NULL at the end */
     const char *name;
     size_t length;
 } set_side;
@@ -40,7 +40,7 @@ static set_side side_of(const kl__node *set)
     return first;
 }
 
-/* Moves a side up to the element of another; whether it has that. */
+/* Moves a side forward to an element of the other; true if it has that. */
 static bool catch_up(set_side *other, const set_side *at)
 {
     int order = -1;
@@ -103,7 +103,7 @@ bool kl__fields_sort(kl__edit *edit, kl__node *set)
 
 /* --- Subtracting. --------------------------------------------------------- */
 
-/* Takes what is in `other` out of an element; whether nothing is left. */
+/* Removes the fields of `other` from an element; true if nothing is left. */
 static bool reduce(kl__node *element, const kl__node *other, bool deep)
 {
     bool remains = kl__fields_has(element) && !kl__fields_has(other);
@@ -237,17 +237,17 @@ kl__node *kl__fields_intersect(kl__edit *edit, const kl__node *a,
     return both != NULL && intersect_into(edit, both, a, b) ? both : NULL;
 }
 
-/* --- Sets of clients. ----------------------------------------------------- */
+/* --- Sets sent by clients. ------------------------------------------------ */
 
-/* What a set of a client says is in it. */
+/* An element of a set that a client has sent. */
 typedef struct named {
     const char *name;
     size_t length;
     kl__node *element;
 } named;
 
-/* Puts an element into a set that `seen` knows the names of; of two of a name
- * the last one counts. */
+/* Puts an element into a set; `seen` has the names that are in it. Of two with
+ * the same name the last one counts. */
 static bool adopt_element(kl__edit *edit, kl__node *set, kl__map *seen,
                           const named *one)
 {

@@ -1,12 +1,13 @@
 /*
- * field_set.h - sets of fields, as managedFields keep them: a tree in the form
+ * field_set.h - sets of fields, as managedFields store them: a tree in the form
  * FieldsV1. Each member is one element of a path: f:name, k:{"name":"a"} (by
- * merge keys), v:"x" (by value), i:0; below it are the elements that follow.
- * What has a member "." below it, or nothing, is in the set itself.
+ * merge keys), v:"x" (by value), i:0 (by index); its own members are the
+ * elements that follow. A path is in the set if its element has a member "." or
+ * no members.
  *
- * An empty set is an empty object; no element in a set is without a field.
- * Elements are sorted, "." first, and their names canonical: kl__fields_adopt
- * makes a set of a client so.
+ * The empty set is an empty object; every other element leads to a field.
+ * Elements are sorted, "." first, and their names canonical; kl__fields_adopt
+ * makes a client's set so.
  */
 #ifndef KL_PATCH_FIELD_SET_H
 #define KL_PATCH_FIELD_SET_H
@@ -14,31 +15,31 @@
 #include "base/buf.h"
 #include "sim/json/edit.h"
 
-/* Whether an element, a member of a set or of another element, is in it. */
+/* True if the path that ends at this element is in the set. */
 bool kl__fields_has(const kl__node *element);
 
-/* Makes a set of a client canonical. KL_EPARSE: it is none; KL_ENOMEM. */
+/* Makes a client's set canonical. KL_EPARSE: malformed; KL_ENOMEM. */
 kl_code kl__fields_adopt(kl__edit *edit, kl__node *set, kl_error *err);
 
-/* Begins an element, below which others may be put in any order. NULL: no
+/* Begins an element; others may be put below it in any order. NULL: out of
  * memory. */
 kl__node *kl__fields_begin(kl__edit *edit, bool is_member);
-/* Puts it into an element or set, if there is a field in it. False: no memory,
- * or it is NULL. */
+/* Puts it into its parent, if there is a field in it. False: out of memory, or
+ * `element` is NULL. */
 bool kl__fields_end(kl__edit *edit, kl__node *parent, const char *name,
                     size_t length, kl__node *element);
-/* Sorts the elements right below; kl__fields_end does so for what it ends. */
+/* Sorts the elements directly below; kl__fields_end does it by itself. */
 bool kl__fields_sort(kl__edit *edit, kl__node *set);
 
-/* Takes the fields of another set out of one; with what is below them where it
- * is `deep`. */
+/* Removes the fields of another set from one; `deep`: also what is below
+ * them. */
 void kl__fields_subtract(kl__node *set, const kl__node *other, bool deep);
-/* Adds the fields of another set. False: no memory. */
+/* Adds the fields of another set. False: out of memory. */
 bool kl__fields_unite(kl__edit *edit, kl__node *set, const kl__node *other);
-/* The fields of both. NULL: no memory. */
+/* The fields that are in both. NULL: out of memory. */
 kl__node *kl__fields_intersect(kl__edit *edit, const kl__node *a,
                                const kl__node *b);
-/* Makes an element a field of its own, besides what is below it. */
+/* Puts the element's own path into the set, besides those below it. */
 bool kl__fields_mark(kl__edit *edit, kl__node *element);
 
 /* Appends an element of a path in words: `.spec`, `[name="a"]`. */

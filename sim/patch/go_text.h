@@ -1,6 +1,6 @@
 /*
- * go_text.h - values as Go's fmt prints them and names their types, for
- * messages that are to read as kube-apiserver's.
+ * go_text.h - values and names of types as Go's fmt prints them, for messages
+ * in kube-apiserver's words.
  */
 #ifndef KL_PATCH_GO_TEXT_H
 #define KL_PATCH_GO_TEXT_H

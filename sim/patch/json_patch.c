@@ -1,6 +1,7 @@
 /*
- * json_patch.c - RFC 6902, see patch.h. What the operations cost together is
- * bounded: a patch of a few megabytes could walk long arrays for minutes.
+ * json_patch.c - see patch.h: JSON patch (RFC 6902). The cost of all operations
+ * together is limited: a patch of a few megabytes could walk through long
+ * arrays for minutes.
  */
 #include "sim/patch/patch.h"
 
@@ -13,27 +14,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Members and elements that all operations may step over: half a second; and
- * what measuring a whole document counts for. */
+/* How many members and elements all operations may step over (about half a
+ * second); and what measuring a whole document counts as. */
 enum { MOST_STEPS = 100 * 1000 * 1000, MEASURE_STEPS = 1000 * 1000 };
 
 typedef struct patch_job {
     kl__edit *edit;
     kl__node *root;
-    kl__buf segment; /* the last of a path, decoded */
-    size_t depth;    /* of the document, at most */
+    kl__buf segment; /* the decoded last segment of a path */
+    size_t depth;    /* an upper bound of the document's depth */
     size_t copied;
     size_t steps;
-    bool has_twins; /* a value has a name twice, and keeps it if it may */
+    /* a value has a name twice, and keeps it if no path goes through */
+    bool has_twins;
     kl_error *err;
 } patch_job;
 
-/* Where a path leads: a container and what follows in it. */
+/* Where a path leads: a container, and a member or element of it. */
 typedef struct place {
     kl__node *container;
-    const char *name; /* of an object's member, or index; in job.segment */
+    const char *name; /* name or index, in job.segment */
     size_t length;
-    size_t level; /* of what is at the place: 1 for a member of the root */
+    size_t level; /* the depth of the value there: 1 for a member of the root */
 } place;
 
 static kl_code refuse(patch_job *job, const char *why)
@@ -73,7 +75,7 @@ static bool decode(patch_job *job, const char *text, size_t length)
     return !job->segment.failed;
 }
 
-/* A number as Go's strconv.Atoi reads it. */
+/* Reads a number as Go's strconv.Atoi does. */
 static bool read_index(const place *at, long *index)
 {
     const char *digits = at->name;
@@ -92,7 +94,7 @@ static bool read_index(const place *at, long *index)
     return errno == 0;
 }
 
-/* The index of an element that is there. */
+/* The index of an existing element. */
 static bool find_index(const place *at, size_t *index)
 {
     long size = (long)kl__node_size(at->container), number;
@@ -104,8 +106,8 @@ static bool find_index(const place *at, size_t *index)
     return true;
 }
 
-/* What is at a place. False: an array has no such element; `*found` is NULL
- * where an object has no such member. */
+/* Finds the value at a place. False: an array has no such element. *found is
+ * NULL if an object has no such member. */
 static bool look(patch_job *job, const place *at, kl__node **found)
 {
     size_t index;
@@ -123,8 +125,8 @@ static bool look(patch_job *job, const place *at, kl__node **found)
     return true;
 }
 
-/* An object that a path leads through becomes a map in Go: of a name that is
- * there twice the last value is left. */
+/* Go turns an object on the way of a path into a map: of repeated names the
+ * last value stays. */
 static bool enter(patch_job *job, kl__node *container)
 {
     if (!job->has_twins) {
@@ -166,7 +168,7 @@ static kl_code find(patch_job *job, const char *path, size_t length, place *at)
     return refuse(job, "doc is missing path");
 }
 
-/* The path or from of an operation. */
+/* Reads the path or "from" of an operation. */
 static kl_code find_named(patch_job *job, const kl__node *operation,
                           const char *name, place *at)
 {
@@ -181,7 +183,7 @@ static kl_code find_named(patch_job *job, const kl__node *operation,
     return find(job, text, length, at);
 }
 
-/* Whether a value of that depth may stand there; counts it in. */
+/* Checks that a value of that depth may be put there, and updates the bound. */
 static kl_code deepen(patch_job *job, const place *at, size_t depth)
 {
     if (at->level + depth > job->depth) {
@@ -222,7 +224,7 @@ static kl_code add_at(patch_job *job, const place *at, kl__node *value)
                : no_memory(job);
 }
 
-/* The value of an operation, taken out of it; null where there is none. */
+/* Takes the value out of an operation; null if it has none. */
 static kl__node *take_value(patch_job *job, kl__node *operation)
 {
     kl__node *value = kl__node_remove(operation, "value");
@@ -330,7 +332,7 @@ static kl_code move_value(patch_job *job, kl__node *operation)
         code = find_named(job, operation, "path", &at);
     }
     if (code == KL_OK && at.level > level) {
-        /* It takes its levels along, as many as there may be. */
+        /* The moved value may have the document's depth below its level. */
         size_t depth = job->depth > level ? job->depth - level : 0;
 
         if (at.level + depth > KL_MAX_DEPTH) {

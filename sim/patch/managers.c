@@ -1,5 +1,5 @@
 /*
- * managers.c - entries of managedFields, read and written: see managers.h.
+ * managers.c - see managers.h: reads and writes the entries of managedFields.
  */
 #include "sim/patch/managers.h"
 
@@ -25,7 +25,7 @@ static kl_code refuse(kl_error *err)
     return kl_error_set(err, KL_EPARSE, "managedFields cannot be read");
 }
 
-/* Whoever applies is the same in all versions. */
+/* Compares two managers; those that apply are equal in all versions. */
 static int compare_identity(const kl__manager *a, const kl__manager *b)
 {
     int order = (int)a->applies - (int)b->applies;
@@ -101,7 +101,7 @@ static const char *text_of(const kl__node *entry, const char *name)
     return text != NULL ? text : "";
 }
 
-/* One entry; KL_EPARSE: it is none. */
+/* Reads one entry; KL_EPARSE: it is malformed. */
 static kl_code read_entry(kl__managers *managers, kl__edit *edit,
                           kl__node *entry, bool given, kl_error *err)
 {
@@ -133,7 +133,7 @@ static kl_code read_entry(kl__managers *managers, kl__edit *edit,
     return kl__managers_add(managers, &one) != NULL ? KL_OK : no_memory(err);
 }
 
-/* Of pointers into one array: those who are the same stay in their order. */
+/* Compares pointers into one array: equal managers keep their order. */
 static int compare_places(const void *left, const void *right)
 {
     const kl__manager *a = *(const kl__manager *const *)left;
@@ -143,7 +143,7 @@ static int compare_places(const void *left, const void *right)
     return order != 0 ? order : (a > b) - (a < b);
 }
 
-/* Of several entries of one manager the last counts. False: no memory. */
+/* Of several entries of one manager the last counts. False: out of memory. */
 static bool unify(kl__managers *managers)
 {
     size_t count = managers->count, kept = 0;
@@ -199,8 +199,7 @@ kl_code kl__managers_read(kl__managers *managers, kl__edit *edit,
     return code;
 }
 
-/* --- Their order. ----------------------------------------------------------
- */
+/* --- The order of entries. ------------------------------------------------ */
 
 static int compare_texts(const char *a, const char *b)
 {

@@ -1,7 +1,7 @@
 /*
- * managers.h - metadata.managedFields: who set which fields of an object. What
- * a write makes of them, and server-side apply, by the rules of apimachinery's
- * managedfields of 1.36.
+ * managers.h - metadata.managedFields: which manager has set which fields of an
+ * object. Updates it for every write, and does server-side apply, by the rules
+ * of apimachinery 1.36 (managedfields).
  */
 #ifndef KL_PATCH_MANAGERS_H
 #define KL_PATCH_MANAGERS_H
@@ -9,13 +9,13 @@
 #include "sim/json/edit.h"
 #include "sim/schema/schema.h"
 
-/* One who manages fields; texts are borrowed. */
+/* A manager of fields; texts are borrowed. */
 typedef struct kl__manager {
     const char *name;
     const char *api_version;
     const char *subresource; /* "": none */
     const char *time;        /* NULL: none */
-    bool applies;            /* operation Apply; else Update */
+    bool applies;            /* its operation is Apply; else Update */
     kl__node *fields;
 } kl__manager;
 
@@ -27,53 +27,55 @@ typedef struct kl__managers {
 
 void kl__managers_deinit(kl__managers *managers);
 
-/* Takes entries in: `list` is of the document, and is used up. `given`: by a
- * client, to be made canonical. KL_EPARSE: not one of them counts; KL_ENOMEM.
- * It is to be deinited whatever comes. */
+/* Reads the entries of `list`, a node of the document, which is used up.
+ * `given`: sent by a client, to be made canonical. KL_EPARSE: an entry is
+ * malformed, and none counts; KL_ENOMEM. The caller deinits it in any case. */
 kl_code kl__managers_read(kl__managers *managers, kl__edit *edit,
                           kl__node *list, bool given, kl_error *err);
-/* Those of the same name, operation, version and subresource, or NULL. */
+/* The manager with the same name, operation, version and subresource; NULL:
+ * none. */
 kl__manager *kl__managers_find(const kl__managers *managers,
                                const kl__manager *like);
-/* Adds one; NULL: no memory. */
+/* Adds a manager; NULL: out of memory. */
 kl__manager *kl__managers_add(kl__managers *managers, const kl__manager *added);
 void kl__managers_drop(kl__managers *managers, kl__manager *dropped);
-/* Drops those who manage fields of another group: kube-apiserver does that with
- * versions that it cannot convert to. */
+/* Drops managers of fields in another group, as kube-apiserver drops versions
+ * to which it cannot convert. */
 void kl__managers_drop_foreign(kl__managers *managers, const char *api_version);
-/* Less than 0 where the first is older; of one time, by what they are called.
- */
+/* Less than 0 if the first is older; of equal age, by name. */
 int kl__manager_compare_age(const kl__manager *a, const kl__manager *b);
-/* managers_cap.c: merges the oldest who update, those of a version each, into
+/* managers_cap.c: merges the oldest updaters of each version into
  * "ancient-changes" until ten are left. */
 bool kl__managers_cap(kl__managers *managers, kl__edit *edit);
-/* The entries in their order; NULL: no memory. */
+/* The entries in order; NULL: out of memory. */
 kl__node *kl__managers_write(kl__managers *managers, kl__edit *edit);
 
-/* Whether a list of entries says to forget them all: [] or [{}]. */
+/* True if a list of entries asks to forget all: [] or [{}]. */
 bool kl__managers_are_reset(const kl__node *list);
 
-/* A write and who makes it. Texts are borrowed and live as the document. */
+/* A write and its manager. Texts are borrowed and live as long as the
+ * document. */
 typedef struct kl__author {
-    kl__edit *edit; /* of what is written, and of what comes out */
+    kl__edit *edit; /* the document of the write, and of the results */
     const kl__schema *schema;
-    const char *api_version; /* of the request: "apps/v1" */
+    const char *api_version; /* the version of the request: "apps/v1" */
     const char *name;
     const char *subresource; /* "": none */
     const char *now;         /* RFC 3339 */
     bool forgets;            /* the request empties managedFields */
-    const kl__node *ignored; /* fields that the write does not reach; NULL */
-    const kl__node *nothing; /* what a new object is compared with: one in which
-                              * nothing is set; NULL: with none */
+    const kl__node *ignored; /* fields that the write cannot change; or NULL */
+    /* an object in which nothing is set, for comparing a new one with; NULL:
+     * compare with nothing */
+    const kl__node *nothing;
 } kl__author;
 
-/* What a create (`live` is NULL), update or patch makes of managedFields: takes
- * them out of `object`; `*managed` is the new list, NULL where there is none.
+/* Updates managedFields for a create (`live` is NULL), update or patch: takes
+ * them out of `object`; `*managed` is the new list, NULL if there is none.
  * KL_ENOMEM. */
 kl_code kl__track_update(const kl__author *author, const kl__node *live,
                          kl__node *object, kl__node **managed, kl_error *err);
 
-/* A field that another manages. */
+/* A field that another manager has. */
 typedef struct kl__conflict {
     char *manager; /* `"x" using apps/v1` */
     char *path;    /* ".spec.replicas" */
@@ -86,18 +88,19 @@ typedef struct kl__conflicts {
 } kl__conflicts;
 
 void kl__conflicts_deinit(kl__conflicts *conflicts);
-/* "Apply failed with 1 conflict: ..."; NULL: no memory. For kl__free. */
+/* "Apply failed with 1 conflict: ..."; to be freed with kl__free. NULL: out of
+ * memory. */
 char *kl__conflicts_text(const kl__conflicts *conflicts);
 
-/* What server-side apply makes of an object. */
+/* The result of a server-side apply. */
 typedef struct kl__applied {
-    kl__node *object;  /* of the author's document, without managedFields */
+    kl__node *object;  /* in the author's document, without managedFields */
     kl__node *managed; /* NULL: none */
-    bool is_changed;   /* the object itself */
+    bool is_changed;   /* the object itself differs */
     kl__conflicts conflicts;
 } kl__applied;
 
-/* Applies a configuration to `live` (NULL: to nothing). KL_ECONFLICT: see the
+/* Applies a configuration to `live` (NULL: a new object). KL_ECONFLICT: see the
  * conflicts; KL_EINVAL: it cannot be applied, the message says why; KL_ENOMEM.
  * The caller deinits the conflicts. */
 kl_code kl__track_apply(const kl__author *author, const kl__node *live,
@@ -109,35 +112,35 @@ kl_code kl__track_apply(const kl__author *author, const kl__node *live,
 #define KL__SCALE_VERSION "autoscaling/v1"
 #define KL__SCALE_PATH ".spec.replicas"
 
-/* Where objects of a version have what their scale changes. */
+/* The path of replicas in one version of a kind. */
 typedef struct kl__scale_path {
-    const char *api_version; /* NULL ends a list of them */
-    const char *path;        /* ".spec.replicas"; NULL: it has no scale */
+    const char *api_version; /* NULL ends the list */
+    const char *path;        /* ".spec.replicas"; NULL: no scale */
 } kl__scale_path;
 
-/* The entries of an object's list as they are in its scale: of those who manage
- * the field. `*scale` is NULL where there are none. KL_ENOMEM. */
+/* The entries of an object's list that a Scale shows: managers of the replicas.
+ * `*scale` is NULL if there are none. KL_ENOMEM. */
 kl_code kl__managers_to_scale(kl__edit *edit, const kl__node *list,
                               const kl__scale_path *paths, kl__node **scale,
                               kl_error *err);
 
 typedef struct kl__scale_lists {
-    const kl__node *parent; /* of the object, as it was */
-    const kl__node *scale;  /* of its scale, as it is now */
+    const kl__node *parent; /* of the object before the write */
+    const kl__node *scale;  /* of the Scale after the write */
 } kl__scale_lists;
 
-/* And back: the object's list after its scale was written through a version.
- * `*managed` is NULL where it is empty. KL_ENOMEM. */
+/* The reverse: the object's list after its Scale was written through a version.
+ * `*managed` is NULL if it is empty. KL_ENOMEM. */
 kl_code kl__managers_from_scale(kl__edit *edit, const kl__scale_lists *lists,
                                 const kl__scale_path *paths,
                                 const char *api_version, kl__node **managed,
                                 kl_error *err);
 
-/* Shared by both. Takes from each manager but `self` what a write changed and
- * took out; some may be left with nothing. */
+/* For both: takes the changed and removed fields of a write from every manager
+ * but `self`; a manager may be left without any. */
 void kl__managers_yield(kl__managers *managers, const kl__manager *self,
                         const kl__node *changed, const kl__node *removed);
-/* Takes out what nobody manages: name, uid, version, ... */
+/* Removes fields that have no managers: name, uid, resourceVersion ... */
 void kl__managers_strip(kl__node *fields);
 void kl__managers_drop_idle(kl__managers *managers);
 

@@ -1,6 +1,6 @@
 /*
- * managers_cap.c - see kl__managers_cap: an object does not remember everybody
- * who ever changed it.
+ * managers_cap.c - see kl__managers_cap: limits how many managers an object
+ * remembers.
  */
 #include "sim/patch/managers.h"
 
@@ -14,7 +14,7 @@
 
 enum { MOST_UPDATERS = 10 };
 
-/* Those who update, the oldest first. */
+/* The managers that update, oldest first. */
 typedef struct updaters {
     kl__manager **items;
     size_t count;
@@ -50,8 +50,8 @@ static int compare_version(const void *left, const void *right)
     return order != 0 ? order : kl__manager_compare_age(a, b);
 }
 
-/* How many of the oldest it takes, each but the first of its version going into
- * that, until few enough are left. SIZE_MAX: no memory. */
+/* How many of the oldest must be merged, each into the first of its version,
+ * until few enough are left. SIZE_MAX: out of memory. */
 static size_t count_oldest(const updaters *list)
 {
     kl__map versions = {0};
@@ -71,8 +71,8 @@ static size_t count_oldest(const updaters *list)
     return good ? taken : SIZE_MAX;
 }
 
-/* Puts all of a version into the first. Pairs are united, then pairs of these,
- * so that no set is gone through once for each of the others. */
+/* Merges all managers of a version into the first: in pairs, then pairs of
+ * pairs, so that no set is walked through once for each of the others. */
 static bool merge(kl__manager **group, size_t count, kl__edit *edit)
 {
     for (size_t step = 1; step < count; step *= 2) {
@@ -81,7 +81,7 @@ static bool merge(kl__manager **group, size_t count, kl__edit *edit)
                                   group[i + step]->fields)) {
                 return false;
             }
-            group[i + step]->fields = NULL; /* it is over */
+            group[i + step]->fields = NULL; /* merged */
         }
     }
     if (count > 1) {

@@ -38,7 +38,7 @@ kl__node *kl__members_get(const kl__members *members, const char *name,
                : kl__node_get_n(members->object, name, length);
 }
 
-/* Whether two of a few members have one name. */
+/* True if no name repeats, for an object with few members. */
 static bool few_are_unique(const kl__node *object)
 {
     kl__node_iter iter = {0};
@@ -97,7 +97,7 @@ kl_code kl__members_unique(kl__node *node, kl_error *err)
     return code;
 }
 
-/* As few_are_unique, of any number. */
+/* The same for any number of members. */
 static bool many_are_unique(const kl__node *object)
 {
     kl__node_iter iter = {0};

@@ -1,6 +1,6 @@
 /*
- * merge_patch.c - RFC 7386, see patch.h. Linear also for objects of many
- * members: each side is looked up through a table.
+ * merge_patch.c - see patch.h: JSON merge patch (RFC 7386). Each side is looked
+ * up through a table, so the time is linear.
  */
 #include "sim/patch/patch.h"
 
@@ -33,7 +33,7 @@ kl_code kl__patch_refuse(kl_error *err, int status, const char *format, ...)
 static kl_code merge(kl__edit *edit, kl__node *target, kl__node *patch,
                      kl_error *err);
 
-/* What is there already: changed, replaced or taken out. */
+/* Changes, replaces or removes members that exist. */
 static kl_code merge_present(kl__edit *edit, kl__node *target,
                              const kl__members *patch, kl_error *err)
 {
@@ -55,8 +55,8 @@ static kl_code merge_present(kl__edit *edit, kl__node *target,
     return code;
 }
 
-/* What is not there yet. `old` knows the members of before; those that are
- * gone since are null in the patch. */
+/* Adds the members that do not exist. `old` has the members of before; those
+ * removed since are null in the patch. */
 static kl_code merge_absent(kl__edit *edit, kl__node *target,
                             const kl__members *old, kl__node *patch,
                             kl_error *err)

@@ -1,6 +1,6 @@
 /*
- * scale_managers.c - managedFields of an object as those of its scale, and
- * back: there is one field of both. See managers.h.
+ * scale_managers.c - see managers.h: managedFields of an object as those of its
+ * Scale, and back. The two have one field in common.
  */
 #include "sim/patch/managers.h"
 
@@ -13,7 +13,8 @@ static kl_code no_memory(kl_error *err)
     return kl_error_set(err, KL_ENOMEM, "out of memory for managed fields");
 }
 
-/* A set with one field, of a path like ".spec.replicas". NULL: no memory. */
+/* A set with one field, at a path like ".spec.replicas". NULL: out of
+ * memory. */
 static kl__node *field_at(kl__edit *edit, const char *path)
 {
     kl__node *set = kl__edit_object(edit), *at = set;
@@ -24,7 +25,7 @@ static kl__node *field_at(kl__edit *edit, const char *path)
         kl__node *below = kl__edit_object(edit);
 
         if (length > sizeof(name) - 3) {
-            length = sizeof(name) - 3; /* longer than any name of a field */
+            length = sizeof(name) - 3; /* longer than any field's name */
         }
         memcpy(name + 2, path, length);
         if (below == NULL ||
@@ -37,7 +38,7 @@ static kl__node *field_at(kl__edit *edit, const char *path)
     return at != NULL ? set : NULL;
 }
 
-/* Whether a set has the one field of another. */
+/* True if a set has the one field of another set. */
 static bool has_field(const kl__node *set, const kl__node *field)
 {
     while (set != NULL && kl__node_size(field) > 0) {
@@ -50,7 +51,7 @@ static bool has_field(const kl__node *set, const kl__node *field)
     return set != NULL && kl__fields_has(set);
 }
 
-/* The path of the entry's version; NULL: it is not known, or has none. */
+/* The path of replicas in an entry's version; NULL: unknown, or none. */
 static const kl__scale_path *path_of(const kl__scale_path *paths,
                                      const char *api_version)
 {
@@ -87,8 +88,8 @@ static kl_code write_list(kl__edit *edit, kl__managers *managers,
     return *list != NULL ? KL_OK : no_memory(err);
 }
 
-/* Whether the entry has the field that its version scales by; `*field` is a set
- * with it, for kl__fields_subtract. False: no memory. */
+/* Sets *has if the entry has the replicas field of its version; `*field` is a
+ * set with that field, for kl__fields_subtract. False: out of memory. */
 static bool scales(kl__edit *edit, const kl__manager *one,
                    const kl__scale_path *path, kl__node **field, bool *has)
 {
@@ -135,8 +136,9 @@ kl_code kl__managers_to_scale(kl__edit *edit, const kl__node *list,
     return code;
 }
 
-/* Takes the field from who has it no longer. An entry of an update never is
- * among those of the scale: it is of another version there. */
+/* Takes the field from managers that no longer have it in the Scale. An entry
+ * of an update is never among the Scale's entries, as its version differs
+ * there. */
 static kl_code yield(kl__edit *edit, kl__managers *parent, kl__managers *scale,
                      const kl__scale_path *paths, kl_error *err)
 {
@@ -166,7 +168,7 @@ static kl_code yield(kl__edit *edit, kl__managers *parent, kl__managers *scale,
     return KL_OK;
 }
 
-/* Adds those who have the field since; when is not known. */
+/* Adds managers that got the field by this write. */
 static kl_code join(kl__edit *edit, kl__managers *parent,
                     const kl__managers *scale, const kl__scale_path *to,
                     kl_error *err)

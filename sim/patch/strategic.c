@@ -1,5 +1,6 @@
 /*
- * strategic.c - objects of a strategic merge patch, see patch.h.
+ * strategic.c - see patch.h and strategic.h: merges objects by a strategic
+ * merge patch.
  */
 #include "sim/patch/strategic.h"
 
@@ -75,7 +76,7 @@ kl__strategic_list kl__strategic_list_of(const kl__schema *schema)
                                 (schema->flags & KL__SCHEMA_MERGE) != 0};
 }
 
-/* "$patch": the object as a whole. */
+/* Carries out "$patch" of a whole object. */
 static kl_code direct(const kl__strategic *job, const kl__node *directive,
                       kl__node *original, kl__node *patch)
 {
@@ -109,7 +110,7 @@ static bool has_text(const kl__map *texts, const char *name, size_t length)
     return kl__map_get_n(texts, name, length) != NULL;
 }
 
-/* Whether all that a patch sets is in its $retainKeys. */
+/* True if all members of a patch are listed in its $retainKeys. */
 static bool retains_patch(const kl__map *kept, kl__node *patch)
 {
     kl__node_iter iter = {0};
@@ -128,7 +129,7 @@ static bool retains_patch(const kl__map *kept, kl__node *patch)
     return true;
 }
 
-/* $retainKeys: of what is there only those are kept. */
+/* $retainKeys: keeps only these members of the object. */
 static kl_code retain(const kl__strategic *job, kl__node *original,
                       kl__node *patch)
 {
@@ -169,7 +170,7 @@ static kl_code retain(const kl__strategic *job, kl__node *original,
     return code;
 }
 
-/* Two values of one name. */
+/* Merges two values of the same name. */
 static kl_code merge_value(const kl__strategic *job, const kl__schema *schema,
                            kl__node *original, kl__node *patch)
 {
@@ -189,19 +190,19 @@ static kl_code merge_value(const kl__strategic *job, const kl__schema *schema,
     return KL_OK;
 }
 
-/* Whether two values are of one Go type. */
+/* True if two values have the same type in Go. */
 static bool is_same_type(const kl__node *a, const kl__node *b)
 {
     return strcmp(kl__go_type(a), kl__go_type(b)) == 0;
 }
 
-/* An object that is merged into. What is to go is told first, and goes then:
- * to look for each on its own takes time in proportion to the square. */
+/* An object that is being merged into. Members to be removed are collected
+ * first and removed together: removing one by one would take quadratic time. */
 typedef struct merging {
     const kl__schema *schema;
     kl__node *object;
-    kl__members old; /* its members of before */
-    kl__map gone;    /* names of some of them */
+    kl__members old; /* the members it had before */
+    kl__map gone;    /* names to be removed */
 } merging;
 
 static void drop_gone(const merging *self)
@@ -218,7 +219,7 @@ static void drop_gone(const merging *self)
     }
 }
 
-/* One member of a patch. */
+/* Merges one member of a patch. */
 static kl_code merge_member(const kl__strategic *job, merging *self,
                             const kl__member_name *given, kl__node *value)
 {
@@ -256,7 +257,7 @@ static kl_code merge_member(const kl__strategic *job, merging *self,
                : kl__strategic_no_memory(job);
 }
 
-/* Takes out what a patch says null of. */
+/* Removes members that a patch sets to null. */
 static void drop_nulls(kl__node *original, kl__node *patch)
 {
     kl__node_iter iter = {0};

@@ -1,7 +1,7 @@
 /*
- * strategic.h - what the files of strategic merge patches share: objects are
- * merged in strategic.c, lists in strategic_list.c and strategic_order.c, those
- * with a $setElementOrder in strategic_orders.c.
+ * strategic.h - shared by the files of strategic merge patches: strategic.c
+ * merges objects, strategic_list.c and strategic_order.c lists,
+ * strategic_orders.c lists with a $setElementOrder.
  */
 #ifndef KL_PATCH_STRATEGIC_H
 #define KL_PATCH_STRATEGIC_H
@@ -14,11 +14,11 @@ typedef struct kl__strategic {
     kl_error *err;
 } kl__strategic;
 
-/* A list that is merged: what the field of the list says. */
+/* How a list is merged, from the schema of its field. */
 typedef struct kl__strategic_list {
     const kl__schema *items; /* NULL: unknown */
     const char *merge_key;   /* NULL: none */
-    bool merges;             /* its strategy; else it is replaced */
+    bool merges;             /* by the merge strategy; else it is replaced */
 } kl__strategic_list;
 
 typedef struct kl__member_name {
@@ -28,36 +28,36 @@ typedef struct kl__member_name {
 
 #define KL__SET_ELEMENT_ORDER "$setElementOrder"
 
-/* Whether a member is a directive of that kind; and the name that it is about,
- * behind a slash, or NULL. */
+/* True if a member is a directive with that prefix; *about: the name after its
+ * slash, or NULL. */
 bool kl__strategic_is(const char *name, size_t length, const char *prefix);
 const char *kl__strategic_about(const char *name, size_t *length,
                                 const char *prefix);
-/* The schema of a member, or NULL; what the one of a list says of merging. */
+/* The schema of a member, or NULL; the second: how a list is merged. */
 const kl__schema *kl__strategic_member(const kl__schema *schema,
                                        const kl__member_name *name);
 kl__strategic_list kl__strategic_list_of(const kl__schema *schema);
 
 kl_code kl__strategic_map(const kl__strategic *job, const kl__schema *schema,
                           kl__node *original, kl__node *patch);
-/* All $setElementOrder of a patch: what they are about is merged, and is in the
- * patch no more. */
+/* Carries out all $setElementOrder of a patch: merges their lists, and removes
+ * these from the patch. */
 kl_code kl__strategic_orders(const kl__strategic *job, const kl__schema *schema,
                              kl__node *original, kl__node *patch);
 
-/* Merges a list into another, in place. */
+/* Merges one list into another, in place. */
 kl_code kl__strategic_slice(const kl__strategic *job,
                             const kl__strategic_list *list, kl__node *original,
                             kl__node *patch);
-/* Takes the values of a list of primitives out of another. */
+/* Removes the values of a list of primitives from another. */
 kl_code kl__strategic_delete(const kl__strategic *job, kl__node *original,
                              kl__node *values);
-/* $setElementOrder: orders `merged` by `order`, and by `server` (what was there
- * before; may be NULL) what that does not name. */
+/* $setElementOrder: sorts `merged` by `order`; elements that it does not list,
+ * by `server` (the list before; may be NULL). */
 kl_code kl__strategic_order(const kl__strategic *job,
                             const kl__strategic_list *list, kl__node *merged,
                             kl__node *order, kl__node *server);
-/* Whether a patch's list has the order that $setElementOrder says. */
+/* Checks that a patch's list has the order of its $setElementOrder. */
 kl_code kl__strategic_check_order(const kl__strategic *job,
                                   const kl__strategic_list *list,
                                   kl__node *patch, kl__node *order);
@@ -70,30 +70,32 @@ typedef struct kl__keyed {
     kl__map first; /* index + 1 */
 } kl__keyed;
 
-/* Takes the elements of an array, with room for more; also after a failure it
- * is to be deinited. Keys are the values of `merge_key`, or (NULL) elements. */
+/* Takes the elements of an array, with room for `extra` more; to be deinited
+ * also after a failure. Keys are the values of `merge_key`, or (NULL) the
+ * elements. */
 kl_code kl__keyed_init(const kl__strategic *job, const char *merge_key,
                        kl__keyed *list, const kl__node *array, size_t extra);
 void kl__keyed_deinit(kl__keyed *list);
 kl_code kl__keyed_add(const kl__strategic *job, const char *merge_key,
                       kl__keyed *list, kl__node *element);
-/* What an element is known by; lives as the document. NULL: see *code. */
+/* The key of an element; lives as long as the document. NULL: see *code. */
 const char *kl__keyed_name(const kl__strategic *job, const char *merge_key,
                            const kl__node *element, size_t *length,
                            kl_code *code);
-/* The first index of a key, and 1; 0: there is none. */
+/* The first index of a key, plus 1; 0: none. */
 size_t kl__keyed_find(const kl__keyed *list, const char *key, size_t length);
-/* Orders elements into `array`: by the first of `orders` what that names,
- * between them what only the second, the server's, does. */
+/* Sorts elements into `array`: by the first of `orders`, and those that only
+ * the second (the server's) has in between. */
 kl_code kl__keyed_arrange(const kl__strategic *job, const char *merge_key,
                           kl__node *array, const kl__keyed *merged,
                           const kl__keyed *const orders[2]);
-/* Whether all elements of two lists are of one type; and objects. */
+/* Checks that all elements of two lists have one type; *are_maps: they are
+ * objects. */
 kl_code kl__strategic_elements(const kl__strategic *job,
                                const kl__node *const sides[2], bool *are_maps);
 
-/* Takes directives out of a value that is put in as it is. False: it is one
- * itself. */
+/* Removes directives from a value that is put in as it is. False: the value
+ * itself is a directive. */
 bool kl__strategic_strip(kl__node *value);
 
 kl_code kl__strategic_no_memory(const kl__strategic *job);

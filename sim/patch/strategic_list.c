@@ -1,6 +1,6 @@
 /*
- * strategic_list.c - lists of a strategic merge patch: what is merged, added
- * and deleted.
+ * strategic_list.c - see strategic.h: merges, adds and deletes elements of
+ * lists.
  */
 #include "sim/patch/strategic.h"
 
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Marks what an element of a patch says to delete. */
+/* Marks the key of an element that a patch deletes. */
 static kl_code delete_one(const kl__strategic *job, const char *merge_key,
                           const kl__node *element, kl__map *deleted)
 {
@@ -23,7 +23,8 @@ static kl_code delete_one(const kl__strategic *job, const char *merge_key,
     return code;
 }
 
-/* The elements of a patch's list that are directives, taken out of it. */
+/* Removes the elements that are directives from a patch's list, and notes what
+ * they ask for. */
 static kl_code take_directives(const kl__strategic *job, const char *merge_key,
                                kl__node *patch, kl__map *deleted,
                                bool *replaces)
@@ -82,7 +83,7 @@ static kl_code drop_deleted(const kl__strategic *job, const char *merge_key,
     return code;
 }
 
-/* Merges each element of a patch into that of its key, or adds it. */
+/* Merges each element of a patch into the one with its key, or appends it. */
 static kl_code merge_elements(const kl__strategic *job,
                               const kl__strategic_list *list, kl__keyed *merged,
                               const kl__node *patch, bool are_maps)
@@ -101,7 +102,8 @@ static kl_code merge_elements(const kl__strategic *job,
         if (key != NULL && found == 0) {
             code = kl__keyed_add(job, list->merge_key, merged, element);
         } else if (key != NULL && are_maps) {
-            /* What is merged is used up; the order still needs its key. */
+            /* Merging uses the element up, but the order still needs its
+             * key. */
             kl__node *copy = kl__edit_copy(job->edit, element);
 
             code = copy != NULL
@@ -113,8 +115,8 @@ static kl_code merge_elements(const kl__strategic *job,
     return code;
 }
 
-/* Values of before that stand there twice are left out, as those of the patch
- * are. */
+/* Leaves out repeated values of the old list; those of the patch are left out
+ * too. */
 static void drop_repeated(kl__keyed *merged, const kl__strategic *job)
 {
     size_t count = 0;

@@ -1,6 +1,6 @@
 /*
- * strategic_order.c - lists of a strategic merge patch by the keys of their
- * elements, and the order that they come out in. Linear, but for sorting.
+ * strategic_order.c - see strategic.h: elements of lists by key, and their
+ * order in the result. Time is linear, except for sorting.
  */
 #include "sim/patch/strategic.h"
 
@@ -32,8 +32,8 @@ static kl_code refuse_keyless(const kl__strategic *job, const kl__node *element,
     return code;
 }
 
-/* What an element is known by: its merge key's value, or itself. Texts are
- * borrowed; NULL: *code says why. */
+/* The key of an element: the value of its merge key, or the element itself.
+ * Texts are borrowed; NULL: *code says why. */
 const char *kl__keyed_name(const kl__strategic *job, const char *merge_key,
                            const kl__node *element, size_t *length,
                            kl_code *code)
@@ -51,7 +51,7 @@ const char *kl__keyed_name(const kl__strategic *job, const char *merge_key,
     if (kl__node_is(value, KL_STRING)) {
         return kl__node_string(value, length);
     }
-    /* No string has such a beginning that is one of Kubernetes' keys. */
+    /* No string that Kubernetes uses as a key begins like that. */
     text = kl__go_text(value);
     if (text != NULL) {
         kl__node *kept;
@@ -72,7 +72,7 @@ size_t kl__keyed_find(const kl__keyed *list, const char *key, size_t length)
     return (size_t)(uintptr_t)kl__map_get_n(&list->first, key, length);
 }
 
-/* Adds an element; there is room. */
+/* Appends an element; there must be room. */
 kl_code kl__keyed_add(const kl__strategic *job, const char *merge_key,
                       kl__keyed *list, kl__node *element)
 {
@@ -115,8 +115,8 @@ kl_code kl__keyed_init(const kl__strategic *job, const char *merge_key,
 
 typedef struct ranked {
     kl__node *item;
-    size_t rank;   /* in the order that it follows */
-    size_t server; /* index + 1 in what was there before; 0: it was not */
+    size_t rank;   /* its place in the order that counts */
+    size_t server; /* its index + 1 in the list before; 0: it is new */
     size_t index;
 } ranked;
 
@@ -130,8 +130,8 @@ static int compare_ranks(const void *a, const void *b)
     return left->index < right->index ? -1 : left->index > right->index;
 }
 
-/* Puts two runs together: the patch's first, but where the server had it the
- * other way round. */
+/* Merges two runs: elements of the patch first, unless the server's list had
+ * them the other way round. */
 static void append_merged(kl__node *array, const ranked *server_only,
                           size_t server_count, const ranked *patched,
                           size_t patched_count)
@@ -191,7 +191,7 @@ kl_code kl__keyed_arrange(const kl__strategic *job, const char *merge_key,
     return code;
 }
 
-/* Whether all elements of two lists are of one kind: objects or not. */
+/* Checks that all elements of two lists are objects, or that none is. */
 kl_code kl__strategic_elements(const kl__strategic *job,
                                const kl__node *const sides[2], bool *are_maps)
 {

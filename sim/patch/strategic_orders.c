@@ -1,7 +1,6 @@
 /*
- * strategic_orders.c - the $setElementOrder of a strategic merge patch: lists
- * that are merged and put in an order. In time in proportion to the patch, also
- * where there are as many of them as members.
+ * strategic_orders.c - see strategic.h: merges and sorts lists that have a
+ * $setElementOrder, in linear time also if there are thousands of them.
  */
 #include "sim/patch/strategic.h"
 
@@ -15,16 +14,16 @@ static kl_code refuse_type(const kl__strategic *job, const char *received)
                             received);
 }
 
-/* The lists that one $setElementOrder is about. */
+/* The lists of one $setElementOrder. */
 typedef struct ordered {
     kl__strategic_list list;
     kl__node *original; /* NULL: none */
-    kl__node *patch;    /* NULL: none; taken out of the patch */
+    kl__node *patch;    /* NULL: none; no longer in the patch */
     kl__node *order;
 } ordered;
 
-/* What both give, put in the order; `merged` is made of copies of what was
- * there where that is needed to compare with. */
+/* Sorts the merged elements; `merged` holds copies of the old ones where these
+ * are needed for comparing. */
 static kl_code merge_ordered(const kl__strategic *job, ordered *lists,
                              kl__node *merged)
 {
@@ -50,8 +49,8 @@ static kl_code merge_ordered(const kl__strategic *job, ordered *lists,
     return kl__strategic_order(job, &lists->list, merged, lists->order, server);
 }
 
-/* One $setElementOrder/name; where there was no such list, `original` gets the
- * patch's. */
+/* Carries out one $setElementOrder/name; if there was no such list, `original`
+ * gets the patch's. */
 static kl_code order_one(const kl__strategic *job, ordered *lists,
                          kl__node *original, const kl__member_name *name)
 {
@@ -85,8 +84,8 @@ static kl_code order_one(const kl__strategic *job, ordered *lists,
     return merge_ordered(job, lists, lists->original);
 }
 
-/* Moves the $setElementOrder of a patch to `orders`, by the names of the lists
- * that they are about. */
+/* Moves the $setElementOrder members of a patch to `orders`, by the names of
+ * their lists. */
 static kl_code take_orders(const kl__strategic *job, kl__node *patch,
                            kl__node *orders)
 {
@@ -112,8 +111,7 @@ static kl_code take_orders(const kl__strategic *job, kl__node *patch,
     return KL_OK;
 }
 
-/* Takes the lists that there is an order for out of a patch, into a map with
- * room for them. */
+/* Moves the lists that have an order from a patch to a map, which has room. */
 static void take_ordered(kl__node *patch, const kl__node *orders,
                          kl__map *lists)
 {
@@ -133,7 +131,7 @@ static void take_ordered(kl__node *patch, const kl__node *orders,
     kl__members_deinit(&named);
 }
 
-/* Merges each list that there is an order for. */
+/* Merges each list that has an order. */
 static kl_code merge_all_ordered(const kl__strategic *job,
                                  const kl__schema *schema, kl__node *original,
                                  const kl__node *orders, const kl__map *lists)

@@ -1,6 +1,6 @@
 /*
  * strict.c - see strict.h. Go decodes a JSON patch into structs, and any other
- * into a map of anything.
+ * patch into a map, so the findings differ.
  */
 #include "sim/patch/strict.h"
 
@@ -77,7 +77,7 @@ kl_code kl__patch_check_operations(const kl__node *patch, kl_error *err)
     return KL_OK;
 }
 
-/* Says of each finding that it is of a JSON patch. */
+/* Marks each finding as one of a JSON patch. */
 static kl_code name_patch(kl__findings *found, kl_error *err)
 {
     for (size_t i = 0; i < found->field_count; i++) {

@@ -1,6 +1,6 @@
 /*
- * track.c - managedFields of writes that do not apply: what each changed is
- * its own, and no longer anyone else's. See managers.h.
+ * track.c - see managers.h: managedFields after a write that is not an apply:
+ * the writer gets the fields that it changed, and other managers lose them.
  */
 #include "sim/patch/managers.h"
 
@@ -67,7 +67,7 @@ void kl__managers_drop_idle(kl__managers *managers)
     managers->count = kept;
 }
 
-/* Gives the author what the write changed. */
+/* Gives the changed fields to the author. */
 static bool own(const kl__author *author, kl__managers *managers,
                 kl__node *changed)
 {
@@ -88,7 +88,7 @@ static bool own(const kl__author *author, kl__managers *managers,
     return kl__fields_unite(author->edit, known->fields, changed);
 }
 
-/* What the write makes of those who managed fields before. */
+/* Takes the changed fields from the other managers. */
 static kl_code update(const kl__author *author, const kl__node *live,
                       const kl__node *object, kl__managers *managers,
                       kl_error *err)
@@ -126,7 +126,8 @@ bool kl__managers_are_reset(const kl__node *list)
             kl__node_size(entry) == 0);
 }
 
-/* Who managed fields before: as the request says, or else as it was. */
+/* Reads the managers from before: as the request gives them, or else as they
+ * were. */
 static kl_code read_managers(const kl__author *author, const kl__node *live,
                              kl__node *given, kl__managers *managers,
                              kl_error *err)
@@ -169,7 +170,7 @@ kl_code kl__track_update(const kl__author *author, const kl__node *live,
     kl_code code = read_managers(author, live, given, &managers, err);
 
     *managed = NULL;
-    /* Who has forgotten them starts again with the first apply only. */
+    /* After managedFields were emptied, only an apply starts them again. */
     if (code == KL_OK && (managers.count > 0 || live == NULL)) {
         code = update(author, live, object, &managers, err);
     }

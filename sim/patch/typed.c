@@ -1,5 +1,5 @@
 /*
- * typed.c - what the walks of typed.h share, and which fields an object has.
+ * typed.c - see typed.h: what the walks share, and the fields of an object.
  */
 #include "sim/patch/typed.h"
 
@@ -136,7 +136,7 @@ const kl__element *kl__elements_find(const kl__elements *elements,
 static bool add_fields(kl__typed *typed, const kl__schema *schema,
                        const kl__node *value, kl__node *into);
 
-/* Whether a value that is nothing yet stands for itself. */
+/* True for a value that is empty or null, and so is a field by itself. */
 static bool is_nothing(const kl__node *value)
 {
     return kl__node_type(value) == KL_NULL ||

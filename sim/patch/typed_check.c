@@ -1,6 +1,6 @@
 /*
- * typed_check.c - whether a configuration can be applied: see typed.h. What is
- * wrong is said in the words of structured merges.
+ * typed_check.c - see typed.h: checks a configuration, with messages in the
+ * words of structured-merge-diff.
  */
 #include "sim/patch/typed.h"
 
@@ -13,11 +13,11 @@
 
 enum { MOST_ERRORS = 20 };
 
-/* One check: the path to where it is, and what was found so far. */
+/* One check: the current path, and the errors so far. */
 typedef struct checking {
     kl__typed typed;
     kl__buf path;
-    kl__buf errors; /* "path: what", one a line */
+    kl__buf errors; /* a line each: "path: what" */
     size_t count;
     bool failed; /* out of memory */
 } checking;
@@ -70,8 +70,8 @@ static void check_members(checking *self, const kl__schema *schema,
     }
 }
 
-/* An element of a list that is a set or a map: its name, which is to be its
- * alone. False: it has none. */
+/* Checks the name of an element of a set or map, which must be unique. False:
+ * it has none. */
 static bool check_name(checking *self, const kl__schema *schema,
                        const kl__node *value, kl__map *seen, size_t index)
 {
@@ -167,7 +167,7 @@ static void check_scalar(checking *self, const kl__schema *schema,
 
     switch (schema->type) {
     case KL__SCHEMA_STRING:
-        /* Quantities, times and the like may be any scalar. */
+        /* Quantities, times and similar texts may be any scalar. */
         if (!is_text && (schema->format != KL__FORMAT_QUANTITY ||
                          kl__node_size(value) > 0)) {
             refuse(self, "string", value);

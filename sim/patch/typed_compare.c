@@ -1,5 +1,5 @@
 /*
- * typed_compare.c - how two objects of a schema differ: see typed.h.
+ * typed_compare.c - see typed.h: compares two objects of a schema.
  */
 #include "sim/patch/typed.h"
 
@@ -7,11 +7,11 @@
 
 #include <string.h>
 
-/* Levels at which two values are compared as a whole before they are walked:
- * most of an object is what it was. */
+/* Down to this depth two values are first compared as a whole: most of an
+ * object is usually unchanged. */
 enum { COMPARED_LEVELS = 4 };
 
-/* Two values at one place of two objects; either may be NULL. */
+/* The two values at one path; either may be NULL. */
 typedef struct pair {
     const kl__schema *schema;
     const kl__node *old;
@@ -27,7 +27,7 @@ static bool is_empty(const kl__node *value)
     return kl__node_size(value) == 0;
 }
 
-/* The value that says what is compared: null may be anything. */
+/* The value whose type decides; null may be any type. */
 static const kl__node *shaping(const pair *values)
 {
     return kl__node_type(values->new) != KL_NULL || values->old == NULL
@@ -35,7 +35,7 @@ static const kl__node *shaping(const pair *values)
                : values->old;
 }
 
-/* Whether two values are looked at as a whole. */
+/* True if two values are compared as a whole. */
 static bool is_leaf(const pair *values)
 {
     const kl__node *either = shaping(values);
@@ -44,7 +44,7 @@ static bool is_leaf(const pair *values)
            (is_empty(values->old) && is_empty(values->new));
 }
 
-/* Whether a scalar or list of before is a map now, where nothing is known. */
+/* True if a scalar or list has become a map, where the schema is unknown. */
 static bool has_turned(const pair *values)
 {
     return values->old != NULL &&
@@ -54,8 +54,8 @@ static bool has_turned(const pair *values)
                KL__SHAPE_MAP;
 }
 
-/* A map of before that is one no longer, where nothing is known of either: what
- * was below it is gone. */
+/* A map that is no longer one, where the schema is unknown: all below it is
+ * removed. */
 static bool compare_turned(kl__typed *typed, const pair *values,
                            const kl__difference *into)
 {
@@ -70,7 +70,7 @@ static bool compare_turned(kl__typed *typed, const pair *values,
     return compare_below(typed, &gone, into);
 }
 
-/* One place: begins its elements, goes below, and ends them. */
+/* Compares at one path: begins its elements, goes deeper, ends them. */
 static bool compare_at(kl__typed *typed, const pair *values, const char *name,
                        size_t length, const kl__difference *into)
 {
@@ -94,7 +94,8 @@ static bool compare_at(kl__typed *typed, const pair *values, const char *name,
            kl__fields_end(typed->edit, into->removed, name, length, at.removed);
 }
 
-/* A member; the name is written once more where it went below. */
+/* Compares a member; its name is written again after going deeper, as that
+ * overwrites it. */
 static bool compare_member(kl__typed *typed, const pair *values,
                            const char *name, size_t length,
                            const kl__difference *into)
@@ -119,8 +120,8 @@ static bool compare_member(kl__typed *typed, const pair *values,
     return compare_at(typed, values, text, kept_length, into);
 }
 
-/* What a field that is not there is in Go, which writes some all the same: a
- * struct that is no pointer as {}, what has no omitempty as null; or NULL. */
+/* What Go writes for a missing field: {} for a struct without pointer, null
+ * without omitempty; or NULL: nothing. */
 static const kl__node *go_value(const kl__typed *typed,
                                 const kl__schema *schema)
 {
@@ -138,14 +139,14 @@ static const kl__node *go_value(const kl__typed *typed,
     return (flags & KL__SCHEMA_OMIT_EMPTY) == 0 ? typed->null : NULL;
 }
 
-/* Whether objects of a schema are Go's structs. */
+/* True if objects of a schema are Go structs. */
 static bool is_go(const kl__schema *schema)
 {
     return schema != NULL && schema->type == KL__SCHEMA_OBJECT &&
            (schema->flags & KL__SCHEMA_CUSTOM) == 0;
 }
 
-/* A member of a side that has none of that name; the side may be absent. */
+/* The value of a member that a side lacks; the side may be NULL. */
 static const kl__node *missing(const kl__typed *typed, const pair *values,
                                const kl__node *side, const kl__schema *below)
 {
@@ -154,8 +155,8 @@ static const kl__node *missing(const kl__typed *typed, const pair *values,
                : NULL;
 }
 
-/* The members that `from` has; of the other side's only those that both have
- * where `is_old`. */
+/* Compares the members that `from` has; with `is_old` only those that both
+ * have. */
 static bool compare_members(kl__typed *typed, const pair *values, bool is_old,
                             const kl__difference *into)
 {
@@ -190,7 +191,8 @@ static bool compare_members(kl__typed *typed, const pair *values, bool is_old,
     return done;
 }
 
-/* The members that neither side has, of a struct that is new or gone. */
+/* Compares members that neither side has, of a struct that is new or
+ * removed. */
 static bool compare_unwritten(kl__typed *typed, const pair *values,
                               const kl__difference *into)
 {
@@ -215,8 +217,8 @@ static bool compare_unwritten(kl__typed *typed, const pair *values,
     return done;
 }
 
-/* Elements of one name on both sides; of the rules for duplicates see the
- * reference of structured merges. */
+/* Compares elements of the same name; see structured-merge-diff for the rules
+ * of duplicates. */
 static bool compare_element(kl__typed *typed, const pair *values,
                             const kl__element *old, const kl__element *new,
                             const kl__difference *into)

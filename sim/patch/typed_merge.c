@@ -1,6 +1,6 @@
 /*
- * typed_merge.c - a configuration merged into an object, and fields taken out
- * of one: see typed.h.
+ * typed_merge.c - see typed.h: merges a configuration into an object, and
+ * removes fields from an object.
  */
 #include "sim/patch/typed.h"
 
@@ -53,14 +53,14 @@ static bool merge_members(kl__typed *typed, const kl__schema *schema,
 
 /* --- Lists. --------------------------------------------------------------- */
 
-/* Two lists being merged: where it stands in each. */
+/* Two lists being merged, and the position in each. */
 typedef struct list_merge {
     kl__typed *typed;
     const kl__schema *schema;
     kl__elements old;
     kl__elements new;
-    bool *merged;  /* of the new ones: put out already */
-    size_t shared; /* the next new one that the old list has too */
+    bool *merged;  /* of the new elements: already in the result */
+    size_t shared; /* the next new element that the old list has too */
     kl__node *out;
 } list_merge;
 
@@ -76,7 +76,7 @@ static void find_shared(list_merge *lists, size_t from)
     }
 }
 
-/* Puts out a new element, merged into the old one of its name. */
+/* Appends a new element, merged into the old one of its name. */
 static bool put_new(list_merge *lists, size_t index)
 {
     const kl__element *new = &lists->new.items[index];
@@ -98,7 +98,7 @@ static bool put_new(list_merge *lists, size_t index)
            kl__node_append(lists->out, value);
 }
 
-/* The new element of an old one's name: its index, or the count. */
+/* The index of the new element with an old one's name, or the count. */
 static size_t new_index(const list_merge *lists, const kl__element *old)
 {
     const kl__element *new =
@@ -107,8 +107,9 @@ static size_t new_index(const list_merge *lists, const kl__element *old)
     return new != NULL ? (size_t)(new - lists->new.items) : lists->new.count;
 }
 
-/* Shared elements come in the order of the configuration; those of before stay
- * where they were between them, and what is new comes after what it follows. */
+/* Merges the order: shared elements come in the order of the configuration; old
+ * ones stay between them where they were; new ones come after the element that
+ * they follow. */
 static bool interleave(list_merge *lists)
 {
     size_t old_at = 0, new_at = 0, old_count = lists->old.count;
@@ -129,7 +130,7 @@ static bool interleave(list_merge *lists)
             }
             if (new_at < new_count && same < new_count &&
                 lists->shared < new_count && same != lists->shared) {
-                old_at++; /* shared, but its turn comes later, or is over */
+                old_at++; /* shared: its turn comes later, or has been */
                 continue;
             }
             if (same == new_count) {
@@ -181,7 +182,7 @@ static bool merge(kl__typed *typed, const kl__schema *schema, kl__node *value,
         return take(typed, value, config);
     }
     if (kl__node_type(config) == KL_NULL) {
-        return true; /* nothing is merged: what is there stays */
+        return true; /* no merge: the old value stays */
     }
     if (shape == KL__SHAPE_LIST) {
         return merge_elements(typed, schema, value, config);
@@ -201,12 +202,12 @@ bool kl__typed_merge(kl__edit *edit, const kl__schema *schema, kl__node *object,
     return done;
 }
 
-/* --- Taking fields out. --------------------------------------------------- */
+/* --- Removing fields. ----------------------------------------------------- */
 
 static bool reduce(kl__typed *typed, const kl__schema *schema, kl__node *value,
                    const kl__node *fields, bool *is_left);
 
-/* What is left of one member or element: false where it is to be dropped. */
+/* Reduces one member or element; *is_left false: remove it. */
 static bool reduce_one(kl__typed *typed, const kl__schema *schema,
                        kl__node *value, const kl__node *element, bool *is_left)
 {
@@ -237,7 +238,8 @@ static bool reduce_members(kl__typed *typed, const kl__schema *schema,
     size_t length;
     bool done = true;
 
-    /* What is emptied, not taken out, is null: as the real one leaves it. */
+    /* A value that was emptied (not removed) becomes null, as in a real
+     * server. */
     kl__members_init(&removed, fields);
     while (done &&
            (value = kl__node_next(object, &iter, &name, &length)) != NULL) {
@@ -297,7 +299,8 @@ static bool reduce(kl__typed *typed, const kl__schema *schema, kl__node *value,
     bool done;
 
     if (shape == KL__SHAPE_LEAF) {
-        /* What is atomic goes as a whole; a scalar has nothing below. */
+        /* An atomic value is removed as a whole; a scalar has nothing below
+         * it. */
         *is_left =
             !kl__node_is(value, KL_OBJECT) && !kl__node_is(value, KL_ARRAY);
         return true;

@@ -129,16 +129,16 @@ static const kl__node *amounts_of(const kl__node *holder, const char *member)
     return kl__node_get(kl__node_get(holder, "resources"), member);
 }
 
-/* Containers that begin a pod, one after the other. */
+/* The init containers of a pod, which run one after the other. */
 typedef struct beginning {
     kl__edit *edit;
     const char *member;
-    kl__node *sum;     /* of the pod's life: those that stay count for it */
-    kl__node *staying; /* of those that have begun */
-    kl__node *most;    /* that was needed at once */
+    kl__node *sum;     /* over the pod's life: sidecars count in it */
+    kl__node *staying; /* of sidecars started so far */
+    kl__node *most;    /* the most needed at any time */
 } beginning;
 
-/* What one of them needs while it runs, beside those that stay. */
+/* Adds what one of them needs while it runs, beside the sidecars. */
 static bool begin(const beginning *self, const kl__node *container)
 {
     const kl__node *own = amounts_of(container, self->member);
@@ -178,7 +178,7 @@ static bool add_containers(kl__edit *edit, kl__node *sum, const kl__node *spec,
     return done && kl__amounts_raise(edit, sum, first.most);
 }
 
-/* What a pod says of itself stands in place of what its containers say. */
+/* A pod's own member replaces the sum over its containers. */
 static bool put_own(kl__edit *edit, kl__node *sum, const kl__node *spec,
                     const char *member)
 {
@@ -195,8 +195,7 @@ static bool put_own(kl__edit *edit, kl__node *sum, const kl__node *spec,
     return true;
 }
 
-/* Requests grow by what it takes to run a pod at all; limits where there are
- * any. */
+/* Adds the overhead of the pod: to requests, and to limits that are set. */
 static bool add_overhead(kl__edit *edit, kl__node *sum, const kl__node *spec,
                          const char *member)
 {

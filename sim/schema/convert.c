@@ -1,5 +1,6 @@
 /*
- * convert.c - which built-in kinds are served in several versions.
+ * convert.c - see convert.h: the table of built-in kinds that are served in
+ * several versions.
  */
 #include "sim/schema/convert.h"
 

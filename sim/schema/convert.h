@@ -1,30 +1,30 @@
 /*
- * convert.h - built-in kinds that are served in several versions, or groups:
- * from the one that is stored to another and back, as kube-apiserver does it.
- * Pure functions.
+ * convert.h - converts objects of built-in kinds that are served in several
+ * versions or groups, from the stored one and back, as kube-apiserver does.
+ * Functions of trees.
  */
 #ifndef KL_SCHEMA_CONVERT_H
 #define KL_SCHEMA_CONVERT_H
 
 #include "sim/json/edit.h"
 
-/* Changes a normalized object, but for its apiVersion; what the other version
- * has no field for goes into annotations. False: out of memory. */
+/* Converts a normalized object, except apiVersion; fields that the other
+ * version lacks go into annotations. False: out of memory. */
 typedef bool (*kl__convert_fn)(kl__edit *edit, kl__node *object);
 
 typedef struct kl__conversion {
     const char *group;
     const char *kind;
-    const char *version;        /* the one that is served too */
-    const char *stored_group;   /* of the one that is stored */
-    kl__convert_fn from_stored; /* from the stored one to it, and back */
+    const char *version;        /* the other version */
+    const char *stored_group;   /* the group that is stored */
+    kl__convert_fn from_stored; /* to the other version; and back */
     kl__convert_fn to_stored;
-    /* What the stored one calls a field that is selected by; NULL: the same. */
+    /* The stored name of a field for selectors; NULL: the same. */
     const char *(*label)(const char *name);
 } kl__conversion;
 
-/* The conversions of a kind to another version, or (a NULL version, a NULL
- * group) to any; NULL: there are none. Static. */
+/* The conversions of a kind to a version, or (version NULL, or group NULL) to
+ * any; NULL: none. Static. */
 const kl__conversion *kl__convert_find(const char *group, const char *kind,
                                        const char *version);
 

@@ -1,6 +1,7 @@
 /*
- * convert_autoscaler.c - HorizontalPodAutoscalers of autoscaling/v2 as v1 has
- * them: v1 knows one metric, the use of the CPU; all else is in annotations.
+ * convert_autoscaler.c - see convert.h: HorizontalPodAutoscalers of
+ * autoscaling/v2 as v1. v1 has one metric, CPU utilization; everything else
+ * goes into annotations.
  */
 #include "sim/schema/convert.h"
 
@@ -11,19 +12,19 @@
 
 #define NOTE "autoscaling.alpha.kubernetes.io/"
 
-/* One text of a member, moved: v2's name, by its path, and v1's. */
+/* A member with a text: its path in v2, and its name in v1. */
 typedef struct text_pair {
-    const char *path[3]; /* in v2, below the metric's own member */
+    const char *path[3]; /* in v2, below the metric's member */
     const char *v1;
 } text_pair;
 
 typedef struct metric_sort {
     const char *type;
     const char *member;
-    text_pair pairs[6]; /* the last one has no name in v1 */
+    text_pair pairs[6]; /* the last one has name == NULL */
 } metric_sort;
 
-/* How each sort of metric says in v1 what it says in v2. */
+/* How each type of metric of v2 is written in v1. */
 static const metric_sort metrics[] = {
     {"Resource",
      "resource",
@@ -75,7 +76,7 @@ static bool put_copy(kl__edit *edit, kl__node *to, const char *name,
            kl__node_put(edit, to, name, kl__edit_copy(edit, from));
 }
 
-/* A metric of v2 as v1 writes it in the annotation. NULL: out of memory. */
+/* Writes a metric of v2 as v1 has it in the annotation. NULL: out of memory. */
 static kl__node *metric_to_v1(kl__edit *edit, const kl__node *from)
 {
     const metric_sort *how = find_metric(from);
@@ -100,7 +101,7 @@ static kl__node *metric_to_v1(kl__edit *edit, const kl__node *from)
     return to != NULL ? whole : NULL;
 }
 
-/* What sort of target it is follows from what it has. */
+/* Sets the type of a target, which follows from its members. */
 static bool put_target_type(kl__edit *edit, kl__node *to)
 {
     kl__node *target = kl__node_ensure(edit, to, "target");
@@ -143,7 +144,7 @@ static kl__node *metric_to_v2(kl__edit *edit, const kl__node *from)
     return to != NULL && put_target_type(edit, to) ? whole : NULL;
 }
 
-/* Whether it is the one that v1 has a field for. */
+/* True if the metric is CPU utilization, for which v1 has a field. */
 static const kl__node *cpu_use(const kl__node *metric)
 {
     static const char *const name[] = {"resource", "name", NULL};
@@ -175,8 +176,8 @@ static bool note(kl__edit *edit, kl__node *object, const char *name,
     return put;
 }
 
-/* Takes an annotation out and reads it; NULL: there is none that is JSON, or
- * memory is out (`*good`). */
+/* Takes an annotation out and parses it. NULL: none that is JSON, or out of
+ * memory (`*good`). */
 static kl__node *take_note(kl__edit *edit, kl__node *object, const char *name,
                            bool *good)
 {
@@ -193,8 +194,8 @@ static kl__node *take_note(kl__edit *edit, kl__node *object, const char *name,
     return read;
 }
 
-/* The behavior is written with Go's names, all of them: a copy with each
- * member's first letter in the other case. */
+/* A copy with the first letter of each member in the other case: the behavior
+ * is written with the names of Go's fields. */
 static kl__node *in_other_case(kl__edit *edit, const kl__node *from, bool upper)
 {
     static const char *const all[] = {"Tolerance", "StabilizationWindowSeconds",

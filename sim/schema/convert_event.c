@@ -1,13 +1,13 @@
 /*
- * convert_event.c - Events of v1 as events.k8s.io/v1 has them: the same fields,
- * most of them under other names.
+ * convert_event.c - see convert.h: Events of v1 as events.k8s.io/v1: the same
+ * fields, most with other names.
  */
 #include "sim/schema/convert.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* As v1 calls a field, and as events.k8s.io/v1 does. */
+/* The name of a field in v1, and in events.k8s.io/v1. */
 static const char *const names[][2] = {
     {"involvedObject", "regarding"},
     {"message", "note"},

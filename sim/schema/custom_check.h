@@ -1,6 +1,7 @@
 /*
- * custom_check.h - one validation of a value against a schema, as its files
- * share it.
+ * custom_check.h - one validation of a value by a schema, shared by its files:
+ * custom_validate.c (types and members), custom_scalar.c, custom_elements.c and
+ * custom_logic.c.
  */
 #ifndef KL_SCHEMA_CUSTOM_CHECK_H
 #define KL_SCHEMA_CUSTOM_CHECK_H
@@ -8,41 +9,41 @@
 #include "sim/schema/custom.h"
 #include "sim/schema/custom_lookup.h"
 
-/* A value's errors, and how many checks it passed: among alternatives, the one
- * with the most is what was meant. */
+/* The errors of a value, and how many checks it passed: of several alternatives
+ * the one with the most is taken as the intended one. */
 typedef struct kl__outcome {
     kl__field_errors errors;
     long matches;
 } kl__outcome;
 
 typedef struct kl__check {
-    kl__outcome *outcome; /* of the value at hand */
+    kl__outcome *outcome; /* of the current value */
     const char *prefix;   /* of all paths: "" or "status" */
-    kl__buf name;      /* the path of the value at hand, without the prefix */
-    kl__lookup lookup; /* into schemas, and values new and old */
+    kl__buf name;      /* the path of the current value, without the prefix */
+    kl__lookup lookup; /* tables for schemas, and for values new and old */
 } kl__check;
 
-/* Adds an error of the value at hand; the message begins with its path. `value`
- * as of kl__field_add. */
+/* Adds an error of the current value; the message begins with its path. `value`
+ * as for kl__field_add. */
 void kl__check_add(kl__check *check, kl__field_fault fault, const char *value,
                    const char *format, ...) KL_PRINTF(4, 5);
-/* The same with the node as the value. */
+/* The same, with a node as the value. */
 void kl__check_refuse(kl__check *check, const kl__node *value,
                       const char *format, ...) KL_PRINTF(3, 4);
-/* An error of no field. */
+/* Adds an error that names no field. */
 void kl__check_complain(kl__check *check, const char *format, ...)
     KL_PRINTF(2, 3);
-/* The path of the value at hand. */
+/* The path of the current value. */
 const char *kl__check_name(const kl__check *check);
 
-/* A member or element, whose path is at hand. What was wrong already and is the
- * same now may stay. */
+/* Checks a member or element, to which the path leads. A value that was invalid
+ * before and is unchanged may stay. */
 void kl__check_child(kl__check *check, const kl_value *schema,
                      const kl__node *value, const kl__node *old);
-/* Goes back to a path of that length. */
+/* Cuts the path to that length. */
 void kl__check_leave(kl__check *check, size_t length);
 
-/* What one keyword family has to say; `schema` and `value` are at hand. */
+/* The keywords for one type; `schema` and `value` are the current ones. */
 void kl__check_text(kl__check *check, const kl_value *schema,
                     const kl__node *value);
 void kl__check_number(kl__check *check, const kl_value *schema,
@@ -53,8 +54,8 @@ void kl__check_logic(kl__check *check, const kl_value *schema,
                      const kl__node *value, const kl__node *old);
 void kl__check_array(kl__check *check, const kl_value *schema,
                      const kl__node *value, const kl__node *old);
-/* How many members or elements a value has; keywords and words are those of
- * objects, or of lists. */
+/* Counts members or elements; keywords and messages are those of objects or of
+ * lists. */
 typedef struct kl__count_words {
     const char *least;
     const char *most;
@@ -62,7 +63,7 @@ typedef struct kl__count_words {
 } kl__count_words;
 void kl__check_count(kl__check *check, const kl_value *schema, size_t count,
                      const kl__count_words *words);
-/* All of them. */
+/* Checks a value by all keywords. */
 void kl__check_value(kl__check *check, const kl_value *schema,
                      const kl__node *value, const kl__node *old);
 

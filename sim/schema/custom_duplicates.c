@@ -1,5 +1,6 @@
 /*
- * custom_duplicates.c - of members of one name the last one counts, as with Go.
+ * custom_duplicates.c - see custom.h: of repeated members the last one counts,
+ * as in Go.
  */
 #include "sim/schema/custom.h"
 
@@ -30,7 +31,7 @@ static void leave(duplicates *self, size_t before)
     }
 }
 
-/* Notes the last member of each name, and tells of those that come again. */
+/* Notes the last member of each name, and reports repetitions. */
 static bool note(duplicates *self, const kl__node *object, kl__map *last)
 {
     kl__node_iter iter = {0};

@@ -1,5 +1,5 @@
 /*
- * custom_elements.c - lists against a structural schema; see custom_check.h.
+ * custom_elements.c - see custom_check.h: checks lists by a structural schema.
  */
 #include "sim/schema/custom_check.h"
 
@@ -30,8 +30,8 @@ static bool has_keys_of(const kl_value *keys, const kl__node *a,
     return true;
 }
 
-/* What an element of a list of type map was: the one with its keys; `hint`
- * stands where the last one was found. */
+/* The old element of a list of type map with the same keys; `hint` is where the
+ * last one was found. */
 static const kl__node *old_element(const kl_value *schema, const kl__node *old,
                                    const kl__node *element, kl__node_iter *hint)
 {
@@ -93,7 +93,7 @@ void kl__check_array(kl__check *check, const kl_value *schema,
         kl__check_leave(check, before);
     }
     kl__check_count(check, schema, kl__node_size(value), &words);
-    /* No definition may ask for it: it takes quadratic time. */
+    /* Definitions may not use uniqueItems, as it takes quadratic time. */
     if (kl_value_bool(kl_value_get(schema, "uniqueItems")) &&
         kl__node_size(value) <= 1000 && has_duplicates(value)) {
         kl__check_add(check, KL__FIELD_INVALID, "\"\"",

@@ -1,5 +1,6 @@
 /*
- * custom_embedded.c - resources inside of custom resources say what they are.
+ * custom_embedded.c - see custom.h: embedded resources must have a valid kind,
+ * apiVersion and metadata.
  */
 #include "sim/schema/custom.h"
 

@@ -1,6 +1,6 @@
 /*
- * custom_format.c - the formats of texts in custom resources ("format:
- * date-time"), as kube-apiserver reads them.
+ * custom_format.c - see custom.h: formats of texts in custom resources
+ * ("format: date-time"), as kube-apiserver reads them.
  */
 #include "sim/schema/custom.h"
 
@@ -84,7 +84,7 @@ static bool is_date_time(const char *text, size_t length)
            is_digits(at + 1, 2) && at[3] == ':' && is_digits(at + 4, 2);
 }
 
-/* One of the units of a long duration, which may be spelled out. */
+/* True for a unit of a long duration, which may be spelled out. */
 static bool is_unit(const char *text, size_t length)
 {
     static const char *const exact[] = {"ns", "us", "\xc2\xb5s", "ms", "s", "m",
@@ -112,7 +112,7 @@ static bool is_letter(char byte)
     return isalpha((unsigned char)byte) || byte == '\xc2' || byte == '\xb5';
 }
 
-/* "1h5m", "-1.5s", "0", as Go; or anything with "3 days" in it. */
+/* "1h5m", "-1.5s", "0", as in Go; or "3 days" and so on. */
 static bool is_duration(const char *text, size_t length)
 {
     const char *end = text + length;
@@ -234,7 +234,7 @@ static bool is_mac(const char *text, size_t length)
 
 static bool is_hostname(const char *text, size_t length)
 {
-    /* One label; or several, of which the last has two letters at least. */
+    /* One label; or several, and the last has at least two letters. */
     return length != 0 && length <= 255 &&
            kl__pattern_match("^([a-zA-Z0-9](-?[a-zA-Z0-9]{0,62})?|([a-zA-Z0-9]"
                              "([-a-zA-Z0-9]{0,61}[a-zA-Z0-9])?\\.)+"
@@ -260,9 +260,10 @@ static bool is_uri(const char *text, size_t length)
                KL__PATTERN_FITS;
 }
 
-/* --- Numbers with a check digit. ------------------------------------------ */
+/* --- Numbers with a check digit (ISBN, credit cards). --------------------- */
 
-/* The digits alone, without blanks and dashes; the count, or 0: too many. */
+/* Copies the digits without blanks and dashes; returns the count, or 0: too
+ * many. */
 static size_t strip(const char *text, char *digits, size_t size)
 {
     size_t count = 0;
@@ -350,7 +351,7 @@ static bool is_anything(const char *text, size_t length)
     return true;
 }
 
-/* --- All of them. --------------------------------------------------------- */
+/* --- The table. ----------------------------------------------------------- */
 
 #define HEX "[0-9a-fA-F]"
 #define UUID(version, variant)                                              \
@@ -358,9 +359,9 @@ static bool is_anything(const char *text, size_t length)
     "{12}$"
 
 typedef struct text_format {
-    const char *name; /* without dashes */
+    const char *name; /* the name of the format, without its dashes */
     bool (*fits)(const char *text, size_t length);
-    const char *pattern; /* where there is no function */
+    const char *pattern; /* used if there is no function */
 } text_format;
 
 static const text_format formats[] = {
@@ -432,7 +433,7 @@ bool kl__custom_format_fits(const char *format, const char *text, size_t length)
         return true;
     }
     if (strlen(text) != length) {
-        return found->fits == is_anything; /* a NUL is in none of the others */
+        return found->fits == is_anything; /* no other format allows a NUL */
     }
     return found->fits != NULL
                ? found->fits(text, length)

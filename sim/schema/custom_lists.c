@@ -1,6 +1,6 @@
 /*
- * custom_lists.c - lists of type set and map of a custom resource hold nothing
- * twice.
+ * custom_lists.c - see custom.h: finds repeated elements in lists of type set
+ * and map.
  */
 #include "sim/schema/custom.h"
 
@@ -15,10 +15,10 @@ typedef struct lists {
     kl__field_errors *errors;
 } lists;
 
-/* An element, or the keys of one, as messages show it. */
+/* An element, or its keys, as messages show it. */
 typedef struct entry {
     char *shown;
-    bool is_told; /* that there is another */
+    bool is_told; /* its repetition has been reported */
 } entry;
 
 static const char *path_of(const lists *self)
@@ -26,7 +26,7 @@ static const char *path_of(const lists *self)
     return self->path.bytes != NULL ? self->path.bytes : "";
 }
 
-/* The keys of an element of a list of type map. */
+/* Writes the keys of an element of a list of type map. */
 static char *show_keys(const kl__schema *schema, const kl__node *element)
 {
     kl__edit *edit = kl__edit_new(NULL);
@@ -62,7 +62,7 @@ static void refuse(lists *self, size_t index, const char *shown)
     kl__buf_deinit(&field);
 }
 
-/* Fills the entries and finds those that are there twice. */
+/* Fills the entries, and finds repeated ones. */
 static void compare(lists *self, const kl__schema *schema,
                     const kl__node *value, entry *entries)
 {
@@ -89,7 +89,7 @@ static void compare(lists *self, const kl__schema *schema,
     kl__map_deinit(&seen);
 }
 
-/* Whether all elements are objects, as those of a list of type map must be. */
+/* True if all elements are objects, as a list of type map requires. */
 static bool has_objects(lists *self, const kl__node *value)
 {
     kl__node_iter iter = {0};

@@ -1,6 +1,6 @@
 /*
- * custom_logic.c - allOf, anyOf, oneOf and not. Of alternatives that all fail,
- * the one that passed most checks says what is wrong.
+ * custom_logic.c - see custom_check.h: allOf, anyOf, oneOf and not. If all
+ * alternatives fail, the one that passed the most checks gives the errors.
  */
 #include "sim/schema/custom_check.h"
 
@@ -31,14 +31,14 @@ static void keep_best(kl__outcome *best, bool *has_best, kl__outcome *other)
     clear(other);
 }
 
-/* Schemas (of "not", the one), and the value that they are tried on. */
+/* Schemas (for "not": one), and the value to try them on. */
 typedef struct alternatives {
     const kl_value *schemas;
     const kl__node *value;
     const kl__node *old;
 } alternatives;
 
-/* What one schema says of the value, aside. */
+/* Checks the value by one schema, into an outcome of its own. */
 static kl__outcome try(kl__check *check, const kl_value *schema,
                        const alternatives *of)
 {
@@ -50,9 +50,8 @@ static kl__outcome try(kl__check *check, const kl_value *schema,
     return outcome;
 }
 
-/* The value against each of the alternatives, until one fits if `one` is
- * enough. Returns how many fit; `found` is the first of those, or else the best
- * failure. */
+/* Tries the alternatives, with `one` only until one fits. Returns how many fit;
+ * `found` is the first that fits, or else the best failure. */
 static size_t try_each(kl__check *check, const alternatives *of, bool one,
                        kl__outcome *found)
 {

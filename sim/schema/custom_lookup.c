@@ -8,7 +8,7 @@
 enum { FEW_MEMBERS = 32 };
 
 typedef struct table {
-    const void *object; /* whose address is the key */
+    const void *object; /* its address is the key */
     kl__map by_name;
 } table;
 
@@ -26,7 +26,7 @@ void kl__lookup_deinit(kl__lookup *lookup)
     kl__map_deinit(&lookup->tables);
 }
 
-/* The first of several of a name counts, as without a table. */
+/* Adds a member; of repeated names the first counts, as without a table. */
 static void add(table *self, const char *name, size_t length,
                 const void *member)
 {
@@ -42,7 +42,7 @@ static table *find_table(const kl__lookup *lookup, const void *object)
                          sizeof(object));
 }
 
-/* An empty table with room for the members of an object, or NULL. */
+/* A table with room for the members of an object; NULL: out of memory. */
 static table *add_table(kl__lookup *lookup, const void *object, size_t size)
 {
     table *added = kl__calloc(1, sizeof(*added));

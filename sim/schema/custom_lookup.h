@@ -1,7 +1,7 @@
 /*
- * custom_lookup.h - the members of large objects by name, while nothing changes
- * them: a schema of thousands of properties, or a map of as many members, would
- * take time in proportion to its square.
+ * custom_lookup.h - tables of the members of large objects, for as long as
+ * these do not change: with a linear search for each member, thousands of them
+ * would take quadratic time.
  */
 #ifndef KL_SCHEMA_CUSTOM_LOOKUP_H
 #define KL_SCHEMA_CUSTOM_LOOKUP_H
@@ -9,15 +9,15 @@
 #include "base/map.h"
 #include "sim/json/edit.h"
 
-/* Zeroed it is empty and valid. What was looked into must stay as it is until
- * kl__lookup_deinit. Without memory each member is looked for one by one. */
+/* Zeroed it is empty and valid. Objects that were looked into must not change
+ * until kl__lookup_deinit. Without memory the search is linear. */
 typedef struct kl__lookup {
-    kl__map tables; /* of objects, by their address */
+    kl__map tables; /* tables by the object's address */
 } kl__lookup;
 
 void kl__lookup_deinit(kl__lookup *lookup);
 
-/* As kl_value_get_n, and kl__node_get_n. */
+/* Like kl_value_get_n and kl__node_get_n. */
 const kl_value *kl__lookup_value(kl__lookup *lookup, const kl_value *object,
                                  const char *name, size_t length);
 const kl__node *kl__lookup_node(kl__lookup *lookup, const kl__node *object,

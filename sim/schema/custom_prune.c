@@ -1,6 +1,6 @@
 /*
- * custom_prune.c - the fields that a custom resource's schema does not know are
- * dropped, and its defaults are put in.
+ * custom_prune.c - see custom.h: removes fields that a custom resource's schema
+ * does not have, and sets its defaults.
  */
 #include "sim/schema/custom.h"
 
@@ -29,7 +29,7 @@ const kl__schema *kl__custom_field(const kl__schema *schema, const char *name,
     return NULL;
 }
 
-/* The schema of a member: a field's, or that of all values. */
+/* The schema of a member: of that field, or of all additional ones. */
 static const kl__schema *member_of(const kl__schema *schema, const char *name,
                                    size_t length)
 {
@@ -51,7 +51,8 @@ static bool has(const kl__schema *schema, unsigned flag)
     return schema != NULL && (schema->flags & flag) != 0;
 }
 
-/* Whether what it does not know stays: also the anything of a built-in type. */
+/* True if unknown members are kept; also for built-in types that allow
+ * anything. */
 static bool is_open(const kl__schema *schema)
 {
     return has(schema, KL__SCHEMA_PRESERVE) ||
@@ -62,8 +63,8 @@ static bool is_open(const kl__schema *schema)
 /* --- Pruning. ------------------------------------------------------------- */
 
 typedef struct pruning {
-    kl__buf path;     /* of the value that is at hand */
-    kl__buf *unknown; /* NULL: nobody asks */
+    kl__buf path;     /* the path of the current value */
+    kl__buf *unknown; /* NULL: not wanted */
 } pruning;
 
 static void prune(pruning *self, const kl__schema *schema, kl__node *value,
@@ -130,8 +131,7 @@ static void prune_object(pruning *self, const kl__schema *schema,
     }
 }
 
-/* What has no schema is emptied of its fields, if `keeps` does not keep them.
- */
+/* Without a schema all fields are removed, unless `keeps`. */
 static void prune(pruning *self, const kl__schema *schema, kl__node *value,
                   bool keeps)
 {
@@ -211,7 +211,8 @@ static bool is_missing(const kl__schema *schema, const kl__node *value)
            (kl__node_is(value, KL_NULL) && !has(schema, KL__SCHEMA_NULLABLE));
 }
 
-/* Moves all members to another object, the default instead of each null. */
+/* Moves all members to another object, with the default in place of each
+ * null. */
 static bool move_members(const kl__schema *items, kl__edit *edit,
                          kl__node *from, kl__node *to)
 {
@@ -232,7 +233,7 @@ static bool move_members(const kl__schema *items, kl__edit *edit,
     return true;
 }
 
-/* The same of the elements of a list. */
+/* Does the same with the elements of a list. */
 static bool fill_elements(const kl__schema *items, kl__edit *edit,
                           kl__node *value)
 {
@@ -256,7 +257,7 @@ static bool fill_elements(const kl__schema *items, kl__edit *edit,
     return true;
 }
 
-/* Puts the default in for each null of a map or list whose values have one. */
+/* Sets the default for each null in a map or list whose values have one. */
 static bool fill_nulls(const kl__schema *items, kl__edit *edit, kl__node *value)
 {
     kl__node_iter iter = {0};
@@ -312,7 +313,7 @@ static bool fill_object(const kl__schema *schema, kl__edit *edit,
     return true;
 }
 
-/* False: out of memory. */
+/* Sets defaults; false: out of memory. */
 static bool fill(const kl__schema *schema, kl__edit *edit, kl__node *value)
 {
     kl__node_iter iter = {0};

@@ -1,5 +1,6 @@
 /*
- * custom_scalar.c - the keywords of texts and numbers, and enum.
+ * custom_scalar.c - see custom_check.h: the keywords of texts and numbers, and
+ * enum.
  */
 #include "sim/schema/custom_check.h"
 
@@ -19,7 +20,7 @@ static const char *text_of(const kl_value *schema, const char *name)
 
 /* --- Texts. --------------------------------------------------------------- */
 
-/* Characters, not bytes. */
+/* Counts characters, not bytes. */
 static int64_t count_runes(const char *text, size_t length)
 {
     int64_t count = 0;
@@ -30,7 +31,7 @@ static int64_t count_runes(const char *text, size_t length)
     return count;
 }
 
-/* Length and pattern; the first that does not fit is told. */
+/* Checks length and pattern; reports the first that fails. */
 static void check_form(kl__check *check, const kl_value *schema,
                        const kl__node *value)
 {
@@ -90,7 +91,7 @@ void kl__check_text(kl__check *check, const kl_value *schema,
 
 /* --- Numbers. ------------------------------------------------------------- */
 
-/* The one type that a number's schema gives, and the format if it fits. */
+/* The type of a number in its schema, and the format, if that fits the type. */
 typedef struct number_kind {
     const char *type;
     const char *format;
@@ -119,7 +120,8 @@ static number_kind kind_of(const kl_value *schema)
     return self;
 }
 
-/* Whether a number can be of the kind; else the error says whose is not. */
+/* True if the number is in the range of its type; else adds an error, which
+ * names `whose`. */
 static bool check_range(kl__check *check, number_kind kind, double number,
                         const char *whose)
 {
@@ -151,8 +153,8 @@ static bool check_range(kl__check *check, number_kind kind, double number,
     return fits;
 }
 
-/* A bound as messages show it: whole where the value is and the bound may be.
- */
+/* A limit as messages show it: whole if the value is whole and
+ * `may_be_whole`. */
 static char *show_bound(const kl__node *value, double bound, bool may_be_whole)
 {
     kl__buf out = {0};
@@ -264,7 +266,7 @@ void kl__check_number(kl__check *check, const kl_value *schema,
 
 /* --- Enum. ---------------------------------------------------------------- */
 
-/* Whether a value is one of those listed; numbers by what they count. */
+/* True if a value is in the list; numbers are compared by value. */
 static bool is_listed(const kl__node *value, const kl__node *listed)
 {
     kl__node_iter iter = {0};
@@ -283,7 +285,7 @@ static bool is_listed(const kl__node *value, const kl__node *listed)
     return false;
 }
 
-/* The same of a text, for which no list is copied. */
+/* The same for a text, without a copy of the list. */
 static bool is_listed_text(const kl__node *value, const kl_value *listed)
 {
     kl_value_iter iter = {0};
@@ -305,7 +307,7 @@ static bool is_listed_text(const kl__node *value, const kl_value *listed)
     return false;
 }
 
-/* "supported values: "a", "b"": texts as they are, others as JSON. */
+/* Appends "supported values: "a", "b"": texts as they are, others as JSON. */
 static void put_listed(kl__buf *out, const kl__node *listed)
 {
     kl__node_iter iter = {0};
@@ -347,7 +349,7 @@ void kl__check_enum(kl__check *check, const kl_value *schema,
         check->outcome->errors.failed = true;
         return;
     }
-    /* null is none of an enumeration, even where that says so. */
+    /* null is in no enumeration, even if that lists it. */
     if (!kl__node_is(value, KL_NULL) && value != NULL &&
         is_listed(value, kl__edit_root(edit))) {
         check->outcome->matches++;

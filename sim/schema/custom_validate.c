@@ -1,8 +1,8 @@
 /*
- * custom_validate.c - a value against a structural schema: types, members,
- * and what may stay wrong because it did not change. Messages and
- * their order are those of kube-apiserver, but for members, which it goes
- * through in a random order.
+ * custom_validate.c - see custom.h: validates a value by a structural schema:
+ * types, members, and unchanged values that may stay invalid. Messages and
+ * their order are kube-apiserver's, except for members, which it visits in
+ * random order.
  */
 #include "sim/schema/custom_check.h"
 
@@ -18,7 +18,7 @@ const char *kl__check_name(const kl__check *check)
     return check->name.bytes != NULL ? check->name.bytes : "";
 }
 
-/* The field of the value at hand (and a member of it), as causes have it. */
+/* The path of the current value (and a member of it), as causes name it. */
 static char *field_of(const kl__check *check, const char *member)
 {
     const char *name = kl__check_name(check);
@@ -115,7 +115,7 @@ bool kl__number_is_whole(double number)
            fabs(number) < 9007199254740992.0 * 1024;
 }
 
-/* The JSON type of a value, and the format of its numbers. */
+/* The JSON type of a value, and the format that a number has. */
 static const char *type_of(const kl__node *value, const char **format)
 {
     *format = "";
@@ -154,7 +154,7 @@ static bool has_type(const char *types, const char *type)
             (strcmp(type, "integer") == 0 || strcmp(type, "string") == 0));
 }
 
-/* The format, where it counts for that type. */
+/* The format, if it applies to that type. */
 static const char *format_of(const kl_value *schema, const char *types)
 {
     const char *format = text_of(schema, "format");
@@ -254,7 +254,7 @@ void kl__check_leave(kl__check *check, size_t before)
     }
 }
 
-/* What a member was, if it can be told. */
+/* The old value of a member, if it can be found. */
 static const kl__node *old_member(kl__check *check, const kl_value *schema,
                                   const kl__node *old, const char *name)
 {
@@ -397,7 +397,8 @@ void kl__custom_validate(const kl_value *source, const kl__node *value,
 
     kl__check_value(&check, source, value, NULL);
     if (outcome.errors.count != 0 && old != NULL) {
-        /* Only now it matters what it was, which takes time to find out. */
+        /* Only after an error is the old value looked for, as that takes
+         * time. */
         kl__field_errors_cut(&outcome.errors, 0);
         kl__check_child(&check, source, value, old);
     }

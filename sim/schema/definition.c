@@ -1,5 +1,6 @@
 /*
- * definition.c - see definition.h: the whole, and what may not change.
+ * definition.c - see definition.h: validates the definition as a whole, and
+ * what must not be changed.
  */
 #include "sim/schema/definition_parts.h"
 
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- What a definition may not become. ------------------------------------ */
+/* --- Changes that are not allowed. ---------------------------------------- */
 
 static bool is_established(const kl_value *root)
 {
@@ -94,7 +95,7 @@ static bool has_text(const kl_value *list, const char *text)
     return false;
 }
 
-/* A version that objects may be stored in has to stay. */
+/* A version in which objects may still be stored must stay. */
 static void check_left(kl__definition *self, const kl_value *stored,
                        const kl_value *versions)
 {
@@ -161,7 +162,7 @@ static bool ends_in(const char *text, const char *domain)
            (length == other || text[length - other - 1] == '.');
 }
 
-/* Groups of Kubernetes' own are for what its community approved. */
+/* Groups in Kubernetes' own domains need the annotation of an approval. */
 static void check_approval(kl__definition *self, const kl_value *root,
                            const kl_value *old)
 {
@@ -227,7 +228,7 @@ static bool is_checked(const char *type, const char *format)
            (strcmp(format, "float") == 0 || strcmp(format, "double") == 0);
 }
 
-/* Those of a schema and all in it. */
+/* Visits the formats of a schema and of all schemas in it. */
 static kl_code each(const formats *self, const kl_value *schema, kl_error *err)
 {
     static const char *const members[] = {"properties", "items",

@@ -1,6 +1,6 @@
 /*
- * definition_columns.c - what a version of a definition has beside its schema:
- * columns, subresources, fields to select by.
+ * definition_columns.c - see definition_parts.h: columns, subresources and
+ * selectable fields of a version.
  */
 #include "sim/schema/definition_parts.h"
 
@@ -24,7 +24,7 @@ static bool is_among(const char *text, const char *list)
     return false;
 }
 
-/* Whether a path begins as one. */
+/* True if a JSON path begins correctly. */
 static bool check_path(kl__definition *self, const char *member,
                        const char *path)
 {
@@ -111,7 +111,7 @@ void kl__definition_scale(kl__definition *self, const kl_value *subresources)
 
 /* --- Fields to select by. ------------------------------------------------- */
 
-/* The schema that a path of names leads to, or NULL. */
+/* The schema that a path of names leads to; NULL: none. */
 static const kl_value *follow(const kl_value *schema, const char *path)
 {
     while (*path == '.' && schema != NULL) {

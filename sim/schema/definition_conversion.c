@@ -1,5 +1,6 @@
 /*
- * definition_conversion.c - how the versions of a definition are converted.
+ * definition_conversion.c - see definition_parts.h: how the versions of a
+ * definition are converted.
  */
 #include "sim/schema/definition_parts.h"
 

@@ -1,6 +1,6 @@
 /*
- * definition_defaults.c - whether the defaults of a schema are what it asks
- * for.
+ * definition_defaults.c - see definition_parts.h: the defaults in a schema must
+ * be valid by that schema.
  */
 #include "sim/schema/definition_parts.h"
 
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Whether pruning would change the default. */
+/* Adds an error if pruning would change the default. */
 static void check_pruned(kl__definition *self, const kl__schema *known,
                          const kl_value *initial)
 {

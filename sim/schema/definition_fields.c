@@ -1,6 +1,7 @@
 /*
- * definition_fields.c - the spec of a definition. In kube-apiserver, what
- * all versions say in the same words stands once, above them: paths are those.
+ * definition_fields.c - see definition_parts.h: the spec of a definition. What
+ * all versions have in common kube-apiserver moves to the top of spec, so paths
+ * in messages are those.
  */
 #include "sim/schema/definition_parts.h"
 
@@ -34,7 +35,7 @@ static bool same(const kl_value *a, const kl_value *b)
     return equal;
 }
 
-/* What all versions say of a member, or NULL: they do not agree. */
+/* The member if it is the same in all versions; else NULL. */
 static const kl_value *shared(const kl_value *versions, const char *name)
 {
     const kl_value *first = kl_value_get(kl_value_at(versions, 0), name);
@@ -52,7 +53,7 @@ static const kl_value *shared(const kl_value *versions, const char *name)
 
 /* --- Names. --------------------------------------------------------------- */
 
-/* A label of DNS; `prefix` comes before the reason. */
+/* Checks a DNS label; `prefix` comes before the reason. */
 static void check_label(kl__definition *self, const char *member,
                         const char *text, bool any_case)
 {
@@ -135,7 +136,7 @@ static void check_group(kl__definition *self, const char *group)
 
 /* --- Versions. ------------------------------------------------------------ */
 
-/* The keywords that the root may have where status is apart. */
+/* Checks the keywords that the root may have if status is a subresource. */
 static void check_root(kl__definition *self, const kl_value *schema)
 {
     static const char allowed[] =
@@ -164,8 +165,8 @@ static void check_root(kl__definition *self, const kl_value *schema)
     }
 }
 
-/* A schema with keywords that there are not is not looked at as a whole; what
- * is wrong with that is told first. */
+/* A schema with unknown keywords is not checked as a whole; these are reported
+ * first. */
 static void check_keywords(kl__definition *self, const kl_value *schema)
 {
     static const char unsupported[] = " is not supported";
@@ -185,7 +186,7 @@ static void check_keywords(kl__definition *self, const kl_value *schema)
     kl__field_errors_deinit(&own);
 }
 
-/* The member "schema" of a version, which is at hand. */
+/* Checks the member "schema" of a version, the current value. */
 static void check_schema(kl__definition *self, const kl_value *holder,
                          bool has_status)
 {
@@ -233,10 +234,10 @@ static void check_warning(kl__definition *self, const kl_value *version)
     }
 }
 
-/* One of the things that a version has, where versions do not share it. */
+/* A member of versions, where they do not share it. */
 typedef struct shared_part {
     const char *member;
-    const char *above; /* its name where they do */
+    const char *above; /* its name in spec if they share it */
     void (*check)(kl__definition *self, const kl_value *value,
                   const kl_value *version);
 } shared_part;
@@ -304,8 +305,8 @@ static bool has_schema(const kl_value *version)
                                       "openAPIV3Schema")) == KL_OBJECT;
 }
 
-/* The list of versions as kube-apiserver shows it: its own struct's fields,
- * what they share left out. */
+/* The list of versions as kube-apiserver shows it: with the fields of its
+ * struct, but without what they share. */
 static void refuse_versions(kl__definition *self, const kl_value *versions,
                             const char *why)
 {

@@ -35,7 +35,7 @@ void kl__definition_leave(kl__definition *self, size_t before)
     }
 }
 
-/* The path with a member at its end; to be left again. */
+/* The path with a member appended; the caller cuts it again. */
 static const char *path_of(kl__definition *self, const char *member,
                            size_t *before)
 {

@@ -1,6 +1,6 @@
 /*
- * definition_parts.h - the validation of a definition, as its files share it:
- * errors, and the path of what is at hand.
+ * definition_parts.h - the validation of a definition, shared by the files
+ * definition_*.c: errors, and the current path.
  */
 #ifndef KL_SCHEMA_DEFINITION_PARTS_H
 #define KL_SCHEMA_DEFINITION_PARTS_H
@@ -13,32 +13,34 @@ typedef struct kl__definition {
     kl__buf path;
 } kl__definition;
 
-/* Goes down by ".name" or "[0]"; returns where it was, to go back there. */
+/* Appends ".name" or "[0]" to the path; returns the length before, to go
+ * back. */
 size_t kl__definition_enter(kl__definition *self, const char *format, ...)
     KL_PRINTF(2, 3);
 void kl__definition_leave(kl__definition *self, size_t before);
 
-/* Adds an error of what is at hand, or a member of it (".items", ""). */
+/* Adds an error of the current value, or of a member of it (".items"; "":
+ * none). */
 void kl__definition_add(kl__definition *self, kl__field_fault fault,
                         const char *member, const char *detail);
-/* The same with an invalid text or value. */
+/* The same for an invalid text or value. */
 void kl__definition_refuse(kl__definition *self, const char *member,
                            const char *text, const char *detail);
 void kl__definition_refuse_value(kl__definition *self, const char *member,
                                  const kl_value *value, const char *detail);
-/* The same of a text that is none of those supported: "\"a\", \"b\"". */
+/* The same for a text that is not supported; `supported`: "\"a\", \"b\"". */
 void kl__definition_unsupported(kl__definition *self, const char *member,
                                 const char *text, const char *supported);
 
-/* A member that is an object, or NULL: in parts of a schema that Go reads
- * later, anything may stand where one belongs. */
+/* A member that is an object; else NULL: Go reads some parts of a schema later,
+ * so any value may be there. */
 const kl_value *kl__definition_object(const kl_value *object, const char *name);
-/* A text member; "" where there is none. */
+/* A text member; "" if there is none. */
 const char *kl__definition_text(const kl_value *object, const char *name);
-/* Whether it has one, which is not empty. */
+/* True if there is such a text and it is not empty. */
 bool kl__definition_has(const kl_value *object, const char *name);
 
-/* The two errors that most keywords come to. */
+/* The two errors of most keywords. */
 static inline void kl__definition_forbid(kl__definition *self,
                                          const char *member, const char *why)
 {
@@ -51,7 +53,7 @@ static inline void kl__definition_require(kl__definition *self,
     kl__definition_add(self, KL__FIELD_REQUIRED, member, why);
 }
 
-/* Whether a member is true. */
+/* True if a member is true. */
 static inline bool kl__definition_says(const kl_value *schema, const char *name)
 {
     return kl_value_bool(kl_value_get(schema, name));
@@ -65,13 +67,13 @@ static inline bool kl__definition_is_object(const kl_value *value)
 /* definition_fields.c: the spec. */
 void kl__definition_spec(kl__definition *self, const kl_value *spec);
 
-/* definition_conversion.c: what a spec (at hand) says of conversion. */
+/* definition_conversion.c: spec.conversion; the path is at spec. */
 void kl__definition_conversion(kl__definition *self,
                                const kl_value *conversion);
 
-/* What a schema (at hand) may say: definition_schema.c, whether it is
- * structural: definition_structural.c, whether its defaults fit:
- * definition_defaults.c. */
+/* Checks of a schema, the current value: its keywords (definition_schema.c),
+ * that it is structural (definition_structural.c), its defaults
+ * (definition_defaults.c). */
 void kl__definition_schema(kl__definition *self, const kl_value *schema);
 bool kl__definition_structural(kl__definition *self, const kl_value *schema);
 bool kl__definition_defaults(kl__definition *self, const kl_value *schema);

@@ -1,6 +1,6 @@
 /*
- * definition_schema.c - the keywords of a definition's schema, each by itself:
- * what is not supported, lists and maps, rules.
+ * definition_schema.c - see definition_parts.h: each keyword of a schema by
+ * itself: unsupported ones, lists and maps, rules.
  */
 #include "sim/schema/definition_parts.h"
 
@@ -9,14 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where a schema stands. */
+/* Where a schema is within the whole. */
 typedef struct place {
-    const char *no_defaults; /* why; NULL: they are allowed */
-    bool in_meta;            /* within metadata, kind or apiVersion */
+    const char *no_defaults; /* why defaults are not allowed; NULL: they are */
+    bool in_meta;            /* in metadata, kind or apiVersion */
     bool is_root;
 } place;
 
-/* --- Keywords that are none here. ----------------------------------------- */
+/* --- Unsupported keywords. ------------------------------------------------ */
 
 static void check_unsupported(kl__definition *self, const kl_value *schema)
 {
@@ -83,7 +83,7 @@ static void check_basics(kl__definition *self, const kl_value *schema,
 
 /* --- Lists and maps. ------------------------------------------------------ */
 
-/* "must be WHAT if NAME is specified". */
+/* Adds "must be WHAT if NAME is specified". */
 static void check_kind_of(kl__definition *self, const kl_value *schema,
                           const char *what, const char *name)
 {
@@ -129,7 +129,7 @@ static bool is_text(const kl_value *value, const char *text)
     return given != NULL && strcmp(given, text) == 0;
 }
 
-/* The keys of a list of type map, each a scalar property of its items. */
+/* The keys of a list of type map must be scalar properties of its items. */
 static void check_keys(kl__definition *self, const kl_value *schema,
                        const kl_value *items)
 {
@@ -191,7 +191,7 @@ static void check_map_list(kl__definition *self, const kl_value *schema)
     }
 }
 
-/* Elements and their keys are always there. */
+/* Elements and their keys must not be optional or nullable. */
 static void check_presence(kl__definition *self, const kl_value *schema,
                            const char *list)
 {
@@ -294,7 +294,7 @@ static bool is_blank(const char *text)
     return text[strspn(text, " \t\r\n")] == '\0';
 }
 
-/* What can be told of a rule without reading CEL. */
+/* Checks a rule as far as that is possible without CEL. */
 static void check_rule(kl__definition *self, const kl_value *rule)
 {
     const char *text = kl__definition_text(rule, "rule");
@@ -340,7 +340,7 @@ static void check_rules(kl__definition *self, const kl_value *schema)
     }
 }
 
-/* --- All schemas of a schema. --------------------------------------------- */
+/* --- All nested schemas. -------------------------------------------------- */
 
 static void check(kl__definition *self, const kl_value *schema,
                   const place *at);

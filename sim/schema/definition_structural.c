@@ -1,6 +1,6 @@
 /*
- * definition_structural.c - whether the schema of a definition is structural:
- * types stand where values are described, and nowhere else.
+ * definition_structural.c - see definition_parts.h: a schema must be
+ * structural: types are given where values are described, and nowhere else.
  */
 #include "sim/schema/definition_parts.h"
 
@@ -15,7 +15,7 @@ typedef enum level { AT_ROOT, AT_ITEM, AT_FIELD } level;
 
 static void check_values(kl__definition *self, const kl_value *schema);
 
-/* What describes a value may stand outside only. */
+/* Inside these, keywords that describe a value are not allowed. */
 static void check_forbidden(kl__definition *self, const kl_value *schema)
 {
     static const struct {
@@ -85,7 +85,7 @@ static void check_nested(kl__definition *self, const kl_value *schema)
     }
 }
 
-/* Whether it is [{type: integer}, {type: string}] and nothing more. */
+/* True for [{type: integer}, {type: string}] and nothing more. */
 static bool is_int_or_string(const kl_value *any)
 {
     const kl_value *first = kl_value_at(any, 0), *second = kl_value_at(any, 1);
@@ -110,7 +110,7 @@ static void check_each(kl__definition *self, const kl_value *schema,
     for (size_t i = 0; (one = kl_value_next(list, &iter, NULL)) != NULL; i++) {
         size_t before = kl__definition_enter(self, ".%s[%zu]", keyword, i);
 
-        /* The first of allOf may be that pattern too. */
+        /* The first schema of allOf may have that pattern too. */
         if (!is_all || i != 0 ||
             !is_int_or_string(kl_value_get(one, "anyOf"))) {
             check_nested(self, one);
@@ -217,7 +217,7 @@ static void check_extensions(kl__definition *self, const kl_value *schema)
     }
 }
 
-/* The metadata of the root may restrict name and generateName only. */
+/* The root's metadata may restrict name and generateName only. */
 static void check_metadata(kl__definition *self, const kl_value *metadata,
                            level at)
 {
@@ -249,7 +249,7 @@ static void check_metadata(kl__definition *self, const kl_value *metadata,
     }
 }
 
-/* What every resource has, where a schema speaks of it. */
+/* Checks apiVersion, kind and metadata, if a schema describes them. */
 static void check_resource(kl__definition *self, const kl_value *schema,
                            level at)
 {

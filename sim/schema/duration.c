@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nanoseconds of 64 bits end there. */
+/* The limit of Go's Duration: nanoseconds in 64 bits. */
 static const double MOST_SECONDS = 9223372036.854775807;
 
 static bool refuse(const char *fault, const char *text, char *why, size_t size)
@@ -17,7 +17,7 @@ static bool refuse(const char *fault, const char *text, char *why, size_t size)
     return false;
 }
 
-/* How many seconds a unit has; 0: there is none of that name. */
+/* The seconds of a unit; 0: unknown. */
 static double unit_of(const char *text, size_t length)
 {
     static const struct {
@@ -36,7 +36,7 @@ static double unit_of(const char *text, size_t length)
     return 0;
 }
 
-/* Adds one number with its unit, from *at on; false: *fault says why not. */
+/* Reads one number with its unit at *at and adds it; false: *fault explains. */
 static bool add_part(const char **at, double *seconds, char fault[64])
 {
     const char *begin = *at;

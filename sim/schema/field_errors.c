@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Among more than these, no duplicates are looked for: nobody reads so many,
- * and it takes time in proportion to their square. */
+/* Beyond that many errors duplicates are not looked for: it takes quadratic
+ * time, and so long a list is not read anyway. */
 enum { FEW = 500 };
 
 static const struct {
@@ -54,7 +54,7 @@ void kl__field_errors_deinit(kl__field_errors *errors)
     memset(errors, 0, sizeof(*errors));
 }
 
-/* Takes the texts, also when it fails. */
+/* Appends an error; takes its texts, also when it fails. */
 static void push(kl__field_errors *errors, const kl__field_error *error)
 {
     if (errors->count == errors->capacity) {
@@ -101,7 +101,8 @@ void kl__field_add(kl__field_errors *errors, kl__field_fault fault,
     push(errors, &error);
 }
 
-/* The detail formatted; takes the value, which may be NULL: out of memory. */
+/* Adds an error with a formatted detail; takes the value, which may be NULL:
+ * out of memory. */
 static void add_invalid(kl__field_errors *errors, const char *field,
                         char *value, const char *format, va_list arguments)
 {

@@ -1,6 +1,6 @@
 /*
- * field_value.c - values as the messages of kube-apiserver show them, which are
- * made by Go's fmt and encoding/json.
+ * field_value.c - see field_errors.h: values as kube-apiserver's messages show
+ * them, which Go's fmt and encoding/json write.
  */
 #include "sim/schema/field_errors.h"
 
@@ -14,7 +14,7 @@
 
 void kl__go_quote(kl__buf *out, const char *text, size_t length)
 {
-    static const char letters[] = "abtnvfr"; /* of bytes 7 to 13 */
+    static const char letters[] = "abtnvfr"; /* escapes of bytes 7 to 13 */
 
     static_assert(sizeof(letters) == 8, "one letter for each");
     kl__buf_putc(out, '"');
@@ -36,8 +36,8 @@ void kl__go_quote(kl__buf *out, const char *text, size_t length)
     kl__buf_putc(out, '"');
 }
 
-/* The digits of a number that read back as it, as few as there are; returns its
- * decimal exponent. "digits" has no dot. */
+/* Writes the fewest digits that read back as the same number, without a point;
+ * returns the decimal exponent. */
 static int shortest(double number, char digits[32])
 {
     char text[40];
@@ -58,8 +58,8 @@ static int shortest(double number, char digits[32])
     return atoi(strchr(text, 'e') + 1);
 }
 
-/* The number with an exponent where it is below 10^low or from 10^high on; the
- * exponent has two digits at least, or one where `is_json`. */
+/* Appends the number, with an exponent if it is below 10^low or at least
+ * 10^high. The exponent has at least two digits, or one if `is_json`. */
 static void put_number(kl__buf *out, double number, int low, int high,
                        bool is_json)
 {
@@ -96,7 +96,7 @@ void kl__go_number(kl__buf *out, double number)
     put_number(out, number, -4, 21, false);
 }
 
-/* As encoding/json does: also what HTML would take for its own. */
+/* Quotes as encoding/json does: it also escapes what is special in HTML. */
 static void put_json_text(kl__buf *out, const char *text, size_t length)
 {
     kl__buf_putc(out, '"');

@@ -17,7 +17,7 @@ static bool is_word(char byte)
     return is_lower(byte) || (byte >= '0' && byte <= '9');
 }
 
-/* Whether `length` bytes are a label; one of RFC 1035 begins with a letter. */
+/* True if `length` bytes are a label; by RFC 1035 it begins with a letter. */
 static bool is_label(const char *text, size_t length, bool is_1035)
 {
     if (length == 0 || !(is_1035 ? is_lower(*text) : is_word(*text)) ||
@@ -79,7 +79,7 @@ bool kl__name_is_dns1035(const char *text, kl__buf *why)
     return fits;
 }
 
-/* Whether all that dots divide are labels. */
+/* True if the text is labels separated by dots. */
 static bool has_labels(const char *text)
 {
     for (;;) {
@@ -95,7 +95,7 @@ static bool has_labels(const char *text)
     }
 }
 
-/* Adds why not, where it is too long or none at all. */
+/* Adds the reasons why a text is invalid: too long, or malformed. */
 static bool judge(const char *text, bool is_one, const char *words,
                   kl__buf *why)
 {
@@ -128,7 +128,7 @@ bool kl__name_is_service(const char *text, kl__buf *why)
     char plain[MAX_SUBDOMAIN + 2];
     size_t length = strlen(text), at = 0;
 
-    /* Underscores begin labels, or stand where hyphens do. */
+    /* Underscores may begin a label, or stand where hyphens may. */
     for (size_t i = 0; i < length && at + 1 < sizeof(plain); i++) {
         bool begins = i == 0 || text[i - 1] == '.';
 

@@ -1,8 +1,7 @@
 /*
  * openapi.c - see openapi.h. Only types with names are components; what a
- * reference says beyond its type stands beside it. Defaults are not told: most
- * of those that the schemas know are made by the server's code, which no real
- * document tells of either.
+ * reference adds to its type is written beside it. Defaults are left out: most
+ * of them are made by the server's code, and a real document lacks those too.
  */
 #include "sim/schema/openapi.h"
 
@@ -44,7 +43,7 @@ static bool note(kl__openapi *self, const char *name)
     return true;
 }
 
-/* Has a type written later. */
+/* Queues a type to be written later. */
 static void await(kl__openapi *self, const kl__schema *schema)
 {
     if (schema == NULL || !note(self, schema->name)) {
@@ -107,7 +106,7 @@ static void write_values(kl__openapi *self)
     self->values = NULL;
 }
 
-/* A scalar's type and format, without the braces. */
+/* Writes a scalar's type and format, without braces. */
 static void write_scalar(kl__openapi *self, const kl__schema *schema)
 {
     static const struct {
@@ -136,7 +135,7 @@ static void write_scalar(kl__openapi *self, const kl__schema *schema)
     }
 }
 
-/* What stands for a quantity, or for a number or text. */
+/* Writes what a quantity, or a number-or-text, may be. */
 static void write_union(kl__openapi *self, const kl__schema *schema)
 {
     bool is_quantity = schema->format == KL__FORMAT_QUANTITY;
@@ -183,7 +182,7 @@ static void write_fields(kl__openapi *self, const kl__schema *schema)
     kl__buf_putc(self->out, '}');
 }
 
-/* Whether a type of any content is an object all the same. */
+/* True if a type that allows anything is written as an object. */
 static bool is_object(const kl__schema *schema)
 {
     const char *name = schema->name != NULL ? schema->name : "";
@@ -192,7 +191,7 @@ static bool is_object(const kl__schema *schema)
            strstr(name, "FieldsV1") != NULL;
 }
 
-/* The type itself, without the braces. */
+/* Writes the type itself, without braces. */
 static void write_type(kl__openapi *self, const kl__schema *schema)
 {
     switch (schema->type) {
@@ -236,8 +235,8 @@ static void write_keys(kl__openapi *self, const kl__schema *schema)
     kl__buf_putc(self->out, ']');
 }
 
-/* What is said beyond the type, each with a comma before it; `list`: what the
- * type says itself. */
+/* Writes what is added to the type, each after a comma; `list`: what the type
+ * has itself. */
 static void write_claims(kl__openapi *self, const kl__schema *schema,
                          kl__schema_list list)
 {
@@ -265,7 +264,7 @@ static void write_claims(kl__openapi *self, const kl__schema *schema,
     }
 }
 
-/* What a type with a name says of itself; scalars have no row to say it. */
+/* The list type of a named type; scalars have no row that has it. */
 static kl__schema_list list_of_type(const kl__schema *reference)
 {
     const kl__schema *type = kl__schema_type_named(reference->name, NULL);

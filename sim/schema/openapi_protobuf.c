@@ -1,7 +1,7 @@
 /*
- * openapi_protobuf.c - see openapi_protobuf.h. Tables say which member of an
- * object is which field of its message; members that are in none are left out,
- * but for extensions ("x-..."), which keep their JSON.
+ * openapi_protobuf.c - see openapi_protobuf.h. Tables map members of an object
+ * to fields of its message. Other members are left out, except extensions
+ * ("x-..."), which keep their JSON.
  */
 #include "sim/schema/openapi_protobuf.h"
 
@@ -11,14 +11,14 @@
 #include <string.h>
 
 typedef enum member_form {
-    FORM_TEXT, /* or many */
+    FORM_TEXT, /* one or many */
     FORM_FLAG,
     FORM_INTEGER,
     FORM_REAL,
-    FORM_RAW,     /* or many: the JSON of any value */
-    FORM_MESSAGE, /* or many */
-    FORM_NAMED,   /* an object as a list of pairs of name and message */
-    FORM_EITHER   /* a message, or true or false */
+    FORM_RAW,     /* one or many: the JSON of any value */
+    FORM_MESSAGE, /* one or many */
+    FORM_NAMED,   /* an object as a list of (name, message) */
+    FORM_EITHER   /* a message, or a boolean */
 } member_form;
 
 typedef struct message_row message_row;
@@ -28,15 +28,15 @@ typedef struct member_row {
     int number;
     member_form form;
     const message_row *message;
-    /* What stands between: numbers of fields that lead to the message, from
-     * the outside to the inside. */
+    /* Numbers of the fields that lead from the outer message to the inner
+     * one. */
     const char *within;
-    int entry; /* FORM_NAMED: the number of the pairs */
+    int entry; /* FORM_NAMED: the field of the pairs */
 } member_row;
 
 struct message_row {
     const member_row *members;
-    int extensions; /* number of the extensions; 0: it has none */
+    int extensions; /* the field of extensions; 0: none */
 };
 
 #define PLAIN(name, number, form)       \
@@ -68,7 +68,7 @@ static const member_row of_response[] = {PLAIN("description", 1, FORM_TEXT),
                                          LAST};
 static const message_row response = {of_response, 5};
 
-/* All parameters that are told are those of a query. */
+/* All parameters of an operation here are query parameters. */
 static const member_row of_operation[] = {
     PLAIN("description", 3, FORM_TEXT),
     PLAIN("operationId", 5, FORM_TEXT),
@@ -128,7 +128,7 @@ static const message_row document_row = {of_document, 16};
 static void put_message(kl__buf *out, const message_row *row,
                         const kl_value *value);
 
-/* Text of any bytes. */
+/* Appends a text of any bytes. */
 static void put_string(kl__buf *out, int number, const kl_value *value)
 {
     size_t length;
@@ -139,7 +139,8 @@ static void put_string(kl__buf *out, int number, const kl_value *value)
     }
 }
 
-/* A message whose second field is a value's JSON, which is YAML too. */
+/* Appends a message whose second field is a value's JSON (which is YAML
+ * too). */
 static void put_raw(kl__buf *out, int number, const kl_value *value)
 {
     size_t length, begin = kl__wire_begin(out, number);
@@ -154,7 +155,7 @@ static void put_raw(kl__buf *out, int number, const kl_value *value)
     kl__free(json);
 }
 
-/* The value itself, where its field has been found. */
+/* Appends the value itself. */
 static void put_content(kl__buf *out, int number, const member_row *row,
                         const kl_value *value)
 {
@@ -184,7 +185,7 @@ static void put_content(kl__buf *out, int number, const member_row *row,
     }
 }
 
-/* The same with what stands between: each number is a message around it. */
+/* Appends the value inside the messages that lead to it. */
 static void put_within(kl__buf *out, int number, const member_row *row,
                        const kl_value *value)
 {
@@ -219,7 +220,7 @@ static void put_named(kl__buf *out, const member_row *row,
     kl__wire_end(out, all);
 }
 
-/* Whether each element of an array is a field of its own. */
+/* True if each element of an array is a field of its own. */
 static bool is_repeated(const member_row *row, const kl_value *value)
 {
     return kl_value_type(value) == KL_ARRAY &&

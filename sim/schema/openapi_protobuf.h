@@ -1,7 +1,7 @@
 /*
- * openapi_protobuf.h - an OpenAPI document of version 2 as protobuf: what
- * kubectl asks for to check objects itself. The messages are those of
- * gnostic's openapi.v2.Document.
+ * openapi_protobuf.h - encodes an OpenAPI document of version 2 as protobuf
+ * (gnostic's openapi.v2.Document): kubectl asks for that to validate objects
+ * itself.
  */
 #ifndef KL_SCHEMA_OPENAPI_PROTOBUF_H
 #define KL_SCHEMA_OPENAPI_PROTOBUF_H
@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "kubelua/value.h"
 
-/* Appends a document; of that what has no place in the messages is left out.
- * Out of memory sticks in `out`. */
+/* Appends a document; parts that the messages have no field for are left out.
+ * When memory runs out, `out` keeps the failure. */
 void kl__openapi_protobuf(const kl_value *document, kl__buf *out);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * pattern.c - regular expressions are compiled; see pattern.h.
+ * pattern.c - see pattern.h: compiles regular expressions.
  */
 #include "sim/schema/pattern.h"
 
@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum {
-    MAX_STEPS = 20000, /* more is not understood */
+    MAX_STEPS = 20000, /* longer patterns are "unknown" */
     MAX_REPEAT = 1000, /* as RE2 */
-    MAX_DEPTH = 200    /* of groups in groups */
+    MAX_DEPTH = 200    /* of nested groups */
 };
 
 void kl__pattern_deinit(kl__pattern *pattern)
@@ -23,7 +23,7 @@ void kl__pattern_deinit(kl__pattern *pattern)
 
 /* --- Steps. --------------------------------------------------------------- */
 
-/* Room for `count` more steps at `at`; what is behind moves. */
+/* Makes room for `count` steps at `at`; later steps move. */
 static bool insert(kl__pattern_source *self, size_t at, size_t count)
 {
     kl__pattern *to = self->to;
@@ -78,7 +78,7 @@ static void put_assertion(kl__pattern_source *self, kl__pattern_op op,
     }
 }
 
-/* A step that takes one of the ranges from `first` on. */
+/* Appends a step that matches one of the ranges from `first` on. */
 static void put_set(kl__pattern_source *self, size_t first, bool negated)
 {
     size_t at = self->to->step_count;
@@ -101,7 +101,7 @@ static void put_rune(kl__pattern_source *self, uint32_t rune)
 
 /* --- Repetition. ---------------------------------------------------------- */
 
-/* Copies of the piece from `at` on, `length` steps, to the end. */
+/* Appends copies of the piece of `length` steps at `at`. */
 static void copy(kl__pattern_source *self, size_t at, size_t length)
 {
     size_t end = self->to->step_count;
@@ -112,7 +112,7 @@ static void copy(kl__pattern_source *self, size_t at, size_t length)
     }
 }
 
-/* The piece from `at` to the end, as often as wanted. */
+/* Repeats the piece from `at` to the end, any number of times. */
 static void repeat_freely(kl__pattern_source *self, size_t at, bool once)
 {
     int length = (int)(self->to->step_count - at);
@@ -147,7 +147,7 @@ static void repeat(kl__pattern_source *self, size_t at, int least, int most)
         repeat_freely(self, self->to->step_count - length, true);
         return;
     }
-    /* From the last one on: each may be left out, with all that follow. */
+    /* Each of the optional copies can be skipped, with all after it. */
     for (int i = most - 1; i >= least; i--) {
         size_t from = at + (size_t)i * length;
 
@@ -156,7 +156,7 @@ static void repeat(kl__pattern_source *self, size_t at, int least, int most)
     }
 }
 
-/* "{2,5}"; false: it is none, and the brace is a character. */
+/* Reads "{2,5}"; false: it is no count, and the brace is a character. */
 static bool read_count(const char *text, int *least, int *most, size_t *length)
 {
     const char *at = text + 1;
@@ -204,7 +204,7 @@ static void read_repetition(kl__pattern_source *self, size_t at)
             return;
         }
         self->at += length;
-        self->at += *self->at == '?'; /* lazy: it matches all the same */
+        self->at += *self->at == '?'; /* lazy: the same for matching */
         repeat(self, at, least, most);
         is_repeated = true;
         if (self->result != KL__PATTERN_FITS) {
@@ -217,7 +217,7 @@ static void read_repetition(kl__pattern_source *self, size_t at)
 
 static void read_alternatives(kl__pattern_source *self);
 
-/* "(?i)", "(?:", "(?P<name>"; true: it is a group that goes on. */
+/* Reads "(?i)", "(?:", "(?P<name>"; true: the group continues. */
 static bool read_group_head(kl__pattern_source *self)
 {
     const char *begin = self->at;
@@ -262,7 +262,7 @@ static void read_group(kl__pattern_source *self)
     unsigned flags = self->flags;
 
     if (!read_group_head(self)) {
-        return; /* flags alone hold on; or it is refused */
+        return; /* flags without a group, or an error */
     }
     if (++self->depth > MAX_DEPTH) {
         self->result = KL__PATTERN_UNKNOWN;
@@ -317,7 +317,7 @@ static void read_escape(kl__pattern_source *self)
     }
 }
 
-/* One atom; an assertion is one too. */
+/* Reads one atom; assertions are atoms too. */
 static void read_atom(kl__pattern_source *self)
 {
     size_t first = self->to->range_count, length;
@@ -394,7 +394,8 @@ static void read_alternatives(kl__pattern_source *self)
         put(self, begin, KL__OP_SPLIT, 1,
             (int)(self->to->step_count - begin) + 2);
         jump = self->to->step_count;
-        put(self, jump, KL__OP_JUMP, 0, (int)last); /* a chain, for now */
+        /* part of a chain, patched later */
+        put(self, jump, KL__OP_JUMP, 0, (int)last);
         last = jump;
         begin = jump + 1;
     }

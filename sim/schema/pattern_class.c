@@ -69,7 +69,7 @@ void kl__pattern_add(kl__pattern_source *self, uint32_t low, uint32_t high)
 
 /* --- Classes. ------------------------------------------------------------- */
 
-/* Pairs of first and last characters. */
+/* Adds ranges, given as pairs of first and last characters. */
 static void add_pairs(kl__pattern_source *self, const char *pairs)
 {
     for (; *pairs != '\0'; pairs += 2) {
@@ -77,7 +77,7 @@ static void add_pairs(kl__pattern_source *self, const char *pairs)
     }
 }
 
-/* What is in none of the pairs, which are sorted. */
+/* Adds all characters outside of the pairs, which are sorted. */
 static void add_others(kl__pattern_source *self, const char *pairs)
 {
     uint32_t low = 0;
@@ -123,7 +123,7 @@ bool kl__pattern_class(kl__pattern_source *self, bool *negated)
     return true;
 }
 
-/* "[:alpha:]" within brackets; false: there is none here. */
+/* Reads "[:alpha:]" inside brackets; false: there is none. */
 static bool read_posix(kl__pattern_source *self)
 {
     static const char *const names[][2] = {{"alnum", "09AZaz"},
@@ -193,7 +193,7 @@ static bool read_hex(kl__pattern_source *self, uint32_t *rune)
     return true;
 }
 
-/* "\0" and "\123"; "\1" alone would be a back reference. */
+/* Reads "\0" and "\123"; "\1" alone would be a back reference. */
 static bool read_octal(kl__pattern_source *self, uint32_t *rune)
 {
     const char *at = self->at + 1;
@@ -240,7 +240,7 @@ bool kl__pattern_escape(kl__pattern_source *self, uint32_t *rune)
 
 /* --- Brackets. ------------------------------------------------------------ */
 
-/* One end of a range; false: it was refused. */
+/* Reads one end of a range; false: an error. */
 static bool read_end(kl__pattern_source *self, const char *begin,
                      uint32_t *rune)
 {
@@ -282,7 +282,7 @@ static bool read_range(kl__pattern_source *self, const char *begin)
     return true;
 }
 
-/* "\d" within brackets; "\D" adds what is no digit. */
+/* Reads "\d" inside brackets; "\D" adds all but digits. */
 static bool read_class(kl__pattern_source *self)
 {
     const char *pairs = self->at[1] != '\0' ? pairs_of(self->at[1]) : NULL;

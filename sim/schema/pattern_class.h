@@ -1,6 +1,6 @@
 /*
- * pattern_class.h - a regular expression that is being read, and its classes of
- * characters.
+ * pattern_class.h - the parser's state of a regular expression, and its classes
+ * of characters. pattern.c uses both.
  */
 #ifndef KL_SCHEMA_PATTERN_CLASS_H
 #define KL_SCHEMA_PATTERN_CLASS_H
@@ -19,22 +19,23 @@ typedef struct kl__pattern_source {
     const char *at;
     unsigned flags;
     int depth;
-    kl__pattern_result result; /* what is wrong, first of all */
+    kl__pattern_result result; /* the first error */
     kl__buf *why;              /* may be NULL */
 } kl__pattern_source;
 
-/* Ends the reading: "error parsing regexp: WHAT: `TEXT`". */
+/* Ends the parsing: "error parsing regexp: WHAT: `TEXT`". */
 void kl__pattern_refuse(kl__pattern_source *self, const char *what,
                         const char *text, size_t length);
 
-/* Adds a range of characters, with those of the other case where asked. */
+/* Adds a range of characters; ignoring case, also in the other case. */
 void kl__pattern_add(kl__pattern_source *self, uint32_t low, uint32_t high);
 
-/* Reads "\d" and its like; false: there is none here. */
+/* Reads "\d" and similar; false: there is none. */
 bool kl__pattern_class(kl__pattern_source *self, bool *negated);
-/* Reads "\n", "\x41", "\."; false: it was refused. */
+/* Reads "
+ * ", "\x41", "\."; false: an error. */
 bool kl__pattern_escape(kl__pattern_source *self, uint32_t *rune);
-/* Reads "[a-z]"; false: it was refused. */
+/* Reads "[a-z]"; false: an error. */
 bool kl__pattern_bracket(kl__pattern_source *self, bool *negated);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * pattern_run.c - a compiled pattern goes over a text, in all its states at
- * once.
+ * pattern_run.c - see pattern.h: runs a compiled pattern over a text, in all
+ * its states at once.
  */
 #include "sim/schema/pattern.h"
 
@@ -29,7 +29,7 @@ uint32_t kl__pattern_rune(const char *text, size_t *length)
     return rune;
 }
 
-/* The states that the machine is in at one place of the text. */
+/* The states of the machine at one position of the text. */
 typedef struct states {
     size_t *list;
     size_t count;
@@ -39,9 +39,9 @@ typedef struct machine {
     const kl__pattern *pattern;
     states now;
     states next;
-    size_t *marks; /* by step: the place (plus one) it was entered at */
+    size_t *marks; /* by step: the position + 1 at which it was entered */
     size_t *stack;
-    uint32_t before; /* the characters around the place; 0: none */
+    uint32_t before; /* characters before and after the position; 0: none */
     uint32_t after;
     bool at_begin;
     bool at_end;
@@ -66,8 +66,8 @@ static bool holds(const machine *self, const kl__pattern_step *step)
     }
 }
 
-/* Enters a step, and all that are reached from it without a character. True: it
- * matches. */
+/* Enters a step, and all steps that follow without a character. True: the
+ * pattern matches. */
 static bool enter(machine *self, states *to, size_t step_at, size_t place)
 {
     size_t depth = 0;
@@ -120,7 +120,7 @@ static bool takes(const machine *self, const kl__pattern_step *step,
     return step->negated;
 }
 
-/* Goes over the text; true once it matches. */
+/* Runs over the text; true as soon as it matches. */
 static bool run(machine *self, const char *text)
 {
     size_t length = 0;
@@ -132,7 +132,8 @@ static bool run(machine *self, const char *text)
 
         self->at_end = *text == '\0';
         self->after = rune;
-        /* Those that came here by a character, then the beginning. */
+        /* Continue the states that took the character, then start at this
+         * position too. */
         self->next.count = 0;
         for (size_t i = 0; i < self->now.count; i++) {
             if (enter(self, &self->next, self->now.list[i] + 1, place)) {
@@ -180,7 +181,7 @@ kl__pattern_result kl__pattern_match(const char *pattern, const char *text)
         self.now.list = memory;
         self.next.list = memory + count;
         self.marks = memory + 2 * count;
-        /* Each step puts two on the stack at most, once for each place. */
+        /* Each step pushes at most two others, once for each position. */
         self.stack = memory + 3 * count;
         result = run(&self, text) ? KL__PATTERN_FITS : KL__PATTERN_FAILS;
     }

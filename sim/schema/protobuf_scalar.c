@@ -12,10 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* More than any duration takes. */
+/* Longer than any duration. */
 enum { DURATION_SIZE = 48 };
 
-/* The last one of the year 9999. */
+/* The last second of the year 9999. */
 #define LAST_SECOND INT64_C(253402300799)
 
 static kl__node *no_memory(kl_error *err)
@@ -24,7 +24,7 @@ static kl__node *no_memory(kl_error *err)
     return NULL;
 }
 
-/* Bytes of the character that begins here; 0: it is none. */
+/* The length of the UTF-8 character; 0: malformed. */
 static size_t utf8_length(const unsigned char *at, size_t left)
 {
     for (size_t length = 1; length <= 4 && length <= left; length++) {
@@ -52,7 +52,7 @@ kl__node *kl__protobuf_text(kl__edit *edit, const kl__wire *bytes)
     return kl__edit_take(edit, &text);
 }
 
-/* The numbers and the text of a small message, by field: 1 to 3. */
+/* The numbers and the text of a small message, by field number (1 to 3). */
 typedef struct small {
     uint64_t numbers[4];
     kl__wire texts[4];
@@ -107,7 +107,7 @@ static kl__node *read_time(kl__edit *edit, const kl__wire_field *field,
     return kl__edit_text(edit, text);
 }
 
-/* A fraction without the zeros at its end: "1.5". */
+/* Writes a fraction without trailing zeros: "1.5". */
 static void write_fraction(char *out, size_t size, uint64_t value,
                            uint64_t unit, const char *name)
 {
@@ -128,7 +128,7 @@ static void write_fraction(char *out, size_t size, uint64_t value,
     snprintf(out, size, "%s%s", text, name);
 }
 
-/* Nanoseconds as Go writes a Duration: "1h5m0s", "1.5ms". */
+/* Writes nanoseconds as Go prints a Duration: "1h5m0s", "1.5ms". */
 static kl__node *write_duration(kl__edit *edit, int64_t nanos)
 {
     const uint64_t second = UINT64_C(1000000000);
@@ -162,7 +162,7 @@ static kl__node *write_duration(kl__edit *edit, int64_t nanos)
     return kl__edit_text(edit, text);
 }
 
-/* A message whose first field is raw JSON; what is no JSON is told so. */
+/* Reads a message whose first field is raw JSON; refuses what is not JSON. */
 static kl__node *read_json(kl__edit *edit, const kl__wire_field *field,
                            kl_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * protobuf_scalar_write.c - the other side of protobuf_scalar.c: one word of
- * JSON as what it is in protobuf. What is not there is written as Go's zero.
+ * protobuf_scalar_write.c - see protobuf_scalar.h: encodes scalars. An absent
+ * value is written as Go's zero.
  */
 #include "sim/schema/protobuf_scalar.h"
 
@@ -33,7 +33,8 @@ static void put_bytes(int number, const kl_value *value, kl__buf *out)
     kl__buf_deinit(&bytes);
 }
 
-/* Seconds and nanoseconds; nothing for Go's zero time, as its JSON is null. */
+/* Appends seconds and nanoseconds; nothing for Go's zero time, which is null in
+ * JSON. */
 static void put_time(int number, const kl_value *value, bool is_micro,
                      kl__buf *out)
 {
@@ -75,7 +76,7 @@ static void put_int_or_string(int number, const kl_value *value, kl__buf *out)
     kl__wire_end(out, begin);
 }
 
-/* A message whose first field is JSON as it is. */
+/* Appends a message whose first field is JSON as it is. */
 static void put_json(int number, const kl_value *value, kl__buf *out)
 {
     const bool is_there = kl_value_type(value) != KL_NULL;

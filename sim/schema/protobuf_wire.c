@@ -1,10 +1,10 @@
 /*
- * protobuf_wire.c - see protobuf_wire.h. Nothing is read beyond the end, and no
- * length is believed.
+ * protobuf_wire.c - see protobuf_wire.h. Every length is checked against the
+ * bytes that are left.
  */
 #include "sim/schema/protobuf_wire.h"
 
-enum { MAX_GROUPS = 100 }; /* within each other */
+enum { MAX_GROUPS = 100 }; /* nested */
 
 static kl_code fail_end(kl_error *err)
 {

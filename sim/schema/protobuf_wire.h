@@ -1,6 +1,6 @@
 /*
- * protobuf_wire.h - the bytes of protobuf messages, field by field. Errors have
- * the words of the decoders that are generated for Go.
+ * protobuf_wire.h - reads protobuf messages field by field. Errors have the
+ * words of the decoders that are generated for Go.
  */
 #ifndef KL_SCHEMA_PROTOBUF_WIRE_H
 #define KL_SCHEMA_PROTOBUF_WIRE_H
@@ -20,7 +20,7 @@ enum {
     KL__WIRE_FIXED32 = 5
 };
 
-/* What is left of a message; borrowed bytes. */
+/* The rest of a message; borrowed bytes. */
 typedef struct kl__wire {
     const unsigned char *at;
     const unsigned char *end;
@@ -29,7 +29,7 @@ typedef struct kl__wire {
 typedef struct kl__wire_field {
     int number;
     int type;
-    uint64_t value; /* of all but bytes */
+    uint64_t value; /* for all types but bytes */
     kl__wire bytes;
 } kl__wire_field;
 
@@ -45,19 +45,19 @@ static inline bool kl__wire_is_empty(const kl__wire *wire)
     return wire->at == wire->end;
 }
 
-/* Reads number and type of the next field of a message of that name. KL_EPARSE:
- * what the bytes say is no field. */
+/* Reads number and type of the next field; `message` is the name for errors.
+ * KL_EPARSE: malformed. */
 kl_code kl__wire_tag(kl__wire *wire, const char *message, kl__wire_field *field,
                      kl_error *err);
-/* Reads the value that follows. KL_EPARSE. */
+/* Reads the field's value. KL_EPARSE. */
 kl_code kl__wire_value(kl__wire *wire, kl__wire_field *field, kl_error *err);
-/* Reads one more number of a packed list. KL_EPARSE. */
+/* Reads the next number of a packed list. KL_EPARSE. */
 kl_code kl__wire_number(kl__wire *wire, int type, uint64_t *value,
                         kl_error *err);
-/* Leaves the value out, whatever it is. KL_EPARSE. */
+/* Skips the value, of any type. KL_EPARSE. */
 kl_code kl__wire_skip(kl__wire *wire, kl__wire_field *field, kl_error *err);
 
-/* Reads the whole next field. KL_EPARSE. */
+/* Reads the next field, tag and value. KL_EPARSE. */
 static inline kl_code kl__wire_next(kl__wire *wire, const char *message,
                                     kl__wire_field *field, kl_error *err)
 {

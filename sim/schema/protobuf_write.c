@@ -74,7 +74,7 @@ size_t kl__wire_begin(kl__buf *out, int number)
     return out->length;
 }
 
-/* The length goes in front of what is there, once it is known. */
+/* Inserts the length before the message, now that it is known. */
 void kl__wire_end(kl__buf *out, size_t begin)
 {
     char length[MAX_VARINT];

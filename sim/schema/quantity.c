@@ -1,7 +1,7 @@
 /*
- * quantity.c - see quantity.h. A quantity is kept as digits times a power of
- * ten or of two; none that has 36 digits at most, 9 of them behind the point,
- * is rounded.
+ * quantity.c - see quantity.h. A quantity is stored as digits times a power of
+ * ten or two. With at most 36 digits, 9 of them after the point, none is
+ * rounded.
  */
 #include "sim/schema/quantity.h"
 
@@ -16,18 +16,18 @@ typedef enum form { DECIMAL, BINARY, EXPONENT } form;
 
 typedef struct number {
     bool negative;
-    wide digits; /* times 10^-9 */
-    int over;    /* times 10 to the power of this, where they are too large */
+    wide digits; /* in units of 10^-9 */
+    int over;    /* further power of ten, if they would be too large */
     form form;
-    bool kept; /* the text is as canonical as the API server wants it */
+    bool kept; /* the text is kept as it is */
 } number;
 
-/* The largest amount with a binary suffix: 2^63-1, in units of 10^-9; and what
- * is kept of any. */
+/* The largest amount with a binary suffix, 2^63-1, in units of 10^-9; larger
+ * ones are cut to it. */
 static const wide most_binary = (wide)INT64_MAX * 1000000000U;
 static const wide most = ~(wide)0 / 2;
 
-/* Digits behind the point that count, before the suffix does. */
+/* How many digits after the point count, before the suffix is applied. */
 enum { MOST_PLACES = 18 };
 
 static const char wrong_format[] =
@@ -37,8 +37,8 @@ static const char wrong_suffix[] = "unable to parse quantity's suffix";
 
 typedef struct suffix {
     const char *text;
-    int ten; /* the power of ten, or */
-    int two; /* of two */
+    int ten; /* the power of ten; or */
+    int two; /* the power of two */
 } suffix;
 
 static const suffix suffixes[] = {
@@ -54,8 +54,8 @@ static wide times(wide value, unsigned factor)
     return value > most / factor ? most : value * factor;
 }
 
-/* Moves the point by `*ten`, of which what does not fit is left; what falls off
- * rounds up. */
+/* Moves the point by `*ten`, and leaves there what does not fit; digits that
+ * are lost round up. */
 static wide shift(wide value, int *ten, bool *lost)
 {
     for (; *ten > 0 && value != 0 && value <= most / 10; --*ten) {
@@ -69,7 +69,7 @@ static wide shift(wide value, int *ten, bool *lost)
     return value;
 }
 
-/* "e3", "E-2": the power of ten; false: it is none. */
+/* Reads "e3", "E-2": the power of ten; false: malformed. */
 static bool read_exponent(const char *text, size_t length, int *ten)
 {
     bool negative = length > 1 && text[1] == '-';
@@ -100,8 +100,8 @@ static const suffix *find_suffix(const char *text, size_t length)
     return NULL;
 }
 
-/* The digits, as many of them behind the point as `places` says; how many
- * characters it read. 0: there are none. */
+/* Reads digits, up to `places` of them after the point. Returns how many
+ * characters it read; 0: none. */
 static size_t read_digits(const char *text, size_t length, wide *digits,
                           int *places, bool *lost)
 {
@@ -129,8 +129,9 @@ static size_t read_digits(const char *text, size_t length, wide *digits,
     return at;
 }
 
-/* Digits times a power of two, in units of 10^-9. Apart, neither what is before
- * the point nor what is behind it overflows for what the other has. */
+/* Digits times a power of two, in units of 10^-9. The parts before and after
+ * the point are multiplied separately, so that neither overflows because of the
+ * other. */
 static wide multiply(wide digits, int places, int two, bool *lost)
 {
     wide one = 1, whole;
@@ -147,8 +148,8 @@ static wide multiply(wide digits, int places, int two, bool *lost)
     return up > 0 ? most : whole + shift((digits % one) << two, &down, lost);
 }
 
-/* Whether the API server keeps a text as it came: few digits, with a suffix
- * that they need. Whoever wants to know why reads its ParseQuantity. */
+/* True if the API server keeps a text as it came: few digits, and a suffix that
+ * they need (ParseQuantity in apimachinery has the reasons). */
 static bool is_kept(const char *text, size_t length, const number *value,
                     int ten, int two)
 {
@@ -239,7 +240,7 @@ static void write_wide(wide value, char *out)
     memcpy(out, digits + at, sizeof(digits) - at);
 }
 
-/* As a power of two: only whole ones, from 1024 on. */
+/* Writes with a binary suffix: only whole amounts, from 1024 on. */
 static bool write_binary(const number *from, char *out)
 {
     const wide one = 1000000000U;
@@ -263,7 +264,7 @@ static bool write_binary(const number *from, char *out)
     return true;
 }
 
-/* Beyond "E" there is no suffix, and Go writes none: 1000E becomes 1. */
+/* Beyond "E" Go writes no suffix at all: 1000E becomes 1. */
 static void write_decimal(const number *from, char *out)
 {
     wide digits = from->digits;
@@ -345,7 +346,7 @@ const char *kl__quantity_canonical(const char *text, size_t length, int scale,
 
 /* --- Arithmetic. ---------------------------------------------------------- */
 
-/* What is too large is as large as can be. */
+/* Amounts that are too large become the largest one. */
 static number number_of(const char *text)
 {
     number value = {0};

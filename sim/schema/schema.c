@@ -1,5 +1,6 @@
 /*
- * schema.c - finding fields in schemas, and schemas by the names of kinds.
+ * schema.c - see schema.h: finds fields in schemas, and schemas by the names of
+ * kinds.
  */
 #include "sim/schema/schema.h"
 
@@ -63,7 +64,7 @@ const kl__schema *kl__schema_builtin(const char *group, const char *version,
         schema = in_package(package->prefix, kind, err);
         failed = schema == NULL && err->code == KL_ENOMEM;
     }
-    /* What every group and version has too: DeleteOptions, Status. */
+    /* Types that every group and version has: DeleteOptions, Status. */
     if (schema == NULL && !failed) {
         schema = in_package(meta, kind, err);
     }

@@ -1,8 +1,8 @@
 /*
- * schema.h - what the fields of a kind are: types, list kinds, merge keys,
- * defaults. Built-in kinds' come from a table that was read off a real API
- * server, a custom resource's from its definition; who checks, defaults, prunes
- * or merges an object does not see which.
+ * schema.h - the schema of a kind: types, list types, merge keys and defaults
+ * of its fields. Those of built-in kinds come from a table that was read from a
+ * real API server, those of custom resources from their definition. Code that
+ * checks, defaults, prunes or merges objects uses both alike.
  */
 #ifndef KL_SCHEMA_SCHEMA_H
 #define KL_SCHEMA_SCHEMA_H
@@ -14,11 +14,12 @@
 #include <stddef.h>
 
 typedef enum kl__schema_type {
-    KL__SCHEMA_ANY,    /* anything: RawExtension, JSON, no type given; with
-                        * `items` (itself): what Go makes maps and lists of */
-    KL__SCHEMA_OBJECT, /* a struct: its fields are known */
-    KL__SCHEMA_MAP,    /* any names, values of one schema: `items` */
-    KL__SCHEMA_ARRAY,  /* elements of one schema: `items` */
+    /* anything: RawExtension, JSON, no type; with `items` (itself): Go makes
+     * maps and lists of it */
+    KL__SCHEMA_ANY,
+    KL__SCHEMA_OBJECT, /* a struct with known fields */
+    KL__SCHEMA_MAP,    /* any names; values have the schema `items` */
+    KL__SCHEMA_ARRAY,  /* elements have the schema `items` */
     KL__SCHEMA_STRING,
     KL__SCHEMA_INTEGER,
     KL__SCHEMA_NUMBER,
@@ -37,30 +38,31 @@ typedef enum kl__schema_format {
     KL__FORMAT_DURATION   /* metav1.Duration: "1h5m" */
 } kl__schema_format;
 
-/* x-kubernetes-list-type, and -map-type: granular is NONE there. */
+/* x-kubernetes-list-type and x-kubernetes-map-type; granular maps are NONE. */
 typedef enum kl__schema_list {
-    KL__LIST_NONE, /* not given: atomic for arrays, granular for maps */
+    KL__LIST_NONE, /* not set: atomic for arrays, granular for maps */
     KL__LIST_ATOMIC,
     KL__LIST_SET,
     KL__LIST_MAP
 } kl__schema_list;
 
-enum { /* x-kubernetes-patch-strategy, and other claims */
+enum { /* x-kubernetes-patch-strategy, and other marks */
        KL__SCHEMA_MERGE = 1 << 0,
        KL__SCHEMA_RETAIN_KEYS = 1 << 1,
        KL__SCHEMA_NULLABLE = 1 << 2,
        KL__SCHEMA_PRESERVE = 1 << 3, /* x-kubernetes-preserve-unknown-fields */
        KL__SCHEMA_EMBEDDED = 1 << 4, /* x-kubernetes-embedded-resource */
-       KL__SCHEMA_CUSTOM = 1 << 5,   /* of a custom resource */
-       /* What Go's structs make of a member: */
+       KL__SCHEMA_CUSTOM = 1 << 5,   /* part of a custom resource */
+       /* How Go's structs write a member: */
        KL__SCHEMA_POINTER = 1 << 6,    /* null and absent are the same */
-       KL__SCHEMA_OMIT_EMPTY = 1 << 7, /* left out when empty, "", 0, false */
-       KL__SCHEMA_OMIT_ZERO = 1 << 8,  /* left out when all in it is zero */
-       /* An array that is a message of its own in protobuf, its elements in
-        * field 1 (ExtraValue). */
+       KL__SCHEMA_OMIT_EMPTY = 1 << 7, /* left out if empty, "", 0 or false */
+       /* left out if everything in it is zero */
+       KL__SCHEMA_OMIT_ZERO = 1 << 8,
+       /* An array that is a message of its own in protobuf, with the elements
+        * in field 1 (ExtraValue). */
        KL__SCHEMA_WRAPPED = 1 << 9,
-       /* One of two things, in JSON as it is, in protobuf a message that has a
-        * field for either: a schema, or schemas, a boolean, names. */
+       /* One of two things: in JSON as it is; in protobuf a message that has a
+        * field for a schema, and one for schemas, a boolean or names. */
        KL__SCHEMA_OR_ARRAY = 1 << 10,
        KL__SCHEMA_OR_BOOL = 1 << 11,
        KL__SCHEMA_OR_NAMES = 1 << 12
@@ -68,24 +70,26 @@ enum { /* x-kubernetes-patch-strategy, and other claims */
 
 typedef struct kl__schema kl__schema;
 
-/* A field of an OBJECT. What one reference to a type says beyond the type
- * itself (list type, strategy, default) is in the field's own schema. */
+/* A field of an OBJECT. What a reference adds to its type (list type, strategy,
+ * default) is in the field's own schema. */
 typedef struct kl__schema_field {
     const char *name;
     const kl__schema *schema;
     bool required;
-    int number;         /* of protobuf; 0: none. See kl__schema_step */
-    const char *within; /* the inlined struct it is in: "VolumeSource", NULL */
+    int number; /* in protobuf; 0: none. See kl__schema_step */
+    /* the inlined struct that it is in: "VolumeSource"; or NULL */
+    const char *within;
 } kl__schema_field;
 
-/* A struct that Go inlines (VolumeSource in Volume) is a message of its own in
- * protobuf: then a field's number is a path, whose last digit, to this base, is
- * the number in that message, and whose first ones are the path to it. */
+/* A struct that Go inlines (VolumeSource in Volume) is a separate message in
+ * protobuf. Then a field's number is a path: to this base, its last digit is
+ * the number in that message, and the digits before it are the path of that
+ * message. */
 enum { KL__SCHEMA_BASE = 1024 };
 
-/* The next message or field on the way from the message of a path to the field
- * of another: what is left of `path` one digit below `within` (0: the struct's
- * own message). 0: the field is not in it. */
+/* The next field on the way from the message at path `within` (0: the struct's
+ * own) to the field at `path`: one more digit of `path`. 0: the field is not
+ * within. */
 static inline int kl__schema_step(int path, int within)
 {
     while (path != 0 && path / KL__SCHEMA_BASE != within) {
@@ -94,30 +98,31 @@ static inline int kl__schema_step(int path, int within)
     return path;
 }
 
-/* The keywords of a structural schema that constrain a value; all values
- * borrowed from the definition, NULL where not given. */
+/* Keywords of a structural schema that limit a value; borrowed from the
+ * definition, NULL if not set. */
 typedef struct kl__schema_rules {
-    const kl_value *source; /* the schema itself: enum, minimum, pattern, ... */
+    const kl_value *source; /* the whole schema: enum, minimum, pattern, ... */
 } kl__schema_rules;
 
-/* Immutable while it lives. Where it does not apply, a pointer is NULL. */
+/* Immutable while it lives. Pointers that do not apply are NULL. */
 struct kl__schema {
-    const char *name; /* "io.k8s.api.core.v1.PodSpec"; NULL: none of its own */
-    const char *go; /* in messages: "v1.PodSpec", "int32"; NULL: of its items */
+    const char *name; /* "io.k8s.api.core.v1.PodSpec"; NULL: no name */
+    /* in messages: "v1.PodSpec", "int32"; NULL: use that of its items */
+    const char *go;
     kl__schema_type type;
     kl__schema_format format;
     kl__schema_list list;
     unsigned flags;
     const kl__schema_field *fields; /* OBJECT: sorted by name */
     size_t field_count;
-    /* Of fields that have numbers, which is the next in the order of protobuf;
-     * NULL of a custom one's. */
+    /* Indexes of the fields that have numbers, in protobuf's order; NULL in a
+     * custom schema. */
     const unsigned char *numbered;
     size_t numbered_count;
     const kl__schema *items;       /* ARRAY, MAP */
     const char *const *map_keys;   /* list MAP: names, the last NULL */
-    const char *merge_key;         /* of a strategic merge; NULL: none */
-    const kl_value *initial;       /* the default; NULL: none */
+    const char *merge_key;         /* for strategic merges; NULL: none */
+    const kl_value *initial;       /* the default value; NULL: none */
     const kl__schema_rules *rules; /* NULL: none */
 };
 
@@ -125,31 +130,33 @@ struct kl__schema {
 const kl__schema_field *kl__schema_get(const kl__schema *schema,
                                        const char *name, size_t length);
 
-/* The schema of a built-in kind as one group and version serve it ("apps",
- * "v1", "Deployment"); also of what is no resource ("", "v1", "DeleteOptions").
- * Shared by threads; lives until the last kl__schema_release (for ever, if
- * there is none). NULL: there is none, or KL_ENOMEM. Read from the table when
- * it is asked for first. */
+/* The schema of a built-in kind in a group and version ("apps", "v1",
+ * "Deployment"), or of a type that is no resource ("", "v1", "DeleteOptions").
+ * Read from the table at first use, shared by threads, and freed by the last
+ * kl__schema_release (never, without kl__schema_hold). NULL: there is none, or
+ * KL_ENOMEM. */
 const kl__schema *kl__schema_builtin(const char *group, const char *version,
                                      const char *kind, kl_error *err);
 
-/* The same of a type, by name ("io.k8s.api.core.v1.PodSpec"). */
+/* The schema of a type, by name ("io.k8s.api.core.v1.PodSpec"). */
 const kl__schema *kl__schema_type_named(const char *name, kl_error *err);
 
-/* The name of the type at `index` of the table, from 0; NULL beyond the end. */
+/* The name of the type in row `index` of the table, from 0; NULL after the
+ * end. */
 const char *kl__schema_name_at(size_t index);
 
-/* Keeps the built-in schemas that were read; the last release frees them. */
+/* Keeps built-in schemas that were read until the last release. */
 void kl__schema_hold(void);
 void kl__schema_release(void);
 
-/* The schema of metadata of every object (metav1.ObjectMeta). */
+/* The schema of every object's metadata (metav1.ObjectMeta). */
 const kl__schema *kl__schema_metadata(kl_error *err);
 
-/* The schema that a CustomResourceDefinition's openAPIV3Schema says (NULL: any
- * fields), with apiVersion, kind and metadata; `value` is borrowed while it
- * lives. The caller owns it: kl__schema_free. NULL: KL_ENOMEM. */
+/* The schema of a custom resource, from openAPIV3Schema (NULL: any fields),
+ * with apiVersion, kind and metadata added. `value` is borrowed while it lives.
+ * The caller owns it: kl__schema_free. NULL: KL_ENOMEM. */
 kl__schema *kl__schema_custom(const kl_value *value, kl_error *err);
-void kl__schema_free(kl__schema *schema); /* of a custom one; NULL is fine */
+/* of a custom resource; NULL is fine */
+void kl__schema_free(kl__schema *schema);
 
 #endif

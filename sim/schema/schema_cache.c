@@ -1,6 +1,6 @@
 /*
- * schema_cache.c - the schemas of built-in kinds, each read when it is asked
- * for first, and kept for the whole process.
+ * schema_cache.c - see schema_cache.h: the schemas of built-in kinds, each read
+ * at first use and kept for the process.
  */
 #include "sim/schema/schema_cache.h"
 
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Guards `cache` and `holders`. Rank schema: nothing is locked below it. */
+/* Guards `cache` and `holders`. Rank SCHEMA: no lock is taken under it. */
 static kl__mutex lock = {PTHREAD_MUTEX_INITIALIZER, KL__RANK_SCHEMA};
 static kl__schema_cache cache;
 static long holders;
@@ -51,8 +51,8 @@ static void free_blocks(kl__schema_block **first, const kl__schema_block *until)
     }
 }
 
-/* The document belongs to the process like the table: whoever counts what he
- * has not given back does not count it. */
+/* The document belongs to the process, like the table; it is not counted as a
+ * leak. */
 static void drop_initials(void)
 {
     if (cache.initials != NULL) {
@@ -87,7 +87,8 @@ static bool prepare(void)
     return cache.types != NULL && cache.begun != NULL && cache.initials != NULL;
 }
 
-/* All of a type is read, or nothing: references may go in circles. */
+/* Reads a type with all that it refers to, or nothing: references can form
+ * circles. */
 static const kl__schema *read_locked(size_t row)
 {
     kl__schema_block *before;

@@ -1,6 +1,6 @@
 /*
- * schema_cache.h - where the schemas of built-in kinds are kept once they were
- * read from the table: one for the process, under one lock.
+ * schema_cache.h - the cache of built-in schemas that were read from the table:
+ * one for the process, under one lock.
  */
 #ifndef KL_SCHEMA_SCHEMA_CACHE_H
 #define KL_SCHEMA_SCHEMA_CACHE_H
@@ -8,7 +8,7 @@
 #include "sim/schema/schema.h"
 #include "sim/schema/schema_table.h"
 
-/* Blocks of memory that are freed together. */
+/* Blocks of memory, freed together. */
 typedef struct kl__schema_block {
     struct kl__schema_block *next;
     size_t used;
@@ -16,18 +16,18 @@ typedef struct kl__schema_block {
 } kl__schema_block;
 
 typedef struct kl__schema_cache {
-    kl__schema **types; /* by row of the table; NULL: not read yet */
+    kl__schema **types; /* by row of the table; NULL: not read */
     kl__schema_block *blocks;
-    kl_doc *initials; /* the defaults; its root is an array */
-    size_t *begun;    /* the rows that the call under way reads */
+    kl_doc *initials; /* the defaults: an array */
+    size_t *begun;    /* the rows that the current call has begun */
     size_t begun_count;
 } kl__schema_cache;
 
-/* Memory that lives as long as the cache; zeroed. NULL: out of memory. */
+/* Zeroed memory that lives as long as the cache. NULL: out of memory. */
 void *kl__schema_alloc(kl__schema_cache *cache, size_t size);
 
-/* The type of a row, with all that it is made of; NULL: out of memory, and
- * the rows that were begun are to be forgotten. */
+/* Reads the type of a row, with all that it refers to. NULL: out of memory; the
+ * caller then forgets the rows that were begun. */
 kl__schema *kl__schema_read(kl__schema_cache *cache, size_t row);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * schema_check.c - see schema_check.h. The decoder goes through the text from
- * front to back, and so does this.
+ * schema_check.c - see schema_check.h. Go's decoder reads the text from front
+ * to back; this visits values in the same order.
  */
 #include "sim/schema/schema_check.h"
 
@@ -13,22 +13,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FIELDS = 100 /* the real server stops counting there too */ };
+enum { MOST_FIELDS = 100 /* a real server counts no further either */ };
 
-/* Where a value is: a chain from the inside out. */
+/* The path of a value: a chain from the inside out. */
 typedef struct step {
     const struct step *up;
-    const char *name; /* of a member; NULL: an element */
+    const char *name; /* of a member; NULL: of an element */
     size_t length;
     size_t index;
-    const kl__schema_field *field; /* of a struct; NULL: of a map */
-    const char *of;                /* the struct's name in Go */
+    const kl__schema_field *field; /* of a struct; NULL: in a map */
+    const char *of;                /* the Go name of the struct */
 } step;
 
 typedef struct inspection {
     kl__findings *found;
-    kl__map seen;     /* of findings: each is told once */
-    bool is_restored; /* of a map that is converted, not of JSON */
+    kl__map seen;     /* texts of findings, so that each is reported once */
+    bool is_restored; /* converted from a map, not decoded from JSON */
     bool failed;      /* out of memory */
 } inspection;
 
@@ -47,7 +47,7 @@ static bool is_over(const inspection *search)
     return search->failed || search->found->error != NULL;
 }
 
-/* "spec.containers[0].name" */
+/* Appends "spec.containers[0].name". */
 static void put_place(kl__buf *out, const step *at)
 {
     if (at == NULL) {
@@ -64,8 +64,8 @@ static void put_place(kl__buf *out, const step *at)
     kl__buf_append(out, at->name, at->length);
 }
 
-/* "spec.containers.name": only what are fields of structs, with the structs
- * that Go inlines. Whether it put anything. */
+/* Appends "spec.containers.name": only struct fields, with inlined structs.
+ * True if it appended anything. */
 static bool put_fields(kl__buf *out, const step *at)
 {
     if (at == NULL) {
@@ -94,15 +94,15 @@ static void put_go(kl__buf *out, const kl__schema *schema)
     kl__buf_puts(out, schema->go);
 }
 
-/* Keeps the text as what ends the search. */
+/* Sets the error that ends the search. */
 static void end_with(inspection *search, kl__buf *text)
 {
     search->found->error = kl__buf_take(text, NULL);
     search->failed = search->found->error == NULL;
 }
 
-/* "json: cannot unmarshal string into Go struct field X.spec.y of type int32"
- * (NULL: what the schema is in Go) */
+/* "json: cannot unmarshal string into Go struct field X.spec.y of type int32";
+ * `go`: the Go type, NULL for the schema's. */
 static void wrong_type(inspection *search, const kl__node *value,
                        const kl__schema *schema, const step *at, const char *go)
 {
@@ -177,7 +177,7 @@ static const char *bare_name(const char *go)
     return dot != NULL ? dot + 1 : go;
 }
 
-/* Fields by their index: no struct has more. */
+/* A set of fields by index; no struct has more. */
 typedef struct field_set {
     uint64_t bits[4];
 } field_set;
@@ -253,7 +253,7 @@ static void check_array(inspection *search, const kl__node *value,
     }
 }
 
-/* Raw JSON, which nobody looks into; or what Go makes maps and lists of. */
+/* Raw JSON is not looked into; others become Go's maps and lists. */
 static void check_any(inspection *search, const kl__node *value,
                       const kl__schema *schema, const step *at)
 {
@@ -267,7 +267,7 @@ static void check_any(inspection *search, const kl__node *value,
     }
 }
 
-/* A value that is neither struct, map nor array. */
+/* Checks a value that is neither struct, map nor array. */
 static void check_leaf(inspection *search, const kl__node *value,
                        const kl__schema *schema, const step *at)
 {
@@ -290,7 +290,7 @@ static void check_leaf(inspection *search, const kl__node *value,
     kl__buf_deinit(&why);
 }
 
-/* Bytes that are told as numbers. */
+/* The schema of an element of bytes that are given as numbers. */
 static const kl__schema byte = {.type = KL__SCHEMA_INTEGER, .go = "uint8"};
 static const kl__schema bytes = {.type = KL__SCHEMA_ARRAY, .items = &byte};
 

@@ -1,6 +1,6 @@
 /*
- * schema_custom.c - the schema of a custom resource out of what its definition
- * says (openAPIV3Schema), which was found structural.
+ * schema_custom.c - see schema.h: makes the schema of a custom resource from
+ * its definition's openAPIV3Schema, which is known to be structural.
  */
 #include "sim/schema/schema.h"
 
@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A schema and where it came from, in one block. */
+/* A schema and its rules, in one block. */
 typedef struct custom {
-    kl__schema schema; /* first: a pointer to it is one to the whole */
+    kl__schema schema; /* first: a pointer to it points to the whole */
     kl__schema_rules rules;
 } custom;
 
@@ -85,7 +85,7 @@ static unsigned read_flags(const kl_value *source)
 static void dispose(kl__schema *schema)
 {
     if (schema == NULL || (schema->flags & KL__SCHEMA_CUSTOM) == 0) {
-        return; /* a built-in one: what a resource's metadata is */
+        return; /* metadata has a built-in schema */
     }
     for (size_t i = 0; i < schema->field_count; i++) {
         dispose((kl__schema *)(uintptr_t)schema->fields[i].schema);
@@ -157,7 +157,7 @@ static bool is_meta(const char *name)
            strcmp(name, meta_names[1]) == 0 || strcmp(name, meta_names[2]) == 0;
 }
 
-/* What every resource has, whatever its schema says of it. */
+/* Adds apiVersion, kind and metadata, which every resource has. */
 static bool add_meta(kl__schema_field *fields, size_t *count)
 {
     for (size_t i = 0; i < 3; i++) {
@@ -173,7 +173,7 @@ static bool add_meta(kl__schema_field *fields, size_t *count)
     return true;
 }
 
-/* Of the fields that the schema says by itself, which are sorted. */
+/* Marks required fields; the schema's own fields are sorted. */
 static void mark_required(const kl__schema *schema, kl__schema_field *fields,
                           const kl_value *source)
 {
@@ -274,8 +274,8 @@ static bool fill(kl__schema *schema, const kl_value *source)
     if (kl_value_type(others) == KL_OBJECT ||
         kl_value_type(others) == KL_BOOL) {
         schema->type = KL__SCHEMA_MAP;
-        /* "true" says nothing of the values: what they have in them is unknown,
-         * which a schema without a type says. */
+        /* "true" does not describe the values: what they contain is unknown,
+         * like in a schema without a type. */
         schema->items =
             build(kl_value_type(others) == KL_OBJECT ? others : NULL);
         return schema->items != NULL;

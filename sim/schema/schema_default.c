@@ -1,6 +1,7 @@
 /*
- * schema_default.c - what an object is given that it does not say: constants of
- * the table first, from the outside in, and then what hangs on other fields.
+ * schema_default.c - see schema_default.h and schema_normal.h: sets the
+ * defaults of an object: constants of the table first, from the outside in,
+ * then those that depend on other fields.
  */
 #include "sim/schema/schema_default.h"
 
@@ -8,7 +9,7 @@
 
 #include <string.h>
 
-/* Whether Go takes the member for not given: NULL and null; of what is no
+/* True if Go takes the member as absent: NULL or null; for a member that is no
  * pointer also its zero. */
 static bool is_absent(const kl__node *node, const kl__schema *schema)
 {

@@ -1,6 +1,6 @@
 /*
- * schema_default.h - defaults that are no constants: functions by the name of a
- * type or kind, and what they have in common.
+ * schema_default.h - defaults that are not constants, by type or kind:
+ * schema_default_structs.c, schema_default_kinds.c; and helpers.
  */
 #ifndef KL_SCHEMA_SCHEMA_DEFAULT_H
 #define KL_SCHEMA_SCHEMA_DEFAULT_H
@@ -8,16 +8,16 @@
 #include "sim/json/edit.h"
 #include "sim/schema/schema.h"
 
-/* What hangs on other fields of the same struct, or of those in it, once the
- * constants are there; and what only an object of a kind gets, before that.
- * False: out of memory. schema_default_structs.c, schema_default_kinds.c. */
+/* The first sets defaults of a struct that depend on its other fields, after
+ * the constants are set. The second sets defaults that only an object of a kind
+ * gets, before that. False: out of memory. */
 bool kl__default_struct(kl__edit *edit, kl__node *node,
                         const kl__schema *schema);
 bool kl__default_kind(kl__edit *edit, kl__node *object,
                       const kl__schema *schema);
 
-/* Gives a member that is not there (a text: or is empty; of a list or map: or
- * has nothing in it). False: out of memory. */
+/* Each sets a member that is absent (a text: or empty; a list or map: or
+ * without elements). False: out of memory. */
 bool kl__default_text(kl__edit *edit, kl__node *node, const char *name,
                       const char *text);
 bool kl__default_json(kl__edit *edit, kl__node *node, const char *name,
@@ -25,10 +25,10 @@ bool kl__default_json(kl__edit *edit, kl__node *node, const char *name,
 bool kl__default_copy(kl__edit *edit, kl__node *node, const char *name,
                       const kl__node *from);
 
-/* Adds to `to` the members of `from` that it has not. */
+/* Adds to `to` the members of `from` that it lacks. */
 bool kl__default_members(kl__edit *edit, kl__node *to, const kl__node *from);
 
-/* Whether the member is that text. */
+/* True if the member is that text. */
 bool kl__default_is(const kl__node *node, const char *name, const char *text);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * schema_default_kinds.c - defaults that only an object of a kind gets, and not
- * the same type elsewhere: a Job's, but not the template's in a CronJob.
+ * schema_default_kinds.c - see schema_default.h: defaults that only an object
+ * of a kind gets, and not the same type inside another kind: a Job's, but not
+ * those of the template in a CronJob.
  */
 #include "sim/schema/schema_default.h"
 
@@ -16,7 +17,7 @@ static bool given(const kl__node *node, const char *name)
     return kl__node_type(kl__node_get(node, name)) != KL_NULL;
 }
 
-/* Requests are what the limits are. */
+/* Requests default to the limits. */
 static bool container_requests(kl__edit *edit, kl__node *container)
 {
     kl__node *resources = kl__node_get(container, "resources");
@@ -27,7 +28,7 @@ static bool container_requests(kl__edit *edit, kl__node *container)
                edit, kl__node_ensure(edit, resources, "requests"), limits);
 }
 
-/* On the host's network a port is the host's too. */
+/* With hostNetwork a container's port is the host's port too. */
 static bool host_ports(kl__edit *edit, kl__node *container)
 {
     kl__node *ports = kl__node_get(container, "ports");
@@ -64,8 +65,8 @@ static bool pod_containers(kl__edit *edit, const kl__node *spec,
     return true;
 }
 
-/* A pod that limits itself as a whole requests what its containers do, or else
- * as much as it may have. */
+/* A pod with limits of its own requests what its containers request, or else
+ * its limits. */
 static bool pod_requests(kl__edit *edit, kl__node *spec)
 {
     static const char *const names[] = {"cpu", "memory"};
@@ -175,7 +176,7 @@ static bool service(kl__edit *edit, kl__node *object)
     return true;
 }
 
-/* The labels of the template, for an object without any. */
+/* Sets labels from the template, for an object without any. */
 static bool template_labels(kl__edit *edit, kl__node *object,
                             const kl__node **labels)
 {
@@ -219,7 +220,8 @@ static bool job(kl__edit *edit, kl__node *object)
            kl__default_json(edit, spec, "manualSelector", "false");
 }
 
-/* One that says no type; what it is given then gets its constants later. */
+/* Gives an updateStrategy without a type an empty rollingUpdate; its constants
+ * are set later. */
 static bool stateful_set(kl__edit *edit, kl__node *object)
 {
     kl__node *spec = kl__node_get(object, "spec");
@@ -295,7 +297,7 @@ static bool autoscaler(kl__edit *edit, kl__node *object)
                           false));
 }
 
-/* What stringData says goes into data, as base64. */
+/* Moves stringData to data, in base64. */
 static bool secret(kl__edit *edit, kl__node *object)
 {
     kl__node *texts = kl__node_remove(object, "stringData");
@@ -320,8 +322,7 @@ static bool secret(kl__edit *edit, kl__node *object)
            kl__node_put(edit, object, "data", bytes);
 }
 
-/* The one range, in the list that came later: where they differ, the one
- * counts. */
+/* Copies podCIDR and podCIDRs to each other; if they differ, podCIDR counts. */
 static bool node(kl__edit *edit, kl__node *object)
 {
     kl__node *spec = kl__node_get(object, "spec");
@@ -341,7 +342,7 @@ static bool node(kl__edit *edit, kl__node *object)
            kl__node_put(edit, spec, "podCIDRs", ranges);
 }
 
-/* Its name is one of its labels. */
+/* Sets the label that holds the namespace's name. */
 static bool name_space(kl__edit *edit, kl__node *object)
 {
     kl__node *metadata = kl__node_get(object, "metadata");
@@ -353,8 +354,8 @@ static bool name_space(kl__edit *edit, kl__node *object)
                         kl__edit_text(edit, name));
 }
 
-/* What counts its templates is a field inside kube-apiserver, and so is there
- * whatever was said. */
+/* Sets the generation of the template, which is a field inside kube-apiserver:
+ * what the request says of it is overwritten. */
 static bool daemon_set(kl__edit *edit, kl__node *object)
 {
     kl__node *metadata = kl__node_get(object, "metadata");
@@ -364,7 +365,7 @@ static bool daemon_set(kl__edit *edit, kl__node *object)
         "deprecated.daemonset.template.generation", "\"0\"");
 }
 
-/* The names that are made of the kind. */
+/* Sets names that are made from the kind. */
 static bool definition(kl__edit *edit, kl__node *object)
 {
     kl__node *names = kl__node_get(kl__node_get(object, "spec"), "names");

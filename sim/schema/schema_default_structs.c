@@ -1,6 +1,7 @@
 /*
- * schema_default_structs.c - defaults of types that hang on their other fields:
- * the strategy's parameters on its type, the pull policy on the image's tag.
+ * schema_default_structs.c - see schema_default.h: defaults of types that
+ * depend on their other fields: parameters on the strategy's type, the pull
+ * policy on the image's tag.
  */
 #include "sim/schema/schema_default.h"
 
@@ -16,7 +17,7 @@ bool kl__default_is(const kl__node *node, const char *name, const char *text)
     return given != NULL && strcmp(given, text) == 0;
 }
 
-/* Whether an image has no tag or digest, or the tag "latest". */
+/* True if an image has no tag or digest, or the tag "latest". */
 static bool is_latest(const char *image)
 {
     const char *name = image != NULL ? strrchr(image, '/') : NULL;
@@ -106,8 +107,7 @@ static bool limit_range_item(kl__edit *edit, kl__node *node)
            kl__default_members(edit, requests, kl__node_get(node, "min"));
 }
 
-/* The one address, in the list that came later: where they differ, the one
- * counts. */
+/* Copies podIP and podIPs to each other; if they differ, podIP counts. */
 static bool pod_status(kl__edit *edit, kl__node *node)
 {
     const char *address = kl__node_text(node, "podIP");
@@ -179,7 +179,7 @@ static const rule rules[] = {
     {"io.k8s.api.rbac.v1.Subject", subject},
 };
 
-/* An amount of a resource, which is kept in thousandths. */
+/* Rounds an amount of a resource to thousandths. */
 static kl__node *rounded(kl__edit *edit, const kl__node *amount)
 {
     size_t length = 0;
@@ -192,7 +192,7 @@ static kl__node *rounded(kl__edit *edit, const kl__node *amount)
     return kl__edit_text(edit, out);
 }
 
-/* Whether an amount may be finer than that. */
+/* True if an amount may be finer than thousandths. */
 static bool is_fine(const kl__node *list)
 {
     kl__node_iter iter = {0};

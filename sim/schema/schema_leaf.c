@@ -88,7 +88,7 @@ static kl__leaf fits_quantity(const kl__node *value, kl__buf *why)
         text = number.bytes;
         length = number.length;
     }
-    /* Of what is no number, no character fits. */
+    /* A value that is no number at all has no valid character. */
     wrong = kl__quantity_canonical(text != NULL ? text : "", length, -9, out);
     why->failed = why->failed || number.failed;
     kl__buf_deinit(&number);
@@ -111,7 +111,7 @@ static kl__leaf fits_time(const char *text, bool micro, kl__buf *why)
     return KL__LEAF_TEXT;
 }
 
-/* A text; an array of numbers was looked at before. */
+/* Checks a text of bytes; an array of numbers was checked before. */
 static kl__leaf fits_bytes(const kl__node *value, kl__buf *why)
 {
     size_t length = 0;
@@ -213,7 +213,7 @@ static kl__node *canonical_time(kl__edit *edit, kl__node *value, bool micro)
     return strcmp(out, text) == 0 ? value : kl__edit_text(edit, out);
 }
 
-/* Bytes in base64; NULL: out of memory. */
+/* Encodes bytes in base64; NULL: out of memory. */
 static kl__node *encoded(kl__edit *edit, const char *bytes, size_t length)
 {
     kl__buf text = {0};
@@ -230,8 +230,8 @@ kl__node *kl__leaf_base64(kl__edit *edit, const kl__node *text)
     return encoded(edit, bytes, length);
 }
 
-/* Bytes may have come as an array of numbers; or as a text with line breaks, or
- * with bits too many at its end. */
+/* Bytes may have come as an array of numbers, with line breaks, or with unused
+ * bits at the end. */
 static kl__node *canonical_bytes(kl__edit *edit, kl__node *value)
 {
     kl__buf bytes = {0};

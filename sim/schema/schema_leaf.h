@@ -1,6 +1,6 @@
 /*
- * schema_leaf.h - values that are neither struct, map nor array: whether one
- * fits its schema, in the words of Go's decoders, and its canonical form.
+ * schema_leaf.h - scalar values: checks one by its schema, in the words of Go's
+ * decoders, and finds its canonical form.
  */
 #ifndef KL_SCHEMA_SCHEMA_LEAF_H
 #define KL_SCHEMA_SCHEMA_LEAF_H
@@ -11,20 +11,20 @@
 
 typedef enum kl__leaf {
     KL__LEAF_FITS,
-    KL__LEAF_TYPE, /* of a wrong type; `go`, if it is set, is the right one */
-    KL__LEAF_TEXT  /* of the right type; `why` says what is wrong with it */
+    KL__LEAF_TYPE, /* wrong type; `go`, if set, is the right one */
+    KL__LEAF_TEXT  /* right type; `why` says what is wrong with the text */
 } kl__leaf;
 
-/* The value is not null. `why` may have failed: then memory is out. */
+/* Checks a value that is not null. If `why` has failed, memory ran out. */
 kl__leaf kl__leaf_fits(const kl__node *value, const kl__schema *schema,
                        kl__buf *why, const char **go);
 
-/* What Go calls a value that it did not expect: "string", "number 1.5". */
+/* Appends what Go calls an unexpected value: "string", "number 1.5". */
 void kl__leaf_put_found(kl__buf *out, const kl__node *value,
                         const kl__schema *schema);
 
-/* The value in its canonical form, where it has another one (a quantity, a
- * time, bytes): a node of `edit`, else `value` itself. NULL: out of memory. */
+/* The canonical form of a value (quantity, time, bytes): a node of `edit`, or
+ * `value` itself. NULL: out of memory. */
 kl__node *kl__leaf_canonical(kl__edit *edit, kl__node *value,
                              const kl__schema *schema);
 

@@ -1,6 +1,5 @@
 /*
- * schema_normal.c - see schema_normal.h: what decoding and encoding through
- * Go's structs do to an object.
+ * schema_normal.c - see schema_normal.h.
  */
 #include "sim/schema/schema_normal.h"
 
@@ -10,18 +9,18 @@
 
 #include <string.h>
 
-/* What is made of an object: as it is decoded, or as it comes out of the store,
- * where a list with nothing in it and one that is not given are the same. */
+/* Which form is made: of a decoded object; or of a stored one, in which an
+ * empty list and an absent one are the same. */
 typedef struct normal_form {
     kl__edit *edit;
     bool stored;
 } normal_form;
 
-/* A node in its normal form: itself or another one. NULL: out of memory. */
+/* A node in its normal form: itself or another. NULL: out of memory. */
 static kl__node *normal(const normal_form *form, kl__node *node,
                         const kl__schema *schema);
 
-/* What Go writes for a value that nobody set. */
+/* What Go writes for a value that was not set. */
 static kl__node *zero(const normal_form *form, const kl__schema *schema)
 {
     kl__edit *edit = form->edit;
@@ -57,7 +56,7 @@ static kl__node *zero(const normal_form *form, const kl__schema *schema)
     }
 }
 
-/* Whether a value is what Go takes for empty: false, 0, "", {} or []. */
+/* True if Go takes a value as empty: false, 0, "", {} or []. */
 static bool is_empty(const kl__node *node)
 {
     size_t length = 0;
@@ -82,7 +81,7 @@ static bool is_empty(const kl__node *node)
     }
 }
 
-/* Whether the member is not written. */
+/* True if the member is left out. */
 static bool is_left_out(const kl__node *node, const kl__schema *schema)
 {
     bool null = kl__node_type(node) == KL_NULL;
@@ -96,7 +95,7 @@ static bool is_left_out(const kl__node *node, const kl__schema *schema)
     return (schema->flags & KL__SCHEMA_POINTER) != 0 ? null : is_empty(node);
 }
 
-/* What is always written is null when there is nothing in it. */
+/* True if an empty list is written as null, as it must not be left out. */
 static bool is_null_list(const kl__node *node, const kl__schema *schema)
 {
     return (schema->type == KL__SCHEMA_ARRAY ||
@@ -104,7 +103,7 @@ static bool is_null_list(const kl__node *node, const kl__schema *schema)
            (schema->flags & KL__SCHEMA_POINTER) == 0 && is_empty(node);
 }
 
-/* One known member: into `to`, where it is not left out. */
+/* Moves one known member to `to`, unless it is left out. */
 static bool put_member(const normal_form *form, kl__node *to,
                        const kl__schema_field *field, kl__node *value)
 {
@@ -125,11 +124,13 @@ static bool put_member(const normal_form *form, kl__node *to,
     return kl__node_add_n(form->edit, to, field->name, length, node);
 }
 
-enum { MOST_FIELDS = 64 /* no built-in type has more: a spec looks */ };
+enum {
+    MOST_FIELDS = 64 /* PodSpec has the most fields of all built-in types */
+};
 
-/* A member that is there again: Go decodes it into what the first one made. Of
- * structs and maps that is both; null is nothing where no pointer can be nil.
- * False: out of memory. */
+/* Merges a repeated member: Go decodes it into the value that the first one
+ * made. Structs and maps are merged; null does nothing where no pointer can be
+ * nil. False: out of memory. */
 static bool merge_member(kl__edit *edit, kl__node **into, kl__node *again,
                          const kl__schema *schema)
 {
@@ -159,8 +160,8 @@ static bool merge_member(kl__edit *edit, kl__node **into, kl__node *again,
     return true;
 }
 
-/* The members that a struct has, each at its field's index. All are taken out
- * of it. False: out of memory. */
+/* Takes all members out of a struct, each to its field's index. False: out of
+ * memory. */
 static bool take_members(kl__edit *edit, kl__node *node,
                          const kl__schema *schema, kl__node **members)
 {
@@ -211,8 +212,8 @@ static kl__node *normal_value(const normal_form *form, kl__node *node,
                                           : normal(form, node, items);
 }
 
-/* Of each name the last member. A map is as long as its sender likes: no lookup
- * in it may take time in proportion. */
+/* Finds the last member of each name. A map can be as long as its sender likes,
+ * so no search in it may be linear. */
 static bool find_last(kl__node *node, kl__map *last)
 {
     kl__node_iter iter = {0};

@@ -1,6 +1,6 @@
 /*
- * schema_protobuf.c - see schema_protobuf.h. A message is read into the object
- * that stands for it: fields may come in any order, and more than once.
+ * schema_protobuf.c - see schema_protobuf.h: decodes a message into an object.
+ * Fields may come in any order, and more than once.
  */
 #include "sim/schema/schema_protobuf.h"
 
@@ -32,8 +32,8 @@ static const char *message_name(const kl__schema *schema)
     return dot != NULL ? dot + 1 : "message";
 }
 
-/* The field of a number in the message `within` (0: the schema's own); or one
- * that is further within, in the message of that number. NULL: none. */
+/* The field with a number in the message `within` (0: the schema's own), or one
+ * further inside, in the message with that number. NULL: none. */
 static const kl__schema_field *find(const kl__schema *schema, int within,
                                     int number, bool *is_inlined)
 {
@@ -51,7 +51,7 @@ static const kl__schema_field *find(const kl__schema *schema, int within,
     return NULL;
 }
 
-/* Whether JSON would not have it. */
+/* True if JSON would leave the value out. */
 static bool is_left_out(const kl__schema *schema, const kl__node *node)
 {
     size_t length = 0;
@@ -92,12 +92,12 @@ static kl_code wrong_wire(decoder *self, const kl__wire_field *field,
                         go);
 }
 
-/* A value that is not a list, as a new node; a map's too, in which one entry
- * follows the other. */
+/* Reads a value that is not a list, as a new node; for a map, one entry after
+ * another. */
 static kl__node *read_value(decoder *self, const kl__schema *schema,
                             const kl__wire_field *field);
 
-/* One entry of a map: key and value in fields 1 and 2. */
+/* Reads one entry of a map: key and value are fields 1 and 2. */
 static kl_code read_entry(decoder *self, const kl__schema *items, kl__wire wire,
                           kl__node *map)
 {
@@ -134,7 +134,7 @@ static kl_code read_entry(decoder *self, const kl__schema *items, kl__wire wire,
                : no_memory(self);
 }
 
-/* Elements of a list: one, or many packed numbers. */
+/* Appends elements of a list: one, or many packed numbers. */
 static kl_code append(decoder *self, const kl__schema *items,
                       const kl__wire_field *field, kl__node *array)
 {
@@ -167,7 +167,7 @@ static kl_code append(decoder *self, const kl__schema *items,
     return kl__node_append(array, node) ? KL_OK : no_memory(self);
 }
 
-/* A list that is a message of its own. */
+/* Reads a list that is a message of its own. */
 static kl_code append_wrapped(decoder *self, const kl__schema *schema,
                               kl__wire wire, kl__node *array)
 {
@@ -183,7 +183,7 @@ static kl_code append_wrapped(decoder *self, const kl__schema *schema,
     return code;
 }
 
-/* One of the schemas in a definition's schema. */
+/* Reads one of the schemas in a definition's schema. */
 static kl__node *read_schema(decoder *self, kl__wire wire)
 {
     const kl__schema *schema =
@@ -197,7 +197,7 @@ static kl__node *read_schema(decoder *self, kl__wire wire)
     return read_message(self, schema, 0, wire, node) == KL_OK ? node : NULL;
 }
 
-/* What is a schema, or else schemas, names, or a boolean: it says which. */
+/* Reads a schema; or schemas, names, or a boolean. The message says which. */
 static kl__node *read_either(decoder *self, const kl__schema *schema,
                              kl__wire wire)
 {
@@ -280,7 +280,7 @@ static kl__node *read_value(decoder *self, const kl__schema *schema,
     return read_scalar(self, schema, field);
 }
 
-/* The member that a field of this kind adds to, made if it is not there. */
+/* The member that a field of this type adds to; made if it is absent. */
 static kl__node *member(decoder *self, const kl__schema_field *field,
                         kl__node *target)
 {
@@ -342,7 +342,7 @@ static kl_code read_member(decoder *self, const kl__schema_field *field,
     return read_message(self, schema, 0, read->bytes, node);
 }
 
-/* A message as it is read. */
+/* A message that is being read. */
 typedef struct message {
     const kl__schema *schema;
     int within;
@@ -350,7 +350,7 @@ typedef struct message {
     kl__node *target;
 } message;
 
-/* One field, whose tag was read. */
+/* Reads one field, after its tag. */
 static kl_code read_field(decoder *self, message *from, kl__wire_field *read)
 {
     bool is_inlined = false;

@@ -1,7 +1,7 @@
 /*
- * schema_protobuf.h - objects of built-in kinds as typed Go clients send and
- * take them: protobuf, read and written by the field numbers that the schemas
- * know.
+ * schema_protobuf.h - objects of built-in kinds in protobuf, as typed Go
+ * clients send and receive them: decoded and encoded by the field numbers in
+ * the schemas.
  */
 #ifndef KL_SCHEMA_SCHEMA_PROTOBUF_H
 #define KL_SCHEMA_SCHEMA_PROTOBUF_H
@@ -10,7 +10,7 @@
 #include "sim/json/edit.h"
 #include "sim/schema/schema.h"
 
-/* What stands around an object: its type, and its bytes. Borrowed. */
+/* The envelope of an object: its type, and its bytes. Borrowed. */
 typedef struct kl__protobuf {
     const char *api_version;
     size_t api_version_length;
@@ -20,30 +20,30 @@ typedef struct kl__protobuf {
     size_t raw_length;
 } kl__protobuf;
 
-/* What every envelope begins with. */
+/* The start of every envelope. */
 #define KL__PROTOBUF_MAGIC "k8s" /* with its NUL byte */
 
-/* Takes the envelope off. KL_EPARSE: it is none, in kube-apiserver's words. */
+/* Opens an envelope. KL_EPARSE: there is none, in kube-apiserver's words. */
 kl_code kl__protobuf_open(const char *bytes, size_t length, kl__protobuf *out,
                           kl_error *err);
 
 /*
- * The object that a message says, as the same JSON that a client of JSON would
- * have sent: what is empty and may be left out is left out. A node of `edit`,
- * without kind and apiVersion. NULL: KL_EPARSE, in Go's words; KL_ENOMEM.
+ * Decodes a message into the same JSON that a client of JSON would have sent:
+ * empty values that may be left out are left out. A node of `edit`, without
+ * kind and apiVersion. NULL: KL_EPARSE, in Go's words; KL_ENOMEM.
  */
 kl__node *kl__protobuf_decode(kl__edit *edit, const kl__schema *schema,
                               const char *raw, size_t length, kl_error *err);
 
 /*
- * Appends the message that an object of that schema is: what the schema does
- * not know is left out, what does not fit it is as if it was not there. Out of
- * memory sticks in `out`.
+ * Appends the message of an object of that schema: unknown members are left
+ * out; a value of the wrong type counts as absent. When memory runs out, `out`
+ * keeps the failure.
  */
 void kl__protobuf_encode(const kl__schema *schema, const kl_value *object,
                          kl__buf *out);
 
-/* The envelope: between the two comes field 2, the message. */
+/* The envelope; between these two calls comes field 2, the message. */
 enum { KL__PROTOBUF_RAW = 2 };
 void kl__protobuf_begin(kl__buf *out, const char *api_version,
                         const char *kind);

@@ -1,7 +1,7 @@
 /*
- * schema_protobuf_write.c - objects of built-in kinds as protobuf, the bytes
- * that Go's generated code writes: fields by their numbers, maps by their keys,
- * and also what is zero, unless Go has a pointer, a list or a map there.
+ * schema_protobuf_write.c - see schema_protobuf.h: encodes objects byte for
+ * byte as Go's generated code does: fields by number, maps by key, and zeros
+ * too, unless Go has a pointer, list or map there.
  */
 #include "sim/schema/schema_protobuf.h"
 
@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The members of the objects that are being written, one within the other, by
- * the fields of their schemas: NULL where there is none, or null. They are not
- * on the stack, which is small where objects may be nested deeply. */
+/* The members of the objects that are being written, outer ones first, by the
+ * fields of their schemas; NULL: absent or null. They are not on the stack,
+ * which would be too small for deep nesting. */
 typedef struct encoder {
     kl__buf *out;
     const kl_value **values;
@@ -22,16 +22,16 @@ typedef struct encoder {
     size_t capacity;
 } encoder;
 
-/* Those of one object. */
+/* The members of one object. */
 typedef struct members {
     const kl__schema *schema;
     size_t first; /* in encoder->values */
-    size_t at;    /* in schema->numbered: the next to be written */
+    size_t at;    /* the next one in schema->numbered */
 } members;
 
 static void put_members(encoder *self, members *from, int within);
 
-/* Room for as many values as the schema has fields, none of them there. */
+/* Reserves places for all fields of a schema, all absent. */
 static bool reserve(encoder *self, size_t count)
 {
     size_t capacity = 2 * (self->used + count) + 64;
@@ -96,8 +96,8 @@ static int compare(const void *a, const void *b)
                             (left->length < right->length);
 }
 
-/* The members in the order of their names; owned by the caller. NULL: there are
- * none, or out of memory. */
+/* The members sorted by name; owned by the caller. NULL: there are none, or out
+ * of memory. */
 static entry *sort_entries(const kl_value *map, kl__buf *out)
 {
     const size_t count = kl_value_size(map);
@@ -119,7 +119,7 @@ static entry *sort_entries(const kl_value *map, kl__buf *out)
 static void put_either(encoder *self, const kl__schema *schema, int number,
                        const kl_value *value);
 
-/* An element of a list or a map, which is written whatever it is. */
+/* Appends an element of a list or map; these are always written. */
 static void put_element(encoder *self, const kl__schema *schema, int number,
                         const kl_value *value)
 {
@@ -175,7 +175,7 @@ static void put_map(encoder *self, const kl__schema *schema, int number,
     kl__free(entries);
 }
 
-/* What is a schema, or else schemas, names, or a boolean. */
+/* Appends a schema, or else schemas, names, or a boolean. */
 static void put_either(encoder *self, const kl__schema *schema, int number,
                        const kl_value *value)
 {
@@ -207,7 +207,7 @@ static void put_member(encoder *self, const kl__schema *schema, int number,
                        const kl_value *value)
 {
     const bool is_wrapped = (schema->flags & KL__SCHEMA_WRAPPED) != 0;
-    /* What Go has as nil, if it is not there. */
+    /* True if the absent value is nil in Go. */
     const bool may_be_nil = (schema->flags & KL__SCHEMA_POINTER) != 0 ||
                             is_wrapped || schema->format == KL__FORMAT_BYTE;
 
@@ -220,7 +220,7 @@ static void put_member(encoder *self, const kl__schema *schema, int number,
     }
 }
 
-/* The members of the message on that path, and of those further within. */
+/* Appends the members of the message at that path, and of those inside. */
 static void put_members(encoder *self, members *from, int within)
 {
     const kl__schema *schema = from->schema;

@@ -1,6 +1,6 @@
 /*
- * schema_read.c - reads a row of the table of built-in types, and the rows that
- * it refers to. The language of rows is told in schema_table.h.
+ * schema_read.c - see schema_cache.h: reads a row of the table of built-in
+ * types, and the rows it refers to. schema_table.h describes the notation.
  */
 #include "sim/schema/schema_cache.h"
 
@@ -14,7 +14,7 @@ typedef struct kl__schema_text {
     const char *at;
 } text;
 
-/* What a letter says; a NULL name: other words say it. */
+/* The meaning of a letter; a NULL name: the text that follows has it. */
 typedef struct letter {
     char letter;
     kl__schema_type type;
@@ -49,7 +49,7 @@ static const letter letters[] = {
     {'{', KL__SCHEMA_MAP, KL__FORMAT_NONE, NULL, NULL},
 };
 
-/* The text up to a byte, or NULL; goes on behind that byte. */
+/* The text up to a byte, or NULL; continues after that byte. */
 static char *take(text *from, char end)
 {
     const char *stop = strchr(from->at, end);
@@ -73,7 +73,7 @@ static long take_number(text *from)
     return number;
 }
 
-/* "a,b" as a list of names that ends with NULL. */
+/* Splits "a,b" into a list of names that ends with NULL. */
 static const char *const *split(kl__schema_cache *cache, char *names)
 {
     size_t count = 2;
@@ -121,7 +121,7 @@ static bool read_merge_key(text *from, kl__schema *schema)
     return schema->merge_key != NULL;
 }
 
-/* One mark; false: out of memory. */
+/* Reads one mark; false: out of memory. */
 static bool read_mark(text *from, char mark, kl__schema_field *field,
                       kl__schema *schema)
 {
@@ -164,7 +164,7 @@ static bool read_mark(text *from, char mark, kl__schema_field *field,
 
 static bool read_type(text *from, kl__schema *schema);
 
-/* The schema of elements: a struct's own, or one that is made. */
+/* Reads the schema of elements: a struct's, or a new one. */
 static const kl__schema *read_items(text *from)
 {
     kl__schema *items;
@@ -177,7 +177,8 @@ static const kl__schema *read_items(text *from)
     return items != NULL && read_type(from, items) ? items : NULL;
 }
 
-/* Types that are the same letter and not the same type, by their Go name. */
+/* Some types have the same letter but differ by their Go name; sets what
+ * differs. */
 static void tell_apart(kl__schema *schema)
 {
     static const struct {
@@ -203,7 +204,7 @@ static void tell_apart(kl__schema *schema)
     }
 }
 
-/* A type but for a struct. */
+/* Reads a type that is not a struct. */
 static bool read_type(text *from, kl__schema *schema)
 {
     const letter *found = letters;
@@ -233,7 +234,7 @@ static bool read_type(text *from, kl__schema *schema)
     return true;
 }
 
-/* What the type says, beside what the reference to it says. */
+/* Copies what the type has beside what its reference adds. */
 static bool refer(text *from, kl__schema *schema)
 {
     const kl__schema *type;
@@ -298,7 +299,7 @@ static size_t count_fields(const char *fields)
     return count;
 }
 
-/* A field's number so that it compares with others of other depths. */
+/* A field's number, so that numbers of different depths compare. */
 static int depth_first(int number)
 {
     while (number < KL__SCHEMA_BASE * KL__SCHEMA_BASE) {
@@ -322,7 +323,7 @@ static size_t count_numbers(const char *fields)
     return count;
 }
 
-/* Puts the fields that have numbers in order. */
+/* Sorts the fields that have numbers. */
 static void order(const kl__schema *type, unsigned char *numbered)
 {
     size_t count = 0;
@@ -353,7 +354,8 @@ kl__schema *kl__schema_read(kl__schema_cache *cache, size_t row)
     unsigned char *numbered;
 
     if (type != NULL) {
-        return type; /* or being read, further out: a type that holds itself */
+        /* or it is being read further out: types can contain themselves */
+        return type;
     }
     type = kl__schema_alloc(cache, sizeof(*type));
     if (type == NULL) {
@@ -368,8 +370,8 @@ kl__schema *kl__schema_read(kl__schema_cache *cache, size_t row)
         type->list = KL__LIST_ATOMIC;
         from.at++;
     }
-    /* What refers to the type while it is being read sees all but the fields
-     * themselves. */
+    /* References that meet the type while it is being read need everything but
+     * the fields. */
     type->field_count = count_fields(from.at);
     type->numbered_count = count_numbers(from.at);
     fields = kl__schema_alloc(cache, type->field_count * sizeof(*fields));

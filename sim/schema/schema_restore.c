@@ -1,6 +1,6 @@
 /*
- * schema_restore.c - see schema_restore.h. What Go's reflection takes for
- * convertible decides which words there are: an integer is to a text.
+ * schema_restore.c - see schema_restore.h. The messages follow from what Go's
+ * reflection converts: an integer can become a text.
  */
 #include "sim/schema/schema_restore.h"
 
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What Go calls the kind of a value in a map of anything. */
+/* Go's name for the kind of a value in a map[string]interface{}. */
 static const char *kind_of(const kl__node *value)
 {
     switch (kl__node_type(value)) {
@@ -42,7 +42,7 @@ bool kl__restore_fits(const kl__node *value, const kl__schema *schema)
            (type == KL_INTEGER || (type == KL_REAL && number == trunc(number)));
 }
 
-/* The kind that a type of Go has: "v1.RestartPolicy" is a string. */
+/* The kind of a Go type: "v1.RestartPolicy" is a string. */
 static const char *kind_named(const kl__schema *schema)
 {
     switch (schema->type) {
@@ -57,7 +57,7 @@ static const char *kind_named(const kl__schema *schema)
     }
 }
 
-/* What decodes itself, also out of a map: an IntOrString, a time. */
+/* Types that decode themselves, also from a map: IntOrString, times. */
 static void put_decoded(kl__buf *out, const kl__node *value,
                         const kl__schema *schema)
 {

@@ -1,7 +1,7 @@
 /*
- * schema_restore.h - what is wrong with a value that is not decoded from JSON:
- * a strategic merge patch makes a map of an object, which Go then converts, and
- * has other words for.
+ * schema_restore.h - errors of values that are not decoded from JSON: a
+ * strategic merge patch makes a map, which Go converts to a struct, with
+ * messages of its own.
  */
 #ifndef KL_SCHEMA_SCHEMA_RESTORE_H
 #define KL_SCHEMA_SCHEMA_RESTORE_H
@@ -10,11 +10,11 @@
 #include "sim/json/edit.h"
 #include "sim/schema/schema.h"
 
-/* Whether the conversion takes a value that is of another type in JSON: 1.0 is
- * an integer there. */
+/* True if the conversion accepts a value whose JSON type differs: 1.0 is an
+ * integer there. */
 bool kl__restore_fits(const kl__node *value, const kl__schema *schema);
 
-/* "cannot restore slice from map"; what does not fit is of another type. */
+/* Appends "cannot restore slice from map", for a value of the wrong type. */
 void kl__restore_put_fault(kl__buf *out, const kl__node *value,
                            const kl__schema *schema);
 

@@ -26,7 +26,7 @@ typedef struct kl__schema_row {
     const char *fields;
 } kl__schema_row;
 
-/* Where the types of a group and version are: a kind's name follows. */
+/* A group and version, and the prefix of its types; a kind's name follows. */
 typedef struct kl__schema_package {
     const char *group; /* NULL: the end */
     const char *version;

@@ -1,6 +1,6 @@
 /*
- * time.c - see time.h. Go reads a time along a layout, piece by piece, and
- * names the piece that did not fit and what was left then.
+ * time.c - see time.h. Like Go, it reads a time along a layout, piece by piece,
+ * and its message names the piece that did not fit and the rest.
  */
 #include "sim/schema/time.h"
 
@@ -47,7 +47,7 @@ static bool literal(progress *reading, char byte)
     return true;
 }
 
-/* That many digits; `lenient`: or one. */
+/* Reads that many digits; `lenient`: or one. */
 static bool digits(progress *reading, const char *piece, int *value,
                    bool lenient)
 {
@@ -125,7 +125,7 @@ static int days_in(int year, int month)
     return days[month - 1] + (month == 2 && leap);
 }
 
-/* Days since 1970 of the first of a month, by years that begin in March. */
+/* Days from 1970 to the first of a month; years begin in March here. */
 static int64_t day_number(int year, int month, int day)
 {
     int64_t years = month > 2 ? year : year - 1;
@@ -204,7 +204,8 @@ void kl__time_write(const kl__time *time, bool micro, char out[KL__TIME_SIZE])
 {
     int64_t days = time->seconds / 86400 - (time->seconds % 86400 < 0);
     int rest = (int)(time->seconds - days * 86400);
-    int year = 1970 + (int)(days / 366), month = 1; /* or some years later */
+    /* an estimate, corrected below */
+    int year = 1970 + (int)(days / 366), month = 1;
     size_t length;
 
     while (day_number(year + 1, 1, 1) <= days) {

@@ -1,5 +1,5 @@
 /*
- * sim_vet.c - the checks that fields of many kinds share; see sim_vet.h.
+ * sim_vet.c - see sim_vet.h: the checks that many kinds share.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Where one is. -------------------------------------------------------- */
+/* --- The path. ------------------------------------------------------------ */
 
 size_t kl__vet_into(kl__vet *vet, const char *member)
 {
@@ -52,7 +52,7 @@ void kl__vet_back(kl__vet *vet, size_t mark)
     }
 }
 
-/* --- What is wrong. ------------------------------------------------------- */
+/* --- Faults. -------------------------------------------------------------- */
 
 static void add(kl__vet *vet, kl__field_fault fault, const char *member,
                 const char *shown, const char *detail)
@@ -222,7 +222,7 @@ void kl__vet_unique(kl__vet *vet, kl__map *map, const char *member,
     }
 }
 
-/* A port's name: letters and digits, a letter among them. */
+/* Checks a port's name: letters, digits and '-', with at least one letter. */
 static void check_port_name(kl__vet *vet, const char *member, const char *name)
 {
     size_t length = strlen(name);

@@ -1,6 +1,7 @@
 /*
- * sim_vet.h - what objects of built-in kinds have to be, in kube-apiserver's
- * words and order. Pure functions on trees that have their defaults.
+ * sim_vet.h - validates objects of built-in kinds, in kube-apiserver's words
+ * and order. Each file sim_vet_*.c checks some kinds; sim_vet_kinds.c has their
+ * table. Functions of trees with defaults set, without a cluster.
  */
 #ifndef KL_SIM_VET_H
 #define KL_SIM_VET_H
@@ -8,100 +9,104 @@
 #include "base/map.h"
 #include "sim/schema/field_errors.h"
 
-/* One object on its way through the checks. Zeroed but for `errors`. */
+/* The checks of one object. Zero it, except for `errors`. */
 typedef struct kl__vet {
     kl__field_errors *errors;
-    kl__buf path; /* of what is at hand: "spec.containers[0]" */
+    kl__buf path; /* of the current value: "spec.containers[0]" */
 } kl__vet;
 
-/* Goes to a member, an element, a key of a map; returns what kl__vet_back takes
- * to leave again. */
+/* Extends the path by a member, an element or a key of a map. Returns what
+ * kl__vet_back needs to go back. */
 size_t kl__vet_into(kl__vet *vet, const char *member);
 size_t kl__vet_at(kl__vet *vet, size_t index);
 size_t kl__vet_key(kl__vet *vet, const char *key);
 void kl__vet_back(kl__vet *vet, size_t mark);
 
-/* Adds a fault of a member of what is at hand (NULL: of that itself), with a
- * text that is quoted (NULL: no value), or a value. */
+/* Adds a fault of a member of the current value (NULL: of that value itself),
+ * with a quoted text (NULL: without one), or with a value. */
 void kl__vet_fault(kl__vet *vet, kl__field_fault fault, const char *member,
                    const char *text, const char *detail);
 void kl__vet_value(kl__vet *vet, kl__field_fault fault, const char *member,
                    const kl__node *value, const char *detail);
 
-/* The same of what is at hand, with the value as it is shown. */
+/* Adds a fault of the current value, with the value's text as given. */
 void kl__vet_shown(kl__vet *vet, kl__field_fault fault, const char *shown,
                    const char *detail);
 
-/* A text member; "" where there is none. */
+/* A text member; "" if there is none. */
 const char *kl__vet_text(const kl__node *object, const char *member);
 
-/* --- Checks of a member of `object`, which is at hand. -------------------- */
+/* --- Checks of a member of `object`, which is the current value. ---------- */
 
-/* Whether a text is there; else it is required. */
+/* True if the text is not empty; else adds "Required value". */
 bool kl__vet_required(kl__vet *vet, const kl__node *object, const char *member);
-/* One of `names`, the last of them NULL; nothing at all passes. */
+/* The text must be one of `names` (the last is NULL), or absent. */
 void kl__vet_enum(kl__vet *vet, const kl__node *object, const char *member,
                   const char *const *names);
-/* The same of a text; where the value is not there, that is "". */
+/* Adds "Unsupported value" for a text; "" if there is none. */
 void kl__vet_unsupported(kl__vet *vet, const char *member, const char *text,
                          const char *const *names);
-/* A whole number, if it is there at all. */
+/* The number must be in the range, or absent. */
 void kl__vet_range(kl__vet *vet, const kl__node *object, const char *member,
                    int64_t low, int64_t high);
 void kl__vet_not_negative(kl__vet *vet, const kl__node *object,
                           const char *member);
-/* A name of DNS, if it is there at all. */
+/* The text must be a DNS label, or absent. */
 void kl__vet_label(kl__vet *vet, const kl__node *object, const char *member);
 void kl__vet_subdomain(kl__vet *vet, const kl__node *object,
                        const char *member);
-/* A text that no other one in the map is; borrows it. */
+/* The text must not be in the map yet; adds it, borrowed. */
 void kl__vet_unique(kl__vet *vet, kl__map *map, const char *member,
                     const char *text);
-/* A number or a name of a port. */
+/* The member must be a number or name of a port. */
 void kl__vet_port(kl__vet *vet, const kl__node *object, const char *member);
-/* The keys and values of labels. */
+/* Checks the keys and values of labels. */
 void kl__vet_labels(kl__vet *vet, const kl__node *labels, const char *member);
-/* A LabelSelector, if it is there at all. */
+/* Checks a LabelSelector, or none. */
 void kl__vet_selector(kl__vet *vet, const kl__node *object, const char *member);
-/* The terms of a selector of nodes: expressions and fields. */
+/* Checks the terms of a node selector: expressions and fields. */
 void kl__vet_node_terms(kl__vet *vet, const kl__node *selector,
                         const char *member);
-/* Key, operator and values of one of its expressions, or of a node's. */
+/* Checks key, operator and values of the term's expressions. */
 void kl__vet_expressions(kl__vet *vet, const kl__node *term,
                          const char *const *operators);
-/* Whether a LabelSelector selects those labels. */
+/* True if a LabelSelector selects those labels. */
 bool kl__vet_selects(const kl__node *selector, const kl__node *labels);
-/* A number that is not negative, or a percentage; if it is there at all. */
+/* The member must be a number that is not negative, or a percentage, or
+ * absent. */
 void kl__vet_percent(kl__vet *vet, const kl__node *object, const char *member);
 
-/* The same of a text, which may not be "" (NULL: that is what it is). */
+/* The text must be a DNS name and not "" (NULL counts as ""). */
 void kl__vet_dns(kl__vet *vet, const char *member, const char *text);
-/* The same of what is at hand, with underscores in it; and of a label. */
+/* The current value must be a DNS name, in which underscores are allowed; the
+ * second: a label. */
 void kl__vet_dns_underscore(kl__vet *vet, const char *text);
 void kl__vet_label_text(kl__vet *vet, const char *member, const char *text);
-/* A name with a prefix or without, as keys of labels are; "" is none. */
+/* The text must be a name with or without a prefix, like keys of labels, and
+ * not "". */
 void kl__vet_qualified(kl__vet *vet, const char *member, const char *name);
-/* An address of IP; false: it is none. */
+/* The text must be an IP address; false: it is not. */
 bool kl__vet_address(kl__vet *vet, const char *member, const char *text);
-/* Goes through the elements of a list: `check` is called at each. */
+/* Calls `check` for each element of a list, with the path at it. */
 void kl__vet_each(kl__vet *vet, const kl__node *object, const char *member,
                   void (*check)(kl__vet *vet, const kl__node *element));
 
 /* --- Parts of objects. ---------------------------------------------------- */
 
-/* A PodSpec, which is at hand; `claims` (may be NULL) are volumes too. */
+/* A PodSpec, the current value; `claims` (may be NULL) count as volumes too. */
 void kl__vet_pod_spec(kl__vet *vet, const kl__node *spec,
                       const kl__node *claims);
-/* The member `template` of what is at hand. */
+/* The member `template` of the current value. */
 void kl__vet_template(kl__vet *vet, const kl__node *template,
                       const kl__node *claims);
-/* A spec of Jobs, which is at hand. */
+/* The spec of a Job, the current value. */
 void kl__vet_job_spec(kl__vet *vet, const kl__node *spec);
-/* Of a PodSpec, which is at hand: where its pods may run. */
+/* Where pods of a PodSpec, the current value, may run. */
 void kl__vet_affinity(kl__vet *vet, const kl__node *spec);
 void kl__vet_spread(kl__vet *vet, const kl__node *spec);
 void kl__vet_tolerations(kl__vet *vet, const kl__node *spec);
-/* And how it uses its node: names, addresses, the node's own. */
+/* How a PodSpec, the current value, uses its node: names, addresses, namespaces
+ * of the host. */
 void kl__vet_host(kl__vet *vet, const kl__node *spec);
 void kl__vet_names_of_host(kl__vet *vet, const kl__node *spec);
 void kl__vet_system(kl__vet *vet, const kl__node *spec);
@@ -111,10 +116,10 @@ void kl__vet_containers(kl__vet *vet, const kl__node *spec, const char *list,
                         const kl__map *volumes);
 void kl__vet_probe(kl__vet *vet, const kl__node *probe, bool succeeds_once);
 void kl__vet_handler(kl__vet *vet, const kl__node *handler);
-/* Quantities: none negative, no request above its limit. */
+/* Quantities: not negative, and no request above its limit. */
 void kl__vet_resources(kl__vet *vet, const kl__node *resources);
 
-/* --- Objects. ------------------------------------------------------------- */
+/* --- Whole objects. ------------------------------------------------------- */
 
 typedef void kl__vet_kind(kl__vet *vet, const kl__node *object);
 
@@ -132,14 +137,15 @@ kl__vet_kind kl__vet_pod, kl__vet_pod_template, kl__vet_deployment,
 
 kl__vet_kind kl__vet_runtime_class;
 
-/* What a write of the status is held against. */
+/* Checks of a write of status. */
 kl__vet_kind kl__vet_quota_status, kl__vet_deployment_status,
     kl__vet_replica_set_status, kl__vet_controller_status,
     kl__vet_stateful_set_status, kl__vet_daemon_set_status,
     kl__vet_budget_status, kl__vet_autoscaler_status, kl__vet_namespace_status,
     kl__vet_service_status;
 
-/* Adds what is wrong with an object of that kind, or with its status alone. */
+/* Validates an object of a kind; the second function: only its status. Adds
+ * errors. */
 void kl__vet_status(const char *group, const char *plural,
                     const kl__node *object, kl__field_errors *errors);
 void kl__vet_object(const char *group, const char *plural,

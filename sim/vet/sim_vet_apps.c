@@ -1,6 +1,6 @@
 /*
- * sim_vet_apps.c - what Deployments, ReplicaSets, DaemonSets and StatefulSets
- * have to be.
+ * sim_vet_apps.c - see sim_vet.h: validates Deployments, ReplicaSets,
+ * DaemonSets and StatefulSets.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the kinds do differently. */
+/* How the kinds differ. */
 typedef struct workload {
-    const char *name;  /* as the message about an empty selector has it */
-    const char *title; /* as that about deadlines of pods has it */
+    const char *name;  /* its name in the message about an empty selector */
+    const char *title; /* its name in the message about deadlines of pods */
 } workload;
 
-/* A selector, and labels that it selects. */
+/* Checks the selector, and that it selects the template's labels. */
 static void check_selector(kl__vet *vet, const kl__node *spec,
                            const workload *is)
 {
@@ -61,7 +61,7 @@ static void check_pods(kl__vet *vet, const kl__node *spec, const workload *is)
     }
 }
 
-/* What is not there, or "0", or "0%". */
+/* True if a value is absent, "0" or "0%". */
 static bool is_zero(const kl__node *value)
 {
     const char *text = kl__node_string(value, NULL);
@@ -87,7 +87,7 @@ static void check_rolling(kl__vet *vet, const kl__node *rolling)
     }
 }
 
-/* A strategy as Go shows it, which has its names of its own. */
+/* Refuses a strategy, shown as Go prints it, with Go's own names. */
 static void refuse_strategy(kl__vet *vet, const char *type)
 {
     static const char detail[] =

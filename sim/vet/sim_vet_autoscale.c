@@ -1,5 +1,5 @@
 /*
- * sim_vet_autoscale.c - what HorizontalPodAutoscalers have to be.
+ * sim_vet_autoscale.c - see sim_vet.h: validates HorizontalPodAutoscalers.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is scaled, or measured. */
+/* Checks a reference to the object that is scaled or measured. */
 static void check_target(kl__vet *vet, const kl__node *spec, const char *member)
 {
     const kl__node *target = kl__node_get(spec, member);
@@ -77,7 +77,7 @@ static void check_metric_name(kl__vet *vet, const kl__node *source)
     kl__vet_back(vet, mark);
 }
 
-/* What the resource of containers needs beside its target. */
+/* The metric must name a resource. */
 static void check_resource_name(kl__vet *vet, const kl__node *source)
 {
     if (*kl__vet_text(source, "name") == '\0') {
@@ -102,16 +102,17 @@ static void check_object(kl__vet *vet, const kl__node *source)
     check_metric_name(vet, source);
 }
 
-/* A sort of metric: what is checked first, which of its target has to be there
- * (one of two), and which may not stand beside the first. */
+/* A type of metric: what is checked first, which member of its target is
+ * required (or one of two), and which may not be with the first. */
 typedef struct metric_sort {
     const char *type;
     const char *member;
     void (*check)(kl__vet *vet, const kl__node *source);
     const char *one;
-    const char *other; /* NULL: there is no choice */
+    const char *other; /* NULL: only the first is possible */
     const char *missing;
-    const char *extra; /* of `member_extra`; NULL: both may be there */
+    /* may not be with `member_extra`; NULL: both may be set */
+    const char *extra;
     const char *member_extra;
 } metric_sort;
 
@@ -279,7 +280,7 @@ static void check_behavior(kl__vet *vet, const kl__node *spec)
     kl__vet_back(vet, outer);
 }
 
-/* --- Both. ---------------------------------------------------------------- */
+/* --- Objects. ------------------------------------------------------------- */
 
 void kl__vet_autoscaler(kl__vet *vet, const kl__node *object)
 {

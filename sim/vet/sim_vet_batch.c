@@ -1,5 +1,5 @@
 /*
- * sim_vet_batch.c - what CronJobs have to be.
+ * sim_vet_batch.c - see sim_vet.h: validates CronJobs.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -15,7 +15,8 @@ enum { FIELDS = 5 };
 
 typedef struct bounds {
     long low, high;
-    const char *const *names; /* of the numbers from `low` on; NULL: none */
+    /* names of the numbers from `low` on; NULL: none */
+    const char *const *names;
 } bounds;
 
 static const char *const months[] = {"jan", "feb", "mar", "apr", "may",
@@ -26,7 +27,7 @@ static const char *const days[] = {"sun", "mon", "tue", "wed",
 static const bounds columns[FIELDS] = {
     {0, 59, NULL}, {0, 23, NULL}, {1, 31, NULL}, {1, 12, months}, {0, 6, days}};
 
-/* A number or a name; -1: neither, and *why says so. */
+/* Reads a number or a name; -1: it is neither, and *why explains. */
 static long read_number(const char *text, size_t length, const bounds *range,
                         char *why, size_t size)
 {
@@ -55,7 +56,7 @@ static long read_number(const char *text, size_t length, const bounds *range,
     return number;
 }
 
-/* One range of a field: "*", "1", "1-5", each with "/2" or without. */
+/* Checks one range of a field: "*", "1", "1-5", each with or without "/2". */
 static bool check_range(const char *text, const bounds *range, char *why,
                         size_t size)
 {
@@ -109,7 +110,7 @@ static bool check_column(char *text, const bounds *range, char *why,
     return true;
 }
 
-/* "@daily" and the like. */
+/* True for "@daily" and so on. */
 static bool is_named(const char *schedule)
 {
     static const char *const names[] = {"@yearly", "@annually", "@monthly",
@@ -124,7 +125,7 @@ static bool is_named(const char *schedule)
     return strncmp(schedule, "@every ", 7) == 0;
 }
 
-/* Whether a schedule is one; else *why says why not. */
+/* True if a schedule is valid; else *why explains. */
 static bool is_schedule(const char *schedule, char *why, size_t size)
 {
     char copy[256], *words[FIELDS] = {0}, *at = copy;
@@ -182,8 +183,8 @@ static void check_schedule(kl__vet *vet, const kl__node *spec)
 
 /* --- Time zones. ---------------------------------------------------------- */
 
-/* The names that zones begin with. Which cities there are differs from machine
- * to machine, so any is taken. */
+/* The first parts of zone names. Which cities exist differs between machines,
+ * so any city is accepted. */
 static const char *const regions[] = {
     "Africa",    "America", "Antarctica", "Arctic", "Asia", "Atlantic",
     "Australia", "Brazil",  "Canada",     "Chile",  "Etc",  "Europe",

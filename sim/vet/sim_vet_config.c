@@ -1,5 +1,5 @@
 /*
- * sim_vet_config.c - what ConfigMaps and Secrets have to be.
+ * sim_vet_config.c - see sim_vet.h: validates ConfigMaps and Secrets.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -54,7 +54,7 @@ static void check_key(kl__vet *vet, const char *key, size_t length)
     }
 }
 
-/* The keys of a member; the bytes in it. */
+/* Checks the keys of a member; returns how many bytes its values have. */
 static size_t check_keys(kl__vet *vet, const kl__node *object,
                          const char *member, const kl__node *others)
 {
@@ -97,7 +97,7 @@ void kl__vet_config_map(kl__vet *vet, const kl__node *object)
 
 /* --- Secrets. ------------------------------------------------------------- */
 
-/* Which types need which keys: all of them. */
+/* The keys that each type of Secret requires. */
 static const struct {
     const char *type;
     const char *keys[2];
@@ -116,7 +116,7 @@ static void need_key(kl__vet *vet, const char *member, const char *key)
     kl__vet_back(vet, outer);
 }
 
-/* Why bytes are no JSON, of what begins wrong or does not end. */
+/* Explains why bytes are not JSON: a wrong start, or a missing end. */
 static void explain(const char *bytes, size_t length, char *why, size_t size)
 {
     size_t blank = 0;
@@ -146,7 +146,7 @@ static void explain(const char *bytes, size_t length, char *why, size_t size)
     }
 }
 
-/* A configuration of Docker is a JSON object. */
+/* A Docker configuration must be a JSON object. */
 static void check_json(kl__vet *vet, const char *key, const char *text)
 {
     kl__edit *edit = kl__edit_new(NULL);

@@ -1,5 +1,5 @@
 /*
- * sim_vet_container.c - what containers of a Pod have to be.
+ * sim_vet_container.c - see sim_vet.h: validates the containers of a Pod.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -54,7 +54,7 @@ static void check_ports(kl__vet *vet, const kl__node *container)
     kl__map_deinit(&names);
 }
 
-/* What a variable may be told of its own pod. */
+/* Checks a fieldRef: which fields of its pod a variable can show. */
 static void check_field(kl__vet *vet, const kl__node *from)
 {
     static const char *const paths[] = {"metadata.name",
@@ -186,7 +186,7 @@ static void check_mounts(kl__vet *vet, const kl__node *container,
 
 /* --- Probes. -------------------------------------------------------------- */
 
-/* A handler's port, and what else its kind asks for. */
+/* Checks a handler's port, and the other members of its type. */
 static void check_handler(kl__vet *vet, const kl__node *handler,
                           const char *name)
 {
@@ -298,7 +298,7 @@ static void check_common(kl__vet *vet, const kl__node *container,
     check_security(vet, container);
 }
 
-/* What only containers have that stay: hooks and probes. */
+/* Checks hooks and probes, which only long-running containers have. */
 static void check_life(kl__vet *vet, const kl__node *container)
 {
     static const char *const hooks[] = {"postStart", "preStop"};
@@ -343,8 +343,8 @@ static void forbid_life(kl__vet *vet, const kl__node *container)
 
 /* --- All of them. --------------------------------------------------------- */
 
-/* Names of the containers that run at the same time, which init containers do
- * not have either. */
+/* Adds the names of containers that run at the same time; init containers may
+ * not use them either. */
 static bool put_names(const kl__node *list, kl__map *names)
 {
     kl__node_iter iter = {0};
@@ -358,7 +358,7 @@ static bool put_names(const kl__node *list, kl__map *names)
     return true;
 }
 
-/* One port of a node is for one port of a container. */
+/* Two containers must not use the same port of the host. */
 static void check_host_ports(kl__vet *vet, const kl__node *container,
                              kl__map *taken)
 {

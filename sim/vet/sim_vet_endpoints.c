@@ -1,5 +1,5 @@
 /*
- * sim_vet_endpoints.c - what EndpointSlices and Endpoints have to be.
+ * sim_vet_endpoints.c - see sim_vet.h: validates EndpointSlices and Endpoints.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -11,7 +11,7 @@ static const char *const protocols[] = {"SCTP", "TCP", "UDP", NULL};
 
 /* --- Addresses. ----------------------------------------------------------- */
 
-/* Addresses that lead nowhere else. */
+/* Refuses loopback and link-local addresses, which no other host can reach. */
 static void check_reach(kl__vet *vet, const char *member, const char *text)
 {
     unsigned char four[4], six[16];
@@ -48,7 +48,7 @@ static void check_reach(kl__vet *vet, const char *member, const char *text)
     }
 }
 
-/* Of a slice: what the type says, of the element `index` of the addresses. */
+/* Checks an address of a slice by the slice's type; it is element `index`. */
 static void check_typed(kl__vet *vet, const char *type, const char *text,
                         size_t index)
 {

@@ -1,6 +1,7 @@
 /*
- * sim_vet_event.c - what Events have to be: few of those of old, more of those
- * of events.k8s.io, which are kept in the older form.
+ * sim_vet_event.c - see sim_vet.h: validates Events. Those of the core group
+ * have few rules; those of events.k8s.io have more, and are stored in the older
+ * form.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -9,7 +10,8 @@
 
 enum { LONGEST_WORD = 128, LONGEST_NOTE = 1024 };
 
-/* The values are not shown: they may be long, or of the other form. */
+/* Refuses a member without showing its value, which may be long or of the other
+ * form. */
 static void refuse(kl__vet *vet, const char *member, const char *why)
 {
     kl__vet_fault(vet, KL__FIELD_INVALID, member, "", why);
@@ -26,8 +28,8 @@ static void check_length(kl__vet *vet, const kl__node *object,
     }
 }
 
-/* What says when it was has to say more; `controller` is what the request's
- * version calls who reports. */
+/* An event with eventTime needs its other members too. `controller`: the name
+ * of reportingController in the request's version. */
 static void check_report(kl__vet *vet, const kl__node *object,
                          const char *controller)
 {
@@ -46,8 +48,8 @@ static void check_report(kl__vet *vet, const kl__node *object,
     check_length(vet, object, "message", LONGEST_NOTE);
 }
 
-/* An event is where its object is; that of what has no namespace is in
- * "default", or where the system is. */
+/* An event must be in the namespace of its object; for an object without one,
+ * in "default" or "kube-system". */
 static void check(kl__vet *vet, const kl__node *object, const char *controller)
 {
     const kl__node *about = kl__node_get(object, "involvedObject");

@@ -1,5 +1,5 @@
 /*
- * sim_vet_firewall.c - what NetworkPolicies have to be.
+ * sim_vet_firewall.c - see sim_vet.h: validates NetworkPolicies.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -33,11 +33,11 @@ static void check_port(kl__vet *vet, const kl__node *port)
     }
 }
 
-/* --- Blocks of addresses. ------------------------------------------------- */
+/* --- Address blocks (CIDR). ----------------------------------------------- */
 
 typedef struct block {
     unsigned char bytes[16];
-    size_t size; /* of them that count */
+    size_t size; /* how many bits are the prefix */
     long bits;
 } block;
 
@@ -71,7 +71,7 @@ static bool check_block(kl__vet *vet, const char *member, const char *text,
     return false;
 }
 
-/* Whether a block is in another one, and smaller. */
+/* True if a block is inside another one and smaller. */
 static bool is_within(const block *small, const block *large)
 {
     if (small->size != large->size || small->bits <= large->bits) {

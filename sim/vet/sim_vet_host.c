@@ -1,5 +1,6 @@
 /*
- * sim_vet_host.c - what pods may have of their node, and how they find names.
+ * sim_vet_host.c - see sim_vet.h: validates what pods use of their node, and
+ * their DNS settings.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -14,7 +15,8 @@ static bool is_alphanumeric(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* Words of small letters, digits, '-' and '_', with dots or slashes between. */
+/* True for words of lower-case letters, digits, '-' and '_', separated by dots
+ * or slashes. */
 static bool is_sysctl(const char *name)
 {
     size_t length = strlen(name);
@@ -173,7 +175,7 @@ static void check_proc(kl__vet *vet, const kl__node *container)
     }
 }
 
-/* All of /proc is only for those who are nobody on the host. */
+/* Unmasked /proc needs a user namespace (hostUsers: false). */
 static void check_procs(kl__vet *vet, const kl__node *spec)
 {
     const kl__node *host_users = kl__node_get(spec, "hostUsers");
@@ -201,9 +203,10 @@ void kl__vet_names_of_host(kl__vet *vet, const kl__node *spec)
     check_procs(vet, spec);
 }
 
-/* --- Systems. ------------------------------------------------------------- */
+/* --- Operating systems. --------------------------------------------------- */
 
-/* What only pods of Windows have. */
+/* Checks os.name; a pod for Linux must not have options of Windows, and the
+ * reverse. */
 void kl__vet_system(kl__vet *vet, const kl__node *spec)
 {
     static const char *const systems[] = {"linux", "windows", NULL};

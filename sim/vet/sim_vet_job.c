@@ -1,6 +1,6 @@
 /*
- * sim_vet_job.c - what Jobs have to be: their numbers, their indexes, and when
- * they fail or succeed.
+ * sim_vet_job.c - see sim_vet.h: validates Jobs: numbers, indexes, and policies
+ * of failure and success.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -11,7 +11,7 @@
 
 enum { MOST_PARALLEL = 100000 };
 
-/* One Job on its way. */
+/* One Job that is being checked. */
 typedef struct job_check {
     kl__vet *vet;
     const kl__node *spec;
@@ -71,7 +71,8 @@ static void check_values(kl__vet *vet, const kl__node *codes)
             kl__vet_value(vet, KL__FIELD_INVALID, NULL, value,
                           "must not be 0 for the In operator");
         }
-        if (number == before) { /* those in order are beside each other */
+        /* the list is sorted, so equal ones are neighbours */
+        if (number == before) {
             kl__vet_value(vet, KL__FIELD_DUPLICATE, NULL, value, "");
         }
         ordered = ordered && number >= before;
@@ -147,7 +148,7 @@ static void check_failure(const job_check *self, const kl__node *rule)
 
 /* --- Success. ------------------------------------------------------------- */
 
-/* A number of an index; *why is filled where it is none. */
+/* Reads an index; *why is filled if it is invalid. */
 static int64_t read_index(const job_check *self, const char *text, char *why,
                           size_t size)
 {
@@ -165,7 +166,7 @@ static int64_t read_index(const job_check *self, const char *text, char *why,
     return number;
 }
 
-/* How many there are in "0-2,5"; `why` is filled where they are none. */
+/* Counts the indexes in "0-2,5"; `why` is filled if they are invalid. */
 static int64_t count_indexes(const job_check *self, const char *text, char *why,
                              size_t size)
 {
@@ -250,7 +251,7 @@ static void check_success(const job_check *self, const kl__node *rule)
     check_count(self, rule, listed);
 }
 
-/* Calls `check` at each rule of a policy. */
+/* Calls `check` for each rule of a policy. */
 static void each_rule(const job_check *self, const char *policy,
                       void (*check)(const job_check *self,
                                     const kl__node *rule))
@@ -271,7 +272,7 @@ static void each_rule(const job_check *self, const char *policy,
     kl__vet_back(self->vet, outer);
 }
 
-/* A policy as Go shows it. */
+/* Refuses a success policy, shown as Go prints it. */
 static void refuse_success(const job_check *self)
 {
     const kl__node *list =

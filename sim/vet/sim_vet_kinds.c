@@ -1,5 +1,5 @@
 /*
- * sim_vet_kinds.c - which kinds are looked at how.
+ * sim_vet_kinds.c - see sim_vet.h: the table of kinds and their checks.
  */
 #include "sim/vet/sim_vet.h"
 

@@ -1,5 +1,5 @@
 /*
- * sim_vet_network.c - what Ingresses and their classes have to be.
+ * sim_vet_network.c - see sim_vet.h: validates Ingresses and IngressClasses.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -39,7 +39,7 @@ static void check_service(kl__vet *vet, const kl__node *service)
     }
 }
 
-/* What is named by group, kind and name. */
+/* Checks a reference by group, kind and name. */
 static void check_reference(kl__vet *vet, const kl__node *object,
                             const char *member)
 {
@@ -74,7 +74,7 @@ static void check_backend(kl__vet *vet, const kl__node *object,
     kl__vet_back(vet, mark);
 }
 
-/* What a path that is compared cannot have in it. */
+/* Checks for parts that a normalized path cannot have ("//", ".."). */
 static void check_steps(kl__vet *vet, const char *path)
 {
     static const char *const inside[] = {"//", "/./", "/../", "%2f", "%2F"};
@@ -98,7 +98,7 @@ static void check_steps(kl__vet *vet, const char *path)
     }
 }
 
-/* A name of DNS, or of all below one. */
+/* The host must be a DNS name, or "*." and a DNS name. */
 static void check_host(kl__vet *vet, const char *member, const char *host)
 {
     kl__buf why = {0};
@@ -183,7 +183,8 @@ static void check_tls(kl__vet *vet, const kl__node *tls)
     kl__vet_subdomain(vet, tls, "secretName");
 }
 
-/* A new one says its class in one way. */
+/* If a new Ingress has its class in the field and in the annotation, they must
+ * be equal. */
 static void check_class(kl__vet *vet, const kl__node *object)
 {
     static const char key[] = "kubernetes.io/ingress.class";
@@ -246,7 +247,7 @@ static void check_scope(kl__vet *vet, const kl__node *parameters)
     }
 }
 
-/* "acme.io/foo". */
+/* Checks a controller's name: "acme.io/foo". */
 static void check_controller(kl__vet *vet, const kl__node *spec)
 {
     const char *text = kl__vet_text(spec, "controller");

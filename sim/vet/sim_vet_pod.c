@@ -1,5 +1,5 @@
 /*
- * sim_vet_pod.c - what a Pod, and what makes Pods, has to be.
+ * sim_vet_pod.c - see sim_vet.h: validates Pods and pod templates.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -8,11 +8,11 @@
 
 /* --- Volumes. ------------------------------------------------------------- */
 
-/* Where what is in a volume comes from, in the order in which the server looks;
- * and what it needs. */
+/* Sources of volumes, in the order in which the server looks at them, and the
+ * members that they require. */
 static const struct {
     const char *name;
-    const char *needs; /* NULL: nothing that is looked at */
+    const char *needs; /* NULL: nothing is checked */
 } sources[] = {{"emptyDir", NULL},
                {"hostPath", "path"},
                {"gitRepo", "repository"},
@@ -93,7 +93,7 @@ void kl__vet_volumes(kl__vet *vet, const kl__node *volumes, kl__map *names)
 
 /* --- The whole spec. ------------------------------------------------------ */
 
-/* A claim of a StatefulSet is a volume of each of its pods. */
+/* Adds the claims of a StatefulSet: each is a volume of its pods. */
 static void put_claims(kl__vet *vet, const kl__node *claims, kl__map *volumes)
 {
     kl__node_iter iter = {0};

@@ -1,6 +1,6 @@
 /*
- * sim_vet_policy.c - what leases, budgets and classes of
- * priority and quotas have to be.
+ * sim_vet_policy.c - see sim_vet.h: validates Leases, PodDisruptionBudgets,
+ * PriorityClasses and similar kinds.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -23,7 +23,7 @@ void kl__vet_lease(kl__vet *vet, const kl__node *object)
     kl__vet_back(vet, mark);
 }
 
-/* A budget as Go shows it. */
+/* Refuses a budget with both limits, shown as Go prints it. */
 static void refuse_both(kl__vet *vet, const kl__node *spec)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /*
- * sim_vet_quota.c - what ResourceQuotas and LimitRanges have to be.
+ * sim_vet_quota.c - see sim_vet.h: validates ResourceQuotas and LimitRanges.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -14,7 +14,7 @@
 
 /* --- Names of resources. -------------------------------------------------- */
 
-/* Those that are counted, in whole numbers. */
+/* Resources that are counted in whole numbers. */
 static const char *const counted[] = {"pods",
                                       "resourcequotas",
                                       "services",
@@ -24,7 +24,7 @@ static const char *const counted[] = {"pods",
                                       "persistentvolumeclaims",
                                       "services.nodeports",
                                       "services.loadbalancers"};
-/* Those that pods take, and their requests and limits. */
+/* Resources that pods use, with requests and limits. */
 static const char *const taken[] = {
     "cpu",          "memory",          "ephemeral-storage",
     "requests.cpu", "requests.memory", "requests.ephemeral-storage",
@@ -36,7 +36,7 @@ static bool is_huge_page(const char *name)
            strncmp(name, "requests.hugepages-", 19) == 0;
 }
 
-/* What quotas know; others than quotas know "storage" as well. */
+/* True for names that quotas know; elsewhere "storage" is known too. */
 static bool is_of_quotas(const char *name)
 {
     return kl__stramong(counted, COUNT(counted), name) ||
@@ -54,7 +54,7 @@ static bool is_qualified(kl__vet *vet, const char *member, const char *name)
     return faults.count == 0;
 }
 
-/* The name of a resource, which is at hand. */
+/* Checks the name of a resource, the current value. */
 static bool check_resource(kl__vet *vet, const char *name)
 {
     if (!is_qualified(vet, NULL, name)) {
@@ -123,7 +123,7 @@ static const char *const scopes[] = {
     "NotBestEffort",        "PriorityClass",  "CrossNamespacePodAffinity",
     "VolumeAttributesClass"};
 
-/* Whether a scope is one of objects that count for a resource. */
+/* True if a scope is about objects that count for a resource. */
 static bool is_for(const char *scope, const char *resource)
 {
     static const char *const compute[] = {"cpu",          "memory",
@@ -142,8 +142,8 @@ static bool is_for(const char *scope, const char *resource)
             kl__stramong(compute, COUNT(compute), resource));
 }
 
-/* For each resource that a scope is not for, a fault of `member`, with the
- * value that is shown. */
+/* Adds a fault of `member` for each resource that does not fit a scope; the
+ * fault shows `shown`. */
 static void check_for(kl__vet *vet, const kl__node *spec, const char *scope,
                       const char *member, const kl__node *shown)
 {
@@ -159,7 +159,7 @@ static void check_for(kl__vet *vet, const kl__node *spec, const char *scope,
     }
 }
 
-/* Two scopes that leave nothing. */
+/* True if two scopes exclude each other. */
 static bool conflict(const bool *found)
 {
     return (found[0] && found[1]) || (found[2] && found[3]);
@@ -293,7 +293,7 @@ static void check_type(kl__vet *vet, const char *type, kl__map *types)
     kl__vet_unique(vet, types, "type", type);
 }
 
-/* The names of the resources of a member. */
+/* Checks the names of resources in a member. */
 static void check_names(kl__vet *vet, const kl__node *limit, const char *member)
 {
     const char *type = kl__vet_text(limit, "type");
@@ -317,7 +317,7 @@ static void check_names(kl__vet *vet, const kl__node *limit, const char *member)
     kl__vet_back(vet, outer);
 }
 
-/* What has to be at most what. The fault is one of `member`, with the value of
+/* Which amount must not exceed which other. The fault is of `member` and shows
  * `shown`. */
 static const struct {
     const char *low;
@@ -381,7 +381,7 @@ static void check_ratio(kl__vet *vet, const kl__node *limit, const char *name)
     }
 }
 
-/* What the amounts of one resource are to each other. */
+/* Compares the amounts of one resource with each other. */
 static void check_orders(kl__vet *vet, const kl__node *limit, const char *name)
 {
     char why[300];
@@ -392,7 +392,7 @@ static void check_orders(kl__vet *vet, const kl__node *limit, const char *name)
 
         if (low != NULL && high != NULL &&
             kl__quantity_compare(low, high) > 0) {
-            /* The words are of the table above. */
+            /* The format is a constant of the table above. */
             snprintf(why, sizeof(why), orders[i].words, low, high);
             refuse(vet, orders[i].member, name,
                    amount_of(limit, orders[i].shown, name), why);

@@ -1,5 +1,5 @@
 /*
- * sim_vet_rbac.c - what roles and their bindings have to be.
+ * sim_vet_rbac.c - see sim_vet.h: validates roles and their bindings.
  */
 #include "sim/vet/sim_vet.h"
 

@@ -1,5 +1,6 @@
 /*
- * sim_vet_resources.c - what containers may ask for.
+ * sim_vet_resources.c - see sim_vet.h: validates requests and limits of
+ * containers.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -32,8 +33,8 @@ static void check_amount(kl__vet *vet, const char *name, const char *text)
     kl__vet_back(vet, mark);
 }
 
-/* A request is at most its limit; what is no resource of every node, cannot be
- * shared either. */
+/* A request must not exceed its limit; for huge pages and extended resources it
+ * must equal the limit. */
 static void check_limit(kl__vet *vet, const char *name, const char *request,
                         const char *limit)
 {

@@ -1,5 +1,5 @@
 /*
- * sim_vet_service.c - what Services have to be.
+ * sim_vet_service.c - see sim_vet.h: validates Services.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -18,7 +18,7 @@ static bool is_headless(const kl__node *spec)
            strcmp(kl__vet_text(spec, "type"), "ExternalName") != 0;
 }
 
-/* What only its type says of a Service. */
+/* Checks what depends on a Service's type. */
 static void check_type(kl__vet *vet, const kl__node *spec)
 {
     const char *type = kl__vet_text(spec, "type");
@@ -57,7 +57,8 @@ static void check_port(kl__vet *vet, const kl__node *port, bool needs_name,
     kl__vet_port(vet, port, "targetPort");
 }
 
-/* One of each protocol and number. The value is shown as Go has it. */
+/* Each pair of protocol and port number may occur once. The value is shown as
+ * Go prints it. */
 static void check_duplicate(kl__vet *vet, const kl__node *port, kl__map *seen)
 {
     char what[80], shown[200];
@@ -153,7 +154,7 @@ void kl__vet_service(kl__vet *vet, const kl__node *object)
     kl__vet_back(vet, mark);
 }
 
-/* Where a load balancer can be reached. */
+/* Checks an address of a load balancer. */
 static void check_ingress(kl__vet *vet, const kl__node *ingress)
 {
     static const char *const modes[] = {"Proxy", "VIP", NULL};

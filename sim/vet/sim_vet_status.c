@@ -1,6 +1,6 @@
 /*
- * sim_vet_status.c - what a write of a status may say: counts, and which of
- * them can be no more than others. See sim_vet.h.
+ * sim_vet_status.c - see sim_vet.h: validates writes of status: counts, and
+ * which count must not exceed which.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -10,15 +10,16 @@
 
 enum { MOST_COUNTS = 10 };
 
-/* The members of a kind's status that count something, and which of them are
- * no more than `replicas`; NULL ends both. */
+/* The counts in a kind's status, and those that must not exceed `replicas`;
+ * each list ends with NULL. */
 typedef struct counted {
     const char *counts[MOST_COUNTS];
     const char *parts[MOST_COUNTS];
-    const char *ready; /* what is said of fewer ready ones; NULL: nothing */
+    /* message if fewer are ready than available; NULL: not checked */
+    const char *ready;
 } counted;
 
-/* More than others allow; nothing at all is 0. */
+/* Refuses a count that exceeds another; an absent one is 0. */
 static void refuse_count(kl__vet *vet, const char *member, int64_t count,
                          const char *detail)
 {
@@ -136,7 +137,7 @@ void kl__vet_autoscaler_status(kl__vet *vet, const kl__node *object)
     check_counts(vet, object, &kind);
 }
 
-/* A namespace ends when it is deleted, and not before. */
+/* The phase Terminating goes with a deletionTimestamp, and only with it. */
 void kl__vet_namespace_status(kl__vet *vet, const kl__node *object)
 {
     bool ends = kl__node_text(kl__node_get(object, "metadata"),

@@ -1,6 +1,6 @@
 /*
- * sim_vet_storage.c - what claims, volumes and what stands behind them have to
- * be.
+ * sim_vet_storage.c - see sim_vet.h: validates claims, volumes, storage classes
+ * and drivers.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -13,7 +13,7 @@
 
 static const char *const volume_modes[] = {"Block", "Filesystem", NULL};
 
-/* More than nothing. */
+/* The amount must be more than 0. */
 static void check_amount(kl__vet *vet, const char *key, const char *amount)
 {
     if (kl__quantity_compare(amount, "0") <= 0) {
@@ -101,7 +101,7 @@ void kl__vet_claim(kl__vet *vet, const kl__node *object)
 
 /* --- Volumes. ------------------------------------------------------------- */
 
-/* Whether a path is there, and never goes back; else it is required. */
+/* The path is required, and must not contain "..". */
 static void check_path(kl__vet *vet, const kl__node *source)
 {
     const char *path = kl__vet_text(source, "path");
@@ -137,7 +137,7 @@ static void check_nfs(kl__vet *vet, const kl__node *source)
     }
 }
 
-/* The name of a driver, of small letters or not. */
+/* Checks a driver's name, in any letter case. */
 static void check_driver(kl__vet *vet, const kl__node *object,
                          const char *member)
 {
@@ -159,10 +159,11 @@ static void check_csi(kl__vet *vet, const kl__node *source)
     kl__vet_required(vet, source, "volumeHandle");
 }
 
-/* Where a volume is, in the order in which the server looks. */
+/* Sources of volumes, in the order in which the server looks at them. */
 static const struct {
     const char *name;
-    void (*check)(kl__vet *vet, const kl__node *source); /* NULL: as it is */
+    /* NULL: nothing to check */
+    void (*check)(kl__vet *vet, const kl__node *source);
 } sources[] = {{"hostPath", check_host_path},
                {"gcePersistentDisk", NULL},
                {"awsElasticBlockStore", NULL},
@@ -292,7 +293,7 @@ void kl__vet_volume(kl__vet *vet, const kl__node *object)
 
 /* --- Classes. ------------------------------------------------------------- */
 
-/* Who provides: a name with a prefix or without, of small letters or not. */
+/* Checks a provisioner's name, with or without a prefix, in any letter case. */
 static void check_provider(kl__vet *vet, const kl__node *object,
                            const char *member)
 {

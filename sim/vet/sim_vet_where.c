@@ -1,5 +1,6 @@
 /*
- * sim_vet_where.c - where pods may run: affinity, spread, tolerations, gates.
+ * sim_vet_where.c - see sim_vet.h: validates where pods may run: affinity,
+ * spread, tolerations, gates.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -74,7 +75,7 @@ void kl__vet_node_terms(kl__vet *vet, const kl__node *object,
     kl__vet_back(vet, mark);
 }
 
-/* 1 to 100; what is not there is 0. */
+/* A weight must be 1 to 100; an absent one is 0. */
 static void check_weight(kl__vet *vet, const kl__node *term)
 {
     const kl__node *weight = kl__node_get(term, "weight");
@@ -128,7 +129,7 @@ static void check_keys(kl__vet *vet, const kl__node *term, const char *member)
     kl__vet_back(vet, outer);
 }
 
-/* Keys whose labels have to be the same, and those that have to differ. */
+/* Checks matchLabelKeys and mismatchLabelKeys. */
 static void check_both_keys(kl__vet *vet, const kl__node *term)
 {
     const kl__node *same = kl__node_get(term, "matchLabelKeys"), *key;
@@ -207,7 +208,7 @@ void kl__vet_affinity(kl__vet *vet, const kl__node *spec)
 
 /* --- Spread. -------------------------------------------------------------- */
 
-/* More than 0; what is not there is 0. */
+/* The number must be more than 0; an absent one is 0. */
 static void check_positive(kl__vet *vet, const kl__node *object,
                            const char *member)
 {
@@ -242,7 +243,8 @@ static void check_domains(kl__vet *vet, const kl__node *constraint)
     }
 }
 
-/* Whether one of those that come after has the same key and way. */
+/* True if a later constraint has the same key and the same
+ * whenUnsatisfiable. */
 static bool comes_again(const kl__node *constraint, const kl__node_iter *rest,
                         const kl__node *list)
 {
@@ -344,7 +346,8 @@ static void check_value(kl__vet *vet, const char *way, const char *value)
                           "value must be empty when `operator` is 'Exists'");
         }
     } else if (strcmp(way, all[2]) == 0 || strcmp(way, all[3]) == 0) {
-        /* Behind a gate that is shut: named, and not supported. */
+        /* Its feature gate is off: the message lists it, but it is not
+         * supported. */
         kl__vet_fault(vet, KL__FIELD_UNSUPPORTED, "operator", way,
                       "supported values: \"Equal\", \"Exists\", \"Lt\", "
                       "\"Gt\"");
