@@ -7,7 +7,7 @@
 ---@field age? number since the last message of the server; nil: there was none
 ---@field retry_in number
 ---@field lists integer
----@field lists_held integer of these, lists whose version the cache had already reached
+---@field lists_held integer of these, lists that the cache holds
 ---@field watches integer
 ---@field events integer
 ---@field failures integer

@@ -1,4 +1,5 @@
--- Waits for caches without asking them again and again: each wakes the loop when it changes.
+-- Waits until the caches of a controller hold given writes. It does not poll: each cache wakes the
+-- loop when it changes.
 local core = require "kubelua.core"
 local held = require "kubelua.controller.held"
 local loop = require "kubelua.loop"
@@ -6,8 +7,8 @@ local scheduler = require "kubelua.scheduler"
 
 local caches = {}
 
--- The writes of a list that the caches do not hold yet.
-local function without(list, is_held)
+-- The writes in a list that the caches do not hold yet.
+local function filter_missing(list, is_held)
     local left = {}
     for _, one in ipairs(list) do
         if not is_held(one) then
@@ -17,8 +18,9 @@ local function without(list, is_held)
     return left
 end
 
--- The caches that are to hold a list: of a source, one, or one of each of its namespaces.
-local function caches_of(list)
+-- The caches that must hold the writes of a list, each once. A source with several namespaces has
+-- one cache for each.
+local function list_caches(list)
     local all, seen = {}, {}
     for _, one in ipairs(list) do
         local informer = held.informer(one)
@@ -30,8 +32,8 @@ local function caches_of(list)
     return all
 end
 
--- Has each cache wake the loop when it changes; true if one has changed since the last call.
-local function watch(all)
+-- Makes each cache wake the loop at its next change; true if one has changed since the last call.
+local function arm_wakeups(all)
     local has_changed = false
     for _, each in ipairs(all) do
         core.informer_wake_changed(each.informer, scheduler.poller)
@@ -42,25 +44,26 @@ local function watch(all)
     return has_changed
 end
 
----Waits until the caches hold all of a list, for so many seconds at most, on the clock of the task;
----returns what is left of it.
----@param what string of the call, for messages
+---Waits until the caches hold every write in a list, for at most so many seconds on the clock of
+---the task. Returns the writes that they do not hold then.
+---@param what string the name of the call, for messages
 ---@param seconds number
 ---@param list kubelua.controller.Held[]
 ---@param is_held fun(one: kubelua.controller.Held): boolean
 ---@return kubelua.controller.Held[]
 function caches.await(what, seconds, list, is_held)
-    list = without(list, is_held)
+    list = filter_missing(list, is_held)
     if #list == 0 then
         return list
     end
-    local clock, all = scheduler.clock_here(), caches_of(list)
+    local clock, all = scheduler.clock_here(), list_caches(list)
     local deadline = clock:now() + seconds
     local timer = clock:at(deadline, function() scheduler.poller:wake() end)
     local ok, problem = pcall(loop.wait, what, nil, function()
-        -- They are told to wake before they are looked at: a change between the two wakes.
-        if watch(all) then
-            list = without(list, is_held)
+        -- The wake-ups are set before the caches are read: so a change in between still wakes the
+        -- loop.
+        if arm_wakeups(all) then
+            list = filter_missing(list, is_held)
         end
         return #list == 0 or clock:now() >= deadline
     end)

@@ -1,5 +1,5 @@
--- run:patch, run:delete and run:evict: of exactly the object that is meant. The requests are the
--- client's verbs.
+-- run:patch, run:delete and run:evict: the client's verbs, for exactly the object that the run has
+-- read (its UID; with `lock` also its version).
 local core = require "kubelua.core"
 local documents = require "kubelua.verbs.documents"
 local misuse = require "kubelua.misuse"
@@ -7,14 +7,14 @@ local options = require "kubelua.options"
 local target = require "kubelua.controller.target"
 
 ---@class kubelua.RunPatchOptions: kubelua.PatchOptions
----@field lock? boolean "conflict" if it is not the version any more that was given
+---@field lock? boolean "conflict" if the object has changed since it was read
 local PATCH = { type = "string", subresource = "string", manager = "string", force = "boolean",
     dry_run = "boolean", timeout = "number", lock = "boolean" }
 
 ---@class kubelua.RunDeleteOptions
----@field propagation? "Foreground"|"Background"|"Orphan" what becomes of what it owns
+---@field propagation? "Foreground"|"Background"|"Orphan" what happens to the objects that it owns
 ---@field grace? integer seconds; 0: at once
----@field lock? boolean "conflict" if it is not the version any more that was given
+---@field lock? boolean "conflict" if the object has changed since it was read
 ---@field dry_run? boolean the server checks it, and deletes nothing
 ---@field timeout? number seconds of the whole call; default: 30
 local DELETE = { propagation = "string", grace = "number", lock = "boolean", dry_run = "boolean",
@@ -22,7 +22,7 @@ local DELETE = { propagation = "string", grace = "number", lock = "boolean", dry
 
 local change = {}
 
-local function with_lock(patch, version, kind)
+local function add_lock(patch, version, kind)
     if kind == "json" then
         local steps = core.array({ { op = "test", path = "/metadata/resourceVersion",
             value = version } })
@@ -49,14 +49,14 @@ function change.patch(run, ...)
         misuse("run:patch: a table expected as patch, not a %s", type(patch))
     end
     if given.lock then
-        patch = with_lock(patch, target.version(meant, "run:patch"), given.type)
+        patch = add_lock(patch, target.version(meant, "run:patch"), given.type)
     end
     return run.state.client:patch(meant, patch, { type = given.type, force = given.force,
         subresource = given.subresource, manager = given.manager or run.state.name,
         dry_run = given.dry_run, timeout = given.timeout })
 end
 
--- True if what a delete was for is gone, or another object by now.
+-- True if the object of a delete is gone, or its name belongs to another object now.
 local function is_gone(run, meant, code)
     if code == "not_found" then
         return true

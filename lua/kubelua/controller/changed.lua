@@ -1,19 +1,19 @@
--- kubelua.changed: which updates matter, as a function for `when`.
+-- kubelua.changed: makes a function for `when`, which selects the updates that matter.
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 
--- Short names of what is asked for most.
+-- Short names for common fields.
 local SHORT = {
     generation = "metadata.generation", labels = "metadata.labels",
     annotations = "metadata.annotations", finalizers = "metadata.finalizers",
     owners = "metadata.ownerReferences", spec = "spec", status = "status", data = "data",
 }
 
--- What a path is tried on: it does not stay, as no object does that a script does not hold.
+-- A path is tried on this object, to check it. Nothing keeps the object.
 local PROBE = '{"kind":"Probe","apiVersion":"v1","metadata":{"name":"a"}}'
 
-local function path_of(name)
+local function check_path(name)
     if type(name) ~= "string" then
         misuse("kubelua.changed: the names of fields expected, such as \"generation\", not a %s",
             type(name))
@@ -33,7 +33,7 @@ local function path_of(name)
     return name
 end
 
--- Parts of objects are equal if their JSON is, whatever the order of their fields.
+-- Parts of objects are equal if their JSON is; the order of fields does not matter.
 local function is_equal(a, b)
     if type(a) ~= "userdata" or type(b) ~= "userdata" then
         return a == b
@@ -41,15 +41,15 @@ local function is_equal(a, b)
     return core.hash(a) == core.hash(b)
 end
 
----For `when`: true of an update that changes one of these: generation, labels, annotations,
----finalizers, owners, spec, status, data, or what is at a path such as "spec.replicas". Of a kind
----that counts no generations, "generation" passes every update.
+---For `when`: true if an update changes one of these: generation, labels, annotations, finalizers,
+---owners, spec, status, data, or the value at a path such as "spec.replicas". If objects of a kind
+---have no generation, "generation" is true for every update.
 ---@param ... string
 ---@return fun(old: kubelua.Object, new: kubelua.Object): boolean
 return function(...)
     local paths, counts_generation = {}, false
     for i = 1, select("#", ...) do
-        paths[i] = path_of((select(i, ...)))
+        paths[i] = check_path((select(i, ...)))
         counts_generation = counts_generation or paths[i] == SHORT.generation
     end
     if #paths == 0 then

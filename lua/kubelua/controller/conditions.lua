@@ -1,11 +1,12 @@
--- Conditions of a status (metav1.Condition): merged by type, with the time of their last change.
+-- Merges the conditions of a status (metav1.Condition): one for each type, with the time of its
+-- last change.
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 local scheduler = require "kubelua.scheduler"
 
 local conditions = {}
 
-local function check(condition)
+local function check_condition(condition)
     if type(condition) ~= "table" or type(condition.type) ~= "string"
         or type(condition.status) ~= "string" then
         misuse("run:status: a condition is a table such as { type = \"Ready\", status = \"True\", "
@@ -13,14 +14,14 @@ local function check(condition)
     end
 end
 
--- False of the conditions of Deployments, Jobs and Nodes, which are older than metav1.Condition and
--- have no observedGeneration: each has another time instead.
+-- False for conditions of Deployments, Jobs and Nodes: they are older than metav1.Condition, and
+-- have another time instead of observedGeneration.
 local function has_generation(condition)
     return not (condition.lastUpdateTime or condition.lastProbeTime or condition.lastHeartbeatTime)
 end
 
--- The time stays while the status does.
-local function complete(condition, old, generation)
+-- lastTransitionTime changes only if the status changes.
+local function complete_condition(condition, old, generation)
     if old and old.status == condition.status and old.lastTransitionTime then
         condition.lastTransitionTime = old.lastTransitionTime
     elseif condition.lastTransitionTime == nil then
@@ -32,10 +33,10 @@ local function complete(condition, old, generation)
     return condition
 end
 
----The old conditions; a wanted one replaces the old one of its type, or comes behind them.
+---The old conditions. A wanted one replaces the old one of its type, or is appended.
 ---@param old kubelua.Condition[]?
----@param wanted kubelua.Condition[] they are completed
----@param generation integer? of the object that was looked at
+---@param wanted kubelua.Condition[] missing fields are filled in
+---@param generation integer? of the object that the run has read
 ---@return kubelua.Condition[]
 function conditions.merge(old, wanted, generation)
     if type(wanted) ~= "table" then
@@ -47,11 +48,11 @@ function conditions.merge(old, wanted, generation)
         place[condition.type] = #merged
     end
     for key, condition in pairs(wanted) do
-        check(type(key) == "number" and condition or nil)
+        check_condition(type(key) == "number" and condition or nil)
     end
     for _, condition in ipairs(wanted) do
         local at = place[condition.type] or #merged + 1
-        merged[at] = complete(condition, merged[at], generation)
+        merged[at] = complete_condition(condition, merged[at], generation)
         place[condition.type] = at
     end
     return merged

@@ -1,5 +1,5 @@
--- The difference between two values of JSON, as a merge patch (RFC 7396): after it there is exactly
--- what is wanted.
+-- The difference between two JSON values as a merge patch (RFC 7396): the patch turns the old value
+-- into exactly the wanted one.
 local core = require "kubelua.core"
 
 local difference = {}
@@ -10,7 +10,7 @@ local function is_array(value)
     return #value > 0 or (ARRAY ~= nil and getmetatable(value) == ARRAY)
 end
 
----A copy in tables: views are read, and nulls within it are left out, as a merge patch leaves them.
+---A copy of a value as tables, without nulls in objects, which a merge patch cannot set.
 ---@param value any
 ---@return any
 function difference.plain(value)
@@ -45,9 +45,9 @@ local function are_equal(a, b)
     return true
 end
 
----What changes `old` into `wanted`: nil where they are equal; null where it is to go.
+---The patch that changes `old` into `wanted`: nil if they are equal; null if it must be removed.
 ---@param old any as JSON is decoded; nil: absent
----@param wanted any of difference.plain
+---@param wanted any a result of difference.plain
 ---@return any
 function difference.of(old, wanted)
     if wanted == core.null then

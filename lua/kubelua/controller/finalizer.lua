@@ -1,16 +1,16 @@
--- Finalizers: ours is there before the first reconcile, and goes when finalize says that it is
--- done. Both are merge patches of exactly this object at this version; on a conflict it is read
--- again.
+-- The finalizer of a controller: it is added before the first reconcile of an object, and removed
+-- when finalize is done. Both are merge patches of exactly this object at this version; after a
+-- conflict the object is read again.
 local core = require "kubelua.core"
 local outcome = require "kubelua.controller.outcome"
 local unsure = require "kubelua.controller.unsure"
 
 local finalizer = {}
 
--- Tries where others write the object at the same time.
+-- How often a patch is tried while others write the object at the same time.
 local TRIES = 5
 
-local function others_of(object, name)
+local function list_others(object, name)
     local others, is_there = core.array(), false
     local all = object:get("metadata.finalizers") or {}
     for i = 1, #all do
@@ -28,7 +28,7 @@ end
 ---@param name string
 ---@return boolean
 function finalizer.is_on(object, name)
-    local _, is_there = others_of(object, name)
+    local _, is_there = list_others(object, name)
     return is_there
 end
 
@@ -39,9 +39,9 @@ function finalizer.is_terminating(object)
     return object:get("metadata.deletionTimestamp") ~= nil
 end
 
--- The finalizers as they are to be; nil: they are so.
-local function wanted(object, name, is_wanted)
-    local finalizers, is_there = others_of(object, name)
+-- The finalizers that the object must have; nil: it has them already.
+local function list_wanted(object, name, is_wanted)
+    local finalizers, is_there = list_others(object, name)
     if is_there == is_wanted then
         return nil
     elseif is_wanted then
@@ -50,7 +50,8 @@ local function wanted(object, name, is_wanted)
     return finalizers
 end
 
--- The same object as the server has it; nil, nil where it is gone or another one by now.
+-- Reads the same object from the server. nil alone: it is gone, or its name belongs to another
+-- object.
 local function read_again(state, object)
     local live, message, code, retry_after = state.client:get(object)
     if not live and code == "not_found" then
@@ -59,14 +60,14 @@ local function read_again(state, object)
     return live, message, code, retry_after
 end
 
--- Puts the finalizer there, or takes it away: the object as it is then; nil alone: it is gone; or
--- nil, message, code, retry_after.
-local function put(state, object, is_wanted)
+-- Adds or removes the finalizer. Returns the object as it is then; nil alone: it is gone; or nil,
+-- message, code, retry_after.
+local function set_finalizer(state, object, is_wanted)
     local name, message, code, retry_after = state.options.finalizer, nil, nil, nil
     for _ = 1, TRIES do
-        local finalizers = wanted(object, name, is_wanted)
+        local finalizers = list_wanted(object, name, is_wanted)
         if not finalizers or (is_wanted and finalizer.is_terminating(object)) then
-            return object -- nothing can be added to what is being deleted
+            return object -- nothing can be added to a terminating object
         end
         local answer
         answer, message, code, retry_after = state.client:patch(object, { metadata = {
@@ -86,32 +87,35 @@ local function put(state, object, is_wanted)
     return nil, message, code, retry_after
 end
 
-local function failure(state, object, verb, message, code, retry_after)
+local function make_failure(state, object, verb, message, code, retry_after)
     return outcome.failure(string.format("the finalizer %s cannot be %s %s: %s",
         state.options.finalizer, verb, tostring(object), message), code, retry_after)
 end
 
----Runs finalize for an object that is being deleted, and takes the finalizer away once it is done.
+---Runs finalize for an object that is being deleted, and removes the finalizer once finalize is
+---done.
 ---@param state kubelua.controller.State
 ---@param run kubelua.Run
----@param object kubelua.Object with the finalizer
+---@param object kubelua.Object it has the finalizer
 ---@return kubelua.controller.Outcome
 function finalizer.finalize(state, run, object)
     local result = outcome.call("finalize", state.options.finalize, object, run)
     if result.keeps then
         return result
     end
-    local left, message, code, retry_after = put(state, object, false)
+    local left, message, code, retry_after = set_finalizer(state, object, false)
     if message then
-        return failure(state, object, "taken from", message, code, retry_after)
-    elseif not left then -- it went meanwhile: a cache that still has it must not finalize it again
+        return make_failure(state, object, "taken from", message, code, retry_after)
+    -- The object is gone. A cache that still has it must not finalize it again.
+    elseif not left then
         unsure.note(state.written.unknown, run.key, { kind = state.kind, name = object.name,
             namespace = object.namespace, uid = object.uid })
     end
     return result
 end
 
----Before a reconcile: what has become of the key already, or nil and the object as it is now.
+---Runs before a reconcile. Returns the outcome of the key, if there is nothing to reconcile; else
+---nil and the object as it is now.
 ---@param state kubelua.controller.State
 ---@param run kubelua.Run
 ---@param object kubelua.Object
@@ -127,11 +131,11 @@ function finalizer.step(state, run, object)
         end
         return nil, object
     end
-    local with, message, code, retry_after = put(state, object, true)
+    local with, message, code, retry_after = set_finalizer(state, object, true)
     if message then
-        return failure(state, object, "added to", message, code, retry_after)
+        return make_failure(state, object, "added to", message, code, retry_after)
     elseif not with then
-        return outcome.done -- it is gone: its last event is on the way
+        return outcome.done -- it is gone: the delete event will come
     elseif finalizer.is_terminating(with) then
         return finalizer.step(state, run, with)
     end

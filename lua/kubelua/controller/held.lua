@@ -1,29 +1,29 @@
--- One object that a run has written, and if a cache holds it: the cache has reached its version, or
--- has seen its end.
+-- One object that a run has written, and the test if a cache holds this write: the cache has
+-- reached its version, or has seen that the object is gone.
 local core = require "kubelua.core"
 local informer_parts = require "kubelua.informer_parts"
 local reach = require "kubelua.controller.reach"
 
----What a cache is to hold: the last write of an object, or its end.
+---A write that a cache must come to hold: the last write of an object, or its deletion.
 ---@class kubelua.controller.Held
 ---@field source kubelua.controller.Source
 ---@field key string of the object
 ---@field namespace string?
 ---@field uid string
----@field owner string? UID of the controller that the answer names
----@field former_owner string? the same, of the object that the cache had before
----@field version string? that the cache has to reach
----@field answer kubelua.Object? what the server said it had then
----@field is_selected boolean? the source's selectors choose what was written
----@field ends "gone"|"terminating"|"let_go"|nil how a delete was answered; let_go: an update took
----the last finalizer of what was being deleted
----@field is_guess boolean? the UID is what the cache had, not what the server said
----@field base string? the cache's version when the answer came
----@field list integer? of versions that are no numbers: the first list that began after the answer
+---@field owner string? UID of its controller, by the answer to the write
+---@field former_owner string? the same, by the object that the cache had before
+---@field version string? the version that the cache must reach
+---@field answer kubelua.Object? the object in the server's answer
+---@field is_selected boolean? the selectors of the source select the written object
+---@field ends "gone"|"terminating"|"let_go"|nil the answer to a delete; let_go: an update removed
+---the last finalizer of an object that is being deleted
+---@field is_guess boolean? the UID is that of the cached object, not one that the server named
+---@field base string? the version of the cache when the answer came
+---@field list integer? if versions are not numbers: the first list that began after the answer
 ---@field keys table<string, true> the keys whose runs wrote it
 local held = {}
 
----The UID of what controls an object, by its controller reference.
+---The UID of an object's controller, by its owner references.
 ---@param object kubelua.Object
 ---@return string?
 function held.controller_of(object)
@@ -35,14 +35,14 @@ function held.controller_of(object)
     end
 end
 
----The cache that is to hold it: of its namespace, where the source has several.
+---The cache that must hold the write: that of its namespace, if the source has several.
 ---@param self kubelua.controller.Held
 ---@return kubelua.Informer
 function held.informer(self)
     return informer_parts.informer(self.source.informer, self.namespace) or self.source.informer
 end
 
----The object that the cache has, if it is the one that was written.
+---The cached object, if it has the UID of the written one.
 ---@param self kubelua.controller.Held
 ---@return kubelua.Object?
 function held.cached(self)
@@ -50,7 +50,7 @@ function held.cached(self)
     return object and object.uid == self.uid and object or nil
 end
 
--- A scale is another object, with the UID and the version of what is scaled.
+-- A Scale is another kind, but has the UID and the version of the scaled object.
 local function is_selected(self, write)
     if reach.takes_all(self.source) then
         return true
@@ -60,7 +60,7 @@ local function is_selected(self, write)
     return reach.selects(self.source, write.object)
 end
 
--- The number of the first list that begins after now: one that is under way does not count.
+-- The number of the first list that begins after now: a list under way does not count.
 local function next_list(informer)
     local status = informer:status()
     return status.lists + (status.state == "watching" and 1 or 2)
@@ -68,7 +68,7 @@ end
 
 local ENDS = { delete = true, evict = true }
 
----True if a cache can be asked for what was answered: not for a token, which is no object.
+---True if the caches can be searched for this write. False for a token, which is not an object.
 ---@param write kubelua.Write
 ---@return boolean
 function held.is_notable(write)
@@ -82,13 +82,14 @@ local function has_finalizers(object)
     return finalizers ~= nil and #finalizers > 0
 end
 
--- The write took what had held the object's deletion back: with it, the object is gone, mostly.
+-- True if this write removed the last finalizer of an object that is being deleted: mostly, the
+-- object is then gone.
 local function is_let_go(object)
     return object:get("metadata.deletionTimestamp") ~= nil and not has_finalizers(object)
         and (object:get("metadata.deletionGracePeriodSeconds") or 0) == 0
 end
 
----Notes an answered write of the object; one that it has noted before is not asked for any more.
+---Records an answered write of the object. It replaces the write recorded before.
 ---@param self kubelua.controller.Held
 ---@param write kubelua.Write
 function held.note(self, write)
@@ -111,8 +112,8 @@ function held.note(self, write)
     self.list = not core.compare_versions(self.version, "1") and next_list(informer) or nil
 end
 
--- Of versions that are no numbers: this one was seen, or a later list was.
-local function was_seen(self, object)
+-- If versions are not numbers: true if this version, or a later list, was seen.
+local function was_version_seen(self, object)
     local sightings = self.source.sightings
     return object and object.resource_version == self.version
         or sightings and sightings:has(self.uid, self.version)
@@ -123,13 +124,14 @@ local function has_version(self, object)
     local at = held.informer(self):resource_version()
     local order = core.compare_versions(at, self.version)
     if order and order < 0 then
-        -- Where the version has gone back, the cluster was restored, and counts anew.
+        -- The version has gone back: the cluster was restored from a backup, and counts anew.
         return self.base ~= "" and (core.compare_versions(at, self.base) or 0) < 0
     end
-    return order ~= nil or was_seen(self, object)
+    return order ~= nil or was_version_seen(self, object)
 end
 
--- Of what was let go, something else may hold the end back: then it is there at that version.
+-- If an update removed the last finalizer, something else may keep the object: then the cache has
+-- it at that version or a later one.
 local function has_end(self, object)
     if not object then
         return true
@@ -140,9 +142,9 @@ local function has_end(self, object)
         and (core.compare_versions(object.resource_version, self.version) or -1) >= 0
 end
 
----True if the cache has what was written; and true if that is for good. Of an object that the
----source's selectors do not choose, no event may come: it is enough that the cache does not have
----it; but an earlier state of it may still turn up.
+---True if the cache holds the write; the second result is true if that will not change. The
+---selectors of the source may exclude the written object: then no event may come, and it is enough
+---that the cache does not have it, although an earlier state of it may still appear.
 ---@param self kubelua.controller.Held
 ---@return boolean has_it, boolean for_good
 function held.look(self)
@@ -159,7 +161,7 @@ function held.look(self)
     return not self.is_selected and not object, false
 end
 
----True if a reading may depend on it.
+---True if the result of a query may depend on this write.
 ---@param self kubelua.controller.Held
 ---@param filter { namespace: string?, owner: string? }
 ---@return boolean
@@ -171,7 +173,7 @@ function held.is_asked_for(self, filter)
         or self.former_owner == filter.owner
 end
 
----What is waited for, for messages.
+---Says which write is awaited, for messages.
 ---@param self kubelua.controller.Held
 ---@return string
 function held.tell(self)

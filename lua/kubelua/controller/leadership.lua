@@ -1,11 +1,12 @@
--- What a controller with a leader does as it gains and loses the lease; see leader.lua.
+-- A controller with the option `leader`: what it does when it gains and loses the lease. See
+-- leader.lua.
 local leader = require "kubelua.leader"
 local memos = require "kubelua.controller.memos"
 local worker = require "kubelua.controller.worker"
 
 local leadership = {}
 
--- Every key that there is, at once, with an empty memo: what this process knew may be outdated.
+-- Queues every key at once, with empty memos: what this process knew may be outdated.
 local function begin_term(self)
     memos.begin_term(self)
     if self.is_listed and not self.main then
@@ -26,7 +27,7 @@ local function end_term(self)
     end
 end
 
----Takes part in the election: at the start, and again if the loop runs once more after its end.
+---Joins the election: at the start, and again if the loop runs once more after the end of a run.
 ---@param self kubelua.controller.State
 function leadership.join(self)
     self.leader = leader.join(self.client, self.options.leader)
@@ -35,7 +36,7 @@ function leadership.join(self)
     self.leader.on_gain(function() begin_term(self) end)
 end
 
----Gives the lease back, once no run is left that relies on it.
+---Releases the lease, once no run is left that relies on it.
 ---@param self kubelua.controller.State
 function leadership.leave(self)
     if self.leader and self.running == 0 then

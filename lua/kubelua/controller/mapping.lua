@@ -1,10 +1,10 @@
--- From events to keys: what a controller reconciles for an event of one of its sources.
+-- Finds the keys to reconcile for an event of a source. triggers.lua calls it.
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 
 local mapping = {}
 
-local function refuse(value)
+local function refuse_result(value)
     error("map returned " .. (type(value) == "table" and "a table that is no list of keys or "
         .. "objects" or "a " .. type(value)) .. "; it returns nil, a key, an object, or a list of "
         .. "these", 0)
@@ -17,8 +17,8 @@ local function check_key(key)
     return key
 end
 
--- A key, an object, or a table that is written as an object.
-local function key_of(value)
+-- The key of a value that map returned: a key, an object, or a table in the form of an object.
+local function read_key(value)
     if type(value) == "string" then
         return check_key(value)
     elseif core.is_object(value) then
@@ -26,12 +26,12 @@ local function key_of(value)
     end
     local metadata = type(value) == "table" and value.metadata
     if type(metadata) ~= "table" or type(metadata.name) ~= "string" then
-        refuse(value)
+        refuse_result(value)
     end
     return check_key((metadata.namespace and metadata.namespace .. "/" or "") .. metadata.name)
 end
 
----Adds to a set the keys that a script's map returned: nil, a key, an object, or a list of them.
+---Adds the keys that a script's map returned to a set: nil, a key, an object, or a list of these.
 ---Raises on anything else.
 ---@param keys table<string, true>
 ---@param value any
@@ -39,16 +39,16 @@ function mapping.collect(keys, value)
     if value == nil then
         return
     elseif type(value) ~= "table" or value.metadata ~= nil then
-        keys[key_of(value)] = true
+        keys[read_key(value)] = true
         return
     end
     for index in pairs(value) do
         if type(index) ~= "number" then
-            refuse(value)
+            refuse_result(value)
         end
     end
     for _, item in ipairs(value) do
-        keys[key_of(item)] = true
+        keys[read_key(item)] = true
     end
 end
 
@@ -56,7 +56,7 @@ local function group_of(api_version)
     return type(api_version) == "string" and api_version:match("^(.*)/") or ""
 end
 
--- The cached object that an owner reference means: of that group, kind and UID.
+-- The cached object that an owner reference names: of that group, kind and UID.
 local function find_owner(main, reference, namespace)
     local name = reference.name
     if type(name) ~= "string" then
@@ -70,10 +70,10 @@ local function find_owner(main, reference, namespace)
     return nil
 end
 
----Adds the keys of the owners that an object names: of its controller, or of any. An owner that the
----cache does not have is left out: when it comes, it is reconciled.
+---Adds the keys of the owners of an object: of its controller only, or of all owners. An owner that
+---is not in the cache is left out: when it appears, it is reconciled anyway.
 ---@param keys table<string, true>
----@param main kubelua.Informer of the owners
+---@param main kubelua.Informer the cache of the owners
 ---@param object kubelua.Object
 ---@param any_owner boolean
 function mapping.owners(keys, main, object, any_owner)
@@ -89,8 +89,8 @@ function mapping.owners(keys, main, object, any_owner)
     end
 end
 
----True if an update matters: `when` is asked, but of resyncs, new UIDs and the beginning of a
----deletion, which always do.
+---True if an update matters. `when` decides, except for resyncs, new UIDs and the beginning of a
+---deletion, which always matter.
 ---@param when (fun(old: kubelua.Object, new: kubelua.Object): any)?
 ---@param old kubelua.Object
 ---@param new kubelua.Object
@@ -104,7 +104,7 @@ function mapping.passes(when, old, new)
         or (when(old, new) and true or false)
 end
 
----The key that enqueue was given.
+---The key that enqueue was given, or that of the object. Raises if it is neither.
 ---@param key any
 ---@return string
 function mapping.check_enqueued(key)

@@ -1,17 +1,17 @@
--- What a controller keeps of a key between its runs. A record is made once something needs it:
+-- What a controller remembers about a key between runs. A record is made when it is first needed:
 -- there may be very many keys, and most scripts use no memo.
 
 ---@class kubelua.controller.Kept
 ---@field uid string? of the key's object
----@field memo table? the script's
+---@field memo table? run.memo, which belongs to the script
 ---@field statuses table<string, { wanted: string, got: string }>? by UID; see status.lua
 
 local memos = {}
 
----The record of a key, which is made if there is none.
+---The record of a key; makes it if there is none.
 ---@param state kubelua.controller.State
 ---@param key string
----@param object kubelua.Object? the key's own
+---@param object kubelua.Object? the object with that key
 ---@return kubelua.controller.Kept
 function memos.keep(state, key, object)
     local kept = state.memos[key]
@@ -22,7 +22,7 @@ function memos.keep(state, key, object)
     return kept
 end
 
----The table that run.memo is. A run that began before the lease was lost and got again has another,
+---The table run.memo. A run that began before the lease was lost and gained again gets another,
 ---empty table: what it knows may be outdated.
 ---@param own { state: kubelua.controller.State, key: string, object: kubelua.Object?,
 ---term: integer }
@@ -36,7 +36,7 @@ function memos.of_run(own)
     return kept.memo
 end
 
----A term as the leader begins: every memo is empty.
+---A new term as the leader begins: empties every memo.
 ---@param state kubelua.controller.State
 function memos.begin_term(state)
     state.terms = state.terms + 1

@@ -1,48 +1,49 @@
--- What kubelua.controller takes: checked, and with its defaults.
+-- Checks the options of kubelua.controller, and sets their defaults.
 local core = require "kubelua.core"
 local leader = require "kubelua.leader"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 
----What kubelua.controller takes. The resource comes first, with the options of an informer of it:
----kubelua.controller { "foos.example.com", namespace = "web", reconcile = function(foo, run) end }
+---The options of kubelua.controller. The resource comes first, with the options of an informer:
+---  kubelua.controller { "foos.example.com", reconcile = function(foo, run) end }
 ---@class kubelua.ControllerOptions: kubelua.InformerScope
----@field [1]? string what it reconciles; none: its keys are any texts that map and enqueue give
----@field name? string in logs, metrics, events, and as field manager; default: the resource
+---@field [1]? string the resource; none: the keys are any strings that map and enqueue give
+---@field name? string in logs, metrics and events, and as field manager; default: the resource
 ---@field client? kubelua.Client default: kubelua.connect()
 ---@field reconcile kubelua.Reconcile
----@field gone? kubelua.Gone of a queued key that the cache does not have: even of one never seen,
----perhaps again
----@field finalizer? string "example.com/cleanup"; with finalize
----@field finalize? kubelua.Reconcile of an object that is being deleted
----@field owns? (string|kubelua.SourceOptions)[] their events reconcile the owner
----@field watches? (string|kubelua.SourceOptions)[] their events reconcile what map says
----@field reads? (string|kubelua.SourceOptions)[] cached for run:get and run:list; trigger nothing
----@field when? fun(old: kubelua.Object, new: kubelua.Object): any which updates matter
----@field delay? number events of a key within so many seconds of the first are one run; default 0
----@field resync? number every key again this often, in seconds; default 0: never
----@field workers? integer so many keys at once; default 4
+---@field gone? kubelua.Gone called for a queued key that is not in the cache; also for one that
+---was never there; may be called again
+---@field finalizer? string such as "example.com/cleanup"; needs finalize
+---@field finalize? kubelua.Reconcile called for an object that is being deleted
+---@field owns? (string|kubelua.SourceOptions)[] their events reconcile their owner
+---@field watches? (string|kubelua.SourceOptions)[] their events reconcile the keys that map returns
+---@field reads? (string|kubelua.SourceOptions)[] cached for run:get and run:list; no events
+---@field when? fun(old: kubelua.Object, new: kubelua.Object): any true: the update matters
+---@field delay? number events of a key in so many seconds after the first are one run; default 0
+---@field resync? number seconds after which every key is reconciled again; default 0: never
+---@field workers? integer how many keys run at once; default 4
 ---@field timeout? number seconds after which a run is cancelled; default 300
----@field terminating? boolean reconcile sees objects that are being deleted, too
+---@field terminating? boolean reconcile is also called for objects that are being deleted
 ---@field leader? string|kubelua.LeaderOptions a Lease: only its holder reconciles
----@field as? string the name of its own kind in run:get; default: the resource
+---@field as? string the name of its own cache in run:get; default: the resource
 
----What reconcile returns: nothing, true or an object: done. A number above 0: again in so many
----seconds. 0 or below: again, paced like a failure, and not counted as one. false, message: not
----before the next event. nil, message[, code, retry_after]: a failure, again with backoff.
+---What reconcile returns. Nothing, true or an object: done. A number above 0: again in so many
+---seconds. 0 or less: again, as late as after a failure, but not counted as one. false, message:
+---not again before the next event. nil, message[, code, retry_after]: a failure, again with
+---backoff.
 ---@alias kubelua.Result nil|boolean|number|kubelua.Object
 ---@alias kubelua.Reconcile fun(object: kubelua.Object, run: kubelua.Run): kubelua.Result, ...any
 ---@alias kubelua.Gone fun(key: string, run: kubelua.Run): kubelua.Result, ...any
 
----An entry of owns, watches or reads: the resource first, as in { "pods", as = "shop_pods" }; with
----the options of an informer. The namespace defaults to the controller's.
+---An entry of owns, watches or reads. The resource comes first, as in { "pods", as = "shop_pods" },
+---with the options of an informer. The namespace defaults to the controller's.
 ---@class kubelua.SourceOptions: kubelua.InformerOptions
 ---@field as? string its name in run:get; default: the resource
----@field when? fun(old: kubelua.Object, new: kubelua.Object): any which updates matter
----@field map? fun(object: kubelua.Object, run: kubelua.Run): any of watches: a key, an object, or a
----list of them
----@field controller? boolean of owns; false: any owner reference, not the controller's alone
----@field metadata? boolean ask for metadata alone; reading spec or status then raises
+---@field when? fun(old: kubelua.Object, new: kubelua.Object): any true: the update matters
+---@field map? fun(object: kubelua.Object, run: kubelua.Run): any in watches: returns a key, an
+---object, or a list of these
+---@field controller? boolean in owns; false: any owner reference counts, not only the controller's
+---@field metadata? boolean cache metadata only; reading spec or status then raises
 
 local checked = {}
 
@@ -59,7 +60,7 @@ local OWN = {
     timeout = "number", terminating = "boolean", leader = "string|table", as = "string",
 }
 
--- What an entry of each list takes beyond the options of an informer.
+-- The options of an entry besides those of an informer.
 local OF_SOURCE = {
     owns = { as = "string", when = "function", controller = "boolean", resync = "number" },
     watches = { as = "string", when = "function", map = "function", resync = "number" },
@@ -68,10 +69,10 @@ local OF_SOURCE = {
 
 local DEFAULTS = { delay = 0, resync = 0, workers = 4, timeout = 300 }
 
--- Of what has no resource there is no object.
+-- These need objects, so a controller without a resource cannot have them.
 local OF_OBJECTS = { "gone", "finalizer", "finalize", "owns", "when", "terminating", "as" }
 
-local function with_informer(types)
+local function add_informer_options(types)
     local all = {}
     for name, wanted in pairs(INFORMER) do
         all[name] = wanted
@@ -82,13 +83,13 @@ local function with_informer(types)
     return all
 end
 
-local ALL = with_informer(OWN)
+local ALL = add_informer_options(OWN)
 for role, types in pairs(OF_SOURCE) do
-    OF_SOURCE[role] = with_informer(types)
+    OF_SOURCE[role] = add_informer_options(types)
 end
 
--- The resource, which is at 1, and the options by name.
-local function split(call, given)
+-- Splits a table into the resource, at 1, and the named options.
+local function split_resource(call, given)
     local named = {}
     for key, value in pairs(given) do
         if key ~= 1 and type(key) == "number" then
@@ -103,7 +104,7 @@ local function split(call, given)
     return given[1], named
 end
 
-local function informer_options(resource, named)
+local function pick_informer_options(resource, named)
     local given = { resource }
     for name in pairs(INFORMER) do
         given[name] = named[name]
@@ -111,14 +112,14 @@ local function informer_options(resource, named)
     return given
 end
 
--- One source; `call` is for messages.
-local function source_of(call, role, entry)
+-- Checks one source; `call` is used in messages.
+local function read_source(call, role, entry)
     if type(entry) == "string" then
         entry = { entry }
     elseif type(entry) ~= "table" then
         misuse("%s: a resource or a table of options expected, not a %s", call, type(entry))
     end
-    local resource, named = split(call, entry)
+    local resource, named = split_resource(call, entry)
     if not resource then
         misuse("%s: which resource? For example { \"pods\", as = \"shop_pods\" }", call)
     end
@@ -127,7 +128,7 @@ local function source_of(call, role, entry)
         misuse("%s: '%s' needs map = function(object, run), which returns the keys to reconcile",
             call, resource)
     end
-    local given = informer_options(resource, named)
+    local given = pick_informer_options(resource, named)
     given.resync = named.resync
     return { role = role, name = named.as or resource, resource = resource, given = given,
         when = named.when, map = named.map, any_owner = named.controller == false,
@@ -143,11 +144,11 @@ local function add_list(sources, role, list)
         end
     end
     for _, entry in ipairs(list) do
-        sources[#sources + 1] = source_of(call, role, entry)
+        sources[#sources + 1] = read_source(call, role, entry)
     end
 end
 
--- A name stands for one source: run:get could not tell them apart.
+-- Two sources need different names: run:get finds a source by its name.
 local function check_names(sources)
     local seen = {}
     for _, source in ipairs(sources) do
@@ -159,11 +160,11 @@ local function check_names(sources)
     end
 end
 
-local function sources_of(resource, given)
+local function read_sources(resource, given)
     local sources = {}
     if resource then
         sources[1] = { role = "reconciles", name = given.as or resource, resource = resource,
-            given = informer_options(resource, given), when = given.when,
+            given = pick_informer_options(resource, given), when = given.when,
             metadata = given.metadata or false }
     end
     for _, role in ipairs { "owns", "watches", "reads" } do
@@ -207,7 +208,8 @@ local function check_keyless(given)
     end
 end
 
----What a script gave, checked; and the sources: a list, what is reconciled first.
+---Checks the options of a script. Returns them, and the list of sources; the reconciled one is
+---first.
 ---@param given kubelua.ControllerOptions
 ---@return table options, table[] sources
 function checked.read(given)
@@ -215,7 +217,7 @@ function checked.read(given)
         misuse("controller: a table expected, such as { \"pods\", reconcile = function(pod, run) "
             .. "end }, not a %s", type(given))
     end
-    local resource, named = split("controller", given)
+    local resource, named = split_resource("controller", given)
     options.check("controller", named, ALL)
     check_values(named)
     if not resource then
@@ -235,9 +237,9 @@ function checked.read(given)
     end
     result.namespace = named.namespace
     if named.leader then
-        leader.options(named.leader) -- raises what is wrong with them
+        leader.options(named.leader) -- raises if they are wrong
     end
-    return result, sources_of(resource, named)
+    return result, read_sources(resource, named)
 end
 
 return checked

@@ -1,15 +1,16 @@
--- What a function of a controller returned or raised, as what becomes of its key.
+-- The outcome of a run: what a function of the script returned or raised, and what the queue does
+-- with the key then.
 local core = require "kubelua.core"
 local failures = require "kubelua.failures"
 local trace = require "kubelua.trace"
 
 ---@class kubelua.controller.Outcome
 ---@field result "done"|"after"|"paced"|"failed" see queue:done
----@field seconds number? of "after"; the server's Retry-After
----@field message string? why it failed; why it is done without success
+---@field seconds number? of "after"; of "failed": the server's Retry-After
+---@field message string? why it failed, or why it is done without success
 ---@field code string?
----@field is_bug boolean? the script raised an error, or returned what means nothing
----@field keeps boolean? of finalize: the finalizer stays
+---@field is_bug boolean? the script raised an error, or returned a wrong value
+---@field keeps boolean? of finalize: the finalizer is not removed
 local outcome = {}
 
 ---@type kubelua.controller.Outcome
@@ -27,7 +28,7 @@ function outcome.failure(message, code, retry_after)
     return { result = "failed", message = message, code = code, seconds = seconds, keeps = true }
 end
 
-local function refuse(what, value)
+local function refuse_result(what, value)
     local kind = value == nil and "nil and what is no message" or "a " .. type(value)
     if type(value) == "number" then
         kind = "the number " .. tostring(value)
@@ -38,16 +39,16 @@ local function refuse(what, value)
     }
 end
 
-local function of_number(what, seconds)
+local function read_number(what, seconds)
     if seconds ~= seconds or math.abs(seconds) == math.huge then
-        return refuse(what, seconds)
+        return refuse_result(what, seconds)
     elseif seconds > 0 then
         return { result = "after", seconds = seconds, keeps = true }
     end
     return { result = "paced", keeps = true }
 end
 
----What a function returned.
+---The outcome of what a function returned.
 ---@param what string of the function, for messages
 ---@param result any
 ---@param message any
@@ -57,7 +58,7 @@ end
 function outcome.of(what, result, message, code, retry_after)
     if result == nil and message ~= nil then
         if type(message) ~= "string" then
-            return refuse(what, nil)
+            return refuse_result(what, nil)
         end
         return outcome.failure(message, type(code) == "string" and code or nil, retry_after)
     elseif result == false then
@@ -66,13 +67,13 @@ function outcome.of(what, result, message, code, retry_after)
     elseif result == nil or result == true or core.is_object(result) then
         return outcome.done
     elseif type(result) == "number" then
-        return of_number(what, result)
+        return read_number(what, result)
     end
-    return refuse(what, result)
+    return refuse_result(what, result)
 end
 
--- What assert raises is the message; that of a test framework raises a table that says it.
-local function text_of(problem)
+-- assert raises the message; the assert of a test framework raises a table with the message.
+local function read_text(problem)
     local meta = type(problem) == "table" and getmetatable(problem)
     if type(meta) == "table" and meta.__tostring then
         return tostring(problem)
@@ -80,9 +81,10 @@ local function text_of(problem)
     return problem
 end
 
--- What was raised: a failure that a call had returned, the end of the run, or a bug.
-local function judge(problem)
-    local has_text, text = pcall(text_of, problem)
+-- The outcome of a raised value: a failure that a call had returned, or the end of the run. nil: a
+-- bug.
+local function judge_error(problem)
+    local has_text, text = pcall(read_text, problem)
     local known, message
     if has_text then
         known, message = failures.find(text)
@@ -95,7 +97,7 @@ local function judge(problem)
     return nil
 end
 
-local function conclude(what, ok, ...)
+local function make_outcome(what, ok, ...)
     if ok then
         return outcome.of(what, ...)
     end
@@ -106,13 +108,13 @@ local function conclude(what, ok, ...)
     return { result = "failed", message = problem, code = "error", is_bug = true, keeps = true }
 end
 
----Calls a function of the script; what came of it. Never raises.
----@param what string of the function, for messages
+---Calls a function of the script, and returns its outcome. Never raises.
+---@param what string the name of the function, for messages
 ---@param f function
 ---@param ... any
 ---@return kubelua.controller.Outcome
 function outcome.call(what, f, ...)
-    return conclude(what, trace.judged(judge, f, ...))
+    return make_outcome(what, trace.judged(judge_error, f, ...))
 end
 
 return outcome

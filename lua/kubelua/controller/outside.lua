@@ -1,13 +1,13 @@
--- Objects with our finalizer that the selectors of a controller do not choose any more, or never
--- did in this process: they are finalized all the same when they are deleted. A second informer, of
--- metadata alone and without selectors, tells of that.
+-- Finalizes objects outside of the selectors of a controller: they have its finalizer, but the
+-- selectors do not select them any more, or never did in this process. A second informer, with
+-- metadata only and without selectors, shows when they are deleted.
 local clients = require "kubelua.client"
 local finalizer = require "kubelua.controller.finalizer"
 local reach = require "kubelua.controller.reach"
 
 local outside = {}
 
----True if there may be such objects.
+---True if there can be such objects.
 ---@param state kubelua.controller.State
 ---@return boolean
 function outside.is_needed(state)
@@ -19,8 +19,8 @@ local function is_due(state, object)
     return finalizer.is_terminating(object) and finalizer.is_on(object, state.options.finalizer)
 end
 
--- Queues the key of what is to be finalized.
-local function look_at(state, object)
+-- Queues the key of an object that must be finalized.
+local function queue_if_due(state, object)
     if is_due(state, object) then
         local known = state.main.informer:get(object.key)
         if not known or known.uid ~= object.uid then
@@ -29,7 +29,7 @@ local function look_at(state, object)
     end
 end
 
----Begins to watch them.
+---Begins to watch for such objects.
 ---@param state kubelua.controller.State
 ---@return true?, string?, string?
 function outside.open(state)
@@ -47,8 +47,8 @@ function outside.open(state)
     local registration
     registration, message, code = informer:on {
         name = state.what .. ": finalizers",
-        add = function(object) look_at(state, object) end,
-        update = function(_, object) look_at(state, object) end,
+        add = function(object) queue_if_due(state, object) end,
+        update = function(_, object) queue_if_due(state, object) end,
     }
     if not registration then
         informer:stop()
@@ -58,7 +58,7 @@ function outside.open(state)
     return true
 end
 
----The object of a key that the cache does not have, as the server has it, if it is to be
+---The object of a key that is not in the controller's cache, read from the server, if it must be
 ---finalized.
 ---@param state kubelua.controller.State
 ---@param key string

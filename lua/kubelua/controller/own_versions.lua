@@ -1,12 +1,12 @@
--- Which versions of a key's own object its runs have written: the events of these are no news. An
--- event may come before the answer to the write that caused it: it is judged once that is there.
+-- The versions of a key's own object that its runs have written: their events are no news. An event
+-- may come before the answer to the write that caused it; it is judged once the answer is there.
 local core = require "kubelua.core"
 
 ---@class kubelua.controller.OwnVersions
----@field queue fun(key: string) an event of the key was news after all
+---@field queue fun(key: string) called if an early event of the key was news
 ---@field versions table<string, string[]> by key
----@field under_way table<string, integer> by key: writes without an answer
----@field early table<string, string[]> by key: versions of events that came meanwhile
+---@field under_way table<string, integer> by key: how many writes have no answer yet
+---@field early table<string, string[]> by key: versions of the events that came meanwhile
 local OwnVersions = {}
 OwnVersions.__index = OwnVersions
 
@@ -18,8 +18,8 @@ function own_versions.new(queue)
     return setmetatable({ queue = queue, versions = {}, under_way = {}, early = {} }, OwnVersions)
 end
 
--- True if the key has that version; it and all earlier versions of the key are forgotten.
-local function take(self, key, version)
+-- True if a run has written this version; forgets it and all earlier versions of the key.
+local function take_version(self, key, version)
     local later, is_own = {}, false
     for _, own in ipairs(self.versions[key] or {}) do
         local order = core.compare_versions(own, version)
@@ -32,21 +32,21 @@ local function take(self, key, version)
     return is_own
 end
 
----A run of the key is about to write something.
+---Call before a run of the key writes.
 ---@param key string
 function OwnVersions:begin(key)
     self.under_way[key] = (self.under_way[key] or 0) + 1
 end
 
----A run of the key has written its own object.
+---Records a version that a run of the key has written.
 ---@param key string
----@param object kubelua.Object as it was answered
+---@param object kubelua.Object the answer
 function OwnVersions:add(key, object)
     self.versions[key] = self.versions[key] or {}
     table.insert(self.versions[key], object.resource_version)
 end
 
----A write of a run of the key was answered, or will not be.
+---Call after a write of the key was answered, or has failed.
 ---@param key string
 function OwnVersions:finish(key)
     local left = (self.under_way[key] or 1) - 1
@@ -57,7 +57,7 @@ function OwnVersions:finish(key)
     local early, is_news = self.early[key] or {}, false
     self.early[key] = nil
     for _, version in ipairs(early) do
-        is_news = not take(self, key, version) or is_news
+        is_news = not take_version(self, key, version) or is_news
     end
     if is_news then
         self.queue(key)
@@ -74,10 +74,10 @@ function OwnVersions:take(key, object)
         table.insert(self.early[key], object.resource_version)
         return true
     end
-    return take(self, key, object.resource_version)
+    return take_version(self, key, object.resource_version)
 end
 
----There is no such object any more.
+---Forgets the versions of a key whose object is gone.
 ---@param key string
 function OwnVersions:forget(key)
     self.versions[key] = nil

@@ -1,5 +1,5 @@
--- Owner references: what a controller makes is controlled by the object that it reconciles, and
--- ends with it.
+-- Owner references: the object that a controller reconciles becomes the controller of the objects
+-- that it makes, so Kubernetes deletes them together with it.
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 
@@ -21,7 +21,7 @@ local function references_of(metadata)
     return core.is_view(references) and core.view_table(references) or references
 end
 
----The controller reference that an object or a document has.
+---The controller reference of an object or a document.
 ---@param object table
 ---@return table?
 function owner.controller(object)
@@ -32,12 +32,12 @@ function owner.controller(object)
     end
 end
 
----Raises if an object cannot own what is to be written: the owner of an object is in its namespace,
----or has none.
+---Raises if an object cannot own the document: an owner is in the same namespace, or
+---cluster-scoped.
 ---@param call string
 ---@param object kubelua.Object
----@param kind kubelua.Kind of what is written
----@param namespace string? of that
+---@param kind kubelua.Kind of the document
+---@param namespace string? of the document
 function owner.check(call, object, kind, namespace)
     if not object.namespace then
         return
@@ -50,7 +50,7 @@ function owner.check(call, object, kind, namespace)
     end
 end
 
----Adds the controller reference to the metadata of a document, which may be changed.
+---Adds the controller reference to the metadata of a document; changes it.
 ---@param metadata table
 ---@param object kubelua.Object
 function owner.add(metadata, object)
@@ -64,14 +64,14 @@ function owner.add(metadata, object)
     metadata.ownerReferences = references
 end
 
--- The same object as it was before it was deleted and made again.
+-- True if the reference names this object as it was before it was deleted and created again.
 local function is_former(reference, object)
     return reference.kind == object.kind and reference.name == object.name
         and reference.apiVersion:match("^(.*)/") == object.apiVersion:match("^(.*)/")
 end
 
----What stands in the way of writing an object for its owner: nil, if it controls it; or a message.
----With `adopts` an object is taken that nothing controls, or only a former owner of this name.
+---Says why an owner cannot write an existing object; nil if it controls the object. With `adopts`,
+---an object without a controller, or of a former owner of the same name, can be taken.
 ---@param existing kubelua.Object
 ---@param object kubelua.Object the owner
 ---@param adopts boolean?
@@ -92,8 +92,8 @@ function owner.obstacle(existing, object, adopts)
         .. " " .. tostring(reference.name) .. " (UID " .. tostring(reference.uid) .. ")"
 end
 
----The merge patch by which an object is taken: of this version, so that none takes it meanwhile.
----nil: the owner controls it already.
+---The merge patch that makes an object's owner its controller, for exactly this version, so that no
+---other owner takes it meanwhile. nil: the owner controls it already.
 ---@param existing kubelua.Object
 ---@param object kubelua.Object the owner
 ---@return table?

@@ -1,5 +1,5 @@
--- Which of a controller's caches can hold an object: of its kind, in its namespace, chosen by its
--- selectors; and which cache a script means by a name.
+-- Finds the caches of a controller that can hold an object, by kind, namespace and selectors; and
+-- the cache that a script names.
 local core = require "kubelua.core"
 local informer_parts = require "kubelua.informer_parts"
 local misuse = require "kubelua.misuse"
@@ -7,13 +7,13 @@ local options = require "kubelua.options"
 
 local reach = {}
 
--- What a source's informer was asked for.
-local function request_of(source)
+-- The options of a source's informer.
+local function read_request(source)
     return source.request or informer_parts.request(source.informer)
 end
 
----What a client is connected to; two handles of one cluster have the same. Once it was asked for, a
----closed client has it too.
+---Identifies the cluster of a client: two clients of one cluster give the same value. Once asked
+---for, it is also known after the client is closed.
 ---@param client kubelua.Client
 ---@return any
 function reach.cluster_of(client)
@@ -29,7 +29,7 @@ local function is_kind(source, kind)
 end
 
 local function has_namespace(source, kind, namespace)
-    local wanted = request_of(source).namespace
+    local wanted = read_request(source).namespace
     if not kind.namespaced or wanted == nil or wanted == "*" then
         return true
     elseif type(wanted) == "string" then
@@ -43,7 +43,7 @@ local function has_namespace(source, kind, namespace)
     return false
 end
 
----The sources of that kind and namespace, whatever their selectors choose of it.
+---The sources of that kind and namespace, with any selectors.
 ---@param state kubelua.controller.State
 ---@param kind kubelua.Kind
 ---@param namespace string?
@@ -58,34 +58,34 @@ function reach.sources(state, kind, namespace)
     return found
 end
 
----True if a source takes every object of its kind and namespace.
+---True if a source has no selectors: it holds every object of its kind and namespace.
 ---@param source kubelua.controller.Source
 ---@return boolean
 function reach.takes_all(source)
-    local request = request_of(source)
+    local request = read_request(source)
     return (request.labels or "") == "" and (request.fields or "") == ""
 end
 
--- A server compares absent fields as "", false or 0, by their types.
-local function is_value(found, wanted)
+-- A server compares an absent field as "", false or 0, by its type.
+local function equals_field(found, wanted)
     if found == nil then
         return wanted == "" or wanted == "false" or wanted == "0"
     end
     return tostring(found) == wanted
 end
 
--- One term of a field selector: field=value, field==value or field!=value.
-local function fits(object, term)
+-- Tests one term of a field selector: field=value, field==value or field!=value.
+local function matches_term(object, term)
     local field, operator, value = term:match("^([^=!]+)(!?=)=?(.*)$")
     if not field then
         return true
     end
     local ok, found = pcall(core.get, object, field)
-    return is_value(ok and found or nil, value) == (operator == "=")
+    return equals_field(ok and found or nil, value) == (operator == "=")
 end
 
--- The text is one that the informer has accepted.
-local function fits_fields(object, fields)
+-- `fields` is correct: the informer has accepted it.
+local function matches_fields(object, fields)
     local text = fields:gsub("\\(.)", function(byte)
         return ("\1%03d"):format(byte:byte())
     end)
@@ -93,24 +93,24 @@ local function fits_fields(object, fields)
         term = term:gsub("\1(%d%d%d)", function(code)
             return string.char(tonumber(code))
         end)
-        if not fits(object, term) then
+        if not matches_term(object, term) then
             return false
         end
     end
     return true
 end
 
----True if the source's selectors choose an object as it is.
+---True if the selectors of a source select an object as it is now.
 ---@param source kubelua.controller.Source
 ---@param object kubelua.Object
 ---@return boolean
 function reach.selects(source, object)
-    local request = request_of(source)
+    local request = read_request(source)
     return ((request.labels or "") == "" or core.matches(object, request.labels) == true)
-        and ((request.fields or "") == "" or fits_fields(object, request.fields))
+        and ((request.fields or "") == "" or matches_fields(object, request.fields))
 end
 
--- The name means the kind, without a question to the server.
+-- True if the name means the kind of the source. Asks no server.
 local function is_named(source, name)
     local kind = source.kind
     if not kind then
@@ -130,7 +130,7 @@ local function is_named(source, name)
     return builtin and is_kind(source, builtin) or false
 end
 
-local function names_of(state)
+local function list_names(state)
     local names = {}
     for name in pairs(state.sources) do
         names[#names + 1] = name
@@ -139,8 +139,8 @@ local function names_of(state)
     return names
 end
 
-local function refuse(state, call, name)
-    local names = names_of(state)
+local function refuse_name(state, call, name)
+    local names = list_names(state)
     if type(name) ~= "string" then
         misuse("%s: the name of a source expected, such as \"%s\", not a %s", call,
             names[1] or "pods", type(name))
@@ -151,8 +151,8 @@ local function refuse(state, call, name)
         #names == 1 and "is" or "are", #names > 0 and table.concat(names, ", ") or "none")
 end
 
----The source that a script means: by its `as`, else its resource as written, else any other name of
----its kind. Raises where there is none.
+---The source that a script names: by its `as`, else by its resource as written, else by another
+---name of its kind. Raises if there is none.
 ---@param state kubelua.controller.State
 ---@param call string for the message
 ---@param name string
@@ -162,7 +162,7 @@ function reach.find(state, call, name)
     if found then
         return found
     elseif type(name) ~= "string" then
-        refuse(state, call, name)
+        refuse_name(state, call, name)
     end
     local words = {}
     for word, source in pairs(state.sources) do
@@ -172,7 +172,7 @@ function reach.find(state, call, name)
         end
     end
     if #words == 0 then
-        refuse(state, call, name)
+        refuse_name(state, call, name)
     elseif #words > 1 then
         table.sort(words)
         misuse("%s: '%s' may be any of %s: say which", call, name, table.concat(words, ", "))

@@ -1,26 +1,26 @@
--- What controllers a client and a simulated cluster have, and what each has left to do
--- before time passes: so a test can wait until all is done.
+-- Tells a test if all controllers are at rest: which controllers a client or a simulated cluster
+-- has, and what each has left to do before time passes.
 local core = require "kubelua.core"
 local source = require "kubelua.controller.source"
 
 local rest = {}
 
-local function set_in(state)
+local function get_controllers(state)
     state.controllers = state.controllers or setmetatable({}, { __mode = "k" })
     return state.controllers
 end
 
----Has a controller found by its client, and by the simulated cluster that this leads to.
+---Lists a controller with its client, and with the simulated cluster of the client.
 ---@param self kubelua.controller.State
 function rest.register(self)
     local of_client = core.state(self.client, "kubelua.client")
-    set_in(of_client)[self] = true
+    get_controllers(of_client)[self] = true
     if of_client.sim then
-        set_in(package.loaded["kubelua.simcore"].state(of_client.sim))[self] = true
+        get_controllers(package.loaded["kubelua.simcore"].state(of_client.sim))[self] = true
     end
 end
 
-local function of_sources(self)
+local function tell_sources(self)
     for _, one in ipairs(self.in_order) do
         local status = source.status(one)
         if not status.has_synced then
@@ -37,8 +37,9 @@ local function is_due(queue)
     return status.waiting > 0 or (seconds ~= nil and seconds <= 0), status.waiting
 end
 
--- Another process may lead for long; that none is known to says that the answer is on its way.
-local function of_leader(self)
+-- Another process may lead for a long time. As long as no leader is known, the answer is on its
+-- way.
+local function tell_leader(self)
     local status = self.leader and not self.leader.is_leader() and self.leader.status()
     if status and (status.holder or "") == "" then
         return "it is not known yet who holds the Lease " .. status.lease
@@ -46,14 +47,14 @@ local function of_leader(self)
     end
 end
 
-local function of_runs(self)
+local function tell_runs(self)
     local key = next(self.runs)
     if key then
         return key .. " is being reconciled"
     elseif self.is_stopped then
         return "it stops"
     end
-    local left = of_leader(self)
+    local left = tell_leader(self)
     if left or not self:may_run() then
         return left
     end
@@ -65,14 +66,14 @@ local function of_runs(self)
     end
 end
 
----What a controller has left to do before time passes; nil: nothing.
+---Says what a controller has left to do before time passes; nil: nothing.
 ---@param self kubelua.controller.State
 ---@return string?
 function rest.left(self)
     if self.is_over then
         return nil
     end
-    local left = of_sources(self) or (not self.is_listed and "it starts") or of_runs(self)
+    local left = tell_sources(self) or (not self.is_listed and "it starts") or tell_runs(self)
     return left and self.what .. ": " .. left
 end
 

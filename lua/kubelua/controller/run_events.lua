@@ -1,4 +1,4 @@
--- run:event: events of the object of a run.
+-- run:event: records an event about the object of a run.
 local events = require "kubelua.events"
 local misuse = require "kubelua.misuse"
 

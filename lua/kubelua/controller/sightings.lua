@@ -1,17 +1,17 @@
--- Which versions of which objects a cache has had, for servers whose versions are no numbers: there
--- a later version says nothing of an earlier one.
+-- Remembers the versions of objects that a cache has had. It is needed for servers whose versions
+-- are not numbers: there, a later version does not show that an earlier one was seen.
 local scheduler = require "kubelua.scheduler"
 
 ---@class kubelua.controller.Sightings
 local Sightings = {}
 Sightings.__index = Sightings
 
--- Seconds for which a version is remembered at least: longer than a write goes without its answer.
+-- Seconds for which a version is remembered at least: no write waits longer for its answer.
 local LONG = 60
 
 local sightings = {}
 
-local function note(self, object)
+local function note_version(self, object)
     local now = scheduler.machine:now()
     if now - self.since > LONG then
         self.before, self.recent, self.since = self.recent, {}, now
@@ -20,7 +20,7 @@ local function note(self, object)
     scheduler.poller:wake()
 end
 
----Begins to watch an informer. Every change is told: none is merged with a later one.
+---Begins to watch an informer. No changes are merged: every version is seen.
 ---@param name string for messages
 ---@param informer kubelua.Informer
 ---@return kubelua.controller.Sightings?, string?, string?
@@ -30,8 +30,8 @@ function sightings.new(name, informer)
     local registration, message, code = informer:on {
         name = name,
         coalesce = false,
-        add = function(object) note(self, object) end,
-        update = function(_, object) note(self, object) end,
+        add = function(object) note_version(self, object) end,
+        update = function(_, object) note_version(self, object) end,
     }
     if not registration then
         return nil, message, code
@@ -40,7 +40,7 @@ function sightings.new(name, informer)
     return self
 end
 
----True if the cache has had this object at this very version, not long ago.
+---True if the cache has had this object at exactly this version, not long ago.
 ---@param uid string
 ---@param version string
 ---@return boolean

@@ -1,4 +1,5 @@
--- The sources of a controller: an informer each. What their events queue is in triggers.lua.
+-- The sources of a controller: one informer for each resource that it reconciles, owns, watches or
+-- reads. triggers.lua turns their events into keys.
 local clients = require "kubelua.client"
 local core = require "kubelua.core"
 local log = require "kubelua.log"
@@ -10,29 +11,29 @@ local verbs = require "kubelua.verbs"
 
 ---@class kubelua.controller.Source
 ---@field role "reconciles"|"owns"|"watches"|"reads"
----@field name string in run:get
----@field resource string as written
+---@field name string its name in run:get
+---@field resource string as the script wrote it
 ---@field given kubelua.InformerOptions
 ---@field when function?
 ---@field map function?
 ---@field any_owner boolean
 ---@field metadata boolean
----@field informer kubelua.Informer nil: its kind is not found yet
+---@field informer kubelua.Informer nil: its kind was not found yet
 ---@field kind kubelua.Kind? once it is found
----@field task kubelua.Task? which opens it, and waits for its first list
+---@field task kubelua.Task? the task that opens it, and waits for its first list
 ---@field problem { message: string, code: string? }? why it is not open
 ---@field number integer
----@field refused table<string, table> events by key that are tried again: { old, new }
+---@field refused table<string, table> by key: events that will be tried again: { old, new }
 ---@field is_mapped boolean every event of its first list was handled
 
 local source = {}
 
--- Seconds between two questions for a kind: doubling, from the first to the longest.
+-- Seconds between two questions for a kind: doubles, from the first to the longest.
 local FIRST_PAUSE, LONGEST_PAUSE = 1, 30
 
--- The informer of a source. Of a kind that discovery has found, it is that version, for good. A
--- namespace that the source does not name is the controller's.
-local function open(state, self)
+-- Opens the informer of a source. If discovery has found the kind, its version stays. The namespace
+-- defaults to the controller's.
+local function open_informer(state, self)
     local given, scope = {}, state.options.namespace
     for name, value in pairs(self.given) do
         given[name] = value
@@ -48,7 +49,7 @@ local function open(state, self)
     return self.informer and true, message, code
 end
 
--- What listens may read all caches: events begin to come once all are open.
+-- map may read every cache, so events are taken only once all informers are open.
 local function listen_if_open(state)
     for _, self in ipairs(state.in_order) do
         if not self.informer then
@@ -64,8 +65,8 @@ local function listen_if_open(state)
     return outside.open(state)
 end
 
--- The kind of a source: the one that discovery prefers now, until the controller ends. nil: the
--- controller was stopped before that was found.
+-- Finds the kind of a source: the version that discovery prefers now, until the controller ends.
+-- nil: the controller was stopped before the kind was found.
 local function find_kind(state, self)
     local pause = FIRST_PAUSE
     while not state.is_stopped do
@@ -83,12 +84,12 @@ local function find_kind(state, self)
     end
 end
 
--- Finds the kind of a source, and opens what has to be of that version.
+-- Finds the kind of a source, then opens its informer.
 local function open_late(state, self)
     if not find_kind(state, self) or state.is_stopped then
         return nil
     end
-    local ok, message, code = open(state, self)
+    local ok, message, code = open_informer(state, self)
     if ok then
         ok, message, code = listen_if_open(state)
     end
@@ -99,8 +100,8 @@ local function open_late(state, self)
     return ok
 end
 
--- Until the cache has its first list, or never will.
-local function await(state, self)
+-- Waits until the cache has its first list, or never will.
+local function open_and_wait(state, self)
     if not self.informer and not open_late(state, self) then
         return
     end
@@ -113,15 +114,15 @@ local function await(state, self)
     state.wake()
 end
 
----Opens the informers of all sources, whose events begin to come. What Kubernetes does not have by
----itself is opened once its kind is found.
+---Opens the informers of all sources. For custom resources this is done later, once their kind is
+---found.
 ---@param state kubelua.controller.State
 ---@return true?, string?, string?
 function source.open_all(state)
     for number, self in ipairs(state.in_order) do
         self.number, self.refused, self.is_mapped = number, {}, false
         if core.builtin_kind(self.resource) then
-            local ok, message, code = open(state, self)
+            local ok, message, code = open_informer(state, self)
             if not ok then
                 return nil, message, code
             end
@@ -130,11 +131,11 @@ function source.open_all(state)
     return listen_if_open(state)
 end
 
----Finds what is not open yet, and wakes the controller when its caches have synced.
+---Opens the other sources, and wakes the controller when its caches have synced.
 ---@param state kubelua.controller.State
 function source.await_all(state)
     for _, self in ipairs(state.in_order) do
-        local task = scheduler.task(state.what .. ": " .. self.name, await, state, self)
+        local task = scheduler.task(state.what .. ": " .. self.name, open_and_wait, state, self)
         task.clock = scheduler.machine
         task.doing, task.outlasts = function() end, true
         scheduler.leave_scope(task)
@@ -142,7 +143,7 @@ function source.await_all(state)
     end
 end
 
----Ends them.
+---Stops all sources.
 ---@param state kubelua.controller.State
 function source.close_all(state)
     for _, self in ipairs(state.in_order) do
@@ -158,7 +159,7 @@ function source.close_all(state)
     end
 end
 
----How the cache of a source is.
+---The state of the cache of a source.
 ---@param self kubelua.controller.Source
 ---@return { has_synced: boolean, error: string?, code: string? }
 function source.status(self)
@@ -168,7 +169,7 @@ function source.status(self)
         code = status.code or problem.code }
 end
 
----True once its first list is in the cache, and mapped.
+---True once the first list is in the cache, and mapped to keys.
 ---@param self kubelua.controller.Source
 ---@return boolean
 function source.is_ready(self)

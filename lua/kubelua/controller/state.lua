@@ -1,5 +1,4 @@
--- The inside of a controller: how it starts, what it has queued, and how it stops. controller.lua
--- is what scripts see of it.
+-- The state of a controller: how it starts, runs and stops. controller.lua is what scripts see.
 local ending = require "kubelua.ending"
 local leadership = require "kubelua.controller.leadership"
 local Queue = require "kubelua.controller.queue"
@@ -19,21 +18,21 @@ local written = require "kubelua.controller.written"
 ---@field options table checked
 ---@field client kubelua.Client
 ---@field clock kubelua.Clock
----@field main kubelua.controller.Source? of what it reconciles
----@field kind table? of that, once found
+---@field main kubelua.controller.Source? the reconciled resource
+---@field kind table? its kind, once found
 ---@field sources table<string, kubelua.controller.Source> by name
 ---@field in_order kubelua.controller.Source[]
 ---@field queue kubelua.controller.Queue
----@field retries kubelua.controller.Queue of events that a map refused
+---@field retries kubelua.controller.Queue events for which map or when failed
 ---@field written kubelua.controller.Written
----@field outside kubelua.Informer? of what its selectors do not choose; see outside.lua
+---@field outside kubelua.Informer? of objects outside of the selectors; see outside.lua
 ---@field memos table<string, kubelua.controller.Kept> by key
----@field terms integer how often it became the leader
+---@field terms integer how often this process became the leader
 ---@field leader table?
 ---@field runs table<string, kubelua.controller.Record>
 ---@field running integer
 ---@field failing table<string, table>
----@field is_listed boolean every first list is mapped
+---@field is_listed boolean every first list was mapped to keys
 ---@field is_stopped boolean
 local State = {}
 State.__index = State
@@ -69,47 +68,47 @@ function State.new(client, options, list)
         end
     end
     self.written = written.new(self)
-    self.map_run = Run.new(self) -- of no key: what map reads caches with
+    self.map_run = Run.new(self) -- without a key; map reads caches through it
     return self
 end
 
--- A key of a first list is to be handled once, for has_synced.
-local function expect(self, key)
+-- A key of a first list must be run once before has_synced is true.
+local function expect_key(self, key)
     if not self.is_listed and not self.unhandled[key] then
         self.unhandled[key] = true
         self.unhandled_count = self.unhandled_count + 1
     end
 end
 
----An event of the key's own object.
+---Adds a key after an event of its own object.
 ---@param key string
 ---@param is_rear boolean?
 function State:add(key, is_rear)
-    expect(self, key)
+    expect_key(self, key)
     return self.queue:add(key, is_rear)
 end
 
----An event of something else.
+---Adds a key after an event of another object.
 ---@param key string
 ---@param is_rear boolean?
 function State:add_related(key, is_rear)
-    expect(self, key)
+    expect_key(self, key)
     return self.queue:add_related(key, is_rear)
 end
 
----A run of the key has ended.
+---Notes that a run of the key has ended.
 ---@param key string
 function State:handled(key)
     if self.unhandled[key] then
         self.unhandled[key] = nil
         self.unhandled_count = self.unhandled_count - 1
         if self.unhandled_count == 0 then
-            self.unhandled = {} -- a table does not shrink
+            self.unhandled = {} -- a table does not shrink by itself
         end
     end
 end
 
----True if keys may be run.
+---True if runs may begin.
 ---@return boolean
 function State:may_run()
     if not self.is_listed or self.is_stopped then
@@ -118,8 +117,8 @@ function State:may_run()
     return not self.options.leader or (self.leader ~= nil and self.leader.is_leader())
 end
 
--- Every key that there is, behind all others; a failing one stays in its backoff.
-local function resync(self)
+-- Queues every key, after all others. A key in backoff stays in it.
+local function resync_keys(self)
     if not self:may_run() then
         return
     elseif not self.main then
@@ -135,13 +134,13 @@ end
 
 local function arm_resync(self, at)
     self.resync_timer = self.clock:at(at, function()
-        resync(self)
+        resync_keys(self)
         arm_resync(self, math.max(at + self.options.resync, self.clock:now()))
     end)
 end
 
--- Once every cache holds its first list, and that is mapped.
-local function look_at_lists(self)
+-- Sets is_listed once every cache holds its first list, and the list was mapped.
+local function check_lists(self)
     for _, one in ipairs(self.in_order) do
         if not source.is_ready(one) then
             return
@@ -167,8 +166,8 @@ local function finish_stop(self)
     end
 end
 
--- The task of a controller. What it does never waits.
-local function serve(self)
+-- The task of a controller. It never waits for a request.
+local function run_controller(self)
     while not self.is_over do
         local ok, problem = pcall(function()
             if self.is_stopped then
@@ -180,7 +179,7 @@ local function serve(self)
             end
             triggers.retry_due(self)
             if not self.is_listed then
-                look_at_lists(self)
+                check_lists(self)
             end
             worker.begin_runs(self)
             self.queue:arm()
@@ -194,7 +193,7 @@ local function serve(self)
     end
 end
 
----Begins to read its caches.
+---Starts the controller: opens its caches.
 ---@return true?, string?, string?
 function State:start()
     if self.options.leader then
@@ -208,8 +207,8 @@ function State:start()
     end
     rest.register(self)
     self.id = sources.new_id()
-    sources.add(self.id, self.wake) -- a run goes on for its sake, and it stays
-    self.task = scheduler.task(self.what, serve, self)
+    sources.add(self.id, self.wake) -- keeps the loop running
+    self.task = scheduler.task(self.what, run_controller, self)
     self.task.doing, self.task.outlasts = function() end, true
     scheduler.leave_scope(self.task)
     source.await_all(self)
@@ -219,8 +218,8 @@ function State:start()
     return true
 end
 
----Begins no run any more, and cancels the present ones. Its caches end, and its lease is given
----back, when the last run has returned.
+---Begins no more runs, and cancels the current ones. Its caches end, and its lease is released,
+---when the last run has returned.
 function State:stop()
     if self.is_stopped then
         return

@@ -1,5 +1,5 @@
--- run:status: each field that is named becomes exactly this, others stay. It is compared with the
--- newest object that is known, and nothing is sent where nothing changes.
+-- run:status: sets each named field of a status to exactly the given value; other fields stay. The
+-- new value is compared with the newest known object, and nothing is sent if nothing changes.
 local conditions = require "kubelua.controller.conditions"
 local core = require "kubelua.core"
 local difference = require "kubelua.controller.difference"
@@ -16,12 +16,12 @@ local verbs = require "kubelua.verbs"
 ---@field timeout? number seconds of each request; default: 30
 local STATUS = { manager = "string", dry_run = "boolean", timeout = "number" }
 
--- Tries where others write the object at the same time.
+-- How often a write is tried while others write the object at the same time.
 local TRIES = 5
 
 local status = {}
 
--- The status of an object; nil where it has metadata alone.
+-- The status of an object; nil if only its metadata is known.
 local function status_of(object)
     local ok, found = pcall(core.get, object, "status")
     if not ok then
@@ -30,8 +30,8 @@ local function status_of(object)
     return found ~= nil and core.view_table(found) or {}
 end
 
--- The later of two states of an object; of versions that are no numbers the second.
-local function later(a, b)
+-- The later of two states of an object; if their versions are not numbers, the second.
+local function pick_later(a, b)
     if not a then
         return b
     end
@@ -39,8 +39,8 @@ local function later(a, b)
     return b and (not order or order < 0) and b or a
 end
 
--- The newest state that is known: what was given, what the caches have, what was answered.
-local function newest(run, meant, kind)
+-- The newest known state: of the given object, the caches, and the answers to writes.
+local function find_newest(run, meant, kind)
     local uid = meant.metadata.uid
     local best = core.is_object(meant) and status_of(meant) and meant or nil
     local key = kind.namespaced and meant.metadata.namespace .. "/" .. meant.metadata.name
@@ -48,18 +48,18 @@ local function newest(run, meant, kind)
     for _, source in ipairs(reach.sources(run.state, kind, meant.metadata.namespace)) do
         local cached = not source.metadata and source.informer:get(key)
         if cached and (not uid or cached.uid == uid) then
-            best = later(best, cached)
+            best = pick_later(best, cached)
         end
         local answer = run.state.written:answer(source, key, uid or (cached and cached.uid))
         if answer and status_of(answer) then
-            best = later(best, answer)
+            best = pick_later(best, answer)
         end
     end
     return best
 end
 
--- What each field is to be, as JSON has it; conditions are those that there are, and these.
-local function wanted_of(fields, old, meant)
+-- The value that each field must have, as plain JSON. Conditions are merged into the existing ones.
+local function list_wanted(fields, old, meant)
     local wanted = {}
     for name, value in (core.is_view(fields) and core.pairs or pairs)(fields) do
         if type(name) ~= "string" then
@@ -74,8 +74,8 @@ local function wanted_of(fields, old, meant)
     return wanted
 end
 
--- The change of each field; nil: there is none.
-local function changes(old, wanted)
+-- The change of each field, as a merge patch; nil: there is none.
+local function find_changes(old, wanted)
     local patch = {}
     for name, value in pairs(wanted) do
         patch[name] = difference.of(old[name], value)
@@ -83,18 +83,19 @@ local function changes(old, wanted)
     return next(patch) ~= nil and patch or nil
 end
 
--- What a server has left out or changed of what it was sent, is not sent again.
+-- True if the server has changed or dropped fields of this very status before: then it is not sent
+-- again.
 local function is_known(run, uid, old, wanted)
     local kept = run.state.memos[run.key]
     local before = kept and kept.statuses and kept.statuses[uid]
     return before ~= nil and before.wanted == core.hash(wanted) and before.got == core.hash(old)
 end
 
-local function remember(run, answer, wanted)
+local function remember_answer(run, answer, wanted)
     local got = run.key and status_of(answer)
     if not got then
         return
-    elseif changes(got, wanted) then
+    elseif find_changes(got, wanted) then
         local kept = memos.keep(run.state, run.key, run.object)
         kept.statuses = kept.statuses or {}
         kept.statuses[answer.uid] = { wanted = core.hash(wanted), got = core.hash(got) }
@@ -103,11 +104,11 @@ local function remember(run, answer, wanted)
     end
 end
 
--- One try: the object, or nil, message, code, retry_after.
-local function try(run, kind, meant, known, fields, given)
+-- One attempt: the object, or nil, message, code, retry_after.
+local function try_write(run, kind, meant, known, fields, given)
     local old = status_of(known) or {}
-    local wanted = wanted_of(fields, old, meant)
-    local patch = changes(old, wanted)
+    local wanted = list_wanted(fields, old, meant)
+    local patch = find_changes(old, wanted)
     if not patch or is_known(run, known.uid, old, wanted) then
         return known
     end
@@ -116,7 +117,7 @@ local function try(run, kind, meant, known, fields, given)
         { subresource = kind.has_status and "status" or nil, dry_run = given.dry_run,
             manager = given.manager or run.state.name, timeout = given.timeout })
     if answer and not given.dry_run then
-        remember(run, answer, wanted)
+        remember_answer(run, answer, wanted)
     end
     return answer, message, code, retry_after
 end
@@ -143,7 +144,7 @@ function status.write(run, ...)
     if not kind then
         return nil, message, code
     end
-    local known, answer, retry_after = newest(run, meant, kind), nil, nil
+    local known, answer, retry_after = find_newest(run, meant, kind), nil, nil
     for _ = 1, TRIES do
         if not known then
             known, message, code, retry_after = target.live(run, kind, meant)
@@ -153,11 +154,11 @@ function status.write(run, ...)
                 return refuse_other(meant, known.uid)
             end
         end
-        answer, message, code, retry_after = try(run, kind, meant, known, fields, given)
+        answer, message, code, retry_after = try_write(run, kind, meant, known, fields, given)
         if code ~= "conflict" then
             break
         end
-        known = nil -- another wrote it at the same time: read it again
+        known = nil -- another writer came first: read the object again
     end
     return answer, message, code, retry_after
 end

@@ -1,5 +1,5 @@
--- Which object a run means, and what is known of it: by the caches, if they tell, or else by the
--- server.
+-- Finds the object that a call of a run is about: in the caches, if they hold all objects of that
+-- kind and namespace; else on the server.
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 local reach = require "kubelua.controller.reach"
@@ -7,11 +7,11 @@ local verbs = require "kubelua.verbs"
 
 local target = {}
 
-local function key_of(kind, namespace, name)
+local function make_key(kind, namespace, name)
     return kind.namespaced and namespace .. "/" .. name or name
 end
 
----The object as the server has it.
+---Reads the object of a document from the server.
 ---@param run kubelua.controller.Inside
 ---@param kind kubelua.Kind
 ---@param document table
@@ -19,12 +19,12 @@ end
 function target.live(run, kind, document)
     local metadata = document.metadata
     return run.state.client:get(kind.api_version .. "/" .. kind.kind,
-        key_of(kind, metadata.namespace, metadata.name))
+        make_key(kind, metadata.namespace, metadata.name))
 end
 
--- What the caches tell of a key: the object; false: there is none; nil: they do not tell.
-local function cached(run, call, kind, namespace, name)
-    local key, answer = key_of(kind, namespace, name), nil
+-- Looks a key up in the caches: the object; false: it does not exist; nil: the caches cannot know.
+local function find_cached(run, call, kind, namespace, name)
+    local key, answer = make_key(kind, namespace, name), nil
     for _, source in ipairs(reach.sources(run.state, kind, namespace)) do
         local ok, message, code = run.state.written:wait(call, source, { key = key })
         if not ok then
@@ -40,8 +40,8 @@ local function cached(run, call, kind, namespace, name)
     return answer
 end
 
----The object that a document is about, if it is there: by a cache that has all of its kind and
----namespace, or else by the server.
+---The object of a document, if it exists: from a cache that has all objects of its kind and
+---namespace, else from the server.
 ---@param run kubelua.controller.Inside
 ---@param call string for messages
 ---@param kind kubelua.Kind
@@ -49,7 +49,7 @@ end
 ---@return kubelua.Object?, string?, string?, number?
 function target.known(run, call, kind, document)
     local metadata = document.metadata
-    local object, message, code = cached(run, call, kind, metadata.namespace, metadata.name)
+    local object, message, code = find_cached(run, call, kind, metadata.namespace, metadata.name)
     if object then
         return object
     elseif object == false then
@@ -65,8 +65,8 @@ local function is_object(value)
         and type(value.metadata) == "table" and value.metadata.name ~= nil)
 end
 
--- The object of a resource and a key, as the verbs take it: with the UID that a cache has.
-local function of_key(run, call, resource, key)
+-- The object of a resource and a key, as the verbs take it, with the UID that a cache has.
+local function read_key(run, call, resource, key)
     if type(key) ~= "string" then
         misuse("%s: write %s(\"pods\", \"namespace/name\"), or give it an object", call, call)
     end
@@ -81,7 +81,7 @@ local function of_key(run, call, resource, key)
     end
     if kind.namespaced or not namespace then
         local object
-        object, message, code = cached(run, call, kind, metadata.namespace, metadata.name)
+        object, message, code = find_cached(run, call, kind, metadata.namespace, metadata.name)
         if code then
             return nil, message, code
         elseif object then
@@ -91,8 +91,9 @@ local function of_key(run, call, resource, key)
     return { apiVersion = kind.api_version, kind = kind.kind, metadata = metadata }
 end
 
----What a patch is for, the patch and its options: of (patch, options), (object, patch, options) or
----(resource, key, patch, options). nil, message, code where there is no such kind.
+---The arguments of a patch: (patch, options), (object, patch, options) or (resource, key, patch,
+---options). Returns the object, the patch and the options; nil, message, code if there is no such
+---kind.
 ---@param run kubelua.controller.Inside
 ---@param call string for messages
 ---@param ... any
@@ -100,7 +101,7 @@ end
 function target.of_patch(run, call, ...)
     local first, second, third, fourth = ...
     if type(first) == "string" then
-        local meant, message, code = of_key(run, call, first, second)
+        local meant, message, code = read_key(run, call, first, second)
         if not meant then
             return nil, message, code
         end
@@ -116,7 +117,7 @@ function target.of_patch(run, call, ...)
     return run.object, first, second
 end
 
----What a delete is for, and its options: of (object, options) or (resource, key, options).
+---The arguments of a delete: (object, options) or (resource, key, options).
 ---@param run kubelua.controller.Inside
 ---@param call string for messages
 ---@param ... any
@@ -124,7 +125,7 @@ end
 function target.of_delete(run, call, ...)
     local first, second, third = ...
     if type(first) == "string" then
-        local meant, message, code = of_key(run, call, first, second)
+        local meant, message, code = read_key(run, call, first, second)
         if not meant then
             return nil, message, code
         end
@@ -136,14 +137,14 @@ function target.of_delete(run, call, ...)
     return first, second
 end
 
----The UID of what is meant, if it is known.
+---The UID of an object, if it is known.
 ---@param meant table
 ---@return string?
 function target.uid(meant)
     return meant.metadata.uid
 end
 
----The version of what is meant; raises where it has none.
+---The version of an object; raises if it has none.
 ---@param meant table
 ---@param call string for messages
 ---@return string

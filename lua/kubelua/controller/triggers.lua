@@ -1,5 +1,5 @@
--- What the events of a controller's sources queue: each event as keys. An event that a function of
--- the script refuses is kept, and tried again.
+-- Turns the events of a controller's sources into keys in its queue. If a function of the script
+-- (map or when) raises, the event is kept, and tried again.
 local log = require "kubelua.log"
 local mapping = require "kubelua.controller.mapping"
 local scheduler = require "kubelua.scheduler"
@@ -7,8 +7,8 @@ local trace = require "kubelua.trace"
 
 local triggers = {}
 
--- Calls a function of the script, which must not wait; raises its error as text.
-local function ask(what, f, a, b)
+-- Calls a function of the script that must not wait; raises its error as text.
+local function call_script(what, f, a, b)
     local task = scheduler.current(what)
     task.no_wait = what
     local ok, result = trace.call(f, a, b)
@@ -23,20 +23,20 @@ local function add_keys(state, self, keys, object)
     if self.role == "owns" then
         mapping.owners(keys, state.main.informer, object, self.any_owner)
     else
-        mapping.collect(keys, ask("map of " .. state.what, self.map, object, state.map_run))
+        mapping.collect(keys, call_script("map of " .. state.what, self.map, object, state.map_run))
     end
 end
 
-local function passes(state, self, old, new)
+local function check_when(state, self, old, new)
     if not self.when then
         return true
     end
     return mapping.passes(function()
-        return ask("when of " .. state.what, self.when, old, new)
+        return call_script("when of " .. state.what, self.when, old, new)
     end, old, new)
 end
 
--- An event of the object itself ends its backoff; one of what a run of it has written does not.
+-- An event of the object itself ends its backoff; but not the event of a write by a run of its key.
 local function queue_own(state, object, is_rear, is_change)
     if is_change and state.written:is_own(object.key, object) then
         state:add_related(object.key, is_rear)
@@ -45,10 +45,11 @@ local function queue_own(state, object, is_rear, is_change)
     end
 end
 
--- `old` alone: it was deleted; `new` alone: it was added. A resync goes behind all others.
-local function handle(state, self, event)
+-- Only `old`: the object was deleted; only `new`: it was added. The keys of a resync come after all
+-- others.
+local function handle_event(state, self, event)
     local old, new = event.old, event.new
-    if old and new and not event.is_merged and not passes(state, self, old, new) then
+    if old and new and not event.is_merged and not check_when(state, self, old, new) then
         return
     end
     local is_resync = old and new and old.resource_version == new.resource_version
@@ -69,7 +70,7 @@ local function handle(state, self, event)
     end
 end
 
--- Seconds until an event that a function of the script refused is tried again; then with backoff.
+-- Seconds until an event is tried again after map or when raised; later attempts have a backoff.
 local PAUSE = 0.1
 
 local function tell_refusal(state, self, event, problem)
@@ -78,9 +79,9 @@ local function tell_refusal(state, self, event, problem)
     self.failures = (self.failures or 0) + 1
 end
 
--- Handles an event. What raises is kept, and tried again; later events of its object join it: of
--- them all, one goes from the oldest state to the newest.
-local function deliver(state, self, event)
+-- Handles an event. If that raises, the event is kept and tried again. Later events of its object
+-- are merged into it: one event from the oldest state to the newest.
+local function deliver_event(state, self, event)
     local key = (event.new or event.old).key
     local earlier = self.refused[key]
     if earlier then
@@ -88,7 +89,7 @@ local function deliver(state, self, event)
             is_initial = event.is_initial }
         self.refused[key] = event
     end
-    local ok, problem = pcall(handle, state, self, event)
+    local ok, problem = pcall(handle_event, state, self, event)
     if ok then
         self.refused[key] = nil
     elseif not earlier then
@@ -98,14 +99,14 @@ local function deliver(state, self, event)
     end
 end
 
-local function retry(state, id)
+local function retry_event(state, id)
     local number, key = id:match("^(%d+) (.*)$")
     local self = state.in_order[tonumber(number)]
     local event = self.refused[key]
     if not event then
         return "done"
     end
-    local ok, problem = pcall(handle, state, self, event)
+    local ok, problem = pcall(handle_event, state, self, event)
     if ok then
         self.refused[key] = nil
         return "done"
@@ -115,17 +116,17 @@ local function retry(state, id)
     return "failed"
 end
 
----Tries events again that are due.
+---Tries the events again that are due.
 ---@param state kubelua.controller.State
 function triggers.retry_due(state)
     local id = state.retries:next()
     while id do
-        state.retries:done(id, retry(state, id))
+        state.retries:done(id, retry_event(state, id))
         id = state.retries:next()
     end
 end
 
----Listens to the events of a source, unless they trigger nothing.
+---Listens to the events of a source, except of `reads`, which trigger nothing.
 ---@param state kubelua.controller.State
 ---@param self kubelua.controller.Source
 ---@return true?, string?, string?
@@ -136,13 +137,13 @@ function triggers.listen(state, self)
     local registration, message, code = self.informer:on {
         name = state.what .. ": " .. self.name,
         add = function(object, initial)
-            deliver(state, self, { new = object, is_initial = initial })
+            deliver_event(state, self, { new = object, is_initial = initial })
         end,
         update = function(old, new)
-            deliver(state, self, { old = old, new = new })
+            deliver_event(state, self, { old = old, new = new })
         end,
         delete = function(object)
-            deliver(state, self, { old = object })
+            deliver_event(state, self, { old = object })
         end,
         synced = function()
             self.is_mapped = true

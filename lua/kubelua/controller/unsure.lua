@@ -1,5 +1,5 @@
--- What a controller has to find out before a run: what the versions of its caches are like, and
--- what became of a write that was sent and not answered.
+-- What a controller must find out before a run: if the versions of its caches are numbers; and the
+-- result of a write that was sent, but not answered.
 local core = require "kubelua.core"
 local informer_parts = require "kubelua.informer_parts"
 local reach = require "kubelua.controller.reach"
@@ -7,7 +7,7 @@ local sightings = require "kubelua.controller.sightings"
 
 local unsure = {}
 
-local function prepare(state, source)
+local function prepare_source(state, source)
     local first = informer_parts.informers(source.informer)[1]
     if not core.compare_versions(first:resource_version(), "1") then
         local seen, message, code = sightings.new(state.what .. ": " .. source.name,
@@ -21,13 +21,13 @@ local function prepare(state, source)
     return true
 end
 
----Finds out what the versions of each source are like; once its cache has synced.
+---Finds out if the versions of each source are numbers. Called once the caches have synced.
 ---@param state kubelua.controller.State
 ---@return true?, string?, string?
 function unsure.prepare(state)
     for _, source in pairs(state.sources) do
         if not source.is_prepared then
-            local ok, message, code = prepare(state, source)
+            local ok, message, code = prepare_source(state, source)
             if not ok then
                 return nil, message, code
             end
@@ -36,7 +36,7 @@ function unsure.prepare(state)
     return true
 end
 
----Has the target of a write read live before the next run of the key.
+---Notes a write whose target must be read from the server before the next run of the key.
 ---@param unknown table<string, kubelua.Write[]>
 ---@param key string
 ---@param write kubelua.Write
@@ -45,8 +45,8 @@ function unsure.note(unknown, key, write)
     table.insert(unknown[key], write)
 end
 
----Reads what a write of unknown outcome was about. `remember` is told what the server has, for each
----source that can hold it: the cache is not to be older than that.
+---Reads the target of a write whose result is unknown. Calls `remember` with what the server has,
+---for each source that can hold it: no cache may be older than that.
 ---@param state kubelua.controller.State
 ---@param write kubelua.Write
 ---@param remember fun(source: kubelua.controller.Source, found: kubelua.Write)
@@ -54,7 +54,7 @@ end
 function unsure.read(state, write, remember)
     local kind, name = write.kind, write.name
     if not name then
-        return true -- nothing can be looked up
+        return true -- it cannot be looked up
     end
     local object, message, code, retry_after = state.client:get(
         kind.api_version .. "/" .. kind.kind,

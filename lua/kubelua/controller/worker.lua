@@ -1,4 +1,5 @@
--- Pulls keys from a controller's queue, and runs reconcile, each key in a task of its own.
+-- Takes keys from the queue of a controller, and runs reconcile: each key in its own task, several
+-- at a time.
 local Run = require "kubelua.controller.run"
 local finalizer = require "kubelua.controller.finalizer"
 local log = require "kubelua.log"
@@ -21,19 +22,19 @@ local trace = require "kubelua.trace"
 
 local worker = {}
 
--- Calls one of the script's functions with a run.
-local function call(state, record, name, subject, object)
+-- Calls a function of the script with a run.
+local function call_function(state, record, name, subject, object)
     local run = Run.new(state, record.key, object, record.item)
     local result = outcome.call(name, state.options[name], subject, run)
     run:close()
     return result
 end
 
--- What the cache does not have any more, or has with another UID.
+-- For a key that the cache does not have any more, or has with another UID.
 local function call_gone(state, record)
     local key = record.key
     if state.options.gone then
-        local result = call(state, record, "gone", key, nil)
+        local result = call_function(state, record, "gone", key, nil)
         if result.result ~= "done" then
             return result
         end
@@ -43,8 +44,8 @@ local function call_gone(state, record)
     return nil
 end
 
--- What the cache does not have, but is to be finalized: nil if there is no such object, or that is
--- done.
+-- For a key that the cache does not have, but whose object must be finalized. nil: there is no such
+-- object, or it is finalized.
 local function finalize_outside(state, record)
     local object, message, code, retry_after = outside.find(state, record.key)
     if message then
@@ -72,14 +73,14 @@ local function reconcile_object(state, record, object)
     return result
 end
 
-local function perform(state, record)
+local function perform_run(state, record)
     local key = record.key
     local ok, message, code, retry_after = state.written:settle(key)
     if not ok then
         return outcome.failure(message, code, retry_after)
     elseif not state.main then
-        memos.keep(state, key) -- the keys of a controller without objects
-        return call(state, record, "reconcile", key, nil)
+        memos.keep(state, key) -- the keys of a controller without a resource
+        return call_function(state, record, "reconcile", key, nil)
     end
     local object = state.main.informer:get(key)
     local known = state.memos[key]
@@ -90,18 +91,18 @@ local function perform(state, record)
         end
     end
     if state.options.gone then
-        memos.keep(state, key, object) -- it is told when the UID is another one
+        memos.keep(state, key, object) -- so a new UID will be noticed
     end
     return reconcile_object(state, record, object)
 end
 
--- What the log calls a key: "Foo web/a", if there is one.
+-- The name of a key in the log: "Foo web/a", if there is such an object.
 local function describe(state, key)
     local object = state.main and state.main.informer:get(key)
     return object and tostring(object) or key
 end
 
--- Of a failure that goes on, the log names the attempts 1, 2, 4, 8, and each new message.
+-- Of a repeated failure, the log names the attempts 1, 2, 4, 8, ..., and each new message.
 local function is_news(before, message, attempt)
     while attempt % 2 == 0 do
         attempt = attempt / 2
@@ -109,7 +110,7 @@ local function is_news(before, message, attempt)
     return attempt == 1 or not before or before.message ~= message
 end
 
-local function tell(state, record, result, again)
+local function report_result(state, record, result, again)
     local before, attempt = state.failing[record.key], record.item.attempt
     if result.result ~= "failed" then
         state.failing[record.key] = nil
@@ -128,11 +129,11 @@ local function tell(state, record, result, again)
     end
 end
 
--- What a cancelled run comes to: a timeout is a failure; another end says nothing of its key, which
--- runs again as soon as runs may begin.
-local function conclude(state, record, result)
+-- The outcome of a run that may have been cancelled. A timeout is a failure. Otherwise the key runs
+-- again as soon as runs may begin.
+local function judge_cancelled(state, record, result)
     local reason = record.reason or (record.task.is_ended and "ended") or nil
-    if not result then -- the task never began, or was left in the middle
+    if not result then -- the task never began, or was abandoned
         result = outcome.failure("it was cancelled, and did not end", "canceled")
         reason = reason or "ended"
     end
@@ -146,24 +147,24 @@ local function conclude(state, record, result)
     return outcome.done
 end
 
-local function finish(state, record)
+local function finish_run(state, record)
     if record.timer then
         record.timer.cancelled = true
     end
     state.runs[record.key] = nil
     state.running = state.running - 1
-    local result = conclude(state, record, record.result)
+    local result = judge_cancelled(state, record, record.result)
     local again = state.queue:done(record.key, result.result, result.seconds)
     if not record.reason or record.reason == "timeout" then
-        pcall(tell, state, record, result, again)
+        pcall(report_result, state, record, result, again)
         state:handled(record.key)
     end
     state.wake()
 end
 
 -- The task of a run.
-local function body(state, record)
-    local ok, result = pcall(perform, state, record)
+local function run_task(state, record)
+    local ok, result = pcall(perform_run, state, record)
     if not ok then
         result = outcome.failure(result == trace.CANCELED and "cancelled" or tostring(result),
             result == trace.CANCELED and "canceled" or "error")
@@ -171,8 +172,8 @@ local function body(state, record)
     record.result = result
 end
 
----Cancels a run; its key is in progress until the function has returned. One that has not begun
----ends in its turn.
+---Cancels a run. Its key stays in progress until the function has returned. A run that has not
+---begun ends in its turn.
 ---@param record kubelua.controller.Record
 ---@param reason "timeout"|"not_leader"|"stopped"
 function worker.cancel(record, reason)
@@ -180,15 +181,15 @@ function worker.cancel(record, reason)
     record.scope:cancel()
 end
 
-local function begin(state, key, item)
+local function begin_run(state, key, item)
     local record = { key = key, item = item, since = state.clock:now(), scope = scopes.new() }
     record.scope.run = { controller = state.name, key = key, attempt = item.attempt }
     record.scope.before_write = state.leader and state.leader.guard()
     state.written:watch(record.scope, key)
     local function on_over()
-        finish(state, record)
+        finish_run(state, record)
     end
-    record.task = scheduler.task(state.what .. ": " .. key, body, state, record)
+    record.task = scheduler.task(state.what .. ": " .. key, run_task, state, record)
     record.task.on_over = on_over
     state.runs[key] = record
     state.running = state.running + 1
@@ -210,9 +211,9 @@ function worker.begin_runs(state)
         if not key then
             return
         end
-        local ok, problem = pcall(begin, state, key, { attempt = attempt, is_rear = is_rear,
+        local ok, problem = pcall(begin_run, state, key, { attempt = attempt, is_rear = is_rear,
             waited = waited, due = due and state.clock:unix() + due })
-        if not ok and not state.runs[key] then -- no memory for a task
+        if not ok and not state.runs[key] then -- memory was short for a task
             state.queue:done(key, "failed")
             error(problem, 0)
         end

@@ -1,4 +1,4 @@
--- run:create and run:apply: objects that the object of a run owns. The requests are the client's
+-- run:create and run:apply: write objects that the object of a run owns. They use the client's
 -- verbs.
 local core = require "kubelua.core"
 local documents = require "kubelua.verbs.documents"
@@ -8,15 +8,15 @@ local owner = require "kubelua.controller.owner"
 local target = require "kubelua.controller.target"
 local verbs = require "kubelua.verbs"
 
----What write functions get: the inside of a run.
+---A run, as KubeLua's own modules see it.
 ---@class kubelua.controller.Inside
 ---@field state kubelua.controller.State
 ---@field key string?
 ---@field object kubelua.Object?
 
 ---@class kubelua.RunCreateOptions
----@field owner? boolean false: without an owner; default: the run's object controls it
----@field adopt? boolean take an object that is there, and that nothing controls
+---@field owner? boolean false: no owner; default: the run's object becomes the controller
+---@field adopt? boolean take an existing object that has no controller
 ---@field manager? string default: the controller's name
 ---@field dry_run? boolean the server checks it, and writes nothing
 ---@field timeout? number seconds of the whole call; default: 30
@@ -30,7 +30,7 @@ local APPLY = { owner = "boolean", adopt = "boolean", manager = "string", dry_ru
 
 local write = {}
 
--- The namespace of what names none: that of the run's object, which may be gone.
+-- The default namespace of a document: that of the run's object, which may be gone.
 local function namespace_of(run)
     if run.object then
         return run.object.namespace
@@ -38,9 +38,8 @@ local function namespace_of(run)
     return run.state.main and run.key:match("^(.-)/") or nil
 end
 
--- The document to be sent, which may be changed, and its kind; its kind is left out where the verb
--- will say what is wrong with it.
-local function prepare(run, call, object, given)
+-- The document to send, a copy, and its kind. Without the kind: the verb will refuse the document.
+local function prepare_document(run, call, object, given)
     local document, message, code = documents.one(call, object)
     if not document then
         return nil, message, code
@@ -67,7 +66,7 @@ local function prepare(run, call, object, given)
     return document, kind
 end
 
-local function pass_on(run, given, extra)
+local function pass_options(run, given, extra)
     local passed = { manager = given.manager or run.state.name, dry_run = given.dry_run,
         timeout = given.timeout }
     for name, value in pairs(extra or {}) do
@@ -76,8 +75,8 @@ local function pass_on(run, given, extra)
     return passed
 end
 
--- Takes an object, where nothing stands in the way.
-local function adopt(run, existing, given)
+-- Makes the run's object the controller of an existing object, if nothing prevents it.
+local function adopt_object(run, existing, given)
     local problem = owner.obstacle(existing, run.object, given.adopt)
     if problem then
         return nil, problem, "not_owned"
@@ -86,7 +85,7 @@ local function adopt(run, existing, given)
     if not patch then
         return existing
     end
-    return run.state.client:patch(existing, patch, pass_on(run, given))
+    return run.state.client:patch(existing, patch, pass_options(run, given))
 end
 
 ---@param run kubelua.controller.Inside
@@ -96,11 +95,11 @@ end
 function write.create(run, object, given)
     given = options.optional("run:create", given, CREATE)
     local client = run.state.client
-    local document, kind, problem = prepare(run, "run:create", object, given)
+    local document, kind, problem = prepare_document(run, "run:create", object, given)
     if not document then
         return nil, kind, problem
     end
-    local created, message, code, retry_after = client:create(document, pass_on(run, given))
+    local created, message, code, retry_after = client:create(document, pass_options(run, given))
     if code ~= "already_exists" or not run.object or given.owner == false
         or not document.metadata.name then
         return created, message, code, retry_after
@@ -111,14 +110,14 @@ function write.create(run, object, given)
     elseif not owner.obstacle(existing, run.object, false) then
         return nil, message, code, retry_after
     end
-    return adopt(run, existing, given)
+    return adopt_object(run, existing, given)
 end
 
--- A version that no object has: where a server finds one, it is a conflict, and else it says
--- nothing (kube-apiserver clears it when an apply creates).
+-- A version that no object has: if the object exists, the server answers with a conflict; if not,
+-- it ignores the version (kube-apiserver clears it when an apply creates an object).
 local NONE = "1"
 
--- One try of an apply for an owner: of exactly this object, or of none.
+-- One attempt of an apply for an owner: to exactly this existing object, or only if none exists.
 local function try_apply(run, document, existing, given, passed)
     local metadata = {}
     for name, value in pairs(document.metadata) do
@@ -129,7 +128,7 @@ local function try_apply(run, document, existing, given, passed)
         if problem then
             return nil, problem, "not_owned"
         elseif owner.controller(existing) and owner.adoption(existing, run.object) then
-            local taken, message, code, retry_after = adopt(run, existing, given)
+            local taken, message, code, retry_after = adopt_object(run, existing, given)
             if not taken then
                 return nil, message, code, retry_after
             end
@@ -146,7 +145,7 @@ local function try_apply(run, document, existing, given, passed)
     return run.state.client:apply(sent, passed)
 end
 
--- Tries where what is there changes at the same time, or the cache does not know it yet.
+-- How often an apply is tried while the object changes, or the cache does not know it yet.
 local TRIES = 3
 
 local function apply_owned(run, document, kind, given, passed)
@@ -163,7 +162,7 @@ local function apply_owned(run, document, kind, given, passed)
         local live, _, why = target.live(run, kind, document)
         if not live and why ~= "not_found"
             or live and existing and live.uid == existing.uid and given.force == false then
-            break -- it is another conflict
+            break -- another kind of conflict
         end
         existing = live
     end
@@ -180,11 +179,11 @@ function write.apply(run, object, given)
         misuse("run:apply: this is an object that was read; apply a table of the fields that the "
             .. "controller owns: what is applied is owned, and what others wrote would be, too")
     end
-    local document, kind, problem = prepare(run, "run:apply", object, given)
+    local document, kind, problem = prepare_document(run, "run:apply", object, given)
     if not document then
         return nil, kind, problem
     end
-    local passed = pass_on(run, given, { force = given.force ~= false })
+    local passed = pass_options(run, given, { force = given.force ~= false })
     if not kind or not run.object or given.owner == false
         or type(document.metadata.name) ~= "string" then
         return run.state.client:apply(document, passed)

@@ -1,6 +1,6 @@
--- What the runs of a controller have written, and if its caches hold it (KEP-5647): a run never
--- reads what is older than its controller's own writes. A scope tells of each write; a read, and
--- the next run of the key, wait until the cache has it. See held.lua for when that is.
+-- Remembers what the runs of a controller have written, until its caches hold it (KEP-5647): a run
+-- never reads a state older than its controller's own writes. The scope of a run reports each
+-- write. Reads, and the next run of the key, wait until the cache holds them (held.lua).
 local caches = require "kubelua.controller.caches"
 local held = require "kubelua.controller.held"
 local own_versions = require "kubelua.controller.own_versions"
@@ -10,7 +10,7 @@ local unsure = require "kubelua.controller.unsure"
 -- Seconds that a read waits for the cache.
 local PATIENCE = 5
 
--- Once so many writes are remembered, the writes that the caches hold by now are forgotten.
+-- Above this many writes, those that the caches hold by now are forgotten.
 local MANY = 64
 
 ---@class kubelua.controller.Written
@@ -32,11 +32,11 @@ function written.new(state)
         own = own_versions.new(function(key) state:add(key) end) }, Written)
 end
 
-local function forget(self, one)
+local function forget_write(self, one)
     local of_source = self.of_source[one.source]
     local objects = of_source.objects[one.key]
     if not objects or objects[one.uid] ~= one then
-        return -- it was forgotten before, as another task waited for it too
+        return -- another task that waited for it has forgotten it
     end
     objects[one.uid] = nil
     if next(objects) == nil then
@@ -52,16 +52,16 @@ local function forget(self, one)
     end
 end
 
--- True if the cache has it; it is forgotten if that is for good.
-local function look_at(self, one)
+-- True if the cache holds the write; forgets it if that will not change.
+local function check_write(self, one)
     local has_it, for_good = held.look(one)
     if for_good then
-        forget(self, one)
+        forget_write(self, one)
     end
     return has_it
 end
 
-local function all_of(of_source)
+local function list_writes(of_source)
     local all = {}
     for _, objects in pairs(of_source.objects) do
         for _, one in pairs(objects) do
@@ -71,22 +71,23 @@ local function all_of(of_source)
     return all
 end
 
--- What is remembered of the writes to a source, without what its cache has by now if they are many.
+-- The writes to a source that are remembered. If there are many, those that its cache holds are
+-- removed first.
 local function writes_to(self, source)
     local of_source = self.of_source[source]
     if not of_source then
         of_source = { count = 0, full = MANY, objects = {} }
         self.of_source[source] = of_source
     elseif of_source.count >= of_source.full then
-        for _, one in ipairs(all_of(of_source)) do
-            look_at(self, one)
+        for _, one in ipairs(list_writes(of_source)) do
+            check_write(self, one)
         end
         of_source.full = math.max(MANY, 2 * of_source.count)
     end
     return of_source
 end
 
-local function entry(self, source, key, uid)
+local function find_or_add(self, source, key, uid)
     local of_source = writes_to(self, source)
     local objects = of_source.objects[key] or {}
     of_source.objects[key] = objects
@@ -97,9 +98,9 @@ local function entry(self, source, key, uid)
     return objects[uid]
 end
 
--- Remembers an answered write for one cache. Where the answer to a delete names no UID, it is that
--- of what the cache has.
-local function remember(self, key, source, write)
+-- Remembers an answered write for one cache. If the answer to a delete has no UID, it is that of
+-- the cached object.
+local function remember_write(self, key, source, write)
     local object = write.object
     local name = write.name or object.name
     local of_object = write.kind.namespaced and write.namespace .. "/" .. name or name
@@ -108,7 +109,7 @@ local function remember(self, key, source, write)
     if not uid and not now then
         return
     end
-    local one = entry(self, source, of_object, uid or now.uid)
+    local one = find_or_add(self, source, of_object, uid or now.uid)
     one.namespace, one.is_guess = write.namespace, not uid
     held.note(one, write)
     one.keys[key] = true
@@ -117,11 +118,11 @@ local function remember(self, key, source, write)
     if object and source == self.state.main and of_object == key then
         self.own:add(key, object)
     end
-    look_at(self, one)
+    check_write(self, one)
 end
 
--- After a write was answered within a run of the key, or was not.
-local function note(self, key, write)
+-- Called after a write of a run was answered, or has failed.
+local function note_write(self, key, write)
     if write.dry_run or write.verb == "delete_all" or not write.client
         or reach.cluster_of(write.client) ~= reach.cluster_of(self.state.client) then
         return
@@ -129,12 +130,12 @@ local function note(self, key, write)
         unsure.note(self.unknown, key, write)
     elseif not write.code and held.is_notable(write) then
         for _, source in ipairs(reach.sources(self.state, write.kind, write.namespace)) do
-            remember(self, key, source, write)
+            remember_write(self, key, source, write)
         end
     end
 end
 
----Has the writes within a scope remembered, as those of a run of the key.
+---Remembers the writes in a scope as those of a run of the key.
 ---@param scope kubelua.Scope
 ---@param key string
 function Written:watch(scope, key)
@@ -146,25 +147,26 @@ function Written:watch(scope, key)
                 return nil, message, code
             end
         end
-        reach.cluster_of(write.client) -- while it is open
+        reach.cluster_of(write.client) -- now, while the client is open
         self.own:begin(key)
         return true
     end
     scope.wrote = function(write)
-        note(self, key, write)
+        note_write(self, key, write)
         self.own:finish(key)
     end
 end
 
--- Waits until the caches hold all of a list. A guess must not keep a key from running for ever.
-local function await(self, what, list)
-    local left = caches.await(what, PATIENCE, list, function(one) return look_at(self, one) end)
+-- Waits until the caches hold all writes of a list. A write with a guessed UID is then forgotten:
+-- it must not block the key for ever.
+local function await_writes(self, what, list)
+    local left = caches.await(what, PATIENCE, list, function(one) return check_write(self, one) end)
     if #left == 0 then
         return true
     end
     for _, one in ipairs(left) do
         if one.is_guess then
-            forget(self, one)
+            forget_write(self, one)
         end
     end
     return nil, "the cache does not hold yet what this controller wrote: " .. held.tell(left[1])
@@ -173,8 +175,8 @@ local function await(self, what, list)
 end
 
 ---Waits until the cache of a source holds what was written: of one key, of a namespace, of an
----owner, or all.
----@param what string of the call, for messages
+---owner, or everything.
+---@param what string the name of the call, for messages
 ---@param source kubelua.controller.Source
 ---@param filter { key: string?, namespace: string?, owner: string? }
 ---@return true?, string?, string?
@@ -189,16 +191,16 @@ function Written:wait(what, source, filter)
             list[#list + 1] = one
         end
     else
-        for _, one in ipairs(all_of(of_source)) do
+        for _, one in ipairs(list_writes(of_source)) do
             if held.is_asked_for(one, filter) then
                 list[#list + 1] = one
             end
         end
     end
-    return await(self, what, list)
+    return await_writes(self, what, list)
 end
 
----What was answered to the last write of an object, while its cache does not hold that.
+---The answer to the last write of an object, while its cache does not hold the write.
 ---@param source kubelua.controller.Source
 ---@param key string
 ---@param uid string?
@@ -210,8 +212,8 @@ function Written:answer(source, key, uid)
     return one and one.answer
 end
 
----Before a run of the key: waits until the caches hold what its runs have written. A write of
----unknown outcome is looked up first.
+---Before a run of the key: waits until the caches hold what its runs have written. A write with an
+---unknown result is looked up first.
 ---@param key string
 ---@return true?, string?, string?, number?
 function Written:settle(key)
@@ -219,7 +221,7 @@ function Written:settle(key)
     while ok and self.unknown[key] do
         local list = self.unknown[key]
         ok, message, code, retry_after = unsure.read(self.state, list[1], function(source, found)
-            remember(self, key, source, found)
+            remember_write(self, key, source, found)
         end)
         if ok and #list > 1 then
             table.remove(list, 1)
@@ -234,10 +236,10 @@ function Written:settle(key)
     for one in pairs(self.of_key[key] or {}) do
         list[#list + 1] = one
     end
-    return await(self, "a controller", list)
+    return await_writes(self, "a controller", list)
 end
 
----True if the version of the key's own object is one that a run of the key has written.
+---True if a run of the key has written this version of the key's own object.
 ---@param key string
 ---@param object kubelua.Object
 ---@return boolean

@@ -1,7 +1,7 @@
--- An Event as it is written. It is one of events.k8s.io/v1, which servers have since 1.19 and which
--- client-go's newer recorder (tools/events) and controller-runtime write: kubectl shows these as it
--- shows core/v1 ones (describe, get events, events), with the count and the age of a series, which
--- in core/v1 every client keeps in fields of its own. The server stores one kind for both.
+-- The JSON of an Event, as events.k8s.io/v1. Servers have this version since 1.19, and client-go's
+-- newer recorder (tools/events) and controller-runtime write it. kubectl shows it as it shows
+-- core/v1 Events (describe, get events, events), with the count and the age of a series; in
+-- core/v1, every client has other fields for these. The server stores one kind for both.
 local core = require "kubelua.core"
 local timestamp = core.timestamp
 
@@ -9,8 +9,8 @@ local LONGEST_NOTE, LONGEST_WORD, LONGEST_NAME = 1024, 128, 253 -- bytes
 
 local document = {}
 
--- The first bytes of a text, without a part of a character at the end.
-local function cut(text, most, ending)
+-- The first bytes of a text, never ending within a UTF-8 character.
+local function cut_text(text, most, ending)
     if #text <= most then
         return text
     end
@@ -23,8 +23,8 @@ end
 
 local HEAD = { [0xC] = 1, [0xD] = 1, [0xE] = 2, [0xF] = 3 }
 
--- What is no UTF-8, as other programs' output may be, cannot be JSON.
-local function clean(text)
+-- Replaces bytes that are not UTF-8, such as in other programs' output: JSON cannot have them.
+local function clean_text(text)
     if pcall(core.encode, text) then
         return text
     end
@@ -44,8 +44,8 @@ local function clean(text)
     return table.concat(parts)
 end
 
--- A qualified name, as the API wants that of a reporter.
-local function reporter(name)
+-- The name of a reporter as the API requires it: a qualified name.
+local function make_reporter(name)
     if #name <= 63 and name:find("^[%w.-]-/?[%w][%w._-]*$") and name:find("%w$") then
         return name
     end
@@ -53,8 +53,8 @@ local function reporter(name)
     return name ~= "" and name or "kubelua"
 end
 
--- That of an Event: its object's and random digits; names of other forms cannot be a part of it.
-local function name_of(object_name)
+-- A name for an Event: that of its object and random digits, if the name's form allows it.
+local function make_name(object_name)
     local digits = core.random(8)
     if #object_name + 1 + #digits <= LONGEST_NAME and object_name:find("^[a-z0-9]")
         and object_name:find("[a-z0-9]$") and not object_name:find("[^a-z0-9.-]")
@@ -64,7 +64,7 @@ local function name_of(object_name)
     return "event." .. digits
 end
 
----What an Event is about, of an object that has a kind and a name; nil of anything else.
+---The object reference of an Event; nil if the object has no kind or no name.
 ---@param object any
 ---@return table? reference
 function document.reference(object)
@@ -85,7 +85,7 @@ end
 ---@field note string
 ---@field controller string
 
----What a script has said, as the API takes it.
+---The event that a script has recorded, in the form that the API accepts.
 ---@param reference table
 ---@param type "Normal"|"Warning"
 ---@param reason string
@@ -93,11 +93,13 @@ end
 ---@param controller string?
 ---@return kubelua.events.Given
 function document.given(reference, type, reason, message, controller)
-    return { reference = reference, type = type, reason = cut(clean(reason), LONGEST_WORD, ""),
-        note = cut(clean(message), LONGEST_NOTE, "..."), controller = reporter(controller or "") }
+    return { reference = reference, type = type,
+        reason = cut_text(clean_text(reason), LONGEST_WORD, ""),
+        note = cut_text(clean_text(message), LONGEST_NOTE, "..."),
+        controller = make_reporter(controller or "") }
 end
 
----What is the same in all events of one series, and in all events of one object.
+---Two keys: of what is equal in all events of one series, and in all events of one object.
 ---@param given kubelua.events.Given
 ---@return string event
 ---@return string object
@@ -108,25 +110,25 @@ function document.keys(given)
     return table.concat({ object, given.type, given.reason, given.note }, "\n"), object
 end
 
----The series of an Event, as it is patched.
+---The series of an Event, for a patch.
 ---@param count integer
----@param unix number when it happened last
+---@param unix number time of the last occurrence
 ---@return table
 function document.series(count, unix)
     return { count = count, lastObservedTime = timestamp(unix, 6) }
 end
 
 ---@param given kubelua.events.Given
----@param unix number when it happened first
+---@param unix number time of the first occurrence
 ---@return table
 function document.new(given, unix)
-    local instance = cut(given.controller .. "-" .. core.hostname(), LONGEST_WORD, "")
+    local instance = cut_text(given.controller .. "-" .. core.hostname(), LONGEST_WORD, "")
     return {
         apiVersion = "events.k8s.io/v1", kind = "Event",
-        metadata = { name = name_of(given.reference.name),
+        metadata = { name = make_name(given.reference.name),
             namespace = given.reference.namespace or "default" },
         regarding = given.reference, type = given.type, reason = given.reason, note = given.note,
-        -- The API wants an action; what this library knows of it is the reason.
+        -- The API requires an action; this library knows only the reason.
         action = given.reason, eventTime = timestamp(unix, 6),
         reportingController = given.controller, reportingInstance = instance,
     }

@@ -1,6 +1,5 @@
--- Writes the Events of one client, a few at a time, beside everything else: what it is told waits
--- in a queue, of bounded length, and equal ones in a series. No caller waits for it, and no failure
--- gets out of it but into the log.
+-- Writes the Events of one client in the background, a few at a time. Events wait in a queue of
+-- bounded length; equal events become one series. No caller waits for it; failures are only logged.
 local core = require "kubelua.core"
 local document = require "kubelua.events.document"
 local Ledger = require "kubelua.events.series"
@@ -11,20 +10,20 @@ local trace = require "kubelua.trace"
 
 local SENDERS = 4 -- requests at a time
 local MOST = 1000 -- series that wait to be written
-local TRIES = 12 -- of one write; as client-go
+local TRIES = 12 -- attempts of one write, as in client-go
 local FIRST_PAUSE, LONGEST_PAUSE = 1, 30 -- seconds after a failure; doubles
 local TIMEOUT = 10 -- seconds of a request
 local PATH = "/apis/events.k8s.io/v1/namespaces/"
 
--- Failures that pass.
+-- Temporary failures.
 local PASSING = { unavailable = true, timeout = true, unknown = true, too_many_requests = true,
     internal = true, canceled = true, unauthorized = true }
 
 ---@class kubelua.events.Recorder
 ---@field client kubelua.Client
 ---@field clock kubelua.Clock
----@field queue kubelua.events.Series[] to be written; first to last
----@field dropped integer events that no one will see
+---@field queue kubelua.events.Series[] to be written; from `first` to `last`
+---@field dropped integer events that will never be written
 local Recorder = {}
 Recorder.__index = Recorder
 
@@ -36,7 +35,7 @@ function Recorder.new(client)
         may_send_at = -math.huge, waiting = {} }, Recorder)
 end
 
--- Says something once.
+-- Logs something once.
 local function say_once(self, subject, text, ...)
     if not self.said[subject] then
         self.said[subject] = true
@@ -44,20 +43,20 @@ local function say_once(self, subject, text, ...)
     end
 end
 
-local function drop(self, one)
+local function drop_series(self, one)
     self.dropped = self.dropped + one.count - one.written
     self.waiting[one] = nil
     self.ledger:forget(one)
 end
 
-local send
+local start_senders
 
--- Has a series written in its turn.
+-- Queues a series for writing.
 local function enqueue(self, one)
     if one.is_queued then
         return
     elseif self.last - self.first + 1 >= MOST then
-        drop(self, one)
+        drop_series(self, one)
         say_once(self, "full", "%d wait to be written: more are dropped until there is room", MOST)
         return
     end
@@ -65,10 +64,10 @@ local function enqueue(self, one)
     self.last = self.last + 1
     self.queue[self.last] = one
     self.waiting[one] = nil
-    send(self)
+    start_senders(self)
 end
 
--- Has a series written when its pause is over, if it has something new.
+-- Queues a series when its pause is over, if it has something new.
 local function enqueue_later(self, one)
     local now = self.clock:now()
     if one.count <= one.written or one.is_queued or self.waiting[one] then
@@ -83,8 +82,8 @@ local function enqueue_later(self, one)
     end)
 end
 
--- What is sent for a series: a new Event, or what has changed of one.
-local function request_of(one)
+-- The request for a series: a new Event, or a patch of its count.
+local function build_request(one)
     if one.written > 0 then
         return { method = "PATCH", path = one.path .. "/" .. one.name, timeout = TIMEOUT,
             headers = { ["Content-Type"] = "application/merge-patch+json" },
@@ -98,12 +97,12 @@ local function request_of(one)
     return { method = "POST", path = one.path, body = core.encode(event), timeout = TIMEOUT }
 end
 
--- The code and message of a failure; nil: it is written.
-local function write(self, one)
+-- Returns the code and message of a failure; nil: it was written.
+local function write_series(self, one)
     if core.state(self.client, "kubelua.client").is_closed then
         return "closed", "the client is closed"
     end
-    local call = request_of(one)
+    local call = build_request(one)
     local reply, problem, problem_code = requests.send(self.client, call, "events")
     if not reply then
         return problem_code, problem
@@ -112,22 +111,23 @@ local function write(self, one)
     end
     local message, code, retry_after = core.status_error(reply.status, reply.body)
     if code == "already_exists" and call.method == "POST" and one.tries then
-        return nil -- an earlier try was carried out
+        return nil -- an earlier attempt has succeeded
     end
     return code, message, retry_after
 end
 
-local function fail(self, one, code, message, retry_after)
+local function handle_failure(self, one, code, message, retry_after)
     one.tries = (one.tries or 0) + 1
     if PASSING[code] and one.tries < TRIES then
         self.pause = math.min(LONGEST_PAUSE, math.max(FIRST_PAUSE, 2 * self.pause))
         self.may_send_at = self.clock:now() + math.max(self.pause, retry_after or 0)
         enqueue(self, one)
     elseif code == "not_found" and one.written > 0 and one.tries < TRIES then
-        one.written, one.name = 0, nil -- it was deleted, as the server does after an hour
+        -- It was deleted; the server deletes Events after an hour.
+        one.written, one.name = 0, nil
         enqueue(self, one)
     else
-        drop(self, one)
+        drop_series(self, one)
         if code == "forbidden" and not message:find("being terminated", 1, true) then
             say_once(self, "forbidden", "%s; this needs the verbs create and patch on events of "
                 .. "the group events.k8s.io in the namespace of the object", message)
@@ -143,16 +143,16 @@ local function write_next(self)
     self.first = self.first + 1
     one.is_queued, one.is_sending = false, true
     local count = one.count
-    local ok, code, message, retry_after = pcall(write, self, one)
+    local ok, code, message, retry_after = pcall(write_series, self, one)
     one.is_sending = false
     if not ok and code == trace.CANCELED then
-        drop(self, one)
+        drop_series(self, one)
         error(trace.CANCELED, 0)
     elseif not ok then
         code, message = "error", tostring(code)
     end
     if code then
-        fail(self, one, code, message, retry_after)
+        handle_failure(self, one, code, message, retry_after)
         return
     end
     self.pause, one.tries = 0, nil
@@ -160,8 +160,8 @@ local function write_next(self)
     enqueue_later(self, one)
 end
 
--- Waits as long as the server is to be left alone.
-local function pause(self, task)
+-- Waits as long as the server needs a pause.
+local function wait_for_pause(self, task)
     local timer = self.clock:at(self.may_send_at, function() scheduler.wake(task) end)
     scheduler.suspend()
     timer.cancelled = true
@@ -171,7 +171,7 @@ end
 local function send_all(self)
     while self.first <= self.last do
         if self.clock:now() < self.may_send_at then
-            pause(self, scheduler.task_here())
+            wait_for_pause(self, scheduler.task_here())
         else
             write_next(self)
         end
@@ -179,8 +179,8 @@ local function send_all(self)
     self.said.full = nil
 end
 
--- Makes the tasks that send, as many as there is work for.
-function send(self)
+-- Starts tasks that send, as many as there is work for.
+function start_senders(self)
     if self.senders >= math.min(SENDERS, self.last - self.first + 1) then
         return
     end
@@ -197,7 +197,7 @@ function Recorder:is_at_rest()
     return self.clock:now() < self.may_send_at or (self.senders == 0 and self.first > self.last)
 end
 
----Something has happened.
+---Records an event.
 ---@param given kubelua.events.Given
 function Recorder:record(given)
     local key, object = document.keys(given)
@@ -217,7 +217,7 @@ function Recorder:record(given)
     end
 end
 
----Has all written that waits for its time; true once there is nothing left.
+---Writes now what waits for a pause to end; true once there is nothing left to write.
 ---@return boolean
 function Recorder:flush()
     for one, timer in pairs(self.waiting) do

@@ -1,19 +1,19 @@
--- Which events are written, and when: equal ones become one series, and no object has many. A pure
--- function of times; recorder.lua does the writing. The numbers are client-go's
--- (tools/record/events_cache.go), but that a series is written ever more rarely.
+-- Decides which events are written, and when: equal events become one series, and the events of an
+-- object are limited. It only computes with times; recorder.lua writes. The numbers are client-go's
+-- (tools/record/events_cache.go), except that a long series is written less and less often.
 local WINDOW = 600 -- seconds after which an equal event begins a new series
-local BURST, REFILL = 25, 300 -- events of an object at once, and seconds until there is one more
+local BURST, REFILL = 25, 300 -- events of an object at once; seconds until one more is allowed
 local FIRST_PERIOD, LONGEST_PERIOD = 10, 300 -- seconds between two writes of a series
 local MOST = 4096 -- series, and objects, that are remembered
 
 ---Equal events.
 ---@class kubelua.events.Series
 ---@field key string
----@field count integer how often it happened
----@field written integer how much of that the server knows; 0: it has not been created
+---@field count integer how often the event happened
+---@field written integer the count that the server knows; 0: not created yet
 ---@field last_at number when it happened last
----@field next_at number not to be written before this time
----@field period number seconds that the next pause lasts
+---@field next_at number it is not written before this time
+---@field period number seconds of the next pause
 
 ---@class kubelua.events.Ledger
 local Ledger = {}
@@ -24,8 +24,8 @@ function Ledger.new()
     return setmetatable({ series = {}, series_count = 0, budgets = {}, budget_count = 0 }, Ledger)
 end
 
--- What has not been used for the window, or the older half where that is not enough, is forgotten.
-local function prune(all, now)
+-- Forgets what was not used in the window; if that is not enough, also the older half.
+local function prune_old(all, now)
     local kept, times = {}, {}
     for key, one in pairs(all) do
         if one.last_at > now - WINDOW then
@@ -48,12 +48,12 @@ local function prune(all, now)
     return kept, #times
 end
 
--- Takes one of the events that an object may have; false: it has had them.
-local function spend(self, now, object)
+-- Takes one from the events that an object may have; false: none is left.
+local function spend_budget(self, now, object)
     local budget = self.budgets[object]
     if not budget then
         if self.budget_count >= MOST then
-            self.budgets, self.budget_count = prune(self.budgets, now)
+            self.budgets, self.budget_count = prune_old(self.budgets, now)
         end
         budget = { left = BURST, last_at = now }
         self.budgets[object] = budget
@@ -68,10 +68,10 @@ local function spend(self, now, object)
     return true
 end
 
----Something has happened: the series that it is of, or nil where the object has had its events.
+---Counts an event. Returns its series; nil: the object has had too many events.
 ---@param now number
----@param key string what is equal in equal events
----@param object string what tells objects apart
+---@param key string equal for equal events
+---@param object string identifies the object
 ---@return kubelua.events.Series?
 ---@return boolean? is_new
 function Ledger:happened(now, key, object)
@@ -79,11 +79,11 @@ function Ledger:happened(now, key, object)
     if one and one.last_at > now - WINDOW then
         one.count, one.last_at = one.count + 1, now
         return one, false
-    elseif not spend(self, now, object) then
+    elseif not spend_budget(self, now, object) then
         return nil
     end
     if not one and self.series_count >= MOST then
-        self.series, self.series_count = prune(self.series, now)
+        self.series, self.series_count = prune_old(self.series, now)
     end
     if not one then
         self.series_count = self.series_count + 1
@@ -94,8 +94,8 @@ function Ledger:happened(now, key, object)
     return one, true
 end
 
----The server knows this count of it. The second event is told at once, the others at longer and
----longer intervals.
+---Notes the count that the server knows now. The second event is written at once, later ones at
+---longer and longer intervals.
 ---@param now number
 ---@param one kubelua.events.Series
 ---@param count integer
@@ -107,7 +107,7 @@ function Ledger:was_written(now, one, count)
     end
 end
 
----It cannot be written: the next equal event begins anew.
+---The series cannot be written: the next equal event begins a new one.
 ---@param one kubelua.events.Series
 function Ledger:forget(one)
     if self.series[one.key] == one then

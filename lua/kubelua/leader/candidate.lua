@@ -1,5 +1,5 @@
--- This process in the election for one Lease: carries out what election.lua decides, and tells
--- each member of gain and loss. Its task renews; a timer, and every look at the clock, end it.
+-- This process in the election for one Lease: sends the requests that election.lua orders, and
+-- tells each member of gain and loss. A task renews the lease; a timer ends it if that fails.
 local core = require "kubelua.core"
 local Election = require "kubelua.leader.election"
 local lease = require "kubelua.leader.lease"
@@ -18,33 +18,33 @@ local trace = require "kubelua.trace"
 local Candidate = {}
 Candidate.__index = Candidate
 
--- [0, 1), in no order that another process has.
-local function random()
+-- A random number in [0, 1); another process gets other numbers.
+local function draw_random()
     return tonumber(core.random(4), 16) / 2 ^ 32
 end
 
----@param options kubelua.LeaderOptions in full
+---@param options kubelua.LeaderOptions with all defaults
 ---@param notes { leaves: fun(), left: fun() } called when the last member leaves, and when the
----Lease is given back
+---Lease is released
 ---@return kubelua.Candidate
 function Candidate.new(options, notes)
     return setmetatable({
         options = options, notes = notes, members = {}, clock = scheduler.clock_here(),
         teller = Teller.new(options),
         election = Election.new { identity = options.identity, lease = options.lease,
-            renew = options.renew, retry = options.retry, random = random },
+            renew = options.renew, retry = options.retry, random = draw_random },
         told_term = 0, is_told = false,
     }, Candidate)
 end
 
----The election's clock: one that stands, or the machine's, which goes on while it is suspended.
+---The election's clock: one that stands, or the machine's, which also counts while suspended.
 ---@return number
 function Candidate:now()
     return self.clock.stands and self.clock:now() or core.boottime()
 end
 
--- When something of the election's time is due, by the clock that timers go by.
-local function on_clock(self, at)
+-- A time of the election's clock, on the clock of timers.
+local function to_timer_clock(self, at)
     return self.clock:now() + math.max(0, at - self:now())
 end
 
@@ -59,14 +59,14 @@ local function call_all(self, hook)
     end
 end
 
-local function lose(self)
+local function tell_loss(self)
     self.is_told = false
     self.timer.cancelled = true
     self.teller:lost(self.is_ending and "info" or "warn", self.election.lost)
     call_all(self, "on_loss")
 end
 
-local function gain(self)
+local function tell_gain(self)
     self.is_told, self.told_term = true, self.election.term
     self.since = self.clock:unix()
     self.teller:gained()
@@ -74,22 +74,22 @@ local function gain(self)
     call_all(self, "on_gain")
 end
 
----Looks at the clock, and tells what has changed.
+---Looks at the clock, and tells the members what has changed.
 ---@return boolean leads
 function Candidate:look()
     local leads = self.election:check(self:now())
     if self.is_told and (not leads or self.told_term ~= self.election.term) then
-        lose(self)
+        tell_loss(self)
     end
     if leads and not self.is_told then
-        gain(self)
+        tell_gain(self)
     end
     return self.election.leading
 end
 
----Ends the leadership when its time is over, whatever the task waits for.
+---Ends the leadership when its time is over, even while the task waits for an answer.
 function Candidate:watch_time()
-    local ends_at = on_clock(self, self.election.renewed_at + self.options.renew)
+    local ends_at = to_timer_clock(self, self.election.renewed_at + self.options.renew)
     self.timer = self.clock:at(ends_at, function()
         if self.is_told and self:look() then
             self:watch_time()
@@ -98,7 +98,7 @@ function Candidate:watch_time()
 end
 
 -- A client that is not closed.
-local function client_of(self)
+local function find_open_client(self)
     for _, member in ipairs(self.members) do
         if not core.state(member.client, "kubelua.client").is_closed then
             return member.client
@@ -106,22 +106,22 @@ local function client_of(self)
     end
 end
 
--- Carries out an order, and tells the election what came of it.
-local function ask(self, order)
-    local client = client_of(self)
+-- Sends the request of an order, and tells the election the answer.
+local function send_order(self, order)
+    local client = find_open_client(self)
     if not client then
         return nil, "its client is closed", "closed"
     end
     self.asks = order.what
     local answer, message, code = lease.ask(client, self.options, order, self.teller.what)
-    scheduler.end_if_cancelled() -- it may still happen: see give_back
+    scheduler.end_if_cancelled() -- it may still happen: see release_lease
     self.asks = nil
     self.election:answer(order, self:now(), answer, message, code)
     return answer, message, code
 end
 
 local function sleep_till(self, at)
-    local timer = self.clock:at(on_clock(self, at), function()
+    local timer = self.clock:at(to_timer_clock(self, at), function()
         scheduler.wake(self.task)
     end)
     scheduler.suspend()
@@ -131,14 +131,14 @@ end
 
 -- The task of the election, until it is cancelled.
 local function compete(self)
-    while client_of(self) do
+    while find_open_client(self) do
         local order = self.election:next(self:now(), self.clock:unix())
         self:look()
         if order.what == "wait" then
             sleep_till(self, order.at)
             self:look()
         else
-            local _, message, code = ask(self, order)
+            local _, message, code = send_order(self, order)
             self:look()
             self.teller:answered(self.election, order, message, code)
         end
@@ -147,26 +147,26 @@ local function compete(self)
     self:look()
 end
 
--- Gives the Lease back, if it is held. Two tries: an own write that was under way may come between.
-local function give_back(self)
+-- Releases the Lease, if it is held. Two attempts: an own write under way may come between.
+local function release_lease(self)
     if self.asks then
-        ask(self, { what = "read", timeout = self.options.renew / 2 })
+        send_order(self, { what = "read", timeout = self.options.renew / 2 })
     end
     for _ = 1, 2 do
         local order = self.election:release(self.clock:unix())
         local _, code
         if order then
-            _, _, code = ask(self, order)
+            _, _, code = send_order(self, order)
         end
         if code ~= "conflict" then
             return
         end
-        ask(self, { what = "read", timeout = order.timeout })
+        send_order(self, { what = "read", timeout = order.timeout })
     end
 end
 
--- Runs outside of every scope: a controller's hooks are not for Leases.
-local function start(self, f)
+-- Runs outside of every scope: hooks for a controller's writes are not for Leases.
+local function start_task(self, f)
     local task = scheduler.task(self.teller.what, function()
         local ok, problem = trace.call(f, self)
         if not ok and problem ~= trace.CANCELED then
@@ -178,7 +178,7 @@ local function start(self, f)
     return task
 end
 
--- True while a member has something running that the Lease is for.
+-- True while a member still runs something that needs the Lease.
 local function is_busy(self)
     for _, member in ipairs(self.members) do
         if member.is_busy and not member.has_left and member.is_busy() then
@@ -188,8 +188,8 @@ local function is_busy(self)
     return false
 end
 
----At the end of a run of the loop: gives the Lease back once nothing runs any more that it is for.
----In a task of that end.
+---At the end of a run of the loop: releases the Lease once nothing runs that needs it. Called in a
+---task of that end.
 function Candidate:end_run()
     while self:look() and is_busy(self) do
         loop.sleep(0.01)
@@ -201,10 +201,10 @@ function Candidate:end_run()
     self.election:give_up("the run has ended")
     self:look()
     self.is_ending = false
-    give_back(self)
+    release_lease(self)
 end
 
----A member needs the Lease no more; the last one gives it back.
+---A member no longer needs the Lease; the last member releases it.
 ---@param member table
 function Candidate:leave(member)
     if member.has_left then
@@ -224,24 +224,24 @@ function Candidate:leave(member)
         self.teller:left()
     end
     self.task:cancel()
-    local task = start(self, function()
-        local ok, problem = pcall(give_back, self)
+    local task = start_task(self, function()
+        local ok, problem = pcall(release_lease, self)
         self.notes.left()
         if not ok then
             error(problem, 0)
         end
     end)
-    task.at_end = true -- it may be that the run ends now
+    task.at_end = true -- the run may end now
 end
 
----One more use of the Lease in this process.
+---Adds a member: one more user of the Lease in this process.
 ---@param client kubelua.Client
 ---@return kubelua.Leader
 function Candidate:join(client)
     local member = { client = client }
     self.members[#self.members + 1] = member
     if not self.task then
-        self.task = start(self, compete)
+        self.task = start_task(self, compete)
         self.task.outlasts = true -- the end of a run: see end_run
     end
     return members.new(self, member)

@@ -1,4 +1,4 @@
--- Requests for a Lease, as orders of an election have them.
+-- Sends the requests for a Lease that an election orders.
 local core = require "kubelua.core"
 local requests = require "kubelua.requests"
 
@@ -7,9 +7,9 @@ local METHODS = { read = "GET", create = "POST", update = "PUT", release = "PUT"
 
 local lease = {}
 
----Carries out an order, which is none to wait: the Lease, decoded; or nil, message, code.
+---Carries out an order, any but "wait": the Lease, decoded; or nil, message, code.
 ---@param client kubelua.Client
----@param options kubelua.LeaderOptions in full
+---@param options kubelua.LeaderOptions with all defaults
 ---@param order kubelua.Election.Order
 ---@param what string for messages
 ---@return table?, string?, string?

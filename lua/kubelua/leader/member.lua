@@ -1,16 +1,16 @@
--- What one controller has of the election that it takes part in; see leader.join.
+-- A member: the view that one controller has of the election; the result of leader.join.
 local members = {}
 
-local WRITE_TIMEOUT = 30 -- seconds, of a write that says nothing else
+local WRITE_TIMEOUT = 30 -- seconds, of a write without a timeout
 
----What people want to know of it.
+---The state of the election, for people.
 ---@class kubelua.LeaderStatus
 ---@field lease string "namespace/name"
----@field identity string of this process
+---@field identity string the identity of this process
 ---@field leading boolean
----@field holder string? as last seen; "": none
----@field since number? Unix time, if this process leads
----@field problem string? of the last request, if it failed
+---@field holder string? as last read; "": none
+---@field since number? Unix time since which this process leads
+---@field problem string? the message of the last request, if it failed
 ---@field code string?
 
 ---@class kubelua.Leader
@@ -23,7 +23,8 @@ local WRITE_TIMEOUT = 30 -- seconds, of a write that says nothing else
 ---@field release fun()
 ---@field status fun(): kubelua.LeaderStatus
 
--- The clock is looked at here, before each write: the process may have stood still before.
+-- Called before each write. It looks at the clock, because the process may have been stopped
+-- before.
 local function may_write(candidate, write, term)
     local election = candidate.election
     if not candidate:look() or (term and term ~= election.term) then
@@ -32,13 +33,14 @@ local function may_write(candidate, write, term)
     end
     local now = candidate:now()
     write.timeout = math.min(write.timeout or WRITE_TIMEOUT, election:time_for_write(now))
-    -- It may also stand still from now on, until the transport's thread sends the request.
+    -- The process may also be stopped between now and when the transport's thread sends the
+    -- request.
     write.send_by = not candidate.clock.stands and election.renewed_at + election.renew or nil
     return true
 end
 
 ---@return kubelua.LeaderStatus
-local function status(candidate)
+local function make_status(candidate)
     local election, options = candidate.election, candidate.options
     local leads = candidate:look()
     return { lease = options.namespace .. "/" .. options.name, identity = options.identity,
@@ -66,7 +68,7 @@ function members.new(candidate, member)
             return function(write) return may_write(candidate, write, term) end
         end,
         release = function() candidate:leave(member) end,
-        status = function() return status(candidate) end,
+        status = function() return make_status(candidate) end,
     }
 end
 

@@ -1,15 +1,16 @@
--- What a Lease (coordination.k8s.io/v1, decoded) says of its holder, whatever is in its fields.
+-- Reads and writes the record of a Lease (coordination.k8s.io/v1, decoded): its holder and times.
+-- Any value in its fields is accepted.
 local timestamp = require("kubelua.core").timestamp
 
 local records = {}
 
 local MOST_TRANSITIONS = 2147483647
 
-local function spec_of(lease)
+local function read_spec(lease)
     return type(lease.spec) == "table" and lease.spec or {}
 end
 
-local function copy(value)
+local function copy_table(value)
     local result = {}
     for key, field in pairs(value) do
         result[key] = field
@@ -17,11 +18,11 @@ local function copy(value)
     return result
 end
 
----What tells one renewal from another. Metadata is not asked: an annotation renews nothing.
+---A text that differs between two renewals. Metadata does not count: an annotation renews nothing.
 ---@param lease table
 ---@return string
 function records.text(lease)
-    local spec = spec_of(lease)
+    local spec = read_spec(lease)
     return table.concat({ tostring(spec.holderIdentity), tostring(spec.leaseDurationSeconds),
         tostring(spec.acquireTime), tostring(spec.renewTime), tostring(spec.leaseTransitions) },
         "\n")
@@ -30,7 +31,7 @@ end
 ---@param lease table
 ---@return string holder "": none
 function records.holder(lease)
-    local holder = spec_of(lease).holderIdentity
+    local holder = read_spec(lease).holderIdentity
     return type(holder) == "string" and holder or ""
 end
 
@@ -41,21 +42,21 @@ function records.version(lease)
     return type(metadata) == "table" and metadata.resourceVersion or nil
 end
 
----For how many seconds its record is good.
+---For how many seconds the record is valid.
 ---@param lease table
----@param otherwise number of one that does not say it
+---@param otherwise number if the record does not say it
 ---@return number
 function records.duration(lease, otherwise)
-    local seconds = tonumber(spec_of(lease).leaseDurationSeconds)
+    local seconds = tonumber(read_spec(lease).leaseDurationSeconds)
     return seconds and seconds > 0 and seconds or otherwise
 end
 
----How often the Lease has changed hands, once more if it does now.
+---How often the Lease has changed hands; one more if it does now.
 ---@param lease table
 ---@param changes boolean
 ---@return integer
-local function transitions(lease, changes)
-    local count = tonumber(spec_of(lease).leaseTransitions) or 0
+local function count_transitions(lease, changes)
+    local count = tonumber(read_spec(lease).leaseTransitions) or 0
     count = count > 0 and count <= MOST_TRANSITIONS and math.floor(count) or 0
     if changes then
         count = count < MOST_TRANSITIONS and count + 1 or 0
@@ -63,8 +64,8 @@ local function transitions(lease, changes)
     return count
 end
 
----A time to be written. Others see a renewal only where it differs from the one before: a wall
----clock that stands still gets a microsecond more each time.
+---A time for renewTime. Others notice a renewal only if it differs from the last one, so while the
+---wall clock stands still, each renewal gets one microsecond more.
 ---@param times { last: number?, stood: integer? } kept between the calls
 ---@param unix number by the wall clock
 ---@return number
@@ -74,19 +75,19 @@ function records.tell_apart(times, unix)
     return unix + times.stood / 1e6
 end
 
----The Lease with another record. What others have written beside it is kept.
----@param lease table? nil: there is none yet
+---The Lease with a new record. Other fields are kept.
+---@param lease table? nil: it does not exist yet
 ---@param record { identity: string, lease: number, renewed_at: number, acquired_at: number?,
----changes: boolean } times: Unix times; no acquired_at: as it is
+---changes: boolean } the times are Unix times; without acquired_at that field stays
 ---@return table
 function records.written(lease, record)
-    local result = copy(lease or {})
-    result.spec = copy(spec_of(result))
+    local result = copy_table(lease or {})
+    result.spec = copy_table(read_spec(result))
     local spec = result.spec
     spec.holderIdentity = record.identity
     spec.leaseDurationSeconds = math.ceil(record.lease)
     spec.renewTime = timestamp(record.renewed_at, 6)
-    spec.leaseTransitions = lease and transitions(lease, record.changes) or 0
+    spec.leaseTransitions = lease and count_transitions(lease, record.changes) or 0
     if record.acquired_at then
         spec.acquireTime = timestamp(record.acquired_at, 6)
     end

@@ -1,13 +1,13 @@
--- What the log says of an election: each thing once, until something else is said of its subject.
+-- Logs an election: each thing once, until something else is logged about the same subject.
 local log = require "kubelua.log"
 
 ---@class kubelua.leader.Teller
----@field what string the election
+---@field what string the name of the election
 ---@field options kubelua.LeaderOptions
 local Teller = {}
 Teller.__index = Teller
 
----@param options kubelua.LeaderOptions in full
+---@param options kubelua.LeaderOptions with all defaults
 ---@return kubelua.leader.Teller
 function Teller.new(options)
     return setmetatable({ options = options, said = {},
@@ -20,7 +20,7 @@ end
 ---@param ... any
 function Teller:say(subject, level, text, ...)
     text = string.format(text, ...)
-    -- Versions and times are no news, nor is which request met the same failure.
+    -- A change of versions, times, or of the request that met the same failure is not logged again.
     local bare = text:gsub("%d+", "#"):gsub("^it was not %l+: ", "")
     if bare ~= self.said[subject] then
         self.said[subject] = bare
@@ -28,7 +28,7 @@ function Teller:say(subject, level, text, ...)
     end
 end
 
----This process leads.
+---This process leads now.
 function Teller:gained()
     self.said = {}
     self:say("leads", "info", "%s leads", self.options.identity)
@@ -48,10 +48,10 @@ end
 local FAILED = { read = "it was not read", create = "it was not created",
     update = "it was not renewed" }
 
----What an answer has shown: what stands in the way, or which process leads.
+---Logs what an answer has shown: an obstacle, or which process leads.
 ---@param election kubelua.Election
 ---@param order kubelua.Election.Order
----@param problem string? nil: it was carried out
+---@param problem string? nil: the order was carried out
 ---@param code string?
 function Teller:answered(election, order, problem, code)
     if code == "conflict" or code == "already_exists" or code == "closed"

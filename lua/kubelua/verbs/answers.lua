@@ -1,4 +1,4 @@
--- What a server answered: JSON, an object, a list; or why it refused, with a code.
+-- Reads the answer of a server: JSON, an object, a list; or a refusal with a message and a code.
 local core = require "kubelua.core"
 
 local answers = {}
@@ -8,7 +8,7 @@ local function excerpt(text)
     return #line > 80 and line:sub(1, 80) .. "..." or line
 end
 
--- A decoded Status; nil if the body is none.
+-- The decoded Status of a reply; nil if the body is not a Status.
 local function status_of(reply)
     if not reply.body:find("^%s*{") then
         return nil
@@ -17,9 +17,9 @@ local function status_of(reply)
     return type(status) == "table" and status.kind == "Status" and status or nil
 end
 
----Why a server refused: nil, message, code and, where it says so, after how many seconds to try
----again.
----@param reply kubelua.Reply whose status is 400 or above
+---The refusal in a reply: nil, message, code; and the seconds after which to try again, if the
+---server names them.
+---@param reply kubelua.Reply its status is 400 or more
 ---@return nil, string, string, number?
 function answers.refusal(reply)
     local message, code, retry_after = core.status_error(reply.status, reply.body)
@@ -29,7 +29,7 @@ function answers.refusal(reply)
     return nil, message, code, tonumber(reply.headers["retry-after"]) or retry_after
 end
 
----True if the server does not serve the path at all: its 404 names no object that is missing.
+---True if the server does not serve the path at all: its 404 does not name a missing object.
 ---@param reply kubelua.Reply
 ---@return boolean
 function answers.is_unserved(reply)
@@ -41,8 +41,8 @@ function answers.is_unserved(reply)
     return not (type(details) == "table" and (details.name or details.kind))
 end
 
--- A success is 2xx with JSON; a proxy's login page and a redirect are none.
-local function strange(reply, what)
+-- A success has a status of 2xx and JSON. A proxy's login page, or a redirect, is not one.
+local function refuse_strange(reply, what)
     local shown = excerpt(reply.body)
     return nil, what .. ": the server answered with HTTP status " .. reply.status .. " and "
         .. (shown == "" and "no body" or "\"" .. shown .. "\"")
@@ -53,12 +53,12 @@ local function check_success(reply, what)
     if reply.status >= 400 then
         return answers.refusal(reply)
     elseif reply.status < 200 or reply.status >= 300 or not reply.body:find("^%s*[{%[]") then
-        return strange(reply, what)
+        return refuse_strange(reply, what)
     end
     return true
 end
 
----The JSON of a success, decoded.
+---The decoded JSON of a success.
 ---@param reply kubelua.Reply
 ---@param what string for the message
 ---@return table?, string?, string?, number?
@@ -74,10 +74,10 @@ function answers.json(reply, what)
     return value
 end
 
----The object of a success, as a view; true where any kind will do, and the answer is a Status.
+---The object of a success. Without `kind`, any kind is accepted, and a Status gives true.
 ---@param reply kubelua.Reply
 ---@param what string for the message
----@param kind string? that it has to be
+---@param kind string? the kind that it must have
 ---@return kubelua.Object|true|nil, string?, string?, number?
 function answers.object(reply, what, kind)
     local ok, message, code, retry_after = check_success(reply, what)
@@ -98,7 +98,7 @@ function answers.object(reply, what, kind)
     return nil, what .. ": " .. tostring(problem), "parse"
 end
 
----The objects of a list, and the token that continues it ("": there is no more).
+---The objects of a list, and the token of the next page ("": this is the last one).
 ---@param reply kubelua.Reply
 ---@param what string for the message
 ---@param kind kubelua.Kind

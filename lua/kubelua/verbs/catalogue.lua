@@ -1,11 +1,11 @@
--- All kinds that a server said it serves, in its order of preference, found by a name as people
--- type it, as kubectl reads names. discovery.lua fills it.
+-- The catalogue of the kinds that a server serves, in its order of preference. It finds a kind by a
+-- name as people type it, with kubectl's rules. discovery.lua fills it.
 local options = require "kubelua.options"
 
 ---@class kubelua.Catalogue
 ---@field kinds kubelua.Kind[]
----@field unreachable string[] groups and versions that the server could not tell about
----@field found table<string, kubelua.Kind> by the names that were asked for
+---@field unreachable string[] groups and versions about which the server knew nothing
+---@field found table<string, kubelua.Kind> by name, of earlier calls
 local Catalogue = {}
 Catalogue.__index = Catalogue
 
@@ -14,7 +14,7 @@ function Catalogue.new()
     return setmetatable({ kinds = {}, unreachable = {}, found = {} }, Catalogue)
 end
 
----Adds a kind, in the server's order.
+---Adds a kind. Call it in the server's order.
 ---@param kind kubelua.Kind
 ---@param short_names string[]?
 ---@param verbs string[]?
@@ -32,9 +32,9 @@ function Catalogue:add(kind, short_names, verbs)
     self.kinds[#self.kinds + 1] = kind
 end
 
--- All that a name may mean, the likelier first: { word =, group =, version =, prefix = }, nil where
--- anything will do.
-local function readings(name)
+-- All meanings that a name may have, the likelier first: { word =, group =, version =, prefix = };
+-- an absent field matches anything.
+local function list_readings(name)
     local group, version, word = name:match("^([^/]+)/([^/]+)/([^/]+)$")
     if group then
         return { { word = word, group = group, version = version } }
@@ -58,7 +58,7 @@ local function readings(name)
     return { as_group, { word = first, version = rest, group = "" } }
 end
 
-local function matches(kind, wanted, by_prefix, short, stale)
+local function matches_reading(kind, wanted, by_prefix, short, stale)
     local group = kind.group:lower()
     return (kind.is_stale or false) == stale
         and (not wanted.version or kind.version:lower() == wanted.version)
@@ -67,11 +67,11 @@ local function matches(kind, wanted, by_prefix, short, stale)
         and (short and kind.short_names or kind.names)[wanted.word] ~= nil
 end
 
--- The first match, but one that can be watched before one that cannot.
+-- The first match; a kind that can be watched comes before one that cannot.
 local function run_pass(self, ...)
     local found
     for _, kind in ipairs(self.kinds) do
-        if matches(kind, ...) then
+        if matches_reading(kind, ...) then
             if kind.can_watch then
                 return kind
             end
@@ -81,10 +81,10 @@ local function run_pass(self, ...)
     return found
 end
 
--- A full name before a short one, an exact group before the beginning of one, what the server is
--- sure of before what it is not.
-local function find(self, name)
-    for _, wanted in ipairs(readings(name:lower())) do
+-- Full names come before short ones, exact groups before beginnings of groups, and kinds that the
+-- server is sure of before stale ones.
+local function find_kind(self, name)
+    for _, wanted in ipairs(list_readings(name:lower())) do
         for _, by_prefix in ipairs { false, wanted.prefix } do
             for _, short in ipairs { false, true } do
                 local found = run_pass(self, wanted, by_prefix, short, false)
@@ -98,20 +98,21 @@ local function find(self, name)
     return nil
 end
 
----The kind that a name means.
+---Finds the kind that a name means.
 ---@param name string
 ---@return kubelua.Kind?
 function Catalogue:find(name)
-    local found = self.found[name] or find(self, name)
+    local found = self.found[name] or find_kind(self, name)
     self.found[name] = found
     return found
 end
 
----What is wrong with a name that is not there: the nearest one, or the remedy.
+---The message for an unknown name: with the nearest name, or the remedy.
 ---@param name string
 ---@return nil, string, string
 function Catalogue:refuse(name)
-    local wanted = table.remove(readings(name)) -- "foos.example.com": example.com is no version
+    -- In "foos.example.com", example.com is not a version.
+    local wanted = table.remove(list_readings(name))
     if not wanted or wanted.word == "" then
         return nil, "\"" .. name:sub(1, 100) .. "\" names no resource; write it as \"pods\", "
             .. "\"deployments.apps\" or \"apps/v1/Deployment\"", "unknown_kind"

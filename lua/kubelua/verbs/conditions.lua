@@ -1,15 +1,15 @@
--- What a wait for an object waits for: a function, fields that it has, a condition of its status,
--- or its end.
+-- The conditions that client:wait waits for: a function, fields of the object, a condition of its
+-- status, or its deletion.
 local core = require "kubelua.core"
 local matching = require "kubelua.verbs.matching"
 local misuse = require "kubelua.misuse"
 local values = require "kubelua.values"
 
 ---@alias kubelua.WaitCondition
----| fun(object: kubelua.Object?): any what returns something true of it; nil while there is none
----| table fields that it has; kubelua.null is one that it does not have
+---| fun(object: kubelua.Object?): any met when it returns a true value; nil: no such object
+---| table the fields that it must have; kubelua.null: it must not have this one
 ---| "deleted"
----| string the type of a condition of its status that is True, such as "Ready"
+---| string the type of a condition of its status that must be True, such as "Ready"
 
 local conditions = {}
 
@@ -22,7 +22,7 @@ local function has_condition(object, name)
         "its condition " .. name .. " is " .. tostring(condition.status)
 end
 
----What is asked of an object, as a function that says why not, too.
+---Turns a condition into a function that tests an object. Its second result says why not.
 ---@param call string for the message
 ---@param condition kubelua.WaitCondition?
 ---@return fun(object: kubelua.Object?): any, string?
@@ -52,11 +52,11 @@ function conditions.reader(call, condition)
         .. "condition such as \"Ready\", not a %s", call, type(condition))
 end
 
----Why a wait was in vain: what the object has instead.
+---The message of a wait that timed out: what the object has instead.
 ---@param what string the object's resource and key
 ---@param message string
 ---@param last kubelua.Object?
----@param why any of conditions.reader
+---@param why any the second result of the function of conditions.reader
 ---@param absent string? why there is no object
 ---@return string
 function conditions.tell(what, message, last, why, absent)

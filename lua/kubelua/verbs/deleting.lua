@@ -1,4 +1,4 @@
--- The verbs that end objects: delete, delete_all, evict.
+-- The verbs that delete objects: delete, delete_all, evict.
 local answers = require "kubelua.verbs.answers"
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
@@ -10,10 +10,10 @@ local targets = require "kubelua.verbs.targets"
 local deleting = {}
 
 ---@class kubelua.DeleteOptions
----@field propagation? "Foreground"|"Background"|"Orphan" what becomes of what it owns
+---@field propagation? "Foreground"|"Background"|"Orphan" what happens to the objects that it owns
 ---@field grace? integer seconds; 0: at once
----@field uid? string this object, and no other of its name
----@field resource_version? string at this version, and no later one
+---@field uid? string only the object with this UID
+---@field resource_version? string only at this version
 ---@field dry_run? boolean the server checks it, and deletes nothing
 ---@field timeout? number seconds of the whole call; default: 30
 local DELETE = { propagation = "string", grace = "number", uid = "string",
@@ -21,11 +21,11 @@ local DELETE = { propagation = "string", grace = "number", uid = "string",
 
 local PROPAGATIONS = { Foreground = true, Background = true, Orphan = true }
 
----The body of a delete; raises where its options are none.
+---The body of a delete; raises if an option is wrong.
 ---@param call string
 ---@param given kubelua.DeleteOptions
 ---@return table
-local function body_of(call, given)
+local function build_body(call, given)
     options.choice(call, "propagation", given.propagation, PROPAGATIONS)
     if given.grace and (given.grace < 0 or given.grace % 1 ~= 0) then
         misuse("%s: 'grace' is a whole number of seconds, from 0", call)
@@ -45,7 +45,7 @@ end
 function deleting.delete(port, resource, ...)
     local named, taken = targets.arguments("delete", resource, ...)
     local given = options.optional("delete", (select(taken + 1, ...)), DELETE)
-    local body = body_of("delete", given)
+    local body = build_body("delete", given)
     local target, message, code = targets.find(port, "delete", named)
     if not target then
         return nil, message, code
@@ -63,14 +63,14 @@ end
 ---@field namespace string "*": all of them
 ---@field labels? string a selector, as kubectl's -l
 ---@field fields? string a selector, as kubectl's --field-selector
----@field propagation? "Foreground"|"Background"|"Orphan" what becomes of what they own
+---@field propagation? "Foreground"|"Background"|"Orphan" what happens to the objects that they own
 ---@field grace? integer seconds; 0: at once
 ---@field dry_run? boolean the server checks it, and deletes nothing
 ---@field timeout? number seconds of each request; default: 30
 local DELETE_ALL = { namespace = "string", labels = "string", fields = "string",
     propagation = "string", grace = "number", dry_run = "boolean", timeout = "number" }
 
--- Deletes a collection of one namespace, or of a kind that has none.
+-- Deletes a collection: of one namespace, or of a kind without namespaces.
 local function delete_collection(port, target, given, body)
     return ports.write(port, { verb = "delete_all", dry_run = given.dry_run }, {
         method = "DELETE", what = "delete_all", timeout = given.timeout, body = body,
@@ -80,8 +80,8 @@ local function delete_collection(port, target, given, body)
     end)
 end
 
--- The namespaces that have objects to be deleted, sorted.
-local function namespaces_of(port, target, given)
+-- The namespaces that have objects to delete, sorted.
+local function list_namespaces(port, target, given)
     local objects, message, code, retry_after = reading.list(port, target.asked, {
         labels = given.labels, fields = given.fields, timeout = given.timeout })
     if not objects then
@@ -98,7 +98,7 @@ local function namespaces_of(port, target, given)
     return namespaces
 end
 
----An API server deletes the objects of one namespace at a time: "*" asks which there are.
+---An API server deletes the objects of one namespace only. For "*" the namespaces are listed first.
 ---@param port kubelua.Port
 ---@param resource string
 ---@param given kubelua.DeleteAllOptions
@@ -108,14 +108,14 @@ function deleting.delete_all(port, resource, given)
     if given.namespace == nil then
         misuse("delete_all: name the namespace, as { namespace = \"web\" }; \"*\" is all of them")
     end
-    local body = core.encode(body_of("delete_all", given))
+    local body = core.encode(build_body("delete_all", given))
     local target, message, code = targets.collection(port, "delete_all", resource, given.namespace)
     if not target then
         return nil, message, code
     elseif target.namespace or not target.kind.namespaced then
         return delete_collection(port, target, given, body)
     end
-    local namespaces, problem, refusal, retry_after = namespaces_of(port, target, given)
+    local namespaces, problem, refusal, retry_after = list_namespaces(port, target, given)
     if not namespaces then
         return nil, problem, refusal, retry_after
     end
@@ -136,12 +136,13 @@ end
 
 ---@class kubelua.EvictOptions
 ---@field grace? integer seconds; 0: at once
----@field uid? string this pod, and no other of its name
+---@field uid? string only the pod with this UID
 ---@field dry_run? boolean the server checks it, and evicts nothing
 ---@field timeout? number seconds of the whole call; default: 30
 local EVICT = { grace = "number", uid = "string", dry_run = "boolean", timeout = "number" }
 
----Never sent again: that a PodDisruptionBudget does not allow it now (429) is an answer.
+---Sent once only: a 429 (a PodDisruptionBudget does not allow it now) is the answer, and not
+---retried.
 ---@param port kubelua.Port
 ---@param pod string|table
 ---@param given kubelua.EvictOptions?
@@ -150,7 +151,7 @@ function deleting.evict(port, pod, given)
     local is_key = type(pod) == "string"
     local named = targets.arguments("evict", is_key and "pods" or pod, is_key and pod or nil)
     given = options.optional("evict", given, EVICT)
-    local delete_options = body_of("evict", given)
+    local delete_options = build_body("evict", given)
     local target, message, code = targets.find(port, "evict", named)
     if not target then
         return nil, message, code

@@ -1,32 +1,32 @@
--- The kinds that a server says it serves: its discovery, in the aggregated form, and in the old one
--- that takes a request for each group and version.
+-- Reads a server's discovery: the kinds that it serves. Newer servers answer in the aggregated
+-- form; older ones need a request for each group and version.
 local answers = require "kubelua.verbs.answers"
 local Catalogue = require "kubelua.verbs.catalogue"
 
 local discovery = {}
 
--- The newest form first; a server takes the first that it has.
+-- The newest form first; a server answers with the first one that it knows.
 local AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
     .. "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,"
     .. "application/json"
 
--- A list of a document that a server made: what is none has no items.
-local function items(value, name)
+-- Iterates over a list in a server's answer. A missing or wrong list is empty.
+local function each_item(value, name)
     local list = type(value) == "table" and value[name]
     return ipairs(type(list) == "table" and list or {})
 end
 
--- The same of a text.
-local function text(value, name)
+-- A string in a server's answer; "" if it is missing.
+local function read_text(value, name)
     local member = type(value) == "table" and value[name]
     return type(member) == "string" and member or ""
 end
 
--- The texts of a list, or of a member of each of its tables.
-local function texts(value, name, member)
+-- The strings of a list; or of one field of each table in a list.
+local function read_texts(value, name, member)
     local list = {}
-    for _, item in items(value, name) do
-        local word = member and text(item, member) or item
+    for _, item in each_item(value, name) do
+        local word = member and read_text(item, member) or item
         if type(word) == "string" and word ~= "" then
             list[#list + 1] = word
         end
@@ -34,7 +34,7 @@ local function texts(value, name, member)
     return list
 end
 
-local function set_of(list)
+local function make_set(list)
     local set = {}
     for _, name in ipairs(list) do
         set[name] = true
@@ -42,55 +42,56 @@ local function set_of(list)
     return set
 end
 
--- Adds a kind, unless it lacks a name. `below`: its subresources.
-local function add(self, kind, resource, below)
+-- Adds a kind, unless a name is missing. `below`: its subresources.
+local function add_kind(self, kind, resource, below)
     if kind.kind ~= "" and kind.plural ~= "" and kind.version ~= "" then
         kind.subresources, kind.has_status = below, below.status or false
-        self:add(kind, texts(resource, "shortNames"), texts(resource, "verbs"))
+        self:add(kind, read_texts(resource, "shortNames"), read_texts(resource, "verbs"))
     end
 end
 
--- A version of a group in the aggregated form; a stale one has what its API server said when it
--- last answered, or nothing.
+-- Adds a version of a group in the aggregated form. A stale version has the last answer of its API
+-- server, or nothing.
 local function add_aggregated(self, group, served)
-    local version = text(served, "version")
-    local is_stale = text(served, "freshness") == "Stale"
+    local version = read_text(served, "version")
+    local is_stale = read_text(served, "freshness") == "Stale"
     if is_stale then
         self.unreachable[#self.unreachable + 1] = group .. "/" .. version
     end
-    for _, resource in items(served, "resources") do
-        add(self, {
+    for _, resource in each_item(served, "resources") do
+        add_kind(self, {
             group = group, version = version, is_stale = is_stale,
-            kind = type(resource) == "table" and text(resource.responseKind, "kind") or "",
-            plural = text(resource, "resource"), singular = text(resource, "singularResource"),
-            namespaced = text(resource, "scope") == "Namespaced",
-        }, resource, set_of(texts(resource, "subresources", "subresource")))
+            kind = type(resource) == "table" and read_text(resource.responseKind, "kind") or "",
+            plural = read_text(resource, "resource"),
+            singular = read_text(resource, "singularResource"),
+            namespaced = read_text(resource, "scope") == "Namespaced",
+        }, resource, make_set(read_texts(resource, "subresources", "subresource")))
     end
 end
 
--- What a group and version answers with, in the old form: subresources stand among the resources.
+-- Adds a group and version in the old form, where subresources are among the resources.
 local function add_resources(self, group, version, list)
     local below = {}
-    for _, name in ipairs(texts(list, "resources", "name")) do
+    for _, name in ipairs(read_texts(list, "resources", "name")) do
         local plural, subresource = name:match("^(.-)/(.+)$")
         if plural then
             below[plural] = below[plural] or {}
             below[plural][subresource] = true
         end
     end
-    for _, resource in items(list, "resources") do
-        local plural = text(resource, "name")
+    for _, resource in each_item(list, "resources") do
+        local plural = read_text(resource, "name")
         if not plural:find("/", 1, true) then
-            add(self, {
-                group = group, version = version, kind = text(resource, "kind"), plural = plural,
-                singular = text(resource, "singularName"),
+            add_kind(self, {
+                group = group, version = version, plural = plural,
+                kind = read_text(resource, "kind"), singular = read_text(resource, "singularName"),
                 namespaced = type(resource) == "table" and resource.namespaced == true,
             }, resource, below[plural] or {})
         end
     end
 end
 
-local function get(send, path, accept)
+local function get_json(send, path, accept)
     local reply, message, code = send { method = "GET", path = path, headers = { Accept = accept } }
     if not reply then
         return nil, message, code
@@ -100,10 +101,10 @@ local function get(send, path, accept)
     return answer, message, code, reply.status
 end
 
--- Groups whose API server does not answer must not keep us from the others.
+-- A group whose API server does not answer is noted; the others are still read.
 local function add_version(self, send, group, version)
     local prefix = group == "" and "/api/" or "/apis/" .. group .. "/"
-    local list, message, code, status = get(send, prefix .. version, "application/json")
+    local list, message, code, status = get_json(send, prefix .. version, "application/json")
     if list then
         add_resources(self, group, version, list)
     elseif status then
@@ -114,7 +115,7 @@ local function add_version(self, send, group, version)
     return true
 end
 
--- A group of the old form: its preferred version, then the others.
+-- Adds a group in the old form: its preferred version, then the others.
 local function add_group(self, send, name, versions, preferred)
     local order = { preferred ~= "" and preferred or nil }
     for _, version in ipairs(versions) do
@@ -130,10 +131,11 @@ local function add_group(self, send, name, versions, preferred)
 end
 
 local function add_old_groups(self, send, answer)
-    for _, group in items(answer, "groups") do
-        local preferred = type(group) == "table" and text(group.preferredVersion, "version") or ""
-        local ok, message, code = add_group(self, send, text(group, "name"),
-            texts(group, "versions", "version"), preferred)
+    for _, group in each_item(answer, "groups") do
+        local preferred = type(group) == "table"
+            and read_text(group.preferredVersion, "version") or ""
+        local ok, message, code = add_group(self, send, read_text(group, "name"),
+            read_texts(group, "versions", "version"), preferred)
         if not ok then
             return nil, message, code
         end
@@ -141,25 +143,25 @@ local function add_old_groups(self, send, answer)
     return true
 end
 
--- One of the two roots: "/api" with the core group, "/apis" with the others. The answer's kind
+-- Reads one of the two roots: "/api" has the core group, "/apis" the others. The kind of the answer
 -- tells its form.
 local function add_root(self, send, root)
-    local answer, message, code, status = get(send, root, AGGREGATED)
+    local answer, message, code, status = get_json(send, root, AGGREGATED)
     if status == 406 then
-        answer, message, code, status = get(send, root, "application/json")
+        answer, message, code, status = get_json(send, root, "application/json")
     end
     if not answer then
         return nil, message, code, status
     elseif answer.kind == "APIGroupDiscoveryList" then
-        for _, group in items(answer, "items") do
-            local name = type(group) == "table" and text(group.metadata, "name") or ""
-            for _, served in items(group, "versions") do
+        for _, group in each_item(answer, "items") do
+            local name = type(group) == "table" and read_text(group.metadata, "name") or ""
+            for _, served in each_item(group, "versions") do
                 add_aggregated(self, name, served)
             end
         end
         return true
     elseif answer.kind == "APIVersions" then
-        return add_group(self, send, "", texts(answer, "versions"), "v1")
+        return add_group(self, send, "", read_texts(answer, "versions"), "v1")
     elseif answer.kind == "APIGroupList" then
         return add_old_groups(self, send, answer)
     end
@@ -167,13 +169,13 @@ local function add_root(self, send, root)
         .. "\": is this a Kubernetes API server?", "parse"
 end
 
----Asks a server for all that it serves.
+---Asks a server for all kinds that it serves.
 ---@param send fun(call: table): table?, string?, string?
 ---@return kubelua.Catalogue?, string?, string?
 function discovery.read(send)
     local self = Catalogue.new()
     local refused, message, code = 0, nil, nil
-    -- A server may have one of them only, and a user may see one of them only.
+    -- A server may have only one of the roots, and a user may be allowed to read only one.
     for _, root in ipairs { "/api", "/apis" } do
         local ok, status
         ok, message, code, status = add_root(self, send, root)

@@ -1,4 +1,5 @@
--- The objects that a script hands over: a table, a view, or the text of YAML or JSON documents.
+-- Reads the objects that a script hands over: a table, a view, or a text with YAML or JSON
+-- documents.
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 
@@ -8,7 +9,7 @@ local function type_name(value)
     return core.is_view(value) and "part of an object" or type(value)
 end
 
--- What is written has to be whole: without its spec, an update would empty the object.
+-- Only whole objects can be written: without its spec, an update would empty the object.
 local function check_whole(call, document)
     if core.is_metadata_only(document) then
         misuse("%s: of %s only metadata was asked for (metadata = true): it cannot be written",
@@ -16,7 +17,7 @@ local function check_whole(call, document)
     end
 end
 
--- The documents of a manifest's text.
+-- Reads the documents of a text.
 local function read_text(text)
     local array, message, code = core.manifest(text)
     if not array then
@@ -25,7 +26,7 @@ local function read_text(text)
     return core.decode(array)
 end
 
--- The documents, with the items of a List in its place.
+-- The documents; a List is replaced by its items.
 local function unpack_lists(documents_given)
     local all = {}
     for _, document in ipairs(documents_given) do
@@ -41,7 +42,7 @@ local function unpack_lists(documents_given)
     return all
 end
 
----All documents of a table, a view or a text; Lists are unpacked. Views stay views.
+---All documents of a table, a view or a text, with Lists unpacked. Views stay views.
 ---@param call string for the message
 ---@param object any
 ---@return (table|kubelua.Object)[]?, string?, string?
@@ -70,7 +71,7 @@ function documents.all(call, object)
     return all
 end
 
----The one document of a table, a view or a text.
+---The only document of a table, a view or a text.
 ---@param call string
 ---@param object any
 ---@return table|kubelua.Object|nil, string?, string?
@@ -85,7 +86,7 @@ function documents.one(call, object)
     return all[1]
 end
 
----A copy of an object, or of a patch, whose metadata may be changed.
+---A copy of an object or a patch; its metadata is a copy too, and may be changed.
 ---@param document table
 ---@return table
 function documents.copy(document)

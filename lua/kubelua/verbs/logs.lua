@@ -1,4 +1,4 @@
--- The log of a container, line by line as it comes.
+-- client:logs: reads the log of a container, line by line as it arrives.
 local kinds = require "kubelua.kinds"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
@@ -9,45 +9,45 @@ local logs = {}
 
 ---What client:logs takes.
 ---@class kubelua.LogOptions
----@field container? string needed where the pod has several
----@field follow? boolean go on with what is written from now on; default: false
----@field tail? integer only so many lines at the end of what there is
----@field since? number only what was written within so many seconds
----@field previous? boolean of the container as it was before it was restarted
+---@field container? string needed if the pod has several
+---@field follow? boolean also return what is written from now on; default: false
+---@field tail? integer only so many lines at the end
+---@field since? number only what was written in the last so many seconds
+---@field previous? boolean of the container before its last restart
 ---@field timestamps? boolean begin each line with its time
 ---@field timeout? number seconds until the log begins; default: 30
 local LOGS = { container = "string", follow = "boolean", tail = "number", since = "number",
     previous = "boolean", timestamps = "boolean", timeout = "number" }
 
--- Bytes: what has no end of line by then is a line.
+-- Bytes: a longer line is cut here.
 local LONGEST = 1024 * 1024
 
 ---What client:logs returns.
 ---@class kubelua.LogStream
 ---@field private stream kubelua.Stream
----@field private pieces string[] of the line that has not ended
----@field private size integer their bytes
----@field private rest string what came behind the line that was returned last
----@field private problem { message: string, code: string }? why it broke off
+---@field private pieces string[] of a line whose end has not arrived
+---@field private size integer how many bytes they have
+---@field private rest string bytes after the last returned line
+---@field private problem { message: string, code: string }? why the stream broke
 ---@field private is_over boolean
 local LogStream = {}
 LogStream.__index = LogStream
 
--- Takes what is there of the line that has not ended.
-local function take(self)
+-- Takes the pieces of the current line.
+local function take_line(self)
     local line = table.concat(self.pieces)
     self.pieces, self.size = {}, 0
     return line
 end
 
-local function keep(self, text)
+local function keep_piece(self, text)
     if text ~= "" then
         self.pieces[#self.pieces + 1] = text
         self.size = self.size + #text
     end
 end
 
--- The next bytes; false once there are none.
+-- Reads the next bytes; false if there are none any more.
 local function read_more(self)
     if self.is_over then
         return false
@@ -71,22 +71,22 @@ local function next_line(self)
     while true do
         local at = self.rest:find("\n", 1, true)
         if at then
-            keep(self, self.rest:sub(1, at - 1))
+            keep_piece(self, self.rest:sub(1, at - 1))
             self.rest = self.rest:sub(at + 1)
-            return take(self)
+            return take_line(self)
         end
-        keep(self, self.rest)
+        keep_piece(self, self.rest)
         self.rest = ""
         if self.size >= LONGEST then
-            return take(self)
+            return take_line(self)
         elseif not read_more(self) then
-            return self.size > 0 and take(self) or nil
+            return self.size > 0 and take_line(self) or nil
         end
     end
 end
 
----For a loop: `for line in stream:lines() do ... end` waits for each line, and ends with the log,
----or where it breaks off. A later loop goes on where one was left.
+---For a loop: `for line in stream:lines() do ... end` waits for each line. It ends with the log, or
+---when the stream breaks. A second loop goes on where the first one stopped.
 ---@return fun(): string?
 function LogStream:lines()
     return function()
@@ -94,7 +94,7 @@ function LogStream:lines()
     end
 end
 
----Why the log broke off: a message and a code; nil where it ended as it should.
+---Why the stream broke: a message and a code; nil if the log has ended normally.
 ---@return string? message, string? code
 function LogStream:error()
     if self.problem then
@@ -102,13 +102,13 @@ function LogStream:error()
     end
 end
 
----Ends it before its end. A loop over its lines ends then.
+---Ends the stream early. A loop over its lines then ends.
 function LogStream:close()
     self.is_over, self.rest, self.pieces, self.size = true, "", {}, 0
     self.stream:close()
 end
 
-local function check(given)
+local function check_options(given)
     if given.tail and (given.tail < 0 or given.tail % 1 ~= 0) then
         misuse("logs: 'tail' is a whole number of lines, from 0")
     elseif given.since and given.since <= 0 then
@@ -125,7 +125,7 @@ function logs.open(client, port, pod, given)
     local is_key = type(pod) == "string"
     local named = targets.arguments("logs", is_key and "pods" or pod, is_key and pod or nil)
     given = options.optional("logs", given, LOGS)
-    check(given)
+    check_options(given)
     local target, message, code = targets.find(port, "logs", named)
     if not target then
         return nil, message, code

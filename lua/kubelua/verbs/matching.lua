@@ -1,20 +1,20 @@
--- Compares something with the fields that it should have, and tells what it has instead: of
--- objects that a test waits for, of bodies that were sent.
+-- Compares a value with the fields that it should have, and says what differs: for objects that a
+-- test waits for, and bodies that were sent.
 local core = require "kubelua.core"
 
 local matching = {}
 
 local LONGEST = 2000
 
-local function show(value)
+local function show_value(value)
     if value == nil then
         return "absent"
     end
     return core.encode(value)
 end
 
--- "spec.containers[1].image"
-local function below(path, key)
+-- The path of a field below a path: "spec.containers[1].image"
+local function join_path(path, key)
     if type(key) == "number" then
         return path .. "[" .. key .. "]"
     elseif key:find("[./]") then
@@ -23,11 +23,11 @@ local function below(path, key)
     return path == "" and key or path .. "." .. key
 end
 
----True if all that is wanted is there: of tables the fields that are named, arrays as a whole.
----kubelua.null is what is not there.
+---True if `found` has all that is wanted: of tables, the named fields; arrays as a whole.
+---kubelua.null means that the field is absent.
 ---@param found any
 ---@param wanted any
----@param path string? where this is, for the message
+---@param path string? the path of `found`, for the message
 ---@return boolean, string? difference
 function matching.covers(found, wanted, path)
     path = path or ""
@@ -41,12 +41,12 @@ function matching.covers(found, wanted, path)
         if found == wanted then
             return true
         end
-        return false, path .. " is " .. show(found) .. ", not " .. show(wanted)
+        return false, path .. " is " .. show_value(found) .. ", not " .. show_value(wanted)
     elseif type(found) ~= "table" or (#wanted > 0 and #found ~= #wanted) then
-        return false, path .. " is " .. show(found) .. ", not " .. show(wanted)
+        return false, path .. " is " .. show_value(found) .. ", not " .. show_value(wanted)
     end
     for key, value in pairs(wanted) do
-        local same, difference = matching.covers(found[key], value, below(path, key))
+        local same, difference = matching.covers(found[key], value, join_path(path, key))
         if not same then
             return false, difference
         end
@@ -54,7 +54,7 @@ function matching.covers(found, wanted, path)
     return true
 end
 
----What an object has, as a message tells it: what changes most at first, no managedFields.
+---An object as text for a message: the parts that change most come first, without managedFields.
 ---@param object kubelua.Object
 ---@return string
 function matching.show(object)

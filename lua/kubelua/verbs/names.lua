@@ -1,14 +1,15 @@
--- Names for objects that say only how theirs begins (metadata.generateName). They are made here and
--- not by the server, so that a create without an answer can be looked up.
+-- Makes names for objects with metadata.generateName. KubeLua makes them, not the server, so that a
+-- create without an answer can be looked up by its name.
 local core = require "kubelua.core"
 
 local names = {}
 
--- As Kubernetes has them: no vowels, so no words (k8s.io/apimachinery, util/rand).
+-- The letters that Kubernetes uses: without vowels, so without words (k8s.io/apimachinery,
+-- util/rand).
 local LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 local LENGTH, LONGEST = 5, 63
 
----A name that begins so, as a server makes it of generateName.
+---Makes a name with this beginning, as a server does for generateName.
 ---@param beginning string "shop-"
 ---@return string
 function names.generate(beginning)

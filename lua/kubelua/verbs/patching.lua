@@ -12,8 +12,8 @@ local patching = {}
 ---@class kubelua.PatchOptions
 ---@field type? "merge"|"json"|"strategic"|"apply" default: "merge"
 ---@field subresource? string "status", "scale"
----@field manager? string as what its fields are owned; default: "kubelua"
----@field force? boolean of an apply: take fields that others own
+---@field manager? string the field manager; default: "kubelua"
+---@field force? boolean in an apply: take fields that others own
 ---@field dry_run? boolean the server checks it, and writes nothing
 ---@field timeout? number seconds of the whole call; default: 30
 local PATCH = { type = "string", subresource = "string", manager = "string", force = "boolean",
@@ -31,7 +31,7 @@ local PATCH_TYPES = {
 ---@field timeout? number seconds of the whole call; default: 30
 local SCALE = { dry_run = "boolean", timeout = "number" }
 
--- A patch as a table or view; a text is JSON or YAML.
+-- Reads a patch: a table, a view, or a text of JSON or YAML.
 local function read_patch(patch)
     if type(patch) == "table" or core.is_view(patch) then
         return patch
@@ -50,7 +50,7 @@ local function read_patch(patch)
     return all[1]
 end
 
--- The JSON of a patch that an object of another UID refuses.
+-- The JSON of a patch with the UID, so that the server refuses it for another object of that name.
 local function encode_patch(patch, kind, uid)
     if kind == "json" then
         local steps = core.array({ uid and { op = "test", path = "/metadata/uid", value = uid } })
@@ -66,8 +66,9 @@ local function encode_patch(patch, kind, uid)
     return core.encode(copy)
 end
 
--- A server finds a patch with another object's UID invalid: that is a conflict, where it is why.
-local function judge(port, target, message)
+-- A server answers "invalid" to a patch with the UID of another object. If that is the reason, the
+-- code becomes "conflict".
+local function explain_invalid(port, target, message)
     local reply = ports.read(port, { what = "patch" }, target)
     local now = reply and answers.object(reply, "patch", target.kind.kind)
     if now and now.uid ~= target.uid then
@@ -77,8 +78,8 @@ local function judge(port, target, message)
     return nil, message, "invalid"
 end
 
--- Sends a patch of a target; the answer is of the kind that is expected.
-local function send(port, verb, target, given, call)
+-- Sends a patch. Unless it is of a subresource, the answer must have the kind of the target.
+local function send_patch(port, verb, target, given, call)
     local what = verb .. " " .. targets.tell(target)
     call.method, call.what, call.timeout = "PATCH", verb, given.timeout
     call.query = call.query or {}
@@ -90,7 +91,7 @@ local function send(port, verb, target, given, call)
     if object then
         return object
     elseif code == "invalid" and target.uid then
-        return judge(port, target, message)
+        return explain_invalid(port, target, message)
     end
     return nil, message, code, retry_after
 end
@@ -113,7 +114,7 @@ function patching.patch(port, resource, ...)
     if not target then
         return nil, message, code
     end
-    return send(port, "patch", target, given, {
+    return send_patch(port, "patch", target, given, {
         subresource = given.subresource, headers = { ["Content-Type"] = PATCH_TYPES[kind] },
         query = { fieldManager = given.manager or kind == "apply" and "kubelua" or nil,
             force = given.force and "true" or nil },
@@ -137,7 +138,7 @@ function patching.scale(port, resource, ...)
     if not target then
         return nil, message, code
     end
-    return send(port, "scale", target, given, {
+    return send_patch(port, "scale", target, given, {
         subresource = "scale", headers = { ["Content-Type"] = PATCH_TYPES.merge },
         body = encode_patch({ spec = { replicas = replicas } }, "merge", target.uid),
     })

@@ -1,5 +1,5 @@
--- How verbs reach a server: a client over its transport, a simulated cluster by a call. Here stands
--- what every request of a verb has in common.
+-- A port sends the requests of verbs: of a client over its transport, of a simulated cluster by a
+-- call. This file has what all requests of verbs have in common.
 local answers = require "kubelua.verbs.answers"
 local core = require "kubelua.core"
 local kinds = require "kubelua.kinds"
@@ -10,11 +10,11 @@ local ports = {}
 
 ---@class kubelua.Port
 ---@field send fun(call: kubelua.Request): kubelua.Reply?, string?, string?, number?
----@field namespace string of bare keys
+---@field namespace string the default namespace of keys
 ---@field is_closed fun(): boolean? of a client
----@field client kubelua.Client? nil: a simulated cluster, whose writes no scope is told of
----@field young number? seconds: discovery is not asked again for so long; default: 1
----@field kinds kubelua.Kinds? what is known of the server; kinds.lua fills it
+---@field client kubelua.Client? nil: a simulated cluster; its writes are not reported to a scope
+---@field young number? seconds in which discovery is not asked again; default: 1
+---@field kinds kubelua.Kinds? what is known about the server's kinds; kinds.lua fills it
 
 ---The port of a client.
 ---@param client kubelua.Client
@@ -42,7 +42,7 @@ function ports.of(client)
     return state.port
 end
 
--- The server's discovery names a kind, but a path of it leads nowhere.
+-- The message if discovery names a kind, but its path is not served.
 local function refuse_path(call, kind)
     if call.subresource then
         return nil, "the server serves no \"" .. call.subresource .. "\" of " .. kind.plural,
@@ -52,9 +52,9 @@ local function refuse_path(call, kind)
         .. " at the moment", "unknown_kind"
 end
 
--- Sends a call about a kind. Where the server does not serve its path, discovery is asked for it:
--- an older server may have another version, a definition may be gone.
-local function send(port, call, target)
+-- Sends a request about a kind. If the server does not serve the path, discovery is asked again: an
+-- older server may have another version, or a custom resource definition may be gone.
+local function send_call(port, call, target)
     local kind = target.kind
     call.path = kinds.path(kind, target.namespace, target.name, call.subresource)
     local reply, message, code, retry_after = port.send(call)
@@ -74,14 +74,14 @@ local function send(port, call, target)
     return port.send(call)
 end
 
----Reads: no scope is asked.
+---Sends a read. Scopes are not asked.
 ---@param port kubelua.Port
 ---@param call kubelua.Request with `subresource` instead of `path`
 ---@param target kubelua.Target
 ---@return kubelua.Reply?, string?, string?, number?
 function ports.read(port, call, target)
     call.method = "GET"
-    return send(port, call, target)
+    return send_call(port, call, target)
 end
 
 ---A write, as the hooks of a scope see it.
@@ -92,15 +92,15 @@ end
 ---@field namespace string?
 ---@field name string?
 ---@field uid string? if it is known
----@field object kubelua.Object? the answer's
----@field status integer? of HTTP
----@field code string? nil: it was done; "unknown": it may have been
+---@field object kubelua.Object? the object in the answer
+---@field status integer? the HTTP status
+---@field code string? nil: it was done; "unknown": it may have been done
 ---@field dry_run boolean
 ---@field timeout number? seconds; before_write may lower it
----@field send_by number? a moment of core.boottime; before_write may set it: not sent later
+---@field send_by number? a time of core.boottime; before_write may set it: not sent later
 
--- What became of it, for the scope.
-local function tell(scope, write, reply, object, code)
+-- Tells the scope the result of a write.
+local function tell_scope(scope, write, reply, object, code)
     write.status, write.code = reply and reply.status, code
     if core.is_object(object) then
         write.object = object
@@ -111,17 +111,17 @@ local function tell(scope, write, reply, object, code)
     end
 end
 
--- An answer that no API server gave tells nothing of what became of the write.
-local function judge(reply, object, message, code, retry_after)
+-- An answer that does not come from an API server does not show if the write was done.
+local function judge_answer(reply, object, message, code, retry_after)
     if not object and code == "parse" and reply.status < 400 then
         code = "unknown"
     end
     return object, message, code, retry_after
 end
 
----Writes, between the hooks of the scope of the task.
+---Sends a write, between the hooks of the task's scope.
 ---@param port kubelua.Port
----@param write table verb, dry_run, uid where it is known; it becomes a kubelua.Write
+---@param write table verb, dry_run, uid if it is known; it becomes a kubelua.Write
 ---@param call kubelua.Request with `subresource` instead of `path`
 ---@param target kubelua.Target
 ---@param read fun(reply: kubelua.Reply): any, string?, string?, number?
@@ -142,22 +142,22 @@ function ports.write(port, write, call, target, read)
         end
         call.timeout, call.send_by = write.timeout, write.send_by
     end
-    call.tells = true -- a scope, before it raises in a task that is cancelled
-    local ok, reply, message, code, retry_after = pcall(send, port, call, target)
+    call.tells = true -- so a cancelled task reports to its scope before it raises
+    local ok, reply, message, code, retry_after = pcall(send_call, port, call, target)
     if not ok then
-        -- This task was cancelled, and its write may have been sent.
-        tell(scope, write, nil, nil, "unknown")
+        -- This task was cancelled, and the write may have been sent.
+        tell_scope(scope, write, nil, nil, "unknown")
         error(reply, 0)
     end
     write.kind = target.kind
     local object
     if reply then
-        object, message, code, retry_after = judge(reply, read(reply))
+        object, message, code, retry_after = judge_answer(reply, read(reply))
     end
     if object and target.kind.plural == "customresourcedefinitions" then
         kinds.doubt(port)
     end
-    tell(scope, write, reply, object, not object and code or nil)
+    tell_scope(scope, write, reply, object, not object and code or nil)
     if port.client then
         scheduler.end_if_cancelled()
     end

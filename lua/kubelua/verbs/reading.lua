@@ -16,7 +16,7 @@ local GET = { subresource = "string", timeout = "number" }
 ---@field namespace? string default, and "*": all
 ---@field labels? string a selector, as kubectl's -l
 ---@field fields? string a selector, as kubectl's --field-selector
----@field page_size? integer objects that are asked for at a time; default: 500
+---@field page_size? integer objects in one page; default: 500
 ---@field timeout? number seconds of each request; default: 30
 local LIST = { namespace = "string", labels = "string", fields = "string", page_size = "number",
     timeout = "number" }
@@ -53,7 +53,7 @@ function reading.get(port, resource, ...)
     return nil, message, code, retry_after
 end
 
--- One page, and the token of the next.
+-- Reads one page. Its second result is the token of the next page.
 local function read_page(port, target, given, query)
     local reply, message, code, retry_after = ports.read(port,
         { what = "list", query = query, timeout = given.timeout }, target)
@@ -63,8 +63,8 @@ local function read_page(port, target, given, query)
     return answers.list(reply, "list " .. target.kind.plural, target.kind)
 end
 
--- All pages. A token that has expired meanwhile (410) is not followed: the list begins anew, in one
--- page, which cannot expire.
+-- Reads all pages. If a token has expired meanwhile (410 Gone), the list is read again from the
+-- beginning, in one page, which cannot expire.
 local function read_pages(port, target, given, limit)
     local query = { labelSelector = given.labels, fieldSelector = given.fields, limit = limit }
     local objects = {}

@@ -1,4 +1,5 @@
--- What a verb is about: a resource and a key, or an object, which then is meant with its UID.
+-- Finds the target of a verb: a resource and a key; or an object, which is then identified by its
+-- UID.
 local core = require "kubelua.core"
 local kinds = require "kubelua.kinds"
 local misuse = require "kubelua.misuse"
@@ -7,12 +8,12 @@ local targets = {}
 
 ---@class kubelua.Target
 ---@field kind kubelua.Kind
----@field asked string what the kind was called
+---@field asked string the name by which the kind was asked for
 ---@field namespace string?
 ---@field name string?
----@field uid string? of the object that was given
+---@field uid string? the UID of the object that was given
 
--- What no name can have, for any kind: a path has them at the end of a segment.
+-- True if it can be a segment of a path. No kind allows other names.
 local function is_name(name)
     return name ~= "" and name ~= "." and name ~= ".." and not name:find("[/%%%c]")
 end
@@ -22,37 +23,37 @@ local function is_namespace(name)
         or #name <= 63 and name:find("^[a-z0-9][a-z0-9-]*[a-z0-9]$") ~= nil
 end
 
-local function refuse(message, ...)
+local function refuse_argument(message, ...)
     return nil, message:format(...), "invalid_argument"
 end
 
--- The target of these names, if they can be names.
-local function check(port, target, namespace, name)
+-- The target with these names, if they are correct.
+local function check_names(port, target, namespace, name)
     local kind = target.kind
     if name ~= nil and not is_name(name) then
-        return refuse("%q cannot be the name of one of the %s: it is without slashes", name,
-            kind.plural)
+        return refuse_argument("%q cannot be the name of one of the %s: it is without slashes",
+            name, kind.plural)
     elseif kind.namespaced then
         namespace = namespace or port.namespace
         if not is_namespace(namespace) then
-            return refuse("%q cannot be a namespace, which is one name of lower-case letters, "
-                .. "digits and dashes", namespace)
+            return refuse_argument("%q cannot be a namespace, which is one name of lower-case "
+                .. "letters, digits and dashes", namespace)
         end
     elseif namespace ~= nil then
-        return refuse("%s belong to the cluster and have no namespace: write %q, not %q",
+        return refuse_argument("%s belong to the cluster and have no namespace: write %q, not %q",
             kind.plural, name or "", namespace .. "/" .. (name or ""))
     end
     target.namespace, target.name = namespace, name
     return target
 end
 
--- A field of a table or view, if it is a text.
-local function text_of(owner, field)
+-- A field of a table or a view, if it is a string.
+local function read_text(owner, field)
     local value = owner and owner[field]
     return type(value) == "string" and value or nil
 end
 
----The target that an object is, which may have no name yet.
+---The target that an object is. It may have no name yet.
 ---@param port kubelua.Port
 ---@param object table
 ---@return kubelua.Target?, string?, string?
@@ -60,32 +61,32 @@ function targets.of_object(port, object)
     local api_version, kind = object.apiVersion, object.kind
     if type(api_version) ~= "string" or type(kind) ~= "string" or api_version == ""
         or kind == "" then
-        return refuse("an object needs apiVersion and kind, such as \"v1\" and \"Pod\"")
+        return refuse_argument("an object needs apiVersion and kind, such as \"v1\" and \"Pod\"")
     end
     local metadata = object.metadata
     metadata = metadata == nil and {} or metadata
     if type(metadata) ~= "table" and not core.is_view(metadata) then
-        return refuse("an object's metadata is a table, such as { name = \"shop\" }")
+        return refuse_argument("an object's metadata is a table, such as { name = \"shop\" }")
     elseif metadata.name ~= nil and type(metadata.name) ~= "string"
         or metadata.namespace ~= nil and type(metadata.namespace) ~= "string" then
-        return refuse("metadata.name and metadata.namespace are texts")
+        return refuse_argument("metadata.name and metadata.namespace are texts")
     end
     local asked = api_version .. "/" .. kind
     local found, message, code = kinds.find(port, asked)
     if not found then
         return nil, message, code
     end
-    return check(port, { kind = found, asked = asked, uid = text_of(metadata, "uid") },
-        text_of(metadata, "namespace"), text_of(metadata, "name"))
+    return check_names(port, { kind = found, asked = asked, uid = read_text(metadata, "uid") },
+        read_text(metadata, "namespace"), read_text(metadata, "name"))
 end
 
 local function is_object(value)
     return type(value) == "table" or core.is_object(value)
 end
 
----What a verb's first arguments name: { object =, resource =, namespace =, name = }, and how many
----arguments it were after the first. They are an object; a resource and a key; a resource, a
----namespace and a name.
+---Reads the first arguments of a verb: { object =, resource =, namespace =, name = }, and how many
+---arguments after the first belong to it. They are an object; a resource and a key; or a resource,
+---a namespace and a name.
 ---@param call string
 ---@param resource any
 ---@param key any
@@ -112,10 +113,10 @@ function targets.arguments(call, resource, key, name)
     return { resource = resource, namespace = prefix, name = rest or key }, 1
 end
 
----The target that arguments name.
+---Finds the target of these arguments.
 ---@param port kubelua.Port
 ---@param call string
----@param named table of targets.arguments
+---@param named table the result of targets.arguments
 ---@return kubelua.Target?, string?, string?
 function targets.find(port, call, named)
     if named.object then
@@ -129,10 +130,10 @@ function targets.find(port, call, named)
     if not found then
         return nil, message, code
     end
-    return check(port, { kind = found, asked = named.resource }, named.namespace, named.name)
+    return check_names(port, { kind = found, asked = named.resource }, named.namespace, named.name)
 end
 
----A collection: the resource, in a namespace or ("*", nil) in all of them.
+---Finds a collection: a resource in a namespace, or in all of them ("*" or nil).
 ---@param port kubelua.Port
 ---@param call string
 ---@param resource any
@@ -150,12 +151,12 @@ function targets.collection(port, call, resource, namespace)
     if not found then
         return nil, message, code
     elseif namespace and not found.namespaced then
-        return refuse("%s belong to the cluster: no namespace has them", found.plural)
+        return refuse_argument("%s belong to the cluster: no namespace has them", found.plural)
     end
     return { kind = found, asked = resource, namespace = namespace }
 end
 
----As a message has it: "pods web/shop-1".
+---The name of a target in messages: "pods web/shop-1".
 ---@param target kubelua.Target
 ---@return string
 function targets.tell(target)

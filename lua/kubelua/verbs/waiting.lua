@@ -1,5 +1,5 @@
--- The verb wait: an informer of one object, until the object is as it should be. A connection that
--- breaks and a kind that comes later are the informer's matter.
+-- client:wait: opens an informer of one object, and waits until the object meets a condition. The
+-- informer handles broken connections, and kinds that are defined later.
 local conditions = require "kubelua.verbs.conditions"
 local core = require "kubelua.core"
 local loop = require "kubelua.loop"
@@ -10,8 +10,8 @@ local waiting = {}
 
 local DEFAULT, PAUSE = 30, 1 -- seconds
 
--- The target; of a kind that the server does not know, as soon as it does.
-local function find(port, named, till)
+-- Finds the target. If the server does not know the kind yet, tries again until the time is over.
+local function find_target(port, named, till)
     local target, message, code = targets.find(port, "wait", named)
     while not target and code == "unknown_kind" and core.now() + PAUSE < till do
         local _, is_ended = loop.wait("client:wait", PAUSE, function() return false end)
@@ -23,8 +23,8 @@ local function find(port, named, till)
     return target, message, code
 end
 
--- Looks at the object whenever it has changed, until the condition holds or the time is over.
-local function watch(informer, target, holds, time)
+-- Tests the object whenever it has changed, until the condition holds or the time is over.
+local function watch_object(informer, target, holds, time)
     local seen = { is_new = true, reason = nil, is_forbidden = false }
     local function change()
         seen.is_new = true
@@ -81,7 +81,7 @@ function waiting.wait(client, port, resource, ...)
     end
     seconds = seconds or DEFAULT
     local till = core.now() + seconds
-    local target, message, code = find(port, named, till)
+    local target, message, code = find_target(port, named, till)
     if not target then
         return nil, message, code
     elseif port.is_closed() then
@@ -93,7 +93,7 @@ function waiting.wait(client, port, resource, ...)
     if not informer then
         return nil, message, code
     end
-    local ok, object, problem, kind = pcall(watch, informer, target, holds,
+    local ok, object, problem, kind = pcall(watch_object, informer, target, holds,
         { till = till, seconds = seconds })
     informer:stop()
     if not ok then

@@ -1,4 +1,4 @@
--- The verbs that write one object: create, update, apply, patch, delete.
+-- The verbs that write a whole object: create, update, apply.
 local answers = require "kubelua.verbs.answers"
 local core = require "kubelua.core"
 local documents = require "kubelua.verbs.documents"
@@ -11,22 +11,22 @@ local targets = require "kubelua.verbs.targets"
 local writing = {}
 
 ---@class kubelua.CreateOptions
----@field manager? string as what its fields are owned; default: "kubelua"
+---@field manager? string the field manager; default: "kubelua"
 ---@field dry_run? boolean the server checks it, and writes nothing
 ---@field timeout? number seconds of the whole call; default: 30
 local CREATE = { manager = "string", dry_run = "boolean", timeout = "number" }
 
 ---@class kubelua.UpdateOptions
 ---@field subresource? string "status"
----@field manager? string as what its fields are owned; default: "kubelua"
+---@field manager? string the field manager; default: "kubelua"
 ---@field dry_run? boolean the server checks it, and writes nothing
 ---@field timeout? number seconds of the whole call; default: 30
 local UPDATE = { subresource = "string", manager = "string", dry_run = "boolean",
     timeout = "number" }
 
 ---@class kubelua.ApplyOptions
----@field manager? string as what its fields are owned; default: "kubelua"
----@field force? boolean take fields that others own; default: false, a conflict
+---@field manager? string the field manager; default: "kubelua"
+---@field force? boolean take fields that others own; default: false, which is a conflict
 ---@field subresource? string "status"
 ---@field dry_run? boolean the server checks it, and writes nothing
 ---@field timeout? number seconds of the whole call; default: 30
@@ -36,12 +36,12 @@ local APPLY = { manager = "string", force = "boolean", subresource = "string",
 local MANAGER = "kubelua"
 local APPLY_TYPE = "application/apply-patch+yaml"
 
-local function dry(given)
+local function dry_run_parameter(given)
     return given.dry_run and "All" or nil
 end
 
--- Sends a write whose answer is the object.
-local function send(port, verb, target, given, call)
+-- Sends a write that is answered with the object.
+local function send_write(port, verb, target, given, call)
     local what = verb .. " " .. targets.tell(target)
     call.what, call.subresource, call.timeout = verb, call.subresource or given.subresource,
         given.timeout
@@ -52,8 +52,8 @@ local function send(port, verb, target, given, call)
         end)
 end
 
--- The document and its target; a name for one that says only how its name begins.
-local function read(port, verb, object)
+-- Reads the document and its target. The third result is true if create must make its name.
+local function read_document(port, verb, object)
     local document, message, code = documents.one(verb, object)
     if not document then
         return nil, message, code
@@ -72,23 +72,23 @@ local function read(port, verb, object)
     return is_generated and documents.copy(document) or document, target, is_generated
 end
 
-local function post(port, document, target, given)
+local function post_object(port, document, target, given)
     local collection = { kind = target.kind, asked = target.asked, namespace = target.namespace }
     local what = "create " .. targets.tell(target)
     local expected = target.kind.kind
     if expected == "Binding" then
-        expected = nil -- a pod is bound to a node then, and there is no object
+        expected = nil -- the pod is bound to a node; the answer is no object
     end
     return ports.write(port, { verb = "create", dry_run = given.dry_run, name = target.name }, {
         method = "POST", what = "create", timeout = given.timeout,
-        query = { fieldManager = given.manager, dryRun = dry(given) },
+        query = { fieldManager = given.manager, dryRun = dry_run_parameter(given) },
         body = core.encode(document),
     }, collection, function(reply)
         return answers.object(reply, what, expected)
     end)
 end
 
-local TRIES = 8 -- of generated names, as kube-apiserver does
+local TRIES = 8 -- attempts with generated names, as in kube-apiserver
 
 ---@param port kubelua.Port
 ---@param object table|string
@@ -96,17 +96,17 @@ local TRIES = 8 -- of generated names, as kube-apiserver does
 ---@return kubelua.Object|true|nil, string?, string?, number? true: a Binding was carried out
 function writing.create(port, object, given)
     given = options.optional("create", given, CREATE)
-    local document, target, is_generated = read(port, "create", object)
+    local document, target, is_generated = read_document(port, "create", object)
     if not document then
         return nil, target, is_generated
     elseif not is_generated then
-        return post(port, document, target, given)
+        return post_object(port, document, target, given)
     end
     local created, message, code, retry_after
     for _ = 1, TRIES do
         target.name = names.generate(document.metadata.generateName)
         document.metadata.name = target.name
-        created, message, code, retry_after = post(port, document, target, given)
+        created, message, code, retry_after = post_object(port, document, target, given)
         if created or code ~= "already_exists" then
             break
         end
@@ -120,12 +120,12 @@ end
 ---@return kubelua.Object?, string?, string?, number?
 function writing.update(port, object, given)
     given = options.optional("update", given, UPDATE)
-    local document, target, code = read(port, "update", object)
+    local document, target, code = read_document(port, "update", object)
     if not document then
         return nil, target, code
     end
-    return send(port, "update", target, given, {
-        method = "PUT", query = { fieldManager = given.manager, dryRun = dry(given) },
+    return send_write(port, "update", target, given, {
+        method = "PUT", query = { fieldManager = given.manager, dryRun = dry_run_parameter(given) },
         body = core.encode(document),
     })
 end
@@ -137,13 +137,13 @@ end
 ---@return kubelua.Object?, string?, string?, number?
 function writing.apply(port, object, given)
     given = options.optional("apply", given, APPLY)
-    local document, target, code = read(port, "apply", object)
+    local document, target, code = read_document(port, "apply", object)
     if not document then
         return nil, target, code
     end
-    return send(port, "apply", target, given, {
+    return send_write(port, "apply", target, given, {
         method = "PATCH", headers = { ["Content-Type"] = APPLY_TYPE },
-        query = { fieldManager = given.manager or MANAGER, dryRun = dry(given),
+        query = { fieldManager = given.manager or MANAGER, dryRun = dry_run_parameter(given),
             force = given.force and "true" or "false" },
         body = core.encode(document),
     })
