@@ -5,7 +5,7 @@ local tree = require "tree"
 
 local PAGE = "# A page\n\n## What `kl_thing` does, and why\n\n### gone\n\n### gone\n"
 
--- The breaches of one text at that path, beside docs/PAGE.md and core/base/map.c.
+-- The breaches of one text at that path, beside a page and a source file.
 local function check(path, text)
     return citations.check(tree.of {
         ["docs/PAGE.md"] = PAGE, ["core/base/map.c"] = "/* map.c - a map. */\n", [path] = text,
