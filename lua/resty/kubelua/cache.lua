@@ -1,15 +1,15 @@
--- What a worker remembers by name, in bounded memory: two tables, of which the older one is dropped
--- when the younger is full. What is used stays.
+-- A cache of bounded size, by name: two tables. When the young one is full, it becomes the old one,
+-- and the old one is dropped. Names that are in use stay.
 local cache = {}
 cache.__index = cache
 
 ---@class resty.kubelua.Cache
 ---@field young table<string, any>
 ---@field old table<string, any>
----@field count integer in `young`
----@field most integer in each
+---@field count integer entries in `young`
+---@field most integer entries that each table may have
 
----@param most integer how many names are kept for certain
+---@param most integer this many names are kept for certain
 ---@return resty.kubelua.Cache
 function cache.new(most)
     return setmetatable({ young = {}, old = {}, count = 0, most = most }, cache)

@@ -1,5 +1,6 @@
--- Where the API server is, as the master process knows it: nginx takes the environment from its
--- workers, so what kubelua.connect reads there is read in init_by_lua and handed on as options.
+-- Finds the API server in the master process. nginx removes the environment from its workers, so
+-- the variables that kubelua.connect reads are read in init_by_lua, and passed to the workers as
+-- options.
 local connection = {}
 
 local SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount/"
@@ -12,8 +13,8 @@ local function exists(path)
     return file ~= nil
 end
 
--- What the environment says, in the order of kubelua.connect.
-local function of_environment()
+-- The options by the environment, looked for in the order of kubelua.connect.
+local function read_environment()
     local path, home = os.getenv("KUBECONFIG"), os.getenv("HOME")
     if path and path ~= "" then
         return { kubeconfig = path }
@@ -36,7 +37,7 @@ end
 function connection.resolve(given)
     local resolved = {}
     if not (given and (given.server or given.kubeconfig)) then
-        resolved = of_environment()
+        resolved = read_environment()
     end
     for name, value in pairs(given or {}) do
         resolved[name] = value

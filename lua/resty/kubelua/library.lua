@@ -1,8 +1,8 @@
--- libkubelua.so for FFI: the very library that the C module kubelua.core is linked with, so that
--- there is one map, one lock and one set of counters in the process. LuaJIT only.
+-- libkubelua.so for LuaJIT's FFI. It is the library that the C module kubelua.core is linked with,
+-- so the process has one map, one lock and one set of counters.
 local ffi = require "ffi"
 
--- What shared*.h and error.h of core/include/kubelua say, as far as it is used here.
+-- The parts of shared*.h and error.h in core/include/kubelua that are used here.
 local DECLARATIONS = [[
 typedef struct kl_shared kl_shared;
 
@@ -115,7 +115,7 @@ void kl_shared_leave(kl_shared *map);
 int kl_shared_role(const kl_shared *map);
 ]]
 
--- A library is there by one of two ways; a message names both.
+-- KubeLua can be installed in two ways; the message names both.
 local REMEDY = "\nresty.kubelua needs libkubelua.so and its module kubelua/core.so for LuaJIT. "
     .. "Install them by either\n"
     .. "  luarocks --lua-version=5.1 make rockspec/kubelua-scm-1.rockspec   (a rock), or\n"
@@ -123,7 +123,7 @@ local REMEDY = "\nresty.kubelua needs libkubelua.so and its module kubelua/core.
     .. "and name the folder in nginx.conf: "
     .. "lua_package_cpath \"/usr/local/lib/lua/5.1/?.so;;\";"
 
--- kubelua.core has loaded it already: the dynamic linker finds that one by its name.
+-- kubelua.core has loaded the library already; the dynamic linker finds it by its name.
 local function load_library()
     local loaded, core = pcall(require, "kubelua.core")
     if not loaded then
@@ -137,7 +137,7 @@ local function load_library()
     return library
 end
 
--- A second cdef of a struct raises: a module that is required anew declares nothing.
+-- A second cdef of a struct raises; so a module that is required again declares nothing.
 if not pcall(ffi.typeof, "kl_shared_status") then
     ffi.cdef(DECLARATIONS)
 end

@@ -1,5 +1,5 @@
--- The shared map of this process: opened by kube.init, before nginx forks its workers. A lua_State
--- has one of them; with lua_code_cache off each request has a state, and opens the same map again.
+-- The shared map of this process. kube.init opens it before nginx forks its workers. Each lua_State
+-- has one; with lua_code_cache off, each request has a lua_State, and opens the same map again.
 local ffi = require "ffi"
 local library = require "resty.kubelua.library"
 
@@ -10,7 +10,7 @@ local map = {
     versions = nil,
     ---@type resty.kubelua.InitOptions?
     options = nil,
-    ---@type string? where this nginx runs, for picks that name no place
+    ---@type string? the zone of this nginx, for picks that name none
     zone = nil,
     ---@type string?
     node = nil,
@@ -20,18 +20,18 @@ local map = {
 local problem = ffi.new("kl_error")
 local status = ffi.new("kl_shared_status")
 
--- FFI keeps no reference to a string that a struct points to.
-local function open(name, path, size)
+-- FFI keeps no reference to a string that a struct points to: `name` and `path` do here.
+local function open_shared(name, path, size)
     local options = ffi.new("kl_shared_options")
     options.name, options.path, options.size = name, path, size or 0
     return library.kl_shared_open(options, problem)
 end
 
----Opens the map, or finds the one that the process has. Nil, message, code: it cannot be had.
+---Opens the map, or finds the one that the process has. nil, message, code: it cannot be opened.
 ---@param options resty.kubelua.InitOptions
 ---@return boolean?, string?, string?
 function map.open(options)
-    local pointer = open(options.name, options.path, options.size)
+    local pointer = open_shared(options.name, options.path, options.size)
     if pointer == nil then
         return map.result(problem.code, problem)
     end
@@ -43,7 +43,7 @@ function map.open(options)
     return true
 end
 
----What a call of the core returned, as Lua has it: true, or nil, message, code.
+---The result of a call of the core, for Lua: true, or nil, message, code.
 ---@param code integer kl_code
 ---@param err ffi.cdata* kl_error
 ---@return boolean?, string?, string?
@@ -54,7 +54,7 @@ function map.result(code, err)
     return nil, ffi.string(err.message), ffi.string(library.kl_code_name(code))
 end
 
----A key for an entry; nil: no entry can have that name.
+---A key of the map; nil: the name is not valid.
 ---@param table_name string
 ---@param text string
 ---@return ffi.cdata*?
@@ -66,7 +66,7 @@ function map.key(table_name, text)
     return nil
 end
 
----How the map is; the fields of kl_shared_status. Valid until the next call.
+---The state of the map: the fields of kl_shared_status. Valid until the next call.
 ---@return table
 function map.status()
     library.kl_shared_get_status(map.pointer, status)

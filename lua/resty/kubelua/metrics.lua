@@ -1,14 +1,14 @@
--- The state of the shared map and of this worker's part in it, as Prometheus text.
+-- kube.metrics: the state of the shared map, and of this worker, as Prometheus text.
 local ffi = require "ffi"
 local map = require "resty.kubelua.map"
 
 local metrics = {
-    handlers = 0, -- that scripts of kube.owner ran in this worker
-    dispatchers = 0, -- that were started in this worker
-    failures = 0, -- of dispatchers
+    handlers = 0, -- handlers of kube.owner's scripts that ran in this worker
+    dispatchers = 0, -- dispatchers that were started in this worker
+    failures = 0, -- dispatchers that failed
 }
 
--- Name, type, help, and what reads it.
+-- Name, type, help, and the function that reads the value.
 local FAMILIES = {
     { "synced", "gauge", "1 once a complete list was published", function(s) return s.synced end },
     { "age_seconds", "gauge", "Seconds since the owner last heard of the API server; -1: never",
@@ -38,7 +38,7 @@ local FAMILIES = {
         function() return metrics.failures end },
 }
 
----Prometheus' text format.
+---The metrics in Prometheus' text format.
 ---@return string
 function metrics.text()
     local status, lines = map.status(), {}

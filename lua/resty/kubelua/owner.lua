@@ -1,7 +1,7 @@
--- The scripts of kube.owner: they run in the worker that owns the map, and in the next one when it
--- has gone. Two timers: `supervise` looks ten times a second and cannot die, since nginx arms it
--- again before it runs; `dispatch` runs the handlers, and is started again by the other when it has
--- not been heard of for a while.
+-- Runs the scripts of kube.owner in the worker that owns the map; when it ends, they run in the
+-- next owner. There are two timers. `supervise` runs ten times a second; it cannot die, because
+-- nginx sets it again before it runs. `dispatch` runs the handlers; `supervise` starts it again
+-- after PATIENCE seconds without a round.
 local kubelua = require "kubelua"
 local library = require "resty.kubelua.library"
 local log = require "kubelua.log"
@@ -12,24 +12,25 @@ local writes = require "resty.kubelua.writes"
 
 local owner = { scripts = {} }
 
-local WATCHED = 0.1 -- seconds between two looks at which process owns the map
-local PATIENCE = 2 -- seconds without a round before a dispatcher counts as dead
-local ROUNDS = 2000 -- of one timer: nginx frees a timer's memory only when it ends
+local WATCHED = 0.1 -- seconds between two checks of the owner
+local PATIENCE = 2 -- seconds without a round, then a dispatcher counts as dead
+local ROUNDS = 2000 -- rounds of one timer: nginx frees a timer's memory when it ends
 local ROLE_OWNER = 2 -- kl_serve_role
 local IDLE, BUSY = 0.005, 0.001 -- seconds between rounds
 
-local clients = {} -- that scripts have opened here
-local is_running = false -- the scripts of this worker
+local clients = {} -- clients that the scripts have opened
+local is_running = false -- true while the scripts of this worker run
 local is_supervised = false
-local heard = 0 -- when a round was last begun
-local turn = 0 -- counts dispatchers: one that was taken for dead ends when it comes back
+local heard = 0 -- when the last round began
+-- Counts dispatchers. One that was counted as dead, and comes back, sees another number and ends.
+local turn = 0
 
--- True in the worker that may write the map.
+-- True in the worker that may write to the map.
 local function is_owner()
     return library.kl_shared_role(map.pointer) == ROLE_OWNER
 end
 
--- The module as a script has it: kubelua.connect() is the cluster of kube.init.
+-- The module kubelua for scripts: its kubelua.connect() is the cluster of kube.init.
 local function module_for_scripts()
     local connect = kubelua.connect
     return setmetatable({
@@ -48,14 +49,14 @@ local function module_for_scripts()
     }, { __index = kubelua })
 end
 
-local function run_scripts()
+local function start_scripts()
     local module = module_for_scripts()
     for _, script in ipairs(owner.scripts) do
-        kubelua.spawn(script, module) -- which logs what it raises
+        kubelua.spawn(script, module) -- it logs the error that a script raises
     end
 end
 
-local function end_scripts()
+local function stop_scripts()
     is_running = false
     for _, client in ipairs(clients) do
         pcall(client.close, client)
@@ -67,7 +68,7 @@ local function may_run()
     return not ngx.worker.exiting() and is_owner()
 end
 
-local function rounds(mine)
+local function run_rounds(mine)
     for _ = 1, ROUNDS do
         if turn ~= mine or not may_run() then
             return
@@ -89,13 +90,13 @@ local function dispatch(premature, mine)
     if premature or turn ~= mine then
         return
     end
-    local ok, problem = xpcall(rounds, debug.traceback, mine)
+    local ok, problem = xpcall(run_rounds, debug.traceback, mine)
     if not ok then
         metrics.failures = metrics.failures + 1
         log("error", "kube.owner: the dispatcher failed, and goes on: %s", tostring(problem))
     end
     if turn == mine and may_run() then
-        ngx.timer.at(ok and 0 or WATCHED, dispatch, mine) -- if it fails, `supervise` finds out
+        ngx.timer.at(ok and 0 or WATCHED, dispatch, mine) -- if this fails, `supervise` notices
     end
 end
 
@@ -115,12 +116,12 @@ end
 local function supervise(premature)
     if premature or not may_run() then
         if is_running then
-            end_scripts()
-            kubelua.step(0) -- what waited on those clients ends
+            stop_scripts()
+            kubelua.step(0) -- ends what waited for those clients
         end
     elseif not is_running then
         is_running = true
-        run_scripts()
+        start_scripts()
         start_dispatcher()
     elseif ngx.now() - heard > PATIENCE then
         log("warn", "kube.owner: no round of handlers for %g s: another dispatcher starts",
@@ -129,7 +130,7 @@ local function supervise(premature)
     end
 end
 
----Looks after the scripts of this worker from now on; once is enough.
+---Supervises the scripts of this worker from now on. A second call does nothing.
 function owner.supervise()
     if is_supervised or #owner.scripts == 0 then
         return

@@ -1,6 +1,6 @@
--- A port of a Service, resolved once: picks of it follow what the cluster says. The usual pick, by
--- turns over a small list, comes from tables of this worker that hold as long as the version in
--- shared memory does; every other one is made by the core, in the map itself.
+-- kube.service: one port of a Service. Usual picks (round robin over a short list) read tables of
+-- this worker; they are valid while the version in shared memory is the same. The core makes all
+-- other picks, in the shared map.
 local ffi = require "ffi"
 local library = require "resty.kubelua.library"
 local map = require "resty.kubelua.map"
@@ -9,47 +9,47 @@ local options_of = require "kubelua.options"
 local band = require("bit").band
 local ffi_string = ffi.string
 
----@class resty.kubelua.PickOptions which endpoint; every key is optional
----@field hash? string|number a key that has one endpoint (consistent hash); without it: by turns
----@field exclude? string|string[] hosts, or "host:port", that were tried; 16 of them count
+---@class resty.kubelua.PickOptions which endpoint to pick; every key is optional
+---@field hash? string|number equal keys get the same endpoint (consistent hash); else round robin
+---@field exclude? string|string[] hosts, or "host:port", that have failed; at most 16 count
 ---@field zone? string prefer endpoints for this zone; default: that of kube.init
----@field node? string prefer endpoints for this node, then those for the zone; the same
+---@field node? string prefer endpoints for this node, then for the zone; default: that of kube.init
 local PICK_TYPES = { hash = "string|number", exclude = "string|table", zone = "string",
     node = "string" }
 
 ---@class resty.kubelua.Endpoint one address of a service
----@field host string an IP address, or a name where `dns` is true
+---@field host string an IP address, or a host name if `dns` is true
 ---@field port integer
 ---@field ready boolean
 ---@field serving boolean
 ---@field terminating boolean
----@field dns boolean the host is a name that has to be resolved: of a Service of type ExternalName
+---@field dns boolean the host is a name to resolve: the Service has the type ExternalName
 ---@field weight integer
----@field zone string? that it is for
----@field node string? that it is for
+---@field zone string? the zone that it is for
+---@field node string? the node that it is for
 
 ---@class resty.kubelua.Service
 ---@field name string "namespace/service:port"
 ---@field key ffi.cdata* kl_shared_key
 ---@field bucket integer
----@field version integer? of the entry when the fields below were read
----@field hosts string[] of the endpoints that take turns
+---@field version integer? the version of the entry from which the fields below were read
+---@field hosts string[] of the endpoints in the round robin
 ---@field ports integer[]
----@field count integer how many there are; 0: the core picks
+---@field count integer how many of them there are; 0: the core picks
 ---@field turn number
----@field checks integer how many option tables are still to be looked at in full
+---@field checks integer how many more option tables are checked
 local Service = {}
 Service.__index = Service
 
 local services = {}
 
-local FEW = 64 -- endpoints; longer lists are not worth to be copied at each change
-local CHECKS = 64 -- option tables of a service that are looked at in full
+local FEW = 64 -- endpoints; copying a longer list at each change does not pay
+local CHECKS = 64 -- how many option tables of a service are checked
 local EXCLUDES = 16 -- KL_SHARED_EXCLUDES
 local OK, EXCLUDED, TOO_SMALL = 0, 4, 5 -- kl_shared_result
 local READY, SERVING, TERMINATING, DNS = 1, 2, 4, 8
 
--- One thread runs a worker's Lua, and no pick is interrupted by another.
+-- Shared by all picks: a worker's Lua runs on one thread, and a pick never waits.
 local few = ffi.new("kl_pick[?]", FEW)
 local found = ffi.new("kl_pick")
 local counted = ffi.new("uint32_t[1]")
@@ -63,13 +63,15 @@ function services.new(name)
         ports = {}, count = 0, turn = 0, checks = CHECKS }, Service)
 end
 
--- Each worker begins elsewhere, also where it inherited this service from the master.
+-- The first place in the round robin: it differs between workers, even if they inherited this
+-- service from the master.
 local function first_turn(name)
     local text = name .. ffi.C.getpid()
     return tonumber(library.kl_shared_hash(text, #text)) % 65536
 end
 
--- The endpoints that take turns: those that are ready, all of one weight. Else the core picks.
+-- Reads the endpoints of the round robin: the ready ones, if all have the same weight. 0: the core
+-- must pick.
 local function read_turns(self)
     if library.kl_shared_endpoints(map.pointer, self.key, few, FEW, counted) ~= OK
         or counted[0] == 0 then
@@ -87,7 +89,7 @@ local function read_turns(self)
     return count
 end
 
-local function refresh(self, version)
+local function refresh_turns(self, version)
     if not self.version then
         self.turn = first_turn(self.name)
     end
@@ -95,7 +97,8 @@ local function refresh(self, version)
     self.count = read_turns(self)
 end
 
--- Calls f(endpoint, index) for each endpoint, of one state of the map; returns the result's name.
+-- Calls f(endpoint, host) for each endpoint in one state of the map; returns the name of the
+-- result.
 local function each_endpoint(self, f)
     local picks = few
     local result = library.kl_shared_endpoints(map.pointer, self.key, picks, FEW, counted)
@@ -119,8 +122,9 @@ local function address_of(host, port)
     return (host:find(":", 1, true) and "[" .. host .. "]" or host) .. ":" .. port
 end
 
--- Names what was tried as the core does. What is not in the service any more needs no exclusion.
-local function exclude(self, tried)
+-- Turns excluded hosts into the identities that the core knows. A host that is not in the service
+-- any more needs no exclusion.
+local function add_excluded(self, tried)
     local names = {}
     for _, name in ipairs(type(tried) == "table" and tried or { tried }) do
         names[name] = true
@@ -135,35 +139,35 @@ local function exclude(self, tried)
     return count
 end
 
-local function hash_of(text)
+local function hash_text(text)
     return library.kl_shared_hash(text, #text)
 end
 
-local function check(options)
+local function check_options(options)
     options_of.check("pick", options, PICK_TYPES)
 end
 
--- What the core is asked for, in `wanted`.
+-- Reads the options of a pick into `wanted`, for the core.
 local function read_options(self, options)
     if self.checks > 0 then
         self.checks = self.checks - 1
-        check(options)
+        check_options(options)
     end
     local hash, zone, node = options.hash, options.zone, options.node
     if hash == nil then
         wanted.hash = 0
     elseif type(hash) == "string" then
-        wanted.hash = hash_of(hash)
+        wanted.hash = hash_text(hash)
     else
-        check(options)
-        wanted.hash = hash_of(tostring(hash))
+        check_options(options)
+        wanted.hash = hash_text(tostring(hash))
     end
     zone, node = zone or map.zone, node or map.node
-    wanted.zone = zone and hash_of(zone) or 0
-    wanted.node = node and hash_of(node) or 0
+    wanted.zone = zone and hash_text(zone) or 0
+    wanted.node = node and hash_text(node) or 0
     wanted.excluded = 0
     if options.exclude ~= nil then
-        wanted.excluded = exclude(self, options.exclude)
+        wanted.excluded = add_excluded(self, options.exclude)
     end
 end
 
@@ -180,15 +184,15 @@ local function pick_in_map(self, options)
     return nil, ffi_string(library.kl_shared_result_name(result))
 end
 
----One endpoint to send a request to: by turns, or by a hash. Waits for nothing.
+---Picks one endpoint for a request: round robin, or by a hash. Never waits.
 ---@param options resty.kubelua.PickOptions?
 ---@return string? host nil: there is none
----@return integer|"unknown"|"empty"|"not_synced" port or why there is none
+---@return integer|"unknown"|"empty"|"not_synced" port or the reason why there is none
 ---@return integer? version differs after each change of the service
 function Service:pick(options)
     local version = map.versions[self.bucket]
     if version ~= self.version then
-        refresh(self, version)
+        refresh_turns(self, version)
     end
     local count = self.count
     if options or count == 0 or map.has_place then
@@ -200,7 +204,7 @@ function Service:pick(options)
     return self.hosts[at], self.ports[at], version
 end
 
-local function has(flags, flag)
+local function has_flag(flags, flag)
     return band(flags, flag) ~= 0
 end
 
@@ -209,7 +213,7 @@ local function text_or_nil(text)
     return read ~= "" and read or nil
 end
 
----All endpoints: those that are ready, then others that serve, then the rest. A new table.
+---All endpoints: first the ready ones, then others that serve, then the rest. A new table.
 ---@return resty.kubelua.Endpoint[]? endpoints nil: there is no such service
 ---@return string? why "unknown" or "not_synced"
 function Service:endpoints()
@@ -217,8 +221,8 @@ function Service:endpoints()
     local result = each_endpoint(self, function(endpoint, host)
         local flags = endpoint.flags
         list[#list + 1] = { host = host, port = endpoint.port, weight = endpoint.weight,
-            ready = has(flags, READY), serving = has(flags, SERVING),
-            terminating = has(flags, TERMINATING), dns = has(flags, DNS),
+            ready = has_flag(flags, READY), serving = has_flag(flags, SERVING),
+            terminating = has_flag(flags, TERMINATING), dns = has_flag(flags, DNS),
             zone = text_or_nil(endpoint.zone), node = text_or_nil(endpoint.node) }
     end)
     if result ~= "ok" and result ~= "empty" then

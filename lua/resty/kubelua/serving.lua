@@ -1,5 +1,6 @@
--- How a worker takes part: it may become the owner of the map, until it exits. The owner's thread
--- is the core's (kl_shared_serve); what is done here is done once a worker.
+-- Joins a worker to the candidates for the owner of the map: the one worker that watches the
+-- cluster. The core watches, in its own thread (kl_shared_serve); this file runs once in each
+-- worker.
 local ffi = require "ffi"
 local clients = require "kubelua.client"
 local core = require "kubelua.core"
@@ -9,14 +10,14 @@ local map = require "resty.kubelua.map"
 
 local serving = {}
 
-local FOR_EVER = 365 * 86400 -- seconds: such a timer runs when the worker exits
-local LOOK = 0.002 -- seconds between looks at a map that is not synced
+local FOR_EVER = 365 * 86400 -- seconds; a timer that long runs when the worker exits
+local LOOK = 0.002 -- seconds between two checks of a map that is not synced
 
 local started = false
 local problem = ffi.new("kl_error")
 
--- An exiting worker may have requests for hours: another one takes over at once.
-local function leave(premature)
+-- An exiting worker may still have requests for hours, so another worker becomes the owner at once.
+local function leave_owners(premature)
     if premature then
         library.kl_shared_leave(map.pointer)
     end
@@ -28,13 +29,13 @@ function serving.has_started()
     return started
 end
 
-local function namespaces_of(services)
+local function list_namespaces(services)
     local given = services and services.namespace or "*"
     return type(given) == "table" and given or { given }
 end
 
--- The core's client of the cluster. It makes no connection before this worker is the owner.
-local function connect()
+-- A client for the core. It makes no connection before this worker is the owner.
+local function open_client()
     if map.options.services == false then
         return nil
     end
@@ -46,9 +47,9 @@ local function connect()
 end
 
 -- The core copies the options, and takes a reference to the client.
-local function serve(client)
+local function join_owners(client)
     local services = map.options.services
-    local namespaces = services == false and {} or namespaces_of(services)
+    local namespaces = services == false and {} or list_namespaces(services)
     local names = ffi.new("const char *[?]", #namespaces + 1)
     for i, name in ipairs(namespaces) do
         names[i - 1] = name
@@ -62,23 +63,24 @@ local function serve(client)
     return map.result(code, problem)
 end
 
----Joins. Nil, message, code where that cannot be.
+---Joins; nil, message, code if that fails.
 ---@return boolean?, string?, string?
 function serving.start()
     if started or not ngx.worker.id() then
-        return true -- the privileged agent has the rights of the master: it watches nothing
+        -- The privileged agent has the rights of the master, so it does not watch.
+        return true
     end
-    local client, message, code = connect()
+    local client, message, code = open_client()
     if message then
         return nil, message, code
     end
     local ok
-    ok, message, code = serve(client)
+    ok, message, code = join_owners(client)
     if not ok then
         return nil, message, code
     end
     started = true
-    ok, message = ngx.timer.at(FOR_EVER, leave)
+    ok, message = ngx.timer.at(FOR_EVER, leave_owners)
     if not ok then
         log("warn", "resty.kubelua: no timer for the end of the worker (%s): the next owner comes "
             .. "when it has ended", tostring(message))
@@ -86,7 +88,7 @@ function serving.start()
     return true
 end
 
----Waits until the cluster is known. The worker serves nothing meanwhile.
+---Waits until the cluster is known. The worker answers no requests meanwhile.
 ---@param seconds number
 ---@return boolean?, string?, string?
 function serving.wait(seconds)

@@ -1,5 +1,5 @@
--- Tables of the user's own in the shared map: written in the owner, read in every worker. A value
--- is decoded once in a worker and kept as long as the version in shared memory says that it holds.
+-- kube.lookup: reads the tables that scripts of kube.owner write to the shared map. A worker
+-- decodes a value once, and keeps it while the version in shared memory is the same.
 local ffi = require "ffi"
 local caches = require "resty.kubelua.cache"
 local library = require "resty.kubelua.library"
@@ -11,7 +11,7 @@ local tables = {}
 local OK, TOO_SMALL = 0, 5 -- kl_shared_result
 local MOST = 4096 -- values of a table that a worker keeps for certain
 
--- The first byte of a value: a string as it is, or JSON.
+-- The first byte of a value: a string, or JSON.
 local STRING, JSON = "s", "j"
 
 local read_tables = {} -- name to resty.kubelua.Cache
@@ -19,7 +19,7 @@ local size = 4096
 local buffer = ffi.new("char[?]", size)
 local told = ffi.new("kl_shared_value")
 
----The bytes that stand for a value in the map.
+---The bytes of a value in the map.
 ---@param value any
 ---@return string
 function tables.encode(value)
@@ -29,15 +29,15 @@ function tables.encode(value)
     return JSON .. values.json(value)
 end
 
-local function decode(text)
+local function decode_value(text)
     if text:sub(1, 1) == STRING then
         return text:sub(2)
     end
     return (values.decode(text:sub(2)))
 end
 
--- Reads the bytes of an entry to `buffer`, which grows as it must.
-local function read(key)
+-- Reads the bytes of an entry into `buffer`, which grows if necessary.
+local function read_bytes(key)
     local result = library.kl_shared_get(map.pointer, key, buffer, size, told)
     while result == TOO_SMALL do
         size = told.length * 2
@@ -47,18 +47,18 @@ local function read(key)
     return result
 end
 
-local function read_anew(cache, table_name, name, entry)
+local function read_entry(cache, table_name, name, entry)
     local key = entry and entry.key or map.key(table_name, name)
     if not key then
         return nil
     end
-    if read(key) ~= OK then
+    if read_bytes(key) ~= OK then
         if entry then
             entry.version, entry.value = told.version, nil
         end
         return nil
     end
-    local value = decode(ffi.string(buffer, told.length))
+    local value = decode_value(ffi.string(buffer, told.length))
     if entry then
         entry.version, entry.value = told.version, value
     else
@@ -67,8 +67,8 @@ local function read_anew(cache, table_name, name, entry)
     return value
 end
 
----What the owner has put under a key; nil: nothing. A table is this worker's copy for all requests:
----not to be changed.
+---The value that the owner has put under a key; nil: none. Do not change a table: all requests of
+---this worker share it.
 ---@param table_name string
 ---@param name string
 ---@return any
@@ -82,7 +82,7 @@ function tables.lookup(table_name, name)
     if entry and map.versions[entry.bucket] == entry.version then
         return entry.value
     end
-    return read_anew(cache, table_name, name, entry)
+    return read_entry(cache, table_name, name, entry)
 end
 
 return tables

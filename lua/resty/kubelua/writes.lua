@@ -1,4 +1,4 @@
--- Writes of a script in the owner's worker to the shared map (kube.put). All puts of one round of
+-- kube.put: writes of scripts in the owner's worker to the shared map. All puts of one round of
 -- handlers are published together after the round; any other put is published at once.
 local ffi = require "ffi"
 local library = require "resty.kubelua.library"
@@ -7,13 +7,13 @@ local misuse = require "kubelua.misuse"
 local tables = require "resty.kubelua.tables"
 
 local writes = {
-    is_round = false, -- handlers run now: what they put is published after them
+    is_round = false, -- handlers run now; their puts are published after the round
 }
 
 local is_dirty = false
 local problem = ffi.new("kl_error")
 
-local OWN = "services" -- a table that only the core writes
+local OWN = "services" -- only the core writes this table
 
 local function check_table(call, table_name)
     if type(table_name) ~= "string" or table_name == "" or #table_name > 31 then
@@ -23,7 +23,7 @@ local function check_table(call, table_name)
     end
 end
 
-local function key_of(call, table_name, name)
+local function check_key(call, table_name, name)
     check_table(call, table_name)
     local key = type(name) == "string" and map.key(table_name, name)
     if not key then
@@ -32,7 +32,7 @@ local function key_of(call, table_name, name)
     return key
 end
 
-local function done(code)
+local function finish_write(code)
     is_dirty = is_dirty or code == 0
     if not writes.is_round then
         writes.publish()
@@ -46,23 +46,23 @@ end
 ---@param value any a string, number, boolean or table; nil removes
 ---@return boolean?, string?, string?
 function writes.put(table_name, name, value)
-    local key = key_of("kube.put", table_name, name)
+    local key = check_key("kube.put", table_name, name)
     if value == nil then
-        return done(library.kl_shared_remove(map.pointer, key, problem))
+        return finish_write(library.kl_shared_remove(map.pointer, key, problem))
     end
     local text = tables.encode(value)
-    return done(library.kl_shared_put(map.pointer, key, text, #text, problem))
+    return finish_write(library.kl_shared_put(map.pointer, key, text, #text, problem))
 end
 
----The table has all that it should: what an owner before has left in it is removed.
+---Declares a table complete: removes entries that an earlier owner has left.
 ---@param table_name string
 ---@return boolean?, string?, string?
 function writes.complete(table_name)
     check_table("kube.complete", table_name)
-    return done(library.kl_shared_complete(map.pointer, table_name, problem))
+    return finish_write(library.kl_shared_complete(map.pointer, table_name, problem))
 end
 
----Has the owner's thread publish what was put since; it tries again while the map is full.
+---Makes the owner's thread publish the puts; it tries again while the map is full.
 function writes.publish()
     if is_dirty then
         is_dirty = false

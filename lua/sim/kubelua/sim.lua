@@ -1,10 +1,10 @@
--- The simulated API server: a cluster in this process, to try a script and to test one.
--- What it can be told is in sim/: objects.lua, requests.lua, time.lua, faults.lua.
+-- kubelua.sim: a simulated API server in this process, to try a script or to test one. The files in
+-- sim/ add its methods.
 require "kubelua.interpreter"
--- The module is there where KubeLua was built without the simulator, too; it says why it cannot.
+-- simcore is also installed if KubeLua was built without the simulator; then loading it fails.
 local has_simcore, simcore = pcall(require, "kubelua.simcore")
 if not has_simcore then
-    -- Not found, or found and not loadable: then the loader says what is missing.
+    -- If the module was found, but cannot be loaded, the loader's message says what is missing.
     local why = simcore
     if why:find("^module .- not found") then
         why = "KubeLua was built without the simulated API server: install libmicrohttpd and "
@@ -60,8 +60,8 @@ local function read_file(path)
     return text
 end
 
--- What the core takes, of what a script says.
-local function core_options(given)
+-- The options for the core, made of those of the script.
+local function read_core_options(given)
     local now = given.now
     if type(now) == "string" then
         now = core.time(now)
@@ -102,25 +102,25 @@ end
 ---@class kubelua.Sim.Options
 ---@field load string|string[]|nil the path of a manifest, or several
 ---@field clock "real"|"fake"|nil "fake": time stands still until cluster:advance(seconds)
----@field now number|string|nil when it begins: seconds since 1970, or "2026-01-01T00:00:00Z"
----@field token string? the bearer token that clients must have
----@field users kubelua.Sim.User[]? others who are let in by a token
----@field rbac boolean? what they may do is what Roles, ClusterRoles and their bindings say
----@field bookmark number? seconds between bookmarks; 60
----@field compaction number? seconds between compactions; 300
----@field history integer? events kept of each kind; 10,000
----@field replay string? the path of a recording: the cluster is what it begins with
----@field no_streaming_list boolean? as before Kubernetes 1.27
----@field no_controllers boolean? an API server alone: nothing is collected
+---@field now number|string|nil its first time: seconds since 1970, or "2026-01-01T00:00:00Z"
+---@field token string? the administrator's bearer token, which every client must then have
+---@field users kubelua.Sim.User[]? other users, each with a token
+---@field rbac boolean? Roles, ClusterRoles and their bindings decide what users may do
+---@field bookmark number? seconds between bookmarks; default: 60
+---@field compaction number? seconds between compactions; default: 300
+---@field history integer? how many events of each kind are kept; default: 10,000
+---@field replay string? the path of a recording; the cluster begins with its first objects
+---@field no_streaming_list boolean? refuse streaming lists, as before Kubernetes 1.27
+---@field no_controllers boolean? only an API server, without garbage collection
 
 local sims = {}
 
----Starts a cluster, with the namespaces that a new one has.
+---Starts a cluster. It has the namespaces of a new cluster.
 ---@param given kubelua.Sim.Options?
 ---@return kubelua.Sim?, string?, string?
 function sims.new(given)
     given = options.optional("sim", given, OPTIONS)
-    local self, message, code = simcore.new(core_options(given))
+    local self, message, code = simcore.new(read_core_options(given))
     if not self then
         return nil, message, code
     end
@@ -140,8 +140,8 @@ function sims.new(given)
     return self
 end
 
----A client of it, in-process: the administrator's, or that of one of its users.
----@param given table? what else kubelua.connect takes; user: the name of one of the users
+---Opens an in-process client of the cluster: for the administrator, or for one of its users.
+---@param given table? options of kubelua.connect; and user: the name of one of the users
 ---@return kubelua.Client?, string?, string?
 function Sim:connect(given)
     local state = simcore.state(self)
@@ -155,15 +155,15 @@ function Sim:connect(given)
     return require("kubelua.client").connect(merged)
 end
 
----One raw request, which is not recorded: status, body, content type, and what it warns of, a line
----each.
+---Carries out one request, which is not recorded. Returns the status, the body, the content type,
+---and warnings, one a line.
 ---@param request { method: string?, target: string, body: string?, type: string? }
 ---@return integer?, string?, string?, string?
 function Sim:call(request)
     return simcore.call(self, request)
 end
 
----Serves it on a port: its URL.
+---Serves the cluster on a port; returns its URL.
 ---@param given { address: string?, port: integer?, tls: boolean? }?
 ---@return string?, string?, string?
 function Sim:listen(given)

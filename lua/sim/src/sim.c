@@ -1,6 +1,6 @@
 /*
- * sim.c - the Lua C module kubelua.simcore: the simulated API server, for
- * trying a script and for testing one.
+ * sim.c - the Lua C module kubelua.simcore: creates, serves and controls a
+ * simulated API server. kubelua.sim adds the Lua part.
  */
 #include "sim_binding.h"
 
@@ -24,7 +24,7 @@ kl_sim *check_sim(lua_State *L, int index)
     return box->sim;
 }
 
-/* Pushes true, or what went wrong. */
+/* Pushes true; or nil, message, code. */
 static int push_outcome(lua_State *L, kl_code code, const kl_error *err)
 {
     if (code != KL_OK) {
@@ -34,7 +34,7 @@ static int push_outcome(lua_State *L, kl_code code, const kl_error *err)
     return 1;
 }
 
-/* A string member of the table on the top; borrowed from it. */
+/* A string field of the table on top of the stack; borrowed from the table. */
 static const char *user_text(lua_State *L, const char *name)
 {
     const char *text;
@@ -49,7 +49,7 @@ static const char *user_text(lua_State *L, const char *name)
     return text;
 }
 
-/* The option "users" in a userdata of its own, which it pushes. */
+/* The option "users"; pushes a userdata with the array. */
 static const kl_sim_user *check_users(lua_State *L, size_t *count)
 {
     kl_sim_user *users;
@@ -142,7 +142,7 @@ static int sim_load(lua_State *L)
                         &err);
 }
 
-/* simcore.call(sim, {...}): status, body, content type, warnings (a line each,
+/* simcore.call(sim, {...}): status, body, content type, warnings (one a line,
  * or nil). */
 static int sim_call(lua_State *L)
 {
@@ -160,7 +160,7 @@ static int sim_call(lua_State *L)
     return 4;
 }
 
-/* simcore.listen(sim, {address =, port =, tls =}): its URL. */
+/* simcore.listen(sim, {address =, port =, tls =}): the URL. */
 static int sim_listen(lua_State *L)
 {
     static const char *const names[] = {"address", "port", "tls", NULL};
@@ -180,7 +180,7 @@ static int sim_listen(lua_State *L)
     return 1;
 }
 
-/* simcore.kubeconfig(sim, [{name =, token =, groups =}]) */
+/* simcore.kubeconfig(sim, [{name =, token =, groups =}]): its text. */
 static int sim_kubeconfig(lua_State *L)
 {
     char **text = push_text_guard(L);
@@ -205,7 +205,7 @@ static int sim_kubeconfig(lua_State *L)
     return 1;
 }
 
-/* simcore.requests(sim): an array of {method, target, status}. */
+/* simcore.requests(sim): a JSON array of the requests. */
 static int sim_requests(lua_State *L)
 {
     char **text = push_text_guard(L);
@@ -291,7 +291,7 @@ static int sim_now(lua_State *L)
     return 1;
 }
 
-/* simcore.version(sim): of the last change, as a resourceVersion is written. */
+/* simcore.version(sim): the resourceVersion of the last change. */
 static int sim_version(lua_State *L)
 {
     char text[24];
@@ -313,7 +313,7 @@ static int sim_requests_clear(lua_State *L)
     return 0;
 }
 
-/* simcore.transport(sim, [token]): what core.connect takes. */
+/* simcore.transport(sim, [token]): a transport for core.connect. */
 static int sim_transport(lua_State *L)
 {
     const char *token = luaL_optstring(L, 2, NULL);
@@ -331,7 +331,7 @@ static int sim_is_sim(lua_State *L)
     return 1;
 }
 
-/* simcore.state(sim): what Lua keeps of it; also once it is closed. */
+/* simcore.state(sim): the table with Lua's fields; also after sim is closed. */
 static int sim_state(lua_State *L)
 {
     luaL_checkudata(L, 1, TYPE_SIM);
@@ -339,7 +339,7 @@ static int sim_state(lua_State *L)
     return 1;
 }
 
-/* simcore.methods(): the table of its methods, for Lua to fill. */
+/* simcore.methods(): the table of its methods; Lua fills it. */
 static int sim_methods(lua_State *L)
 {
     luaL_getmetatable(L, TYPE_SIM);

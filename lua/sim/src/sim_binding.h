@@ -1,6 +1,6 @@
 /*
- * sim_binding.h - what the files of kubelua.simcore share, over the checks and
- * guards of the core's binding (lua/src/binding.h, whose rules hold here too).
+ * sim_binding.h - what the files of kubelua.simcore share. They also use the
+ * checks and guards of lua/src/binding.h, and keep its rules.
  */
 #ifndef KUBELUA_SIM_BINDING_H
 #define KUBELUA_SIM_BINDING_H
@@ -11,7 +11,7 @@
 
 #define TYPE_SIM "kubelua.sim"
 
-/* sim.c: raises once the simulator is closed. */
+/* sim.c: the simulator at `index`; raises if it is closed. */
 kl_sim *check_sim(lua_State *L, int index);
 
 /* sim_faults.c: methods of a simulator. */

@@ -1,10 +1,10 @@
 /*
- * sim_faults.c - the faults of a simulator as JSON texts: kubelua.sim_faults
- * makes tables of them.
+ * sim_faults.c - the faults and snapshots of a simulator. Faults are JSON texts
+ * here; sim/faults.lua makes tables of them.
  */
 #include "sim_binding.h"
 
-/* simcore.fault(sim, json): its number. */
+/* simcore.fault(sim, json): the number of the fault. */
 int sim_fault(lua_State *L)
 {
     size_t length;
@@ -19,7 +19,7 @@ int sim_fault(lua_State *L)
     return 1;
 }
 
-/* simcore.faults(sim): a JSON array. */
+/* simcore.faults(sim): a JSON array of the active faults. */
 int sim_faults(lua_State *L)
 {
     char **text = push_text_guard(L);
@@ -33,7 +33,7 @@ int sim_faults(lua_State *L)
     return 1;
 }
 
-/* simcore.heal(sim, id or nil): whether there was such a fault. */
+/* simcore.heal(sim, id or nil): true if there was such a fault. */
 int sim_heal(lua_State *L)
 {
     lua_pushboolean(
@@ -41,7 +41,7 @@ int sim_heal(lua_State *L)
     return 1;
 }
 
-/* simcore.snapshot(sim): the version that it is of. */
+/* simcore.snapshot(sim): the version of the snapshot. */
 int sim_snapshot(lua_State *L)
 {
     int64_t version;

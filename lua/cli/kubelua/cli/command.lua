@@ -1,14 +1,14 @@
--- The command line: kubelua run | sim | record | version. What only one of them needs is loaded by
--- that one: a start takes milliseconds, and each module some tenths of one.
+-- The command line: kubelua run | sim | record | version. Each command loads only the modules that
+-- it needs: starting takes milliseconds, and each module some tenths of one.
 local core = require "kubelua.core"
-core.open_streams() -- before the first descriptor is made
+core.open_streams() -- before the first descriptor is opened
 local usage = require "kubelua.cli.usage"
 
 local command = {}
 
 local STOPPED, FAILED, USAGE = 0, 1, 2
-local INTERRUPTED = 130 -- as of a shell's: 128 and SIGINT
-local HELP = { run = true, sim = true, record = true } -- what has help of its own
+local INTERRUPTED = 130 -- as in a shell: 128 + SIGINT
+local HELP = { run = true, sim = true, record = true } -- commands with their own help
 
 local function complain(message)
     io.stderr:write("kubelua: ", message, "\n")
@@ -18,7 +18,7 @@ local function print_version()
     print("kubelua " .. core.version .. " (" .. (jit and jit.version or _VERSION) .. ")")
 end
 
-local function perform(options)
+local function run_command(options)
     if options.command == "version" then
         print_version()
         return STOPPED
@@ -30,8 +30,8 @@ local function perform(options)
     return require("kubelua.cli.run")(options)
 end
 
--- Ctrl-C while something is loaded is the interpreter's: it raises "interrupted!".
-local function describe(problem)
+-- A Ctrl-C during loading is handled by the interpreter: it raises "interrupted!".
+local function describe_error(problem)
     if tostring(problem):find("interrupted!$") then
         return INTERRUPTED
     end
@@ -42,7 +42,7 @@ end
 ---@param arguments string[]
 ---@return integer
 function command.main(arguments)
-    io.stdout:setvbuf("line") -- what a script prints is seen at once, through a pipe too
+    io.stdout:setvbuf("line") -- a line that a script prints appears at once, through a pipe too
     local options, problem = usage.parse(arguments)
     if not options then
         complain(problem .. "\nTry \"kubelua --help\", or \"kubelua "
@@ -50,8 +50,8 @@ function command.main(arguments)
         return USAGE
     end
     local done, status = xpcall(function()
-        return perform(options)
-    end, describe)
+        return run_command(options)
+    end, describe_error)
     if not done and status ~= INTERRUPTED then
         complain(status)
         status = FAILED

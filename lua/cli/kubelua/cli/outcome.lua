@@ -1,4 +1,4 @@
--- What a run came to, judged by the informers that its script has left open.
+-- Judges a run by the informers that its script has left open.
 local informers = require "kubelua.informer"
 
 local outcome = {}
@@ -7,7 +7,8 @@ local function is_open(status)
     return status.state ~= "stopped"
 end
 
----Why nothing was ever read, if a server was asked and none of the informers got its first list.
+---Says why nothing was read: if a server was asked, and no informer got its first list. nil:
+---something was read.
 ---@return string?
 function outcome.unreached()
     local problem
@@ -22,7 +23,7 @@ function outcome.unreached()
     return problem
 end
 
----The resources of the open informers that nothing listens to and nothing has waited for.
+---The resources of open informers without a handler, for which no call has waited either.
 ---@return string[]
 function outcome.unheard()
     local names = {}

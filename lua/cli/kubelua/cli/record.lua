@@ -1,4 +1,5 @@
--- kubelua record: what happens to some resources, until it is stopped. And kubelua run --record.
+-- kubelua record: writes the changes of some resources to a file until it is stopped. Also used by
+-- kubelua run --record.
 local clients = require "kubelua.client"
 local loop = require "kubelua.loop"
 local Recorder = require "kubelua.cli.recorder"
@@ -7,7 +8,7 @@ local record = {}
 
 local STOPPED, FAILED = 0, 1
 
----A recorder that writes to a file; every line is there at once.
+---A recorder that writes to a file, line by line.
 ---@param path string? default: standard output
 ---@return kubelua.Recorder?, string?
 function record.to(path)
@@ -28,12 +29,12 @@ function record.to(path)
     end)
 end
 
-local function start(options)
+local function start_recording(options)
     local recorder, message = record.to(options.output)
     if not recorder then
         return nil, message
     end
-    clients.defaults.namespace = options.namespace -- of kinds that have namespaces
+    clients.defaults.namespace = options.namespace -- for kinds that have namespaces
     local client
     client, message = clients.connect { kubeconfig = options.kubeconfig, context = options.context,
         server = options.server }
@@ -53,11 +54,11 @@ local function start(options)
     return client
 end
 
----Runs it; returns the exit status.
+---Runs the command; returns the exit status.
 ---@param options table of the command line
 ---@return integer
 function record.run(options)
-    local client, message = start(options)
+    local client, message = start_recording(options)
     if not client then
         io.stderr:write("kubelua: ", message, "\n")
         return FAILED

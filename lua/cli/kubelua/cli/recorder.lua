@@ -1,4 +1,4 @@
--- Writes what informers are told of a cluster, a line of JSON each; kubelua.sim plays it again.
+-- Records the events of informers, one line of JSON each. kubelua.sim can replay them.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 
@@ -6,7 +6,7 @@ local log = require "kubelua.log"
 local Recorder = {}
 Recorder.__index = Recorder
 
----@param write fun(line: string) gets each line, with its end
+---@param write fun(line: string) called with each line, which ends with "\n"
 ---@return kubelua.Recorder
 function Recorder.new(write)
     local self = setmetatable({ write = write, started = core.now(), seen = {} }, Recorder)
@@ -18,13 +18,13 @@ function Recorder:line(fields)
     self.write(core.encode(fields) .. "\n")
 end
 
--- The object's text goes in as it is: nothing of it is lost.
+-- The JSON of the object is written as it is: nothing is lost.
 function Recorder:event(type, object, more)
     self.write(string.format('{"at":%.3f,"type":"%s"%s,"object":%s}\n', core.now() - self.started,
         type, more or "", object:json()))
 end
 
-local function scope(options)
+local function make_key(options)
     local namespace = options.namespace or ""
     if type(namespace) == "table" then
         namespace = table.concat(namespace, ",")
@@ -33,18 +33,19 @@ local function scope(options)
         options.fields or "" }, "\0")
 end
 
----Records an informer from now on, unless one of that resource and selectors is recorded already.
+---Records an informer from now on, unless one of the same resource, namespace and selectors is
+---recorded.
 ---@param informer kubelua.Informer
----@param options table that it was made of
+---@param options table the options that it was opened with
 ---@return kubelua.Registration?, string?, string?
 function Recorder:attach(informer, options)
     options = type(options) == "string" and { options } or options
-    local key, what = scope(options), options[1]
+    local key, what = make_key(options), options[1]
     if self.seen[key] then
         return self.seen[key]
     end
     local registration, message, code = informer:on {
-        coalesce = false, -- every change is recorded; the informer waits for the disk
+        coalesce = false, -- no changes are merged; the informer waits for the disk
         add = function(object, initial)
             self:event("ADDED", object, initial and ',"initial":true')
         end,

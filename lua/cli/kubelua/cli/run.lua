@@ -1,4 +1,4 @@
--- kubelua run: a script, then its events until it is stopped.
+-- kubelua run: runs a script, then dispatches its events until it is stopped.
 local clients = require "kubelua.client"
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
@@ -51,7 +51,7 @@ local function load_script(path)
     return chunk, message
 end
 
-local function describe(problem)
+local function describe_error(problem)
     if problem == loop.ENDED then
         return problem
     end
@@ -66,9 +66,10 @@ local function fail_script(message, script)
     return FAILED
 end
 
--- The rest of the run, once the script has returned.
-local function dispatch()
-    -- A script that dispatched by itself has had its run; one that waits for nothing is done.
+-- Dispatches events once the script has returned.
+local function dispatch_events()
+    -- If the script has called kubelua.run, that was the run. If nothing is left to wait for, the
+    -- run is over.
     if loop.has_run then
         return
     elseif not scheduler.is_idle() then
@@ -82,8 +83,8 @@ local function dispatch()
     end
 end
 
--- The exit status of a run that ended in order.
-local function judge(signal, is_idle, duration)
+-- The exit status of a run that ended without an error.
+local function exit_status(signal, is_idle, duration)
     if signal then
         return STOPPED
     end
@@ -99,7 +100,7 @@ local function judge(signal, is_idle, duration)
     return STOPPED
 end
 
----Runs it; returns the exit status.
+---Runs the command; returns the exit status.
 ---@param options table of the command line
 ---@return integer
 return function(options)
@@ -118,12 +119,12 @@ return function(options)
     _G.kubelua = kubelua
     loop.ends_waits = true
     loop.ends_at = options.duration and core.now() + options.duration or math.huge
-    ok, message = xpcall(chunk, describe, (table.unpack or unpack)(options.args))
-    local signal = ok and dispatch()
+    ok, message = xpcall(chunk, describe_error, (table.unpack or unpack)(options.args))
+    local signal = ok and dispatch_events()
     local is_idle = scheduler.is_idle()
     loop.finish()
     if not ok and message ~= loop.ENDED then
         return fail_script(message, options.script)
     end
-    return judge(signal, is_idle, options.duration)
+    return exit_status(signal, is_idle, options.duration)
 end

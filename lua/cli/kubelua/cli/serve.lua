@@ -1,4 +1,4 @@
--- kubelua sim: a simulated API server on a port, until it is stopped.
+-- kubelua sim: serves a simulated API server on a port until it is stopped.
 local loop = require "kubelua.loop"
 local scheduler = require "kubelua.scheduler"
 local Sim = require "kubelua.sim"
@@ -32,7 +32,7 @@ local function flatten(lists)
     return all
 end
 
--- Listens, and says where.
+-- Listens, and prints the URL.
 local function listen(sim, options)
     local url, message = sim:listen { address = options.listen.host, port = options.listen.port,
         tls = options.tls or options.rbac or options.token ~= nil or #options.users > 0 }
@@ -53,8 +53,8 @@ local function listen(sim, options)
     return true
 end
 
--- What lives in it besides the server: returns what ends that.
-local function bring_to_life(sim, options)
+-- Starts controllers beside the server, if they are wanted. The result ends them.
+local function start_controllers(sim, options)
     if not options.controllers then
         return true
     end
@@ -67,8 +67,8 @@ local function bring_to_life(sim, options)
     end })
 end
 
--- From the first watch on: whoever comes to see the changes does not miss the first ones.
-local function play(sim, speed)
+-- Plays the recording once the first watch is open, so that its client misses nothing.
+local function play_from_first_watch(sim, speed)
     scheduler.task("replay", function()
         while #sim:requests { verb = "watch" } == 0 do
             loop.sleep(0.05)
@@ -77,7 +77,7 @@ local function play(sim, speed)
     end)
 end
 
-local function start(options)
+local function start_sim(options)
     local sim, message = Sim.new {
         load = flatten(options.load), token = options.token, replay = options.replay,
         rbac = options.rbac, users = #options.users > 0 and options.users or nil,
@@ -89,23 +89,23 @@ local function start(options)
     local ok
     ok, message = listen(sim, options)
     if ok then
-        ok, message = bring_to_life(sim, options)
+        ok, message = start_controllers(sim, options)
     end
     if not ok then
         sim:close()
         return nil, message
     end
     if options.replay then
-        play(sim, options.speed or 1)
+        play_from_first_watch(sim, options.speed or 1)
     end
     return sim
 end
 
----Serves it; returns the exit status.
+---Runs the command; returns the exit status.
 ---@param options table of the command line
 ---@return integer
 return function(options)
-    local sim, message = start(options)
+    local sim, message = start_sim(options)
     if not sim then
         complain(message)
         return FAILED

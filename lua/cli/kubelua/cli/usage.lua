@@ -1,4 +1,4 @@
--- What the command line means: the options of kubelua run | sim | record | version, and their help.
+-- Parses the command line: the options of kubelua run | sim | record | version, and their help.
 local argparse = require "argparse"
 local core = require "kubelua.core"
 
@@ -20,7 +20,7 @@ local function to_factor(text)
     return nil, "'" .. text .. "' is no factor; write one such as 10 or 0.5, or 0"
 end
 
--- A century, as for cluster:advance.
+-- A hundred years, as for cluster:advance.
 local function to_offset(text)
     local seconds = tonumber(text)
     if seconds and math.abs(seconds) <= 100 * 366 * 86400 then
@@ -48,7 +48,7 @@ local function to_namespace(text)
         .. "digits and dashes"
 end
 
--- RFC 6750: what stands in a header.
+-- RFC 6750: the characters that a bearer token may have in a header.
 local function to_token(text)
     if text:find("^[%w%-%._~%+/]+=*$") then
         return text
@@ -149,9 +149,10 @@ end
 
 local NUMBERS = { ["--for"] = true, ["--speed"] = true, ["--clock-offset"] = true }
 
--- "--sim=FILE" is "--sim" and "--sim-load FILE": argparse has no optional values that do not
--- swallow the argument behind. And it takes a number below 0 for an option, but for "--for=-1".
-local function expand(arguments)
+-- Rewrites "--sim=FILE" as "--sim" and "--sim-load FILE": argparse cannot have an optional value
+-- without taking the next argument for it. Also, argparse takes a negative number for an option,
+-- but not in "--for=-1".
+local function expand_arguments(arguments)
     local expanded = {}
     for i, argument in ipairs(arguments) do
         if argument == "--" then
@@ -174,8 +175,8 @@ local function expand(arguments)
     return expanded
 end
 
--- What makes no sense together.
-local function contradiction(options)
+-- A message for options that exclude each other; nil: there are none.
+local function find_contradiction(options)
     if options.speed and not options.replay then
         return "--speed is for --replay FILE: there is nothing to play"
     elseif options.command ~= "run" or not options.sim then
@@ -194,18 +195,18 @@ local function contradiction(options)
     return nil
 end
 
----Reads the arguments; prints help and exits where that is what they ask for.
+---Reads the arguments. Prints the help, and exits, if they ask for it.
 ---@param arguments string[]
----@return table? options `command` and what belongs to it
+---@return table? options `command`, and the options of that command
 ---@return string? problem
 function usage.parse(arguments)
     if arguments[1] == "-v" or arguments[1] == "--version" then
         return { command = "version" }
-    elseif arguments[1] == "help" then -- argparse would end the process itself
+    elseif arguments[1] == "help" then -- argparse would exit by itself
         arguments = { arguments[2] or "--help", arguments[2] and "--help" }
     end
-    local ok, options = make_parser():pparse(expand(arguments))
-    local problem = not ok and options or contradiction(options)
+    local ok, options = make_parser():pparse(expand_arguments(arguments))
+    local problem = not ok and options or find_contradiction(options)
     if problem then
         return nil, problem
     elseif options.version then

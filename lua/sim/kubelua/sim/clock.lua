@@ -1,33 +1,33 @@
--- The time that a script under test keeps: its cluster's, and no longer than that. What runs, or
--- what stands until it is moved.
+-- The clock of a script under test: the time of its cluster. Either it runs, or it stands until the
+-- test moves it. After the cluster is closed, no timer of the clock fires.
 local Flight = require "kubelua.flight"
 local core = require "kubelua.core"
 local scheduler = require "kubelua.scheduler"
 local simcore = require "kubelua.simcore"
 local timers = require "kubelua.timers"
 
----What the timers of tasks go by; scheduler.machine is another one.
+---A clock for the timers of tasks. scheduler.machine is another one.
 ---@class kubelua.Clock
----@field now fun(self): number seconds since some moment
+---@field now fun(self): number seconds since some fixed time
 ---@field unix fun(self): number Unix time
 ---@field at fun(self, at: number, fire: fun()): kubelua.Timer calls `fire` once, at that time
----@field stands boolean? until it is told to advance
----@field cluster kubelua.Sim? of a script under test: where its kubelua.connect leads
+---@field stands boolean? true: it stands until the test moves it
+---@field cluster kubelua.Sim? the cluster that a script under test connects to
 
--- One that runs as the machine's.
+-- A clock that runs like the machine's.
 ---@class kubelua.sim.RunningClock: kubelua.Clock
 local Running = {}
 Running.__index = Running
 
--- One that stands.
+-- A clock that stands.
 ---@class kubelua.sim.FakeClock: kubelua.Clock
 local Fake = { stands = true }
 Fake.__index = Fake
 
--- Rounds in which woken tasks come to rest, before the clock moves on without them.
+-- At most this many rounds run for woken tasks before the clock moves on.
 local ROUNDS = 1000
 
--- Seconds of real time in which requests are answered, unless a fault holds them back.
+-- Seconds of real time in which requests are answered, unless a fault delays them.
 local PATIENCE = 0.25
 
 local Clock = {}
@@ -38,7 +38,7 @@ function Clock.running(sim)
     return setmetatable({ sim = sim, timers = setmetatable({}, { __mode = "k" }) }, Running)
 end
 
----@param sim kubelua.Sim which moves along
+---@param sim kubelua.Sim its time moves with the clock
 ---@return kubelua.sim.FakeClock
 function Clock.fake(sim)
     return setmetatable({ sim = sim, time = 0, heap = timers.new() }, Fake)
@@ -61,7 +61,7 @@ function Running:at(at, fire)
     return timer
 end
 
----No timer of it fires any more.
+---No timer of this clock fires any more.
 function Running:close()
     self.is_over = true
     for timer in pairs(self.timers) do
@@ -84,13 +84,14 @@ function Fake:at(at, fire)
     return self.heap:add(at, fire)
 end
 
--- The cluster counts whole milliseconds: what is rounded once must not be rounded at every step.
-local function milliseconds(seconds)
+-- The cluster counts whole milliseconds. Each time is rounded, not each step, so errors do not add
+-- up.
+local function to_milliseconds(seconds)
     return math.floor(seconds * 1000 + 0.5)
 end
 
-local function move(self, time)
-    local step = milliseconds(time) - milliseconds(self.time)
+local function move_to(self, time)
+    local step = to_milliseconds(time) - to_milliseconds(self.time)
     local ok, message = simcore.advance(self.sim, step / 1000)
     if not ok then
         return nil, message
@@ -107,9 +108,9 @@ local function run_ready()
     end
 end
 
--- What runs because of a timer may set the next one, which is due on the same way. Requests take
--- none of the clock's time: their answers are waited for, once.
-local function settle()
+-- Runs what woken tasks do; they may set timers that are due before the target. Requests take no
+-- time on this clock: their answers are awaited here, for PATIENCE seconds.
+local function settle_tasks()
     if scheduler.running then
         return
     end
@@ -124,23 +125,24 @@ local function settle()
     Flight.forget_pending()
 end
 
----Moves it, and the cluster, from timer to timer; what these wake runs in its own time.
+---Moves the clock and the cluster from timer to timer. Tasks that a timer wakes run at the time of
+---that timer.
 ---@param seconds number
 ---@return true?, string?
 function Fake:advance(seconds)
     local target = self.time + seconds
-    settle()
+    settle_tasks()
     local first = self.heap:first()
     while first and first.at <= target do
-        local ok, message = move(self, math.max(first.at, self.time))
+        local ok, message = move_to(self, math.max(first.at, self.time))
         if not ok then
             return nil, message
         end
         self.heap:due(self.time).fire()
-        settle()
+        settle_tasks()
         first = self.heap:first()
     end
-    return move(self, target)
+    return move_to(self, target)
 end
 
 function Fake:close()

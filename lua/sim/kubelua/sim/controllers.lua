@@ -1,6 +1,6 @@
--- Life for a simulated cluster: nodes, a scheduler, a kubelet, and the controllers of Deployments,
--- ReplicaSets, Jobs and EndpointSlices. Each is made of kubelua.controller, in a file of its own in
--- controllers/, which returns the options of its controllers.
+-- Controllers for a simulated cluster: nodes, a scheduler, a kubelet, and the controllers of
+-- Deployments, ReplicaSets, Jobs and EndpointSlices. Each is a kubelua.controller; a file in
+-- controllers/ returns its options.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local loop = require "kubelua.loop"
@@ -9,12 +9,12 @@ local options = require "kubelua.options"
 local controllers = {}
 
 ---@class kubelua.sim.Controllers
----@field nodes integer? how many there are, unless there are some already; 2
----@field start_seconds number? how long a pod's containers take to start; 0.5
----@field stop_seconds number? and to stop, at most; 0.5
----@field job_seconds number? how long a pod that is not restarted runs; 2
+---@field nodes integer? how many nodes to create if there are none; default: 2
+---@field start_seconds number? how long the containers of a pod take to start; default: 0.5
+---@field stop_seconds number? how long they take to stop, at most; default: 0.5
+---@field job_seconds number? how long a pod runs that is not restarted; default: 2
 ---@field now (fun(): number)? Unix time, for timestamps
----@field clock (fun(): number)? the seconds that steps are measured with
+---@field clock (fun(): number)? a clock in seconds, to measure these times
 local DEFAULTS = { nodes = 2, start_seconds = 0.5, stop_seconds = 0.5, job_seconds = 2,
     now = os.time, clock = core.now }
 
@@ -40,7 +40,7 @@ local function start_all(client, life)
                 return nil, message, code
             end
             running[#running + 1] = controller
-            if not wanted[1] then -- without a resource, nothing else begins it
+            if not wanted[1] then -- nothing else starts a controller without a resource
                 controller:enqueue("once")
             end
         end
@@ -59,8 +59,8 @@ end
 
 local PATIENCE = 30 -- seconds
 
----Starts them all over a client, in the script's loop, and waits until there are nodes; what they
----return ends them.
+---Starts all controllers with a client, in the script's loop, and waits until there are nodes.
+---stop() of the result ends them.
 ---@param client kubelua.Client
 ---@param given kubelua.sim.Controllers?
 ---@return { stop: fun() }?, string?, string?
@@ -75,7 +75,7 @@ function controllers.start(client, given)
     for name, value in pairs(options.optional("controllers", given, TYPES)) do
         life[name] = value
     end
-    -- The time of day, as the API writes it.
+    -- The time as the API writes it.
     function life.time(digits)
         return kubelua.timestamp(math.floor(life.now()), digits)
     end

@@ -1,30 +1,30 @@
--- How a simulated cluster misbehaves on command. A fault is a table of what it does and of which
--- requests it is for; docs/FAULTS.md has them all. One that makes no sense raises an error.
+-- Faults of a simulated cluster. A fault is a table: what it does, and for which requests;
+-- docs/FAULTS.md lists all. A fault that makes no sense raises an error.
 local core = require "kubelua.core"
 local simcore = require "kubelua.simcore"
 
 ---@class kubelua.Fault
 ---@field action string? "fail", "expire", "cut", "freeze", "delay", "event", ...
----@field how string? which sort of it
+---@field how string? the variant of the action
 ---@field verb string? "get", "list", "watch", "create", ...
 ---@field resource string? "pods", "deployments.apps", "pods/status"
 ---@field namespace string?
 ---@field name string?
----@field path string? what the request's target begins with
----@field client string? what is in its User-Agent
+---@field path string? the target of the request begins with this
+---@field client string? a part of its User-Agent
 ---@field page integer? which page of a list
----@field skip integer? so many requests pass first
----@field count integer? for so many requests (1); 0: for every one
----@field open boolean? whether streams that are open count (true)
----@field after_bytes integer? of the body; cut, freeze
----@field after_events integer?
+---@field skip integer? this many requests pass first
+---@field count integer? for this many requests; default: 1; 0: for all
+---@field open boolean? also for streams that are open; default: true
+---@field after_bytes integer? of the body, then it acts; cut, freeze
+---@field after_events integer? then it acts; cut, freeze
 ---@field seconds number? how long; freeze, refuse, certificate, tls
 ---@field before number? seconds before the answer; delay
 ---@field byte number? seconds between bytes
 ---@field event number? seconds between events
----@field bytes integer? so many at once; the size of a huge event
----@field at integer? the event that is meant (1); event
----@field events integer? and how many from that on (1); 0: all
+---@field bytes integer? bytes at once; or the size of a huge event
+---@field at integer? the first event that is changed; default: 1; event
+---@field events integer? how many events from that one on; default: 1; 0: all
 ---@field status integer? fail
 ---@field retry_after number? seconds
 ---@field body string?
@@ -35,7 +35,7 @@ local simcore = require "kubelua.simcore"
 ---@class kubelua.Sim
 local faults = {}
 
-local function order(self, action, rule)
+local function add_fault(self, action, rule)
     if rule ~= nil and type(rule) ~= "table" then
         error("fault: a table expected, such as { verb = \"list\" }, not a " .. type(rule), 3)
     end
@@ -50,22 +50,22 @@ local function order(self, action, rule)
     return id, message, code
 end
 
----Orders a fault: its number, for heal.
+---Adds a fault; returns its number, for heal.
 ---@param rule kubelua.Fault
 ---@return integer?, string?, string?
 function faults:fault(rule)
-    return order(self, nil, rule)
+    return add_fault(self, nil, rule)
 end
 
----The faults in force: as they were ordered, with `id` and `hits`.
+---The active faults, as they were given, with `id` and `hits`.
 ---@return kubelua.Fault[]
 function faults:faults()
     return core.decode(simcore.faults(self))
 end
 
----Ends a fault, or all of them; also freeze() and refuse() if no fault is named.
+---Ends a fault, or all of them. Without a number also freeze() and refuse().
 ---@param id integer?
----@return boolean there was such a fault
+---@return boolean found true if there was such a fault
 function faults:heal(id)
     if id == nil then
         simcore.freeze(self, false)
@@ -74,17 +74,18 @@ function faults:heal(id)
     return simcore.heal(self, id)
 end
 
----Breaks connections: of every open watch now, or what a rule says.
+---Breaks the connections of all open watches now; or of requests that match a rule.
 ---@param rule kubelua.Fault?
 ---@return integer?, string?, string?
 function faults:cut(rule)
     if rule then
-        return order(self, "cut", rule)
+        return add_fault(self, "cut", rule)
     end
     simcore.cut(self)
 end
 
--- Of freeze and refuse: `refuse(2)` is not for two seconds.
+-- True if freeze or refuse was given a rule. Raises for `refuse(2)`, which does not mean two
+-- seconds.
 local function is_rule(call, rule)
     if type(rule) == "table" then
         return true
@@ -95,51 +96,51 @@ local function is_rule(call, rule)
     return false
 end
 
----Keeps streams open and silent: all of them (false: no longer), or what a rule says.
+---Keeps streams open, but silent: all of them (false: no longer), or those that match a rule.
 ---@param rule kubelua.Fault|boolean|nil
 ---@return integer?, string?, string?
 function faults:freeze(rule)
     if is_rule("freeze", rule) then
-        return order(self, "freeze", rule)
+        return add_fault(self, "freeze", rule)
     end
     simcore.freeze(self, rule ~= false)
 end
 
----Refuses connections: from now on (false: no longer), or for `seconds`.
+---Refuses connections from now on (false: no longer), or for `seconds`.
 ---@param rule kubelua.Fault|boolean|nil
 ---@return integer?, string?, string?
 function faults:refuse(rule)
     if is_rule("refuse", rule) then
-        return order(self, "refuse", rule)
+        return add_fault(self, "refuse", rule)
     end
     simcore.refuse(self, rule ~= false)
 end
 
----Forgets the history, as etcd compaction does.
+---Drops the history, as etcd's compaction does: watches from old versions then get 410 Gone.
 function faults:compact()
     simcore.compact(self)
 end
 
----Keeps what the cluster holds now: the version, for restore.
+---Saves the state of the cluster; returns the version, for restore.
 ---@return integer?, string?, string?
 function faults:snapshot()
     return simcore.snapshot(self)
 end
 
----Sets the cluster back to a snapshot, or to a version of its history, as a restored etcd would.
+---Restores a snapshot, or a version in the history, like a restored etcd.
 ---@param version integer
 ---@return true?, string?, string?
 function faults:restore(version)
     return simcore.restore(self, version)
 end
 
--- The rest say no more than their action.
+-- The other methods are named after their actions.
 for method, action in pairs {
     fail = "fail", expire = "expire", delay = "delay", tamper = "event", withhold = "bookmarks",
     garble = "wire", certificate = "certificate", tls = "tls",
 } do
     faults[method] = function(self, rule)
-        return order(self, action, rule)
+        return add_fault(self, action, rule)
     end
 end
 

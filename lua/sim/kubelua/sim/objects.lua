@@ -1,5 +1,5 @@
--- The objects of a simulated cluster, as an administrator's hands: the verbs of clients over its
--- own port, beside its faults and tokens, and in no record of requests.
+-- The verbs of a simulated cluster, for the administrator: the verbs of clients, but their requests
+-- bypass faults and tokens, and are not recorded.
 local answers = require "kubelua.verbs.answers"
 local core = require "kubelua.core"
 local deleting = require "kubelua.verbs.deleting"
@@ -13,7 +13,7 @@ local simcore = require "kubelua.simcore"
 local targets = require "kubelua.verbs.targets"
 local writing = require "kubelua.verbs.writing"
 
--- What a client's verbs are called, take and return; see lua/kubelua/verbs.lua.
+-- Names, arguments and results are those of a client's verbs: lua/kubelua/verbs.lua.
 ---@class kubelua.Sim
 ---@field get fun(self, resource: any, ...: any): kubelua.Object?, string?, string?
 ---@field list fun(self, resource: string, filter: kubelua.ListOptions?): kubelua.Object[]?
@@ -25,8 +25,8 @@ local writing = require "kubelua.verbs.writing"
 ---@field evict fun(self, pod: any, options: kubelua.EvictOptions?): true?, string?, string?
 local objects = {}
 
--- Carries out a request at once: nothing is dispatched meanwhile.
-local function send(sim, call)
+-- Carries out a request at once; no events are dispatched meanwhile.
+local function carry_out(sim, call)
     local headers = call.headers or {}
     local status, body, kind, warnings = simcore.call(sim, {
         method = call.method, target = requests.target(call.path, call.query), body = call.body,
@@ -49,14 +49,14 @@ local function port_of(sim)
     if not state.port then
         state.port = {
             namespace = "default", young = 0,
-            send = function(call) return send(sim, call) end,
+            send = function(call) return carry_out(sim, call) end,
         }
     end
     return state.port
 end
 
----Creates or replaces the objects of a text of YAML or JSON documents; status, uid and
----creationTimestamp are taken as given.
+---Creates or replaces the objects in a text of YAML or JSON documents. Their status, uid and
+---creationTimestamp are kept.
 ---@param text string
 ---@return true?, string?, string?
 function objects:load(text)
@@ -67,9 +67,9 @@ function objects:load(text)
     return simcore.load(self, text)
 end
 
--- Status and all: what a manifest of an administrator says is so. A load tells that the server
--- refuses, and why; with which code, a trial tells.
-local function add(self, document, target)
+-- Creates an object with its status, as an administrator's manifest says. A load only returns a
+-- message if the server refuses the object; a dry run gives the code.
+local function load_object(self, document, target)
     local ok, message, code = simcore.load(self, core.encode(document))
     if not ok and code == "invalid_argument" then
         local _, _, refusal = writing.create(port_of(self), document, { dry_run = true })
@@ -82,8 +82,8 @@ local function add(self, document, target)
         target.namespace and target.name or nil)
 end
 
--- Merges the document into what is there; its status by a request of its own.
-local function change(self, target, document)
+-- Merges a document into an existing object; its status is sent in a second request.
+local function merge_object(self, target, document)
     local rest = {}
     for name, value in pairs(document) do
         rest[name] = value
@@ -118,18 +118,17 @@ local function apply_one(self, document)
     if not present and code ~= "not_found" then
         return nil, message, code
     elseif not present or target.uid and target.uid ~= present.uid then
-        return add(self, document, target)
+        return load_object(self, document, target)
     end
-    return change(self, target, document)
+    return merge_object(self, target, document)
 end
 
----Without options it creates an object, or changes the one of that name: fields that are given are
----merged into it (kubelua.null removes one, arrays are replaced), its status too. A uid of its own
----makes it another object: the old one is deleted. With options it is the server-side apply that
----client:apply is, of one object.
+---Without options: creates an object, or changes the one of that name. Given fields are merged into
+---it (kubelua.null removes one, arrays are replaced), also its status. If the document has another
+---uid, the old object is replaced. With options: server-side apply of one object, as client:apply.
 ---@param object any a table, a view, or a text of YAML or JSON documents
 ---@param options kubelua.ApplyOptions?
----@return kubelua.Object? object as it is now; one for each document
+---@return kubelua.Object? object its new state; one for each document
 ---@return ... string, string
 function objects:apply(object, options)
     if options ~= nil then
@@ -149,7 +148,7 @@ function objects:apply(object, options)
     return (table.unpack or unpack)(applied, 1, #all)
 end
 
----As client:delete; true also for an object that is left while something holds it.
+---Like client:delete; also true for an object that a finalizer keeps.
 ---@return true?, string?, string?
 function objects:delete(...)
     local object, message, code = deleting.delete(port_of(self), ...)

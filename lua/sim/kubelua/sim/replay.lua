@@ -1,5 +1,5 @@
--- A recording, played by a simulated cluster: what was there at first, then the changes, in the
--- order of their versions, as quickly as they came or as fast as somebody steps.
+-- Replays a recording (kubelua record) in a simulated cluster: first its initial objects, then the
+-- changes in the order of their versions, at the recorded speed, faster, or step by step.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local loop = require "kubelua.loop"
@@ -13,8 +13,8 @@ local replay = {}
 ---@field at number seconds since the recording began
 ---@field change "put"|"deleted"
 ---@field json string
----@field order number the version that it is sorted by
----@field key string of what it is about: kind, namespace and name
+---@field order number the version by which it is sorted
+---@field key string of its object: kind, namespace and name
 ---@field missed table? the object of a delete that was missed: its version is an older one
 
 ---@class kubelua.sim.Recording
@@ -27,14 +27,14 @@ end
 
 local function add_line(recording, seen, line)
     if line.type ~= "ADDED" and line.type ~= "MODIFIED" and line.type ~= "DELETED" then
-        return -- headers, SYNCED, ERROR: for people
+        return -- headers, SYNCED, ERROR: only for people
     end
     local object = line.object
     local version = version_of(object)
     local name = table.concat({ line.type == "DELETED" and "-" or "+",
         tostring(object.metadata.uid), tostring(version) }, " ")
     if seen[name] then
-        return -- by two informers of the same resource
+        return -- two informers of the same resource have recorded it
     end
     seen[name] = true
     local json = core.encode(object)
@@ -59,8 +59,8 @@ local function add_line(recording, seen, line)
     recording.latest = math.max(recording.latest, events[#events].order)
 end
 
--- When the delete that was missed has to be over: there is another one of that name.
-local function ceiling_of(events, index)
+-- The version before which a missed delete must come: that of the next object with the same name.
+local function find_ceiling(events, index)
     for i = index + 1, #events do
         if events[i].key == events[index].key then
             return events[i].order
@@ -69,13 +69,13 @@ local function ceiling_of(events, index)
     return math.huge
 end
 
--- A delete that was missed took some version after the last one that was known. It gets one that
--- nothing else of the recording has, so that all the others keep theirs.
+-- A delete that was missed has happened at some version after the last known one. It gets a version
+-- that nothing else in the recording has, so all other versions stay.
 local function place_missed(recording)
     local missed = {}
     for i, event in ipairs(recording.events) do
         if event.missed then
-            event.ceiling = ceiling_of(recording.events, i)
+            event.ceiling = find_ceiling(recording.events, i)
             missed[#missed + 1] = event
         end
     end
@@ -100,8 +100,8 @@ local function place_missed(recording)
     end
 end
 
--- Informers of several resources are told of their changes in an order of their own.
-local function sort(events)
+-- Sorts the events by version: informers of several resources record them in their own order.
+local function sort_events(events)
     table.sort(events, function(a, b)
         if a.order ~= b.order then
             return a.order < b.order
@@ -146,12 +146,12 @@ function replay.read(path)
     end
     file:close()
     place_missed(recording)
-    sort(recording.events)
+    sort_events(recording.events)
     recording.versions = nil
     return recording
 end
 
----Has a cluster be what the recording begins with.
+---Loads the initial objects of a recording into a cluster.
 ---@param sim kubelua.Sim
 ---@param path string
 ---@return true?, string?, string?
@@ -176,7 +176,7 @@ end
 ---@class kubelua.Sim
 local methods = {}
 
--- The state of a cluster that replays; raises for any other.
+-- The state of a cluster that replays a recording; raises for any other.
 local function player_of(self, call)
     local state = simcore.state(self)
     if not state.recording then
@@ -186,7 +186,7 @@ local function player_of(self, call)
     return state
 end
 
----Plays the next changes of the recording; returns how many there were.
+---Plays the next changes of the recording; returns how many they were.
 ---@param count integer? default 1
 ---@return integer
 function methods:step(count)
@@ -203,15 +203,15 @@ function methods:step(count)
     return state.played - first
 end
 
----How many changes are left of the recording.
+---How many changes of the recording are left.
 ---@return integer
 function methods:left()
     local state = player_of(self, "left")
     return #state.recording.events - state.played
 end
 
----Plays the changes in the script's loop, each as long after the one before as it was then.
----@param given { speed: number? }? speed: so many times as fast; math.huge: as fast as it goes
+---Plays the changes in the script's loop, with the recorded pauses between them.
+---@param given { speed: number? }? speed: this many times as fast; math.huge: without pauses
 function methods:play(given)
     local state = player_of(self, "play")
     local events = state.recording.events

@@ -1,13 +1,15 @@
--- What a simulated cluster was asked, for tests to assert on.
+-- cluster:requests and cluster:asked: the requests that a simulated cluster has received, for
+-- tests.
 local core = require "kubelua.core"
 local matching = require "kubelua.verbs.matching"
 local options = require "kubelua.options"
 local simcore = require "kubelua.simcore"
 
----One request. What there is not is nil: the name of a list, the body of a read.
+---A request. Fields that it does not have are nil, such as the name in a list, or the body of a
+---read.
 ---@class kubelua.sim.Request
 ---@field method string "GET"
----@field target string as it was sent, percent-encoded: path and parameters
+---@field target string path and parameters as they were sent, percent-encoded
 ---@field path string
 ---@field query table<string, string> the parameters, decoded
 ---@field verb string "list", "watch", "get", "create", "update", "patch", "delete", ...
@@ -17,14 +19,14 @@ local simcore = require "kubelua.simcore"
 ---@field subresource string?
 ---@field namespace string?
 ---@field name string?
----@field status integer of the answer
+---@field status integer the HTTP status of the answer
 ---@field user_agent string?
----@field controller string? whose run asked, of a client in this process
----@field key string? of that run
----@field attempt integer? of it
+---@field controller string? the controller that sent it, if its client is in this process
+---@field key string? the key of the controller's run
+---@field attempt integer? the attempt of that run
 ---@field at number the cluster's Unix time
 ---@field content_type string? of the body
----@field body any of JSON up to 64 KB, decoded
+---@field body any decoded, if it is JSON of up to 64 KB
 
 local FILTER = {
     method = "string", path = "string", verb = "string", group = "string", version = "string",
@@ -35,8 +37,9 @@ local FILTER = {
 
 local VERBS = { "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection" }
 
--- A verb that no request has would be found missing for ever, and a test none the wiser.
-local function check(call, filter)
+-- A verb that does not exist would match no request, so a test for its absence would always pass:
+-- it raises.
+local function check_filter(call, filter)
     filter = options.optional(call, filter, FILTER)
     local verb = filter.verb
     for _, known in ipairs(VERBS) do
@@ -51,7 +54,7 @@ end
 ---@class kubelua.Sim
 local requests = {}
 
-local function matches(request, filter)
+local function matches_filter(request, filter)
     for name, value in pairs(filter) do
         if name == "user_agent" then
             if not tostring(request.user_agent):find(value, 1, true) then
@@ -64,8 +67,8 @@ local function matches(request, filter)
     return true
 end
 
--- All that is remembered; of a controller's run, which one.
-local function all(self)
+-- All remembered requests, with the controller's run that sent them.
+local function read_all(self)
     local found = core.decode(simcore.requests(self))
     local runs = simcore.state(self).runs
     for _, request in ipairs(found) do
@@ -77,42 +80,43 @@ local function all(self)
     return found
 end
 
----What was asked so far, oldest first; the last 1,000. The filter's fields must be equal, its
----user_agent a part of the request's, the fields of its body and query there.
+---The requests so far, the oldest first; at most the last 1,000. A filter names fields that must be
+---equal; its user_agent must be a part of the request's; its body and query are fields that must be
+---there.
 ---@param filter table? any of method, path, verb, group, version, resource, subresource,
----namespace, name, status, user_agent, body, query; of the run that asked: controller, key, attempt
+---namespace, name, status, user_agent, body, query; and of a run: controller, key, attempt
 ---@return kubelua.sim.Request[]
 function requests:requests(filter)
-    filter = check("requests", filter)
+    filter = check_filter("requests", filter)
     local found = {}
-    for _, request in ipairs(all(self)) do
-        if matches(request, filter) then
+    for _, request in ipairs(read_all(self)) do
+        if matches_filter(request, filter) then
             found[#found + 1] = request
         end
     end
     return found
 end
 
-local function tell(request)
+local function describe_request(request)
     return request.method .. " " .. request.target .. " " .. request.status
 end
 
----Whether there were requests for each of the filters, in that order; others may be in between.
----@param filters table[] as of cluster:requests
----@return true?, string? which one was not, and what was asked
+---True if there were requests for each of the filters, in that order; others may be in between.
+---@param filters table[] filters of cluster:requests
+---@return true?, string? nil and a message: the filter without a request, and all requests
 function requests:asked(filters)
     if type(filters) ~= "table" or #filters == 0 then
         error("asked: an array of filters expected, such as { { verb = \"list\" } }", 2)
     end
     local next_one, lines = 1, {}
     for _, filter in ipairs(filters) do
-        check("asked", filter)
+        check_filter("asked", filter)
     end
-    for _, request in ipairs(all(self)) do
-        if filters[next_one] and matches(request, filters[next_one]) then
+    for _, request in ipairs(read_all(self)) do
+        if filters[next_one] and matches_filter(request, filters[next_one]) then
             next_one = next_one + 1
         end
-        lines[#lines + 1] = tell(request)
+        lines[#lines + 1] = describe_request(request)
     end
     if next_one > #filters then
         return true
@@ -122,11 +126,11 @@ function requests:asked(filters)
         .. (#lines > 0 and ":\n" .. table.concat(lines, "\n") or " no request at all")
 end
 
----Forgets what was asked.
+---Forgets the requests so far.
 function requests:clear_requests()
     simcore.requests_clear(self)
 end
 
-requests.requests_clear = requests.clear_requests -- its first name
+requests.requests_clear = requests.clear_requests -- its old name
 
 return requests

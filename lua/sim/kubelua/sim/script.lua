@@ -1,13 +1,13 @@
--- A script under test: as kubelua run starts it, but in this process and with this cluster.
+-- cluster:run: runs a script under test in this process, with this cluster.
 local scheduler = require "kubelua.scheduler"
 local simcore = require "kubelua.simcore"
 
 ---@class kubelua.Sim
 local methods = {}
 
--- Calls it with the cluster's clock, by which kubelua.connect knows where a script under test is:
--- what it starts keeps that clock, and so finds the same cluster later.
-local function under_clock(self, f)
+-- Calls a function with the cluster's clock. kubelua.connect finds the cluster through the clock,
+-- and tasks keep their clock, so they find the cluster later too.
+local function call_with_clock(self, f)
     local before, state = scheduler.clock, simcore.state(self)
     state.clock.cluster, state.clients = self, state.clients or {}
     scheduler.clock = state.clock
@@ -19,11 +19,11 @@ local function under_clock(self, f)
     return (table.unpack or unpack)(results, 2)
 end
 
----Runs a script whose kubelua.connect() leads to this cluster, whenever it calls it; returns what
----it returns. Its handlers run whenever the test waits, such as in cluster:eventually. Where the
----cluster's clock is a fake one, its timers follow cluster:advance. Raises what it raises.
+---Runs a script whose kubelua.connect() opens this cluster, then and later. Returns what the script
+---returns, and raises what it raises. Its handlers run when the test waits, such as in
+---cluster:eventually. If the cluster has a fake clock, its timers follow cluster:advance.
 ---@param path string
----@param ... any what it gets as `...`
+---@param ... any the arguments of the script
 ---@return any ...
 function methods:run(path, ...)
     if type(path) ~= "string" then
@@ -37,12 +37,12 @@ function methods:run(path, ...)
         error("run: " .. message, 2)
     end
     local arguments = { n = select("#", ...), ... }
-    return under_clock(self, function()
+    return call_with_clock(self, function()
         return chunk((table.unpack or unpack)(arguments, 1, arguments.n))
     end)
 end
 
----Ends the cluster, and the clients and timers of the scripts that it ran.
+---Closes the cluster, and the clients and timers of the scripts that it ran.
 function methods:close()
     local state = simcore.state(self)
     state.clock:close()

@@ -1,5 +1,6 @@
--- Waiting until all is done that a simulated cluster's clients can do before time passes: what has
--- been written is in their caches, handlers have been told of it, controllers have reconciled it.
+-- cluster:settle: waits until the clients of a simulated cluster have nothing left to do before
+-- time passes: the caches hold all writes, handlers have seen them, controllers have reconciled
+-- them.
 local core = require "kubelua.core"
 local informer_parts = require "kubelua.informer_parts"
 local loop = require "kubelua.loop"
@@ -12,11 +13,11 @@ local simcore = require "kubelua.simcore"
 local methods = {}
 
 local SECONDS = 10
-local PAUSE = 0.005 -- between two looks, of the machine's time
+local PAUSE = 0.005 -- real seconds between two checks
 
--- What keeps a cache from having every write so far. Bookmarks tell a cache of writes that are none
--- of its own: each watch is to send one, behind all that it has to tell.
-local function of_cache(informer, version)
+-- Says why a cache does not have every write so far; nil: it has. A write to other resources
+-- reaches a cache only as a bookmark: so each watch is made to send one, after its other events.
+local function check_cache(informer, version)
     local at = core.informer_told_version(informer)
     if at ~= "" and (core.compare_versions(at, version) or 0) >= 0 then
         return nil
@@ -30,7 +31,7 @@ local function of_cache(informer, version)
         status.error and ": " .. status.error or "")
 end
 
-local function of_handlers(informer)
+local function check_handlers(informer)
     for registration in pairs(informer_parts.registrations(informer)) do
         if not registrations.is_at_rest(registration) then
             return "a handler of " .. registrations.name(registration)
@@ -39,14 +40,14 @@ local function of_handlers(informer)
     end
 end
 
-local function of_client(client, version)
+local function check_client(client, version)
     local state, lags = core.state(client, "kubelua.client"), nil
     for informer in pairs(state.informers) do
-        local left = of_cache(informer, version)
+        local left = check_cache(informer, version)
         if left then
             lags = left
         end
-        left = left or of_handlers(informer)
+        left = left or check_handlers(informer)
         if left then
             return left, lags ~= nil
         end
@@ -54,11 +55,12 @@ local function of_client(client, version)
     return state.recorder and not state.recorder:is_at_rest() and "events are being written" or nil
 end
 
--- The first that is not at rest; and true if a cache may be waiting for a bookmark.
+-- The first thing that is not at rest; the second result is true if a cache may wait for a
+-- bookmark.
 local function find_left(self)
     local state, version = simcore.state(self), simcore.version(self)
     for client in pairs(state.connected or {}) do
-        local left, lags = of_client(client, version)
+        local left, lags = check_client(client, version)
         if left then
             return left, lags
         end
@@ -72,7 +74,7 @@ local function find_left(self)
     return scheduler.has_ready() and "a task goes on" or nil
 end
 
-local function look(self)
+local function check_all(self)
     local left, lags = find_left(self)
     if lags then
         simcore.bookmark(self)
@@ -80,9 +82,9 @@ local function look(self)
     return left
 end
 
----Waits, and dispatches meanwhile, until nothing is left to do before time passes: every cache of a
+---Waits, and dispatches events, until nothing is left to do before time passes: every cache of a
 ---client of this cluster holds every write so far, no handler has events that wait, no controller
----has a key that waits or runs. Keys that are delayed, or in backoff, stay so.
+---has a key that waits or runs. Delayed keys, and keys in backoff, stay.
 ---@param seconds number? of real time; default 10
 ---@return true?, string?, string? or nil, what is left, "timeout"
 function methods:settle(seconds)
@@ -92,8 +94,8 @@ function methods:settle(seconds)
     seconds = seconds or SECONDS
     local till, quiet = core.now() + seconds, 0
     while true do
-        local left = look(self)
-        -- Twice: a timer that is due fires in the round between.
+        local left = check_all(self)
+        -- Two checks: a timer that is due fires in the round between.
         quiet = left and 0 or quiet + 1
         if quiet == 2 then
             return true

@@ -1,4 +1,4 @@
--- The time of a simulated cluster.
+-- cluster:advance and cluster:now: the time of a simulated cluster.
 local simcore = require "kubelua.simcore"
 
 local time = {}
@@ -6,9 +6,9 @@ local time = {}
 ---@class kubelua.Sim
 local methods = {}
 
----Moves the cluster's time on: timestamps, bookmarks, ends of watches and what else it does after
----a while follow; of a fake clock, the timers of scripts that cluster:run started as well, which
----run meanwhile. What clients wait for is of the machine's time.
+---Moves the cluster's time forward: its timestamps, bookmarks and the ends of watches follow. With
+---a fake clock, the timers of scripts started by cluster:run also fire. Timeouts of clients use the
+---machine's time.
 ---@param seconds number
 function methods:advance(seconds)
     if type(seconds) ~= "number" or seconds ~= seconds or seconds < 0 then

@@ -1,16 +1,16 @@
--- Who is let in to a simulated cluster, and as whom a client comes: part of kubelua.sim.
+-- The users of a simulated cluster: their tokens, groups and kubeconfigs.
 local simcore = require "kubelua.simcore"
 local users = {}
 
 ---@class kubelua.Sim.User
----@field name string as a binding's subject of kind User has it
----@field token string? its bearer token; without one, a client certificate is made for it
----@field groups string[]|string|nil groups it is in; a string of several has commas
+---@field name string as in a binding's subject of kind User
+---@field token string? a bearer token; without one, a client certificate is made
+---@field groups string[]|string|nil the groups; a string with several has commas
 
 local MEMBERS = { name = true, token = true, groups = true }
 
--- A user as the core takes it.
-local function plain(user, level)
+-- A user in the form that the core takes.
+local function to_plain(user, level)
     if type(user) ~= "table" or type(user.name) ~= "string" then
         error("sim: a user is { name = \"jane\", token = \"secret\", groups = { \"dev\" } }", level)
     end
@@ -33,13 +33,13 @@ local function plain(user, level)
     return { name = user.name, token = user.token, groups = groups }
 end
 
----The users of the options, as the core takes them; each needs a token.
+---The users in the form that the core takes; each needs a token.
 ---@param given kubelua.Sim.User[]?
 ---@return table[]?
 function users.plain(given)
     local all = {}
     for i, user in ipairs(given or {}) do
-        all[i] = plain(user, 4)
+        all[i] = to_plain(user, 4)
         if not all[i].token then
             error("sim: the user \"" .. user.name .. "\" needs a token", 4)
         end
@@ -47,7 +47,7 @@ function users.plain(given)
     return given and all
 end
 
----The token of one of the users.
+---The token of a user; raises if there is no such user.
 ---@param given kubelua.Sim.User[]?
 ---@param name string
 ---@return string
@@ -63,12 +63,12 @@ end
 
 users.methods = {}
 
----A kubeconfig that leads to it, once it listens: the administrator's, or somebody's, with their
----token or (over TLS, where they have none) with a client certificate made for them.
+---A kubeconfig for this cluster, once it listens: for the administrator, or for a user, with their
+---token or (over TLS, if they have none) with a client certificate that is made for them.
 ---@param user kubelua.Sim.User?
 ---@return string?, string?, string?
 function users.methods:kubeconfig(user)
-    return simcore.kubeconfig(self, user and plain(user, 3))
+    return simcore.kubeconfig(self, user and to_plain(user, 3))
 end
 
 return users

@@ -1,4 +1,5 @@
--- Waiting for what happens in a simulated cluster, and saying what happened instead.
+-- cluster:eventually and cluster:wait: wait for a state of a simulated cluster; if it does not
+-- come, the message says what there was instead.
 local conditions = require "kubelua.verbs.conditions"
 local core = require "kubelua.core"
 local loop = require "kubelua.loop"
@@ -14,7 +15,7 @@ local function check_seconds(call, seconds)
     end
 end
 
----Waits until `condition()` returns something true, and dispatches meanwhile; returns that.
+---Waits until `condition()` returns a true value, and returns it. Dispatches events meanwhile.
 ---@param condition fun(): any
 ---@param seconds number? of real time; default 10
 ---@return any, string?, string? the value, or nil, message, "timeout"
@@ -35,9 +36,9 @@ function methods.eventually(_, condition, seconds)
     return value
 end
 
----Waits until an object is as it should be.
+---Waits until an object meets a condition.
 ---@param resource string|table
----@param ... any key ("namespace/name", or "name"), kubelua.WaitCondition (default: it is there),
+---@param ... any key ("namespace/name", or "name"), kubelua.WaitCondition (default: it exists),
 ---seconds of real time (default: 10); of an object: condition, seconds
 ---@return any, string?, string? the object (true if it is gone), or nil, message, "timeout"
 ---@overload fun(self, resource: string, key: string, condition: any, seconds: number?): any
@@ -54,7 +55,7 @@ function methods:wait(resource, ...)
     local what = is_object and resource.kind .. " " .. resource.metadata.name
         or resource .. " " .. key
     local last, absent, why
-    local is_served = false -- of a kind that never was, nothing can have gone
+    local is_served = false -- false: the kind is unknown so far, so nothing of it can be gone
     local value, message, code = self:eventually(function()
         local problem_code
         last, absent, problem_code = self:get(resource, key)

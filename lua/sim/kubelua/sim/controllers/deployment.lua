@@ -1,24 +1,24 @@
--- Deployments: a ReplicaSet for each template, and a roll from the old ones to the new one that
--- keeps to maxSurge and maxUnavailable.
+-- The controller of Deployments: makes a ReplicaSet for each template, and moves pods from the old
+-- sets to the new one within maxSurge and maxUnavailable.
 local kubelua = require "kubelua"
 local owned = require "kubelua.sim.controllers.owned"
 
 local REVISION = "deployment.kubernetes.io/revision"
 local HASH = "pod-template-hash"
 
--- A number of pods, or a part of `all` as a percentage.
-local function scaled(value, all, round)
+-- A number of pods, or a percentage of `all`.
+local function count_pods(value, all, round)
     if type(value) == "string" then
         return round(all * tonumber(value:match("^(%d+)%%$") or 25) / 100)
     end
     return value or round(all / 4)
 end
 
-local function replicas(object)
+local function replicas_of(object)
     return object:get("spec.replicas") or 1
 end
 
-local function sum(sets, path)
+local function sum_sets(sets, path)
     local all = 0
     for _, set in ipairs(sets) do
         all = all + (set:get(path) or 0)
@@ -47,30 +47,31 @@ end
 
 local function scale(run, set, count)
     count = math.max(0, count)
-    return replicas(set) == count or assert(run:patch(set, { spec = { replicas = count } }))
+    return replicas_of(set) == count or assert(run:patch(set, { spec = { replicas = count } }))
 end
 
--- Moves some replicas from the old sets to the new one: as many as the bounds allow now.
-local function roll(deployment, run, new, old)
-    local wanted = replicas(deployment)
+-- Moves replicas from the old sets to the new one: as many as the bounds allow now.
+local function roll_out(deployment, run, new, old)
+    local wanted = replicas_of(deployment)
     local strategy = deployment:get("spec.strategy.rollingUpdate")
-    local surge = scaled(strategy and strategy.maxSurge, wanted, math.ceil)
-    local missing = scaled(strategy and strategy.maxUnavailable, wanted, math.floor)
+    local surge = count_pods(strategy and strategy.maxSurge, wanted, math.ceil)
+    local missing = count_pods(strategy and strategy.maxUnavailable, wanted, math.floor)
     if surge == 0 and missing == 0 then
         missing = 1
     end
-    local total = replicas(new) + sum(old, "spec.replicas")
+    local total = replicas_of(new) + sum_sets(old, "spec.replicas")
     local room = wanted + surge - total
-    if replicas(new) > wanted or room > 0 then
-        scale(run, new, math.min(wanted, replicas(new) + math.max(0, room)))
+    if replicas_of(new) > wanted or room > 0 then
+        scale(run, new, math.min(wanted, replicas_of(new) + math.max(0, room)))
     end
-    local starting = replicas(new) - (new:get("status.availableReplicas") or 0)
+    local starting = replicas_of(new) - (new:get("status.availableReplicas") or 0)
     local spare = total - (wanted - missing) - starting
     for _, set in ipairs(old) do
-        local broken = replicas(set) - (set:get("status.availableReplicas") or 0)
-        local fewer = math.min(replicas(set), math.max(broken, math.min(replicas(set), spare)))
+        local broken = replicas_of(set) - (set:get("status.availableReplicas") or 0)
+        local fewer = math.min(replicas_of(set),
+            math.max(broken, math.min(replicas_of(set), spare)))
         if fewer > 0 then
-            scale(run, set, replicas(set) - fewer)
+            scale(run, set, replicas_of(set) - fewer)
             spare = spare - fewer
         end
     end
@@ -83,12 +84,12 @@ local function recreate(deployment, run, new, old)
         scale(run, set, 0)
     end
     if left == 0 then
-        scale(run, new, replicas(deployment))
+        scale(run, new, replicas_of(deployment))
     end
 end
 
--- A condition with a new time of update only where its reason is new.
-local function condition(deployment, now, type, status, reason, message)
+-- A condition; its lastUpdateTime changes only if the status or the reason does.
+local function make_condition(deployment, now, type, status, reason, message)
     local present = kubelua.condition(deployment, type)
     local is_same = present and present.status == status and present.reason == reason
     return { type = type, status = status, reason = reason, message = message,
@@ -96,27 +97,27 @@ local function condition(deployment, now, type, status, reason, message)
 end
 
 local function status_of(deployment, new, sets, now)
-    local wanted = replicas(deployment)
-    local available = sum(sets, "status.availableReplicas")
+    local wanted = replicas_of(deployment)
+    local available = sum_sets(sets, "status.availableReplicas")
     local updated = new:get("status.replicas") or 0
-    local all = sum(sets, "status.replicas")
+    local all = sum_sets(sets, "status.replicas")
     local is_done = updated == wanted and all == wanted and available >= wanted
-    local missing = scaled(deployment:get("spec.strategy.rollingUpdate.maxUnavailable"), wanted,
+    local missing = count_pods(deployment:get("spec.strategy.rollingUpdate.maxUnavailable"), wanted,
         math.floor)
     local is_there = available >= wanted - missing
     return {
         observedGeneration = deployment.metadata.generation,
         replicas = all,
         updatedReplicas = updated,
-        readyReplicas = sum(sets, "status.readyReplicas"),
+        readyReplicas = sum_sets(sets, "status.readyReplicas"),
         availableReplicas = available,
         unavailableReplicas = math.max(0, math.max(all, wanted) - available),
         conditions = {
-            is_there and condition(deployment, now, "Available", "True",
+            is_there and make_condition(deployment, now, "Available", "True",
                 "MinimumReplicasAvailable", "Deployment has minimum availability.")
-                or condition(deployment, now, "Available", "False",
+                or make_condition(deployment, now, "Available", "False",
                     "MinimumReplicasUnavailable", "Deployment does not have minimum availability."),
-            condition(deployment, now, "Progressing", "True",
+            make_condition(deployment, now, "Progressing", "True",
                 is_done and "NewReplicaSetAvailable" or "ReplicaSetUpdated",
                 "ReplicaSet \"" .. new.name .. "\" " .. (is_done and "has successfully progressed."
                     or "is progressing.")),
@@ -124,7 +125,8 @@ local function status_of(deployment, new, sets, now)
     }
 end
 
--- The set of the template that is wanted now, the others, and the highest revision among these.
+-- Sorts the ReplicaSets: the one of the current template, the others, and the highest revision of
+-- the others.
 local function sort_sets(run, digest)
     local new, old, highest = nil, {}, 0
     for _, set in ipairs(run:owned("replicasets.apps")) do
@@ -141,7 +143,7 @@ local function sort_sets(run, digest)
     return new, old, highest
 end
 
-local function number(deployment, run, new, highest)
+local function set_revision(deployment, run, new, highest)
     local revision = math.max(revision_of(new), highest + 1)
     local mark = { metadata = { annotations = { [REVISION] = tostring(revision) } } }
     if revision ~= revision_of(new) then
@@ -157,14 +159,14 @@ return function(life)
         local digest = kubelua.hash(deployment.spec.template)
         local new, old, highest = sort_sets(run, digest)
         if not new then
-            return make_set(deployment, run, digest, highest + 1) -- its event goes on from here
+            return make_set(deployment, run, digest, highest + 1) -- the next event continues here
         end
-        number(deployment, run, new, highest)
+        set_revision(deployment, run, new, highest)
         if deployment:get("spec.strategy.type") == "Recreate" and not deployment:get("spec.paused")
         then
             recreate(deployment, run, new, old)
         elseif not deployment:get("spec.paused") then
-            roll(deployment, run, new, old)
+            roll_out(deployment, run, new, old)
         end
         old[#old + 1] = new
         return run:status(status_of(deployment, new, old, life.time()))

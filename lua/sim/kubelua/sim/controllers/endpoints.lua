@@ -1,4 +1,5 @@
--- An EndpointSlice for each Service that selects pods: their addresses, and which are ready.
+-- The controller of EndpointSlices: one for each Service with a selector, with the addresses of its
+-- pods, and which of them are ready.
 local kubelua = require "kubelua"
 local owned = require "kubelua.sim.controllers.owned"
 
@@ -13,7 +14,7 @@ local function selects(service, pod)
     return any
 end
 
--- A port's number; one that is a name is looked up among the containers of a pod.
+-- A port's number. The name of a port is looked up in the containers of a pod.
 local function number_of(port, pod)
     local target = port.targetPort or port.port
     if type(target) == "number" then

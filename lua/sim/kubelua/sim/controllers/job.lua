@@ -1,7 +1,7 @@
--- Jobs: pods until enough of them have succeeded.
+-- The controller of Jobs: creates pods until enough of them have succeeded.
 local owned = require "kubelua.sim.controllers.owned"
 
-local function count(run)
+local function count_pods(run)
     local counts = { active = 0, succeeded = 0, failed = 0, ready = 0 }
     for _, pod in ipairs(run:owned("pods")) do
         local phase = pod:get("status.phase")
@@ -27,7 +27,7 @@ local function conditions_of(now, type, reason)
 end
 
 return function(life)
-    local function tell(job, run, counts, outcome)
+    local function report_status(job, run, counts, outcome)
         local now = life.time()
         local status = {
             active = outcome and 0 or counts.active,
@@ -49,12 +49,12 @@ return function(life)
         if job:get("status.completionTime") or job:get("spec.suspend") then
             return
         end
-        local counts = count(run)
+        local counts = count_pods(run)
         local wanted = job:get("spec.completions") or 1
         if counts.succeeded >= wanted then
-            return tell(job, run, counts, "Complete")
+            return report_status(job, run, counts, "Complete")
         elseif counts.failed > (job:get("spec.backoffLimit") or 6) then
-            return tell(job, run, counts, "Failed")
+            return report_status(job, run, counts, "Failed")
         end
         local missing = math.min(job:get("spec.parallelism") or 1, wanted - counts.succeeded)
             - counts.active
@@ -62,7 +62,7 @@ return function(life)
             ["batch.kubernetes.io/job-name"] = job.name, ["job-name"] = job.name,
             ["batch.kubernetes.io/controller-uid"] = job.uid, ["controller-uid"] = job.uid,
         }))
-        return tell(job, run, counts)
+        return report_status(job, run, counts)
     end
 
     return { { "jobs.batch", name = "job", owns = { "pods" }, reconcile = reconcile } }

@@ -1,6 +1,6 @@
--- Runs pods, or so they think: a pod that has a node gets an address and starts its containers,
--- becomes ready, and stops in good time when it is deleted. One that is not to be restarted ends by
--- itself, after as long as its annotation kubelua.sim/seconds says.
+-- A kubelet that runs no containers. A pod with a node gets an address, starts, becomes ready, and
+-- stops soon after it is deleted. A pod that is not restarted succeeds by itself, after the seconds
+-- in its annotation kubelua.sim/seconds.
 local kubelua = require "kubelua"
 
 local function each_container(pod, f)
@@ -11,7 +11,7 @@ local function each_container(pod, f)
     return list
 end
 
-local function conditions(now, ready, reason)
+local function make_conditions(now, ready, reason)
     local list = {}
     for _, type in ipairs { "PodReadyToStartContainers", "Initialized", "PodScheduled" } do
         list[#list + 1] = { type = type, status = "True", lastTransitionTime = now }
@@ -22,7 +22,7 @@ local function conditions(now, ready, reason)
     return list
 end
 
--- The first address of the node's range that no pod has.
+-- The first address in the node's range that no pod has.
 local function free_address(run, node)
     local range = node and node:get("spec.podCIDR") or "10.244.0.0/24"
     local prefix = range:match("^%d+%.%d+%.%d+%.")
@@ -51,7 +51,7 @@ return function(life)
             startTime = life.time(),
             hostIP = host,
             hostIPs = { { ip = host } },
-            conditions = conditions(life.time(), "False", "ContainersNotReady"),
+            conditions = make_conditions(life.time(), "False", "ContainersNotReady"),
             containerStatuses = each_container(pod, function(container)
                 return { name = container.name, image = container.image, imageID = "",
                     ready = false, started = false, restartCount = 0,
@@ -69,7 +69,7 @@ return function(life)
             phase = "Running",
             podIP = address,
             podIPs = { { ip = address } },
-            conditions = conditions(life.time(), "True"),
+            conditions = make_conditions(life.time(), "True"),
             containerStatuses = each_container(pod, function(container)
                 return { name = container.name, image = container.image, imageID = container.image,
                     containerID = "kubelua://" .. pod.uid .. "/" .. container.name, ready = true,
@@ -82,7 +82,7 @@ return function(life)
     local function finish(pod, run)
         return run:status {
             phase = "Succeeded",
-            conditions = conditions(life.time(), "False", "PodCompleted"),
+            conditions = make_conditions(life.time(), "False", "PodCompleted"),
             containerStatuses = each_container(pod, function(container)
                 return { name = container.name, image = container.image, imageID = container.image,
                     ready = false, started = false, restartCount = 0,
@@ -97,8 +97,8 @@ return function(life)
         return tonumber(annotations["kubelua.sim/seconds"]) or life.job_seconds
     end
 
-    -- The seconds that are left of a step that takes so long; nil: it is over.
-    local function left(run, step, seconds)
+    -- The seconds that are left of a step; nil: it is over.
+    local function time_left(run, step, seconds)
         run.memo[step] = run.memo[step] or life.clock()
         local rest = run.memo[step] + seconds - life.clock()
         return rest > 0 and rest or nil
@@ -109,7 +109,7 @@ return function(life)
             return
         elseif pod:get("metadata.deletionTimestamp") then
             local grace = pod:get("metadata.deletionGracePeriodSeconds") or 0
-            return left(run, "stop", math.min(grace, life.stop_seconds))
+            return time_left(run, "stop", math.min(grace, life.stop_seconds))
                 or run:delete(pod, { grace = 0 })
         end
         local phase = pod:get("status.phase") or "Pending"
@@ -117,13 +117,13 @@ return function(life)
             if not pod:get("status.startTime") then
                 return accept(pod, run)
             end
-            return left(run, "start", life.start_seconds) or start(pod, run)
+            return time_left(run, "start", life.start_seconds) or start(pod, run)
         elseif phase == "Running" and (pod.spec.restartPolicy or "Always") ~= "Always" then
-            return left(run, "run", run_time(pod)) or finish(pod, run)
+            return time_left(run, "run", run_time(pod)) or finish(pod, run)
         end
     end
 
-    -- One worker: an address that one run has taken is seen by the next.
+    -- One worker, so that a run sees the address that the run before has taken.
     return { { "pods", name = "kubelet", terminating = true, workers = 1,
         indexes = { ip = "status.podIP" }, reads = { "nodes" }, reconcile = reconcile } }
 end

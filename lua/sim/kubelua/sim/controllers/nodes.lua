@@ -1,5 +1,5 @@
--- Nodes: as many as were asked for, unless there are some. Each is made ready, and has a Lease that
--- is renewed.
+-- Nodes: creates as many as were asked for, if there are none. Each becomes ready, and has a Lease
+-- that is renewed.
 local kubelua = require "kubelua"
 
 local HEARTBEAT = 10 -- seconds
@@ -37,7 +37,7 @@ local function status_of(name, number, now)
     }
 end
 
-local function renew(run, name, now)
+local function renew_lease(run, name, now)
     local lease = { spec = { holderIdentity = name, leaseDurationSeconds = 40, renewTime = now } }
     local renewed, message, code = run:patch("leases.coordination.k8s.io", LEASES .. "/" .. name,
         lease)
@@ -52,7 +52,7 @@ end
 return function(life)
     local count = 0
 
-    -- Makes the nodes of a cluster that has none, and the namespace of their Leases.
+    -- Creates the nodes of a cluster that has none, and the namespace of their Leases.
     local function make_nodes(_, run)
         for i = 1, #run:list("nodes") == 0 and life.nodes or 0 do
             assert(run:create { apiVersion = "v1", kind = "Node",
@@ -68,8 +68,8 @@ return function(life)
         return life.has_nodes or nil, message, code
     end
 
-    -- As a kubelet does that registers: what a manifest says of the node stays.
-    local function register(node, run)
+    -- Registers a node, as a kubelet does. Fields that a manifest has given it stay.
+    local function register_node(node, run)
         count = count + 1
         if not node:get("spec.podCIDR") then
             local range = "10.244." .. count .. ".0/24"
@@ -80,15 +80,15 @@ return function(life)
 
     local function reconcile(node, run)
         if not kubelua.condition(node, "Ready") then
-            register(node, run)
+            register_node(node, run)
         end
-        assert(renew(run, node.name, life.time(6)))
+        assert(renew_lease(run, node.name, life.time(6)))
         return HEARTBEAT
     end
 
     return {
         { name = "cluster", reads = { "nodes" }, reconcile = make_nodes },
-        -- Heartbeats are a matter of time: no update needs one.
+        -- Heartbeats are made by time, so no update is needed.
         { "nodes", name = "nodes", when = function() return false end, reconcile = reconcile },
     }
 end

@@ -1,4 +1,5 @@
--- Pods that belong to something: which ones count, and making or removing some.
+-- The pods of an owner, such as a ReplicaSet: which of them count, and how to create or delete
+-- some.
 local kubelua = require "kubelua"
 
 local owned = {}
@@ -24,11 +25,11 @@ function owned.is_ready(object)
     return ready ~= nil and ready.status == "True"
 end
 
----Makes pods of an owner's template.
+---Creates pods from the template of an owner.
 ---@param run kubelua.Run
 ---@param owner kubelua.Object
 ---@param count integer
----@param labels table? more of them
+---@param labels table? additional labels
 ---@return true?, string?, string?, number?
 function owned.create(run, owner, count, labels)
     for _ = 1, count do
@@ -47,7 +48,8 @@ function owned.create(run, owner, count, labels)
     return true
 end
 
--- The pods that are missed least come first: without a node, then not ready, then the youngest.
+-- Sorts the pods to delete first to the front: pods without a node, then those not ready, then the
+-- youngest.
 local function is_before(a, b)
     local node_a, node_b = a:get("spec.nodeName") ~= nil, b:get("spec.nodeName") ~= nil
     if node_a ~= node_b then

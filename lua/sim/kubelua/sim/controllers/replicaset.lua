@@ -1,4 +1,4 @@
--- As many pods as each ReplicaSet says.
+-- The controller of ReplicaSets: keeps as many pods as each one asks for.
 local owned = require "kubelua.sim.controllers.owned"
 
 local function reconcile(set, run)

@@ -1,4 +1,5 @@
--- Gives each pod a node: a ready one that its nodeSelector allows, with the fewest pods.
+-- A scheduler: gives each pod a node, a ready one that its nodeSelector allows, and with the fewest
+-- pods.
 local kubelua = require "kubelua"
 local owned = require "kubelua.sim.controllers.owned"
 
@@ -12,15 +13,15 @@ local function allows(pod, node)
     return owned.is_ready(node) and not node:get("spec.unschedulable")
 end
 
-local function bind(run, pod, node)
+local function bind_pod(run, pod, node)
     return run.client:create { apiVersion = "v1", kind = "Binding",
         metadata = { name = pod.name, namespace = pod.namespace, uid = pod.uid },
         target = { apiVersion = "v1", kind = "Node", name = node } }
 end
 
 return function(life)
-    local assumed = {} -- key -> node: bound, while the cache does not show it yet
-    local unscheduled = {} -- a set of keys that no node suits
+    local assumed = {} -- key -> node: bound, but not yet in the cache
+    local unscheduled = {} -- a set of keys of pods for which there is no node
 
     local function count_of(run, node)
         local count = #run:by("pods", "node", node.name)
@@ -30,7 +31,7 @@ return function(life)
         return count
     end
 
-    local function pick(run, pod)
+    local function pick_node(run, pod)
         local best, fewest
         for _, node in ipairs(run:list("nodes")) do
             local count = count_of(run, node)
@@ -41,7 +42,7 @@ return function(life)
         return best
     end
 
-    local function tell(run)
+    local function report_unschedulable(run)
         unscheduled[run.key] = true
         return run:status { conditions = { { type = "PodScheduled", status = "False",
             reason = "Unschedulable", lastTransitionTime = life.time(),
@@ -53,22 +54,22 @@ return function(life)
             and (pod:get("spec.schedulerName") or "default-scheduler") == "default-scheduler"
     end
 
-    local function forget(key)
+    local function forget_pod(key)
         assumed[key], unscheduled[key] = nil, nil
     end
 
     local function reconcile(pod, run)
         if not is_waiting(pod) then
-            return forget(run.key)
+            return forget_pod(run.key)
         elseif assumed[run.key] then
             return
         end
-        local node = pick(run, pod)
+        local node = pick_node(run, pod)
         if not node then
-            return tell(run)
+            return report_unschedulable(run)
         end
         assumed[run.key] = node.name
-        local ok, message, code = bind(run, pod, node.name)
+        local ok, message, code = bind_pod(run, pod, node.name)
         if not ok then
             assumed[run.key] = nil
             return nil, message, code
@@ -76,8 +77,8 @@ return function(life)
         unscheduled[run.key] = nil
     end
 
-    -- The pods that wait for a node like this one.
-    local function waiting()
+    -- The pods that wait for a node: a changed one may suit them.
+    local function list_waiting()
         local keys = {}
         for key in pairs(unscheduled) do
             keys[#keys + 1] = key
@@ -85,8 +86,8 @@ return function(life)
         return keys
     end
 
-    -- One worker: the next pod's node depends on this one's.
+    -- One worker: the node of a pod depends on where the pod before went.
     return { { "pods", name = "scheduler", workers = 1, indexes = { node = "spec.nodeName" },
-        watches = { { "nodes", map = waiting } },
-        reconcile = reconcile, gone = forget } }
+        watches = { { "nodes", map = list_waiting } },
+        reconcile = reconcile, gone = forget_pod } }
 end
