@@ -1,6 +1,6 @@
 /*
- * curl_failure.c - from curl's codes and texts to ours: which host, what
- * happened, what to do about it.
+ * curl_failure.c - converts an error of libcurl to a kl_error whose message
+ * names the host, the cause and the remedy.
  */
 #include "http/curl_loop.h"
 
@@ -10,14 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What curl said, or what its code means. */
-static const char *detail(const kl__curl_stream *stream, CURLcode status)
+/* curl's message, or the meaning of its code. */
+static const char *detail_of(const kl__curl_stream *stream, CURLcode status)
 {
     return stream->curl_message[0] != '\0' ? stream->curl_message
                                            : curl_easy_strerror(status);
 }
 
-static bool says(const kl__curl_stream *stream, const char *word)
+static bool message_has(const kl__curl_stream *stream, const char *word)
 {
     return strstr(stream->curl_message, word) != NULL;
 }
@@ -27,7 +27,7 @@ static bool says(const kl__curl_stream *stream, const char *word)
 static void explain_refusal(const kl__curl_stream *stream, const char *peer,
                             kl_error *failure)
 {
-    long number = stream->socket_errno; /* unknown to curl */
+    long number = stream->socket_errno; /* curl does not know it */
 
     if (number == 0) {
         curl_easy_getinfo(stream->easy, CURLINFO_OS_ERRNO, &number);
@@ -49,13 +49,14 @@ static void explain_refusal(const kl__curl_stream *stream, const char *peer,
         kl_error_set(failure, KL_EUNAVAILABLE, "cannot connect to %s: %s%s",
                      peer,
                      number != 0 ? strerror((int)number)
-                                 : detail(stream, CURLE_COULDNT_CONNECT),
+                                 : detail_of(stream, CURLE_COULDNT_CONNECT),
                      kl__remedy((int)number));
         return;
     }
 }
 
-/* Only connecting has a time limit: which part of it took so long? */
+/* Only connecting has a timeout. Finds which step was too slow: DNS, TCP or
+ * TLS. */
 static void explain_timeout(const kl__curl_stream *stream, const char *peer,
                             kl_error *failure)
 {
@@ -103,11 +104,11 @@ static bool explain_connecting(const kl__curl_stream *stream, CURLcode status,
         break;
     }
     if (stream->proxy != NULL &&
-        (status == CURLE_PROXY || says(stream, "CONNECT"))) {
+        (status == CURLE_PROXY || message_has(stream, "CONNECT"))) {
         kl_error_set(failure, KL_EUNAVAILABLE,
                      "the proxy %s does not lead to %s (%s): check proxy-url "
                      "and its credentials",
-                     stream->proxy, stream->origin, detail(stream, status));
+                     stream->proxy, stream->origin, detail_of(stream, status));
         return true;
     }
     return false;
@@ -115,7 +116,7 @@ static bool explain_connecting(const kl__curl_stream *stream, CURLcode status,
 
 /* ---- TLS ---- */
 
-/* The texts are those of curl over OpenSSL and over GnuTLS. */
+/* Recognises the messages of libcurl with OpenSSL and with GnuTLS. */
 static void explain_verification(const kl__curl_stream *stream,
                                  kl_error *failure)
 {
@@ -123,30 +124,33 @@ static void explain_verification(const kl__curl_stream *stream,
                          "the cluster's CA (insecure-skip-tls-verify trusts "
                          "everybody)";
 
-    if (says(stream, "match")) {
+    if (message_has(stream, "match")) {
         remedy = "its certificate is for another name: set tls-server-name to "
                  "one that it has";
-    } else if (says(stream, "expired")) {
+    } else if (message_has(stream, "expired")) {
         remedy = "its certificate has expired: renew it, or check this "
                  "machine's clock";
-    } else if (says(stream, "not yet valid") || says(stream, "activated")) {
+    } else if (message_has(stream, "not yet valid") ||
+               message_has(stream, "activated")) {
         remedy = "its certificate is not valid yet: check this machine's clock";
     }
     kl_error_set(failure, KL_ETLS, "cannot verify %s: %s [%s]", stream->origin,
-                 remedy, detail(stream, CURLE_PEER_FAILED_VERIFICATION));
+                 remedy, detail_of(stream, CURLE_PEER_FAILED_VERIFICATION));
 }
 
 static void explain_handshake(const kl__curl_stream *stream, kl_error *failure)
 {
-    const char *text = detail(stream, CURLE_SSL_CONNECT_ERROR);
+    const char *text = detail_of(stream, CURLE_SSL_CONNECT_ERROR);
 
-    if (says(stream, "reset") || says(stream, "SYSCALL") ||
-        says(stream, "unexpected eof") || says(stream, "terminated")) {
+    if (message_has(stream, "reset") || message_has(stream, "SYSCALL") ||
+        message_has(stream, "unexpected eof") ||
+        message_has(stream, "terminated")) {
         kl_error_set(failure, KL_EUNAVAILABLE,
                      "%s left in the middle of the TLS handshake: %s",
                      stream->origin, text);
-    } else if (says(stream, "wrong version") ||
-               says(stream, "unexpected message") || says(stream, "packet")) {
+    } else if (message_has(stream, "wrong version") ||
+               message_has(stream, "unexpected message") ||
+               message_has(stream, "packet")) {
         kl_error_set(failure, KL_ETLS,
                      "%s speaks no TLS: is this its port, or does its URL "
                      "begin with http://? [%s]",
@@ -160,7 +164,7 @@ static void explain_handshake(const kl__curl_stream *stream, kl_error *failure)
 static bool explain_tls(const kl__curl_stream *stream, CURLcode status,
                         kl_error *failure)
 {
-    const char *text = detail(stream, status);
+    const char *text = detail_of(stream, status);
 
     switch (status) {
     case CURLE_PEER_FAILED_VERIFICATION:
@@ -184,8 +188,9 @@ static bool explain_tls(const kl__curl_stream *stream, CURLcode status,
     default:
         break;
     }
-    /* TLS 1.3 tells only after the handshake that a certificate is missing. */
-    if (says(stream, "alert")) {
+    /* In TLS 1.3 the server refuses a client without a certificate only after
+     * the handshake, with an alert. */
+    if (message_has(stream, "alert")) {
         kl_error_set(failure, KL_ETLS,
                      "%s ended TLS: does it want another client certificate? "
                      "[%s]",
@@ -201,10 +206,10 @@ static bool breaks_protocol(const kl__curl_stream *stream, CURLcode status)
 {
     return status == CURLE_UNSUPPORTED_PROTOCOL ||
            status == CURLE_WEIRD_SERVER_REPLY ||
-           (status == CURLE_RECV_ERROR && says(stream, "chunk"));
+           (status == CURLE_RECV_ERROR && message_has(stream, "chunk"));
 }
 
-/* A TLS server answers plain HTTP with an alert, or not at all. */
+/* A TLS server that gets plain HTTP sends an alert or closes the connection. */
 static const char *tls_remedy(const kl__curl_stream *stream)
 {
     return stream->secure ? "" : "; if it is a port for TLS, use https://";
@@ -213,11 +218,11 @@ static const char *tls_remedy(const kl__curl_stream *stream)
 static void explain_answer(const kl__curl_stream *stream, CURLcode status,
                            kl_error *failure)
 {
-    const char *text = detail(stream, status);
+    const char *text = detail_of(stream, status);
 
     if (breaks_protocol(stream, status)) {
-        /* Without curl's text: newer ones word one and the same answer in two
-         * ways, and a reason is told once. */
+        /* Without curl's text: newer versions of curl have two texts for the
+         * same answer, and then handlers would get the same error twice. */
         kl_error_set(failure, KL_EPARSE,
                      "%s does not speak HTTP: is this its port?%s",
                      stream->origin, tls_remedy(stream));
@@ -251,7 +256,8 @@ void kl__curl_explain(kl__curl_stream *stream, CURLcode status,
     if (status == CURLE_OK && stream->head.complete) {
         *failure = (kl_error){.retry_after_ms = -1};
     } else if (status == CURLE_OK) {
-        /* A head that is cut is a clean end to curl. */
+        /* curl reports no error if the connection ends in the middle of the
+         * headers. */
         kl_error_set(failure, KL_EUNAVAILABLE,
                      "%s closed the connection before the head of its answer "
                      "was there%s",

@@ -9,7 +9,7 @@
 static kl__mutex mutex = {PTHREAD_MUTEX_INITIALIZER, KL__RANK_TRANSPORT};
 static bool is_loaded;
 
-__attribute__((constructor)) static void keep_over_fork(void)
+__attribute__((constructor)) static void keep_mutex_over_fork(void)
 {
     kl__mutex_outlive_fork(&mutex, 1);
 }

@@ -1,5 +1,5 @@
 /*
- * curl_library.h - libcurl, initialised once for a process. The one header that
+ * curl_library.h - initialises libcurl, once in a process. The only header that
  * includes curl.h.
  */
 #ifndef KL_HTTP_CURL_LIBRARY_H
@@ -9,8 +9,8 @@
 
 #include <curl/curl.h>
 
-/* Initialises libcurl for the life of the process, at the first call; a call
- * after a failure tries again. KL_EIO. Thread-safe. */
+/* The first call initialises libcurl for the life of the process; after a
+ * failure the next call tries again. KL_EIO. Thread-safe. */
 kl_code kl__curl_load(kl_error *err);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * curl_loop.c - the transport's thread: obeys commands, lets curl work, ends
- * transfers that are over. It owns the multi handle and every easy handle in
- * it; it blocks in curl_multi_poll alone.
+ * curl_loop.c - the loop of the transport thread. Each turn it carries out the
+ * commands of other threads, lets curl read and write, and ends finished
+ * transfers. It owns the multi handle and all easy handles in it, and blocks
+ * only in curl_multi_poll.
  */
 #include "http/curl_loop.h"
 
@@ -15,15 +16,17 @@ enum {
     POLL_MS = 60000,
     PAUSE_MS = 100,
     NUDGED_UNTIL = 0x080100,
-    /* A server tells with its first bytes how many streams a connection takes;
-     * how long its answer is waited for until others join. */
+    /* How long other requests wait for the first answer on a new connection:
+     * with its first bytes an HTTP/2 server tells how many streams the
+     * connection may have. */
     SETTINGS_MS = 500,
-    /* Brief streams that may have a connection each: a thousand at once would
-     * take all descriptors of a process (ulimit -n is 1,024 mostly). */
+    /* The maximum number of brief streams with a connection each, over HTTP/1.
+     * A thousand would use all descriptors of a process (ulimit -n is mostly
+     * 1,024). */
     MOST_CONNECTIONS = 100
 };
 
-/* Takes the transfer out of curl's hands, if it is there. */
+/* Removes the transfer from curl, if it is there, and frees its easy handle. */
 static void drop_easy(kl__curl_stream *stream)
 {
     if (stream->easy == NULL) {
@@ -33,8 +36,9 @@ static void drop_easy(kl__curl_stream *stream)
     stream->transport->brief_count -= stream->is_counted;
     stream->is_counted = false;
     if (stream->held) {
-        /* libcurl 7.88 never frees what it holds back for a transfer that ends
-         * while others share its connection: have it handed over. */
+        /* libcurl 7.88 leaks the bytes it holds back for a paused transfer that
+         * ends while others use its connection. Resuming makes it deliver them;
+         * kl__curl_on_body throws them away. */
         stream->dropped = true;
         (void)curl_easy_pause(stream->easy, CURLPAUSE_CONT);
     }
@@ -44,24 +48,26 @@ static void drop_easy(kl__curl_stream *stream)
     stream->easy = NULL;
 }
 
-/* Whether two may share a connection. */
-static bool go_together(const kl__curl_stream *one, const kl__curl_stream *two)
+/* True if both requests may share a connection. */
+static bool can_share(const kl__curl_stream *one, const kl__curl_stream *two)
 {
     return one->secure && !one->fresh && two->secure && !two->fresh &&
            strcmp(one->origin, two->origin) == 0 &&
            kl__streq(one->proxy, two->proxy);
 }
 
-/* Whether `other` waits for the connection that `stream` makes. */
+/* True if `other` waits for the connection that curl is opening for
+ * `stream`. */
 static bool waits_for(const kl__curl_stream *other,
                       const kl__curl_stream *stream)
 {
     return other->easy != NULL && other->attempts == 0 && !other->dials &&
-           go_together(other, stream);
+           can_share(other, stream);
 }
 
-/* Those who wait fail with it, rather than one by one, each a connect timeout
- * later than the one before. Whom TLS trusts is everybody's own affair. */
+/* Ends the requests that wait for the connection of `stream`, with its failure.
+ * Otherwise each of them would try to connect after the one before it, and wait
+ * for a connect timeout of its own. */
 static void end_waiting(const kl__curl_stream *stream, const kl_error *failure)
 {
     kl__list *streams = &stream->transport->streams;
@@ -76,8 +82,8 @@ static void end_waiting(const kl__curl_stream *stream, const kl_error *failure)
     }
 }
 
-/* Its reader may free the stream meanwhile: it is not to be touched afterwards.
- */
+/* Ends a transfer. The stream must not be used afterwards: its reader may have
+ * freed it. */
 static void end_transfer(kl__curl_stream *stream, CURLcode status)
 {
     kl_error failure;
@@ -100,10 +106,10 @@ static void begin_transfer(kl__curl_stream *stream)
 }
 
 /*
- * True if the connection of a stream is made, and known to take more. Until a
- * new one has told its limit, libcurl takes that for 100; what a server refuses
- * of those is then sent again, each on a connection of its own: 200 streams on
- * a server that allows 50 made up to 24.
+ * True if the connection of a stream is open and its limit of streams is known.
+ * Until the server has told its limit, libcurl assumes 100; a stream that the
+ * server refuses is sent again on a connection of its own. Measured: 200
+ * streams to a server that allows 50 made up to 24 connections.
  */
 static bool is_settled(const kl__curl_stream *stream, int64_t now_ms)
 {
@@ -111,8 +117,8 @@ static bool is_settled(const kl__curl_stream *stream, int64_t now_ms)
                                     now_ms - stream->sent_ms >= SETTINGS_MS);
 }
 
-/* True if the stream has to wait because MOST_CONNECTIONS brief streams have a
- * connection each. Over HTTP/2 they share one, so none has to. */
+/* True if the stream must wait because MOST_CONNECTIONS brief streams have a
+ * connection each. Over HTTP/2 they share a connection, and none waits. */
 static bool is_crowded_out(const kl__curl_stream *stream)
 {
     const kl__curl_transport *transport = stream->transport;
@@ -121,9 +127,9 @@ static bool is_crowded_out(const kl__curl_stream *stream)
            (!stream->secure || transport->speaks_http1);
 }
 
-/* True if curl has none that might still make a connection which this one could
- * share. Connections in HTTP/1 are not shared. */
-static bool is_next(const kl__curl_stream *stream)
+/* True if curl is not opening a connection that this stream could share.
+ * Connections with HTTP/1 cannot be shared. */
+static bool can_start(const kl__curl_stream *stream)
 {
     const kl__list *streams = &stream->transport->streams;
     int64_t now_ms = kl__clock_now(kl__clock_real());
@@ -135,7 +141,7 @@ static bool is_next(const kl__curl_stream *stream)
         kl__curl_stream *other = KL__CONTAINER(node, kl__curl_stream, node);
 
         if (other->easy != NULL && kl__list_empty(&other->waiting_node) &&
-            go_together(other, stream) && !is_settled(other, now_ms)) {
+            can_share(other, stream) && !is_settled(other, now_ms)) {
             return false;
         }
     }
@@ -143,13 +149,14 @@ static bool is_next(const kl__curl_stream *stream)
 }
 
 /*
- * Hands a transfer to curl: the first that need not wait; false: there is none.
- * To the same place they go one by one, each as soon as the one before it has a
- * connection. That is the turn after, where it joined one that was there.
- * libcurl (7.88) has all wait for the first connection, but once that is full
- * each makes its own: of 250 informers opened at once, 130 did.
+ * Gives curl the first transfer that need not wait; false: there is none.
+ * Transfers to the same server are given one by one, each when the one before
+ * it has a connection; if that one joined an open connection, this is the next
+ * turn of the loop. libcurl (7.88) makes all of them wait for the first
+ * connection, but when that is full, each opens its own: of 250 informers
+ * opened at once, 130 did.
  */
-static bool admit(kl__curl_transport *transport)
+static bool admit_next(kl__curl_transport *transport)
 {
     kl__list *waiting = &transport->waiting;
     const kl__curl_stream *waits = NULL;
@@ -159,10 +166,10 @@ static bool admit(kl__curl_transport *transport)
             KL__CONTAINER(node, kl__curl_stream, waiting_node);
 
         if (is_crowded_out(stream) ||
-            (waits != NULL && go_together(stream, waits))) {
+            (waits != NULL && can_share(stream, waits))) {
             continue;
         }
-        if (is_next(stream)) {
+        if (can_start(stream)) {
             kl__list_remove(&stream->waiting_node);
             stream->is_counted = stream->is_brief;
             transport->brief_count += stream->is_counted;
@@ -177,25 +184,26 @@ static bool admit(kl__curl_transport *transport)
     return false;
 }
 
-/* May bring bytes at once, and pause again. */
+/* Resumes a paused transfer. curl may deliver bytes during the call, and be
+ * paused again. */
 static void resume_transfer(kl__curl_stream *stream)
 {
     CURLcode status;
 
     if (stream->easy == NULL) {
-        return; /* it ended meanwhile */
+        return; /* it has ended meanwhile */
     }
     stream->held = false;
     stream->resuming = true;
     status = curl_easy_pause(stream->easy, CURLPAUSE_CONT);
     stream->resuming = false;
-    /* "Bad argument" is curl's word for a transfer without a connection. */
+    /* curl reports "bad argument" for a transfer without a connection. */
     if (status != CURLE_OK && status != CURLE_BAD_FUNCTION_ARGUMENT) {
         end_transfer(stream, status);
     }
 }
 
-static void obey(kl__curl_stream *stream, unsigned commands)
+static void run_commands(kl__curl_stream *stream, unsigned commands)
 {
     if ((commands & KL__CURL_FORGET) != 0) {
         drop_easy(stream);
@@ -212,8 +220,9 @@ static void obey(kl__curl_stream *stream, unsigned commands)
     }
 }
 
-/* The first stream of the inbox, with its commands; NULL: it is empty. One that
- * the loop has left may be freed with the mutex given back. */
+/* The first stream of the inbox, with its commands; NULL: the inbox is empty.
+ * Skips a stream with is_left: its reader may free it when the mutex is
+ * unlocked. */
 static kl__curl_stream *next_locked(kl__curl_transport *transport,
                                     unsigned *commands)
 {
@@ -232,9 +241,9 @@ static kl__curl_stream *next_locked(kl__curl_transport *transport,
     return NULL;
 }
 
-/* Obeys until the inbox is empty. Then false if the transport is closing; with
- * `stop` it takes no more commands from that moment on. */
-static bool obey_all(kl__curl_transport *transport, bool stop)
+/* Carries out commands until the inbox is empty. False: the transport is
+ * closing. With `stop`, no more commands are accepted from then on. */
+static bool run_inbox(kl__curl_transport *transport, bool stop)
 {
     kl__curl_stream *stream;
     unsigned commands = 0;
@@ -251,12 +260,12 @@ static bool obey_all(kl__curl_transport *transport, bool stop)
         if (stream == NULL) {
             return !closing;
         }
-        obey(stream, commands);
+        run_commands(stream, commands);
     }
 }
 
-/* Has curl look at a transfer again: pausing and resuming does. */
-static void nudge(kl__curl_stream *stream)
+/* Makes curl look at a transfer again, by pausing and resuming it. */
+static void nudge_stream(kl__curl_stream *stream)
 {
     CURLcode status;
 
@@ -274,12 +283,12 @@ static void nudge(kl__curl_stream *stream)
 }
 
 /*
- * Before libcurl 8.1, what was read from an HTTP/2 connection for one transfer
- * can leave bytes of another behind, and nothing looks at those until more come
- * in: with 50 transfers at a time, one in 1,700 stood still (measured with
- * 7.88.1, whose on_data_chunk_recv pauses nghttp2 then). So whenever something
- * came in, or a transfer ended, all are looked at once more before the loop
- * sleeps, until that brings nothing.
+ * Works round a bug before libcurl 8.1. When curl reads an HTTP/2 connection
+ * for one transfer, bytes of another may stay in its buffer until more arrive
+ * from the network. Measured with 7.88.1, whose on_data_chunk_recv pauses
+ * nghttp2 then: with 50 transfers at a time, one in 1,700 hung. So after bytes
+ * have arrived or a transfer has ended, every transfer is looked at again
+ * before the loop sleeps, until no more bytes come.
  */
 static void nudge_all(kl__curl_transport *transport)
 {
@@ -291,11 +300,11 @@ static void nudge_all(kl__curl_transport *transport)
     }
     for (kl__list *node = streams->next, *next; node != streams; node = next) {
         next = node->next;
-        nudge(KL__CONTAINER(node, kl__curl_stream, node));
+        nudge_stream(KL__CONTAINER(node, kl__curl_stream, node));
     }
 }
 
-static void reap(kl__curl_transport *transport)
+static void end_finished(kl__curl_transport *transport)
 {
     CURLMsg *message;
     int left;
@@ -312,9 +321,9 @@ static void reap(kl__curl_transport *transport)
     }
 }
 
-/* Wakes the readers of what came in: they look under the stream's mutex, under
- * which it was put there, so none misses it. */
-static void tell_news(kl__curl_transport *transport)
+/* Wakes the readers of streams whose bytes have arrived. Both sides hold the
+ * stream's mutex, so no reader misses a wake-up. */
+static void wake_readers(kl__curl_transport *transport)
 {
     kl__list *node;
 
@@ -342,8 +351,9 @@ static void end_all(kl__curl_transport *transport)
     }
 }
 
-/* While streams wait, the time may let them in. */
-static int patience_ms(const kl__curl_transport *transport)
+/* How long the loop may sleep. While streams wait to be given to curl, at most
+ * SETTINGS_MS: then is_settled may be true. */
+static int sleep_limit_ms(const kl__curl_transport *transport)
 {
     return kl__list_empty(&transport->waiting) ? POLL_MS : SETTINGS_MS;
 }
@@ -354,26 +364,26 @@ void *kl__curl_loop(void *arg)
     bool admitted;
     int running;
 
-    while (obey_all(transport, false)) {
+    while (run_inbox(transport, false)) {
         if (transport->must_nudge) {
             nudge_all(transport);
         }
         curl_multi_perform(transport->multi, &running);
-        reap(transport);
-        tell_news(transport);
-        admitted = admit(transport);
+        end_finished(transport);
+        wake_readers(transport);
+        admitted = admit_next(transport);
         if (!transport->must_nudge && !admitted &&
-            curl_multi_poll(transport->multi, NULL, 0, patience_ms(transport),
-                            NULL) != CURLM_OK) {
+            curl_multi_poll(transport->multi, NULL, 0,
+                            sleep_limit_ms(transport), NULL) != CURLM_OK) {
             poll(NULL, 0, PAUSE_MS); /* out of memory: do not spin */
         }
     }
-    /* 1. Nobody can open a stream any more. End those that there are. */
+    /* 1. No stream can be opened any more. End all existing ones. */
     end_all(transport);
-    /* 2. Their owners may be closing them: free what they hand over, until the
-     * moment from which they do it themselves. */
-    obey_all(transport, true);
-    /* 3. No stream is touched from here on. */
+    /* 2. Readers may be closing streams. Free those that they have handed to
+     *    the loop; from then on each reader frees its stream itself. */
+    run_inbox(transport, true);
+    /* 3. The loop uses no stream from here on. */
     curl_multi_cleanup(transport->multi);
     return NULL;
 }

@@ -1,7 +1,6 @@
 /*
- * curl_receive.c - the loop's side of a stream: how its reader is told, and
- * what curl calls when a head or a body comes in, and before it sends a
- * request.
+ * curl_receive.c - the loop's side of a stream: it wakes the reader, and has
+ * the callbacks that curl calls for headers, for the body and before sending.
  */
 #include "http/curl_loop.h"
 
@@ -41,7 +40,7 @@ void kl__curl_stream_leave(kl__curl_stream *stream, const kl_error *failure)
         kl__list_remove(&stream->news_node);
         kl__list_remove(&stream->node);
         stream->is_left = true;
-        stream->paused = false; /* there is nothing to be resumed */
+        stream->paused = false; /* nothing is left to be resumed */
     }
     finish_locked(stream, failure);
     kl__mutex_unlock(&stream->mutex);
@@ -81,11 +80,12 @@ size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg)
 }
 
 /*
- * An empty stream always has room, for the 16 KB that curl brings at most; the
- * reader of one with bytes will come by and tell to resume. What curl then
- * hands over is taken whole: over HTTP/2 that can be megabytes, which it would
- * copy each time that it had to keep the rest. The reader is told by tell_news,
- * once for all that came in together: curl brings 16 KB at a time.
+ * Called with a part of the body. A stream without unread bytes always accepts
+ * it; a stream with unread bytes pauses when its window is full, and its
+ * reader, which has bytes to read, resumes it later. On resuming, everything is
+ * accepted at once: over HTTP/2 that can be megabytes, and curl would copy the
+ * rest each time it had to keep some. wake_readers wakes the reader once for
+ * all parts that arrive in one turn: curl delivers at most 16 KB in each call.
  */
 size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg)
 {
@@ -103,13 +103,13 @@ size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg)
         stream->unread + length > stream->window) {
         stream->paused = true;
         stream->held = true;
-        has_news = true; /* to a reader that was not told of the bytes before */
+        has_news = true; /* a reader with at_end must now make room */
         taken = CURL_WRITEFUNC_PAUSE;
     } else {
         kl__buf_append(&stream->arrived, bytes, length);
         if (stream->arrived.failed) {
             stream->arrived.failed = false;
-            taken = 0; /* ends the transfer: CURLE_WRITE_ERROR */
+            taken = 0; /* curl ends the transfer: CURLE_WRITE_ERROR */
         } else {
             stream->unread += length;
             has_news = true;
@@ -123,9 +123,9 @@ size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg)
 }
 
 /*
- * Before each sending of a request. On a connection that turns out to be dead
- * curl sends again on its own; what may have been carried out already must not
- * be: creating twice is not creating once.
+ * Called before each sending of a request. If a reused connection proves to be
+ * dead, curl sends the request again by itself. A POST or PATCH may have been
+ * carried out already and must not be sent twice.
  */
 int kl__curl_on_send(void *arg, char *peer_ip, char *local_ip, int peer_port,
                      int local_port)

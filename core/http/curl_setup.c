@@ -1,6 +1,6 @@
 /*
- * curl_setup.c - turns a request into an easy handle: every option that curl is
- * given stands here, with its reason.
+ * curl_setup.c - makes a curl easy handle from a request. All options for curl
+ * are set here, each with its reason.
  */
 #include "http/curl_loop.h"
 
@@ -15,23 +15,24 @@
 #include <sys/socket.h>
 
 enum {
-    CONNECT_TIMEOUT_MS = 10000, /* name, TCP, proxy and TLS together */
-    /* A peer that vanished is noticed within 30 s, on an idle connection (a
-     * probe after 10 s, then each 5 s) and on a busy one (unacknowledged). */
+    CONNECT_TIMEOUT_MS = 10000, /* DNS, TCP, proxy and TLS together */
+    /* A dead peer is noticed within 30 s: on an idle connection by keepalive
+     * probes (the first after 10 s, then every 5 s), on a busy one by
+     * TCP_USER_TIMEOUT, when sent bytes are not acknowledged. */
     KEEPALIVE_IDLE_S = 10,
     KEEPALIVE_INTERVAL_S = 5,
     KEEPALIVE_PROBES = 3,
     USER_TIMEOUT_MS = 25000,
-    /* What one read from the socket takes at most. With curl's 16 KB each two
-     * events cost a read, a poll and an acknowledgement. */
+    /* The maximum of one read from the socket. With curl's default of 16 KB,
+     * every two watch events cost a read, a poll and an acknowledgement. */
     BUFFER_SIZE = 64 * 1024,
-    /* The same of a write, which is answered with one object; and what it sends
-     * at a time. curl's 64 KB for each of very many in flight are touched in
-     * turns, and stay with the process. */
+    /* The same for a write request, whose response is one object; and the size
+     * of its upload buffer. With very many writes in flight, curl's default of
+     * 64 KB for each would become resident memory and stay so. */
     WRITE_BUFFER_SIZE = 16 * 1024
 };
 
-/* Remembers the first failure of a row of curl_easy_setopt. */
+/* Calls curl_easy_setopt; `status` keeps the first failure of several calls. */
 #define SET(easy, status, option, value)                             \
     do {                                                             \
         CURLcode set_ = curl_easy_setopt((easy), (option), (value)); \
@@ -42,11 +43,12 @@ enum {
 
 static void set_number(int fd, int level, int name, int number)
 {
-    /* Best effort: a system without one of these still works. */
+    /* Best effort: it also works on a system without one of these options. */
     (void)setsockopt(fd, level, name, &number, sizeof(number));
 }
 
-/* Close-on-exec from the first moment, and eager to notice a dead peer. */
+/* Called by curl for a new connection. The socket is close-on-exec from the
+ * start and notices a dead peer soon. */
 static curl_socket_t open_socket(void *arg, curlsocktype purpose,
                                  struct curl_sockaddr *address)
 {
@@ -70,7 +72,8 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose,
     return fd;
 }
 
-/* With the TCP connection made, and the TLS handshake about to begin. */
+/* Called by curl when the TCP connection is made and the TLS handshake
+ * begins. */
 static CURLcode begin_tls(CURL *easy, void *context, void *arg)
 {
     kl__curl_stream *stream = arg;
@@ -103,14 +106,14 @@ static bool add_header(kl__curl_stream *stream, const char *line)
 
 static bool add_field(kl__curl_stream *stream, const kl__header *header)
 {
-    /* A semicolon is how curl is told to send an empty field. */
+    /* curl sends a header with an empty value if it is given as "name;". */
     char *line = header->value[0] != '\0'
                      ? kl__strprintf("%s: %s", header->name, header->value)
                      : kl__strprintf("%s;", header->name);
     bool added = line != NULL && add_header(stream, line);
 
     if (line != NULL) {
-        kl__wipe(line, strlen(line)); /* it may be a token */
+        kl__wipe(line, strlen(line)); /* it may contain a token */
     }
     kl__free(line);
     return added;
@@ -119,7 +122,7 @@ static bool add_field(kl__curl_stream *stream, const kl__header *header)
 static kl_code set_headers(kl__curl_stream *stream, const kl__request *request,
                            kl_error *err)
 {
-    /* No waiting for "100 Continue", and no form type on a body. */
+    /* Do not wait for "100 Continue", and do not send a body as a form. */
     bool ok = add_header(stream, "Expect:") &&
               (has_header(request, "Content-Type") ||
                add_header(stream, "Content-Type:")) &&
@@ -186,7 +189,8 @@ static kl_code set_method(kl__curl_stream *stream, const kl__request *request,
 
 /* ---- TLS ---- */
 
-/* No copy: a private key stays in one place, which wipes it. */
+/* Without a copy in curl: a private key is in memory once, and kl__tls wipes
+ * it. */
 static void set_blob(CURL *easy, CURLcode *status, CURLoption option,
                      const char *pem)
 {
@@ -209,16 +213,17 @@ static void set_tls(kl__curl_stream *stream, CURLcode *status)
     SET(easy, status, CURLOPT_SSL_VERIFYPEER, tls->insecure ? 0L : 1L);
     SET(easy, status, CURLOPT_SSL_VERIFYHOST, tls->insecure ? 0L : 2L);
     if (tls->ca != NULL || tls->insecure) {
-        /* Both defaults go: a folder of CAs would be trusted beside it; and
-         * reading the system's, where nothing is verified, would hold up the
-         * loop for some 40 ms. */
+        /* Clear both defaults. The folder of CAs would be trusted in addition
+         * to `ca`; and if nothing is verified, reading the system's CAs would
+         * block the loop for some 40 ms. */
         SET(easy, status, CURLOPT_CAINFO, (char *)NULL);
         SET(easy, status, CURLOPT_CAPATH, (char *)NULL);
     }
     if (tls->ca != NULL) {
         set_blob(easy, status, CURLOPT_CAINFO_BLOB, tls->ca);
     }
-    /* Only for better messages: libcurl over GnuTLS does not have it. */
+    /* Only for better error messages; libcurl with GnuTLS does not support
+     * it. */
     (void)curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, begin_tls);
     (void)curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, stream);
     set_blob(easy, status, CURLOPT_SSLCERT_BLOB, tls->cert);
@@ -256,13 +261,14 @@ static void set_connection(kl__curl_stream *stream, const kl__request *request,
     SET(easy, status, CURLOPT_FRESH_CONNECT, stream->fresh ? 1L : 0L);
     if (stream->secure) {
         SET(easy, status, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-        /* Rather wait for a connection that is being made, to share it, than
-         * make fifty. When it fails, so do those who wait: see the loop. */
+        /* Wait for a connection that is being opened, to share it, rather than
+         * open one for each request. If it fails, end_waiting in curl_loop.c
+         * ends the waiting requests. */
         SET(easy, status, CURLOPT_PIPEWAIT, stream->fresh ? 0L : 1L);
     } else {
         SET(easy, status, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     }
-    /* Given, even if empty, neither is looked up in the environment. */
+    /* Set both, even to "": otherwise curl reads them from the environment. */
     SET(easy, status, CURLOPT_PROXY,
         request->proxy_url != NULL ? request->proxy_url : "");
     SET(easy, status, CURLOPT_NOPROXY, "");
@@ -270,8 +276,8 @@ static void set_connection(kl__curl_stream *stream, const kl__request *request,
     SET(easy, status, CURLOPT_CONNECT_TO, stream->connect_to);
 }
 
-static kl_code set_all(kl__curl_stream *stream, const kl__request *request,
-                       const char *url, kl_error *err)
+static kl_code set_options(kl__curl_stream *stream, const kl__request *request,
+                           const char *url, kl_error *err)
 {
     CURLcode status = CURLE_OK;
     kl_code code = set_headers(stream, request, err);
@@ -291,9 +297,9 @@ static kl_code set_all(kl__curl_stream *stream, const kl__request *request,
         set_tls(stream, &status);
     }
 #if LIBCURL_VERSION_NUM >= 0x075700
-    /* Ending a transfer must not wait for a name server that does not answer:
-     * the thread that asks it is left to end by itself. An older libcurl at run
-     * time does not know it, and waits. */
+    /* Ending a transfer must not wait for a DNS server that does not answer:
+     * curl's resolver thread is left to end by itself. An older libcurl at run
+     * time does not know this option, and waits. */
     (void)curl_easy_setopt(stream->easy, CURLOPT_QUICK_EXIT, 1L);
 #endif
     if (status == CURLE_OUT_OF_MEMORY) {
@@ -319,7 +325,7 @@ kl_code kl__curl_setup(kl__curl_stream *stream, const kl__request *request,
         stream->easy = curl_easy_init();
         code =
             stream->easy != NULL
-                ? set_all(stream, request, url, err)
+                ? set_options(stream, request, url, err)
                 : kl_error_set(err, KL_ENOMEM, "out of memory for a request");
     }
     if (code != KL_OK) {

@@ -1,6 +1,6 @@
 /*
- * curl_stream.c - the reader's side of a stream: waiting for the loop to bring
- * bytes, decoding them, and telling the loop when there is room again.
+ * curl_stream.c - the reader's side of a stream: waits until the loop has
+ * received bytes, decodes them, and tells the loop when there is room again.
  */
 #include "http/curl_loop.h"
 
@@ -13,8 +13,8 @@
 
 enum {
     DEFAULT_WINDOW = 256 * 1024,
-    SPARE_MEMORY = 64 * 1024, /* what an idle buffer may keep */
-    IDLE_MS = 100             /* after so long without a byte it is idle */
+    SPARE_MEMORY = 64 * 1024, /* memory that an idle buffer may keep */
+    IDLE_MS = 100             /* idle: no byte for this long */
 };
 
 static const kl__stream_ops ops;
@@ -96,10 +96,10 @@ static void stream_close(kl__stream *base)
     bool is_left;
 
     if (kl__check_process(transport->made_in, NULL) != KL_OK) {
-        return; /* the loop, and whatever lock it held, are the parent's */
+        return; /* in a child of fork() the loop does not exist */
     }
     kl__mutex_lock(&stream->mutex);
-    stream->hook.wake = NULL; /* from here on the loop does not leave it */
+    stream->hook.wake = NULL; /* from here on the loop does not set is_left */
     is_left = stream->is_left;
     kl__mutex_unlock(&stream->mutex);
     kl__live_add(KL_LIVE_STREAM, -1);
@@ -131,8 +131,8 @@ static bool has_bytes(const kl__curl_stream *stream)
     return stream->arrived.length > 0 || stream->finished;
 }
 
-/* On the thread that cancels. */
-static void wake(void *arg)
+/* The cancel token's hook; runs on the thread that fires the token. */
+static void wake_reader(void *arg)
 {
     kl__curl_stream *stream = arg;
 
@@ -146,9 +146,9 @@ typedef struct wait_limits {
     kl__cancel *cancel;
 } wait_limits;
 
-/* Waits until `ready`, cancelled or too late. */
-static kl_code await_locked(kl__curl_stream *stream, condition ready,
-                            const wait_limits *limits)
+/* Waits until `ready` is true. KL_ECANCELED, KL_ETIMEOUT. */
+static kl_code wait_for_locked(kl__curl_stream *stream, condition ready,
+                               const wait_limits *limits)
 {
     bool in_time = true;
 
@@ -165,25 +165,27 @@ static kl_code await_locked(kl__curl_stream *stream, condition ready,
     return KL_OK;
 }
 
-/* As above, and leaves the stream locked if and only if it returns KL_OK. */
-static kl_code await(kl__curl_stream *stream, condition ready,
-                     const wait_limits *limits, kl_error *err)
+/* As above, for an unlocked stream. The stream is locked afterwards if the
+ * result is KL_OK, and only then. */
+static kl_code wait_for(kl__curl_stream *stream, condition ready,
+                        const wait_limits *limits, kl_error *err)
 {
-    kl__cancel_hook hook = {.wake = wake, .arg = stream};
+    kl__cancel_hook hook = {.wake = wake_reader, .arg = stream};
     kl_code code = kl__check_process(stream->transport->made_in, err);
 
     if (code != KL_OK) {
         return code;
     }
-    /* 1. The hook goes in before the stream is locked: its rank is lower. */
+    /* 1. Add the hook before locking the stream: the token's mutex ranks
+     * lower. */
     if (!kl__cancel_add(limits->cancel, &hook)) {
         return kl_error_set(err, KL_ECANCELED, "the call was cancelled");
     }
     kl__mutex_lock(&stream->mutex);
-    code = await_locked(stream, ready, limits);
+    code = wait_for_locked(stream, ready, limits);
     kl__mutex_unlock(&stream->mutex);
-    /* 2. And comes out when it is not. What was ready stays so: only the reader
-     * takes bytes away. */
+    /* 2. Remove the hook while the stream is unlocked. `ready` stays true
+     *    meanwhile: only this thread, the reader, removes bytes. */
     kl__cancel_remove(limits->cancel, &hook);
     if (code == KL_ECANCELED) {
         return kl_error_set(err, code, "the call was cancelled");
@@ -210,7 +212,7 @@ static kl_code stream_response(kl__stream *base, kl__response *response,
 {
     kl__curl_stream *stream = (kl__curl_stream *)base;
     wait_limits limits = {deadline_ms, cancel};
-    kl_code code = await(stream, knows_head, &limits, err);
+    kl_code code = wait_for(stream, knows_head, &limits, err);
 
     if (code != KL_OK) {
         return code;
@@ -226,7 +228,7 @@ static kl_code stream_response(kl__stream *base, kl__response *response,
 
 /* ---- reading ---- */
 
-static void trim(kl__buf *buf)
+static void trim_buf(kl__buf *buf)
 {
     if (buf->length == 0 && buf->capacity > SPARE_MEMORY) {
         kl__buf_deinit(buf);
@@ -244,11 +246,11 @@ static bool has_much_memory(kl__curl_stream *stream)
     return has_much;
 }
 
-static void trim_both(kl__curl_stream *stream)
+static void trim_buffers(kl__curl_stream *stream)
 {
     kl__mutex_lock(&stream->mutex);
-    trim(&stream->taken);
-    trim(&stream->arrived);
+    trim_buf(&stream->taken);
+    trim_buf(&stream->arrived);
     kl__mutex_unlock(&stream->mutex);
 }
 
@@ -260,36 +262,38 @@ static bool is_idle(const kl__curl_stream *stream)
            IDLE_MS;
 }
 
-/* Waits for bytes, as await. An idle watch must not hold on to what a list once
- * needed; but in the middle of a list, buffers run dry all the time. */
-static kl_code await_bytes(kl__curl_stream *stream, const wait_limits *limits,
-                           kl_error *err)
+/* Waits for bytes, as wait_for. If no byte comes for IDLE_MS, it frees large
+ * buffers: an idle watch must not keep the memory that a list once needed. Not
+ * earlier, because in the middle of a list the buffers are often empty. */
+static kl_code wait_for_bytes(kl__curl_stream *stream,
+                              const wait_limits *limits, kl_error *err)
 {
     int64_t idle_at = kl__clock_now(kl__clock_real()) + IDLE_MS;
     wait_limits brief = {idle_at, limits->cancel};
     kl_code code;
 
     if (!has_much_memory(stream)) {
-        return await(stream, has_bytes, limits, err);
+        return wait_for(stream, has_bytes, limits, err);
     }
     if (limits->deadline_ms >= 0 && limits->deadline_ms <= idle_at) {
-        code = await(stream, has_bytes, limits, err);
+        code = wait_for(stream, has_bytes, limits, err);
         if (code == KL_ETIMEOUT && is_idle(stream)) {
-            trim_both(stream); /* look_again_ms has its reader come by */
+            trim_buffers(stream); /* see stream_look_again_ms */
         }
         return code;
     }
-    code = await(stream, has_bytes, &brief, err);
+    code = wait_for(stream, has_bytes, &brief, err);
     if (code != KL_ETIMEOUT) {
         return code;
     }
-    trim_both(stream);
-    return await(stream, has_bytes, limits, err);
+    trim_buffers(stream);
+    return wait_for(stream, has_bytes, limits, err);
 }
 
-/* Sees to it that `taken` has unread bytes. *ended: it never will again. */
-static kl_code take(kl__curl_stream *stream, const wait_limits *limits,
-                    bool *ended, kl_error *err)
+/* Makes sure that `taken` has unread bytes. *ended is set at the end of the
+ * stream. */
+static kl_code take_arrived(kl__curl_stream *stream, const wait_limits *limits,
+                            bool *ended, kl_error *err)
 {
     kl__buf empty;
     kl_code code;
@@ -299,7 +303,7 @@ static kl_code take(kl__curl_stream *stream, const wait_limits *limits,
     }
     kl__buf_reset(&stream->taken);
     stream->taken_used = 0;
-    code = await_bytes(stream, limits, err);
+    code = wait_for_bytes(stream, limits, err);
     if (code != KL_OK) {
         return code;
     }
@@ -315,7 +319,8 @@ static kl_code take(kl__curl_stream *stream, const wait_limits *limits,
     return code;
 }
 
-/* Counts bytes as read, and lets a paused transfer go on at half a window. */
+/* Counts bytes as read. Resumes a paused transfer when at most half of the
+ * window is unread. */
 static void note_read(kl__curl_stream *stream, size_t length)
 {
     bool resume;
@@ -333,8 +338,8 @@ static void note_read(kl__curl_stream *stream, size_t length)
     }
 }
 
-static kl_code decode(kl__curl_stream *stream, kl__inflate_io *io,
-                      kl_error *err)
+static kl_code decode_bytes(kl__curl_stream *stream, kl__inflate_io *io,
+                            kl_error *err)
 {
     size_t available = stream->taken.length - stream->taken_used;
     kl_code code;
@@ -357,7 +362,7 @@ static kl_code decode(kl__curl_stream *stream, kl__inflate_io *io,
     return code;
 }
 
-static void copy(kl__curl_stream *stream, kl__inflate_io *io)
+static void copy_bytes(kl__curl_stream *stream, kl__inflate_io *io)
 {
     size_t available = stream->taken.length - stream->taken_used;
     size_t length = available < io->out_length ? available : io->out_length;
@@ -368,17 +373,18 @@ static void copy(kl__curl_stream *stream, kl__inflate_io *io)
     note_read(stream, length);
 }
 
-/* Moves bytes that were taken to the reader; with gzip there may be none. No
- * lock for `encoding`: it came before the bytes, and never changes. */
-static kl_code deliver(kl__curl_stream *stream, kl__inflate_io *io,
-                       kl_error *err)
+/* Moves bytes from `taken` to the reader's buffer; with gzip the result may be
+ * empty. Reads `encoding` without the mutex: it was set before the first byte
+ * and never changes. */
+static kl_code deliver_bytes(kl__curl_stream *stream, kl__inflate_io *io,
+                             kl_error *err)
 {
     switch (stream->encoding) {
     case KL__ENCODING_IDENTITY:
-        copy(stream, io);
+        copy_bytes(stream, io);
         return KL_OK;
     case KL__ENCODING_GZIP:
-        return decode(stream, io, err);
+        return decode_bytes(stream, io, err);
     default:
         return kl_error_set(err, KL_EPARSE,
                             "%s sent an encoding that was not asked for; only "
@@ -387,7 +393,7 @@ static kl_code deliver(kl__curl_stream *stream, kl__inflate_io *io,
     }
 }
 
-/* Fills `io` with at least a byte, or *ended. */
+/* Fills `io` with at least one byte, or sets *ended. */
 static kl_code read_some(kl__curl_stream *stream, kl__inflate_io *io,
                          const wait_limits *limits, bool *ended, kl_error *err)
 {
@@ -395,13 +401,14 @@ static kl_code read_some(kl__curl_stream *stream, kl__inflate_io *io,
     kl_code code = KL_OK;
 
     if (stream->inflate != NULL) {
-        /* What did not fit the last time needs no new input. */
-        code = decode(stream, io, err);
+        /* First the output that did not fit the last time; it needs no
+         * input. */
+        code = decode_bytes(stream, io, err);
     }
     while (code == KL_OK && !*ended && io->out_length == size) {
-        code = take(stream, limits, ended, err);
+        code = take_arrived(stream, limits, ended, err);
         if (code == KL_OK && !*ended) {
-            code = deliver(stream, io, err);
+            code = deliver_bytes(stream, io, err);
         }
     }
     return code;
@@ -444,7 +451,8 @@ static int64_t stream_last_byte_ms(const kl__stream *base)
     return atomic_load_explicit(&stream->last_byte_ms, memory_order_relaxed);
 }
 
-/* Its loop tells of everything; but an idle one gives memory back. */
+/* The hook is called for all changes. Only a stream with large buffers must be
+ * looked at again, to free them when it is idle. */
 static int64_t stream_look_again_ms(const kl__stream *base)
 {
     kl__curl_stream *stream = (kl__curl_stream *)base;

@@ -1,6 +1,6 @@
 /*
- * curl_target.c - where a request goes: the URL that curl shall fetch, the host
- * and port that it shall connect to, and what both are called in messages.
+ * curl_target.c - computes where a request goes: the URL for curl, the host and
+ * port to connect to, and their names for error messages.
  */
 #include "http/curl_loop.h"
 
@@ -10,7 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* "host:port" of a parsed URL; NULL: out of memory. */
+/* Returns "host:port" of a parsed URL, owned by the caller; NULL: out of
+ * memory. */
 static char *host_and_port(CURLU *url)
 {
     char *host = NULL, *port = NULL, *text = NULL;
@@ -25,8 +26,9 @@ static char *host_and_port(CURLU *url)
     return text;
 }
 
-/* Base and target as one; a base may end in a slash, a target begins so. */
-static char *join(const kl__request *request)
+/* Joins base and target. The base may end with a slash; the target begins with
+ * one. */
+static char *join_url(const kl__request *request)
 {
     size_t length = strlen(request->base_url);
 
@@ -37,21 +39,21 @@ static char *join(const kl__request *request)
                          request->target);
 }
 
-static kl_code no_memory(kl_error *err)
+static kl_code fail_no_memory(kl_error *err)
 {
     return kl_error_set(err, KL_ENOMEM, "out of memory for a request");
 }
 
 static kl_code parse_url(CURLU *url, const kl__request *request, kl_error *err)
 {
-    char *joined = join(request);
+    char *joined = join_url(request);
     CURLUcode status = joined != NULL ? curl_url_set(url, CURLUPART_URL, joined,
                                                      CURLU_PATH_AS_IS)
                                       : CURLUE_OUT_OF_MEMORY;
 
     kl__free(joined);
     if (status == CURLUE_OUT_OF_MEMORY) {
-        return no_memory(err);
+        return fail_no_memory(err);
     }
     if (status != CURLUE_OK) {
         return kl_error_set(err, KL_ECONFIG,
@@ -61,19 +63,19 @@ static kl_code parse_url(CURLU *url, const kl__request *request, kl_error *err)
     return KL_OK;
 }
 
-/* `secure` and `origin`, out of the URL. */
+/* Sets `secure` and `origin` from the URL. */
 static kl_code note_origin(kl__curl_stream *stream, CURLU *url, kl_error *err)
 {
     char *scheme = NULL;
     kl_code code = KL_OK;
 
     if (curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK) {
-        return no_memory(err);
+        return fail_no_memory(err);
     }
     stream->secure = strcasecmp(scheme, "https") == 0;
     stream->origin = host_and_port(url);
     if (stream->origin == NULL) {
-        code = no_memory(err);
+        code = fail_no_memory(err);
     } else if (!stream->secure && strcasecmp(scheme, "http") != 0) {
         code = kl_error_set(err, KL_ECONFIG,
                             "cannot speak %s: a server URL begins with "
@@ -85,9 +87,9 @@ static kl_code note_origin(kl__curl_stream *stream, CURLU *url, kl_error *err)
 }
 
 /*
- * Under tls-server-name the URL is for that name, so that it is what TLS asks
- * for (SNI) and what the certificate has to be for, while CURLOPT_CONNECT_TO
- * leads the connection to the real host and port. The Host field stays theirs.
+ * Applies tls-server-name. The URL gets that name as its host: TLS sends it
+ * (SNI), and the certificate must be valid for it. CURLOPT_CONNECT_TO makes
+ * curl connect to the real host and port, and the header Host names these.
  */
 static kl_code rename_server(kl__curl_stream *stream, CURLU *url, kl_error *err)
 {
@@ -100,7 +102,7 @@ static kl_code rename_server(kl__curl_stream *stream, CURLU *url, kl_error *err)
         return KL_OK;
     }
     host = kl__strprintf(strchr(name, ':') != NULL ? "[%s]" : "%s", name);
-    route = kl__strprintf("::%s", stream->origin); /* whatever host and port */
+    route = kl__strprintf("::%s", stream->origin); /* for any host and port */
     if (host != NULL && route != NULL) {
         stream->connect_to = curl_slist_append(NULL, route);
         status = curl_url_set(url, CURLUPART_HOST, host, 0);
@@ -108,7 +110,7 @@ static kl_code rename_server(kl__curl_stream *stream, CURLU *url, kl_error *err)
     kl__free(route);
     kl__free(host);
     if (status == CURLUE_OUT_OF_MEMORY || stream->connect_to == NULL) {
-        return no_memory(err);
+        return fail_no_memory(err);
     }
     if (status != CURLUE_OK) {
         return kl_error_set(err, KL_ECONFIG,
@@ -117,7 +119,8 @@ static kl_code rename_server(kl__curl_stream *stream, CURLU *url, kl_error *err)
     return KL_OK;
 }
 
-/* The proxy's name, for messages: its URL may hold a password. */
+/* Sets `proxy`, for messages. Not the proxy's URL, which may contain a
+ * password. */
 static kl_code note_proxy(kl__curl_stream *stream, const kl__request *request,
                           kl_error *err)
 {
@@ -140,14 +143,15 @@ static kl_code note_proxy(kl__curl_stream *stream, const kl__request *request,
         return kl_error_set(err, KL_ECONFIG,
                             "proxy-url is no URL: write http://host:port");
     }
-    return stream->proxy != NULL ? KL_OK : no_memory(err);
+    return stream->proxy != NULL ? KL_OK : fail_no_memory(err);
 }
 
 kl_code kl__curl_target(kl__curl_stream *stream, const kl__request *request,
                         char **text, kl_error *err)
 {
     CURLU *url = curl_url();
-    kl_code code = url != NULL ? parse_url(url, request, err) : no_memory(err);
+    kl_code code =
+        url != NULL ? parse_url(url, request, err) : fail_no_memory(err);
 
     if (code == KL_OK) {
         code = note_origin(stream, url, err);
@@ -160,7 +164,7 @@ kl_code kl__curl_target(kl__curl_stream *stream, const kl__request *request,
     }
     if (code == KL_OK &&
         curl_url_get(url, CURLUPART_URL, text, 0) != CURLUE_OK) {
-        code = no_memory(err);
+        code = fail_no_memory(err);
     }
     curl_url_cleanup(url);
     return code;

@@ -1,6 +1,6 @@
 /*
- * curl_transport.c - the transport over curl: its life, its thread's inbox, and
- * opening streams.
+ * curl_transport.c - makes, closes and frees a transport over libcurl, opens
+ * streams, and sends commands to the loop.
  */
 #include "http/curl_loop.h"
 
@@ -31,8 +31,9 @@ kl_transport *kl__curl_transport_new(kl_error *err)
     kl__list_init(&transport->news);
     kl__list_init(&transport->waiting);
     transport->multi = curl_multi_init();
-    /* Without descriptors for wake-ups curl makes one all the same, whose loop
-     * would hear of no request before its next turn. */
+    /* If no descriptors are left, curl_multi_init succeeds without the ones for
+     * wake-ups, and the loop would notice a request only when its poll times
+     * out. So check that a wake-up works. */
     if (transport->multi == NULL ||
         curl_multi_wakeup(transport->multi) != CURLM_OK) {
         kl_error_set(err, KL_EIO,
@@ -40,8 +41,8 @@ kl_transport *kl__curl_transport_new(kl_error *err)
                      "descriptors (ulimit -n)");
         goto fail;
     }
-    /* As many streams on a connection as the server allows: libcurl alone makes
-     * another connection after 100. */
+    /* As many streams on a connection as the server allows. By default, libcurl
+     * opens another connection after 100. */
     (void)curl_multi_setopt(transport->multi, CURLMOPT_MAX_CONCURRENT_STREAMS,
                             (long)MOST_STREAMS);
     if (kl__thread_start(&transport->thread, "kl-transport", kl__curl_loop,
@@ -57,7 +58,8 @@ fail:
     return NULL;
 }
 
-/* Closing, the loop may still be obeying: only new transfers are refused. */
+/* While the transport is closing, the loop still carries out commands; only new
+ * transfers are refused. */
 bool kl__curl_post(kl__curl_stream *stream, unsigned command)
 {
     kl__curl_transport *transport = stream->transport;
@@ -110,7 +112,7 @@ static kl__stream *transport_open(kl_transport *base,
         goto fail;
     }
     if (code != KL_OK) {
-        kl__curl_stream_finish(stream, &failure); /* the stream will tell */
+        kl__curl_stream_finish(stream, &failure); /* its reader gets it */
     }
     if (!kl__curl_post(stream, KL__CURL_ADD)) {
         kl_error_set(err, KL_ECLOSED, "the connection was closed");
@@ -130,7 +132,7 @@ static void transport_close(kl_transport *base)
     kl__curl_transport *transport = (kl__curl_transport *)base;
 
     if (kl__check_process(transport->made_in, NULL) != KL_OK) {
-        return; /* the thread is the parent's */
+        return; /* in a child of fork() the thread does not exist */
     }
     kl__mutex_lock(&transport->mutex);
     transport->closing = true;
@@ -140,8 +142,8 @@ static void transport_close(kl_transport *base)
     kl__mutex_unlock(&transport->mutex);
 }
 
-/* Streams hold references, so there are none left that anybody could use. Runs
- * on the thread of the last owner, which never is the loop's. */
+/* Called by the last unref. Streams hold references, so no stream is left. The
+ * loop holds none, so this never runs on the transport thread. */
 static void transport_free(kl_transport *base)
 {
     kl__curl_transport *transport = (kl__curl_transport *)base;

@@ -1,6 +1,6 @@
 /*
- * head.c - see head.h. Field names and rules: RFC 9110 (Retry-After 10.2.3,
- * dates 5.6.7), RFC 7234 5.5 (Warning).
+ * head.c - see head.h. The rules are those of RFC 9110 (Retry-After: 10.2.3,
+ * dates: 5.6.7) and RFC 7234 (Warning: 5.5).
  */
 #include "http/head.h"
 
@@ -11,11 +11,11 @@
 #include <strings.h>
 #include <time.h>
 
-/* More than a year: whoever says so does not mean it. */
+/* A Retry-After of more than a year is cut to this: it must be a mistake. */
 enum { MAX_RETRY_AFTER_S = 366 * 24 * 3600, MAX_KEPT = 32 * 1024 };
 
-/* The moment that "Sun, 06 Nov 1994 08:49:37 GMT" names; -1: it is no date.
- * By hand, because strptime follows the host's locale. */
+/* Parses a date such as "Sun, 06 Nov 1994 08:49:37 GMT"; -1: not a date.
+ * Without strptime, which depends on the host's locale. */
 static time_t parse_date(const char *text)
 {
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -37,7 +37,7 @@ static time_t parse_date(const char *text)
     return timegm(&tm);
 }
 
-/* Seconds, or a date on the wall clock; -1: neither. */
+/* Parses seconds, or a date of the wall clock, as milliseconds; -1: neither. */
 static long parse_retry_after(const char *value)
 {
     char *end;
@@ -50,7 +50,7 @@ static long parse_retry_after(const char *value)
             return -1;
         }
         seconds = (long)(date - time(NULL));
-        seconds = seconds < 0 ? 0 : seconds; /* a date gone by: now */
+        seconds = seconds < 0 ? 0 : seconds; /* a date in the past: now */
     }
     if (seconds < 0) {
         return -1;
@@ -58,7 +58,8 @@ static long parse_retry_after(const char *value)
     return (seconds > MAX_RETRY_AFTER_S ? MAX_RETRY_AFTER_S : seconds) * 1000;
 }
 
-/* Adds the text out of `299 - "text"`, unescaped; all of it if it is not so. */
+/* Adds the text in `299 - "text"`, unescaped; the whole value if it has no
+ * quotes. */
 static void parse_warning(const char *value, char *out, size_t size)
 {
     const char *quote = strchr(value, '"');
@@ -139,7 +140,7 @@ static void take_field_line(kl__head *head, char *line)
 
 bool kl__head_line(kl__head *head, const char *line, size_t length)
 {
-    char copy[1024]; /* what matters fits; the rest of a longer line is cut */
+    char copy[1024]; /* longer lines are cut; the headers used here are short */
 
     if (head->complete) {
         return false;

@@ -1,6 +1,6 @@
 /*
- * inflate.c - see inflate.h. The API server ends a gzip member at each flush of
- * a compressed watch, so a body is a row of members.
+ * inflate.c - see inflate.h. In a compressed watch the API server ends a gzip
+ * member at each flush, so a body has many members.
  */
 #include "http/inflate.h"
 
@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <stdint.h>
 
-/* 15 bits of window, and a gzip header rather than a zlib one. */
+/* 15 bits of window; 16 means a gzip header rather than a zlib header. */
 enum { GZIP_WINDOW_BITS = 15 + 16 };
 
 struct kl__inflate {
@@ -41,16 +41,16 @@ void kl__inflate_free(kl__inflate *gzip)
     }
 }
 
-static uInt clamp(size_t length)
+static uInt to_uint(size_t length)
 {
     return length < UINT_MAX ? (uInt)length : UINT_MAX;
 }
 
-/* One call of zlib: moves `io` on by what it used and made. */
+/* Calls zlib once, and updates `io`. */
 static int inflate_some(kl__inflate *gzip, kl__inflate_io *io)
 {
     z_stream *z = &gzip->z;
-    uInt in = clamp(io->in_length), out = clamp(io->out_length);
+    uInt in = to_uint(io->in_length), out = to_uint(io->out_length);
     int status;
 
     z->next_in = (Bytef *)(uintptr_t)io->in;
@@ -76,7 +76,7 @@ kl_code kl__inflate_step(kl__inflate *gzip, kl__inflate_io *io, kl_error *err)
             gzip->in_member = false;
             inflateReset(&gzip->z);
         } else if (status == Z_BUF_ERROR) {
-            break; /* nothing kept, nothing to read: not an error */
+            break; /* no output left, no input: not an error */
         } else if (status == Z_MEM_ERROR) {
             return kl_error_set(err, KL_ENOMEM, "out of memory for gzip");
         } else if (status != Z_OK) {

@@ -1,6 +1,7 @@
 /*
- * inflate.h - gzip, decoded as room is made: what comes out is bounded by the
- * caller's buffer, however much a few bytes would swell to.
+ * inflate.h - decodes a gzip stream step by step. The output of a step is
+ * limited by the caller's buffer, so that a small input that expands to
+ * gigabytes does no harm.
  */
 #ifndef KL_HTTP_INFLATE_H
 #define KL_HTTP_INFLATE_H
@@ -12,7 +13,7 @@
 
 typedef struct kl__inflate kl__inflate;
 
-/* Where a step reads and writes; it moves all four on. */
+/* The input and output of a step, which updates all four fields. */
 typedef struct kl__inflate_io {
     const char *in;
     size_t in_length;
@@ -20,18 +21,19 @@ typedef struct kl__inflate_io {
     size_t out_length;
 } kl__inflate_io;
 
-/* For one body; owned by the caller. NULL: out of memory. */
+/* Makes a decoder for one body; owned by the caller. NULL: out of memory. */
 kl__inflate *kl__inflate_new(void);
 void kl__inflate_free(kl__inflate *gzip); /* NULL is fine */
 
 /*
- * Decodes until the input is used up or the output is full; what did not fit is
- * kept and comes first in the next step, with or without input. Members that
- * follow each other are one text. KL_EPARSE: it is no gzip, or is damaged.
+ * Decodes until the input is used up or the output is full. Output that did not
+ * fit is kept and comes first in the next step, which may have no input.
+ * Several gzip members, one after the other, give one text. KL_EPARSE: not
+ * gzip, or damaged.
  */
 kl_code kl__inflate_step(kl__inflate *gzip, kl__inflate_io *io, kl_error *err);
 
-/* Whether the body may end here: between members, not inside of one. */
+/* True if the body may end here, between two members. */
 bool kl__inflate_is_whole(const kl__inflate *gzip);
 
 #endif

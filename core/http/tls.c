@@ -11,11 +11,11 @@
 #include <string.h>
 
 struct kl__tls {
-    kl__tls_options options; /* its strings are owned */
-    atomic_int refs;         /* acquire-release: the last one frees */
+    kl__tls_options options; /* owns its strings */
+    atomic_int refs;         /* acquire-release: the last unref frees */
 };
 
-/* Whether `*copy` came to be what `text` is: absent, or a copy of its own. */
+/* Sets `*copy` to a copy of `text`, or to NULL. False: out of memory. */
 static bool copy_text(const char **copy, const char *text)
 {
     *copy = kl__strdup(text);
@@ -27,7 +27,7 @@ static void free_text(const char *text)
     kl__free((void *)(uintptr_t)text);
 }
 
-static void destroy(kl__tls *tls)
+static void free_tls(kl__tls *tls)
 {
     const char *key = tls->options.key;
 
@@ -54,7 +54,7 @@ kl__tls *kl__tls_new(const kl__tls_options *options)
         !copy_text(&tls->options.cert, options->cert) ||
         !copy_text(&tls->options.key, options->key) ||
         !copy_text(&tls->options.server_name, options->server_name)) {
-        destroy(tls);
+        free_tls(tls);
         return NULL;
     }
     return tls;
@@ -70,7 +70,7 @@ void kl__tls_unref(kl__tls *tls)
 {
     if (tls != NULL &&
         atomic_fetch_sub_explicit(&tls->refs, 1, memory_order_acq_rel) == 1) {
-        destroy(tls);
+        free_tls(tls);
     }
 }
 

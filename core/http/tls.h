@@ -1,6 +1,7 @@
 /*
- * tls.h - what a connection proves and demands: CA, client certificate, name.
- * Immutable and reference-counted, so that a rotated certificate is a new one.
+ * tls.h - the TLS settings of a connection: CA, client certificate and key,
+ * server name. Immutable and reference-counted: when a certificate is rotated,
+ * a new kl__tls is made.
  */
 #ifndef KL_HTTP_TLS_H
 #define KL_HTTP_TLS_H
@@ -17,15 +18,15 @@ typedef struct kl__tls_options {
     const char *ca;          /* NULL: the system's */
     const char *cert;        /* client certificate chain */
     const char *key;         /* its private key; wiped from memory when freed */
-    const char *server_name; /* to verify instead of the URL's host */
+    const char *server_name; /* the name to verify, instead of the URL's host */
     bool insecure;
 } kl__tls_options;
 
-/* One reference for the caller; NULL when out of memory. Thread-safe. */
+/* The caller gets a reference; NULL when out of memory. Thread-safe. */
 kl__tls *kl__tls_new(const kl__tls_options *options);
 kl__tls *kl__tls_ref(kl__tls *tls);
 void kl__tls_unref(kl__tls *tls); /* NULL is fine */
-/* The options it was made of; borrowed. */
+/* The options it was made with; borrowed. */
 const kl__tls_options *kl__tls_get(const kl__tls *tls);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * transport.c - counts the references to a transport, of whatever kind.
+ * transport.c - the reference count of a transport.
  */
 #include "http/transport.h"
 

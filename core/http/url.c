@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* By hand: isalnum() would follow the host's locale. */
+/* Without isalnum(), which depends on the host's locale. */
 static bool is_unreserved(unsigned char byte)
 {
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
@@ -46,7 +46,7 @@ void kl__url_query(kl__buf *out, const char *name, const char *value)
     kl__url_encode(out, value);
 }
 
-/* The value of a hexadecimal digit; -1: it is none. */
+/* The value of a hexadecimal digit; -1: not a digit. */
 static int digit_of(char byte)
 {
     if (byte >= '0' && byte <= '9') {

@@ -1,5 +1,5 @@
 /*
- * url.h - percent-encoding, and queries out of names and values.
+ * url.h - percent-encoding and decoding, and the query of a URL.
  */
 #ifndef KL_HTTP_URL_H
 #define KL_HTTP_URL_H
@@ -9,14 +9,15 @@
 
 #include <stddef.h>
 
-/* Appends `text` with everything but RFC 3986's unreserved encoded. */
+/* Appends `text`; all bytes but RFC 3986's unreserved ones are
+ * percent-encoded. */
 KL__FOR_SIM void kl__url_encode(kl__buf *out, const char *text);
 
-/* Appends "?name=value" or "&name=value" (whether `out` has a '?' decides).
- * A NULL value appends nothing. */
+/* Appends "?name=value", or "&name=value" if `out` has a '?' already. Appends
+ * nothing if the value is NULL. */
 void kl__url_query(kl__buf *out, const char *name, const char *value);
 
-/* Decodes %XX in place ('+' stays as it is); the new length. */
+/* Decodes %XX in place ('+' stays as it is); returns the new length. */
 KL__FOR_SIM size_t kl__url_decode(char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * zlib_memory.h - zlib over the library's allocator.
+ * zlib_memory.h - makes zlib use the library's allocator.
  */
 #ifndef KL_HTTP_ZLIB_MEMORY_H
 #define KL_HTTP_ZLIB_MEMORY_H
@@ -20,7 +20,7 @@ static inline void kl__zlib_give_back(voidpf context, voidpf block)
     kl__free(block);
 }
 
-/* Of a stream that is about to be initialised. */
+/* Call before the stream is initialised. */
 static inline void kl__zlib_prepare(z_stream *z)
 {
     z->zalloc = kl__zlib_take;

@@ -1,6 +1,6 @@
 /*
- * identity.c - see identity.h. The text is cut by byte ranges, never written
- * anew, so that every number and string stays as the server spelled it.
+ * identity.c - see identity.h. Parts of the text are copied as byte ranges and
+ * never written anew, so every number and string stays as the server wrote it.
  */
 #include "object/identity.h"
 
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Members that are looked for in one object, in one pass. */
+/* A member to find in an object; one pass finds all of them. */
 typedef struct member {
     const char *name;
     const kl_value *key;
@@ -59,8 +59,8 @@ static void find_members(const kl_value *object, member *members, size_t count)
     }
 }
 
-/* "Pod web/shop-1", as far as it is known; for messages. */
-static void describe(const reader *self, char *text, size_t size)
+/* Writes "Pod web/shop-1", as far as it is known, for an error message. */
+static void describe_object(const reader *self, char *text, size_t size)
 {
     const char *kind = kl_value_string(self->top[KIND].value, NULL);
     const char *space = kl_value_string(self->metadata[NAMESPACE].value, NULL);
@@ -73,12 +73,12 @@ static void describe(const reader *self, char *text, size_t size)
     kl__text_excerpt(text, size, text, strlen(text));
 }
 
-static kl_code refuse(const reader *self, const char *member_name,
-                      const char *what)
+static kl_code fail_member(const reader *self, const char *member_name,
+                           const char *what)
 {
     char who[160];
 
-    describe(self, who, sizeof(who));
+    describe_object(self, who, sizeof(who));
     return kl_error_set(self->err, KL_EPARSE, "%s: %s %s", who, member_name,
                         what);
 }
@@ -88,13 +88,14 @@ static kl_code check_repeated(const reader *self, const member *members,
 {
     for (size_t i = 0; i < count; i++) {
         if (members[i].is_repeated) {
-            return refuse(self, members[i].name, "is there twice");
+            return fail_member(self, members[i].name, "is there twice");
         }
     }
     return KL_OK;
 }
 
-/* A string without NUL bytes, or nothing: absent or null. */
+/* Reads a string without NUL bytes; an absent or null member gives an empty
+ * slice. */
 static kl_code take_string(const reader *self, const member *from,
                            kl__slice *to)
 {
@@ -106,15 +107,16 @@ static kl_code take_string(const reader *self, const member *from,
         to->bytes = kl_value_string(from->value, &to->length);
         break;
     default:
-        return refuse(self, from->name, "is not a string");
+        return fail_member(self, from->name, "is not a string");
     }
     if (to->length > 0 && memchr(to->bytes, '\0', to->length) != NULL) {
-        return refuse(self, from->name, "holds a NUL byte");
+        return fail_member(self, from->name, "holds a NUL byte");
     }
     return KL_OK;
 }
 
-/* A part of the key: the key could not be taken apart again. */
+/* Reads a part of the key "namespace/name". A slash in it would make the key
+ * ambiguous. */
 static kl_code take_key_part(const reader *self, const member *from,
                              kl__slice *to)
 {
@@ -122,12 +124,12 @@ static kl_code take_key_part(const reader *self, const member *from,
 
     if (code == KL_OK && to->length > 0 &&
         memchr(to->bytes, '/', to->length) != NULL) {
-        return refuse(self, from->name, "holds a slash");
+        return fail_member(self, from->name, "holds a slash");
     }
     return code;
 }
 
-/* kind or apiVersion: of the text, or of the options if it has none. */
+/* Reads kind or apiVersion, from the text or else from the options. */
 static kl_code take_type(const reader *self, const member *from,
                          const char *otherwise, kl__slice *to, bool *adds)
 {
@@ -155,8 +157,9 @@ static kl_code read_members(reader *self)
     }
     code = check_repeated(self, self->top, TOP_MEMBERS);
     if (code == KL_OK && kl_value_type(metadata) != KL_OBJECT) {
-        return refuse(self, "metadata",
-                      metadata != NULL ? "is not an object" : "is missing");
+        return fail_member(self, "metadata",
+                           metadata != NULL ? "is not an object"
+                                            : "is missing");
     }
     if (code == KL_OK) {
         code = check_repeated(self, self->metadata, METADATA_MEMBERS);
@@ -164,8 +167,8 @@ static kl_code read_members(reader *self)
     return code;
 }
 
-/* Where the text ends if whitespace before `end` does not count. */
-static size_t trim(const char *json, size_t end)
+/* Moves `end` back over whitespace. */
+static size_t trim_space(const char *json, size_t end)
 {
     while (kl__byte_class[(unsigned char)json[end - 1]] == KL__BYTE_SPACE) {
         end--;
@@ -173,8 +176,8 @@ static size_t trim(const char *json, size_t end)
     return end;
 }
 
-/* Where the metadata ends: back from the name that follows it, or from the end,
- * over whitespace and a comma or brace. */
+/* The end of the metadata's value. Goes back from the next member's name, or
+ * from the end of the text, over whitespace and one comma or brace. */
 static size_t metadata_end(const reader *self)
 {
     const kl_value *follower = self->top[METADATA].follower;
@@ -182,18 +185,19 @@ static size_t metadata_end(const reader *self)
     size_t end = follower != NULL ? kl__doc_offset(self->doc, follower) - 1
                                   : self->source->length;
 
-    return trim(json, trim(json, end) - 1);
+    return trim_space(json, trim_space(json, end) - 1);
 }
 
-/* Where the metadata's last value ends: before its brace. */
+/* The end of the last value in the metadata, before the closing brace. */
 static size_t last_value_end(const reader *self)
 {
-    return trim(self->source->json, metadata_end(self) - 1);
+    return trim_space(self->source->json, metadata_end(self) - 1);
 }
 
-/* What comes after them says where they end: an API server puts them last in
- * the metadata, and they are long. Their comma is the one behind them, or the
- * one before them if they are the last member. */
+/* Finds the bytes of managedFields, with one comma: the one behind them, or,
+ * for the last member, the one before them. managedFields are long, so their
+ * end is found from what follows; an API server writes them last in the
+ * metadata. */
 static void cut_managed_fields(kl__identity *identity, const reader *self)
 {
     const member *fields = &self->metadata[MANAGED_FIELDS];
@@ -208,7 +212,7 @@ static void cut_managed_fields(kl__identity *identity, const reader *self)
         identity->cut_to = kl__doc_offset(self->doc, fields->follower) - 1;
     } else {
         identity->cut_to = last_value_end(self);
-        from = trim(json, from);
+        from = trim_space(json, from);
         from -= json[from - 1] == ',' ? 1 : 0;
     }
     identity->cut_from = from;
@@ -250,7 +254,7 @@ kl_code kl__identity_read(kl__identity *identity,
         return code;
     }
     if (identity->name.length == 0) {
-        return refuse(&self, "metadata.name", "is missing");
+        return fail_member(&self, "metadata.name", "is missing");
     }
     if (!options->keep_managed_fields) {
         cut_managed_fields(identity, &self);
@@ -269,8 +273,8 @@ static bool is_text(const kl__slice *slice, const char *text)
            memcmp(slice->bytes, text, slice->length) == 0;
 }
 
-/* True if the object says that it is what a server makes of one that was asked
- * for without its spec. */
+/* True if the object is a PartialObjectMetadata: what an API server sends if
+ * only the metadata is requested. */
 static bool is_partial(const kl__identity *identity)
 {
     return is_text(&identity->kind, "PartialObjectMetadata") &&
@@ -291,7 +295,7 @@ void kl__identity_keep_metadata(kl__identity *identity,
         identity->kind = slice_of(options->kind);
         identity->api_version = slice_of(options->api_version);
     }
-    /* The text's own kind and apiVersion are cut out with all else. */
+    /* kind and apiVersion of the text are cut off, so they are added again. */
     identity->adds_kind = identity->kind.length > 0;
     identity->adds_api_version = identity->api_version.length > 0;
     identity->metadata_from = from;

@@ -1,6 +1,7 @@
 /*
- * identity.h - what kl_object_parse takes out of an object's tree or outline:
- * who it is, and what of its text is kept.
+ * identity.h - the first step of making an object from JSON: find its identity
+ * (kind, name, namespace, UID, resourceVersion), and which part of its text is
+ * kept. object.c then copies both into one block.
  */
 #ifndef KL_OBJECT_IDENTITY_H
 #define KL_OBJECT_IDENTITY_H
@@ -13,18 +14,18 @@
 #include <stddef.h>
 
 typedef struct kl__slice {
-    const char *bytes; /* may be NULL where length is 0 */
+    const char *bytes; /* may be NULL if length is 0 */
     size_t length;
 } kl__slice;
 
-/* What an object is made of. */
+/* The input of an object. */
 typedef struct kl__object_source {
     const char *json; /* one JSON value */
     size_t length;
     const kl_object_options *options;
 } kl__object_source;
 
-/* Borrowed from the document, the text and the options it was read from. */
+/* What was found. Borrows from the document, the text and the options. */
 typedef struct kl__identity {
     kl__slice kind;
     kl__slice api_version;
@@ -32,48 +33,50 @@ typedef struct kl__identity {
     kl__slice name_space;
     kl__slice uid;
     kl__slice version;
-    bool adds_kind;        /* the text has none: it is put in */
-    bool adds_api_version; /* likewise */
-    size_t cut_from;       /* of the text: managedFields, with its comma */
-    size_t cut_to;         /* 0: nothing is cut out */
-    size_t metadata_from;  /* of the text: the member, from its name's quote to
-                              behind its value, where it alone is kept */
-    size_t metadata_to;    /* 0: all is kept */
+    bool adds_kind;        /* the text has none: the options' kind is added */
+    bool adds_api_version; /* the same for apiVersion */
+    size_t cut_from;       /* offset of managedFields, including a comma */
+    size_t cut_to;         /* end of managedFields; 0: nothing is cut out */
+    size_t metadata_from;  /* metadata_only: offset of the member "metadata" */
+    size_t metadata_to;    /* its end; 0: the whole object is kept */
 } kl__identity;
 
-/* KL_EPARSE: not an object, no name, wrong types, a member of the identity
- * twice; the message says which object. */
+/* Finds the identity in a parsed document. KL_EPARSE: not an object, no name, a
+ * wrong type, a duplicate member; the message names the object. */
 kl_code kl__identity_read(kl__identity *identity,
                           const kl__object_source *source, const kl_doc *doc,
                           kl_error *err);
 
-/* The same of an outline, without a document. False: it is not what it mostly
- * is, so ask kl__identity_read. */
+/* Finds the identity with an outline of the text, without parsing it: faster.
+ * False: the text is unusual; parse it and call kl__identity_read. */
 bool kl__identity_scan(kl__identity *identity, const kl__object_source *source,
                        const kl__outline *outline);
 
-/* Where metadata alone is kept: what was found becomes what it is called. */
+/* For options->metadata_only: keeps only the bytes from `from` to `to`, the
+ * member "metadata". A PartialObjectMetadata gets the kind and apiVersion of
+ * the options. */
 void kl__identity_keep_metadata(kl__identity *identity,
                                 const kl_object_options *options, size_t from,
                                 size_t to);
 
-/* An object's text to be: `added` after the opening brace, then the given text
- * but for a cut and for whitespace outside of strings, then a brace where the
- * given text's own is not among that. */
+/* The text of the new object, in parts: an opening brace, `added` (kind and
+ * apiVersion), the given text without managedFields and without whitespace
+ * outside of strings, and a closing brace if the given one was cut off. */
 typedef struct kl__object_text {
     kl__buf added;
-    kl__slice before; /* the cut; from the opening brace on, without it */
+    kl__slice before; /* from behind the opening brace to the cut */
     kl__slice after;
-    bool is_compact; /* there is no whitespace to drop */
-    bool is_closed;  /* a closing brace is put in */
-    size_t length;   /* of the whole */
+    bool is_compact; /* the given text has no whitespace to drop */
+    bool is_closed;  /* a closing brace is added */
+    size_t length;   /* of the whole text */
 } kl__object_text;
 
-/* `text` is zeroed but for is_compact. False: out of memory. Borrows `json`. */
+/* The caller has zeroed `text` and set is_compact. Borrows `json`. False: out
+ * of memory. */
 bool kl__object_text_init(kl__object_text *text, const kl__identity *identity,
                           const char *json, size_t length);
 void kl__object_text_deinit(kl__object_text *text);
-/* Writes text->length bytes, no NUL. */
+/* Writes text->length bytes, without a NUL. */
 void kl__object_text_write(const kl__object_text *text, char *out);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * identity_scan.c - the identity off an outline, without a tree: what came over
- * the wire was checked while it was cut. Whatever is not as an API server
- * writes it is left to identity.c, which also knows what to say of it.
+ * identity_scan.c - finds the identity with an outline, without parsing the
+ * text: the outline was made, and the JSON checked, while the frame was cut
+ * from the stream. For a text that is not written as API servers write it, the
+ * caller falls back to identity.c, which also makes the error messages.
  */
 #include "object/identity.h"
 
@@ -25,10 +26,10 @@ static const kl__slice metadata_names[METADATA_MEMBERS] = {
     [MANAGED_FIELDS] = {"managedFields", 13},
 };
 
-/* A member that was found: indexes into the outline are counted from 1. */
+/* A member that was found. `key` is its index in the outline, from 1. */
 typedef struct member {
     size_t key;
-    const char *value; /* NULL: there is none */
+    const char *value; /* NULL: not found */
 } member;
 
 typedef struct scan {
@@ -36,7 +37,7 @@ typedef struct scan {
     const kl__outline *outline;
     member top[TOP_MEMBERS];
     member metadata[METADATA_MEMBERS];
-    bool in_metadata; /* what follows in an object is in the metadata */
+    bool in_metadata; /* the current inner object is the metadata */
 } scan;
 
 static bool is_name(const kl__slice *a, const kl__slice *b)
@@ -44,7 +45,7 @@ static bool is_name(const kl__slice *a, const kl__slice *b)
     return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
 }
 
-/* Takes the string that opens there. False: it is spelled with escapes. */
+/* Reads the string at the opening quote. False: it contains an escape. */
 static bool take_string(const scan *self, const char *quote, kl__slice *to)
 {
     const char *end = self->source->json + self->source->length;
@@ -54,9 +55,9 @@ static bool take_string(const scan *self, const char *quote, kl__slice *to)
     return *stop == '"';
 }
 
-/* Notes a member if it is one of `names`. False: it is there twice. */
-static bool note(member *members, const kl__slice *names, size_t count,
-                 const kl__slice *name, size_t key)
+/* Stores a member if it is one of `names`. False: it is a duplicate. */
+static bool note_member(member *members, const kl__slice *names, size_t count,
+                        const kl__slice *name, size_t key)
 {
     for (size_t i = 0; i < count; i++) {
         if (is_name(name, &names[i])) {
@@ -82,11 +83,12 @@ static bool find_members(scan *self)
         }
         if (!outline->keys[i].is_in) {
             self->in_metadata = is_name(&name, &top_names[METADATA]);
-            if (!note(self->top, top_names, TOP_MEMBERS, &name, i + 1)) {
+            if (!note_member(self->top, top_names, TOP_MEMBERS, &name, i + 1)) {
                 return false;
             }
-        } else if (self->in_metadata && !note(self->metadata, metadata_names,
-                                              METADATA_MEMBERS, &name, i + 1)) {
+        } else if (self->in_metadata &&
+                   !note_member(self->metadata, metadata_names,
+                                METADATA_MEMBERS, &name, i + 1)) {
             return false;
         }
     }
@@ -94,7 +96,7 @@ static bool find_members(scan *self)
            *self->top[METADATA].value == '{';
 }
 
-/* A string as it is spelled, or nothing: absent or null. */
+/* Reads a string; an absent or null member gives an empty slice. */
 static bool take_text(const scan *self, const member *from, kl__slice *to)
 {
     *to = (kl__slice){NULL, 0};
@@ -121,7 +123,8 @@ static bool take_type(const scan *self, const member *from,
     return take_text(self, from, to);
 }
 
-/* With the comma behind it, or before it if it is the last member. */
+/* Finds the bytes of managedFields, with the comma behind them, or, for the
+ * last member, the comma before them. */
 static void cut_managed_fields(kl__identity *identity, const scan *self)
 {
     const kl__outline *outline = self->outline;
@@ -144,8 +147,8 @@ static void cut_managed_fields(kl__identity *identity, const scan *self)
     identity->cut_from = from - (self->source->json[from - 1] == ',' ? 1 : 0);
 }
 
-/* Behind the metadata's brace: before the comma of the next member, or before
- * the last brace. */
+/* The end of the metadata: before the comma of the next member, or before the
+ * last brace. */
 static size_t metadata_end(const scan *self)
 {
     const kl__outline *outline = self->outline;

@@ -1,8 +1,8 @@
 /*
- * object.c - immutable objects in one block of memory each: the struct, the
- * identity's strings, the text. The identity is read off an outline of the
- * text, or out of a tree that is dropped again; opening parses anew, shared by
- * all who have it open.
+ * object.c - immutable, reference-counted objects. Each is one block of memory:
+ * the struct, the strings of the identity, the JSON text. No parsed tree is
+ * stored. kl_object_open parses the text; all users that have the object open
+ * share the tree, and the last close frees it.
  */
 #include "object/object.h"
 
@@ -18,12 +18,13 @@
 
 enum { MAX_TEXT = INT32_MAX };
 
-/* Offsets are 32 bits wide: a cache holds hundreds of thousands of objects. */
+/* Offsets have 32 bits to save memory: a cache may have hundreds of thousands
+ * of objects. */
 struct kl_object {
-    kl_doc *tree;   /* while it is open; guarded by its stripe */
+    kl_doc *tree;   /* while the object is open; guarded by its stripe */
     uint32_t opens; /* guarded by its stripe */
     atomic_uint references;
-    uint32_t name; /* offsets into bytes; the key is at 0 */
+    uint32_t name; /* offsets in `bytes`; the key is at 0 */
     uint32_t name_space;
     uint32_t uid;
     uint32_t version;
@@ -36,9 +37,9 @@ struct kl_object {
 };
 
 /*
- * A stripe guards kl_object.tree and .opens of the objects whose address falls
- * on it. Rank object: taken below whatever lock its caller holds, and never
- * held while parsing or freeing.
+ * The stripes are mutexes that guard kl_object.tree and .opens; the address of
+ * an object selects its stripe. Rank OBJECT: the caller may hold other locks. A
+ * stripe is never held while parsing or freeing.
  */
 #define STRIPE                                     \
     {                                              \
@@ -48,7 +49,7 @@ static kl__mutex stripes[] = {STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE,
                               STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE,
                               STRIPE, STRIPE, STRIPE, STRIPE};
 
-__attribute__((constructor)) static void keep_over_fork(void)
+__attribute__((constructor)) static void keep_stripes_over_fork(void)
 {
     kl__mutex_outlive_fork(stripes, sizeof(stripes) / sizeof(stripes[0]));
 }
@@ -58,12 +59,13 @@ static kl__mutex *stripe_of(const kl_object *object)
     uintptr_t address = (uintptr_t)object;
     size_t count = sizeof(stripes) / sizeof(stripes[0]);
 
-    /* Blocks are some kilobytes apart: mix in the higher bits. */
+    /* Objects are some kilobytes apart in memory: use higher bits, too. */
     return &stripes[((address >> 4) ^ (address >> 12)) % count];
 }
 
-/* Appends text and a NUL at *used; returns its offset. */
-static uint32_t store(kl_object *object, size_t *used, const kl__slice *text)
+/* Copies the text and a NUL to offset *used; returns that offset. */
+static uint32_t store_text(kl_object *object, size_t *used,
+                           const kl__slice *text)
 {
     uint32_t at = (uint32_t)*used;
 
@@ -81,15 +83,15 @@ static void store_key(kl_object *object, size_t *used,
     const kl__slice *name_space = &identity->name_space;
 
     if (name_space->length > 0) {
-        store(object, used, name_space);
+        store_text(object, used, name_space);
         object->bytes[*used - 1] = '/';
     }
-    object->name = store(object, used, &identity->name);
+    object->name = store_text(object, used, &identity->name);
 }
 
-/* The object as one block; `text` says what its JSON will be. */
-static kl_object *assemble(const kl__identity *identity,
-                           const kl__object_text *text)
+/* Makes the object in one block; `text` describes its JSON. */
+static kl_object *allocate_object(const kl__identity *identity,
+                                  const kl__object_text *text)
 {
     size_t strings = 2 * (identity->name_space.length + 1) +
                      identity->name.length + 1 + identity->uid.length + 1 +
@@ -106,11 +108,11 @@ static kl_object *assemble(const kl__identity *identity,
     object->opens = 0;
     atomic_init(&object->references, 1);
     store_key(object, &used, identity);
-    object->name_space = store(object, &used, &identity->name_space);
-    object->uid = store(object, &used, &identity->uid);
-    object->version = store(object, &used, &identity->version);
-    object->kind = store(object, &used, &identity->kind);
-    object->api_version = store(object, &used, &identity->api_version);
+    object->name_space = store_text(object, &used, &identity->name_space);
+    object->uid = store_text(object, &used, &identity->uid);
+    object->version = store_text(object, &used, &identity->version);
+    object->kind = store_text(object, &used, &identity->kind);
+    object->api_version = store_text(object, &used, &identity->api_version);
     object->json = (uint32_t)used;
     object->json_length = (uint32_t)text->length & MAX_TEXT;
     object->is_metadata_only = text->is_closed ? 1 : 0;
@@ -124,16 +126,16 @@ static void refuse_size(size_t length, kl_error *err)
     kl_error_set(err, KL_ETOO_LARGE, "an object of %zu bytes", length);
 }
 
-static kl_object *build(const kl__identity *identity,
-                        const kl__object_source *source, bool is_compact,
-                        kl_error *err)
+static kl_object *build_object(const kl__identity *identity,
+                               const kl__object_source *source, bool is_compact,
+                               kl_error *err)
 {
     kl__object_text text = {.is_compact = is_compact};
     kl_object *object = NULL;
 
     if (kl__object_text_init(&text, identity, source->json, source->length) &&
         text.length <= MAX_TEXT) {
-        object = assemble(identity, &text);
+        object = allocate_object(identity, &text);
     }
     kl__object_text_deinit(&text);
     if (text.length > MAX_TEXT) {
@@ -146,7 +148,8 @@ static kl_object *build(const kl__identity *identity,
     return object;
 }
 
-/* With a tree, which says whether it is JSON at all, and what is wrong. */
+/* Parses the text. Needed if the outline was not sure, and for error
+ * messages. */
 static kl_object *parse_tree(const kl__object_source *source,
                              const kl__text_shape *shape, kl_error *err)
 {
@@ -159,7 +162,7 @@ static kl_object *parse_tree(const kl__object_source *source,
         return NULL;
     }
     if (kl__identity_read(&identity, source, doc, err) == KL_OK) {
-        object = build(&identity, source, shape->spaces == 0, err);
+        object = build_object(&identity, source, shape->spaces == 0, err);
     }
     kl_doc_unref(doc);
     return object;
@@ -181,7 +184,7 @@ kl_object *kl__object_parse_measured(const char *json, size_t length,
     }
     if (shape->outline != NULL && shape->outline->is_sure &&
         kl__identity_scan(&identity, &source, shape->outline)) {
-        return build(&identity, &source, true, err);
+        return build_object(&identity, &source, true, err);
     }
     return parse_tree(&source, shape, err);
 }
@@ -198,14 +201,16 @@ kl_object *kl_object_ref(const kl_object *object)
 {
     kl_object *owned = (kl_object *)(uintptr_t)object;
 
-    /* Relaxed: who has a reference may make another; nothing is ordered. */
+    /* Relaxed: the caller holds a reference already, and no data is handed
+     * over. */
     atomic_fetch_add_explicit(&owned->references, 1, memory_order_relaxed);
     return owned;
 }
 
 void kl_object_unref(kl_object *object)
 {
-    /* Release: our use comes before the free; acquire: so does all others'. */
+    /* Release: this thread's reads come before the free. Acquire: so do the
+     * reads of all threads that have dropped their reference before. */
     if (object == NULL || atomic_fetch_sub_explicit(&object->references, 1,
                                                     memory_order_acq_rel) > 1) {
         return;
@@ -265,7 +270,8 @@ const char *kl_object_json(const kl_object *object, size_t *length,
     return object->bytes + object->json;
 }
 
-/* The tree, if somebody has it open, opened once more; else NULL. */
+/* The tree if the object is open already, counted as opened once more; else
+ * NULL. */
 static kl_doc *join_open(kl_object *object)
 {
     kl__mutex *stripe = stripe_of(object);
@@ -278,8 +284,9 @@ static kl_doc *join_open(kl_object *object)
     return tree;
 }
 
-/* Takes `tree`; gives the one that all share, opened once more. */
-static kl_doc *publish(kl_object *object, kl_doc *tree)
+/* Shares a new tree. Takes `tree`; returns the tree to use, counted as opened
+ * once more: another thread may have been faster with its own. */
+static kl_doc *share_tree(kl_object *object, kl_doc *tree)
 {
     kl__mutex *stripe = stripe_of(object);
     kl_doc *late = NULL;
@@ -288,7 +295,7 @@ static kl_doc *publish(kl_object *object, kl_doc *tree)
     if (object->tree == NULL) {
         object->tree = tree;
     } else {
-        late = tree; /* another thread was faster */
+        late = tree; /* another thread has set its tree meanwhile */
         tree = object->tree;
     }
     object->opens++;
@@ -309,7 +316,7 @@ const kl_value *kl_object_open(kl_object *object, kl_error *err)
         if (tree == NULL) {
             return NULL;
         }
-        tree = publish(object, tree);
+        tree = share_tree(object, tree);
     }
     return kl_doc_root(tree);
 }
@@ -321,7 +328,7 @@ void kl_object_close(kl_object *object)
 
     kl__mutex_lock(stripe);
     if (object->opens == 0) {
-        abort(); /* a close without its open: a tree would be freed in use */
+        abort(); /* close without open: would free a tree in use */
     }
     object->opens--;
     if (object->opens == 0) {
@@ -337,7 +344,8 @@ size_t kl_object_bytes(const kl_object *object)
     return sizeof(*object) + object->json + object->json_length + 1;
 }
 
-/* Where the metadata begins, after kind and apiVersion; else the beginning. */
+/* The offset of "metadata", which is behind kind and apiVersion; 0: not
+ * found. */
 static size_t head_of(const kl_object *object)
 {
     static const char name[] = "\"metadata\"";

@@ -1,5 +1,6 @@
 /*
- * object.h - what the core needs of objects beyond the public header.
+ * object.h - functions on objects that only the core uses. The public ones are
+ * in kubelua/object.h.
  */
 #ifndef KL_OBJECT_OBJECT_H
 #define KL_OBJECT_OBJECT_H
@@ -9,16 +10,17 @@
 
 #include <stdbool.h>
 
-/* As kl_object_parse, for a text that was measured before: whoever cuts it out
- * of a stream has looked at each byte already. */
+/* As kl_object_parse, for a text whose shape is known: the scanner that has cut
+ * it from the stream has counted it already. */
 kl_object *kl__object_parse_measured(const char *json, size_t length,
                                      const kl__text_shape *shape,
                                      const kl_object_options *options,
                                      kl_error *err);
 
-/* Whether both say the same, managedFields that were cut aside. Lists of
- * built-in kinds leave out kind and apiVersion, which then stand in our order:
- * what is before the metadata is compared by these two alone. */
+/* True if both objects have the same content; managedFields that were cut out
+ * do not count. Kind and apiVersion may be in another order or place in the
+ * text: lists of built-in kinds leave them out and they are added. So the text
+ * before the metadata is not compared, only these two values. */
 bool kl__object_is_copy(const kl_object *a, const kl_object *b);
 
 #endif

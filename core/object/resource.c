@@ -39,8 +39,8 @@ void kl__resource_api_version(const kl__resource *resource, kl__buf *out)
     kl__buf_puts(out, resource->version);
 }
 
-/* "/" and the segment; all but RFC 3986's unreserved bytes are encoded, so
- * that no name can change the path. */
+/* Appends "/" and the segment. All bytes but RFC 3986's unreserved ones are
+ * encoded, so that a name with a slash cannot change the path. */
 static void put_segment(kl__buf *out, const char *segment)
 {
     kl__buf_putc(out, '/');

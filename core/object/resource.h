@@ -1,5 +1,6 @@
 /*
- * resource.h - which collection of an API is meant, and its URL.
+ * resource.h - a resource of an API server, such as deployments of apps/v1, and
+ * the URL paths of its objects.
  */
 #ifndef KL_OBJECT_RESOURCE_H
 #define KL_OBJECT_RESOURCE_H
@@ -9,7 +10,7 @@
 
 #include <stdbool.h>
 
-/* A resource that a server serves; strings are owned, none is NULL. */
+/* A resource. Owns its strings; none is NULL. */
 typedef struct kl__resource {
     char *group;   /* "" is the core group */
     char *version; /* "v1" */
@@ -22,15 +23,16 @@ void kl__resource_clear(kl__resource *resource);
 /* False: out of memory, and `to` is empty. */
 bool kl__resource_copy(kl__resource *to, const kl__resource *from);
 
-/* "apps/v1" or "v1"; appended to `out`. */
+/* Appends "apps/v1" or "v1" to `out`. */
 void kl__resource_api_version(const kl__resource *resource, kl__buf *out);
 
-/* "/api/v1/namespaces/web/pods" or "/apis/apps/v1/deployments", appended;
- * `name_space` NULL: all. Segments are percent-encoded. */
+/* Appends a path such as "/api/v1/namespaces/web/pods" or
+ * "/apis/apps/v1/deployments"; `name_space` NULL: all namespaces. Segments are
+ * percent-encoded. */
 void kl__resource_path(const kl__resource *resource, const char *name_space,
                        kl__buf *out);
 
-/* KL_EINVAL: a namespace was given for a kind that has none. */
+/* The error for a namespace given for a kind without namespaces: KL_EINVAL. */
 kl_code kl__scope_error(const char *plural, const char *kind, kl_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * selector.c - matching compiled label selectors. What they mean is what an API
- * server does with ?labelSelector= (labels documentation; apimachinery), so
- * that a filter applied here and one applied there select the same objects.
+ * selector.c - matches objects' labels with a compiled label selector. It
+ * selects the same objects as an API server does with ?labelSelector=
+ * (kubernetes.io, "Labels and Selectors"; k8s.io/apimachinery, pkg/labels).
  */
 #include "object/selector.h"
 
@@ -52,8 +52,9 @@ static bool is_one_of(const kl_selector *selector,
     return false;
 }
 
-static bool is_beyond(const kl_selector *selector,
-                      const kl__requirement *requirement, const char *label)
+static bool is_beyond_bound(const kl_selector *selector,
+                            const kl__requirement *requirement,
+                            const char *label)
 {
     int64_t bound, number;
 
@@ -65,7 +66,8 @@ static bool is_beyond(const kl_selector *selector,
                                                 : number < bound;
 }
 
-/* A label that is no string counts as absent: no server has one. */
+/* A label that is not a string counts as absent; API servers have no such
+ * labels. */
 static bool is_met(const kl_selector *selector,
                    const kl__requirement *requirement, const kl_value *labels)
 {
@@ -76,7 +78,7 @@ static bool is_met(const kl_selector *selector,
     switch (requirement->op) {
     case KL__LABEL_IN:
         return label != NULL && is_one_of(selector, requirement, label);
-    case KL__LABEL_NOT_IN: /* what lacks the key is selected */
+    case KL__LABEL_NOT_IN: /* an object without the label matches */
         return label == NULL || !is_one_of(selector, requirement, label);
     case KL__LABEL_EXISTS:
         return label != NULL;
@@ -84,7 +86,7 @@ static bool is_met(const kl_selector *selector,
         return label == NULL;
     case KL__LABEL_GREATER:
     case KL__LABEL_LESS:
-        return label != NULL && is_beyond(selector, requirement, label);
+        return label != NULL && is_beyond_bound(selector, requirement, label);
     }
     return false;
 }

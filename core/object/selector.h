@@ -1,6 +1,7 @@
 /*
- * selector.h - a compiled label selector: requirements that must all be met.
- * selector_parse.c makes it, selector.c matches with it.
+ * selector.h - a compiled label selector: a list of requirements that an
+ * object's labels must all meet. selector_parse.c makes it, selector.c matches
+ * with it.
  */
 #ifndef KL_OBJECT_SELECTOR_H
 #define KL_OBJECT_SELECTOR_H
@@ -24,7 +25,7 @@ typedef enum kl__label_op {
 typedef struct kl__requirement {
     kl__label_op op;
     const char *key; /* into kl_selector.text */
-    size_t first;    /* its values: so many from this one on */
+    size_t first;    /* index of its first value in kl_selector.values */
     size_t count;
 } kl__requirement;
 
@@ -32,10 +33,10 @@ struct kl_selector {
     char *text; /* a copy, cut into NUL-terminated words */
     kl__requirement *requirements;
     size_t count;
-    const char **values; /* of all requirements, into text; "" may be static */
+    const char **values; /* of all requirements; in `text`, or a static "" */
 };
 
-/* A decimal int64_t, as > and < compare them. False: it is none. */
+/* Reads a decimal int64_t, for > and <. False: not an integer of 64 bits. */
 KL__FOR_SIM bool kl__label_integer(const char *text, int64_t *number);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * selector_parse.c - the grammar of label selectors, as API servers read it:
+ * selector_parse.c - parses label selectors, by the grammar of API servers:
  *     selector    = requirement { "," requirement }
  *     requirement = key | "!" key | key ("=" | "==" | "!=") [ value ]
  *                 | key ("in" | "notin") "(" [value] { "," [value] } ")"
@@ -13,13 +13,14 @@
 
 #include <string.h>
 
-/* Limits: "Labels and Selectors", syntax and character set. */
+/* The limits of kubernetes.io, "Labels and Selectors", "Syntax and character
+ * set". */
 enum { LONGEST_PREFIX = 253, LONGEST_NAME = 63 };
 
 typedef struct parser {
-    const char *text; /* as given: the tokens are read from it */
-    const char *at;   /* the token in hand */
-    size_t length;    /* of it; 0 at the end */
+    const char *text; /* the selector as given */
+    const char *at;   /* the current token */
+    size_t length;    /* of the current token; 0 at the end */
     kl_selector *selector;
     size_t values;
     kl_error *err;
@@ -32,8 +33,8 @@ static kl_code fail_at(const parser *self, const char *at, const char *message)
     return kl__caret_error(self->err, &where, "%s", message);
 }
 
-/* Moves on to the next token: an operator, a bracket, a comma or a word. */
-static void advance(parser *self)
+/* Moves to the next token: an operator, a bracket, a comma or a word. */
+static void next_token(parser *self)
 {
     static const char space[] = " \t\r\n";
 
@@ -59,8 +60,9 @@ static bool is_word(const parser *self)
     return self->length > 0 && strchr("=!(),<>", *self->at) == NULL;
 }
 
-/* The token's word as a string of its own, in the selector's copy. The byte
- * behind a word is a separator, which the parser does not read there. */
+/* Returns the current word as a NUL-terminated string in the selector's copy of
+ * the text. The NUL overwrites a separator, which the parser reads from the
+ * original. */
 static const char *keep_word(const parser *self)
 {
     char *word = self->selector->text + (self->at - self->text);
@@ -75,7 +77,8 @@ static bool is_alphanumeric(char byte)
            (byte >= '0' && byte <= '9');
 }
 
-/* Letters, digits, "-", "_" and "."; the first and last is none of these. */
+/* Checks a name or value: letters, digits, "-", "_" and "."; it begins and ends
+ * with a letter or digit. */
 static kl_code check_name(const parser *self, const char *name, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
@@ -96,7 +99,8 @@ static kl_code check_name(const parser *self, const char *name, size_t length)
     return KL_OK;
 }
 
-/* A DNS subdomain: lower-case words between dots. */
+/* Checks the prefix of a key: a DNS subdomain, lower-case words with dots
+ * between. */
 static kl_code check_prefix(const parser *self, size_t length)
 {
     const char *prefix = self->at;
@@ -135,7 +139,7 @@ static kl_code check_key(const parser *self)
     return code == KL_OK ? check_name(self, name, length) : code;
 }
 
-/* A value, which may be empty: then no token is taken. */
+/* Reads a value; it may be empty, then no token is consumed. */
 static kl_code take_value(parser *self, kl__requirement *requirement)
 {
     const char *value = "";
@@ -147,7 +151,7 @@ static kl_code take_value(parser *self, kl__requirement *requirement)
             return code;
         }
         value = keep_word(self);
-        advance(self);
+        next_token(self);
     }
     self->selector->values[self->values++] = value;
     requirement->count++;
@@ -161,16 +165,16 @@ static kl_code take_set(parser *self, kl__requirement *requirement)
     if (!is_token(self, "(")) {
         return fail_at(self, self->at, "expected \"(\" and a list of values");
     }
-    advance(self);
+    next_token(self);
     code = take_value(self, requirement);
     while (code == KL_OK && is_token(self, ",")) {
-        advance(self);
+        next_token(self);
         code = take_value(self, requirement);
     }
     if (code == KL_OK && !is_token(self, ")")) {
         return fail_at(self, self->at, "expected \",\" or \")\"");
     }
-    advance(self);
+    next_token(self);
     return code;
 }
 
@@ -210,7 +214,7 @@ static kl_code take_operation(parser *self, kl__requirement *requirement)
     for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
         if (is_token(self, operations[i].token)) {
             requirement->op = operations[i].op;
-            advance(self);
+            next_token(self);
             return operations[i].take(self, requirement);
         }
     }
@@ -227,7 +231,7 @@ static kl_code take_requirement(parser *self)
     kl_code code;
 
     if (negated) {
-        advance(self);
+        next_token(self);
     }
     if (!is_word(self)) {
         return fail_at(self, self->at, "expected a label's key");
@@ -241,7 +245,7 @@ static kl_code take_requirement(parser *self)
                           .key = keep_word(self),
                           .first = self->values};
     self->selector->count++;
-    advance(self);
+    next_token(self);
     return negated ? KL_OK : take_operation(self, requirement);
 }
 
@@ -249,13 +253,13 @@ static kl_code take_selector(parser *self)
 {
     kl_code code = KL_OK;
 
-    advance(self);
+    next_token(self);
     if (self->length == 0) {
         return KL_OK;
     }
     code = take_requirement(self);
     while (code == KL_OK && is_token(self, ",")) {
-        advance(self);
+        next_token(self);
         code = take_requirement(self);
     }
     if (code == KL_OK && self->length > 0) {
@@ -269,7 +273,8 @@ kl_selector *kl_selector_parse(const char *text, kl_error *err)
     parser self = {.text = text != NULL ? text : "", .err = err};
     size_t most = 1;
 
-    /* Each requirement and each value but the first follows one of these. */
+    /* An upper bound of requirements and of values: each but the first is
+     * behind one of these bytes. */
     for (const char *at = self.text; *at != '\0'; at++) {
         most += strchr(",=(<>", *at) != NULL ? 1 : 0;
     }

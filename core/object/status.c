@@ -1,7 +1,7 @@
 /*
- * status.c - see status.h. The reason of a Status decides before the HTTP
- * status does: 409 and 504 mean several things, and an ERROR event has no HTTP
- * status of its own.
+ * status.c - see status.h. The reason of a Status decides about the code; the
+ * HTTP status only without a known reason: 409 and 504 have several meanings,
+ * and an ERROR event of a watch has no HTTP status.
  */
 #include "object/status.h"
 
@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Reasons: API conventions, "Response Status Kind"; reference 5.5. */
+/* The reasons of Kubernetes' API conventions, "Response Status Kind", and of
+ * k8s.io/apimachinery, pkg/apis/meta/v1/types.go (StatusReason). */
 static kl_code code_of_reason(const char *reason)
 {
     static const struct {
@@ -44,7 +45,7 @@ static kl_code code_of_reason(const char *reason)
             return reasons[i].code;
         }
     }
-    return KL_OK; /* none, or one that later servers have */
+    return KL_OK; /* no reason, or one of a newer server */
 }
 
 static kl_code code_of_http(int http_status)
@@ -79,8 +80,9 @@ static const char *text_of(const kl_value *object, const char *name)
                                              : NULL;
 }
 
-/* A version that the server has yet to reach: the cause says so, or the text
- * of servers that give none (storage/errors.go). */
+/* True if the request asked for a resourceVersion that the server has not
+ * reached yet. The cause says so; servers that send no cause say it in the
+ * message (k8s.io/apiserver, pkg/storage/errors.go). */
 static bool is_version_ahead(const kl_value *status, const char *message)
 {
     const kl_value *causes =
@@ -101,8 +103,8 @@ static const char no_body[] = "an answer without a body";
 static const char html_page[] =
     "an HTML page, as of a proxy in front of the API server: ";
 
-/* What the user can do about it; "" where there is nothing to say. */
-static const char *remedy(kl_code code, const char *message)
+/* What the user can do about the error; "" if there is no advice. */
+static const char *remedy_of(kl_code code, const char *message)
 {
     if (code == KL_EFORBIDDEN && (strstr(message, " cannot list ") != NULL ||
                                   strstr(message, " cannot watch ") != NULL)) {
@@ -121,12 +123,14 @@ static const char *remedy(kl_code code, const char *message)
                "kubeconfig's user, or at the mounted service account token; "
                "it may have expired, or be for another cluster";
     }
-    /* Of Go's servers and of nginx; none of kube-apiserver's own says it. */
+    /* Messages of Go's HTTP server and of nginx; no message of kube-apiserver
+     * contains them. */
     if (code == KL_EBAD_REQUEST && (strstr(message, "to an HTTPS server") ||
                                     strstr(message, "to HTTPS port"))) {
         return "\n    The port is for TLS: use https:// in the server's URL";
     }
-    /* kube-apiserver says "404 page not found", or sends a Status. */
+    /* This is no kube-apiserver: that one answers "404 page not found" or sends
+     * a Status. */
     if (code == KL_ENOT_FOUND &&
         (strcmp(message, no_body) == 0 ||
          strncmp(message, html_page, sizeof(html_page) - 1) == 0)) {
@@ -137,9 +141,9 @@ static const char *remedy(kl_code code, const char *message)
     return "";
 }
 
-/* No control characters of a server's text get to a terminal; a newline may,
- * as validation messages and our own remedies have them. */
-static void clean(char *text)
+/* Replaces control characters: the server's text must not control a terminal. A
+ * newline stays; validation messages and our remedies contain some. */
+static void clean_text(char *text)
 {
     for (; *text != '\0'; text++) {
         if (((unsigned char)*text < ' ' && *text != '\n') || *text == 0x7F) {
@@ -148,17 +152,17 @@ static void clean(char *text)
     }
 }
 
-static kl_code fill(kl_error *err, kl_code code, int http_status,
-                    const char *message)
+static kl_code fill_error(kl_error *err, kl_code code, int http_status,
+                          const char *message)
 {
-    /* Cut so that a remedy of its length always fits behind it. */
+    /* The message is cut so that the remedy always fits behind it. */
     const int longest = KL_ERROR_MESSAGE_SIZE - 400;
 
     kl_error_set(err, code, "HTTP %d: %.*s%s", http_status, longest, message,
-                 remedy(code, message));
+                 remedy_of(code, message));
     if (err != NULL) {
         err->http_status = http_status;
-        clean(err->message);
+        clean_text(err->message);
     }
     return code;
 }
@@ -175,9 +179,9 @@ static long retry_after_of(const kl_value *status)
     return 1000 * (seconds < longest_s ? (long)seconds : longest_s);
 }
 
-/* `http_status` 0: what the Status itself says. */
-static kl_code status_error(const kl_value *status, int http_status,
-                            kl_error *err)
+/* `http_status` 0: use the code in the Status. */
+static kl_code fill_from_status(const kl_value *status, int http_status,
+                                kl_error *err)
 {
     const char *reason = text_of(status, "reason");
     const char *message = text_of(status, "message");
@@ -198,14 +202,14 @@ static kl_code status_error(const kl_value *status, int http_status,
                       ? reason
                       : "the server gives no reason";
     }
-    fill(err, code, http_status, message);
+    fill_error(err, code, http_status, message);
     if (err != NULL) {
         err->retry_after_ms = retry_after_of(status);
     }
     return code;
 }
 
-/* The text between <title> and whatever tag follows; NULL: none. */
+/* The text behind <title>, up to the next tag; NULL: none. */
 static const char *title_of(const char *html, size_t length, size_t *title)
 {
     static const char tag[] = "<title>";
@@ -221,9 +225,10 @@ static const char *title_of(const char *html, size_t length, size_t *title)
     return at;
 }
 
-/* A body that is no Status: of a proxy, or of a server that is not ready. */
-static kl_code text_error(int http_status, const char *body, size_t length,
-                          kl_error *err)
+/* The error for a body that is not a Status: from a proxy, or from a server
+ * that is not ready. */
+static kl_code fill_from_text(int http_status, const char *body, size_t length,
+                              kl_error *err)
 {
     kl_code code = code_of_http(http_status);
     char excerpt[160], message[256];
@@ -236,7 +241,7 @@ static kl_code text_error(int http_status, const char *body, size_t length,
         length--;
     }
     if (length == 0) {
-        return fill(err, code, http_status, no_body);
+        return fill_error(err, code, http_status, no_body);
     }
     if (*shown == '<') {
         const char *found = title_of(shown, length, &title);
@@ -245,12 +250,12 @@ static kl_code text_error(int http_status, const char *body, size_t length,
                          found != NULL ? found : shown,
                          found != NULL ? title : length);
         snprintf(message, sizeof(message), "%s%s", html_page, excerpt);
-        return fill(err, code, http_status, message);
+        return fill_error(err, code, http_status, message);
     }
     newline = memchr(shown, '\n', length);
     kl__text_excerpt(excerpt, sizeof(excerpt), shown,
                      newline != NULL ? (size_t)(newline - shown) : length);
-    return fill(err, code, http_status, excerpt);
+    return fill_error(err, code, http_status, excerpt);
 }
 
 static bool is_status(const kl_value *value)
@@ -266,9 +271,9 @@ kl_code kl__status_error(int http_status, const char *body, size_t length,
     kl_code code;
 
     if (doc != NULL && is_status(kl_doc_root(doc))) {
-        code = status_error(kl_doc_root(doc), http_status, err);
+        code = fill_from_status(kl_doc_root(doc), http_status, err);
     } else {
-        code = text_error(http_status, body, length, err);
+        code = fill_from_text(http_status, body, length, err);
     }
     kl_doc_unref(doc);
     if (err != NULL && retry_after_ms >= 0) {
@@ -283,7 +288,7 @@ kl_code kl__status_event_error(const kl_value *status, kl_error *err)
         return kl_error_set(err, KL_EPARSE,
                             "an ERROR event whose object is no Status");
     }
-    return status_error(status, 0, err);
+    return fill_from_status(status, 0, err);
 }
 
 char *kl__status_continue(const char *body, size_t length)

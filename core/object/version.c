@@ -1,13 +1,13 @@
 /*
- * version.c - the order of resourceVersions, which KEP-5504 makes comparable:
- * decimal integers of any length.
+ * version.c - compares resourceVersions. KEP-5504 makes them comparable: they
+ * are decimal integers of any length.
  */
 #include "kubelua/object.h"
 
 #include <limits.h>
 #include <string.h>
 
-/* Its digits without leading zeros; NULL: it is no number. */
+/* The digits without leading zeros; NULL: not a number. */
 static const char *digits_of(const char *version, size_t *length)
 {
     size_t digits = strspn(version, "0123456789");
