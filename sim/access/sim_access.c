@@ -284,8 +284,8 @@ static void describe(const kl__sim_ask *ask, kl__sim_deed *deed, char *path,
     deed->path = path;
 }
 
-/* True if `who` may impersonate `whom`: the user or service account, and each
- * of its groups. */
+/* True if the first user may impersonate the second: the user or service
+ * account, and each of its groups. */
 static bool may_impersonate(kl__sim_answer *answer, const kl__sim_user *who,
                             const kl__sim_user *whom, kl_code *code,
                             kl_error *err)

@@ -1,7 +1,7 @@
 /*
  * sim_encode.c - see sim_encode.h. A list is normally encoded piece by piece
- * while it is read. Indented or as YAML it is encoded as a whole: people, who
- * ask for these forms, ask for small lists.
+ * while it is read. Indented or as YAML it is encoded as a whole: these forms
+ * are for people to read, so such lists are small.
  */
 #include "sim/answer/sim_encode.h"
 

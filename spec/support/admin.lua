@@ -1,5 +1,5 @@
--- Makes, changes and deletes objects by raw requests, as another client of the cluster would: what
--- informers under test then have to find out. Objects are decoded JSON; failures are errors.
+-- Creates, changes and deletes objects by raw requests, like another client of the cluster;
+-- informers under test have to notice. Objects are decoded JSON; failures raise errors.
 local core = require "kubelua.core"
 local eventually = require "eventually"
 
@@ -22,7 +22,7 @@ function admin.new(call)
     return setmetatable({ send = call, places = setmetatable({}, { __index = PLACES }) }, admin)
 end
 
----Teaches it where a custom resource is.
+---Registers where a custom resource is served.
 function admin:learn(plural, group, kind)
     self.places[plural] = { "/apis/" .. group .. "/v1", kind, group .. "/v1" }
 end
@@ -63,7 +63,7 @@ function admin:request(method, target, object)
     return request(self, method, target, object)
 end
 
----The object as the server made it.
+---Creates the object; returns it as the server stored it.
 function admin:create(resource, namespace, object)
     local place = assert(self.places[resource], resource)
     object.apiVersion = place[3]
@@ -75,26 +75,26 @@ function admin:get(resource, namespace, name)
     return expect(self, "GET", self:path(resource, namespace, name))
 end
 
----`change(object)` alters the object as the server has it.
+---Updates the object: `change(object)` edits the server's current one.
 function admin:update(resource, namespace, name, change)
     local object = self:get(resource, namespace, name)
     change(object)
     return expect(self, "PUT", self:path(resource, namespace, name), object)
 end
 
----Gone when this returns.
+---Deletes the object; it is gone when this returns.
 function admin:delete(resource, namespace, name)
     return expect(self, "DELETE",
         self:path(resource, namespace, name) .. "?gracePeriodSeconds=0")
 end
 
----Array of the objects of a namespace, and the version of the list.
+---The objects of a namespace as an array, and the version of the list.
 function admin:list(resource, namespace)
     local list = expect(self, "GET", self:path(resource, namespace))
     return list.items, list.metadata.resourceVersion
 end
 
----A CustomResourceDefinition that takes any spec; returns when the server serves it.
+---A CustomResourceDefinition whose objects may hold anything; returns when the server serves it.
 function admin:define(plural, kind, group)
     self:create("customresourcedefinitions", nil, {
         metadata = { name = plural .. "." .. group },

@@ -1,4 +1,4 @@
----Has `run` called once nothing refers any more to the guard that is returned.
+---Calls `run` once the returned guard has been collected.
 ---@param run fun()
 ---@return any guard
 return function(run)

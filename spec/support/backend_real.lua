@@ -1,6 +1,7 @@
--- A real kube-apiserver as a cluster for conformance specs (spec/cluster/README.md), reached over
--- HTTP/2 through a proxy that refuses and cuts; the specs' own hands go straight. One for the whole
--- process: KUBELUA_CLUSTER names the folder of one that runs, else it is started, and ends with us.
+-- A real kube-apiserver as a cluster for conformance specs (spec/cluster/README.md). Clients reach
+-- it over HTTP/2 through a proxy that can refuse and cut; the specs' own requests bypass the proxy.
+-- One for the whole process: KUBELUA_CLUSTER names the folder of a running one; otherwise it is
+-- started, and ends with this process.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 
@@ -14,7 +15,7 @@ local function quote(text)
     return "'" .. text:gsub("'", "'\\''") .. "'"
 end
 
--- What a command said; fails if it failed.
+-- Runs a shell command; returns its output, and fails if it fails.
 local function shell(command)
     local pipe = assert(io.popen(command .. " 2>&1; echo \"status=$?\""))
     local said = pipe:read("*a")
@@ -26,7 +27,7 @@ local function shell(command)
     return text
 end
 
----Runs a command of spec/cluster/cluster.sh on the cluster; what it said.
+---Runs a command of spec/cluster/cluster.sh on the cluster; returns its output.
 function backend:control(command, ...)
     local words = { "spec/cluster/cluster.sh", command }
     for _, option in ipairs(self.start_options or {}) do
@@ -61,7 +62,7 @@ local function start_cluster(self)
     read_environment(self)
 end
 
--- On a fresh connection, whatever happened to the one before.
+-- On a new connection, as the last one may have been cut.
 local function join_hands(self)
     if self.hands then
         self.hands:close()
@@ -91,7 +92,7 @@ function backend:start()
     return self
 end
 
----The cluster itself goes on, as it was.
+---Ends this backend; the cluster itself goes on running.
 function backend:stop()
     if self.flagged then
         self:serve("--watch-cache=true")
@@ -119,7 +120,7 @@ function backend:refuse(on)
     end
 end
 
----Nothing comes through any more, and nobody is told.
+---Drops all bytes silently: nothing comes through, and no end is notified of it.
 function backend:freeze()
     self.troubled = true
     self:control("proxy", "freeze")
@@ -133,7 +134,7 @@ function backend:cut()
     self:control("proxy", "cut")
 end
 
----Ends kube-apiserver without a word and starts it again: its watch cache begins anew.
+---Kills kube-apiserver and starts it again: its watch cache starts empty.
 ---@param ... string flags, if it is to get others
 function backend:crash(...)
     self:control("kill-apiserver")
@@ -141,25 +142,25 @@ function backend:crash(...)
     join_hands(self)
 end
 
----Has kube-apiserver end its watches and connections in order, and starts it again.
+---Makes kube-apiserver end its watches and connections gracefully, and starts it again.
 function backend:restart()
     self:control("restart-apiserver")
     join_hands(self)
 end
 
----Has kube-apiserver serve with other flags, until the end of the description.
+---Restarts kube-apiserver with other flags, until the end of the description.
 function backend:serve(...)
     self:crash(...)
     self.flagged = true
 end
 
----Gives the admin another token; kube-apiserver restarts for that.
+---Gives the administrator another token; kube-apiserver restarts for that.
 function backend:rotate(token)
     self:control("set-token", token)
     join_hands(self)
 end
 
----A compaction alone leaves the history that kube-apiserver has in memory: it has to have none.
+---Forgets history. A compaction alone leaves the watch cache of kube-apiserver, so it restarts.
 function backend:compact()
     if self.flagged ~= "no watch cache" then
         self:serve("--watch-cache-sizes=configmaps#0,pods#0")

@@ -1,5 +1,5 @@
--- The simulated API server as a cluster for conformance specs, reached in-process or over loopback
--- TLS by a kubeconfig file. The interface is that of backend_real.lua.
+-- The simulated API server as a cluster for conformance specs, in-process, or over loopback TLS
+-- with a kubeconfig file. It has the same interface as backend_real.lua.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
@@ -27,7 +27,7 @@ local function write_kubeconfig(self)
     file:close()
 end
 
----Starts it unless it runs; returns itself.
+---Starts it unless it runs; returns the backend.
 function backend:start()
     if not self.sim then
         self.sim = assert(Sim.new { no_controllers = true })
@@ -51,7 +51,7 @@ function backend:stop()
     end
 end
 
----A client under test: what it does may be refused or cut.
+---A client under test: its requests can be refused or cut.
 function backend:connect(options)
     local merged = {}
     if self.over_network then
@@ -65,12 +65,12 @@ function backend:connect(options)
     return kubelua.connect(merged)
 end
 
----Breaks what is connected; with `on`, new connections too, until it is false.
+---Breaks all connections; with `on`, refuses new ones until it is called with false.
 function backend:refuse(on)
     self.sim:refuse(on)
 end
 
----Breaks what is connected, once.
+---Breaks all connections, once.
 function backend:cut()
     self.sim:cut()
 end
@@ -80,7 +80,7 @@ function backend:compact()
     self.sim:compact()
 end
 
----{ method =, target =, status = } of each request so far, this backend's own included.
+---Lists { method =, target =, status = } of each request so far, with those of the backend itself.
 function backend:requests()
     return self.sim:requests()
 end
@@ -89,12 +89,12 @@ function backend:forget_requests()
     self.sim:requests_clear()
 end
 
----Ends all trouble.
+---Ends all faults.
 function backend:heal()
     self.sim:heal()
 end
 
----Two lists of 1,500 ConfigMaps would make specs slow: one for all; its namespace.
+---Creates so many ConfigMaps and returns their namespace. All specs share it, as it takes long.
 function backend:crowd(count)
     if self.crowded ~= self.sim then
         local items = {}

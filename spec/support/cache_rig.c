@@ -20,7 +20,7 @@ kl__delta cache_delta(kl__delta_type type, kl_object *object)
     return (kl__delta){.type = type, .object = object};
 }
 
-/* Takes the transaction; NULL: there was no memory for it. */
+/* Commits the transaction and takes it. NULL: out of memory. */
 static kl_code commit(kl__transaction *transaction, kl__change_list *changes)
 {
     if (transaction == NULL) {

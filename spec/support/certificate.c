@@ -1,6 +1,6 @@
 /*
- * certificate.c - see certificate.h. Over GnuTLS, which the simulator needs
- * too.
+ * certificate.c - see certificate.h. Made with GnuTLS, which the simulator
+ * needs anyway.
  */
 #include "certificate.h"
 
@@ -48,7 +48,7 @@ static certificate export_pair(gnutls_x509_crt_t cert,
     return made;
 }
 
-/* A certificate with a new key, a serial number, a name and a time. */
+/* Begins a certificate with a new key, a serial number, a name and dates. */
 static void begin(gnutls_x509_crt_t *cert, gnutls_x509_privkey_t *key,
                   const char *common_name, time_t from, time_t until)
 {

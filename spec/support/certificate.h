@@ -1,6 +1,6 @@
 /*
- * certificate.h - certificates made for a test, in memory: an authority, and
- * what it signs.
+ * certificate.h - certificates for a test, made in memory: an authority, and
+ * certificates that it signs.
  */
 #ifndef KL_SPEC_CERTIFICATE_H
 #define KL_SPEC_CERTIFICATE_H
@@ -15,15 +15,16 @@ typedef struct certificate {
 
 typedef struct certificate_options {
     const char *common_name; /* NULL: "kubelua test" */
-    const char *dns;         /* a name that it is for; NULL: none */
-    const char *ip;          /* an IPv4 address that it is for; NULL: none */
-    bool expired;            /* since an hour */
-    bool client;             /* to prove who a client is, not a server */
+    const char *dns;         /* the DNS name of the host; NULL: none */
+    const char *ip;          /* the IPv4 address of the host; NULL: none */
+    bool expired;            /* expired an hour ago */
+    bool client;             /* for a client, not for a server */
 } certificate_options;
 
-/* An authority. Valid for a day, like all. Aborts when GnuTLS fails. */
+/* Makes an authority. Every certificate here is valid for a day. Aborts if
+ * GnuTLS fails. */
 certificate certificate_authority(const char *common_name);
-/* One signed by `authority`. */
+/* Makes a certificate that `authority` signs. */
 certificate certificate_sign(const certificate *authority,
                              const certificate_options *options);
 void certificate_clear(certificate *made);

@@ -1,6 +1,6 @@
 -- Runs one description of how informers behave against each kind of API server: the simulator
--- in-process ("inprocess") and over loopback TLS ("tls"), and a real one ("real").
--- KUBELUA_BACKEND names those to be used, separated by commas; default: both of the simulator.
+-- in-process ("inprocess") and over loopback TLS ("tls"), and a real one ("real"). KUBELUA_BACKEND
+-- lists the ones to use, separated by commas; default: both of the simulator.
 local busted = require "busted"
 local core = require "kubelua.core"
 local eventually = require "eventually"
@@ -18,7 +18,8 @@ local BACKENDS = {
     real = function() return require("backend_real") end,
 }
 
--- The scheduler's own. Busted loads modules anew for each file; older ones are collected some time.
+-- The scheduler of this module instance. Busted loads modules anew for each file; old instances are
+-- collected at some time.
 assert(require("kubelua.scheduler").poller:open())
 local at_rest = core.live()
 
@@ -31,7 +32,7 @@ local function chosen()
     return names
 end
 
--- An `it` whose function gets a scene of its own, which ends with it.
+-- An `it` whose function gets a scene of its own; the scene is closed after it.
 local function make_it(cluster)
     return function(sentence, f)
         busted.it(sentence, function()
@@ -48,7 +49,7 @@ local function make_it(cluster)
     end
 end
 
--- LuaJIT keeps what compiled code has as constants, and takes what earlier calls have left on the
+-- LuaJIT keeps constants of compiled code alive, and takes values that earlier calls left on the
 -- stack for references.
 local function forget()
     local jit = rawget(_G, "jit")
@@ -81,7 +82,7 @@ local function add_last(cluster)
     end)
 end
 
----Describes once for each backend. `f(it, cluster)`; the functions of `it` get a scene.
+---Describes once for each backend: calls `f(it, cluster)`. Functions passed to `it` get a scene.
 ---@param title string
 ---@param f fun(it: fun(sentence: string, f: fun(scene: table)), cluster: table)
 function conformance.describe(title, f)

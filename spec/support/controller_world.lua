@@ -1,5 +1,5 @@
--- What specs of controllers act in: a simulated cluster in this process, a client, and controllers
--- of ConfigMaps, by its clock, which stands unless a spec asks for another.
+-- The world of controllers' specs: a simulated cluster in this process, a client, and controllers
+-- of ConfigMaps on the cluster's clock, which stands still unless a spec asks otherwise.
 local core = require "kubelua.core"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
@@ -16,7 +16,7 @@ world.__index = world
 function world.new(options)
     options = options or {}
     options.clock = options.clock or "fake"
-    options.no_controllers = true -- such as what puts kube-root-ca.crt into each namespace
+    options.no_controllers = true -- such as the one that creates kube-root-ca.crt in each namespace
     local cluster = assert(Sim.new(options))
     local self = setmetatable({ cluster = cluster, client = assert(cluster:connect()),
         controllers = {}, runs = {}, lines = {}, write = core.log }, world)
@@ -26,7 +26,8 @@ function world.new(options)
     return self
 end
 
----Calls a function under the cluster's clock: what it begins keeps that.
+---Calls a function with the cluster's clock as the module's; what the function starts keeps that
+---clock.
 function world:under_clock(f, ...)
     local before = scheduler.clock
     scheduler.clock = simcore.state(self.cluster).clock
@@ -36,8 +37,8 @@ function world:under_clock(f, ...)
     return unpacked(results, 2)
 end
 
----A controller, of ConfigMaps where the options say nothing else. Its runs are in world.runs: each
----is "key", or what `reconcile` of the options notes.
+---A controller; of ConfigMaps if the options name no resource. Its runs are listed in world.runs:
+---each is "key", or what `reconcile` of the options notes.
 function world:controller(options)
     if options[1] == nil and not options.keyless then
         options[1] = "configmaps"
@@ -53,7 +54,8 @@ function world:controller(options)
     return controller
 end
 
----What f(object, run) returns in the first run of a ConfigMap; what it raises is raised here.
+---Returns what f(object, run) returns in the first run of a ConfigMap; an error in it is raised
+---here.
 function world:in_run(name, f, options)
     local results
     options = options or {}
@@ -74,7 +76,7 @@ function world:note(what)
     self.runs[#self.runs + 1] = what
 end
 
----What was noted since it was last asked for, once there are so many notes.
+---The notes since the last call, once there are so many.
 ---@param count integer? default 1
 function world:noted(count)
     eventually(function() return #self.runs >= (count or 1) end, function()
@@ -86,10 +88,10 @@ function world:noted(count)
     return runs
 end
 
----Waits until a run has noted this; forgets it, and the notes before it: an own change is an event
----too, so one run more may note something.
+---Waits for a note, and drops it with all notes before it. A controller's own change is an event
+---too, so an extra run may have noted something.
 ---@param what string
----@return integer before how many notes there were before it
+---@return integer before how many notes came before it
 function world:until_noted(what)
     local at
     eventually(function()
@@ -107,7 +109,7 @@ function world:until_noted(what)
     return at - 1
 end
 
----Waits until the caches hold every write, and no controller has anything queued or in progress.
+---Waits until the caches hold every write, and no controller has a key queued or in progress.
 function world:rest(controller)
     eventually(function() return controller:has_synced() end, "the controller has synced")
     assert(self.cluster:settle(60))
@@ -135,12 +137,12 @@ function world.secret(name, more)
         stringData = { a = "1" } }
 end
 
----Creates or changes a ConfigMap, as another client.
+---Creates or changes a ConfigMap, like another client.
 function world:apply(name, value, more)
     return assert(self.cluster:apply(self.configmap(name, value, more)))
 end
 
----Waits until the log has a line that matches; returns that.
+---Waits for a line of the log that matches; returns it.
 function world:logged(pattern)
     return eventually(function()
         for _, line in ipairs(self.lines) do

@@ -1,8 +1,8 @@
--- CustomResourceDefinitions for specs: of objects that may hold anything.
+-- CustomResourceDefinitions for specs, whose objects may hold anything.
 
 ---@param name string "foos.example.com": of Foos, in the group example.com
----@param options { scope: string?, version: string?, versions: table[]? }? by default its objects
----have namespaces; versions: what a version has beside its schema, in place of one that is v1
+---@param options { scope: string?, version: string?, versions: table[]? }? default: namespaced;
+---versions: the versions without their schema, instead of one "v1"
 ---@return table
 return function(name, options)
     options = options or {}

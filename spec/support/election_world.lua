@@ -1,12 +1,11 @@
--- Electors that compete for one Lease, in a world of a few hundred lines of time: clocks that
--- disagree, processes that stand still, answers and requests that get lost or come late. Draws are
--- pseudo-random: a number says which world it is.
+-- Electors that compete for one Lease, in a simulation: clocks disagree, processes are stopped for
+-- a while, requests and answers are lost or late. Choices are pseudo-random: a seed names a world.
 local Election = require "kubelua.leader.election"
 
 local world = {}
 world.__index = world
 
--- The minimal standard generator: the same in every Lua.
+-- The minimal standard generator (Park and Miller), the same in every Lua.
 local function generator(seed)
     local state = seed * 7919 % 2147483647 + 1
     return function()
@@ -47,7 +46,7 @@ function world:happens()
     return self.draw() < self.faults
 end
 
--- A copy, as JSON makes one.
+-- A deep copy, as encoding and decoding JSON would make.
 local function copy(value)
     if type(value) ~= "table" then
         return value
@@ -67,7 +66,7 @@ local function store(self, lease)
     return copy(self.lease)
 end
 
--- What the server does with a request, at this moment.
+-- The server's answer to a request, at this moment.
 local function serve(self, order)
     if self:happens() then
         return nil, "etcdserver: request timed out", "internal"
@@ -87,12 +86,12 @@ local function serve(self, order)
     end
     local lease = store(self, order.lease)
     if self:happens() then
-        return nil, "etcdserver: request timed out", "internal" -- and yet it happened
+        return nil, "etcdserver: request timed out", "internal" -- but it was carried out
     end
     return lease
 end
 
--- Does `f` when the process runs again, if it stands.
+-- Calls `f` once the process runs again, if it is stopped.
 local function when_it_runs(self, elector, f)
     if self.time < elector.stands_till then
         self:at(elector.stands_till, function() when_it_runs(self, elector, f) end)
@@ -103,7 +102,7 @@ end
 
 local function request(self, elector, order)
     local sent_at, lost = self.time, self:happens()
-    local way = self.draw() * (self:happens() and 40 or 0.2) -- it may arrive late, and still act
+    local way = self.draw() * (self:happens() and 40 or 0.2) -- if late, carried out late
     local back = self.draw() * (self:happens() and 40 or 0.2)
     local is_answered = false
     local function answer(...)
@@ -126,11 +125,11 @@ local function request(self, elector, order)
     end)
 end
 
----What an elector does next, if its process runs.
+---The next step of an elector, if its process runs.
 function world:go_on(elector)
     when_it_runs(self, elector, function()
         if self:happens() and self:happens() then
-            elector.stands_till = self.time + self.draw() * 60 -- SIGSTOP
+            elector.stands_till = self.time + self.draw() * 60 -- stopped, as by SIGSTOP
         end
         when_it_runs(self, elector, function()
             local order = elector.election:next(self.time + elector.skew, 1.7e9 + self.time)
@@ -145,17 +144,18 @@ function world:go_on(elector)
     end)
 end
 
--- Until when what the elector has sent may go on: writes end before the lease does.
+-- Until when the elector's writes can still be carried out: it lets them end before its lease does.
 local function writes_end_at(elector)
     local election = elector.election
     return election.renewed_at + election:time_for_write(election.renewed_at) - elector.skew
 end
 
--- Raises where two lead at one moment, or one leads while what another sent may go on.
+-- Raises if two electors lead at once, or one leads while another's writes can still be carried
+-- out.
 local function look(self)
     for _, elector in ipairs(self.electors) do
         local election = elector.election
-        -- What the process would find if it looked at its clock now.
+        -- What the process would find if it read its clock now.
         local leads = election.leading
             and self.time + elector.skew < election.renewed_at + election.renew
         if leads then
@@ -173,13 +173,13 @@ local function look(self)
     end
 end
 
----Lets time pass; looks after each event.
+---Lets time pass, and checks after each event.
 ---@param till number
 function world:run(till)
     while self.events[1] and self.events[1].time <= till do
         local event = table.remove(self.events, 1)
         self.time = event.time
-        if self.leader then -- by its clock it may be over by now
+        if self.leader then -- its clock may have reached the end by now
             look(self)
         end
         event.f()

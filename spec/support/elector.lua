@@ -1,4 +1,5 @@
--- An elector for specs of the state machine: it never draws, and its answers are made by hand.
+-- An elector for specs of the state machine: it draws no random numbers, and the spec makes its
+-- answers.
 local Election = require "kubelua.leader.election"
 
 local rig = {}
@@ -9,26 +10,26 @@ function rig.elector(identity)
         random = function() return 0 end }
 end
 
----A Lease as a server has it.
+---A Lease as a server stores it.
 function rig.lease_of(version, spec)
     return { metadata = { name = "l", resourceVersion = version }, spec = spec }
 end
 
----That of a holder; `renewed`: what tells its records apart.
+---The Lease of a holder; `renewed` makes one renewal differ from another.
 function rig.held_by(holder, version, renewed)
     return rig.lease_of(version, { holderIdentity = holder, leaseDurationSeconds = 15,
         acquireTime = "2026-01-01T00:00:00.000000Z", renewTime = renewed or version,
         leaseTransitions = 3 })
 end
 
----What a server makes of a write.
+---What a server answers to a write.
 function rig.stored(order, version)
     order.lease.metadata = order.lease.metadata or { name = "l" }
     order.lease.metadata.resourceVersion = version
     return order.lease
 end
 
----Asks, expects this order, and returns it.
+---Asks for the next order, expects this one, and returns it.
 function rig.expect(election, now, what)
     local order = election:next(now, 1767225600 + now)
     if order.what ~= what then
@@ -37,7 +38,7 @@ function rig.expect(election, now, what)
     return order
 end
 
----One that leads since `now`.
+---An elector that has led since `now`.
 function rig.leading(now)
     local election = rig.elector()
     election:answer(rig.expect(election, now, "read"), now, nil, "no such Lease", "not_found")

@@ -1,6 +1,6 @@
 /*
- * event_record.h - a handler that writes down what it is told, and lets a spec
- * wait for it.
+ * event_record.h - a handler that writes down its events, and lets a spec wait
+ * for them.
  */
 #ifndef KL_SPEC_EVENT_RECORD_H
 #define KL_SPEC_EVENT_RECORD_H
@@ -10,7 +10,8 @@
 #include "kubelua/handler.h"
 
 typedef struct event_record {
-    kl__mutex mutex; /* guards the rest; rank LOG - 5: nothing is taken in it */
+    /* guards the rest; rank LOG - 5: no lock is taken under it */
+    kl__mutex mutex;
     kl__cond cond;
     kl__buf text;
     int count;
@@ -21,17 +22,19 @@ void event_record_init(event_record *record);
 void event_record_deinit(event_record *record);
 
 /* A handler whose callbacks write words: "+a@1 initial" (an add), "~a@1>2" (an
- * update), "-a@2", "-a@2 unknown", "synced", "!forbidden"; joined by "; ". */
+ * update), "-a@2", "-a@2 unknown" (deletes), "synced", "!forbidden" (an error);
+ * joined by "; ". */
 kl_handler event_record_handler(event_record *record);
 
-/* Waits for so many words, or for drop_context; at most 60 s: false then. */
+/* Waits until so many words are written, or drop_context has run. False after
+ * 60 s. */
 bool event_record_await(event_record *record, int count);
 bool event_record_await_dropped(event_record *record);
 
-/* What was written so far; the caller's (kl__free). */
+/* The words so far; owned by the caller (kl__free). */
 char *event_record_text(event_record *record);
 
-/* How often drop_context ran. */
+/* How often drop_context has run. */
 int event_record_dropped(event_record *record);
 
 #endif

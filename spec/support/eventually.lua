@@ -1,15 +1,15 @@
--- Waits for what other threads bring about: dispatches events until a condition holds, or fails
--- when its time is over. The only way to wait that the conformance specs have.
+-- Waits for effects of other threads: dispatches events until a condition holds, and fails after a
+-- time limit. It is the only way in which the conformance specs wait.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 
--- Between two looks at what makes no event of this lua_State, such as a cache.
+-- The time between two checks of something that makes no event in this lua_State, such as a cache.
 local LOOK = 0.01
 local SECONDS = 60
 
----Returns what `condition` returned when it became true.
+---Returns the result of `condition` once it is true.
 ---@param condition fun(): any
----@param what string|fun(): string what is waited for, for the failure
+---@param what string|fun(): string what is waited for: the message of a failure
 ---@param seconds number? default: 60
 ---@return any
 local function eventually(condition, what, seconds)

@@ -14,7 +14,7 @@
 
 enum { SEEDS = 12, ENOUGH = 100000 };
 
-/* One call, on its stage, and what has come of it so far. */
+/* One call with its stage, and the results so far. */
 typedef struct attempt {
     const every_call *call;
     const every_call_stage *stage;
@@ -65,8 +65,9 @@ static void check_answer(attempt *a, const failing_plan *plan, kl_code code,
     a->refused = true;
 }
 
-/* One run as planned; whether anything did fail. Then one with nothing failing,
- * but for the second of the two runs that begin to fail at the same place. */
+/* Runs the call with the plan; true if an allocation did fail. Then runs it
+ * without failures, except after the second of two plans that begin to fail at
+ * the same allocation. */
 static bool try_once(attempt *a, failing_plan plan)
 {
     long before = failing_alloc_live();

@@ -80,7 +80,7 @@ long failing_alloc_live(void)
     return atomic_load(&live_blocks);
 }
 
-/* One run; returns whether the failure that was asked for came about. */
+/* One run; true if the planned allocation was reached, and failed. */
 static bool try_once(failing_alloc_fn run, void *context, long nth,
                      bool forever, bool *refused)
 {

@@ -1,6 +1,6 @@
 /*
- * failing_plan.c - see failing_plan.h. The counters are atomic: what is tried
- * may allocate on threads of its own.
+ * failing_plan.c - see failing_plan.h. The counters are atomic, as the tested
+ * call may allocate on other threads.
  */
 #include "failing_plan.h"
 
@@ -8,9 +8,10 @@
 #include <stddef.h>
 
 static atomic_long allocations; /* since failing_plan_follow */
-static atomic_long failures;    /* of these */
+static atomic_long failures;    /* how many of these failed */
 
-/* The plan, field by field: other threads allocate while it changes. */
+/* The plan, one variable for each field: other threads allocate while it
+ * changes. */
 static atomic_long first;
 static atomic_bool all_after;
 static atomic_uint one_in;
@@ -19,14 +20,14 @@ static atomic_bool only_here;
 static atomic_bool not_here;
 static atomic_bool is_armed;
 
-/* Changed while nothing fails. */
+/* Set only while nothing fails. */
 static void (*failure_hook)(void *arg);
 static void *failure_arg;
 
-/* Whether this thread is the one that the plan means. */
+/* True on the thread that the plan is about. */
 static _Thread_local bool is_here;
 
-/* A number like any other, of the seed and a position (splitmix64). */
+/* A pseudo-random number from the seed and a position (splitmix64). */
 static uint64_t scatter(uint64_t position)
 {
     uint64_t mixed = atomic_load(&seed) + position * 0x9e3779b97f4a7c15U;

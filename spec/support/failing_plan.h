@@ -1,6 +1,6 @@
 /*
- * failing_plan.h - which of the allocations of a process fail: for allocators
- * of specs, which ask before each.
+ * failing_plan.h - decides which allocations of a process fail. Allocators of
+ * specs ask it before each allocation.
  */
 #ifndef KL_SPEC_FAILING_PLAN_H
 #define KL_SPEC_FAILING_PLAN_H
@@ -8,31 +8,35 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Which allocations fail. Zeroed: none. */
+/* Which allocations fail; zeroed: none. */
 typedef struct failing_plan {
-    long nth;        /* the first that fails, from 1; 0: none by its number */
-    bool forever;    /* and all those after it */
-    unsigned one_in; /* by chance, one of so many; 0: none by chance */
-    uint64_t seed;   /* of that chance */
-    bool only_here;  /* those of the thread that asks for it, no others */
-    bool not_here;   /* those of all threads but this one */
+    /* the number of the first one that fails, from 1; 0: none */
+    long nth;
+    bool forever;    /* and all after it */
+    unsigned one_in; /* each fails with a chance of one in so many; 0: none */
+    uint64_t seed;   /* the seed of that chance */
+    bool only_here;  /* only allocations of the thread that sets the plan */
+    bool not_here;   /* only allocations of other threads */
 } failing_plan;
 
-/* From now on allocations fail as the plan says. */
+/* From now on allocations fail by this plan. */
 void failing_plan_follow(failing_plan plan);
 
-/* From now on none fails, and none is counted: what was counted can be read. */
+/* From now on none fails and none is counted, so that the counts can be
+ * read. */
 void failing_plan_pause(void);
 
-/* Runs on the thread whose allocation fails, before it is told; NULL: none. */
+/* The hook runs on the thread whose allocation fails, before it returns NULL;
+ * NULL: no hook. */
 void failing_plan_on_failure(void (*hook)(void *arg), void *arg);
 
-/* How many allocations the plan has looked at; and how many of them failed. */
+/* How many allocations the plan has decided on; and how many of these
+ * failed. */
 long failing_plan_count(void);
 long failing_plan_failures(void);
 
-/* Whether the allocation that somebody else is about to make for the thread it
- * runs on is to fail; counted like the library's own. */
+/* True if an allocation that is about to be made on this thread must fail; it
+ * is counted. For allocators of other libraries, such as Lua's. */
 bool failing_plan_must_fail(void);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * fake_exchange.h - what the two halves of the fake transport share: the one
- * that answers the code under test, and the one that the spec steers it by.
+ * fake_exchange.h - shared by the two halves of the fake transport:
+ * fake_transport.c, which answers the code under test, and fake_script.c, by
+ * which the spec controls it.
  */
 #ifndef KL_SPEC_FAKE_EXCHANGE_H
 #define KL_SPEC_FAKE_EXCHANGE_H
@@ -16,10 +17,10 @@ enum { MAX_ANSWERS = 256, MAX_REQUESTS = 1024, PATIENCE_MS = 60000 };
 
 typedef struct script {
     fake_answer answer; /* its strings are owned */
-    int left;           /* uses; FAKE_FOREVER */
+    int left;           /* how often it may still be used; FAKE_FOREVER */
 } script;
 
-/* A request and the stream that answers it, which may outlive the stream. */
+/* A request with its answer's stream; it may outlive the stream. */
 typedef struct exchange {
     kl__stream base;
     fake_transport *fake;
@@ -38,7 +39,7 @@ typedef struct exchange {
 
 struct fake_transport {
     kl_transport base;
-    kl__mutex mutex; /* rank STREAM; guards all below */
+    kl__mutex mutex; /* rank STREAM; guards the members below */
     kl__cond changed;
     bool is_closed;
     script scripts[MAX_ANSWERS];
@@ -47,15 +48,16 @@ struct fake_transport {
     size_t exchange_count;
 };
 
-/* Aborts without memory. */
+/* Returns the block; aborts if it is NULL. */
 void *fake_need(void *block);
 char *fake_copy(const char *text);
 
-/* With the mutex held: more of a body; the reader is to look again. */
+/* Adds bytes to a body, and wakes the reader. The mutex is held. */
 void fake_put_bytes(exchange *self, const char *bytes, size_t length);
 void fake_tell_reader(exchange *self);
 
-/* True if a target begins as it was wanted, or ends there ('$'). */
+/* True if `target` begins with `wanted`; if that ends with '$', if they are
+ * equal. */
 bool fake_target_matches(const char *wanted, const char *target);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * fake_script.c - what a spec does with a fake transport: it scripts answers,
- * looks at what was asked, waits, and feeds streams that are held open.
+ * fake_script.c - see fake_transport.h: the spec's side: scripts answers, looks
+ * at requests, waits, and feeds streams that are held open.
  */
 #include "fake_exchange.h"
 
@@ -44,7 +44,7 @@ size_t fake_transport_count(fake_transport *fake)
     return count;
 }
 
-/* With the mutex held; there must be such a request. */
+/* The exchange at an index, which must exist. The mutex is held. */
 static exchange *at_locked(fake_transport *fake, size_t index)
 {
     if (index >= fake->exchange_count) {

@@ -1,6 +1,6 @@
 /*
- * fake_transport.c - see fake_transport.h. It takes its memory from the C
- * library: what it needs is not what a spec counts or makes fail.
+ * fake_transport.c - see fake_transport.h. It allocates from the C library
+ * directly, so that a spec neither counts its memory nor makes it fail.
  */
 #include "fake_exchange.h"
 
@@ -59,7 +59,7 @@ static bool has_bytes(const exchange *self)
     return self->taken < self->length || self->end != FAKE_HOLD;
 }
 
-/* Blocks, with the mutex held, until `is_ready`. */
+/* Blocks until `is_ready`, with the mutex held. */
 static kl_code await_locked(exchange *self, bool (*is_ready)(const exchange *),
                             int64_t deadline_ms, kl__cancel *cancel,
                             kl_error *err)
@@ -73,7 +73,7 @@ static kl_code await_locked(exchange *self, bool (*is_ready)(const exchange *),
         } else if (kl__cancel_fired(cancel)) {
             code = kl_error_set(err, KL_ECANCELED, "the call was cancelled");
         } else if (deadline_ms >= 0 && now() >= deadline_ms) {
-            self->has_reader = true; /* that does not block */
+            self->has_reader = true; /* a reader that does not block */
             kl__cond_broadcast(&fake->changed);
             return kl_error_set(err, KL_ETIMEOUT, "no byte in time");
         } else {
@@ -86,7 +86,7 @@ static kl_code await_locked(exchange *self, bool (*is_ready)(const exchange *),
     return code;
 }
 
-/* Blocks until `is_ready`; with the mutex held if it returns KL_OK. */
+/* Blocks until `is_ready`. If it returns KL_OK, the mutex is held. */
 static kl_code await(exchange *self, bool (*is_ready)(const exchange *),
                      int64_t deadline_ms, kl__cancel *cancel, kl_error *err)
 {
@@ -214,7 +214,7 @@ static kl_code headers(kl__stream *stream, const char **lines, kl_error *err)
     return KL_OK;
 }
 
-/* With the mutex held. */
+/* Wakes the reader. The mutex is held. */
 void fake_tell_reader(exchange *self)
 {
     kl__cond_broadcast(&self->fake->changed);
@@ -246,7 +246,7 @@ bool fake_target_matches(const char *wanted, const char *target)
     return length == 0 || strncmp(target, wanted, length) == 0;
 }
 
-/* The script's answer to a request, used once more. */
+/* The script's answer to a request; counts the use. */
 static fake_answer answer_to(fake_transport *fake, const kl__request *request)
 {
     static const fake_answer unscripted = {.status = 404};

@@ -1,5 +1,6 @@
 /*
- * gate.c - see gate.h. Its rank is the highest: specs may hold anything.
+ * gate.c - see gate.h. Its mutex has the highest rank: a spec may hold any lock
+ * when it takes it.
  */
 #include "gate.h"
 

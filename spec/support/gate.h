@@ -1,5 +1,5 @@
 /*
- * gate.h - a place where threads of a spec wait for one another, with a
+ * gate.h - a counter at which threads of a spec wait for one another, with a
  * deadline instead of a sleep.
  */
 #ifndef KL_SPEC_GATE_H
@@ -16,10 +16,10 @@ typedef struct gate {
 void gate_init(gate *self);
 void gate_deinit(gate *self);
 
-/* Adds one. */
+/* Adds one, and wakes the threads that wait. */
 void gate_pass(gate *self);
 
-/* Waits until `count` were added in all; false after 60 s. */
+/* Waits until the count has reached `count`; false after 60 s. */
 bool gate_await(gate *self, int count);
 
 #endif

@@ -1,6 +1,6 @@
--- What one handler was told of each object, held against what every handler may rely on: an add,
--- then updates that go on from what was told last, then perhaps a delete, all of one UID and with
--- versions that rise; after the delete, an add of something new.
+-- Checks the events that one handler gets of each object: an add, then updates whose `old` is the
+-- last known object, then perhaps a delete, all with one UID and rising versions; after a delete,
+-- an add of something new.
 local history = {}
 history.__index = history
 
@@ -12,7 +12,7 @@ local function breach(self, format, ...)
     self.breaches[#self.breaches + 1] = string.format(format, ...)
 end
 
--- Decimal, of any length.
+-- Compares versions: decimal numbers of any length.
 local function is_older(a, b)
     if #a ~= #b then
         return #a < #b
@@ -60,7 +60,7 @@ function history:delete(object)
     self.known[object.key] = nil
 end
 
----What the handler must believe to be there: "key uid version" lines, sorted.
+---The objects that exist after these events: lines "key uid version", sorted.
 ---@return string[]
 function history:believes()
     local lines = {}

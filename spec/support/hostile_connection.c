@@ -1,6 +1,6 @@
 /*
- * hostile_connection.c - one connection of the hostile server: takes requests,
- * runs the scripts that fit, on a thread of its own.
+ * hostile_connection.c - see hostile_server.h: one connection of the hostile
+ * server. A thread of its own reads requests and runs the scripts that match.
  */
 #include "hostile_connection.h"
 
@@ -44,8 +44,8 @@ static void end(hostile_connection *connection, bool reset)
     pthread_mutex_unlock(&connection->server->mutex);
 }
 
-/* Waits for the socket, or until somebody changed the server's state; false:
- * `timeout_ms` (-1: none) went by. Ends the connection if it was told to. */
+/* Waits for the socket, or for a change of the server's state; false after
+ * `timeout_ms` (-1: no limit). Ends the connection if the spec has cut it. */
 static bool wait_for(hostile_connection *connection, short events,
                      int timeout_ms)
 {
@@ -56,7 +56,8 @@ static bool wait_for(hostile_connection *connection, short events,
     int ready;
 
     if (events == 0) {
-        polled[0].fd = -1; /* a socket whose peer has gone is always ready */
+        /* poll would report a socket whose peer has gone again and again */
+        polled[0].fd = -1;
     }
     ready = poll(polled, 2, timeout_ms);
     (void)!read(connection->wakeup, &ignored, sizeof(ignored));
@@ -77,7 +78,7 @@ static bool must_wait(hostile_connection *connection, ssize_t status)
     return status < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* Takes in what is there; false: nothing is. */
+/* Reads the bytes that are there; false: none. */
 static bool receive(hostile_connection *connection)
 {
     char bytes[16384];
@@ -104,7 +105,7 @@ static bool receive(hostile_connection *connection)
     return false;
 }
 
-/* Blocks until something came in, the peer has gone or the state changed. */
+/* Blocks until bytes have come, the peer has gone, or the state has changed. */
 static void await_input(hostile_connection *connection)
 {
     if (!receive(connection)) {
@@ -202,7 +203,7 @@ static void flood(hostile_connection *connection, const hostile_step *step)
     }
 }
 
-/* Whether the gate is open; whoever comes counts once. */
+/* True if the gate is open. Each step that waits at it is counted once. */
 static bool is_open(hostile_connection *connection, const char *name,
                     size_t arrivals)
 {
@@ -306,7 +307,7 @@ static void run_rule(hostile_connection *connection, const hostile_rule *rule)
 
 /* ---- requests ---- */
 
-/* The rule for a request, or for a new connection (NULL); NULL: none. */
+/* The rule for a request, or (NULL) for a new connection; NULL: none. */
 static const hostile_rule *find_rule(hostile_server *server,
                                      const char *request)
 {
@@ -328,7 +329,7 @@ static const hostile_rule *find_rule(hostile_server *server,
     return found;
 }
 
-/* The length of the request at the start of what came in; 0: not all there. */
+/* The length of the request at the start of the input; 0: not complete. */
 static size_t request_length(const hostile_connection *connection)
 {
     static const char field[] = "\r\ncontent-length:";
@@ -348,7 +349,8 @@ static size_t request_length(const hostile_connection *connection)
     return connection->in_length >= length ? length : 0;
 }
 
-/* Takes the next request off the input and records it; NULL: none will come. */
+/* Takes the next request off the input and records it; NULL: no more will
+ * come. */
 static const char *next_request(hostile_connection *connection)
 {
     hostile_server *server = connection->server;
@@ -411,7 +413,7 @@ static void note_client(hostile_connection *connection)
     gnutls_x509_crt_deinit(cert);
 }
 
-/* False: there is no TLS with this peer. */
+/* The TLS handshake; false: it failed. */
 static bool shake_hands(hostile_connection *connection)
 {
     hostile_server *server = connection->server;

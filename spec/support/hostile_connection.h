@@ -1,5 +1,6 @@
 /*
- * hostile_connection.h - what the two halves of the hostile server share.
+ * hostile_connection.h - shared by the two halves of the hostile server:
+ * hostile_server.c (the spec's side) and hostile_connection.c.
  */
 #ifndef KL_SPEC_HOSTILE_CONNECTION_H
 #define KL_SPEC_HOSTILE_CONNECTION_H
@@ -11,7 +12,7 @@
 #include <gnutls/gnutls.h>
 
 typedef struct hostile_rule {
-    char *match; /* NULL: of a connection, before any request */
+    char *match; /* NULL: for a connection before its first request */
     hostile_step *steps;
     size_t count;
     bool once;
@@ -29,7 +30,7 @@ typedef struct hostile_gate {
     bool open;
 } hostile_gate;
 
-/* A list of pointers that grows; its elements never move. */
+/* An array of pointers that grows; the items themselves never move. */
 typedef struct hostile_row {
     void **items;
     size_t count;
@@ -43,11 +44,12 @@ struct hostile_server {
     bool asks_client;
     gnutls_certificate_credentials_t credentials;
     pthread_t thread;
-    const char *(*sort)(const char *request); /* NULL: a match is a text */
+    /* NULL: a match is a text in the request */
+    const char *(*sort)(const char *request);
 
-    /* Guards all below. */
+    /* Guards the members below. */
     pthread_mutex_t mutex;
-    pthread_cond_t cond; /* any of it changed */
+    pthread_cond_t cond; /* signalled at every change */
     hostile_row rules, records, gates, connections;
     size_t ended;
     size_t sent;
@@ -58,31 +60,34 @@ typedef struct hostile_connection {
     hostile_server *server;
     pthread_t thread;
     int fd;
-    int wakeup; /* an eventfd: look at the server's state again */
+    /* an eventfd that tells the thread to look at the server's state */
+    int wakeup;
 
-    /* Of the server's mutex. */
-    bool cut;     /* reset it */
-    bool stalled; /* the peer lets nothing be sent */
+    /* Guarded by the server's mutex. */
+    bool cut;     /* the spec wants it reset */
+    bool stalled; /* the peer does not read, so nothing can be sent */
 
-    /* Its thread's. */
+    /* Used by the connection's thread only. */
     gnutls_session_t session;
     char client[64];
-    char *in; /* what came in and was not asked for yet; NUL terminated */
+    /* bytes that came and are not part of a recorded request yet; NUL
+     * terminated */
+    char *in;
     size_t in_length;
     bool peer_gone;
     bool over;
 } hostile_connection;
 
-/* The connection's thread. */
+/* The entry of the connection's thread. */
 void *hostile_serve(void *arg);
 
-/* Whether a request fits `match`. */
+/* True if a request matches `match`. */
 bool hostile_fits(const hostile_server *server, const char *request,
                   const char *match);
 void *hostile_row_add(hostile_row *row, void *item); /* returns the item */
 hostile_gate *hostile_gate_locked(hostile_server *server, const char *name);
-/* Has every waiter look again. */
+/* Wakes every waiting thread. */
 void hostile_notify_locked(hostile_server *server);
-void *hostile_must(void *block); /* aborts on NULL */
+void *hostile_must(void *block); /* returns the block; aborts on NULL */
 
 #endif

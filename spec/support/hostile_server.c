@@ -1,6 +1,6 @@
 /*
- * hostile_server.c - the test's side of the hostile server: its life, scripts
- * and gates, and the thread that accepts.
+ * hostile_server.c - see hostile_server.h: the spec's side: start and end,
+ * scripts and gates, and the thread that accepts.
  */
 #include "hostile_connection.h"
 
@@ -71,8 +71,8 @@ static void bind_port(hostile_server *server, const hostile_options *options)
     must(server->listener);
     must(setsockopt(server->listener, SOL_SOCKET, SO_REUSEADDR, &on,
                     sizeof(on)));
-    /* Inherited: a peer that does not read is noticed soon, and each piece is
-     * a segment of its own. */
+    /* Connections inherit these: a small buffer, so that a peer that does not
+     * read is noticed soon; and no delay, so that each piece is a segment. */
     must(setsockopt(server->listener, SOL_SOCKET, SO_SNDBUF, &size,
                     sizeof(size)));
     must(setsockopt(server->listener, IPPROTO_TCP, TCP_NODELAY, &on,
@@ -85,7 +85,7 @@ static void bind_port(hostile_server *server, const hostile_options *options)
              server->secure ? "https" : "http", server->port);
 }
 
-/* The connection's thread is joined by hostile_free. */
+/* Starts the thread of a connection; hostile_free joins it. */
 static void welcome(hostile_server *server, int fd)
 {
     hostile_connection *connection =
@@ -103,7 +103,7 @@ static void welcome(hostile_server *server, int fd)
     pthread_mutex_unlock(&server->mutex);
 }
 
-/* Ends when hostile_free shuts the listener down. */
+/* The accepting thread: ends when hostile_free shuts the listener down. */
 static void *accept_all(void *arg)
 {
     hostile_server *server = arg;
@@ -176,7 +176,7 @@ void hostile_free(hostile_server *server)
     if (server == NULL) {
         return;
     }
-    /* 1. No more connections. 2. Those that there are end. */
+    /* 1. No more connections. 2. The existing ones end. */
     shutdown(server->listener, SHUT_RDWR);
     pthread_join(server->thread, NULL);
     pthread_mutex_lock(&server->mutex);
@@ -188,7 +188,7 @@ void hostile_free(hostile_server *server)
 
         pthread_join(connection->thread, NULL);
     }
-    /* 3. None of them is left that could notify the others. */
+    /* 3. None is left that could notify another. */
     for (size_t i = 0; i < server->connections.count; i++) {
         hostile_connection *connection = server->connections.items[i];
 

@@ -1,15 +1,17 @@
 /*
- * hostile_server.h - a server on 127.0.0.1 that does what no real one does on
- * demand: it answers byte by byte as a script says, and waits to be told.
+ * hostile_server.h - an HTTP server on 127.0.0.1 that misbehaves as a script
+ * says: it answers byte by byte, breaks off, freezes, or waits until the spec
+ * opens a gate.
  *
  *     hostile_server *server = hostile_new(NULL);
  *     hostile_on(server, "GET /version", STEPS(
- *         HOSTILE_TEXT("HTTP/1.1 200 OK\r\nContent-Le"), HOSTILE_RESET));
+ *         HOSTILE_TEXT("HTTP/1.1 200 OK\r
+ * Content-Le"), HOSTILE_RESET));
  *     ... open a transport on hostile_url(server) ...
  *     hostile_free(server);
  *
- * Every function is thread-safe and aborts the spec when the system fails it.
- * A wait gives up after ten seconds: false.
+ * Every function is thread-safe and aborts the spec if a system call fails. A
+ * wait gives up after ten seconds and returns false.
  */
 #ifndef KL_SPEC_HOSTILE_SERVER_H
 #define KL_SPEC_HOSTILE_SERVER_H
@@ -20,29 +22,33 @@
 #include <stddef.h>
 
 typedef enum hostile_kind {
-    HOSTILE_KIND_SEND,   /* `bytes`, at most `piece` in one segment */
-    HOSTILE_KIND_ANSWER, /* a whole answer: `status`, `fields`, and `bytes` as
-                            body */
-    HOSTILE_KIND_CHUNK,  /* `bytes` as one chunk of a chunked body */
-    HOSTILE_KIND_FLOOD,  /* `bytes` again and again, `total` bytes in all */
-    HOSTILE_KIND_AWAIT,  /* until what came in since the request contains it */
-    HOSTILE_KIND_GATE,   /* until hostile_open_gate of the name in `bytes` */
-    HOSTILE_KIND_FREEZE, /* nothing, until the peer goes */
-    HOSTILE_KIND_STALL,  /* nothing for `total` milliseconds */
-    HOSTILE_KIND_CLOSE,  /* FIN (over TLS without a close_notify) */
-    HOSTILE_KIND_RESET   /* RST */
+    HOSTILE_KIND_SEND, /* sends `bytes`, at most `piece` in one segment */
+    /* sends a whole answer: `status`, `fields`, and `bytes` as body */
+    HOSTILE_KIND_ANSWER,
+    HOSTILE_KIND_CHUNK, /* sends `bytes` as one chunk of a chunked body */
+    HOSTILE_KIND_FLOOD, /* sends `bytes` repeatedly, `total` bytes in all */
+    /* waits until the input after the request contains `bytes` */
+    HOSTILE_KIND_AWAIT,
+    /* waits for hostile_open_gate of the name in `bytes` */
+    HOSTILE_KIND_GATE,
+    HOSTILE_KIND_FREEZE, /* does nothing until the peer closes */
+    HOSTILE_KIND_STALL,  /* does nothing for `total` milliseconds */
+    /* closes with a FIN (over TLS without a close_notify) */
+    HOSTILE_KIND_CLOSE,
+    HOSTILE_KIND_RESET /* closes with an RST */
 } hostile_kind;
 
-/* The functions that take steps copy them, with what they point to. */
+/* One step of a script. Functions that take steps copy them, with what they
+ * point to. */
 typedef struct hostile_step {
     hostile_kind kind;
     const char *bytes;
-    size_t length; /* 0: up to the NUL */
-    size_t piece;  /* 0: all at once */
+    size_t length; /* of bytes; 0: up to the NUL */
+    size_t piece;  /* 0: all in one piece */
     size_t total;
     int status;
-    const char *fields; /* of the head, each with its CR LF; NULL: JSON's; a
-                           literal, not copied */
+    /* headers, each with CR LF; NULL: those of JSON; a literal, not copied */
+    const char *fields;
 } hostile_step;
 
 #define HOSTILE_TEXT(text)                         \
@@ -66,7 +72,7 @@ typedef struct hostile_step {
         .kind = HOSTILE_KIND_ANSWER, .status = (code), .bytes = (text), \
         .fields = (head_fields)                                         \
     }
-/* The head of a chunked JSON body; its chunks; and its end. */
+/* The head of a chunked JSON body; one chunk; the end of the body. */
 #define HOSTILE_STREAM                                                   \
     HOSTILE_TEXT("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" \
                  "Transfer-Encoding: chunked\r\n\r\n")
@@ -104,7 +110,7 @@ typedef struct hostile_step {
         .kind = HOSTILE_KIND_RESET \
     }
 
-/* A script as the two last arguments of the functions below. */
+/* The last two arguments of the functions below. */
 #define STEPS(...)                       \
     (const hostile_step[]){__VA_ARGS__}, \
         sizeof((const hostile_step[]){__VA_ARGS__}) / sizeof(hostile_step)
@@ -114,60 +120,63 @@ typedef struct hostile_server hostile_server;
 /* Zeroed: plain HTTP on a free port. */
 typedef struct hostile_options {
     int port;
-    const certificate *identity; /* speak TLS with this one; copied */
-    const char *client_ca;       /* ask for a certificate; take any or none */
-    int send_buffer; /* bytes; 0: so few that a peer that does not read is
-                        noticed soon, and that large bodies take their time */
+    const certificate *identity; /* serve TLS with this certificate; copied */
+    /* ask for a client certificate; any or none is accepted */
+    const char *client_ca;
+    /* in bytes; 0: so small that a peer that does not read is noticed soon, and
+     * that large bodies take time */
+    int send_buffer;
 } hostile_options;
 
-/* Listens from here on. */
+/* Starts a server; it listens when this returns. */
 hostile_server *hostile_new(const hostile_options *options);
-/* Breaks every connection and joins its threads; NULL is fine. */
+/* Breaks all connections and joins their threads; NULL is fine. */
 void hostile_free(hostile_server *server);
 /* "http://127.0.0.1:PORT", borrowed. */
 const char *hostile_url(const hostile_server *server);
 int hostile_port(const hostile_server *server);
 
 /*
- * What is done when a request (head and body) contains `match`; "" is in every
- * one. The first that fits, of those given and not used up, runs; then the
- * connection takes its next request. A request that fits none gets a 404.
+ * Sets what happens when a request (head and body) contains `match`; "" matches
+ * all. The first script that matches and is not used up runs; then the
+ * connection reads its next request. Other requests get a 404.
  */
 void hostile_on(hostile_server *server, const char *match,
                 const hostile_step *steps, size_t count); /* once */
 void hostile_always(hostile_server *server, const char *match,
                     const hostile_step *steps, size_t count);
-/* Before any request: a request of which `sort` says that it is of a kind fits
- * that name, instead of the texts in it; here and in all that follows. */
+/* Call it before any request: from then on `match` is compared with the name
+ * that `sort` gives a request, not with its text. */
 void hostile_sort(hostile_server *server,
                   const char *(*sort)(const char *request));
-/* What the next connection gets before it has asked anything. */
+/* Sets what the next connection gets before its first request. */
 void hostile_on_accept(hostile_server *server, const hostile_step *steps,
                        size_t count);
 
-/* Lets those pass who wait at the gate, and whoever comes later. */
+/* Opens a gate: scripts that wait at it go on, and later ones do not wait. */
 void hostile_open_gate(hostile_server *server, const char *name);
-/* Resets every connection; new ones are welcome. */
+/* Resets every connection; new ones are accepted. */
 void hostile_cut(hostile_server *server);
 
 bool hostile_await_requests(hostile_server *server, const char *match,
                             size_t count);
 bool hostile_await_connections(hostile_server *server, size_t count);
-/* Until that many connections are over, whoever ended them. */
+/* Waits until so many connections have ended, on either side. */
 bool hostile_await_ended(hostile_server *server, size_t count);
-/* Until that many have come to the gate (they may have passed it since). */
+/* Waits until so many scripts have reached the gate (they may have passed it
+ * since). */
 bool hostile_await_gate(hostile_server *server, const char *name, size_t count);
-/* Until a peer has let us send nothing for 200 ms. */
+/* Waits until a peer has read nothing for 200 ms while we had to send. */
 bool hostile_await_stall(hostile_server *server);
 
 /* Counts so far. */
 size_t hostile_sent_bytes(hostile_server *server);
 size_t hostile_connections(hostile_server *server);
 size_t hostile_requests(hostile_server *server, const char *match);
-/* The request of that number, head and body, and the common name of the client
- * certificate that came with it ("" if none); borrowed; NULL: no such. */
+/* The request of that number, head and body; and the common name of its client
+ * certificate ("" if none). Borrowed; NULL: there is none. */
 const char *hostile_request(hostile_server *server, size_t number);
-/* The same, counting only those that fit. */
+/* The same, counting only requests that match. */
 const char *hostile_request_of(hostile_server *server, const char *match,
                                size_t number);
 const char *hostile_client(hostile_server *server, size_t number);

@@ -94,7 +94,7 @@ int tear_down(void **state)
 
     hostile_free(f->server);
     free(f);
-    end_transport(transport); /* last: it may fail */
+    end_transport(transport); /* the last step, as it may fail the test */
     return 0;
 }
 

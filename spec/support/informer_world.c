@@ -69,7 +69,7 @@ void informer_world_await_synced(informer_world *self)
     assert_int_equal(kl_informer_wait_synced(self->informer, -1, NULL), KL_OK);
 }
 
-/* Waits for so many words of the handler, and compares them all. */
+/* Waits until the handler has so many words, and compares all. */
 void informer_world_expect(informer_world *self, int count,
                            const char *expected)
 {
@@ -81,7 +81,7 @@ void informer_world_expect(informer_world *self, int count,
     kl__free(text);
 }
 
-/* Waits until the reflector is in backoff, and lets the time pass. */
+/* Waits until the reflector is in backoff, and advances the clock. */
 void informer_world_pass_backoff(informer_world *self)
 {
     kl_informer_status status;

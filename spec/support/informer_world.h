@@ -1,6 +1,6 @@
 /*
  * informer_world.h - an informer with its threads, on a scripted source and a
- * clock that stands still until told.
+ * clock that only the spec advances.
  */
 #ifndef KL_SPEC_INFORMER_WORLD_H
 #define KL_SPEC_INFORMER_WORLD_H
@@ -15,7 +15,7 @@ typedef struct informer_world {
     kl_informer *informer;
     event_record record;
     kl_registration *registration;
-    int64_t resync_ms; /* of the informer; to be set before open */
+    int64_t resync_ms; /* of the informer; set it before open */
 } informer_world;
 
 /* cmocka's setup and teardown: *state is an informer_world *. */
@@ -25,16 +25,16 @@ int informer_world_teardown(void **state);
 /* Starts the informer, with paged lists. */
 void informer_world_open(informer_world *self, const char *script);
 
-/* Registers the record; `options` may be NULL. */
+/* Registers the event_record; `options` may be NULL. */
 void informer_world_add_handler(informer_world *self,
                                 const kl_handler_options *options);
 
 void informer_world_await_synced(informer_world *self);
 
-/* Waits until the reflector is in backoff, and lets the time pass. */
+/* Waits until the reflector is in backoff, and advances the clock past it. */
 void informer_world_pass_backoff(informer_world *self);
 
-/* Waits for so many words of the record, and compares them all. */
+/* Waits until the record has so many words, and compares all. */
 void informer_world_expect(informer_world *self, int count,
                            const char *expected);
 

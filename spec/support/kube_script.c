@@ -1,6 +1,6 @@
 /*
- * kube_script.c - the server's side of kube_script.h: requests and their kinds,
- * texts to answer with, and the life of both sides.
+ * kube_script.c - see kube_script.h: the server's side: requests and their
+ * kinds, texts of answers, and the start and end of both sides.
  */
 #include "kube_script.h"
 

@@ -1,17 +1,17 @@
 /*
- * kube_script.h - a cluster of nodes that a hostile server plays, request by
- * request; the whole stack upon it, from kl_config_load to a subscription; and
- * what that told its user, in words.
+ * kube_script.h - a cluster of Nodes played by a hostile server, request by
+ * request; a client, an informer and a subscription on it; and the events that
+ * the subscription got, in words.
  *
  *     kube_on(k, "list", ANSWER(200, LIST("10", NODE("a", "1"))));
  *     kube_on(k, "watch", OPEN_WATCH(ADDED("b", "11")));
  *     kube_open(k);
  *     kube_told(k, "*a@1 synced +b@11");
  *
- * Requests are of the kinds "api", "apis", "resources" (discovery; answered as
- * by a newer server unless scripted), "list", "page" (a list's later pages),
- * "stream" (a streaming list), "watch", "other". Scripts of a kind are used in
- * their order; a request beyond them gets a 404.
+ * Requests are of the kinds "api", "apis", "resources" (discovery; unless
+ * scripted, answered as a recent server does), "list", "page" (further pages of
+ * a list), "stream" (a streaming list), "watch", "other". Scripts of a kind are
+ * used in order; further requests get a 404.
  */
 #ifndef KL_SPEC_KUBE_SCRIPT_H
 #define KL_SPEC_KUBE_SCRIPT_H
@@ -30,7 +30,7 @@
 #define OBJECT(kind, name, version) \
     "{\"kind\":\"" kind "\",\"apiVersion\":\"v1\"," METADATA(name, version) "}"
 #define NODE(name, version) OBJECT("Node", name, version)
-/* Of another incarnation, whose UID is `uid`. */
+/* The Node with another UID. */
 #define NODE_OF(uid, name, version)                                           \
     "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"" name \
     "\",\"uid\":\"" uid "\",\"resourceVersion\":\"" version "\"}}"
@@ -65,8 +65,8 @@
 /* ---- scripts ---- */
 
 #define ANSWER(code, text) STEPS(HOSTILE_ANSWER(code, text))
-/* A watch or streaming list that stays open and silent after `text`, one that
- * ends cleanly, and one that is reset. */
+/* A watch or streaming list that after `text` stays open and silent; that ends
+ * cleanly; that is reset. */
 #define OPEN_WATCH(text) \
     STEPS(HOSTILE_STREAM, HOSTILE_CHUNK(text), HOSTILE_FREEZE)
 #define ENDED_WATCH(text) \
@@ -77,10 +77,11 @@
 
 typedef struct kube {
     hostile_server *server;
-    /* To be changed before kube_open; "nodes", paged lists. */
+    /* To be changed before kube_open; "nodes", with paged lists. */
     kl_informer_options options;
-    bool leaps;          /* backoff takes no time, but for its own clock */
-    int64_t patience_ms; /* of kube_told; 60 s */
+    /* backoff takes no real time, only time of its clock */
+    bool leaps;
+    int64_t patience_ms; /* the limit of kube_told; 60 s */
 
     kl_client *client;
     kl_informer *informer;
@@ -88,81 +89,83 @@ typedef struct kube {
     kl_event_queue *queue;
     kl_registration *registration;
     kl__buf told;
-    kl_error error; /* the last one that was told */
-    kl__buf *texts; /* of kube_chunked and the like */
+    kl_error error; /* the last error event */
+    kl__buf *texts; /* owns the texts of kube_chunked and others */
     size_t text_count;
-    int descriptors; /* that were open before */
+    int descriptors; /* how many were open before */
 } kube;
 
 /* cmocka's setup and teardown: *state is a kube *. The teardown asserts that
- * closing takes no longer than it may, and that nothing is left. */
+ * closing is fast, and that nothing is left. */
 int kube_setup(void **state);
 int kube_teardown(void **state);
 #define KUBE_CASE(test) \
     cmocka_unit_test_setup_teardown(test, kube_setup, kube_teardown)
-/* Both, one after the other: a new cluster in the middle of a case. */
+/* Teardown and setup: a new cluster in the middle of a case. */
 kube *kube_renew(void **state);
 
-/* The parts of these, for several clusters at a time. */
+/* The parts of these, for several clusters at once. */
 kube *kube_new(void);
-void kube_free(kube *k);       /* once it is closed */
-int kube_descriptors(void);    /* that this process has open */
-void kube_nothing_lives(void); /* asserts that */
+void kube_free(kube *k);       /* after kube_close */
+int kube_descriptors(void);    /* how many this process has open */
+void kube_nothing_lives(void); /* asserts it */
 
-/* Scripts the next request of a kind, or all that are not scripted before. */
+/* Scripts the next request of a kind; and all requests without another
+ * script. */
 void kube_on(kube *k, const char *kind, const hostile_step *steps,
              size_t count);
 void kube_always(kube *k, const char *kind, const hostile_step *steps,
                  size_t count);
 
-/* Connects and subscribes. No request is answered before. */
+/* Connects and subscribes. No request is answered before this. */
 void kube_open(kube *k);
 
-/* Ends all that kube_open began. */
+/* Closes all that kube_open has opened. */
 void kube_close(kube *k);
 
 /*
- * Takes events until what they say is as long as expected, and asserts that it
- * is the same: "*a@1" an initial add, "+a@2", "~a@2>3", "-a@3", "?a@3" a
- * delete that was missed, "synced", "!forbidden".
+ * Takes events until their words are as long as expected, and asserts that they
+ * are equal: "*a@1" an initial add, "+a@2", "~a@2>3", "-a@3", "?a@3" a delete
+ * that was missed, "synced", "!forbidden".
  */
 void kube_told(kube *k, const char *expected);
 
-/* Takes events until one is this word, whatever comes before it. */
+/* Takes events until one is this word; others before it are ignored. */
 void kube_told_at_last(kube *k, const char *word);
 
-/* Asserts that this is all that was told, and that nothing more waits. */
+/* Asserts that these are all the words, and that no event waits. */
 void kube_told_no_more(kube *k, const char *expected);
 
-/* Asserts that the last error that was told contains the text. */
+/* Asserts that the last error event's message contains the text. */
 void kube_reason(const kube *k, const char *text);
 
-/* Asserts that the cache is "a@1 b@2", and that its version is this. */
+/* Asserts that the cache is "a@1 b@2", at this version. */
 void kube_cache(const kube *k, const char *expected, const char *version);
 
 /* Waits for so many requests of a kind, and asserts that there are no more. */
 void kube_requests(kube *k, const char *kind, size_t count);
 
-/* Asserts that the text is, or is not, in a request of a kind, from 0 on. */
+/* Asserts that a request of a kind (from 0) contains the text; and that it does
+ * not. */
 void kube_asked(kube *k, const char *kind, size_t number, const char *text);
 void kube_not_asked(kube *k, const char *kind, size_t number, const char *text);
 
 /* Waits until the informer is in that state. */
 void kube_await_state(const kube *k, kl_informer_state state);
-/* Waits until it watches, and its status tells of no error. */
+/* Waits until the informer watches, and its status has no error. */
 void kube_await_health(const kube *k);
 
 kl_informer_status kube_status(const kube *k);
 
-/* Milliseconds on its leaping clock since it was opened. */
+/* Milliseconds on its fake clock since kube_open. */
 int64_t kube_elapsed(const kube *k);
 
 /* Texts that live as long as the cluster. */
 
-/* A chunked body, its end included, in chunks of `size` bytes; 0: of 1 to 64
- * bytes, at random from `seed`. */
+/* A chunked body with its end, in chunks of `size` bytes; 0: 1 to 64 bytes, at
+ * random from `seed`. */
 const char *kube_chunked(kube *k, const char *text, size_t size, unsigned seed);
-/* Such a piece of a gzip stream: a member of its own. */
+/* A chunk of a gzip stream: a gzip member of its own. */
 hostile_step kube_gzip(kube *k, const char *text);
 /* `text` so many times, between two others. */
 const char *kube_repeated(kube *k, const char *before, const char *text,

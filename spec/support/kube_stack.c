@@ -1,6 +1,6 @@
 /*
- * kube_stack.c - the user's side of kube_script.h: the stack upon the server,
- * and what it tells.
+ * kube_stack.c - see kube_script.h: the user's side: client, informer and
+ * subscription, and the events that it got.
  */
 #include "kube_script.h"
 
@@ -129,7 +129,7 @@ static void write_word(kube *k, const kl_event *event)
     }
 }
 
-/* Takes the next event, if one waits. */
+/* Takes the next event, if there is one. */
 static bool take_event(kube *k)
 {
     kl_event event;
@@ -154,7 +154,7 @@ static void compare(const kube *k, const char *expected)
     assert_string_equal(k->told.bytes, expected);
 }
 
-/* Takes one event, waiting until the deadline at most; false: none came. */
+/* Takes one event, waiting for it until the deadline; false: none came. */
 static bool await_event(kube *k, int64_t deadline)
 {
     while (!take_event(k)) {
@@ -230,7 +230,7 @@ void kube_cache(const kube *k, const char *expected, const char *version)
     assert_string_equal(now, version);
 }
 
-/* Nobody tells of a status: it is looked at again and again. */
+/* A change of status sends no signal, so it is polled. */
 static void await_status(const kube *k,
                          bool (*is_so)(const kl_informer_status *status,
                                        kl_informer_state state),

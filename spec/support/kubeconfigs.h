@@ -1,5 +1,5 @@
 /*
- * kubeconfigs.h - configurations for specs: written, loaded, refused.
+ * kubeconfigs.h - kubeconfigs for specs: written, loaded, refused.
  */
 #ifndef KL_SPEC_KUBECONFIGS_H
 #define KL_SPEC_KUBECONFIGS_H
@@ -13,14 +13,15 @@
 #define SPEC(name) \
     cmocka_unit_test_setup_teardown(name, temp_files_setup, temp_files_teardown)
 
-/* Loads; fails the test, with the message, if it does not. */
+/* Loads a config; if that fails, fails the test with its message. */
 kl_config *config_load(const kl_config_options *options);
 
-/* Asserts that it does not load, KL_ECONFIG, with that in its message. */
+/* Asserts that loading fails with KL_ECONFIG and a message that contains the
+ * text. */
 void assert_config_error(const kl_config_options *options, const char *message);
 
-/* Writes a kubeconfig of one context, of a cluster "c" and a user "u", both
- * given as YAML maps on one line; its path. */
+/* Writes a kubeconfig with one context, of a cluster "c" and a user "u", both
+ * given as YAML maps on one line. Returns its path. */
 const char *kubeconfig_write(const char *cluster, const char *user);
 
 /* The two above together. */

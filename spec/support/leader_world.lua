@@ -1,5 +1,5 @@
--- Elections in one process under the fake clock of a simulated cluster: each elector has a client
--- and an identity of its own. Time passes only where a spec says so.
+-- Elections in one process on the fake clock of a simulated cluster: each elector has a client and
+-- an identity. Time passes only when a spec says so.
 local eventually = require "eventually"
 local leader = require "kubelua.leader"
 local Sim = require "kubelua.sim"
@@ -25,7 +25,7 @@ function world.new(options)
     return self
 end
 
----Calls `f` by the cluster's clock.
+---Calls `f` with the cluster's clock as the module's.
 function world:under_clock(f)
     return self.cluster:run(self.path, f)
 end
@@ -37,7 +37,7 @@ function world:connect(options)
     return client
 end
 
----An elector of this identity (nil: the process's own), which notes what happens to it.
+---An elector with this identity (nil: the process's own), which notes its events.
 ---@param identity string?
 ---@param options table? further options of the election
 ---@param client kubelua.Client? default: one of its own
@@ -65,7 +65,7 @@ local function is_asking(self)
     return false
 end
 
----Lets the electors do what they can without time, and have their answers.
+---Lets the electors act until they need time to pass, and get their answers.
 function world:settle()
     self.cluster:advance(0)
     eventually(function()
@@ -77,7 +77,7 @@ function world:settle()
     end, "the requests for Leases are answered", 20)
 end
 
----Lets time pass; requests take none of it.
+---Lets time pass; requests take no time.
 function world:pass(seconds)
     self:settle()
     local left = seconds
@@ -88,7 +88,7 @@ function world:pass(seconds)
     end
 end
 
----The Lease as the cluster has it; nil where there is none.
+---The Lease in the cluster; nil if there is none.
 function world:lease(namespace)
     return (self.cluster:get("leases", (namespace or "default") .. "/foo"))
 end

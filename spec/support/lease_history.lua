@@ -1,11 +1,11 @@
--- What processes that compete for a Lease have written: the Leases and the objects of one server
--- have one order of versions, so each write can be held against the Lease as it was then.
+-- The writes of processes that compete for a Lease. The Leases and the objects of one server share
+-- one order of versions, so each write is compared with the Lease as it was then.
 local history = {}
 history.__index = history
 
----Watches a Lease, and ConfigMaps whose data.holder names the process that wrote it.
+---Watches a Lease, and ConfigMaps whose data.holder names the process that wrote them.
 ---@param client kubelua.Client
----@param namespace string of all
+---@param namespace string of the Lease and the ConfigMaps
 ---@param name string of the Lease
 function history.new(client, namespace, name)
     local self = setmetatable({ writes = {}, leases = {}, holders = {} }, history)
@@ -32,20 +32,20 @@ function history.new(client, namespace, name)
     return self
 end
 
----Ends the watching.
+---Ends the watches.
 function history:stop()
     for _, informer in ipairs(self.informers) do
         informer:stop()
     end
 end
 
----The last holder of the Lease: "" for nobody.
+---The last holder of the Lease; "" if there is none.
 function history:holder()
     local last = self.leases[#self.leases]
     return last and last.holder
 end
 
----True if the Lease was given back at some time.
+---True if the Lease was released at some time.
 function history:was_released()
     for _, lease in ipairs(self.leases) do
         if lease.holder == "" then
@@ -69,7 +69,7 @@ function history:writer()
     return last and last.holder
 end
 
----How often a process has written.
+---How many writes a process has made.
 function history:count(holder)
     local count = 0
     for _, write in ipairs(self.writes) do
@@ -78,7 +78,7 @@ function history:count(holder)
     return count
 end
 
----How often a process has written the time of a renewal.
+---How many renewal times a process has written.
 function history:count_renewals(holder)
     local count, last = 0, nil
     for _, lease in ipairs(self.leases) do
@@ -88,7 +88,7 @@ function history:count_renewals(holder)
     return count
 end
 
--- True if a process has given the Lease back itself before that version, and did not take it again.
+-- True if a process itself released the Lease before that version, and did not take it again.
 local function has_released(self, holder, version)
     local before, released
     for _, lease in ipairs(self.leases) do
@@ -104,9 +104,9 @@ local function has_released(self, holder, version)
     return released
 end
 
----The writes that came after another process had taken the Lease. Those from before the Lease was
----first seen cannot be judged. A process that ends gives the Lease back at once: what it had sent
----before, and whose answer it did not await, may come behind that: one write of an object.
+---The writes that came after another process had taken the Lease. Writes before the first seen
+---Lease cannot be judged. A process that exits releases the Lease at once; a write that it sent
+---before, without waiting for the answer, may come later: one write of each object is excused.
 ---@return string[]
 function history:late_writes()
     local late, excused = {}, {}
@@ -127,12 +127,12 @@ function history:late_writes()
     return late
 end
 
----The text of a script that competes, and writes at every opportunity.
----@param connect string options of kubelua.connect, as Lua has them
+---The text of a script that competes, and writes as often as it can.
+---@param connect string options of kubelua.connect, as Lua code
 ---@param namespace string
 ---@param name string of the Lease
 ---@param identity string
----@param times string of the election, as Lua has them
+---@param times string options of the election, as Lua code
 function history.script(connect, namespace, name, identity, times)
     return string.format([[
 local kubelua = require "kubelua"
@@ -152,7 +152,7 @@ print("clean end")
 ]], namespace, connect, namespace, name, identity, times, identity)
 end
 
----Makes the objects that are written.
+---Creates the objects that the scripts write.
 ---@param client kubelua.Client
 ---@param namespace string
 ---@param count integer

@@ -1,5 +1,5 @@
--- A script at work, for specs of failing allocations: a handler that counts what it is told, tasks
--- that sleep, and one round of the loop as what is tried.
+-- A running script, for specs of failing allocations: a handler that counts its events, tasks that
+-- sleep, and one round of the loop, in which allocations fail.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local scheduler = require "kubelua.scheduler"
@@ -23,7 +23,7 @@ local function await(condition, what)
     end
 end
 
----Something to handle, and a task that is about to wake.
+---Makes an event to handle, and a task that is about to wake.
 function world.prepare()
     local deadline = core.now() + 20
     touch()
@@ -33,12 +33,12 @@ function world.prepare()
     end
 end
 
----One round, within which an allocation fails.
+---Runs one round, in which an allocation fails.
 function world.round()
     kubelua.step(0)
 end
 
----All that was to be handled is handled, once and in order, and the task goes on.
+---Asserts that all events were handled, once and in order, and that the task goes on.
 function world.check()
     local before = slept
     touch()
@@ -59,7 +59,7 @@ function world.open()
             end
         end,
         update = function(_, object)
-            -- Nothing is allocated before it counts: what raises before that is not told.
+            -- Counts before anything is allocated, so that an event counts even if this raises.
             seen = seen + 1
             assert(tonumber(object.data.touch) == seen)
         end,
@@ -68,7 +68,7 @@ function world.open()
         while true do
             if pcall(kubelua.sleep, 0.001) then
                 slept = slept + 1
-            else -- a timer is the script's own memory: it goes on in the next round
+            else -- a timer is memory of the script: it runs in the next round
                 coroutine.yield()
             end
         end

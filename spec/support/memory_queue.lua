@@ -1,5 +1,5 @@
--- The calls of a workqueue, and others that only controllers use, for specs of failing allocations;
--- see memory_world.lua.
+-- Calls of a workqueue, and others that only controllers use, for specs of failing allocations; see
+-- memory_world.lua.
 local core = require "kubelua.core"
 
 local LIST = '{"kind":"PodList","apiVersion":"v1","metadata":{"continue":"t"},"items":['
@@ -21,9 +21,9 @@ function memory_queue.close()
     queue, running, object = nil, nil, nil
 end
 
----Adds its calls to a table of them.
+---Adds these calls to a table.
 ---@param calls table<string, fun()>
----@param must fun(...): any raises what a call returned instead of a value
+---@param must fun(...): any raises an error that a call returned
 function memory_queue.add_calls(calls, must)
     calls["core.queue"] = function() must(core.queue { delay = 1 }) end
     calls["core.list"] = function() must(core.list(LIST, "v1", "Pod")) end

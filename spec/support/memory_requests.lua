@@ -1,13 +1,13 @@
--- The calls of requests and programs, for specs of failing allocations; see memory_world.lua.
+-- Calls of requests and programs, for specs of failing allocations; see memory_world.lua.
 local core = require "kubelua.core"
 
 local CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 
 local memory_requests = {}
 
----Adds its calls to a table of them.
+---Adds these calls to a table.
 ---@param calls table<string, fun()>
----@param must fun(...): any raises what a call returned instead of a value
+---@param must fun(...): any raises an error that a call returned
 ---@param world fun(): userdata, userdata the client and the poller
 function memory_requests.add_calls(calls, must, world)
     local function send(streams)

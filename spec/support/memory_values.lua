@@ -1,9 +1,9 @@
--- The binding's calls on values and clocks, for the specs without memory (see memory_world.lua).
+-- Calls on values and clocks, for specs of failing allocations; see memory_world.lua.
 local core = require "kubelua.core"
 
 local values = {}
 
----@param calls table the calls by their names, to which these are added
+---@param calls table the calls by name, to which these are added
 ---@param must fun(value: any, message: string?, code: string?): any
 ---@param object fun(): kubelua.Object
 function values.add_calls(calls, must, object)

@@ -1,5 +1,6 @@
--- What specs of failing allocations call: every function of kubelua.core and kubelua.simcore, and
--- every method of their types, each on a small world that is at work meanwhile. For any lua_State.
+-- The calls that specs of failing allocations try: every function of kubelua.core and
+-- kubelua.simcore, and every method of their types, each on a small running world. For any
+-- lua_State.
 local core = require "kubelua.core"
 local memory_queue = require "memory_queue"
 local memory_requests = require "memory_requests"
@@ -16,8 +17,8 @@ local REPLAYED = '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"r","nam
 
 local sim, client, informer, poller, registration, object
 local touches = 0
-local seen = 0 -- the last touch that the registration told of
-local last = { false, false, false } -- what a call took and nobody has looked at yet
+local seen = 0 -- the last touch whose event has come
+local last = { false, false, false } -- events that a call took and that are not checked yet
 
 local function touch()
     touches = touches + 1
@@ -25,7 +26,7 @@ local function touch()
         .. '"namespace":"default"},"data":{"touch":"' .. touches .. '"}}'))
 end
 
--- One event, which must be the next in order; false if none waits.
+-- Takes one event, which must be the next in order; false if none waits.
 local function take(event, before, after)
     if event == "update" then
         assert(tonumber(before.data.touch) == seen)
@@ -37,7 +38,7 @@ local function take(event, before, after)
     return event ~= nil
 end
 
----Changes an object, and waits until the registration has told of it: nothing was lost.
+---Changes an object and waits for the registration's event: nothing may be lost.
 function world.check()
     collectgarbage()
     if last[1] then
@@ -82,7 +83,7 @@ function world.close()
     collectgarbage()
 end
 
--- Raises what a call returned instead of a value, so that both look the same.
+-- Raises an error that a call returned, so that returned and raised errors look the same.
 local function must(value, message, code)
     if value == nil and code then
         error(code .. ": " .. message, 0)
@@ -90,7 +91,7 @@ local function must(value, message, code)
     return value
 end
 
--- What a call that fails in the middle has made is left to the collector.
+-- Objects that a failed call has left behind are left to the collector.
 world.calls = {
     ["simcore.new"] = function() simcore.close(must(simcore.new { token = "t" })) end,
     ["core.connect"] = function()
@@ -222,7 +223,7 @@ memory_queue.add_calls(world.calls, must)
 memory_values.add_calls(world.calls, must, function() return object end)
 memory_requests.add_calls(world.calls, must, function() return client, poller end)
 
--- These are called by those that make what they end.
+-- Each of these is called by the function that makes what it ends.
 world.calls["simcore.close"] = world.calls["simcore.new"]
 world.calls["simcore.version"] = world.calls["simcore.now"]
 world.calls["simcore.restore"] = world.calls["simcore.snapshot"]
@@ -230,7 +231,7 @@ world.calls["core.client_close"] = world.calls["core.connect"]
 world.calls["core.informer_stop"] = world.calls["core.informer"]
 world.calls["core.registration_remove"] = world.calls["core.subscribe"]
 
----Before each call: an event waits, so that there is something to pull.
+---Runs before each call: makes an event wait, so that there is one to take.
 function world.prepare(name)
     if name == "core.registration_next" then
         touch()

@@ -13,8 +13,8 @@
 enum { KEYS = 12, HISTORY_MAX = 65536, PAGE = 3, NAME_SIZE = 32 };
 
 typedef struct state_of_key {
-    int uid;     /* 0: there is none */
-    int version; /* of the last change */
+    int uid;     /* 0: the object does not exist */
+    int version; /* of its last change */
 } state_of_key;
 
 typedef struct change {
@@ -25,24 +25,24 @@ typedef struct change {
 typedef enum mode { IDLE, LIST, WATCH } mode;
 
 struct model_source {
-    kl__list_watch list_watch; /* first: it is cast */
+    kl__list_watch list_watch; /* first member: pointers to it are cast */
     model_options options;
     uint64_t random;
     int calls, lists, faults;
 
     state_of_key keys[KEYS];
     int version, next_uid;
-    int compacted; /* what is older cannot be watched from */
+    int compacted; /* the oldest version that a watch can begin at */
     change *history;
     int history_count;
 
     mode mode;
-    int at;     /* the next key of a list or of initial events */
+    int at;     /* the next key of a list, or of initial events */
     int listed; /* the version of a list */
     int page_end;
     state_of_key snapshot[KEYS];
-    bool initial; /* initial events come, then their end */
-    int position; /* of a watch */
+    bool initial; /* a watch that sends initial events, then their end */
+    int position; /* index of the next change of a watch */
     int64_t last_byte;
     char *renewed;
 };
@@ -52,7 +52,7 @@ static model_source *of(kl__list_watch *list_watch)
     return (model_source *)list_watch;
 }
 
-/* Uniform in [0, bound). */
+/* A random number in [0, bound). */
 static int draw(model_source *self, int bound)
 {
     self->random ^= self->random << 13;
@@ -66,7 +66,7 @@ static bool is_calm(const model_source *self)
     return self->calls > self->options.calls;
 }
 
-/* Whether something of that chance in a hundred happens, as a fault. */
+/* True with a chance of so many in a hundred, while faults happen. */
 static bool strikes(model_source *self, int chance)
 {
     if (is_calm(self) || draw(self, 100) >= chance) {
@@ -105,13 +105,14 @@ static void mutate(model_source *self)
     }
     note(self, KL__ITEM_DELETED, key);
     state->uid = 0;
-    if (draw(self, 2) == 0) { /* recreated under its name */
+    /* deleted and created again under the same name */
+    if (draw(self, 2) == 0) {
         state->uid = ++self->next_uid;
         note(self, KL__ITEM_ADDED, key);
     }
 }
 
-/* Before each call: the world goes on. */
+/* Changes the world a little; runs before each call. */
 static void go_on(model_source *self)
 {
     self->calls++;
@@ -160,7 +161,7 @@ static kl_code fault(kl_error *err, kl_code code, int status, long retry_ms)
     return code;
 }
 
-/* A refusal that any request may meet. */
+/* A refusal that may answer any request. */
 static kl_code refuse(model_source *self, kl_error *err)
 {
     switch (draw(self, 6)) {
@@ -223,7 +224,8 @@ static kl_code list(kl__list_watch *list_watch, const kl__list_params *params,
     } else {
         self->at = atoi(params->continue_token);
         if (strchr(params->continue_token, '!') != NULL) {
-            take_snapshot(self); /* the rest is of the present */
+            /* an inconsistent continuation: the rest is of now */
+            take_snapshot(self);
         }
     }
     self->page_end = self->at + PAGE < KEYS ? self->at + PAGE : KEYS;
@@ -259,7 +261,7 @@ static kl_code watch(kl__list_watch *list_watch, const kl__watch_params *params,
     return KL_OK;
 }
 
-/* The next object of the snapshot, if there is one before `end`. */
+/* The next object of the snapshot; false: there is none before `end`. */
 static bool next_listed(model_source *self, int end, change *what)
 {
     while (self->at < end) {
@@ -294,7 +296,7 @@ static kl_code next_of_list(model_source *self, kl__item *item, kl_error *err)
     return KL_OK;
 }
 
-/* A fault in the middle of a stream; KL_OK: none. */
+/* Fails in the middle of a stream; KL_OK: no fault. */
 static kl_code break_stream(model_source *self, kl__item *item, bool *found,
                             kl_error *err)
 {
@@ -327,7 +329,7 @@ static const change *after_position(const model_source *self)
     return NULL;
 }
 
-/* Nothing to tell: time passes; or all is told, and the run is over. */
+/* There is nothing to send: time passes; or all is sent and the run ends. */
 static kl_code silence(model_source *self, int64_t timeout_ms, kl_error *err)
 {
     if (is_calm(self) && !self->initial) {
@@ -335,7 +337,7 @@ static kl_code silence(model_source *self, int64_t timeout_ms, kl_error *err)
         return fault(err, KL_ECANCELED, 0, -1);
     }
     if (timeout_ms < 0) {
-        abort(); /* a watchdog was asked for */
+        abort(); /* the caller must have asked for an idle limit */
     }
     kl__clock_advance(self->options.clock, timeout_ms);
     return fault(err, KL_ETIMEOUT, 0, -1);

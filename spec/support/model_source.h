@@ -1,8 +1,8 @@
 /*
  * model_source.h - a kl__list_watch on a small model of an API server: objects
- * that come, change, go and are made anew all the time; history that is
- * compacted; and, drawn from a seed, every fault that a server or a network can
- * have. For finding out whether a cache is right in the end.
+ * that are created, changed, deleted and recreated all the time, a history that
+ * is compacted, and, drawn from a seed, every fault that a server or a network
+ * can have. Specs use it to see if a cache is right in the end.
  */
 #ifndef KL_SPEC_MODEL_SOURCE_H
 #define KL_SPEC_MODEL_SOURCE_H
@@ -13,14 +13,14 @@
 typedef struct model_source model_source;
 
 /*
- * `before_call` runs before each call that it answers: for the consumer of the
- * same thread. After `calls` calls it stops to change and to fail; once all was
- * told then, it fires `done`.
+ * `before_call` runs before each call that it answers, for the consumer on the
+ * same thread. After `calls` calls there are no more changes and faults; once
+ * everything has been sent then, it fires `done`.
  */
 typedef struct model_options {
     uint64_t seed;
     int calls;
-    kl__clock *clock; /* leaps */
+    kl__clock *clock; /* a fake clock that leaps */
     kl__cancel *done;
     void (*before_call)(void *context);
     void *context;
@@ -30,12 +30,13 @@ model_source *model_source_new(const model_options *options);
 kl__list_watch *model_source_list_watch(model_source *model);
 void model_source_free(model_source *model);
 
-/* How many objects there are; the uid and version of one, or false. */
+/* How many objects exist; and UID and version of one, or false. */
 size_t model_source_count(const model_source *model);
 bool model_source_find(const model_source *model, const char *key, char *uid,
                        char *version);
 
-/* How many lists were completed, and faults happened: that a run was one. */
+/* How many lists were completed, and how many faults happened: asserted, so
+ * that a run is not empty. */
 int model_source_lists(const model_source *model);
 int model_source_faults(const model_source *model);
 

@@ -48,25 +48,25 @@ static network_scene *set_up(const trial *what, bool all, bool keeps_client)
     return self;
 }
 
-/* One client for all rounds: a token cancels. */
+/* One client for all rounds; a cancel token ends the call. */
 void *network_set_up_client(const trial *what)
 {
     return set_up(what, true, true);
 }
 
-/* A client for each round: closing it cancels. */
+/* A client for each round; closing it ends the call. */
 void *network_set_up(const trial *what)
 {
     return set_up(what, true, false);
 }
 
-/* Discovery is answered, whatever becomes of the rest. */
+/* Discovery is always answered, whatever the peer does else. */
 void *network_set_up_source(const trial *what)
 {
     return set_up(what, false, true);
 }
 
-/* No client, but a transport for all rounds: a token cancels. */
+/* No client but a transport for all rounds; a cancel token ends the call. */
 void *network_set_up_stream(const trial *what)
 {
     network_scene *self = set_up(what, true, false);

@@ -1,5 +1,5 @@
--- A real nginx of a spec's own: started, reloaded, its workers killed, its error.log read. What no
--- run may leave in error.log fails `close`.
+-- A real nginx for a spec: starts it, reloads it, kills workers, reads error.log. `close` fails if
+-- error.log holds a line that no run may have.
 local copies = require "nginx_copies"
 local eventually = require "eventually"
 local nginx_conf = require "nginx_conf"
@@ -170,12 +170,12 @@ function Nginx:log()
     return read_file(self.folder .. "/error.log")
 end
 
----What it said on its outputs, and the end of error.log.
+---What nginx printed, and the end of error.log.
 function Nginx:said()
     return read_file(self.folder .. "/output"):sub(-4000) .. "\n" .. self:log():sub(-6000)
 end
 
----How many lines of error.log have this text.
+---How many lines of error.log contain this text.
 function Nginx:count(text)
     local count, at = 0, 1
     local log = self:log()
@@ -210,7 +210,7 @@ function Nginx:faults()
     return faults
 end
 
----Ends it, whatever its state, and fails where error.log has what no run may have.
+---Stops it in any state, and fails if error.log holds a line that no run may have.
 function Nginx:close()
     local master = self:master()
     if master then

@@ -1,4 +1,4 @@
--- The nginx.conf of a spec: what every one of them needs, and what the spec says.
+-- The nginx.conf of a spec: a common part, and the spec's directives.
 local nginx_conf = {}
 
 local TEMPLATE = [[

@@ -1,13 +1,13 @@
--- The private copies of nginx (spec/nginx/packages.sh), as this interpreter's specs use them, and
--- the few shell commands of their harness.
+-- Finds the private copies of nginx (spec/nginx/packages.sh) that fit this interpreter, and runs
+-- shell commands for the specs with nginx.
 local copies = {}
 
 copies.build = os.getenv("KUBELUA_BUILD") or "build"
 
----A sanitizer's library, which is for this interpreter and for nginx, not for what shells run.
+---The library of a sanitizer: for this interpreter and nginx, not for programs that a shell runs.
 copies.preload = os.getenv("LD_PRELOAD") or ""
 
----What a command says, and its exit status.
+---Runs a command; returns its output and exit status.
 ---@param command string
 ---@return string, integer
 function copies.shell(command)
@@ -25,8 +25,8 @@ end
 
 local found
 
----NGINX, MODULES, SHARE, LIBRARIES and VERSION of the copies; `root`, the tree's folder, and
----`build`, the build folder. Where they cannot be had: nil and the reason.
+---NGINX, MODULES, SHARE, LIBRARIES and VERSION of the copies; `root`, the folder of the tree; and
+---`build`, the build folder. nil and the reason if there are none.
 ---@return table?, string?
 function copies.find()
     if found then
@@ -46,7 +46,7 @@ function copies.find()
     return found
 end
 
----So many free ports of 127.0.0.1.
+---Finds so many free ports of 127.0.0.1.
 ---@param count integer
 ---@return integer[]
 function copies.free_ports(count)

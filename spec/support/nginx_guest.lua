@@ -1,11 +1,11 @@
--- KubeLua in nginx beside a simulated cluster of three pods, whose API server is this process.
+-- KubeLua in nginx, with a simulated cluster of three pods whose API server runs in this process.
 local Sim = require "kubelua.sim"
 local eventually = require "eventually"
 local nginx = require "nginx"
 
 local guest = {}
 
--- Connects in init_worker, and counts pods by handlers that wait and that misbehave.
+-- Connects in init_worker, and counts pods with handlers that wait or fail.
 guest.INIT_WORKER = [[
     init_worker_by_lua_block {
         client = assert(kubelua.connect { server = "URL" })
@@ -71,7 +71,7 @@ function Guest:start(options, init)
     return self.nginx
 end
 
----Waits until a path has that answer.
+---Waits until a path answers with that text.
 ---@param path string
 ---@param text string
 function Guest:says(path, text)
@@ -86,7 +86,7 @@ function Guest:says(path, text)
     end, 20)
 end
 
----Ends both; fails where error.log tells of a crash.
+---Stops both; fails if error.log reports a crash.
 function Guest:close()
     self.cluster:close()
     if self.nginx then

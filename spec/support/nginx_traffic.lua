@@ -1,11 +1,12 @@
--- Traffic upon an nginx of a spec, beside backends and a static upstream as the control.
+-- Sends traffic to an nginx of a spec, which routes it to backends, with a static upstream as the
+-- control.
 local copies = require "nginx_copies"
 local eventually = require "eventually"
 local nginx = require "nginx"
 
 local traffic = {}
 
----@class spec.Tally what was counted of one target
+---@class spec.Tally what was counted for one target
 ---@field requests integer
 ---@field refused integer no connection
 ---@field broken integer an answer cut short
@@ -101,7 +102,7 @@ local function read_tally(line)
     return tally
 end
 
----Ends it; what was counted, by the targets' names.
+---Stops the traffic; returns the counts by the targets' names.
 ---@return table<string, spec.Tally>
 function Traffic:stop()
     copies.shell("kill -TERM " .. self.pid)
@@ -123,9 +124,9 @@ local function broken_of(tally)
     return tally.refused + tally.broken + tally.raced + tally.late
 end
 
----Fails unless the subject answered as the control did: only 2xx, and no more broken connections.
----Both share their connections and take turns on them, so what breaks falls on either like a coin:
----beyond four standard deviations it is the subject's own.
+---Fails unless the subject answered as well as the control: only 2xx, and not more broken
+---connections. Both share connections and take turns on them, so a break hits either with equal
+---chance: more than four standard deviations are the subject's fault.
 ---@param tallies table<string, spec.Tally>
 ---@param subject string
 ---@param control string? default: "static"

@@ -1,5 +1,5 @@
--- A cluster on a port, backends, and an nginx whose workers route by resty.kubelua beside a static
--- upstream: what the scenarios of spec/nginx happen to.
+-- A cluster on a port, backends, and an nginx whose workers route by resty.kubelua, beside a static
+-- upstream: the world of the scenarios in spec/nginx.
 local kubelua = require "kubelua"
 local core = require "kubelua.core"
 local eventually = require "eventually"
@@ -68,8 +68,8 @@ local function fill(text, values)
     return (text:gsub("@([%w_]+)@", values))
 end
 
----A time, or a number of times: that of a short run, or with KUBELUA_NGINX_LENGTH=full in the
----environment the one that is promised.
+---A time, or a number of times: the short one; or the full one, which is promised, with
+---KUBELUA_NGINX_LENGTH=full in the environment.
 ---@param short number
 ---@param full number
 ---@return number
@@ -84,7 +84,7 @@ end
 ---@field sim kubelua.Sim.Options?
 ---@field load string? a text for the cluster before nginx starts
 
----Starts it all: Service web/shop, whose endpoints are all backends.
+---Starts everything: Service web/shop, whose endpoints are all backends.
 ---@param options spec.NginxWorldOptions?
 ---@return spec.NginxWorld
 function nginx_world.start(options)
@@ -106,7 +106,7 @@ function nginx_world.start(options)
     return self
 end
 
--- The directives of this world, into options of nginx.
+-- Adds the directives of this world to the options of nginx.
 function World:describe(given)
     given.http = self.http .. fill(HTTP, {
         url = self.url, init = self.options.init or "",
@@ -115,21 +115,21 @@ function World:describe(given)
     given.server = self.server .. SERVER .. fill(self.options.server or "", self.backends)
 end
 
----Gives Service web/shop these endpoints, all of them ready.
+---Gives Service web/shop these endpoints, all ready.
 ---@param addresses string[]
 function World:route(addresses)
     assert(self.sim:load(slices.slice("web", "shop", "shop-1", addresses,
         self.backends.backend_port)))
 end
 
----Traffic to web/shop and to the control.
+---Starts traffic to web/shop and to the control.
 ---@param options table? of nginx_traffic.start
 ---@return spec.Traffic
 function World:traffic(options)
     return traffic.start(self.one, { kube = "/kube", static = "/static" }, options)
 end
 
----What one worker, which has answered, knows: pid, age, synced, and the metrics by name.
+---The state of one worker, the one that answers: pid, age, synced, and the metrics by name.
 ---@return table?
 function World:state()
     local status, body = self.one:get("/state")
@@ -175,12 +175,12 @@ function World:connections()
     return count
 end
 
----Waits until a change of the cluster is what every worker routes by.
+---Waits until every worker routes by a change of the cluster.
 ---@param seconds number?
 function World:follows(seconds)
     local address = self.addresses[#self.addresses]
     self:route { address }
-    -- As many requests on new connections as it takes to meet every worker, all but surely.
+    -- So many requests on new connections meet every worker, almost surely.
     eventually(function()
         for _ = 1, 8 * (self.options.workers or 2) do
             local status, body = self.one:get("/kube")
@@ -195,7 +195,7 @@ function World:follows(seconds)
     self:route(self.addresses)
 end
 
----Calls `change` with 1, 2, 3, ... so many times a second, for so many seconds.
+---Calls `change` with 1, 2, 3 and so on, `rate` times a second, for `seconds`.
 ---@param rate number
 ---@param seconds number
 ---@param change fun(number: integer)

@@ -1,6 +1,6 @@
 /*
- * one_case.c - KUBELUA_CASE=PATTERN runs only the cases of a spec whose names
- * match it, with * and ?. It is linked into every spec, and set before main.
+ * one_case.c - KUBELUA_CASE=PATTERN runs only cases whose names match, with *
+ * and ?. It is linked into every spec and sets cmocka's filter before main.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
--- Pages of documentation, for specs that hold them against what there is.
+-- Reads pages of documentation, for specs that compare them with the code.
 local page = {}
 
 ---@param path string
@@ -10,7 +10,7 @@ function page.read(path)
     return text
 end
 
----The text of a page, and a function that fails where the page does not have a text.
+---The text of a page, and a function that fails if the page does not contain a text.
 ---@param path string
 ---@return string text
 ---@return fun(what: string) expect

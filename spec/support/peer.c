@@ -95,7 +95,7 @@ static void serve(peer *self, bool all)
     self->server = hostile_new(NULL);
     script(self->server, discovery, "GET /apis ", GROUPS(""));
     script(self->server, discovery, "GET /api ", core_group);
-    if (self->kind == PEER_HEALTHY) { /* a watch does not end by itself */
+    if (self->kind == PEER_HEALTHY) { /* a healthy watch stays open */
         hostile_always(self->server, "watch=true", OPEN_WATCH(EVENTS));
     } else {
         script(self->server, self->kind, "watch=true", EVENTS);
@@ -104,7 +104,7 @@ static void serve(peer *self, bool all)
     snprintf(self->url, sizeof(self->url), "%s", hostile_url(self->server));
 }
 
-/* ---- those that are none ---- */
+/* ---- peers that are no servers ---- */
 
 static int connect_to(const struct sockaddr_in *address)
 {
@@ -115,8 +115,9 @@ static int connect_to(const struct sockaddr_in *address)
     return fd;
 }
 
-/* A port whose connections nobody accepts. `backlog`: how many may wait; with
- * `fill`, so many do that the kernel drops the SYN of any other. */
+/* Listens on a port, but never accepts. `backlog`: how many connections may
+ * wait; with `fill`, the queue is filled, so that the kernel drops further
+ * SYNs. */
 static void listen_only(peer *self, const char *scheme, int backlog, bool fill)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,

@@ -10,28 +10,28 @@
 #define PLUGIN_CLUSTER "{server: \"https://s:6443\"}"
 #define PLUGIN_V1 "client.authentication.k8s.io/v1"
 
-/* The JSON of an answer with that in its status. */
+/* The JSON of an ExecCredential with that status. */
 #define PLUGIN_ANSWER(status)                                  \
     "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" PLUGIN_V1 \
     "\",\"status\":{" status "}}"
 
-/* A config whose user is the script "plugin" in the temporary folder, with that
- * body; each of its runs adds a line to the file "runs". `more`: further fields
- * of "exec", after a comma. */
+/* A config whose user runs the script "plugin" in the temporary folder, with
+ * that body; each run adds a line to the file "runs". `more`: further fields of
+ * "exec", after a comma. */
 kl_config *plugin_config(const char *body, const char *more);
 
-/* The same with a script that answers with that status. */
+/* The same with a script that prints an ExecCredential with that status. */
 kl_config *plugin_answering(const char *status);
 
-/* Asserts that a request has one header, that one. */
+/* Asserts that a request gets one header, with this value. */
 void assert_authorization(kl_config *config, const char *value);
 
-/* Asserts that there are no credentials, with that code and in the message;
- * takes the config. */
+/* Asserts that getting credentials fails with that code and message; takes the
+ * config. */
 void assert_credentials_refused(kl_config *config, kl_code code,
                                 const char *message);
 
-/* The whole of a file of the folder; released by the caller. */
+/* The content of a file in the folder; owned by the caller. */
 kl__buf temp_read(const char *name);
 
 #endif

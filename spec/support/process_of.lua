@@ -1,9 +1,9 @@
--- What a process of its own says that runs a text with the interpreter of this one and its paths,
--- and how it ended: "...\nstatus 0\n".
+-- Runs a Lua text in another process, with this interpreter and its paths; returns its output and
+-- how it ended: "...\nstatus 0\n".
 
 ---@param text string
 ---@param environment string? "NAME=value NAME=value"
----@param errors string? a file for what it says on standard error, which is not in the result then
+---@param errors string? a file for its standard error, which is then not in the result
 ---@return string
 return function(text, environment, errors)
     local path = os.tmpname()

@@ -1,5 +1,5 @@
--- Processes of their own, beside this one: scripts in this interpreter and with its paths, which
--- can be stopped, continued and killed.
+-- Other processes that run scripts, with this interpreter and its paths; they can be stopped,
+-- continued and killed.
 local processes = {}
 
 local Process = {}
@@ -12,7 +12,7 @@ local function shell(command)
     return said
 end
 
----Starts a script of this text. What it says, on both outputs, is in a file.
+---Starts a script with this text. Both of its outputs go to a file.
 ---@param text string
 ---@param environment string? "NAME=value NAME=value"
 function processes.start(text, environment)
@@ -37,7 +37,7 @@ function Process:is_running()
     return shell("kill -0 " .. self.pid .. " 2>&1") == ""
 end
 
----What it has said so far.
+---Its output so far.
 function Process:said()
     local file = assert(io.open(self.log))
     local text = file:read("*a")
@@ -45,7 +45,7 @@ function Process:said()
     return text
 end
 
----Ends it, however it is.
+---Ends it in any state.
 function Process:close()
     self:signal("KILL")
     os.remove(self.path)

@@ -36,7 +36,7 @@ processor_rig rig_begin(void)
     return rig;
 }
 
-/* Detached threads end by themselves, but soon. */
+/* Waits for detached threads, which end soon by themselves. */
 static void await_threads(void)
 {
     int64_t deadline = kl__clock_now(kl__clock_real()) + 60000;

@@ -1,6 +1,6 @@
--- The Kubernetes discovery of APISIX as its documentation and review threads describe it, in a few
--- lines: what specs compare KubeLua with. One process lists pages into a dictionary that workers
--- share; a worker keeps the nodes of a service for as long as its version is the same.
+-- The Kubernetes discovery of APISIX as its documentation and reviews describe it, in a few lines,
+-- for specs that compare KubeLua with it. One process lists pages into a dictionary that workers
+-- share; a worker keeps the nodes of a service while its version is the same.
 local kubelua = require "kubelua"
 
 local discovery = {}
@@ -29,7 +29,7 @@ local function write(self, key, value)
     end
 end
 
--- The nodes of a service, merged of the slices that have been seen of it.
+-- The nodes of a service, merged from the slices seen so far.
 local function nodes_of(slices)
     local nodes = {}
     for _, slice in pairs(slices) do
@@ -41,7 +41,7 @@ local function nodes_of(slices)
     return table.concat(nodes, " ")
 end
 
--- One slice goes into the dictionary at once: its version first, then its content.
+-- Puts one slice into the dictionary: its version first, then its content.
 local function add_slice(self, slice)
     local key = slice.metadata.namespace .. "/"
         .. slice.metadata.labels["kubernetes.io/service-name"]
@@ -53,7 +53,7 @@ local function add_slice(self, slice)
     self.dirty[key] = nil
 end
 
--- One page, then the next ones; what came of those is not looked at.
+-- Handles one page, then the next ones; results of single slices are not checked.
 local function list_pages(self, continue)
     local reply = self.client:request {
         path = PATH, query = { limit = tostring(self.page_size), continue = continue },
@@ -71,7 +71,7 @@ local function list_pages(self, continue)
     return true
 end
 
----Lists everything; what the list did not have is deleted. False if it failed.
+---Lists everything and deletes what the list lacks. False if it failed.
 function Discovery:relist()
     self.slices, self.dirty = {}, {}
     for key in pairs(self.dictionary) do
@@ -88,12 +88,12 @@ function Discovery:relist()
     return true
 end
 
----A slice that a watch tells of.
+---Handles a slice from a watch.
 function Discovery:change(slice)
     add_slice(self, slice)
 end
 
----A worker's cache: a function that resolves a service to its nodes, "10.0.0.1 10.0.0.2", or nil.
+---A worker's cache: a function from a service to its nodes, "10.0.0.1 10.0.0.2", or nil.
 function Discovery:worker()
     local cache = {}
     return function(key)

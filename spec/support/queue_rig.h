@@ -1,6 +1,6 @@
 /*
- * queue_rig.h - a workqueue whose clock stands, with words for what specs do to
- * it. Keys are read into text, so that an order is one assertion.
+ * queue_rig.h - a workqueue with a fake clock, and one-line calls for its
+ * specs. Keys are written as one text, so that their order is one assertion.
  */
 #ifndef KL_SPEC_QUEUE_RIG_H
 #define KL_SPEC_QUEUE_RIG_H
@@ -9,33 +9,32 @@
 
 typedef struct queue_rig {
     kl_queue *queue;
-    int wakes; /* so often it was woken */
+    int wakes; /* how often it was woken */
     char text[400];
 } queue_rig;
 
-/* Asserts that it could be made; events are gathered for so long. */
+/* Makes a queue, and asserts that; `gather_ms` as of kl_queue_options. */
 void queue_rig_begin(queue_rig *rig, int64_t gather_ms);
-/* Frees it; asserts that nothing lives. */
+/* Frees it; asserts that nothing is left. */
 void queue_rig_end(queue_rig *rig);
 
-/* Adds, and asserts that it was accepted. */
+/* Adds a key, and asserts that it was accepted. */
 void queue_rig_add(queue_rig *rig, const char *key);
 void queue_rig_add_rear(queue_rig *rig, const char *key);
 void queue_rig_add_related(queue_rig *rig, const char *key);
 void queue_rig_add_after(queue_rig *rig, const char *key, int64_t ms);
 
-/* Hands out the next key and asserts that it is this one; what is known of it.
- */
+/* Takes the next key, and asserts that it is this one; returns its item. */
 kl_queue_item queue_rig_take(queue_rig *rig, const char *key);
 
-/* Hands out all keys, "a b c", and ends none of them; "" if none waits. */
+/* Takes all keys, "a b c", and ends none; "" if none waits. */
 const char *queue_rig_take_all(queue_rig *rig);
 
-/* Ends a run: in how many ms the key waits again. */
+/* Ends a run; returns in how many ms the key is due again. */
 int64_t queue_rig_done(queue_rig *rig, const char *key, kl_queue_result result,
                        int64_t ms);
 
-/* Takes the next key, which is this one, and fails it. */
+/* Takes the next key, which must be this one, and fails it. */
 int64_t queue_rig_fail(queue_rig *rig, const char *key);
 
 kl_queue_status queue_rig_status(queue_rig *rig);

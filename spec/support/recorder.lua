@@ -1,7 +1,7 @@
--- Registers with an informer and writes down what it is told, a line for each event:
--- "add a=1 initial", "update a 1>2", "resync a", "delete a=2 unknown", "synced".
--- A spec says what it expects to see, in the order in which it happens; what came and was expected
--- is crossed off, so that an event too many fails the next expectation, or the end of the spec.
+-- Registers with an informer and writes down its events, a line each: "add a=1 initial", "update a
+-- 1>2", "resync a", "delete a=2 unknown", "synced". A spec says which events it expects, in order.
+-- Expected events are crossed off, so that an extra event fails the next expectation, or the end of
+-- the spec.
 local assert = require("busted").assert
 local eventually = require "eventually"
 local history = require "history"
@@ -9,8 +9,7 @@ local history = require "history"
 local recorder = {}
 recorder.__index = recorder
 
--- "name", "name=value" where an object has a field data.v; with its namespace unless that is the
--- spec's own.
+-- "name", or "name=value" if the object has data.v; with the namespace, unless it is the spec's.
 local function label(self, object, value)
     local name = object.namespace == self.namespace and object.name or object.key
     return value and name .. "=" .. value or name
@@ -66,7 +65,7 @@ function recorder.new(informer, namespace, options)
         namespace = namespace,
         history = history.new(),
         seen = {},
-        errors = {}, -- { message =, code = }: apart, for when they come is nobody's promise
+        errors = {}, -- { message =, code = }: apart, as no spec relies on when they come
     }, recorder)
     local merged = callbacks(self)
     for name, option in pairs(options or {}) do
@@ -109,13 +108,13 @@ local function await(self, expected)
     return cross_off(self, #expected)
 end
 
----These are the next events, in this order.
+---Expects these next events, in this order.
 ---@param expected string[]
 function recorder:sees(expected)
     assert.same(expected, await(self, expected))
 end
 
----These are the next events, in any order: what different objects go through has none.
+---Expects these next events, in any order: events of different objects have none.
 ---@param expected string[]
 function recorder:sees_all(expected)
     local seen = await(self, expected)
@@ -128,19 +127,19 @@ function recorder:sees_all(expected)
     assert.same(wanted, seen)
 end
 
----The informer's first list, of these lines, then "synced".
----@param expected string[]? default: nothing is there
+---Expects the informer's first list, with these lines, then "synced".
+---@param expected string[]? default: no objects
 function recorder:starts_with(expected)
     self:sees_all(expected or {})
     self:sees { "synced" }
 end
 
----Crosses off what came so far.
+---Crosses off all events so far.
 function recorder:forget()
     self.seen = {}
 end
 
----Ends it, and fails if it saw what nobody expected, or what may never be.
+---Ends it; fails if it has an event that was not expected, or that is never allowed.
 function recorder:close()
     self.handler:remove()
     assert.same({}, self.history.breaches)

@@ -1,6 +1,6 @@
 /*
  * reflector_world.h - a reflector on a scripted source and a clock that leaps,
- * run on the test's own thread until its script is over.
+ * which runs on the spec's own thread until the script ends.
  */
 #ifndef KL_SPEC_REFLECTOR_WORLD_H
 #define KL_SPEC_REFLECTOR_WORLD_H
@@ -9,9 +9,10 @@
 #include "scripted_source.h"
 
 typedef struct reflector_world {
-    kl__reflector_options options; /* to be changed before play */
+    kl__reflector_options options; /* change it before play */
     int64_t
-        renewed_in_ms; /* the same: new credentials, after so long; 0: none */
+        /* also before play: ms until it has new credentials; 0: never */
+        renewed_in_ms;
     kl__indexer *known;
     kl__clock *clock;
     kl__cancel stop;
@@ -19,8 +20,8 @@ typedef struct reflector_world {
     kl__health health;
     scripted_source *source;
     kl__reflector *reflector;
-    kl_informer_status status; /* at the end */
-    char *deltas;              /* once they were asked for */
+    kl_informer_status status; /* after the run */
+    char *deltas;              /* made when a spec asks for it */
 } reflector_world;
 
 /* cmocka's setup and teardown: *state is a reflector_world *. */
@@ -30,13 +31,13 @@ int reflector_world_teardown(void **state);
 /* Plays the script to its end. */
 void reflector_world_play(reflector_world *world, const char *script);
 
-/* What it asked, see scripted_source.h; and what it put into the queue, in the
- * words of the script: "[a@5 b@6]=10" a Replaced, "+a@7", "~a@8", "-a@9",
- * "^20", "!gone". Borrowed. */
+/* The requests that it made, see scripted_source.h; and the deltas that it
+ * pushed, in the words of the script: "[a@5 b@6]=10" a Replaced, "+a@7",
+ * "~a@8", "-a@9", "^20", "!gone". Borrowed. */
 const char *reflector_world_requests(const reflector_world *world);
 const char *reflector_world_deltas(reflector_world *world);
 
-/* Milliseconds between request i - 1 and request i. */
+/* Milliseconds between requests i - 1 and i. */
 int64_t reflector_world_delay(const reflector_world *world, int i);
 
 #endif

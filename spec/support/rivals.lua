@@ -1,6 +1,6 @@
--- Processes that compete for a Lease, each with a token of its own that can expire, and with a wall
--- clock of its own that can be moved (spec/support/preload/clock_step.c). The token is
--- out of a file, or a plugin's, which says when it expires.
+-- Processes that compete for a Lease, each with a token that can expire, and with a wall clock that
+-- can be moved (spec/support/preload/clock_step.c). The token comes from a file, or from a plugin
+-- that says when it expires.
 local core = require "kubelua.core"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
@@ -26,7 +26,7 @@ local function write(path, text, mode)
     file:close()
 end
 
--- Nobody reads half of it.
+-- Renames, so that no reader sees half a file.
 local function replace(path, text)
     write(path .. ".new", text)
     assert(os.rename(path .. ".new", path))
@@ -34,8 +34,7 @@ end
 
 ---@param client kubelua.Client of the spec
 ---@param namespace string
----@param server { url: string, token: fun(): string, integer } token: one that is good, and for
----how many seconds
+---@param server { url: string, token: fun(): string, integer } token: a valid one, and for how long
 function rivals.new(client, namespace, server)
     local self = setmetatable({ namespace = namespace, server = server, running = {}, count = 0,
         folder = os.tmpname() }, rivals)
@@ -43,7 +42,7 @@ function rivals.new(client, namespace, server)
     self.history = lease_history.new(client, namespace, "shop")
     self.timers = {
         kubelua.every(1.5, function() self:feed() end),
-        kubelua.every(0.3, function() -- a renewal is a conflict now and then
+        kubelua.every(0.3, function() -- so that a renewal is a conflict now and then
             self.ticks = (self.ticks or 0) + 1
             client:patch("leases", namespace .. "/shop",
                 { metadata = { labels = { touched = tostring(self.ticks) } } })
@@ -52,7 +51,7 @@ function rivals.new(client, namespace, server)
     return self
 end
 
----Gives each rival a fresh token, but those whose token is to expire.
+---Gives each rival a fresh token, except those whose token is to expire.
 function rivals:feed()
     local token, seconds = self.server.token()
     for _, rival in pairs(self.running) do
@@ -81,8 +80,8 @@ local function connect_text(self, rival, source)
     return string.format("kubeconfig = %q", rival.credential .. ".config")
 end
 
----Starts one more.
----@param source "file"|"plugin" of its token
+---Starts another rival.
+---@param source "file"|"plugin" where its token comes from
 ---@return string identity
 function rivals:start(source)
     self.count = self.count + 1
@@ -99,17 +98,17 @@ function rivals:start(source)
     return identity
 end
 
----Moves its clock by so many days (-5 to 4), or has it stand still ("s").
+---Moves its clock by so many days (-5 to 4), or stops it ("s").
 function rivals:set_clock(identity, how)
     write(self.running[identity].clock, how == "s" and "s" or tostring(how + 5), "r+")
 end
 
----@return string all that it has said
+---@return string its output so far
 function rivals:said(identity)
     return self.running[identity].process:said()
 end
 
----How often the plugin of a rival was run.
+---How often a rival has run its plugin.
 function rivals:plugin_runs(identity)
     local count, file = 0, io.open(self.running[identity].credential .. ".runs")
     if file then
@@ -129,7 +128,7 @@ local function all_said(self)
     return table.concat(said, "\n")
 end
 
--- Which maps a rival has written since then.
+-- Which ConfigMaps a rival has written since then.
 local function has_written_all(self, identity, since)
     local seen, count = {}, 0
     for i = since + 1, #self.history.writes do
@@ -155,13 +154,13 @@ function rivals:await_writer(but)
     end)
 end
 
----Waits until a rival has said this, after so many bytes.
+---Waits until a rival has printed this, after so many bytes.
 function rivals:await_said(identity, text, after)
     eventually(function() return self:said(identity):find(text, (after or 0) + 1, true) end,
         function() return identity .. " says '" .. text .. "'\n" .. all_said(self) end)
 end
 
----The rest of them: those that do not lead.
+---The rivals that do not lead.
 function rivals:others(leader)
     local others = {}
     for identity in pairs(self.running) do
@@ -173,7 +172,7 @@ function rivals:others(leader)
     return others
 end
 
----Kills one with -9.
+---Kills a rival with SIGKILL.
 function rivals:kill(identity)
     local rival = self.running[identity]
     self.running[identity] = nil

@@ -1,6 +1,7 @@
 /*
- * routes_rig.h - rows of objects for the routes of Services, and what each has
- * them tell; with short ways to write a Service and its EndpointSlices.
+ * routes_rig.h - rows of objects for specs of the routes of Services: each row
+ * applies an object, and has the routes that must be reported then; with short
+ * ways to write a Service and its EndpointSlices.
  */
 #ifndef KL_SPEC_ROUTES_RIG_H
 #define KL_SPEC_ROUTES_RIG_H
@@ -16,8 +17,9 @@ typedef enum route_action {
     NO_SLICE
 } route_action;
 
-/* `text`: JSON with ' for ", without metadata's namespace, which is "web"; of
- * what goes, its key. `told`: a route a line, "name = endpoints". */
+/* `text`: JSON with ' for ", without metadata.namespace, which is "web"; for a
+ * deletion, the key. `told`: the reported routes, a line each: "name =
+ * endpoints". */
 typedef struct route_row {
     route_action action;
     const char *text;
@@ -28,13 +30,13 @@ typedef struct route_row {
 void route_row_apply(kl__routes *routes, const route_row *row);
 
 /* A kl__route_fn: appends a route to a kl__buf. An endpoint is "host:port",
- * then what is not as usual: "*3" its weight, "?" not ready, "~" terminating
- * and serving, "+" terminating, "(dns)", "@zone", "/node"; "none" ends a route
- * without an endpoint that can be used. */
+ * then what is unusual: "*3" its weight, "?" not ready, "~" terminating but
+ * serving, "+" terminating, "(dns)", "@zone", "/node"; "none" is a route
+ * without usable endpoints. */
 kl_code route_print(void *context, const kl__route *route, kl_error *err);
 
-/* Applies all rows, up to one of zeros, to new routes; asserts what is told
- * after each, and that nothing lives at the end. */
+/* Applies all rows (the last is zeroed) to new routes; asserts what is reported
+ * after each, and that nothing is left. */
 void route_rows_run(const route_row *rows);
 
 #define META(name, version)                       \

@@ -22,8 +22,8 @@ static struct rlimit before;
 static int fillers[FILLERS];
 static int filler_count;
 
-/* Holes below the limit are filled, so that not one is left; then some are made
- * again. */
+/* Fills all holes below the limit, so that no descriptor is left; then closes
+ * so many. */
 void scarce_descriptors(int left)
 {
     struct rlimit limit;

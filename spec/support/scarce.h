@@ -1,25 +1,24 @@
 /*
- * scarce.h - takes a resource of the process away for a while: descriptors,
- * address space. For specs of what the library says then, and whether it goes
- * on afterwards.
+ * scarce.h - takes a resource of the process away for a while (descriptors,
+ * address space), for specs of how the library fails then and recovers.
  */
 #ifndef KL_SPEC_SCARCE_H
 #define KL_SPEC_SCARCE_H
 
 #include <stdint.h>
 
-/* No descriptor can be opened any more, but for so many; and as before. */
+/* Leaves so many descriptors to be opened; the second restores the limit. */
 void scarce_descriptors(int left);
 void scarce_descriptors_end(void);
 
-/* Nothing can be mapped any more, but for so many megabytes; and as before. */
+/* Leaves so many megabytes to be mapped; the second restores the limit. */
 void scarce_address_space(int left_mb);
 void scarce_address_space_end(void);
 
 /* How many descriptors are open. */
 int scarce_count_descriptors(void);
 
-/* Time that the whole process has spent on a processor. */
+/* CPU time that the whole process has used. */
 int64_t scarce_cpu_ms(void);
 
 #endif

@@ -1,6 +1,5 @@
--- What one conformance spec acts in: a namespace of its own, clients and informers that end with
--- it, and another client's hands (see admin.lua). ConfigMaps play the objects, data.v is their
--- state.
+-- The world of one conformance spec: a namespace, clients and informers that end with it, and
+-- another client that makes changes (admin.lua). ConfigMaps are the objects, data.v is their state.
 local admin = require "admin"
 local core = require "kubelua.core"
 local eventually = require "eventually"
@@ -11,7 +10,7 @@ scene.__index = scene
 
 local made = 0
 
--- Of a process of its own each: others use the cluster too, earlier and at the same time.
+-- Unique for each process: other processes use the cluster too, earlier and at the same time.
 local run = assert(io.open("/dev/urandom", "rb")):read(4):gsub(".", function(byte)
     return string.format("%02x", byte:byte())
 end)
@@ -26,13 +25,13 @@ function scene.new(cluster)
         clients = {},
         informers = {},
         recorders = {},
-        calm = false, -- whether what is left over does not matter: the spec has failed already
+        calm = false, -- true: leftovers are ignored, as the spec has failed already
     }, scene)
     self.namespace = self:add_namespace("")
     return self
 end
 
----Another namespace of the spec; its name.
+---Adds a namespace for the spec; returns its name.
 function scene:add_namespace(suffix)
     local name = self.name .. suffix
     self.admin:create("namespaces", nil, {
@@ -41,7 +40,7 @@ function scene:add_namespace(suffix)
     return name
 end
 
----A client of the spec's own; the first one is scene.client.
+---A client for the spec; the first one is scene.client.
 ---@param options table? of kubelua.connect, beyond where the cluster is
 function scene:connect(options)
     local client = assert(self.cluster:connect(options))
@@ -50,7 +49,7 @@ function scene:connect(options)
     return client
 end
 
----An informer: of the ConfigMaps in the spec's namespace where the options say nothing else.
+---An informer; of the ConfigMaps in the spec's namespace if the options say nothing else.
 ---@param options table? of client:informer; and client
 function scene:informer(options)
     local merged = { "configmaps", namespace = self.namespace }
@@ -99,7 +98,7 @@ function scene:recreate(name, value)
     return self:create(name, value)
 end
 
--- Until each informer has tried in vain.
+-- Waits until each informer has failed to connect.
 local function until_they_notice(self, before)
     for i, informer in ipairs(self.informers) do
         eventually(function()
@@ -108,7 +107,7 @@ local function until_they_notice(self, before)
     end
 end
 
----Takes the server away from the spec's clients; returns when their informers have noticed.
+---Makes the server unreachable for the spec's clients; returns when their informers have noticed.
 function scene:disconnect()
     local before = {}
     for i, informer in ipairs(self.informers) do
@@ -122,12 +121,12 @@ function scene:reconnect()
     self.cluster:refuse(false)
 end
 
----The server, while nobody is connected, forgets all history: no watch can be resumed.
+---Makes the server forget all history, while no client is connected: no watch can be resumed.
 function scene:forget_history()
     self.cluster:compact()
 end
 
----What clients asked for so far of ConfigMaps in the spec's namespace, where the cluster tells.
+---The requests so far for ConfigMaps in the spec's namespace, if the cluster records them.
 ---@return string[] targets
 function scene:requests()
     local targets = {}
@@ -140,7 +139,7 @@ function scene:requests()
     return targets
 end
 
----Ends everything, and fails if a recorder saw what it should not.
+---Ends everything; fails if a recorder has an event that it should not have.
 function scene:close()
     self.cluster:heal()
     local ok, problem = true, nil

@@ -16,19 +16,20 @@
 enum { MAX_REQUESTS = 256, PATIENCE_MS = 60000 };
 
 struct scripted_source {
-    kl__list_watch list_watch; /* first: it is cast */
+    kl__list_watch list_watch; /* first member: pointers to it are cast */
     kl__clock *clock;
     kl__cancel *done;
-    int64_t renewed_at; /* of its credentials; 0: never */
-    /* Guards all below; `cond` wakes whoever waits. Rank STREAM. */
+    int64_t renewed_at; /* when it gets new credentials; 0: never */
+    /* Guards the members below; `cond` wakes every waiting thread. Rank
+     * STREAM. */
     kl__mutex mutex;
     kl__cond cond;
     kl__buf script;
-    size_t at;      /* what comes next of the script */
-    bool in_answer; /* `at` is inside the answer of a request */
-    bool open;      /* a transfer is at hand */
+    size_t at;      /* the position in the script */
+    bool in_answer; /* `at` is inside an answer */
+    bool open;      /* a list or watch is open */
     int64_t last_byte;
-    char *renewed; /* what take_continue hands out */
+    char *renewed; /* what take_continue returns */
     kl__buf requests;
     int count;
     int64_t times[MAX_REQUESTS];
@@ -61,7 +62,7 @@ static void skip_blanks(scripted_source *self)
     }
 }
 
-/* The next word of the answer, or false: none is there (yet). */
+/* The next word of the answer; false: there is none (yet). */
 static bool next_word(scripted_source *self, char *word)
 {
     size_t length = 0;
@@ -85,7 +86,7 @@ static bool peek_word(scripted_source *self, char *word)
     return found;
 }
 
-/* "!gone>token": the token is for take_continue. */
+/* Fails with "!gone>token"; the token is for take_continue. */
 static kl_code fail(scripted_source *self, const char *word, kl_error *err)
 {
     char *token = NULL;
@@ -98,7 +99,7 @@ static kl_code fail(scripted_source *self, const char *word, kl_error *err)
     return code;
 }
 
-/* What a blocking call hangs into its cancel token. */
+/* Begins a blocking call: hooks it into the cancel token. */
 static void enter(scripted_source *self, kl__cancel *cancel,
                   kl__cancel_hook *hook)
 {
@@ -117,7 +118,7 @@ static void leave(scripted_source *self, kl__cancel *cancel,
 static void record(scripted_source *self, const char *text, int timeout)
 {
     if (self->count == MAX_REQUESTS) {
-        abort(); /* a loop: no script is that long */
+        abort(); /* an endless loop: no script is that long */
     }
     self->times[self->count] = kl__clock_now(self->clock);
     self->timeouts[self->count++] = timeout;
@@ -126,8 +127,8 @@ static void record(scripted_source *self, const char *text, int timeout)
     kl__cond_broadcast(&self->cond);
 }
 
-/* With the mutex: nothing of the script is left. Blocks until it is fed, or
- * fires `done`; cancelled, KL_ETIMEOUT at the deadline. */
+/* The script is used up: blocks until it is fed or cancelled, or fires `done`;
+ * KL_ETIMEOUT at the deadline. The mutex is held. */
 static kl_code wait_locked(scripted_source *self, int64_t deadline,
                            kl__cancel *cancel)
 {
@@ -147,7 +148,7 @@ static kl_code wait_locked(scripted_source *self, int64_t deadline,
     return kl__cancel_fired(cancel) ? KL_ECANCELED : KL_OK;
 }
 
-/* Goes to the next answer; with the mutex. */
+/* Moves to the next answer. The mutex is held. */
 static kl_code begin_locked(scripted_source *self, kl__cancel *cancel,
                             kl_error *err)
 {
@@ -190,7 +191,7 @@ static kl_code resolve(kl__list_watch *list_watch, kl__cancel *cancel,
 
     enter(self, cancel, &hook);
     record(self, "resolve", 0);
-    if (self->in_answer) { /* only a whole answer can be a resolve's */
+    if (self->in_answer) { /* only a whole answer can be that of a resolve */
         size_t at = self->at;
 
         while (here(self) != '\0' && here(self) != ';') {
@@ -265,7 +266,7 @@ static kl_code watch(kl__list_watch *list_watch, const kl__watch_params *params,
     return code;
 }
 
-/* Plays words until one is an item, an error, or none is left. */
+/* Plays words until one is an item or an error, or none is left. */
 static kl_code play_locked(scripted_source *self, kl__item *item, bool *found,
                            kl_error *err)
 {
@@ -361,7 +362,7 @@ static void end(kl__list_watch *list_watch)
     kl__mutex_unlock(&self->mutex);
 }
 
-/* The record outlives it: scripted_source_free. */
+/* The record outlives it until scripted_source_free. */
 static void free_list_watch(kl__list_watch *list_watch)
 {
     end(list_watch);

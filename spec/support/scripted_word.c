@@ -19,7 +19,7 @@ static kl_code code_named(const char *name, size_t length)
             return (kl_code)code;
         }
     }
-    abort(); /* a script that names no code */
+    abort(); /* the script names an unknown code */
 }
 
 kl_code scripted_word_error(const char *word, char **token, kl_error *err)
@@ -40,7 +40,7 @@ kl_code scripted_word_error(const char *word, char **token, kl_error *err)
     return code;
 }
 
-/* "web/a#uid@5" without its mark. */
+/* Makes the object of "web/a#uid@5". */
 static kl_object *make_object(const char *word, char *version)
 {
     char key[SCRIPTED_WORD_SIZE], json[4 * SCRIPTED_WORD_SIZE];

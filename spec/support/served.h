@@ -1,6 +1,6 @@
 /*
- * served.h - what a scripted API server serves, for specs of the layers that
- * ask one: discovery in both forms.
+ * served.h - discovery answers of a scripted API server, in both forms, for
+ * specs of layers that send requests.
  */
 #ifndef KL_SPEC_SERVED_H
 #define KL_SPEC_SERVED_H
@@ -15,10 +15,10 @@
 extern const char served_api[];
 extern const char served_apis[];
 
-/* Scripts both, `times` each. */
+/* Scripts both, each to be used `times` times. */
 void serve_discovery(fake_transport *fake, int times);
 
-/* A client without config on the fake; asserts that there is one. */
+/* A client without a config on the fake transport; asserts that it was made. */
 kl_client *client_on(fake_transport *fake);
 
 /* Asserts that no client, stream, object, document or thread lives. */

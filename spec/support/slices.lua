@@ -1,4 +1,4 @@
--- EndpointSlices and Services as texts for cluster:load, of addresses that a spec names.
+-- EndpointSlices and Services as texts for cluster:load, with the addresses that a spec gives.
 local slices = {}
 
 local SERVICE = [[{"apiVersion":"v1","kind":"Service","metadata":{"name":"%s","namespace":"%s"},

@@ -1,6 +1,6 @@
 /*
- * source_world.h - a list_watch of pods on a scripted transport, and what specs
- * do with it again and again.
+ * source_world.h - a list_watch of pods on a scripted transport, with short
+ * calls for its specs.
  */
 #ifndef KL_SPEC_SOURCE_WORLD_H
 #define KL_SPEC_SOURCE_WORLD_H
@@ -35,7 +35,7 @@ int source_world_tear_down(void **state);
     cmocka_unit_test_setup_teardown(name, source_world_set_up, \
                                     source_world_tear_down)
 
-/* Another source takes the place of that of pods; resolved. */
+/* Uses another source in place of that of pods; it is resolved. */
 void source_world_use(source_world *self,
                       const kl__list_watch_options *options);
 
@@ -47,20 +47,21 @@ void source_world_answer(source_world *self, const char *body, size_t chunk,
 /* The last request. */
 fake_request source_world_asked(source_world *self);
 
-/* Begin a list, or a watch from version 1. */
+/* Begin a list; and a watch from version 1. */
 kl_code source_world_list(source_world *self);
 kl_code source_world_watch(source_world *self);
 
-/* The next item, into `item`: within that time, or 60 s. */
+/* Reads the next item into `item`: within that time, or within 60 s. */
 kl_code source_world_next_within(source_world *self, int64_t timeout_ms);
 kl_code source_world_next(source_world *self);
 
-/* Asserts that the next item is of that type and version, and that its object
- * has that key (NULL: that there is none). */
+/* Asserts the next item's type and version, and its object's key (NULL: no
+ * object). */
 void source_world_expect(source_world *self, kl__item_type type,
                          const char *key, const char *version);
 
-/* Asserts that it fails with that code and a message that has that text. */
+/* Asserts that the next item fails with that code and a message with that
+ * text. */
 void source_world_expect_failure(source_world *self, kl_code code,
                                  const char *text);
 

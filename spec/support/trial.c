@@ -24,12 +24,12 @@ enum {
     ROUNDS = 16,
     ROUNDS_MAX = 20000,
     AGAIN = 5,
-    /* Moments: as many between 20 and 40 us as between 10 and 20 ms. */
+    /* Random moments: as many between 20 and 40 us as between 10 and 20 ms. */
     FIRST_US = 10,
     LAST_US = 20000
 };
 
-/* One round of one trial, and the two threads that end in it. */
+/* One round of a trial, with its two threads. */
 typedef struct attempt {
     const trial *trial;
     void *scene;
@@ -37,7 +37,7 @@ typedef struct attempt {
     pthread_mutex_t mutex; /* guards the rest */
     pthread_cond_t cond;
     bool may_block;
-    bool woken; /* the witness is to look at the clock */
+    bool woken; /* tells the witness to read the clock */
     int64_t returned_us;
     int64_t witnessed_us;
     bool is_over;
@@ -69,7 +69,8 @@ static double draw(void)
            0x1p-53;
 }
 
-/* Between FIRST_US and LAST_US, as often in each part of the logarithm. */
+/* A random moment between FIRST_US and LAST_US, uniform on a logarithmic
+ * scale. */
 static int64_t draw_moment_us(void)
 {
     const double first = FIRST_US, last = LAST_US;
@@ -77,7 +78,7 @@ static int64_t draw_moment_us(void)
     return (int64_t)(first * pow(last / first, draw()));
 }
 
-/* How long the threads that there are stood in a run queue so far; 0 where the
+/* How long this process's threads have waited in a run queue so far; 0 if the
  * kernel does not say. */
 static int64_t queued_us(void)
 {
@@ -162,7 +163,8 @@ static void await_return(attempt *self)
     while (!self->is_over && waits == 0) {
         waits = pthread_cond_timedwait(&self->cond, &self->mutex, &deadline);
     }
-    if (!self->is_over) { /* its thread cannot be ended: nor can this spec */
+    /* its thread cannot be ended, so the spec cannot go on */
+    if (!self->is_over) {
         fprintf(stderr, "%s, %s: did not return within %d s\n",
                 self->trial->call, self->trial->against, HUNG_S);
         abort();
@@ -170,7 +172,7 @@ static void await_return(attempt *self)
     pthread_mutex_unlock(&self->mutex);
 }
 
-/* Runs one round; how long the call took to return, see trial.h. */
+/* Runs one round; returns how long the call took to return, see trial.h. */
 static int64_t play(const trial *what, void *scene, int64_t moment_us)
 {
     attempt self = {.trial = what, .scene = scene};
@@ -212,7 +214,7 @@ static int64_t play(const trial *what, void *scene, int64_t moment_us)
                : 0;
 }
 
-/* Whether a call that took too long does so again and again. */
+/* True if a call that took too long does so again and again. */
 static bool is_slow(const trial *what, void *scene, int64_t moment_us,
                     int64_t took_us)
 {
@@ -245,7 +247,7 @@ static void print_row(const trial *what, int64_t *took_us, size_t rounds)
                   (double)took_us[rounds - 1] / 1000);
 }
 
-/* False: it took too long, twice. */
+/* Runs all rounds; false: one took too long, repeatedly. */
 static bool run(const trial *what, size_t rounds)
 {
     int64_t *took_us = calloc(rounds, sizeof(*took_us));

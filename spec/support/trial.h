@@ -1,18 +1,17 @@
 /*
- * trial.h - a blocking call, ended at a random moment by whatever may end it:
- * again and again, and each time it has to return within 50 ms.
+ * trial.h - tests that a blocking call returns within 50 ms of being cancelled,
+ * at random moments, many times.
  *
- * What counts is the time in which the machine let us run. From the time by the
- * clock is taken what a witness needed, a thread that is woken at the same
- * moment by a plain condition; or, if that is more, how long threads of this
- * process stood in a run queue meanwhile (schedstat). On a machine at rest both
- * are next to nothing, so there it is the time by the clock. Threads that end
- * take their share of that with them, and so do programs; but noise only adds.
- * So a breach is tried again, the same call at the same moment, and fails where
- * none of six tries is in time. What takes a second is a failure at once: a
- * wake-up that was lost need not be lost again.
+ * Only time in which the machine let us run counts. From the time by the clock
+ * we subtract what a witness needed (a thread that a plain condition wakes at
+ * the same moment), or, if that is more, how long threads of this process stood
+ * in a run queue (schedstat). On an idle machine both are almost 0. Other
+ * threads and programs that end at that moment also take time, but noise only
+ * adds to the result. So a call that took too long is tried again at the same
+ * moment, and fails if none of six tries is in time. A call that takes a second
+ * fails at once: a lost wake-up need not be lost again.
  *
- * KUBELUA_TRIALS: how many of each; KUBELUA_SEED: of the moments;
+ * KUBELUA_TRIALS: how many rounds; KUBELUA_SEED: seed of the moments;
  * KUBELUA_SLOWNESS: a factor for the 50 ms, under an emulator.
  */
 #ifndef KL_SPEC_TRIAL_H
@@ -22,25 +21,25 @@
 #include <stdint.h>
 
 typedef struct trial {
-    const char *call;    /* what blocks: "kl__stream_read" */
+    const char *call;    /* the call that blocks: "kl__stream_read" */
     const char *against; /* "a server that answers nothing" */
-    /* Of all rounds; may be NULL. */
+    /* Before and after all rounds; may be NULL. */
     void *(*set_up)(const struct trial *trial);
     void (*tear_down)(void *scene);
-    /* Of each round, on the thread of the spec; may be NULL. */
+    /* Before and after each round, on the spec's thread; may be NULL. */
     void (*begin)(void *scene);
     void (*end)(void *scene);
-    /* Blocks, on a thread of its own; asserts nothing there. */
+    /* The call that blocks, on a thread of its own; it asserts nothing. */
     void (*block)(void *scene);
-    /* Ends it; NULL: `block` begins at the random moment, after `begin`, and
-     * may itself take no longer. */
+    /* Cancels the call. NULL: `block` begins at the random moment after
+     * `begin`, and must not block by itself. */
     void (*cancel)(void *scene);
     const void *detail; /* for set_up */
-    int divisor;        /* of how many rounds there are: for slow ones; 0: 1 */
+    int divisor;        /* runs only a part of the rounds, 1/divisor; 0: all */
 } trial;
 
-/* Runs them, prints how long each call took to return, and fails the test
- * where one took too long. */
+/* Runs the trials, prints how long each call took to return, and fails the test
+ * if one took too long. */
 void trials_run(const trial *trials, size_t count);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * witness.h - somebody who is told what happens to pods "a", "b", ... and
- * checks that it is a history: add, update*, delete, and so on, each with what
- * was known before as its `old`, no UID mixed up.
+ * witness.h - gets the events of pods "a", "b", ... and asserts that they form
+ * a history: an add, updates, a delete and so on, each with the last known
+ * object as its `old`, and no UID mixed up.
  */
 #ifndef KL_SPEC_WITNESS_H
 #define KL_SPEC_WITNESS_H
@@ -16,13 +16,13 @@ typedef struct witness {
     bool has_synced;
 } witness;
 
-/* Believes an event, or fails the test. */
+/* Takes an event; fails the test if it does not fit the history. */
 void witness_see(witness *self, const kl_event *event);
 
-/* Whether what it knows is what the list holds. */
+/* True if it holds the same objects as the list. */
 bool witness_knows(const witness *self, const kl_object_list *list);
 
-/* Drops what it holds. */
+/* Drops the objects that it holds. */
 void witness_clear(witness *self);
 
 #endif

@@ -1,9 +1,8 @@
 /*
- * clock_step.c - loaded into a program by LD_PRELOAD, it gives the program a
- * wall clock that a spec moves. The first byte of the file that
- * KUBELUA_CLOCK_STEP names says how: a digit is so many days ahead, less 5
- * ("5": the machine's own time); "s": the clock stands still. The monotonic
- * clocks and the kernel's own timers are the machine's.
+ * clock_step.c - with LD_PRELOAD, gives a program a wall clock that a spec
+ * moves. The first byte of the file in KUBELUA_CLOCK_STEP says how: a digit is
+ * so many days ahead, minus 5 ("5": the machine's time); "s": the clock stands
+ * still. The monotonic clocks and the kernel's timers are not changed.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -18,7 +17,8 @@
 enum { SECONDS_A_DAY = 86400, NS_A_SECOND = 1000000000 };
 
 static const volatile char *step; /* the mapped file; set once */
-static atomic_llong stood_ns;     /* what a clock that stands shows; 0: goes */
+/* the time of a clock that stands still; 0: it runs */
+static atomic_llong stood_ns;
 
 __attribute__((constructor)) static void map_step(void)
 {

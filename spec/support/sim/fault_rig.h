@@ -1,6 +1,5 @@
 /*
- * fault_rig.h - a simulator that is ordered to misbehave, and requests to it
- * over a transport.
+ * fault_rig.h - a simulator with faults, and requests to it over a transport.
  */
 #ifndef KL_SPEC_FAULT_RIG_H
 #define KL_SPEC_FAULT_RIG_H
@@ -10,19 +9,19 @@
 #define FAULT_OBJECTS "/api/v1/namespaces/default/configmaps"
 #define FAULT_WATCH FAULT_OBJECTS "?watch=true&resourceVersion=3"
 
-/* A deadline so far from now. */
+/* A deadline so many ms from now. */
 int64_t fault_in(int ms);
 
-/* Orders a fault, which must be possible; its number. */
+/* Orders a fault; asserts that it was accepted. Returns its id. */
 int64_t fault_order(sim_rig *f, const char *rule);
 
-/* Sends a GET; `agent` (may be NULL) says who asks. */
+/* Sends a GET; `agent` (may be NULL) is the User-Agent. */
 kl__stream *fault_send(sim_rig *f, const char *target, const char *agent);
-/* The same of what is accepted; `accept` may be NULL. */
+/* The same with an Accept header; `accept` may be NULL. */
 kl__stream *fault_send_as(sim_rig *f, const char *target, const char *accept);
-/* The status that it gets, or minus the code. */
+/* The status of the answer, or minus the code of the failure. */
 int fault_outcome(sim_rig *f, const char *target, const char *agent);
-/* Appends its body up to the end, or to the failure that is returned. */
+/* Appends the body up to its end, or to the failure that it returns. */
 kl_code fault_body(sim_rig *f, const char *target, int patience_ms,
                    kl__buf *body);
 kl_code fault_body_as(sim_rig *f, const char *target, const char *accept,

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-/* IDLE_MS: 60 bookmarks of the simulator. */
+/* IDLE_MS: as long as 60 bookmarks of the simulator take. */
 enum { PATIENCE_MS = 60000, TURN_MS = 5, RESYNC_MS = 20, IDLE_MS = 3000 };
 
 static int64_t now_ms(void)
@@ -30,7 +30,7 @@ static void hear(live_world *self, const kl_event *event)
     witness_see(&self->heard, event);
     self->told = self->told || event->type == KL_EVENT_ERROR;
     self->resyncs += event->type == KL_EVENT_UPDATE && event->resync;
-    kl_event_queue_wake(self->queue); /* whoever waits looks at both */
+    kl_event_queue_wake(self->queue); /* the waiting spec looks at both */
     kl__mutex_unlock(&self->mutex);
 }
 
@@ -80,7 +80,7 @@ static kl_client *connect_inside(live_world *self, kl_error *err)
     return client;
 }
 
-/* The certificate is not what is tried here: nobody checks it. */
+/* The certificate is not what is tested here, so it is not verified. */
 static kl_client *connect_outside(live_world *self, bool is_tls, kl_error *err)
 {
     kl_config *config =
@@ -142,8 +142,8 @@ void live_world_open(live_world *self, live_world_way way)
     self->client = live_world_connect(self, way, NULL);
     assert_non_null(self->client);
     /* Without memory, OpenSSL 3.0 can leave a connection from which libcurl
-     * reads nothing more, and reports no error (seen with libcurl 7.88.1, in
-     * one of six random plans): the idle watchdog ends such a watch. */
+     * reads nothing more and reports no error (seen with libcurl 7.88.1, in one
+     * of six random plans): the idle watchdog ends such a watch. */
     self->informer =
         kl_informer_open(self->client,
                          &(kl_informer_options){.resource = "cm",
@@ -196,7 +196,7 @@ void live_world_pull(live_world *self)
     }
 }
 
-/* Whether the cache holds an object as the server does. */
+/* True if the cache holds an object as the server does. */
 static bool agrees(const kl_object *object, const kl_value *item)
 {
     const kl_value *metadata = kl_value_get(item, "metadata");
@@ -207,7 +207,7 @@ static bool agrees(const kl_object *object, const kl_value *item)
            strcmp(kl_object_resource_version(object), version) == 0;
 }
 
-/* Whether the handler was resynced since then. */
+/* True if the handler has been resynced since then. */
 static bool is_resynced(live_world *self, size_t since)
 {
     bool is_so;
@@ -218,7 +218,7 @@ static bool is_resynced(live_world *self, size_t since)
     return is_so;
 }
 
-/* Whether the cache and the witnesses hold what the server does. */
+/* True if the cache and the witnesses hold what the server does. */
 static bool is_even(live_world *self, const kl_value *items)
 {
     kl_object_list list = {0};

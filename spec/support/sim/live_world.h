@@ -1,7 +1,7 @@
 /*
- * live_world.h - an informer at work, for specs that take something away from
- * it: ConfigMaps "a" to "z" of a simulated cluster, a handler with a thread of
- * its own and a subscriber, both of them witnesses.
+ * live_world.h - a running informer, for specs that take memory or other
+ * resources from it: ConfigMaps "a" to "z" of a simulated cluster, a handler
+ * with a thread and a subscriber, each with a witness.
  */
 #ifndef KL_SPEC_LIVE_WORLD_H
 #define KL_SPEC_LIVE_WORLD_H
@@ -28,37 +28,37 @@ typedef struct live_world {
     kl_event_queue *queue;
     unsigned touches;
 
-    /* Guards the three below; rank LOG - 5, nothing within. */
+    /* Guards the three below; rank LOG - 5, no lock is taken under it. */
     kl__mutex mutex;
-    bool told;      /* the handler was told of an error */
-    size_t resyncs; /* updates that it was resynced with */
-    witness heard;  /* what the handler was told */
-    witness pulled; /* what the subscriber was */
+    bool told;      /* the handler got an error */
+    size_t resyncs; /* how many updates were resyncs */
+    witness heard;  /* the handler's events */
+    witness pulled; /* the subscriber's events */
 } live_world;
 
-/* Opens and waits until both have synced; the cluster holds "a" and "b". */
+/* Opens it and waits until both have synced; the cluster holds "a" and "b". */
 void live_world_open(live_world *self, live_world_way way);
 
-/* A client of its cluster; whether there is one. */
+/* A client of its cluster; NULL: see `err`. */
 kl_client *live_world_connect(live_world *self, live_world_way way,
                               kl_error *err);
 
-/* Creates or changes an object, on the server; and deletes it. */
+/* Creates or changes an object on the server; the second deletes it. */
 void live_world_touch(live_world *self, char name);
 void live_world_delete(live_world *self, char name);
 
-/* Pulls what waits for the subscriber. */
+/* Takes the subscriber's waiting events. */
 void live_world_pull(live_world *self);
 
 /* Changes "a", and asserts within a time that the change reaches the cache and
- * both witnesses, and that all of them hold what the server does. `world` is a
+ * both witnesses, and that all hold what the server does. `world` is a
  * live_world. */
 void live_world_assert_whole(void *world);
 
-/* The same, and that the handler is resynced. */
+/* The same, and asserts that the handler is resynced. */
 void live_world_assert_resynced(live_world *self);
 
-/* Closes all of it, and asserts that nothing lives. */
+/* Closes everything, and asserts that nothing is left. */
 void live_world_close(live_world *self);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * sim_client.h - how specs talk to a simulator: requests that must be answered
- * with a status, and watches read line by line with a deadline.
+ * sim_client.h - how specs talk to a simulator: requests whose status is
+ * asserted, and watches that are read line by line with a deadline.
  */
 #ifndef KL_SPEC_SIM_CLIENT_H
 #define KL_SPEC_SIM_CLIENT_H
@@ -13,33 +13,34 @@
 
 enum { SIM_CLIENT_PATIENCE_MS = 60000 };
 
-/* An answer with its body as a document (NULL: it is no JSON). */
+/* An answer, with its body as a document (NULL: not JSON). */
 typedef struct sim_reply {
     int status;
     kl_reply raw;
     kl_doc *doc;
 } sim_reply;
 
-/* Sends a request, which must be answered. `body` may be NULL; a PATCH is a
- * merge patch. The caller clears the reply. */
+/* Sends a request; asserts that it is answered. `body` may be NULL; a PATCH is
+ * a merge patch. The caller clears the reply. */
 sim_reply sim_ask(kl_sim *sim, const char *method, const char *target,
                   const char *body);
 void sim_reply_clear(sim_reply *reply);
 
 /* The text at a path of a reply ("metadata.name"): static until the next call,
- * "" if absent. Numbers and other values as JSON. */
+ * "" if absent. Other values as JSON. */
 const char *sim_text(const kl_doc *doc, const char *path);
 
-/* Sends a request and asserts its status; nothing else of it is of interest. */
+/* Sends a request and asserts its status. */
 void sim_expect(kl_sim *sim, const char *method, const char *target,
                 const char *body, int status);
 
-/* Sends a request ("GET /path"), which must be refused with a Status of that
- * reason and message: "NotFound: pods \"x\" not found". */
+/* Sends a request ("GET /path"), and asserts that it is refused with a Status
+ * of that reason and message: "NotFound: pods \"x\" not found". */
 void sim_expect_refusal(kl_sim *sim, const char *request, const char *body,
                         int status, const char *refusal);
 
-/* Creates a ConfigMap in the namespace default; and replaces its data. */
+/* Creates a ConfigMap in the namespace default; the second replaces its
+ * data. */
 void sim_add(kl_sim *sim, const char *name);
 void sim_touch(kl_sim *sim, const char *name, const char *value);
 
@@ -48,7 +49,7 @@ typedef struct sim_watch {
     kl__stream *stream;
     int status;
     kl__buf bytes;
-    kl_doc *event; /* the last one */
+    kl_doc *event; /* the last event */
 } sim_watch;
 
 /* Opens a GET over a transport and waits for its head. */
@@ -57,15 +58,15 @@ void sim_watch_open(sim_watch *watch, kl_transport *transport,
 /* The next event: its type, or "" at the clean end of the stream; asserts that
  * nothing fails. */
 const char *sim_watch_next(sim_watch *watch);
-/* What reading comes to when it does not bring a line. */
+/* Reads, and asserts that no line comes; returns why. */
 kl_code sim_watch_failure(sim_watch *watch, kl_error *err);
 /* Asserts the next event's type and its object's name. */
 void sim_watch_expect(sim_watch *watch, const char *type, const char *name);
-/* Asserts that nothing comes for a moment: the only wait for nothing here. */
+/* Asserts that nothing comes for a short time, the only such wait here. */
 void sim_watch_expect_silence(sim_watch *watch);
 void sim_watch_close(sim_watch *watch);
 
-/* Asserts that nothing of the library lives any more. */
+/* Asserts that no object of the library is left. */
 void sim_expect_nothing_lives(void);
 
 #endif

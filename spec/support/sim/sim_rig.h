@@ -1,30 +1,30 @@
 /*
- * sim_rig.h - set-ups of specs of the simulator: a cluster alone, or one with a
- * transport into it and a watch. Nothing of the library may live after them.
+ * sim_rig.h - fixtures for specs of the simulator: a cluster alone, or one with
+ * a transport into it and a watch. The teardown asserts that nothing is left.
  */
 #ifndef KL_SPEC_SIM_RIG_H
 #define KL_SPEC_SIM_RIG_H
 
 #include "sim_client.h"
 
-/* Of cmocka: *state is a kl_sim. */
+/* cmocka's setup and teardown: *state is a kl_sim. */
 int sim_set_up(void **state);
 int sim_tear_down(void **state);
 
 typedef struct sim_rig {
     kl_sim *sim;
     kl_transport *transport; /* in-process, as the administrator */
-    sim_watch watch;         /* closed for the spec, if it was opened */
+    sim_watch watch;         /* closed by the teardown, if it was opened */
 } sim_rig;
 
-/* Of cmocka: *state is a sim_rig. */
+/* cmocka's setup and teardown: *state is a sim_rig. */
 int sim_rig_set_up(void **state);
 int sim_rig_tear_down(void **state);
 /* The same with options of the cluster; NULL: none. */
 int sim_rig_set_up_with(void **state, const kl_sim_options *options);
 
-/* Sends a patch of a content type; `expected` is the answer's status, a blank,
- * and what is in its body. */
+/* Sends a patch of a content type. `expected`: the answer's status, a blank,
+ * and a text that its body contains. */
 void sim_expect_patch(kl_sim *sim, const char *target, const char *type,
                       const char *body, const char *expected);
 

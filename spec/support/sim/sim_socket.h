@@ -1,25 +1,25 @@
 /*
- * sim_socket.h - bytes to a simulator's port, past any client.
+ * sim_socket.h - sends raw bytes to a simulator's port, without a client.
  */
 #ifndef KL_SPEC_SIM_SOCKET_H
 #define KL_SPEC_SIM_SOCKET_H
 
 #include "kubelua/sim.h"
 
-/* Connects to the port; on one of its own if it does not listen yet. Asserts
- * that it can be done. */
+/* Connects to the port; makes the cluster listen if it does not yet. Asserts
+ * success. */
 int sim_dial(kl_sim *sim);
 
 void sim_say(int fd, const char *bytes);
 
-/* Reads as many bytes, and asserts that they are these. */
+/* Reads as many bytes as the text has, and asserts that they are equal. */
 void sim_hear_exactly(int fd, const char *bytes);
 
-/* What comes back until the connection is closed, at most a minute; closes it.
- * The caller's: kl_free. */
+/* Reads until the connection is closed, a minute at most, and closes it. Owned
+ * by the caller: kl_free. */
 char *sim_hear(int fd);
 
-/* All of it. */
+/* sim_dial, sends the bytes, and sim_hear. */
 char *sim_talk(kl_sim *sim, const char *bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * vet_cases.c - see vet_cases.h: in the words of kube-apiserver 1.36.
+ * vet_cases.c - see vet_cases.h. The messages are kube-apiserver 1.36's.
  */
 #include "vet_cases.h"
 

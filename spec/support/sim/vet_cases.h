@@ -1,6 +1,6 @@
 /*
- * vet_cases.h - objects of built-in kinds that a kube-apiserver refuses, and
- * what it says of them.
+ * vet_cases.h - objects of built-in kinds that a kube-apiserver refuses, with
+ * its messages.
  */
 #ifndef KL_SPEC_VET_CASES_H
 #define KL_SPEC_VET_CASES_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 typedef struct vet_case {
-    const char *path; /* of the collection */
+    const char *path; /* the collection's path */
     const char *body;
     const char *says; /* the message of its 422 */
 } vet_case;
