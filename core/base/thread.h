@@ -116,9 +116,9 @@ KL__FOR_SIM kl__forks kl__process_here(void);
  * for ever. Else KL_OK. Every public function that locks a mutex calls this
  * first. */
 KL__FOR_SIM kl_code kl__check_process(kl__forks made_in, kl_error *err);
-/* For static mutexes, which belong to no handle: fork() waits until they are
- * free, so that a child finds them unlocked and the data they guard consistent.
- * Call before main(); `mutexes` must live for ever. */
+/* For static mutexes, which belong to no handle: fork() locks them first, so
+ * that a child finds them free and the data they guard consistent. Call before
+ * main(); `mutexes` must live for ever. */
 void kl__mutex_outlive_fork(kl__mutex *mutexes, size_t count);
 
 #endif

@@ -33,8 +33,8 @@ bool kl__sim_options_read(kl__sim_options *options, kl__sim_answer *answer,
 
 /*
  * For GET of one object: true if the cluster has reached the resourceVersion in
- * the request. False: the request waits for it; or the answer is a refusal, or
- * an error (*code).
+ * the request. False: the request is answered later; or the answer is a
+ * refusal, or an error (*code).
  */
 bool kl__sim_options_await(kl__sim_answer *answer, kl_code *code,
                            kl_error *err);

@@ -44,7 +44,7 @@ void kl__sim_owners_remove(kl_sim *sim, const kl__sim_state *state,
 bool kl__sim_owners_has(const kl_sim *sim, const char *uid);
 /* The entry of a UID, or NULL. */
 kl__sim_owned *kl__sim_owners_of(const kl_sim *sim, const char *uid);
-/* Marks an owner that waits until its dependents are gone. KL_ENOMEM. */
+/* Keeps an owner until its dependents are gone. KL_ENOMEM. */
 kl_code kl__sim_owners_hold(kl__sim_owned *owned, kl__sim_resource *resource,
                             const char *key, kl_error *err);
 

@@ -59,8 +59,8 @@ KL_API int kl_event_queue_fd(const kl_event_queue *queue);
  * signal interrupted it; KL_EFORKED. timeout_ms < 0: no timeout. */
 KL_API kl_code kl_event_queue_wait(kl_event_queue *queue, int64_t timeout_ms);
 
-/* Ends kl_event_queue_wait, the one that blocks now or else the next one. Safe
- * on any thread and inside a signal handler. */
+/* Ends kl_event_queue_wait, the current call or else the next one. Safe on any
+ * thread and inside a signal handler. */
 KL_API void kl_event_queue_wake(kl_event_queue *queue);
 
 /*
