@@ -43,7 +43,7 @@ function differences.save(difference)
         return
     end
     local file = assert(io.open(path, "w"))
-    file:write("-- Differences that are known, for one reason (spec/truth/README.md).\nreturn {\n")
+    file:write("-- Known differences with one reason (spec/truth/README.md).\nreturn {\n")
     for _, key in ipairs { "what", "why", "anywhere" } do
         if difference[key] then
             file:write("    ", key, " = ", quoted(difference[key]), ",\n")

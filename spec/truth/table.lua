@@ -1,23 +1,22 @@
--- The table of what the simulator answers otherwise than a real server, out of the files of
--- spec/truth/differences: lua5.4 spec/truth/table.lua writes docs/DIFFERENCES.md; with --check, it
--- fails unless that is what it would write.
+-- Makes the table of what the simulator answers differently from a real server, out of the files in
+-- spec/truth/differences. lua5.4 spec/truth/table.lua writes docs/DIFFERENCES.md; with --check it
+-- fails if that file has another text.
 package.path = "spec/truth/?.lua;" .. package.path
 
 local differences = require("differences").load()
 
 local FILE = "docs/DIFFERENCES.md"
 local HEAD = [[
-# What the simulator answers otherwise
+# What the simulator answers differently
 
-The requests of `spec/truth` go to a real kube-apiserver (1.36) and to the simulator, and what
-they answer is compared part by part. This is what differs, and why that stays so. All else is
-the same, messages and names of fields included. Written by `lua5.4 spec/truth/table.lua`; the
-list behind it, request by request, is `spec/truth/differences`.
+`spec/truth` sends the same requests to a real kube-apiserver (1.36) and to the simulator, and
+compares the answers part by part. This table has all known differences, and why they stay.
+Everything else is the same, including messages and field names. `lua5.4 spec/truth/table.lua`
+writes this page; `spec/truth/differences` has the list request by request.
 
-The scope of the simulator is closed. It is there to test scripts and controllers, so it grows
-where such a test needs it, and not to rebuild more of the API server: CEL
-(x-kubernetes-validations, ValidatingAdmissionPolicy) and admission webhooks stay out, and no
-more validation, admission or protobuf is added.
+The scope of the simulator is closed. It is there to test scripts and controllers, and grows only
+where such a test needs it. CEL (x-kubernetes-validations, ValidatingAdmissionPolicy) and admission
+webhooks stay out, and no more validation, admission or protobuf is added.
 
 | what | why | requests |
 |---|---|---|
@@ -58,7 +57,7 @@ if arg[1] == "--check" then
         print(FILE .. " is not what spec/truth/differences says: run lua5.4 spec/truth/table.lua")
         os.exit(1)
     end
-    print("The table says what differs.")
+    print("docs/DIFFERENCES.md has what differs.")
     return
 end
 os.execute("mkdir -p docs")

@@ -1,7 +1,7 @@
--- Differences that are known, for one reason (spec/truth/README.md).
+-- Known differences with one reason (spec/truth/README.md).
 return {
-    what = "what strategies and admission set, in rare cases",
-    why = "the common ones are there",
+    what = "values that strategies and admission set in rare cases",
+    why = "the simulator has the common cases only",
     { "create: two controllers", "body.details.causes[1].message", "body.message" },
     { "delete: with another version", "body.message" },
     { "kinds_core: as a table: v1 services", "body.rows[1].cells[3]" },

@@ -1,7 +1,7 @@
--- Differences that are known, for one reason (spec/truth/README.md).
+-- Known differences with one reason (spec/truth/README.md).
 return {
     what = "what follows a write that only the real server refuses",
-    why = "see the rows about what is refused",
+    why = "see the rows about refusals",
     { "kinds_other: got: certificates.k8s.io/v1 certificatesigningrequests", "status" },
     { "kinds_other: status: certificates.k8s.io/v1 certificatesigningrequests", "status" },
     { "kinds_other: written back: certificates.k8s.io/v1 certificatesigningrequests", "status" },

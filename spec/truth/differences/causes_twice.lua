@@ -1,7 +1,9 @@
--- Differences that are known, for one reason (spec/truth/README.md).
+-- Known differences with one reason (spec/truth/README.md).
 return {
-    what = "the difference in a refused update of a Pod, and how often its labels are told of",
-    why = "it is printed as Go's structs; labels are listed as often as a kind's code looks",
+    what = "in a refused update of a Pod: the difference that the message prints, and how "
+        .. "often labels are named",
+    why = "the real one prints Go structs, and names labels as often as the code of a kind "
+        .. "looks at them",
     { "update: with labels that are none", "body.details.causes" },
     { "update: the node of a pod", "body.details.causes[1].message" },
     { "update: the restart policy of a pod", "body.details.causes[1].message" },

@@ -1,6 +1,6 @@
--- Differences that are known, for one reason (spec/truth/README.md).
+-- Known differences with one reason (spec/truth/README.md).
 return {
-    what = "how the spec of a claim differs, in the message that it may not",
+    what = "the difference that a refused change of a claim's spec prints",
     why = "the real one prints a diff of its Go structs",
     {
         "validation_updates: PersistentVolumeClaim: change 1",

@@ -1,6 +1,6 @@
--- Differences that are known, for one reason (spec/truth/README.md).
+-- Known differences with one reason (spec/truth/README.md).
 return {
     what = "columns of tables have no descriptions",
-    why = "the compact table of kinds has no texts of the documentation",
+    why = "the compact table of kinds has no documentation texts",
     anywhere = "columnDefinitions%..*%.description$",
 }

@@ -1,7 +1,7 @@
--- Differences that are known, for one reason (spec/truth/README.md).
+-- Known differences with one reason (spec/truth/README.md).
 return {
-    what = "an empty list or map that has to have something in it",
-    why = "the simulator takes it for one that is not given, and completes it",
+    what = "an empty list or map where a value is required",
+    why = "the simulator treats it like an absent one, and fills in the default",
     { "odd_values: volume: of nothing", "body.details.causes[2].message", "body.message" },
     { "odd_values: autoscaler: no policies", "status" },
     { "odd_values: autoscaler: no policies, to shrink", "status" },

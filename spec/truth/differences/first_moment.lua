@@ -1,4 +1,4 @@
--- Differences that are known, for one reason (spec/truth/README.md).
+-- Known differences with one reason (spec/truth/README.md).
 return {
     what = "the first moment of the year 1",
     why = "it is Go's zero time, which is written as null",

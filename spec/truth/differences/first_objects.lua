@@ -1,7 +1,7 @@
--- Differences that are known, for one reason (spec/truth/README.md).
+-- Known differences with one reason (spec/truth/README.md).
 return {
-    what = "where the service of the API leads; who made the roles of the beginning",
-    why = "in-process there is no port; roles are loaded, as a manifest is",
+    what = "the address of the API's own service; the manager of the initial roles",
+    why = "in-process there is no port; the roles are loaded like a manifest",
     { "namespaces: the service of the API", "body.spec.ports.https.targetPort" },
     { "namespaces: roles from the beginning", "body.metadata.managedFields" },
 }

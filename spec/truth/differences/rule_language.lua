@@ -1,4 +1,4 @@
--- Differences that are known, for one reason (spec/truth/README.md).
+-- Known differences with one reason (spec/truth/README.md).
 return {
     what = "x-kubernetes-validations are not evaluated",
     why = "CEL is a language of its own",

@@ -1,6 +1,6 @@
--- Differences that are known, for one reason (spec/truth/README.md).
+-- Known differences with one reason (spec/truth/README.md).
 return {
-    what = "/api does not tell addresses",
+    what = "/api has no server addresses",
     why = "in-process there is none",
     { "protobuf: /api as protobuf", "body.serverAddressByClientCIDRs" },
     { "discovery: the versions of the core group", "body.serverAddressByClientCIDRs" },

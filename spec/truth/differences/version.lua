@@ -1,4 +1,4 @@
--- Differences that are known, for one reason (spec/truth/README.md).
+-- Known differences with one reason (spec/truth/README.md).
 return {
     what = "the version names the simulator",
     why = "a client may want to know",
