@@ -3,6 +3,7 @@
 -- name, or stands below with the reason why not. Usage, in the root of the tree:
 -- lua5.4 spec/lint/blocking.lua
 local EXEMPT = {
+    kl_event_queue_wake = "ends the wait of another thread",
     kl__clock_after = "computes a deadline",
     kl__clock_wait = "how the others wait",
     kl__cond_wait = "how the others wait",
@@ -26,6 +27,10 @@ local EXEMPT = {
     kl__sim_answer_begin = "within the simulator's streams",
     kl__sim_answer_read = "within the simulator's streams",
     kl__sim_answer_await = "notes what the streams wait for",
+    kl__sim_options_await = "notes what the streams wait for",
+    kl__sim_owners_hold = "marks an object: the owner stays, no thread waits",
+    kl__config_plugin_ms = "looks at what other threads wait for",
+    kl__mutex_outlive_fork = "registers a function for fork()",
     kl__sim_connections_end = "within kl_sim_unlisten: what it waits for, it ends",
     kl__wakeup_wait = "within kl_event_queue_wait",
     kl__mem_ahead = "a block of memory",
