@@ -7,7 +7,6 @@
 #include "api/user_agent.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/random.h"
 
 #include <string.h>
 #include <strings.h>
@@ -186,7 +185,6 @@ kl_request *kl__request_new(const kl_call *call, kl_error *err)
     kl__list_init(&request->outbox_node);
     kl__list_init(&request->news_node);
     kl__list_init(&request->ready.node);
-    request->random = kl__random_seed(request) | 1;
     request->began_ms = kl__clock_now(kl__clock_real());
     request->deadline_ms = request->began_ms + timeout_ms;
     request->is_write = !is_read(call->method);

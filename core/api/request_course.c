@@ -1,6 +1,7 @@
 /*
- * request_course.c - the loop's side of a request: it asks the stream what has
- * come in, never waiting, and moves the request on.
+ * request_course.c - what becomes of a request: asks the stream what has come
+ * in, never waiting, and moves the request on. On the loop; on the transport's
+ * thread where the answer is complete.
  */
 #include "api/requester.h"
 
@@ -395,17 +396,37 @@ static void attend_waiting_locked(kl_request *request, kl_code code,
 }
 
 /* With the mutex, which it gives back. The loop is told of it no more:
- * that is done with the mutex, and never of a request that is DONE. */
+ * that is done with the mutex, and never of a request that is DONE. Another
+ * thread may have done this already. */
 static void let_go_locked(kl_request *request)
 {
     kl__requester *requester = request->requester;
 
+    if (kl__list_empty(&request->node)) {
+        kl__mutex_unlock(&requester->mutex);
+        return;
+    }
     kl__list_remove(&request->node);
     kl__mutex_lock(&requester->news_mutex);
     kl__list_remove(&request->news_node);
     kl__mutex_unlock(&requester->news_mutex);
     kl__mutex_unlock(&requester->mutex);
     kl__request_unref(request);
+}
+
+/* With the mutex, which it gives back. */
+static void end_attending_locked(kl_request *request)
+{
+    request->is_attended = false;
+    if (request->phase == KL__PHASE_DONE) {
+        let_go_locked(request);
+        return;
+    }
+    if (request->is_overlooked) {
+        request->is_overlooked = false;
+        kl__request_tell(request);
+    }
+    kl__mutex_unlock(&request->requester->mutex);
 }
 
 void kl__request_attend(kl_request *request)
@@ -415,6 +436,11 @@ void kl__request_attend(kl_request *request)
     kl_code code;
 
     kl__mutex_lock(mutex);
+    if (request->is_attended) {
+        request->is_overlooked = true;
+        kl__mutex_unlock(mutex);
+        return;
+    }
     code = find_end_locked(request, &why);
     switch (request->phase) {
     case KL__PHASE_DONE:
@@ -425,8 +451,11 @@ void kl__request_attend(kl_request *request)
         kl__mutex_unlock(mutex);
         return;
     case KL__PHASE_OPEN:
+        request->is_attended = true;
         kl__mutex_unlock(mutex);
         attend_open(request, code, &why);
+        kl__mutex_lock(mutex);
+        end_attending_locked(request);
         return;
     default:
         attend_waiting_locked(request, code, &why);

@@ -6,6 +6,7 @@
 
 #include "base/backoff.h"
 #include "base/clock.h"
+#include "base/random.h"
 
 /* The pause before a request is tried again: at least 0.1 s the first time,
  * twice as long each time after that, up to 3.2 s. */
@@ -33,6 +34,9 @@ int64_t kl__request_pause_ms(kl_request *request, bool was_sent,
     }
     if (request->no_retry || !may_repeat) {
         return -1;
+    }
+    if (request->random == 0) { /* seldom: it is a system call */
+        request->random = kl__random_seed(request) | 1;
     }
     pause_ms =
         kl__backoff_wait(pauses, request->pauses, asked_ms, &request->random);
@@ -94,7 +98,9 @@ void kl__request_complete_locked(kl_request *request, const kl_error *failure)
     request->has_ended = true;
     request->phase = KL__PHASE_DONE;
     kl__request_announce_locked(request);
-    kl__request_tell(request); /* the loop lets it go */
+    if (!request->is_attended) { /* else that thread lets it go */
+        kl__request_tell(request);
+    }
 }
 
 void kl__request_announce_locked(kl_request *request)

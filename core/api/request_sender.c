@@ -155,6 +155,33 @@ static void tell(void *arg)
     kl__request_tell(arg);
 }
 
+/* Before attend_end. The request is there: its stream is open. */
+static void hold(void *arg)
+{
+    kl_request *request = arg;
+
+    atomic_fetch_add_explicit(&request->refs, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&request->requester->held, 1,
+                              memory_order_relaxed);
+}
+
+/* On the transport's thread: the whole answer is there. To wake the loop for it
+ * would cost two changes of threads. */
+static void attend_end(void *arg)
+{
+    kl_request *request = arg;
+    kl__requester *requester = request->requester;
+
+    kl__request_attend(request);
+    kl__mutex_lock(&requester->mutex);
+    atomic_fetch_sub_explicit(&requester->held, 1, memory_order_relaxed);
+    if (requester->is_ending) {
+        kl__requester_look(requester);
+    }
+    kl__mutex_unlock(&requester->mutex);
+    kl__request_unref(request);
+}
+
 /* The next one, with a reference; from here on only this thread may end it. */
 static kl_request *take_next(kl__requester *requester)
 {
@@ -191,8 +218,11 @@ static kl__stream *begin(const kl_request *request,
 static void open_stream(kl_request *request, const kl__credentials *credentials)
 {
     kl__requester *requester = request->requester;
-    const kl__stream_hook hook = {
-        .wake = tell, .arg = request, .at_end = !request->streams};
+    const kl__stream_hook hook = {.wake = tell,
+                                  .hold = request->streams ? NULL : hold,
+                                  .end = request->streams ? NULL : attend_end,
+                                  .arg = request,
+                                  .at_end = !request->streams};
     kl_error failure;
     kl__stream *stream = begin(request, credentials, &failure);
     bool has_news = stream != NULL && kl__stream_set_hook(stream, &hook);

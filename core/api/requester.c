@@ -56,6 +56,11 @@ static void tell_to_look(kl__requester *requester, bool *at)
     unlock_news_and_wake(requester);
 }
 
+void kl__requester_look(kl__requester *requester)
+{
+    tell_to_look(requester, &requester->look_at_all);
+}
+
 void kl__request_post_locked(kl_request *request)
 {
     kl__requester *requester = request->requester;
@@ -74,14 +79,14 @@ static void look_at_all(void *arg)
 {
     kl__requester *requester = arg;
 
-    tell_to_look(requester, &requester->look_at_all);
+    kl__requester_look(requester);
 }
 
 /* ---- the loop ---- */
 
 /* What there is to do: one of them. */
 typedef struct chore {
-    kl_request *request; /* look at this one */
+    kl_request *request; /* look at this one; a reference */
     bool is_all;         /* look at all of them */
     bool is_outbox;      /* empty the outbox */
     bool is_due;         /* look for requests whose time has come */
@@ -117,6 +122,9 @@ static bool find_chore_locked(kl__requester *requester, chore *found)
     node = kl__list_shift(&requester->news);
     if (node != NULL) {
         found->request = KL__CONTAINER(node, kl_request, news_node);
+        /* Another thread may let it go from here on. */
+        atomic_fetch_add_explicit(&found->request->refs, 1,
+                                  memory_order_relaxed);
     }
     return node != NULL;
 }
@@ -162,14 +170,16 @@ static void look_for_due(kl__requester *requester, int64_t until_ms)
     kl__mutex_unlock(&requester->mutex);
 }
 
-/* True once the client goes, the sender has ended and no request is left. */
+/* True once the client goes, the sender has ended and no request is left, nor a
+ * thread of the transport that attends to one. */
 static bool is_over(kl__requester *requester)
 {
     bool over;
 
     kl__mutex_lock(&requester->mutex);
     over = requester->is_ending && requester->sender_ended &&
-           kl__list_empty(&requester->all);
+           kl__list_empty(&requester->all) &&
+           atomic_load_explicit(&requester->held, memory_order_relaxed) == 0;
     kl__mutex_unlock(&requester->mutex);
     return over;
 }
@@ -184,6 +194,7 @@ static void *run_loop(void *arg)
 
         if (todo.request != NULL) {
             kl__request_attend(todo.request);
+            kl__request_unref(todo.request);
         } else if (todo.is_outbox) {
             kl__request_send_all(requester);
         } else {
@@ -250,6 +261,7 @@ kl__requester *kl__requester_new(kl_client *client, kl_config *config,
     requester->has_sender = config != NULL && !kl__config_is_still(config);
     requester->sender_ended = !requester->has_sender;
     requester->due_ms = INT64_MAX;
+    atomic_init(&requester->held, 0);
     kl__mutex_init(&requester->flight_mutex, KL__RANK_FLIGHT);
     kl__mutex_init(&requester->mutex, KL__RANK_REQUESTS);
     kl__cond_init(&requester->outbox_cond);

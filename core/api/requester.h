@@ -53,6 +53,9 @@ typedef struct kl__requester {
     kl__list all;         /* every request that the loop has not let go */
     kl__list outbox;      /* in the order in which they go out */
     kl__list batch;       /* requests that the sender has taken */
+    atomic_int held;      /* requests that the transport's thread is about to
+                             attend to, or does; relaxed: the stream's mutex
+                             orders it before, and this mutex afterwards */
     bool is_ending;       /* the client goes, and no user has a request */
     bool sender_ended;
 
@@ -100,6 +103,8 @@ struct kl_request {
     kl__ready ready;
     bool is_canceled;
     bool was_passed_by; /* the loop came by while it was OPENING */
+    bool is_attended;   /* a thread looks at it, without the mutex */
+    bool is_overlooked; /* and another one came by meanwhile */
     bool is_refused;    /* by a 401, which is in `reply`; for the sender */
     bool has_result;  /* `reply` or `failure` are set, for the user; once it is
                          set, the loop looks at it without the mutex */
@@ -113,8 +118,9 @@ struct kl_request {
     int64_t rest_until_ms;
     int64_t due_ms; /* when the loop has to look at it, at the latest */
 
-    /* The loop's; `stream` is set by the thread that opens it, with the mutex,
-     * as it becomes OPEN. */
+    /* The thread's that attends to it: the loop, or the transport's at the end
+     * of the answer. `stream` is set by the thread that opens it, with the
+     * mutex, as it becomes OPEN. */
     kl__stream *stream;
     uint64_t generation; /* of the credentials that it went out with */
     bool was_refreshed;  /* after a 401: once */
@@ -123,7 +129,8 @@ struct kl_request {
     kl__response response;
     kl__buf body;
     unsigned pauses; /* how often the request was put off */
-    uint64_t random; /* state of the generator for the jitter of pauses */
+    uint64_t random; /* state of the generator for the jitter of pauses; 0:
+                        there was none yet */
 
     /* The news mutex guards it. */
     kl__list news_node;
@@ -158,7 +165,11 @@ void kl__request_open(kl_request *request);
 /* Ends the flight of credentials, if no request is there that needs them. */
 void kl__request_end_flight(kl__requester *requester);
 
-/* request_course.c: looks at a request, on the loop. */
+/* Has the loop look whether all is over. With the mutex held or not. */
+void kl__requester_look(kl__requester *requester);
+
+/* request_course.c: looks at a request, on the loop, or on the thread of the
+ * transport where its stream has ended. The caller holds a reference. */
 void kl__request_attend(kl_request *request);
 
 /* request_copy.c: checks a call and makes a request of it, with one reference.

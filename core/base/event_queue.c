@@ -23,6 +23,11 @@ struct kl_event_queue {
     kl__mutex mutex;
     kl__list ready;
     bool is_armed; /* the descriptor was written for `ready` */
+
+    /* The descriptor was written for a wake-up: set after that, so that it is
+     * taken back at the latest with the turn after. Relaxed: the descriptor
+     * itself is what wakes. */
+    atomic_bool is_woken;
 };
 
 kl_event_queue *kl_event_queue_new(kl_error *err)
@@ -39,6 +44,7 @@ kl_event_queue *kl_event_queue_new(kl_error *err)
         return NULL;
     }
     atomic_init(&queue->references, 1);
+    atomic_init(&queue->is_woken, false);
     queue->made_in = kl__process_here();
     kl__mutex_init(&queue->mutex, KL__RANK_QUEUE);
     kl__list_init(&queue->ready);
@@ -109,7 +115,14 @@ void kl__event_queue_add(kl_event_queue *queue, kl__ready *ready)
  * wake-up. */
 static void disarm_locked(kl_event_queue *queue)
 {
-    if (kl__list_empty(&queue->ready)) {
+    bool is_woken;
+
+    if (!kl__list_empty(&queue->ready)) {
+        return;
+    }
+    is_woken =
+        atomic_exchange_explicit(&queue->is_woken, false, memory_order_relaxed);
+    if (queue->is_armed || is_woken) {
         queue->is_armed = false;
         kl__wakeup_clear(&queue->wakeup);
     }
@@ -154,6 +167,7 @@ void kl_event_queue_wake(kl_event_queue *queue)
 {
     if (!is_stale(queue)) {
         kl__wakeup_set(&queue->wakeup);
+        atomic_store_explicit(&queue->is_woken, true, memory_order_relaxed);
     }
 }
 

@@ -25,8 +25,22 @@ struct kl__delta_fifo {
     size_t count;
     size_t bounded; /* how many of `count` count towards the bound */
     bool gathers;   /* objects do not wake the consumer, see gather */
+    bool has_news;  /* unlock_and_tell broadcasts `changed` */
     bool closed;
 };
+
+/* Unlocks the mutex, then broadcasts `changed` if there is news: a thread that
+ * wakes while the mutex is held would only wait again. */
+static void unlock_and_tell(kl__delta_fifo *fifo)
+{
+    bool has_news = fifo->has_news;
+
+    fifo->has_news = false;
+    kl__mutex_unlock(&fifo->mutex);
+    if (has_news) {
+        kl__cond_broadcast(&fifo->changed);
+    }
+}
 
 /* The delta at `index`; 0 is the next one to pop. */
 static kl__delta *delta_at(const kl__delta_fifo *fifo, size_t index)
@@ -107,7 +121,7 @@ static kl_code append_locked(kl__delta_fifo *fifo, const kl__delta *delta)
         fifo->bounded++;
     }
     if (!fifo->gathers || !has_object(delta) || fifo->count >= GATHER_MAX) {
-        kl__cond_broadcast(&fifo->changed);
+        fifo->has_news = true;
     }
     return KL_OK;
 }
@@ -116,8 +130,10 @@ void kl__delta_fifo_gather(kl__delta_fifo *fifo, bool gathers)
 {
     kl__mutex_lock(&fifo->mutex);
     fifo->gathers = gathers;
-    kl__cond_broadcast(&fifo->changed);
-    kl__mutex_unlock(&fifo->mutex);
+    if (!gathers && fifo->count > 0) {
+        fifo->has_news = true;
+    }
+    unlock_and_tell(fifo);
 }
 
 /* The cancel token's hook; runs on the thread that fires the token. */
@@ -171,7 +187,7 @@ static kl_code push_bounded(kl__delta_fifo *fifo, const kl__delta *delta,
     if (code == KL_OK && delta != NULL) {
         code = append_locked(fifo, delta);
     }
-    kl__mutex_unlock(&fifo->mutex);
+    unlock_and_tell(fifo);
     kl__cancel_remove(cancel, &hook);
     return code;
 }
@@ -241,7 +257,7 @@ static kl_code push_unbounded(kl__delta_fifo *fifo, kl__delta *delta)
             *delta = (kl__delta){0};
         }
     }
-    kl__mutex_unlock(&fifo->mutex);
+    unlock_and_tell(fifo);
     kl__delta_clear(delta);
     return code;
 }
@@ -315,7 +331,7 @@ static kl_code take_locked(kl__delta_fifo *fifo, kl__delta_batch *batch,
     }
     fifo->head = (fifo->head + size) & (fifo->capacity - 1);
     fifo->count -= size;
-    kl__cond_broadcast(&fifo->changed);
+    fifo->has_news = true;
     return KL_OK;
 }
 
@@ -336,7 +352,7 @@ kl_code kl__delta_fifo_pop(kl__delta_fifo *fifo, kl__delta_batch *batch,
     } else {
         code = fifo->closed ? KL_ECLOSED : KL_ETIMEOUT;
     }
-    kl__mutex_unlock(&fifo->mutex);
+    unlock_and_tell(fifo);
     return code;
 }
 

@@ -253,6 +253,7 @@ static bool run_inbox(kl__curl_transport *transport, bool stop)
         kl__mutex_lock(&transport->mutex);
         stream = next_locked(transport, &commands);
         closing = transport->closing;
+        transport->is_asleep = false;
         if (stream == NULL && stop) {
             transport->stopped = true;
         }
@@ -332,8 +333,7 @@ static void wake_readers(kl__curl_transport *transport)
             KL__CONTAINER(node, kl__curl_stream, news_node);
 
         kl__mutex_lock(&stream->mutex);
-        kl__curl_stream_tell_locked(stream);
-        kl__mutex_unlock(&stream->mutex);
+        kl__curl_stream_unlock_and_tell(stream);
     }
 }
 
@@ -358,6 +358,19 @@ static int sleep_limit_ms(const kl__curl_transport *transport)
     return kl__list_empty(&transport->waiting) ? POLL_MS : SETTINGS_MS;
 }
 
+/* True if the loop may sleep: nothing was posted meanwhile. From here on a post
+ * wakes it. */
+static bool may_sleep(kl__curl_transport *transport)
+{
+    bool may;
+
+    kl__mutex_lock(&transport->mutex);
+    may = kl__list_empty(&transport->inbox) && !transport->closing;
+    transport->is_asleep = may;
+    kl__mutex_unlock(&transport->mutex);
+    return may;
+}
+
 void *kl__curl_loop(void *arg)
 {
     kl__curl_transport *transport = arg;
@@ -372,7 +385,7 @@ void *kl__curl_loop(void *arg)
         end_finished(transport);
         wake_readers(transport);
         admitted = admit_next(transport);
-        if (!transport->must_nudge && !admitted &&
+        if (!transport->must_nudge && !admitted && may_sleep(transport) &&
             curl_multi_poll(transport->multi, NULL, 0,
                             sleep_limit_ms(transport), NULL) != CURLM_OK) {
             poll(NULL, 0, PAUSE_MS); /* out of memory: do not spin */

@@ -22,10 +22,11 @@ typedef struct kl__curl_transport {
     kl__forks made_in;
     kl__thread thread;
 
-    /* Guards the three fields below, and `commands` and `inbox_node` of each
+    /* Guards the four fields below, and `commands` and `inbox_node` of each
      * stream; rank TRANSPORT. */
     kl__mutex mutex;
     kl__list inbox; /* streams with commands, first come first served */
+    bool is_asleep; /* the next command has to wake the loop */
     bool closing;   /* no new streams; the loop ends all streams */
     bool stopped;   /* the loop takes no more commands and ends */
 
@@ -155,8 +156,10 @@ void kl__curl_stream_finish(kl__curl_stream *stream, const kl_error *failure);
  * hook with at_end, the stream now belongs to the reader (is_left) and may be
  * freed by close at any moment. */
 void kl__curl_stream_leave(kl__curl_stream *stream, const kl_error *failure);
-/* Wakes the stream's reader: a part of the response has arrived. */
-void kl__curl_stream_tell_locked(kl__curl_stream *stream);
+/* Unlocks the stream's mutex and wakes the reader: a part of the response has
+ * arrived. A reader that wakes while the mutex is held would only wait again.
+ */
+void kl__curl_stream_unlock_and_tell(kl__curl_stream *stream);
 /* The callbacks for curl; `arg` is the stream. Called on the loop. */
 size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg);
 size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg);

@@ -6,44 +6,87 @@
 
 #include "base/clock.h"
 
+/* Bytes of an answer that its reader may take on the loop. */
+enum { SHORT_ANSWER = 64 * 1024 };
+
 /* ---- telling the reader ---- */
 
-void kl__curl_stream_tell_locked(kl__curl_stream *stream)
+static void call_hook_locked(kl__curl_stream *stream)
 {
-    kl__cond_broadcast(&stream->cond);
     if (stream->hook.wake != NULL &&
         (!stream->hook.at_end || stream->finished || stream->paused)) {
         stream->hook.wake(stream->hook.arg);
     }
 }
 
-static void finish_locked(kl__curl_stream *stream, const kl_error *failure)
+void kl__curl_stream_unlock_and_tell(kl__curl_stream *stream)
 {
-    if (!stream->finished || failure->code == KL_ECLOSED) {
+    call_hook_locked(stream);
+    kl__mutex_unlock(&stream->mutex);
+    kl__cond_broadcast(&stream->cond);
+}
+
+/* True if the reader is to be told. */
+static bool finish_locked(kl__curl_stream *stream, const kl_error *failure)
+{
+    bool is_news = !stream->finished || failure->code == KL_ECLOSED;
+
+    if (is_news) {
         stream->finished = true;
         stream->failure = *failure;
-        kl__curl_stream_tell_locked(stream);
     }
+    return is_news;
 }
 
 void kl__curl_stream_finish(kl__curl_stream *stream, const kl_error *failure)
 {
     kl__mutex_lock(&stream->mutex);
-    finish_locked(stream, failure);
-    kl__mutex_unlock(&stream->mutex);
+    if (finish_locked(stream, failure)) {
+        kl__curl_stream_unlock_and_tell(stream);
+    } else {
+        kl__mutex_unlock(&stream->mutex);
+    }
+}
+
+/* Takes the hook whose `end` is to be called, if there is one: that of a short
+ * answer. A long one may take long to decode, which other streams would wait
+ * for. */
+static kl__stream_hook take_end_locked(kl__curl_stream *stream)
+{
+    kl__stream_hook hook = {0};
+
+    if (stream->hook.end != NULL && stream->unread <= SHORT_ANSWER) {
+        hook = stream->hook;
+        stream->hook.wake = NULL;
+        hook.hold(hook.arg);
+    }
+    return hook;
 }
 
 void kl__curl_stream_leave(kl__curl_stream *stream, const kl_error *failure)
 {
+    kl__stream_hook hook = {0};
+
     kl__mutex_lock(&stream->mutex);
-    if (stream->hook.wake != NULL && stream->hook.at_end) {
-        kl__list_remove(&stream->news_node);
-        kl__list_remove(&stream->node);
-        stream->is_left = true;
-        stream->paused = false; /* nothing is left to be resumed */
+    if (stream->hook.wake == NULL || !stream->hook.at_end) {
+        kl__mutex_unlock(&stream->mutex);
+        kl__curl_stream_finish(stream, failure);
+        return;
     }
-    finish_locked(stream, failure);
+    kl__list_remove(&stream->news_node);
+    kl__list_remove(&stream->node);
+    stream->is_left = true;
+    stream->paused = false; /* nothing is left to be resumed */
+    if (finish_locked(stream, failure)) {
+        hook = take_end_locked(stream);
+        /* With the mutex held: afterwards the reader may free the stream. */
+        kl__cond_broadcast(&stream->cond);
+        call_hook_locked(stream);
+    }
     kl__mutex_unlock(&stream->mutex);
+    if (hook.end != NULL) {
+        hook.end(hook.arg);
+    }
 }
 
 /* ---- what curl calls ---- */
@@ -73,8 +116,7 @@ size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg)
         stream->response = stream->head.response;
         stream->encoding = stream->head.encoding;
         stream->has_head = true;
-        kl__curl_stream_tell_locked(stream);
-        kl__mutex_unlock(&stream->mutex);
+        kl__curl_stream_unlock_and_tell(stream);
     }
     return length;
 }

@@ -58,6 +58,15 @@ fail:
     return NULL;
 }
 
+/* Wakes the loop if it sleeps; a loop that has stopped does not. */
+static void wake_loop_locked(kl__curl_transport *transport)
+{
+    if (transport->is_asleep) {
+        transport->is_asleep = false;
+        curl_multi_wakeup(transport->multi);
+    }
+}
+
 /* While the transport is closing, the loop still carries out commands; only new
  * transfers are refused. */
 bool kl__curl_post(kl__curl_stream *stream, unsigned command)
@@ -73,7 +82,7 @@ bool kl__curl_post(kl__curl_stream *stream, unsigned command)
             kl__list_append(&transport->inbox, &stream->inbox_node);
         }
         stream->commands |= command;
-        curl_multi_wakeup(transport->multi);
+        wake_loop_locked(transport);
     }
     kl__mutex_unlock(&transport->mutex);
     return accepted;
@@ -136,9 +145,7 @@ static void transport_close(kl_transport *base)
     }
     kl__mutex_lock(&transport->mutex);
     transport->closing = true;
-    if (!transport->stopped) {
-        curl_multi_wakeup(transport->multi);
-    }
+    wake_loop_locked(transport);
     kl__mutex_unlock(&transport->mutex);
 }
 

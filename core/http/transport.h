@@ -64,6 +64,13 @@ typedef struct kl__transport_ops {
  * a flag and wake the reader's thread, nothing else. */
 typedef struct kl__stream_hook {
     void (*wake)(void *arg);
+    /* Both or neither, and with `at_end` alone. Instead of `wake` a transport
+     * may call `hold`, as it calls `wake`, and then `end`, on its own thread
+     * and without a mutex: the stream has ended. `hold` sees to it that `arg`
+     * is there until `end` returns, which may read and close the stream. No
+     * other wake-up of the stream costs so little. */
+    void (*hold)(void *arg);
+    void (*end)(void *arg);
     void *arg;
     bool at_end; /* the reader needs the whole response: call `wake` only at
                   * the end, or when the stream is full */

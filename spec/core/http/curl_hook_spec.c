@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-enum { REST = 256 * 1024 };
+enum { REST = 256 * 1024, LONG_ANSWER = 96 * 1024 };
 
 /* Counts how often it was told. */
 typedef struct ear {
@@ -190,6 +190,111 @@ static void a_stream_is_closed_once_its_end_was_told(void **state)
     deinit_ear(&heard);
 }
 
+/* A reader that takes the answer on the transport's thread. */
+typedef struct taker {
+    kl__stream *stream;
+    ear woken;
+    ear held;
+    ear ended;
+    kl__buf body;
+    kl_code code; /* how the body ended */
+} taker;
+
+static void hear_wake(void *arg)
+{
+    hear(&((taker *)arg)->woken);
+}
+
+static void hear_hold(void *arg)
+{
+    hear(&((taker *)arg)->held);
+}
+
+static void take_all(void *arg)
+{
+    taker *self = arg;
+
+    self->code = read_to_end(self->stream, &self->body, NULL); /* closes */
+    hear(&self->ended);
+}
+
+static void open_taken(fixture *f, taker *self)
+{
+    const kl__stream_hook hook = {.wake = hear_wake,
+                                  .hold = hear_hold,
+                                  .end = take_all,
+                                  .arg = self,
+                                  .at_end = true};
+    const kl__request request = {
+        .method = "GET", .base_url = hostile_url(f->server), .target = "/"};
+
+    *self = (taker){.code = KL_ETIMEOUT};
+    init_ear(&self->woken);
+    init_ear(&self->held);
+    init_ear(&self->ended);
+    self->stream = kl__transport_open(f->transport, &request, NULL);
+    assert_non_null(self->stream);
+    assert_false(kl__stream_set_hook(self->stream, &hook));
+}
+
+static void free_taken(taker *self)
+{
+    kl__buf_deinit(&self->body);
+    deinit_ear(&self->woken);
+    deinit_ear(&self->held);
+    deinit_ear(&self->ended);
+}
+
+static void a_short_answer_is_taken_and_closed_on_the_transport(void **state)
+{
+    fixture *f = *state;
+    taker reader;
+
+    hostile_on(f->server, "",
+               STEPS(HOSTILE_GATE("go"), HOSTILE_ANSWER(200, "short")));
+    open_taken(f, &reader);
+    hostile_open_gate(f->server, "go");
+    await_count(&reader.ended, 1);
+    assert_int_equal(reader.code, KL_OK);
+    assert_string_equal(reader.body.bytes, "short");
+    assert_int_equal(count_of(&reader.held), 1);
+    assert_int_equal(count_of(&reader.woken), 0);
+    free_taken(&reader);
+}
+
+static void a_broken_answer_is_taken_on_the_transport(void **state)
+{
+    fixture *f = *state;
+    taker reader;
+
+    hostile_on(f->server, "", STEPS(HOSTILE_GATE("go"), HOSTILE_RESET));
+    open_taken(f, &reader);
+    hostile_open_gate(f->server, "go");
+    await_count(&reader.ended, 1);
+    assert_int_equal(reader.code, KL_EUNAVAILABLE);
+    assert_int_equal(count_of(&reader.woken), 0);
+    free_taken(&reader);
+}
+
+/* To decode it would hold up the other streams. */
+static void a_long_answer_wakes_its_reader(void **state)
+{
+    fixture *f = *state;
+    static char text[LONG_ANSWER + 1];
+    taker reader;
+
+    memset(text, 'z', LONG_ANSWER);
+    hostile_on(f->server, "",
+               STEPS(HOSTILE_GATE("go"), HOSTILE_ANSWER(200, text)));
+    open_taken(f, &reader);
+    hostile_open_gate(f->server, "go");
+    await_count(&reader.woken, 1);
+    assert_int_equal(read_to_end(reader.stream, &reader.body, NULL), KL_OK);
+    assert_int_equal(reader.body.length, LONG_ANSWER);
+    assert_int_equal(count_of(&reader.held), 0);
+    free_taken(&reader);
+}
+
 int main(void)
 {
 #define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -198,6 +303,9 @@ int main(void)
         SPEC(a_reader_of_the_whole_is_told_to_make_room),
         SPEC(an_answer_that_is_there_needs_no_hook),
         SPEC(a_stream_is_closed_once_its_end_was_told),
+        SPEC(a_short_answer_is_taken_and_closed_on_the_transport),
+        SPEC(a_broken_answer_is_taken_on_the_transport),
+        SPEC(a_long_answer_wakes_its_reader),
     };
 
     return cmocka_run_group_tests(specs, NULL, NULL);
