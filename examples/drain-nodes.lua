@@ -1,9 +1,10 @@
--- A node with the label example.com/drain takes no more pods, and those that it has are evicted, as
--- their budgets allow; its annotation example.com/drained tells when it is empty. Without the label
--- it takes pods again. Try it: kubelua run --sim=examples/cluster.yaml examples/drain-nodes.lua
+-- Drains nodes. A node with the label example.com/drain gets no more pods, and its pods are evicted
+-- as far as their PodDisruptionBudgets allow. Its annotation example.com/drained says if it is
+-- empty. Without the label it gets pods again.
+-- Try it: kubelua run --sim=examples/cluster.yaml examples/drain-nodes.lua
 local kubelua = require "kubelua"
 
--- Pods of a DaemonSet would come again at once; others belong to the node itself, or have ended.
+-- A DaemonSet would create its pods again at once; other pods belong to the node, or have ended.
 local function stays(pod)
     for _, owner in kubelua.ipairs(pod.metadata.ownerReferences or {}) do
         if owner.kind == "DaemonSet" or owner.kind == "Node" then return true end

@@ -1,4 +1,4 @@
--- A node is drained as budgets allow, and given back.
+-- Drains a node as far as the budgets allow, and makes it usable again.
 -- Run it: busted examples/drain-nodes_spec.lua
 local Sim = require "kubelua.sim"
 
@@ -24,7 +24,7 @@ describe("drain-nodes", function()
             annotations = { ["example.com/drained"] = value } } }))
     end
 
-    -- What its kubelet does once a pod is evicted.
+    -- Does what the kubelet of the node does once a pod is evicted: deletes it.
     local function expect_evicted(key)
         assert(cluster:wait("pods", key, function(pod)
             return pod and pod.metadata.deletionTimestamp ~= nil

@@ -1,4 +1,4 @@
--- KubeLua inside another event loop: luv polls kubelua.fd(), and kubelua.step() does what is due.
+-- KubeLua inside another event loop: luv polls kubelua.fd(), then calls kubelua.step().
 -- Try it: kubelua run --sim=examples/cluster.yaml examples/embed-in-luv.lua
 local kubelua = require "kubelua"
 local uv = require "luv"

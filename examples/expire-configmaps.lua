@@ -1,4 +1,4 @@
--- A ConfigMap with the annotation example.com/ttl is deleted so many seconds after it was made.
+-- Deletes a ConfigMap with the annotation example.com/ttl so many seconds after it was created.
 local kubelua = require "kubelua"
 kubelua.controller {
     "configmaps", name = "expire-configmaps",
@@ -6,7 +6,7 @@ kubelua.controller {
         local ttl = object:get('metadata.annotations["example.com/ttl"]')
         local left = ttl and kubelua.time(object.metadata.creationTimestamp) + ttl - kubelua.now()
         if not ttl or left > 0 then return left end
-        -- In this version only: its time may have been changed meanwhile.
+        -- `lock`: only this version; the annotation may have been changed meanwhile.
         return run:delete(object, { lock = true })
     end,
 }

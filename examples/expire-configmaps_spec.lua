@@ -1,4 +1,4 @@
--- A timer per object, with a clock that the test moves.
+-- A timer for each object, with a clock that the test moves.
 -- Run it: busted examples/expire-configmaps_spec.lua
 local Sim = require "kubelua.sim"
 

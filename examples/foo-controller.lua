@@ -1,4 +1,5 @@
--- sample-controller of Kubernetes: a Foo has a Deployment, and tells how many pods of it are ready.
+-- Kubernetes' sample-controller in Lua: each Foo gets a Deployment, and its status has the number
+-- of pods that are available.
 -- Try it: kubelua run --sim=examples/foos.yaml examples/foo-controller.lua
 local kubelua = require "kubelua"
 

@@ -20,7 +20,7 @@ describe("foo-controller", function()
         end))
     end
 
-    it("makes a Deployment, which the Foo controls, and tells so", function()
+    it("makes a Deployment, which the Foo controls, and records an event", function()
         local deployment = assert(cluster:wait("deployments", "default/example-foo"))
         local owner = deployment.metadata.ownerReferences[1]
         assert.equal("Foo example-foo", owner.kind .. " " .. owner.name)
@@ -31,7 +31,7 @@ describe("foo-controller", function()
         end))
     end)
 
-    it("follows the Deployment", function()
+    it("copies the Deployment's availableReplicas to the Foo's status", function()
         foo_tells(0)
         cluster:patch("deployments", "default/example-foo",
             { status = { replicas = 1, readyReplicas = 1, availableReplicas = 1 } },
@@ -39,7 +39,7 @@ describe("foo-controller", function()
         foo_tells(1)
     end)
 
-    it("scales it back when somebody scales it", function()
+    it("undoes it when another client scales the Deployment", function()
         foo_tells(0)
         cluster:patch("deployments", "default/example-foo", { spec = { replicas = 5 } })
         assert(cluster:wait("deployments", "default/example-foo", function(deployment)
@@ -47,7 +47,7 @@ describe("foo-controller", function()
         end))
     end)
 
-    it("does not take the Deployment of somebody else", function()
+    it("does not take a Deployment that another Foo controls", function()
         foo_tells(0)
         cluster:apply { apiVersion = "samplecontroller.k8s.io/v1alpha1", kind = "Foo",
             metadata = { name = "thief", namespace = "default" },

@@ -1,5 +1,5 @@
--- Which pods run on which node, and which images are in use? Indexes answer without a scan: those
--- by path are kept in C, those by function in Lua.
+-- Which pods run on which node, and which images are in use? Indexes answer without a scan. An
+-- index by path is kept in C, an index by function in Lua.
 -- Try it: kubelua run --sim=examples/cluster.yaml examples/index-query.lua
 local kubelua = require "kubelua"
 

@@ -1,4 +1,4 @@
--- Every pod gets the label team: that of its namespace, or "nobody". Tested by label-pods_spec.lua.
+-- Gives every pod the label team: that of its namespace, or "nobody". See label-pods_spec.lua.
 local kubelua = require "kubelua"
 kubelua.controller { "pods", name = "label-pods",
     watches = { { "namespaces", map = function(namespace, run)

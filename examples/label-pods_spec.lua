@@ -1,4 +1,4 @@
--- How a script is tested: a cluster in this process, an unchanged script, and what it did.
+-- How to test a script: a cluster in this process, the unchanged script, and what it did.
 -- Run it: busted examples/label-pods_spec.lua
 local Sim = require "kubelua.sim"
 
@@ -20,18 +20,18 @@ describe("label-pods", function()
         end))
     end
 
-    it("labels pods that were there, with one request each", function()
+    it("labels existing pods, with one request each", function()
         expect_team("nobody")
         assert.equal(1, #cluster:requests { verb = "patch", name = "shop-1" })
     end)
 
-    it("follows the namespace", function()
+    it("follows a change of the namespace's label", function()
         expect_team("nobody")
         cluster:patch("namespaces", "web", { metadata = { labels = { team = "shop" } } })
         expect_team("shop")
     end)
 
-    it("misses nothing while the connection is down", function()
+    it("misses no change while the connection is down", function()
         expect_team("nobody")
         cluster:refuse()
         cluster:patch("namespaces", "web", { metadata = { labels = { team = "shop" } } })
@@ -40,7 +40,7 @@ describe("label-pods", function()
         expect_team("shop")
     end)
 
-    it("tries again what was refused", function()
+    it("retries a patch that was refused with 503", function()
         cluster:fail { verb = "patch", status = 503, count = 3 }
         expect_team("nobody")
         assert.equal(3, #cluster:requests { verb = "patch", status = 503 })

@@ -1,5 +1,5 @@
--- Three handlers share one watch and one cache. A slow one holds up nobody but itself; one that
--- comes late is shown what there is; one that fails is reported, and goes on.
+-- Three handlers share one watch and one cache. A slow handler delays only itself. A handler that
+-- is added late gets the existing objects first. A handler that fails is logged, and goes on.
 -- Try it: kubelua run --sim=examples/cluster.yaml examples/many-handlers.lua
 local kubelua = require "kubelua"
 

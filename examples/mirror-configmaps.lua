@@ -1,5 +1,6 @@
--- A ConfigMap with the label example.com/mirror is copied into each namespace and kept equal there.
--- When it goes, or loses the label, so do its copies: also while this script was not running.
+-- Copies a ConfigMap with the label example.com/mirror into each namespace, and keeps the copies
+-- equal. If it is deleted, or loses the label, its copies are deleted, even if this script was not
+-- running then.
 -- Try it: kubelua run --sim=examples/mirror.yaml examples/mirror-configmaps.lua
 local kubelua = require "kubelua"
 

@@ -1,4 +1,4 @@
--- Copies follow their origin, and go with it.
+-- Copies follow their origin, and are deleted with it.
 -- Run it: busted examples/mirror-configmaps_spec.lua
 local Sim = require "kubelua.sim"
 
@@ -25,7 +25,7 @@ describe("mirror-configmaps", function()
         expect_copy("late", "a certificate")
     end)
 
-    it("follows the origin, and repairs a copy", function()
+    it("follows changes of the origin, and repairs a changed copy", function()
         expect_copy("shop", "a certificate")
         cluster:patch("configmaps", "default/ca", { data = { ["ca.crt"] = "another" } })
         expect_copy("shop", "another")
@@ -35,7 +35,7 @@ describe("mirror-configmaps", function()
         expect_copy("shop", "another")
     end)
 
-    it("takes the copies away with the origin, or with its label", function()
+    it("deletes the copies when the origin loses its label", function()
         expect_copy("shop", "a certificate")
         expect_copy("db", "a certificate")
         cluster:patch("configmaps", "default/ca",
@@ -45,7 +45,7 @@ describe("mirror-configmaps", function()
         assert(cluster:get("configmaps", "default/ca"))
     end)
 
-    it("takes away what an origin has left that went while nothing ran", function()
+    it("deletes copies of an origin that was deleted while the script did not run", function()
         cluster:create { apiVersion = "v1", kind = "ConfigMap",
             metadata = { name = "old", namespace = "shop", labels = { ["example.com/copy"] = "" },
                 annotations = { ["example.com/origin"] = "default/old" } } }

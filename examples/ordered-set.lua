@@ -1,5 +1,5 @@
--- An OrderedSet has the pods name-0, name-1, ...: each is made once those before it are ready, and
--- the last one goes first. Try it with --sim=examples/ordered-sets.yaml.
+-- An OrderedSet has the pods name-0, name-1, ...: each is created once the pods before it are
+-- ready, and the last one is deleted first. Try it with --sim=examples/ordered-sets.yaml.
 local kubelua = require "kubelua"
 
 local function ordinal(pod) return tonumber(pod.name:match("%d+$")) end

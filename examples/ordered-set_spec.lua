@@ -1,4 +1,4 @@
--- Pods come one after the other, and go the other way round.
+-- Pods are created one after the other, and deleted in the opposite order.
 -- Run it: busted examples/ordered-set_spec.lua
 local Sim = require "kubelua.sim"
 
@@ -40,11 +40,11 @@ describe("ordered-set", function()
         assert(cluster:wait("orderedsets", "default/db", { status = { readyReplicas = 3 } }))
     end
 
-    it("makes one pod after the other, each once the one before is ready", function()
+    it("creates each pod once the pod before it is ready", function()
         bring_up()
     end)
 
-    it("makes what is missing again, under its name", function()
+    it("creates a missing pod again, with the same name", function()
         bring_up()
         local uid = cluster:get("pods", "default/db-1").uid
         cluster:delete("pods", "default/db-1", { grace = 0 })
@@ -53,7 +53,7 @@ describe("ordered-set", function()
         end))
     end)
 
-    it("takes the last one first", function()
+    it("deletes the last pod first", function()
         bring_up()
         cluster:clear_requests()
         cluster:patch("orderedsets", "default/db", { spec = { replicas = 1 } })

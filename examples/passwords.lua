@@ -1,5 +1,5 @@
--- Makes a Secret with a password for each ConfigMap that has the label example.com/password, and a
--- new password every data.seconds. docs/TESTING.md tells of its tests, passwords_*_spec.lua.
+-- Makes a Secret with a password for each ConfigMap with the label example.com/password, and a new
+-- password every data.seconds. docs/TESTING.md describes its tests, passwords_*_spec.lua.
 local kubelua = require "kubelua"
 
 local MADE = "example.com/made"
@@ -11,7 +11,7 @@ local function random()
     return kubelua.base64(bytes)
 end
 
--- Seconds until the password is too old; nil: there is none.
+-- Seconds until the password is too old; nil: there is no password.
 local function seconds_left(config, secret)
     local made = secret and secret:get('metadata.annotations["' .. MADE .. '"]')
     return made and kubelua.time(made) + tonumber(config.data.seconds) - kubelua.now()

@@ -1,11 +1,11 @@
--- What goes wrong on the way: answers that refuse, a watch that is late, a server that is away.
+-- The cluster in trouble: requests that are refused, a watch that is late, a server that is down.
 local Sim = require "kubelua.sim"
 
 describe("passwords, on a cluster in trouble,", function()
     local cluster
 
     before_each(function()
-        cluster = assert(Sim.new { clock = "fake" }) -- backoff is a matter of cluster:advance
+        cluster = assert(Sim.new { clock = "fake" }) -- backoff waits for cluster:advance
         cluster:run("examples/passwords.lua")
         assert(cluster:settle())
     end)
@@ -41,7 +41,7 @@ describe("passwords, on a cluster in trouble,", function()
         assert.is_string(cluster:get("secrets", "web/db").data.password)
     end)
 
-    it("takes a conflict for no failure: it applies again", function()
+    it("applies again after a conflict, which is no failure", function()
         assert(cluster:fail { verb = "patch", resource = "secrets", status = 409 })
         ask()
         assert(cluster:settle())
@@ -49,11 +49,11 @@ describe("passwords, on a cluster in trouble,", function()
         assert.is_string(cluster:get("secrets", "web/db").data.password)
     end)
 
-    it("does as it is told where there are too many requests", function()
+    it("waits for Retry-After on a 429, then sends the request again", function()
         assert(cluster:fail { verb = "patch", resource = "secrets", status = 429,
             retry_after = 1 })
         ask()
-        assert(cluster:settle()) -- the request itself was tried again, after the second
+        assert(cluster:settle()) -- the client has sent the request again, after that second
         assert.equal(1, patches(429))
         assert.is_string(cluster:get("secrets", "web/db").data.password)
     end)
@@ -71,7 +71,7 @@ describe("passwords, on a cluster in trouble,", function()
         assert.equal(1, patches(201) + patches(200))
     end)
 
-    it("goes on when the server is back", function()
+    it("goes on when the server accepts connections again", function()
         cluster:refuse()
         ask()
         assert.is_nil(cluster:settle(0.05))

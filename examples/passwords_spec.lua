@@ -1,4 +1,4 @@
--- The happy path: what is asked for is made, belongs to what asked for it, and is made again.
+-- Without trouble: makes a Secret, with its owner, and makes it again when it is deleted.
 local Sim = require "kubelua.sim"
 
 describe("passwords", function()
@@ -25,19 +25,19 @@ describe("passwords", function()
         assert.is_string(secret.data.password)
     end)
 
-    it("does so once, and tells people", function()
+    it("writes once, and records an event", function()
         assert.equal(1, #cluster:requests { verb = "patch", resource = "secrets" })
         assert.equal(1, #cluster:list("events", { namespace = "web", fields = "reason=Rotated" }))
     end)
 
-    it("makes it again when it is deleted", function()
+    it("makes the Secret again when it is deleted", function()
         local uid = cluster:get("secrets", "web/db").uid
         assert(cluster:delete("secrets", "web/db"))
         assert(cluster:settle())
         assert.are_not.equal(uid, assert(cluster:get("secrets", "web/db")).uid)
     end)
 
-    it("leaves others alone", function()
+    it("ignores ConfigMaps without the label", function()
         assert(cluster:apply { apiVersion = "v1", kind = "ConfigMap",
             metadata = { name = "other", namespace = "web" } })
         assert(cluster:settle())

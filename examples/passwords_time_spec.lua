@@ -1,4 +1,4 @@
--- What happens after an hour, and after a restart, in no time.
+-- What happens after an hour and after a day: the test moves the clock.
 local Sim = require "kubelua.sim"
 
 describe("passwords, as time passes,", function()
@@ -21,7 +21,7 @@ describe("passwords, as time passes,", function()
         return secret.metadata.annotations["example.com/made"], secret.data.password
     end
 
-    it("makes a new one after an hour, not before", function()
+    it("makes a new password after an hour, not before", function()
         local at, first = made()
         assert.equal("2026-01-01T00:00:00Z", at)
         cluster:advance(3599)
@@ -33,8 +33,8 @@ describe("passwords, as time passes,", function()
         assert.are_not.equal(first, select(2, made()))
     end)
 
-    it("makes one each hour of a day", function()
-        for _ = 1, 24 do -- an hour at a time: what is due is done before the next begins
+    it("makes a password each hour of a day", function()
+        for _ = 1, 24 do -- hour by hour: each password is made before the clock moves on
             cluster:advance(3600)
             assert(cluster:settle())
         end

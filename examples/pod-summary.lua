@@ -1,4 +1,5 @@
--- default/pods tells how many pods are in which phase; written at most once a second.
+-- The ConfigMap default/pods has the number of pods in each phase; it is written at most once a
+-- second.
 local kubelua = require "kubelua"
 
 kubelua.controller { name = "pod-summary", delay = 1,

@@ -33,7 +33,7 @@ describe("pod-summary", function()
         assert.equal(1, #cluster:requests { verb = "patch", resource = "configmaps" })
     end)
 
-    it("forgets phases that no pod is in any more", function()
+    it("removes phases that no pod is in any more", function()
         expect_summary { Running = "2", Pending = "1" }
         cluster:delete("pods", "web/db-0", { grace = 0 })
         expect_summary { Running = "2", Pending = require("kubelua").null }

@@ -1,6 +1,6 @@
--- Writes one upstream block a Service, of the ready addresses of its EndpointSlices: once both
--- caches are synced, and again whenever something changed, at most twice a second. The file is
--- replaced in one step, so that nobody reads half of it.
+-- Writes an upstream block for each Service, with the ready addresses of its EndpointSlices: once
+-- both caches are synced, then after changes, at most twice a second. The file is replaced in one
+-- step, so no program reads half of it.
 -- Try it: kubelua run --sim=examples/cluster.yaml examples/render-config.lua upstreams.conf
 local kubelua = require "kubelua"
 

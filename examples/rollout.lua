@@ -1,5 +1,5 @@
--- A Deployment rolls from one image to another, and a script watches its pods: in a simulated
--- cluster with a scheduler, a kubelet and controllers, all of them scripts of KubeLua too.
+-- Rolls a Deployment from one image to another, and prints its pods: in a simulated cluster with a
+-- scheduler, a kubelet and controllers, which are KubeLua scripts too.
 -- Try it: kubelua run examples/rollout.lua
 local kubelua = require "kubelua"
 local controllers = require "kubelua.sim.controllers"

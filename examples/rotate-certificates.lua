@@ -1,4 +1,5 @@
--- A Secret with the label example.com/days has a certificate; after 2/3 of those days, a new one.
+-- Makes a certificate for a Secret with the label example.com/days; a new one after 2/3 of the
+-- days.
 local kubelua = require "kubelua"
 kubelua.controller { "secrets", labels = "example.com/days", name = "rotate-certificates",
     reconcile = function(secret, run)

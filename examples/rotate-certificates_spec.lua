@@ -1,4 +1,4 @@
--- Weeks pass at once: the test moves the clock.
+-- The test moves the clock by weeks.
 -- Run it: busted examples/rotate-certificates_spec.lua
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
@@ -15,7 +15,7 @@ describe("rotate-certificates", function()
         cluster:close()
     end)
 
-    -- The certificate, once it is another one than `before`.
+    -- The certificate, once it differs from `before`.
     local function certificate(before)
         local secret = assert(cluster:wait("secrets", "default/shop", function(secret)
             return secret:get("data.cert") ~= nil and secret.data.cert ~= before
@@ -36,7 +36,7 @@ describe("rotate-certificates", function()
             kubelua.unbase64(secret.data.key))
     end)
 
-    it("renews it after two thirds of its days, and not before", function()
+    it("renews the certificate after two thirds of its days, not before", function()
         local first = certificate()
         cluster:advance(20 * 86400 - 10)
         assert.equal(first, (cluster:get("secrets", "default/shop").data.cert))

@@ -1,5 +1,5 @@
--- A Zone becomes a zone file of a DNS server in another cluster, where it is a ConfigMap. No owner
--- reference leads there: a finalizer has the file removed before the Zone goes.
+-- Writes each Zone as a zone file for a DNS server in another cluster, as a ConfigMap. An owner
+-- reference cannot name an object in another cluster, so a finalizer removes the file.
 local kubelua = require "kubelua"
 local dns = assert(kubelua.connect { kubeconfig = os.getenv("DNS_KUBECONFIG"), namespace = "dns" })
 kubelua.controller { "zones.example.com", name = "zones", finalizer = "example.com/zone",

@@ -1,4 +1,4 @@
--- Two simulated clusters: one with Zones, and that of the DNS server.
+-- Two simulated clusters: one has the Zones, the other the DNS server.
 -- Run it: busted examples/zones_spec.lua
 local Sim = require "kubelua.sim"
 
@@ -32,19 +32,19 @@ describe("zones", function()
         assert(dns:wait("configmaps", "dns/shop.example", { data = { zone = text } }))
     end
 
-    it("writes a zone file, and tells so", function()
+    it("writes a zone file, and sets the condition Ready", function()
         expect_file("mail A 192.0.2.2\nwww A 192.0.2.1\n")
         local zone = assert(cluster:wait("zones", "shop.example", "Ready"))
         assert.same({ "example.com/zone" }, zone:table().metadata.finalizers)
     end)
 
-    it("follows the records", function()
+    it("follows changes of the records", function()
         expect_file("mail A 192.0.2.2\nwww A 192.0.2.1\n")
         cluster:patch("zones", "shop.example", { spec = { records = { ftp = "192.0.2.3" } } })
         expect_file("ftp A 192.0.2.3\nmail A 192.0.2.2\nwww A 192.0.2.1\n")
     end)
 
-    it("lets a Zone go only when its file has gone", function()
+    it("keeps the finalizer until the zone file is deleted", function()
         assert(cluster:wait("zones", "shop.example", "Ready"))
         dns:fail { verb = "delete", status = 403, count = 2 }
         cluster:delete("zones", "shop.example")
@@ -57,7 +57,7 @@ describe("zones", function()
         assert.is_nil((dns:get("configmaps", "dns/shop.example")))
     end)
 
-    it("does not mind a file that is gone already", function()
+    it("accepts that the zone file is already gone", function()
         assert(cluster:wait("zones", "shop.example", "Ready"))
         dns:delete("configmaps", "dns/shop.example")
         cluster:delete("zones", "shop.example")

@@ -1,6 +1,7 @@
 /*
- * watch.c - what examples/watch.lua does, in C: a handler with a thread of its
- * own. Usage: watch [SECONDS]; KUBECONFIG, ~/.kube/config or in-cluster.
+ * watch.c - examples/watch.lua in C: prints what happens to pods. The library
+ * calls the handlers on a thread of their own. Usage: watch [SECONDS]. The
+ * cluster: KUBECONFIG, ~/.kube/config, or in-cluster.
  */
 #include <kubelua/kubelua.h>
 
@@ -39,8 +40,8 @@ static void on_error(void *context, const kl_error *error)
     fprintf(stderr, "%s\n", error->message);
 }
 
-/* Watches for a while; the first failure is in `err`. */
-static kl_code watch(unsigned seconds, kl_error *err)
+/* Watches for so many seconds; if something fails first, `err` says what. */
+static kl_code watch_pods(unsigned seconds, kl_error *err)
 {
     const kl_handler handler = {.add = on_add,
                                 .update = on_update,
@@ -77,7 +78,7 @@ int main(int argc, char **argv)
     kl_error err = {0};
 
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (watch(seconds, &err) != KL_OK) {
+    if (watch_pods(seconds, &err) != KL_OK) {
         fprintf(stderr, "watch: %s\n", err.message);
         return EXIT_FAILURE;
     }

@@ -1,5 +1,4 @@
--- What scripts/demo shows: examples/watch.lua against a simulated cluster whose life is told here.
--- Usage: kubelua run examples/demo/story.lua
+-- What scripts/demo shows: examples/watch.lua, while this file changes a simulated cluster.
 local kubelua = require "kubelua"
 local clients = require "kubelua.client"
 local Sim = require "kubelua.sim"
@@ -45,7 +44,7 @@ for line in io.lines("examples/watch.lua") do
 end
 print("\n" .. bold .. "What it prints, while this happens to the cluster:" .. plain .. "\n")
 
--- What the script has printed, so that the story can wait for it.
+-- The lines that the script has printed; the story waits for them.
 local printed = {}
 function print(...) -- luacheck: ignore 121 (the script's own)
     say(...)
@@ -61,7 +60,7 @@ local function await(line)
     end
 end
 
--- What is told, what happens, and the last line that the script prints of it.
+-- What is told, what happens, and the last line that the script then prints.
 local STORY = {
     { "two pods are there when it starts", function() end, "add Pod default/shop-2" },
     { "shop-2 starts to run", function()
@@ -95,7 +94,7 @@ kubelua.spawn(function()
         if chapter[3] then
             await(chapter[3])
         end
-        kubelua.sleep(0.5) -- for whoever reads along
+        kubelua.sleep(0.5) -- so that a person can read along
     end
     say("\n" .. bold .. "Try next:" .. plain .. [[
 

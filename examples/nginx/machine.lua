@@ -1,10 +1,9 @@
--- What this example needs of the machine: a folder, files, and an nginx with the Lua module, which
--- the script `run` has found.
+-- The machine: a folder, files, and an nginx with the Lua module, which the script `run` has found.
 local machine = {
     folder = assert(os.getenv("EXAMPLE_FOLDER"), "start this with examples/nginx/run"),
 }
 
----Writes a file of the folder, out of a text with @names@; returns the path.
+---Writes a file to the folder: a text in which @names@ are replaced. Returns its path.
 ---@param name string
 ---@param text string
 ---@param values table<string, any>

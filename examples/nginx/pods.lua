@@ -1,6 +1,6 @@
--- The containers of the simulated pods: an nginx for each pod that runs, which answers with the
--- pod's image. It begins when the pod has its address, and ends when the pod is gone. A pod at
--- 10.244.1.2 is at 127.20.1.2 on this machine.
+-- Stands for the containers of the simulated pods: starts an nginx for each pod with an address,
+-- which answers with the pod's image, and stops it when the pod is gone. A pod at 10.244.1.2 is at
+-- 127.20.1.2 on this machine.
 local kubelua = require "kubelua"
 local machine = require "machine"
 
@@ -26,7 +26,7 @@ http {
 }
 ]]
 
----Runs the containers of the pods of a cluster.
+---Runs an nginx for each pod of a cluster.
 function pods.run(client, port)
     local containers = {}
     local informer = assert(client:informer { "pods" })

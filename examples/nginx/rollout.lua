@@ -1,5 +1,5 @@
--- A Deployment rolls from shop:1 to shop:2 behind nginx, under load; no request may fail.
--- Start it with examples/nginx/run.
+-- Rolls a Deployment from shop:1 to shop:2 behind nginx, under load. No request may fail. Start it
+-- with examples/nginx/run.
 package.path = os.getenv("EXAMPLE_SOURCE") .. "/?.lua;" .. package.path
 local kubelua = require "kubelua"
 local machine = require "machine"

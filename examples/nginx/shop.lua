@@ -1,5 +1,5 @@
--- The Service default/shop and its Deployment of three pods; what this returns rolls out another
--- image, and waits until all of its pods are there.
+-- The Service default/shop, and its Deployment of three pods. Returns a function that rolls out
+-- another image, and waits until all its pods are available.
 return function(cluster, port)
     local labels = { app = "shop" }
     assert(cluster:apply { apiVersion = "v1", kind = "Service",
