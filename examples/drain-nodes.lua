@@ -1,7 +1,6 @@
--- Drains nodes. A node with the label example.com/drain gets no more pods, and its pods are evicted
--- as far as their PodDisruptionBudgets allow. Its annotation example.com/drained says if it is
--- empty. Without the label it gets pods again.
--- Try it: kubelua run --sim=examples/cluster.yaml examples/drain-nodes.lua
+-- A node with the label example.com/drain gets no more pods, and its pods are evicted as their
+-- budgets allow; the annotation example.com/drained says if it is empty. Without the label it gets
+-- pods again. Try it: kubelua run --sim=examples/cluster.yaml examples/drain-nodes.lua
 local kubelua = require "kubelua"
 
 -- A DaemonSet would create its pods again at once; other pods belong to the node, or have ended.

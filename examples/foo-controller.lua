@@ -1,5 +1,4 @@
--- Kubernetes' sample-controller in Lua: each Foo gets a Deployment, and its status has the number
--- of pods that are available.
+-- Kubernetes' sample-controller: a Foo gets a Deployment, and its status the available replicas.
 -- Try it: kubelua run --sim=examples/foos.yaml examples/foo-controller.lua
 local kubelua = require "kubelua"
 

@@ -1,6 +1,5 @@
--- Copies a ConfigMap with the label example.com/mirror into each namespace, and keeps the copies
--- equal. If it is deleted, or loses the label, its copies are deleted, even if this script was not
--- running then.
+-- Copies a ConfigMap with the label example.com/mirror into each namespace, and keeps them equal.
+-- Deletes the copies once it is deleted or loses the label, even if this script did not run then.
 -- Try it: kubelua run --sim=examples/mirror.yaml examples/mirror-configmaps.lua
 local kubelua = require "kubelua"
 

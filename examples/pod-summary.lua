@@ -1,5 +1,4 @@
--- The ConfigMap default/pods has the number of pods in each phase; it is written at most once a
--- second.
+-- The ConfigMap default/pods counts the pods in each phase; it is written at most once a second.
 local kubelua = require "kubelua"
 
 kubelua.controller { name = "pod-summary", delay = 1,
