@@ -7,17 +7,14 @@
 
 #include "base/remedy.h"
 #include "base/str.h"
+#include "config/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,14 +27,13 @@ enum { MAX_ERRORS = 600 };
 enum { REAP_MS = 40, ASK_MS = 10 };
 
 typedef struct run {
-    pid_t pid;
-    int out; /* read end of the pipe; -1: at its end */
+    kl__child child;
+    bool is_running; /* the child is to be reaped */
+    int out;         /* read end of the pipe; -1: at its end */
     int errors;
     int in;       /* write end of its input; -1: none, or all is written */
     size_t given; /* bytes of the input that were written */
-    int ended;    /* a pidfd, readable at the program's end; -1: none */
     int wake;     /* an eventfd, readable when the call is cancelled */
-    bool reaped;
     int64_t deadline_ms;
 } run;
 
@@ -66,100 +62,6 @@ static void write_wake(void *arg)
 
     while (write(*fd, &one, sizeof(one)) < 0 && errno == EINTR) {
     }
-}
-
-/* In the program all signals have their default action and are unblocked,
- * whatever the host process has set. */
-static int set_attributes(posix_spawnattr_t *attributes)
-{
-    sigset_t all, none;
-    int number;
-
-    sigfillset(&all);
-    sigemptyset(&none);
-    number = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF |
-                                                      POSIX_SPAWN_SETSIGMASK |
-                                                      POSIX_SPAWN_SETPGROUP);
-    if (number == 0) {
-        number = posix_spawnattr_setsigdefault(attributes, &all);
-    }
-    if (number == 0) {
-        number = posix_spawnattr_setsigmask(attributes, &none);
-    }
-    return number != 0 ? number : posix_spawnattr_setpgroup(attributes, 0);
-}
-
-/* The program's ends of the pipes; -1: none. */
-typedef struct child_ends {
-    int in;
-    int out;
-    int errors;
-} child_ends;
-
-static int set_folder(posix_spawn_file_actions_t *files, const char *cwd)
-{
-    if (cwd == NULL) {
-        return 0;
-    }
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 29)
-    return posix_spawn_file_actions_addchdir_np(files, cwd);
-#else
-    (void)files;
-    return ENOTSUP;
-#endif
-}
-
-static int set_files(posix_spawn_file_actions_t *files,
-                     const child_ends *theirs)
-{
-    int number = theirs->in >= 0
-                     ? posix_spawn_file_actions_adddup2(files, theirs->in, 0)
-                     : posix_spawn_file_actions_addopen(files, 0, "/dev/null",
-                                                        O_RDONLY, 0);
-
-    if (number == 0) {
-        number = posix_spawn_file_actions_adddup2(files, theirs->out, 1);
-    }
-    if (number == 0) {
-        number = posix_spawn_file_actions_adddup2(files, theirs->errors, 2);
-    }
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
-    /* The host may have descriptors open that are not close-on-exec. */
-    if (number == 0) {
-        number = posix_spawn_file_actions_addclosefrom_np(files, 3);
-    }
-#endif
-    return number;
-}
-
-/* Starts the program. Returns 0 or an errno. */
-static int spawn_program(const kl__process *process, run *self,
-                         const child_ends *theirs)
-{
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    int number = posix_spawn_file_actions_init(&files);
-
-    if (number != 0) {
-        return number;
-    }
-    number = posix_spawnattr_init(&attributes);
-    if (number == 0) {
-        number = set_attributes(&attributes);
-        if (number == 0) {
-            number = set_files(&files, theirs);
-        }
-        if (number == 0) {
-            number = set_folder(&files, process->cwd);
-        }
-        if (number == 0) {
-            number = posix_spawnp(&self->pid, process->args[0], &files,
-                                  &attributes, process->args, process->env);
-        }
-        posix_spawnattr_destroy(&attributes);
-    }
-    posix_spawn_file_actions_destroy(&files);
-    return number;
 }
 
 /* Opens a pipe whose write end is not 0, 1 or 2. If the host has closed those
@@ -203,27 +105,32 @@ static int open_input(int *reader, int *writer)
 static kl_code start_program(const kl__process *process, run *self,
                              kl_error *err)
 {
-    child_ends theirs = {-1, -1, -1};
-    int number = open_pipe(&self->out, &theirs.out);
+    kl__program program = {.args = process->args,
+                           .env = process->env,
+                           .cwd = process->cwd,
+                           .in = -1,
+                           .out = -1,
+                           .errors = -1};
+    int number = open_pipe(&self->out, &program.out);
 
     if (number == 0) {
-        number = open_pipe(&self->errors, &theirs.errors);
+        number = open_pipe(&self->errors, &program.errors);
     }
     if (number == 0 && process->input != NULL) {
-        number = open_input(&theirs.in, &self->in);
+        number = open_input(&program.in, &self->in);
     }
     if (number == 0) {
-        number = spawn_program(process, self, &theirs);
+        number = kl__child_start(&program, &self->child);
+        self->is_running = number == 0;
     }
-    close_fd(&theirs.in);
-    close_fd(&theirs.out);
-    close_fd(&theirs.errors);
+    close_fd(&program.in);
+    close_fd(&program.out);
+    close_fd(&program.errors);
     if (number != 0) {
         return kl_error_set(err, number == ENOENT ? KL_ENOT_FOUND : KL_EIO,
                             "cannot run %s: %s%s", process->args[0],
                             strerror(number), kl__process_remedy(number));
     }
-    self->ended = (int)syscall(SYS_pidfd_open, self->pid, 0);
     return KL_OK;
 }
 
@@ -308,23 +215,16 @@ static kl_code read_output(run *self, const kl__process *process,
 /* True if the program has ended; its status is then in the result. */
 static bool reap_program(run *self, kl__process_result *result)
 {
-    int status;
-    pid_t pid;
+    kl__child_status status;
+    kl__child_end end = kl__child_reap(&self->child, &status);
 
-    do {
-        pid = waitpid(self->pid, &status, WNOHANG);
-    } while (pid < 0 && errno == EINTR);
-    if (pid == 0) {
+    if (end == KL__CHILD_RUNS) {
         return false;
     }
-    self->reaped = true;
-    /* The host ignores SIGCHLD, or has reaped the program with a wait for any
-     * child: the status is lost. */
-    result->unknown = pid < 0;
-    result->exited = !result->unknown && WIFEXITED(status);
-    result->status = result->unknown  ? 0
-                     : result->exited ? WEXITSTATUS(status)
-                                      : WTERMSIG(status);
+    self->is_running = false;
+    result->unknown = end == KL__CHILD_UNKNOWN;
+    result->exited = !result->unknown && status.signal == 0;
+    result->status = result->exited ? status.status : status.signal;
     return true;
 }
 
@@ -334,12 +234,12 @@ static void wait_event(const run *self, int64_t deadline_ms)
 {
     struct pollfd fds[] = {{.fd = self->out, .events = POLLIN},
                            {.fd = self->errors, .events = POLLIN},
-                           {.fd = self->ended, .events = POLLIN},
+                           {.fd = self->child.ended, .events = POLLIN},
                            {.fd = self->wake, .events = POLLIN},
                            {.fd = self->in, .events = POLLOUT}};
     int64_t left = deadline_ms - now_ms();
 
-    if (self->ended < 0 && left > ASK_MS) {
+    if (self->child.ended < 0 && left > ASK_MS) {
         left = ASK_MS;
     }
     left = left < INT_MAX ? left : INT_MAX;
@@ -378,12 +278,12 @@ static void kill_group(run *self, kl__process_result *result)
 {
     int64_t until = now_ms() + REAP_MS;
 
-    kill(-self->pid, SIGKILL);
+    kl__child_kill(&self->child);
     close_fd(&self->out);
     close_fd(&self->errors);
     close_fd(&self->in);
     close_fd(&self->wake);
-    while (!reap_program(self, result) && now_ms() < until) {
+    while (!reap_program(self, result)) {
         wait_event(self, until);
     }
 }
@@ -407,7 +307,6 @@ kl_code kl__process_run(const kl__process *process, kl__process_result *result,
     run self = {.out = -1,
                 .errors = -1,
                 .in = -1,
-                .ended = -1,
                 .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
                 .deadline_ms = process->timeout_ms < 0
                                    ? INT64_MAX
@@ -431,13 +330,12 @@ kl_code kl__process_run(const kl__process *process, kl__process_result *result,
         code = run_until_end(&self, process, result, cancel, err);
     }
     kl__cancel_remove(cancel, &hook);
-    if (code != KL_OK && self.pid > 0 && !self.reaped) {
+    if (self.is_running) {
         kill_group(&self, result);
     }
     close_fd(&self.out);
     close_fd(&self.errors);
     close_fd(&self.in);
-    close_fd(&self.ended);
     close_fd(&self.wake);
     if (!process->keeps_errors) {
         flatten_text(&result->errors);

@@ -1,0 +1,358 @@
+/*
+ * child.c - see child.h. Where the host handles or ignores SIGCHLD, a keeper
+ * stands between this process and the program: a fork of this process that
+ * starts the program, waits for it and reports its status over a socket. The
+ * host cannot reap the keeper, because the keeper's end raises no signal:
+ * waitpid without __WALL or __WCLONE passes over such children. An execve
+ * would undo that, so the program cannot be started this way itself.
+ */
+#include "config/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What the keeper sends: first that the program runs, then how it ended. */
+typedef struct report {
+    int number; /* an errno, 0: it runs; then: 0, or the signal */
+    int value;  /* its pid; then: its exit status */
+} report;
+
+/* In the program all signals have their default action and are unblocked,
+ * whatever the host process has set. */
+static int set_attributes(posix_spawnattr_t *attributes)
+{
+    sigset_t all, none;
+    int number;
+
+    sigfillset(&all);
+    sigemptyset(&none);
+    number = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF |
+                                                      POSIX_SPAWN_SETSIGMASK |
+                                                      POSIX_SPAWN_SETPGROUP);
+    if (number == 0) {
+        number = posix_spawnattr_setsigdefault(attributes, &all);
+    }
+    if (number == 0) {
+        number = posix_spawnattr_setsigmask(attributes, &none);
+    }
+    return number != 0 ? number : posix_spawnattr_setpgroup(attributes, 0);
+}
+
+static int set_folder(posix_spawn_file_actions_t *files, const char *cwd)
+{
+    if (cwd == NULL) {
+        return 0;
+    }
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 29)
+    return posix_spawn_file_actions_addchdir_np(files, cwd);
+#else
+    (void)files;
+    return ENOTSUP;
+#endif
+}
+
+static int set_files(posix_spawn_file_actions_t *files,
+                     const kl__program *program)
+{
+    int number = program->in >= 0
+                     ? posix_spawn_file_actions_adddup2(files, program->in, 0)
+                     : posix_spawn_file_actions_addopen(files, 0, "/dev/null",
+                                                        O_RDONLY, 0);
+
+    if (number == 0) {
+        number = posix_spawn_file_actions_adddup2(files, program->out, 1);
+    }
+    if (number == 0) {
+        number = posix_spawn_file_actions_adddup2(files, program->errors, 2);
+    }
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+    /* The host may have descriptors open that are not close-on-exec. */
+    if (number == 0) {
+        number = posix_spawn_file_actions_addclosefrom_np(files, 3);
+    }
+#endif
+    return number;
+}
+
+/* All that posix_spawn needs, made before the fork: the keeper must not
+ * allocate. */
+typedef struct plan {
+    const kl__program *program;
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+} plan;
+
+static void unmake_plan(plan *self)
+{
+    posix_spawnattr_destroy(&self->attributes);
+    posix_spawn_file_actions_destroy(&self->files);
+}
+
+/* Returns 0 or an errno; after 0, unmake_plan frees the plan. */
+static int make_plan(const kl__program *program, plan *self)
+{
+    int number = posix_spawn_file_actions_init(&self->files);
+
+    self->program = program;
+    if (number != 0) {
+        return number;
+    }
+    number = posix_spawnattr_init(&self->attributes);
+    if (number != 0) {
+        posix_spawn_file_actions_destroy(&self->files);
+        return number;
+    }
+    number = set_attributes(&self->attributes);
+    if (number == 0) {
+        number = set_files(&self->files, program);
+    }
+    if (number == 0) {
+        number = set_folder(&self->files, program->cwd);
+    }
+    if (number != 0) {
+        unmake_plan(self);
+    }
+    return number;
+}
+
+/* Starts the program. Returns 0 or an errno. */
+static int spawn_program(const plan *self, pid_t *pid)
+{
+    return posix_spawnp(pid, self->program->args[0], &self->files,
+                        &self->attributes, self->program->args,
+                        self->program->env);
+}
+
+/* True if the host may learn of a child's end before this library asks. */
+static bool is_reaped_by_host(void)
+{
+    struct sigaction now;
+
+    return sigaction(SIGCHLD, NULL, &now) == 0 &&
+           (now.sa_handler != SIG_DFL || (now.sa_flags & SA_NOCLDWAIT) != 0);
+}
+
+/* Closes the keeper's copies of the host's descriptors: with them, connections
+ * that the host closes would stay open. */
+static void close_from(int first)
+{
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+    closefrom(first);
+#else
+    for (int fd = first; fd < sysconf(_SC_OPEN_MAX); fd++) {
+        close(fd);
+    }
+#endif
+}
+
+static bool send_report(int number, int value)
+{
+    report told = {.number = number, .value = value};
+
+    return syscall(SYS_write, 0, &told, sizeof(told)) == sizeof(told);
+}
+
+/* The keeper, in a fork of a process that has threads: it allocates nothing and
+ * takes no lock; hence the plain syscalls, in place of which a sanitizer may
+ * have functions that do. All signals are blocked. The program stays a zombie
+ * until the other side has read the status and shut the socket: until then it
+ * may kill the program's process group, whose number nothing else can have. */
+static _Noreturn void keep_program(const plan *self, int socket)
+{
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    pid_t pid = 0;
+    siginfo_t end;
+    char none;
+    int number;
+
+    /* If SIGCHLD were ignored, the kernel would drop the status. */
+    sigaction(SIGCHLD, &usual, NULL);
+    syscall(SYS_prctl, PR_SET_NAME, "kl-keeper", 0, 0, 0);
+    number = spawn_program(self, &pid);
+    if (socket != 0) {
+        syscall(SYS_dup3, socket, 0, 0);
+    }
+    close_from(1);
+    if (send_report(number, pid) && number == 0) {
+        syscall(SYS_waitid, P_PID, pid, &end, WEXITED | WNOWAIT, NULL);
+        if (end.si_code == CLD_EXITED) {
+            send_report(0, end.si_status);
+        } else {
+            send_report(end.si_status, 0);
+        }
+        syscall(SYS_read, 0, &none, sizeof(none));
+        syscall(SYS_waitid, P_PID, pid, &end, WEXITED, NULL);
+    }
+    syscall(SYS_exit_group, 0);
+    __builtin_unreachable();
+}
+
+/* Reads one report of the keeper; `flags` may be MSG_DONTWAIT. False: there is
+ * none yet, or the keeper is gone (*is_gone is true). */
+static bool receive_report(int socket, int flags, report *told, bool *is_gone)
+{
+    ssize_t count;
+
+    do {
+        count = recv(socket, told, sizeof(*told), flags);
+    } while (count < 0 && errno == EINTR);
+    *is_gone = count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+    return count == sizeof(*told);
+}
+
+/* Waits for the end of a keeper that was killed or has no more to do, so it
+ * takes no longer than its exit. */
+static void reap_keeper(kl__child *child)
+{
+    while (waitpid(child->keeper, NULL, __WALL) < 0 && errno == EINTR) {
+    }
+    child->keeper = 0;
+}
+
+/* Closes `ended`. A close alone does not end the keeper's read: a keeper that
+ * another thread has just forked may have a copy of the socket. */
+static void close_end(kl__child *child)
+{
+    if (child->ended >= 0) {
+        if (child->keeper > 0) {
+            shutdown(child->ended, SHUT_RDWR);
+        }
+        close(child->ended);
+        child->ended = -1;
+    }
+}
+
+/* Forks without the handlers of pthread_atfork, and with no signal for the
+ * keeper's end. */
+static pid_t fork_keeper(const plan *self, int socket)
+{
+    sigset_t all, before;
+    pid_t pid;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+    if (pid == 0) {
+        keep_program(self, socket);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return pid;
+}
+
+static int start_kept(const plan *self, kl__child *child)
+{
+    int ends[2];
+    report told = {.number = EIO};
+    bool is_gone;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+        return errno;
+    }
+    child->ended = ends[0];
+    child->keeper = fork_keeper(self, ends[1]);
+    if (child->keeper < 0) {
+        told.number = errno;
+    }
+    close(ends[1]);
+    if (child->keeper > 0 &&
+        !receive_report(child->ended, 0, &told, &is_gone)) {
+        told.number = EIO; /* something killed the keeper */
+    }
+    child->pid = told.value;
+    if (told.number != 0) {
+        close_end(child);
+        if (child->keeper > 0) {
+            reap_keeper(child);
+        }
+    }
+    return told.number;
+}
+
+int kl__child_start(const kl__program *program, kl__child *child)
+{
+    plan self;
+    int number = make_plan(program, &self);
+
+    *child = (kl__child){.ended = -1};
+    if (number != 0) {
+        return number;
+    }
+    if (is_reaped_by_host()) {
+        number = start_kept(&self, child);
+    } else {
+        number = spawn_program(&self, &child->pid);
+        if (number == 0) {
+            child->ended = (int)syscall(SYS_pidfd_open, child->pid, 0);
+        }
+    }
+    unmake_plan(&self);
+    return number;
+}
+
+static kl__child_end reap_kept(kl__child *child, kl__child_status *status)
+{
+    report told;
+    bool is_gone;
+    bool is_told = receive_report(child->ended, MSG_DONTWAIT, &told, &is_gone);
+
+    if (!is_gone) {
+        return KL__CHILD_RUNS;
+    }
+    close_end(child);
+    reap_keeper(child);
+    if (!is_told) {
+        return KL__CHILD_UNKNOWN;
+    }
+    *status = (kl__child_status){.signal = told.number, .status = told.value};
+    return KL__CHILD_ENDED;
+}
+
+kl__child_end kl__child_reap(kl__child *child, kl__child_status *status)
+{
+    int ended;
+    pid_t pid;
+
+    *status = (kl__child_status){.signal = 0};
+    if (child->keeper > 0) {
+        return reap_kept(child, status);
+    }
+    do {
+        pid = waitpid(child->pid, &ended, WNOHANG);
+    } while (pid < 0 && errno == EINTR);
+    if (pid == 0) {
+        return KL__CHILD_RUNS;
+    }
+    close_end(child);
+    if (pid < 0) {
+        return KL__CHILD_UNKNOWN;
+    }
+    if (WIFEXITED(ended)) {
+        status->status = WEXITSTATUS(ended);
+    } else {
+        status->signal = WTERMSIG(ended);
+    }
+    return KL__CHILD_ENDED;
+}
+
+void kl__child_kill(const kl__child *child)
+{
+    kill(-child->pid, SIGKILL);
+}
+
+void kl__child_abandon(kl__child *child)
+{
+    close_end(child);
+    if (child->keeper > 0) {
+        kill(child->keeper, SIGKILL);
+        reap_keeper(child);
+    }
+}
