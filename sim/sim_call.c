@@ -80,8 +80,8 @@ static kl_code fill_reply(kl_reply *reply, const kl__sim_answer *answer,
 }
 
 /* Carries the request out and fills the reply. Takes `type`. */
-static kl_code carry_out(kl__sim_answer *answer, const kl_call *call,
-                         char *type, kl_reply *reply, kl_error *err)
+static kl_code carry_out_call(kl__sim_answer *answer, const kl_call *call,
+                              char *type, kl_reply *reply, kl_error *err)
 {
     const int timeout_ms =
         call->timeout_ms > 0 ? call->timeout_ms : DEFAULT_TIMEOUT_MS;
@@ -131,7 +131,7 @@ kl_code kl__sim_request_once(kl_sim *sim, const kl_call *call, bool loading,
     }
     type = kl__malloc(TYPE_SIZE);
     code = type != NULL
-               ? carry_out(answer, call, type, reply, err)
+               ? carry_out_call(answer, call, type, reply, err)
                : kl_error_set(err, KL_ENOMEM, "out of memory for a reply");
     kl__sim_answer_free(answer);
     return code;

@@ -26,7 +26,8 @@ static kl_code check_out(const kl__sim_answer *answer, kl_error *err)
 
 /* Answers with a text of JSON, and frees it. NULL: the answer is the error in
  * `err`. */
-static kl_code tell(kl__sim_answer *answer, char *json, const kl_error *err)
+static kl_code answer_json(kl__sim_answer *answer, char *json,
+                           const kl_error *err)
 {
     if (json == NULL) {
         return err->code;
@@ -69,7 +70,7 @@ static kl_code get_faults(kl__sim_answer *answer, const char *rest,
 
     (void)rest;
     json = kl_sim_faults(answer->sim, &why);
-    return json != NULL ? tell(answer, json, NULL)
+    return json != NULL ? answer_json(answer, json, NULL)
                         : kl_error_set(err, why.code, "%s", why.message);
 }
 
@@ -106,7 +107,7 @@ static kl_code get_requests(kl__sim_answer *answer, const char *rest,
     char *json = kl_sim_requests(answer->sim, &why);
 
     (void)rest;
-    return json != NULL ? tell(answer, json, NULL)
+    return json != NULL ? answer_json(answer, json, NULL)
                         : kl_error_set(err, why.code, "%s", why.message);
 }
 

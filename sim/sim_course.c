@@ -222,8 +222,8 @@ static kl_code pace_locked(kl__sim_answer *answer, kl__sim_pace *pace,
 
 /* Returns once answer->out holds a byte, or no more will come. *most: how many
  * of them may go out. */
-static kl_code fill(kl__sim_answer *answer, size_t *most,
-                    const kl__sim_wait *wait, kl_error *err)
+static kl_code fill_answer(kl__sim_answer *answer, size_t *most,
+                           const kl__sim_wait *wait, kl_error *err)
 {
     bool watches = answer->watch.resource != NULL;
     kl_sim *sim = answer->sim;
@@ -281,7 +281,7 @@ kl_code kl__sim_answer_read(kl__sim_answer *answer, char *buffer, size_t size,
     kl__cancel_hook hook = {.wake = wake_reader, .arg = answer};
     bool hooked = kl__cancel_add(wait->cancel, &hook);
     size_t most = SIZE_MAX;
-    kl_code code = fill(answer, &most, wait, err);
+    kl_code code = fill_answer(answer, &most, wait, err);
     size_t ready = answer->out.length - answer->out_at;
 
     if (hooked) {

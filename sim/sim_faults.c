@@ -210,7 +210,8 @@ bool kl_sim_heal(kl_sim *sim, int64_t id)
     return found;
 }
 
-static void write_text(kl_writer *writer, const char *name, const char *value)
+static void write_rule_text(kl_writer *writer, const char *name,
+                            const char *value)
 {
     if (value != NULL) {
         kl_writer_name(writer, name, strlen(name));
@@ -242,14 +243,14 @@ kl_code kl_sim_fail(kl_sim *sim, const kl_sim_failure *wanted, kl_error *err)
         return kl_error_set(err, KL_ENOMEM, "out of memory for a failure");
     }
     kl_writer_begin_object(writer);
-    write_text(writer, "action", "fail");
-    write_text(writer, "verb", wanted->verb);
+    write_rule_text(writer, "action", "fail");
+    write_rule_text(writer, "verb", wanted->verb);
     write_number(writer, "count", wanted->count);
     write_number(writer, "status", wanted->status);
     if (wanted->retry_after_seconds > 0) {
         write_number(writer, "retry_after", wanted->retry_after_seconds);
     }
-    write_text(writer, "body", wanted->body);
+    write_rule_text(writer, "body", wanted->body);
     kl_writer_end_object(writer);
     json = kl_writer_finish(writer, &length, err);
     if (json != NULL) {

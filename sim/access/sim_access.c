@@ -212,8 +212,8 @@ static kl_code authenticate(kl__sim_answer *answer, kl_error *err)
 /* --- Authorisation. ------------------------------------------------------- */
 
 /* Answers 403: "pods "a" is forbidden: User "jane" cannot ...". */
-static kl_code refuse(kl__sim_answer *answer, const kl__sim_deed *deed,
-                      const char *why, kl_error *err)
+static kl_code refuse_deed(kl__sim_answer *answer, const kl__sim_deed *deed,
+                           const char *why, kl_error *err)
 {
     const char *name = deed->name != NULL ? deed->name : "";
     const char *quote = *name != '\0' ? "\"" : "";
@@ -254,8 +254,8 @@ enum { VERB_SIZE = 32 };
 
 /* Describes the request as a deed for RBAC. `path` and `verb` are buffers that
  * the deed points into. */
-static void describe(const kl__sim_ask *ask, kl__sim_deed *deed, char *path,
-                     char *verb)
+static void describe_deed(const kl__sim_ask *ask, kl__sim_deed *deed,
+                          char *path, char *verb)
 {
     const kl__sim_route *route = &ask->route;
     size_t length = strcspn(ask->target, "?#");
@@ -327,7 +327,7 @@ static kl_code refuse_impersonation(kl__sim_answer *answer, kl__sim_deed *deed,
 
     snprintf(verb, sizeof(verb), "impersonate-on:user-info:%.31s", deed->verb);
     deed->verb = verb;
-    return refuse(answer, deed, "", err);
+    return refuse_deed(answer, deed, "", err);
 }
 
 /* Makes the user of the Impersonate headers the user of the request. False: the
@@ -394,13 +394,13 @@ bool kl__sim_let_in(kl__sim_answer *answer, kl_code *code, kl_error *err)
         *code = kl_error_set(err, KL_ENOMEM, "out of memory for a request");
         return false;
     }
-    describe(&answer->ask, &deed, path, verb);
+    describe_deed(&answer->ask, &deed, path, verb);
     may = impersonate(answer, &deed, code, err);
     if (may && answer->sim->has_rbac) {
         may = kl__sim_rbac_allows(answer->sim, kl__sim_who(answer), &deed, why,
                                   code, err);
         if (!may && *code == KL_OK) {
-            *code = refuse(answer, &deed, why, err);
+            *code = refuse_deed(answer, &deed, why, err);
         }
     }
     kl__free(path);

@@ -59,8 +59,9 @@ static bool add_rules(kl__edit *edit, kl__node *rules, const kl_value *role)
 }
 
 /* The rules of all roles that the selectors select; NULL: out of memory. */
-static kl__node *collect(const kl__sim_tree *roles, const kl__sim_state *state,
-                         const kl_value *selectors, kl__edit *edit)
+static kl__node *collect_rules(const kl__sim_tree *roles,
+                               const kl__sim_state *state,
+                               const kl_value *selectors, kl__edit *edit)
 {
     kl__node *rules = kl__edit_array(edit);
 
@@ -97,9 +98,9 @@ static kl_code aggregate(kl_sim *sim, kl__sim_resource *roles,
     }
     root = kl__edit_root(edit);
     if (kl__node_find(root, path) != NULL) {
-        rules =
-            collect(&roles->items, state,
-                    kl_value_get(kl_value_get(value, path[0]), path[1]), edit);
+        rules = collect_rules(
+            &roles->items, state,
+            kl_value_get(kl_value_get(value, path[0]), path[1]), edit);
         code = kl__node_size(rules) != 0 ||
                        kl__node_size(kl__node_get(root, "rules")) != 0
                    ? KL_OK

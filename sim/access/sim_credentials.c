@@ -47,7 +47,7 @@ static bool sign(const kl_sim *sim, const char *text, size_t length,
                             text, length, digest) == 0;
 }
 
-static void put(kl_writer *writer, const char *name, const char *text)
+static void put_claim(kl_writer *writer, const char *name, const char *text)
 {
     kl_writer_name(writer, name, strlen(name));
     kl_writer_string(writer, text, strlen(text));
@@ -69,18 +69,18 @@ static void write_claims(kl_writer *writer, const kl__sim_claim *claim,
     kl_writer_end_array(writer);
     put_time(writer, "exp", claim->expires);
     put_time(writer, "iat", claim->issued);
-    put(writer, "iss", issuer);
+    put_claim(writer, "iss", issuer);
     kl_writer_name(writer, "kubernetes.io", 13);
     kl_writer_begin_object(writer);
-    put(writer, "namespace", claim->name_space);
+    put_claim(writer, "namespace", claim->name_space);
     kl_writer_name(writer, "serviceaccount", 14);
     kl_writer_begin_object(writer);
-    put(writer, "name", claim->name);
-    put(writer, "uid", claim->uid);
+    put_claim(writer, "name", claim->name);
+    put_claim(writer, "uid", claim->uid);
     kl_writer_end_object(writer);
     kl_writer_end_object(writer);
     put_time(writer, "nbf", claim->issued);
-    put(writer, "sub", subject);
+    put_claim(writer, "sub", subject);
     kl_writer_end_object(writer);
 }
 

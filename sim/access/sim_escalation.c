@@ -39,7 +39,7 @@ typedef struct granting {
 
 /* --- Find what is missing. ------------------------------------------------ */
 
-static bool is_same(const char *a, const char *b)
+static bool is_same_text(const char *a, const char *b)
 {
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
@@ -53,9 +53,9 @@ static void note_gap(granting *self, const gap *what, const char *verb)
     for (size_t i = 0; what->url == NULL && i < self->count; i++) {
         gap *known = &self->gaps[i];
 
-        if (known->url == NULL && is_same(known->group, what->group) &&
-            is_same(known->resource, what->resource) &&
-            is_same(known->name, what->name)) {
+        if (known->url == NULL && is_same_text(known->group, what->group) &&
+            is_same_text(known->resource, what->resource) &&
+            is_same_text(known->name, what->name)) {
             kl__buf_putc(&known->verbs, ' ');
             kl__go_quote(&known->verbs, verb, strlen(verb));
             return;
@@ -177,7 +177,7 @@ static void put_part(kl__buf *out, const char *name, const char *text)
     }
 }
 
-static char *describe(const gap *what)
+static char *describe_gap(const gap *what)
 {
     kl__buf out = {0};
     char *text;
@@ -194,7 +194,7 @@ static char *describe(const gap *what)
     return text;
 }
 
-static int compare_texts(const void *a, const void *b)
+static int compare_gap_texts(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -205,13 +205,13 @@ static void list_gaps(const granting *self, kl__buf *out)
     char **lines = kl__calloc(self->count, sizeof(*lines));
 
     for (size_t i = 0; lines != NULL && i < self->count; i++) {
-        lines[i] = describe(&self->gaps[i]);
+        lines[i] = describe_gap(&self->gaps[i]);
         out->failed |= lines[i] == NULL;
     }
     if (lines == NULL || out->failed) {
         out->failed = true;
     } else {
-        qsort(lines, self->count, sizeof(*lines), compare_texts);
+        qsort(lines, self->count, sizeof(*lines), compare_gap_texts);
     }
     for (size_t i = 0; lines != NULL && i < self->count; i++) {
         if (!out->failed && (i == 0 || strcmp(lines[i], lines[i - 1]) != 0)) {
@@ -224,7 +224,8 @@ static void list_gaps(const granting *self, kl__buf *out)
     kl__free(lines);
 }
 
-static kl_code refuse(kl__sim_write *write, const granting *self, kl_error *err)
+static kl_code refuse_gaps(kl__sim_write *write, const granting *self,
+                           kl_error *err)
 {
     static const char prefix[] = "RBAC: ";
     kl__buf out = {0};
@@ -262,7 +263,8 @@ static kl_code confirm(kl__sim_write *write, const kl_value *rules,
     kl_code code;
 
     hold_rules(&self, rules);
-    code = self.count != 0 || self.failed ? refuse(write, &self, err) : KL_OK;
+    code =
+        self.count != 0 || self.failed ? refuse_gaps(write, &self, err) : KL_OK;
     for (size_t i = 0; i < self.count; i++) {
         kl__buf_deinit(&self.gaps[i].verbs);
     }

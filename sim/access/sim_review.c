@@ -22,7 +22,7 @@ typedef struct review {
     kl__node *status;
 } review;
 
-static kl_code no_memory(kl_error *err)
+static kl_code review_out_of_memory(kl_error *err)
 {
     return kl_error_set(err, KL_ENOMEM, "out of memory for a review");
 }
@@ -80,7 +80,7 @@ static kl_code review_self(review *self, kl_error *err)
 {
     return set(self, "userInfo", user_node(self, kl__sim_who(self->answer)))
                ? KL_OK
-               : no_memory(err);
+               : review_out_of_memory(err);
 }
 
 static kl_code review_token(review *self, kl_error *err)
@@ -115,7 +115,7 @@ static kl_code review_token(review *self, kl_error *err)
             set(self, "audiences", audiences);
     }
     kl__sim_user_deinit(&user);
-    return done ? KL_OK : no_memory(err);
+    return done ? KL_OK : review_out_of_memory(err);
 }
 
 /* --- SubjectAccessReview: one question. ----------------------------------- */
@@ -171,7 +171,7 @@ static kl_code decide(review *self, const kl__sim_user *user,
     return set(self, "allowed", kl__edit_bool(self->edit, allowed)) &&
                    (*why == '\0' || set_text(self, "reason", why))
                ? KL_OK
-               : no_memory(err);
+               : review_out_of_memory(err);
 }
 
 /* Reads the user and the groups that spec names. KL_ENOMEM. */
@@ -235,7 +235,7 @@ static kl_code add_rule(void *context, const kl_value *rule, kl_error *err)
 
     return kl__node_append(list, kl__edit_value(self->edit, rule))
                ? KL_OK
-               : no_memory(err);
+               : review_out_of_memory(err);
 }
 
 /* Without RBAC every user may do everything. */
@@ -269,14 +269,14 @@ static kl_code review_rules(review *self, kl_error *err)
     if (!set(self, "resourceRules", kl__edit_array(self->edit)) ||
         !set(self, "nonResourceRules", kl__edit_array(self->edit)) ||
         !set(self, "incomplete", kl__edit_bool(self->edit, false))) {
-        return no_memory(err);
+        return review_out_of_memory(err);
     }
     code = sim->has_rbac ? kl__sim_rbac_each(sim, kl__sim_who(self->answer),
                                              name_space, add_rule, self, err)
                          : add_all_rules(self, err);
     if (code != KL_OK || !kl__node_put(self->edit, self->root, "spec",
                                        kl__edit_object(self->edit))) {
-        return no_memory(err);
+        return review_out_of_memory(err);
     }
     return KL_OK;
 }
@@ -284,7 +284,8 @@ static kl_code review_rules(review *self, kl_error *err)
 /* --- From the request to the answer. -------------------------------------- */
 
 /* The kind that the path creates, if that is a review; else NULL. */
-static const kl__sim_kind *find(kl_sim *sim, const kl__sim_route *route)
+static const kl__sim_kind *find_review_kind(kl_sim *sim,
+                                            const kl__sim_route *route)
 {
     const kl__sim_resource *resource =
         kl__sim_find(sim, route->group, route->plural);
@@ -300,7 +301,7 @@ static const kl__sim_kind *find(kl_sim *sim, const kl__sim_route *route)
 
 /* Reads the object in the body, and sets kind, apiVersion and an empty status.
  * False: out of memory. */
-static bool begin(review *self)
+static bool begin_review(review *self)
 {
     const kl_value *body = kl_doc_root(self->answer->ask.doc);
     const char *within = self->answer->ask.route.name_space;
@@ -328,7 +329,7 @@ static bool begin(review *self)
            kl__node_put(self->edit, self->root, "status", self->status);
 }
 
-static kl_code carry_out(review *self, kl_error *err)
+static kl_code answer_review(review *self, kl_error *err)
 {
     const char *plural = self->kind->plural;
 
@@ -355,7 +356,7 @@ static kl_code write_out(review *self, kl_error *err)
     kl__buf_append(&self->answer->out, json, length);
     kl__buf_putc(&self->answer->out, '\n');
     kl__free(json);
-    return !self->answer->out.failed ? KL_OK : no_memory(err);
+    return !self->answer->out.failed ? KL_OK : review_out_of_memory(err);
 }
 
 static kl_code review_it(review *self, kl_error *err)
@@ -363,10 +364,10 @@ static kl_code review_it(review *self, kl_error *err)
     kl_code code;
 
     self->edit = kl__edit_new(err);
-    if (self->edit == NULL || !begin(self)) {
-        code = no_memory(err);
+    if (self->edit == NULL || !begin_review(self)) {
+        code = review_out_of_memory(err);
     } else {
-        code = carry_out(self, err);
+        code = answer_review(self, err);
         if (code == KL_OK && self->answer->status == 0) {
             code = write_out(self, err);
         }
@@ -378,7 +379,8 @@ static kl_code review_it(review *self, kl_error *err)
 kl_code kl__sim_review(kl__sim_answer *answer, bool *found, kl_error *err)
 {
     const kl__sim_ask *ask = &answer->ask;
-    review self = {.answer = answer, .kind = find(answer->sim, &ask->route)};
+    review self = {.answer = answer,
+                   .kind = find_review_kind(answer->sim, &ask->route)};
     char text[KL__SIM_SAID_SIZE], shown[KL__SIM_SHOWN_SIZE];
     const char *fault;
 

@@ -42,8 +42,9 @@ static char *make_token(kl_sim *sim, const kl__sim_state *account,
 }
 
 /* Fills the fields that the request leaves out, and the token. */
-static bool fill(kl__sim_answer *answer, const kl__sim_state *account,
-                 kl__edit *edit, int64_t seconds)
+static bool fill_token_request(kl__sim_answer *answer,
+                               const kl__sim_state *account, kl__edit *edit,
+                               int64_t seconds)
 {
     int64_t unix_ms = kl__sim_clock_unix(&answer->sim->clock);
     kl__node *root = kl__edit_root(edit);
@@ -105,7 +106,7 @@ static kl_code answer_request(kl__sim_answer *answer,
         return kl__sim_refuse_invalid(
             answer, &status, "TokenRequest.authentication.k8s.io", err);
     }
-    return fill(answer, account, edit, seconds)
+    return fill_token_request(answer, account, edit, seconds)
                ? kl__sim_answer_tree(answer, 201, edit, err)
                : kl__sim_no_memory(err);
 }

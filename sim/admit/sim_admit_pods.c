@@ -13,7 +13,7 @@
 
 enum { TOLERATION_SECONDS = 300 };
 
-static kl__node *spec_of(const kl__sim_write *write)
+static kl__node *pod_spec_of(const kl__sim_write *write)
 {
     return kl__node_get(kl__sim_write_root(write), "spec");
 }
@@ -22,7 +22,7 @@ static kl__node *spec_of(const kl__sim_write *write)
 static bool is_pod(const kl__sim_write *write)
 {
     return *write->subresource == '\0' && kl__sim_write_is(write, "", "pods") &&
-           kl__node_is(spec_of(write), KL_OBJECT);
+           kl__node_is(pod_spec_of(write), KL_OBJECT);
 }
 
 static kl__node *ensure_array(kl__edit *edit, kl__node *object,
@@ -108,12 +108,13 @@ kl_code kl__sim_admit_tolerations(kl__sim_write *write, kl_error *err)
     if (!is_pod(write)) {
         return KL_OK;
     }
-    before = kl__node_get(spec_of(write), "tolerations");
+    before = kl__node_get(pod_spec_of(write), "tolerations");
     for (size_t i = 0; i < 2; i++) {
         tolerated[i] = tolerates(before, keys[i]);
     }
     for (size_t i = 0; i < 2; i++) {
-        if (!tolerated[i] && !tolerate(write->edit, spec_of(write), keys[i])) {
+        if (!tolerated[i] &&
+            !tolerate(write->edit, pod_spec_of(write), keys[i])) {
             return kl__sim_no_memory(err);
         }
     }
@@ -183,7 +184,7 @@ static kl_code choose_class(kl__sim_write *write, pod_priority *priority,
                             kl_error *err)
 {
     kl_sim *sim = write->answer->sim;
-    const char *name = kl__node_text(spec_of(write), "priorityClassName");
+    const char *name = kl__node_text(pod_spec_of(write), "priorityClassName");
     const kl__sim_node *node;
     bool found;
     char why[400];
@@ -204,8 +205,9 @@ static kl_code choose_class(kl__sim_write *write, pod_priority *priority,
 static kl_code check_priority(kl__sim_write *write,
                               const pod_priority *priority, kl_error *err)
 {
-    const kl__node *value = kl__node_get(spec_of(write), "priority");
-    const char *preemption = kl__node_text(spec_of(write), "preemptionPolicy");
+    const kl__node *value = kl__node_get(pod_spec_of(write), "priority");
+    const char *preemption =
+        kl__node_text(pod_spec_of(write), "preemptionPolicy");
     char why[400];
 
     if (write->answer->loading) {
@@ -238,8 +240,8 @@ static bool keep_priority(kl__sim_write *write)
     const kl__node *old = kl__node_get(kl__sim_write_old(write), "spec");
 
     for (size_t i = 0; i < 2; i++) {
-        if (kl__node_get(spec_of(write), names[i]) == NULL &&
-            !kl__sim_put_copy(write->edit, spec_of(write), names[i],
+        if (kl__node_get(pod_spec_of(write), names[i]) == NULL &&
+            !kl__sim_put_copy(write->edit, pod_spec_of(write), names[i],
                               kl__node_get(old, names[i]))) {
             return false;
         }
@@ -251,7 +253,7 @@ kl_code kl__sim_admit_priority(kl__sim_write *write, kl_error *err)
 {
     pod_priority priority = {"", 0, "PreemptLowerPriority"};
     kl__edit *edit = write->edit;
-    kl__node *spec = spec_of(write);
+    kl__node *spec = pod_spec_of(write);
     kl_code code;
 
     if (!is_pod(write)) {
@@ -310,7 +312,7 @@ static kl_code take_overhead(kl__sim_write *write, const kl__node *class,
 {
     const kl__node *fixed =
         kl__node_get(kl__node_get(class, "overhead"), "podFixed");
-    const kl__node *own = kl__node_get(spec_of(write), "overhead");
+    const kl__node *own = kl__node_get(pod_spec_of(write), "overhead");
 
     if (fixed == NULL) {
         return own == NULL ? KL_OK
@@ -326,7 +328,7 @@ static kl_code take_overhead(kl__sim_write *write, const kl__node *class,
                                     "match RuntimeClass's defined Overhead",
                                     err);
     }
-    return kl__sim_put_copy(write->edit, spec_of(write), "overhead", fixed)
+    return kl__sim_put_copy(write->edit, pod_spec_of(write), "overhead", fixed)
                ? KL_OK
                : kl__sim_no_memory(err);
 }
@@ -343,7 +345,7 @@ static kl_code take_selector(kl__sim_write *write, const kl__node *selector,
     while ((value = kl__node_next(selector, &iter, &key, NULL)) != NULL) {
         const char *wanted = kl__node_string(value, NULL), *given;
 
-        own = kl__node_ensure(write->edit, spec_of(write), "nodeSelector");
+        own = kl__node_ensure(write->edit, pod_spec_of(write), "nodeSelector");
         given = kl__node_text(own, key);
         if (given != NULL && strcmp(given, wanted) != 0) {
             snprintf(why, sizeof(why),
@@ -369,7 +371,7 @@ static bool take_tolerations(kl__sim_write *write, const kl__node *more)
     if (kl__node_size(more) == 0) {
         return true;
     }
-    list = ensure_array(write->edit, spec_of(write), "tolerations");
+    list = ensure_array(write->edit, pod_spec_of(write), "tolerations");
     while ((toleration = kl__node_next(more, &iter, NULL, NULL)) != NULL) {
         kl__node_iter others = {0};
         const kl__node *other;
@@ -415,7 +417,7 @@ kl_code kl__sim_admit_runtime(kl__sim_write *write, kl_error *err)
     if (!is_pod(write) || write->old != NULL || write->answer->loading) {
         return KL_OK;
     }
-    name = kl__node_text(spec_of(write), "runtimeClassName");
+    name = kl__node_text(pod_spec_of(write), "runtimeClassName");
     if (name == NULL) {
         return take_overhead(write, NULL, err);
     }

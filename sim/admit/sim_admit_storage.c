@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static kl__node *spec_of(const kl__sim_write *write)
+static kl__node *storage_spec_of(const kl__sim_write *write)
 {
     return kl__node_get(kl__sim_write_root(write), "spec");
 }
@@ -93,7 +93,8 @@ static kl_code put_class(kl__sim_write *write, const class_kind *kind,
     if (code != KL_OK || found == NULL) {
         return code;
     }
-    return kl__sim_put_text(write->edit, spec_of(write), member, found->name)
+    return kl__sim_put_text(write->edit, storage_spec_of(write), member,
+                            found->name)
                ? KL_OK
                : kl__sim_no_memory(err);
 }
@@ -106,8 +107,9 @@ kl_code kl__sim_admit_storage_class(kl__sim_write *write, kl_error *err)
         {"storageclass.kubernetes.io/is-default-class",
          "storageclass.beta.kubernetes.io/is-default-class"}};
 
-    if (!makes(write, "", "persistentvolumeclaims") || spec_of(write) == NULL ||
-        kl__node_get(spec_of(write), "storageClassName") != NULL ||
+    if (!makes(write, "", "persistentvolumeclaims") ||
+        storage_spec_of(write) == NULL ||
+        kl__node_get(storage_spec_of(write), "storageClassName") != NULL ||
         kl__node_get(annotations_of(kl__sim_write_root(write)),
                      "volume.beta.kubernetes.io/storage-class") != NULL) {
         return KL_OK;
@@ -123,8 +125,8 @@ kl_code kl__sim_admit_ingress_class(kl__sim_write *write, kl_error *err)
         {"ingressclass.kubernetes.io/is-default-class", NULL}};
 
     if (!makes(write, "networking.k8s.io", "ingresses") ||
-        spec_of(write) == NULL ||
-        kl__node_get(spec_of(write), "ingressClassName") != NULL ||
+        storage_spec_of(write) == NULL ||
+        kl__node_get(storage_spec_of(write), "ingressClassName") != NULL ||
         kl__node_get(annotations_of(kl__sim_write_root(write)),
                      "kubernetes.io/ingress.class") != NULL) {
         return KL_OK;
@@ -184,7 +186,8 @@ kl_code kl__sim_admit_resize(kl__sim_write *write, kl_error *err)
 {
     const kl__node *old = kl__sim_write_old(write);
     const char *phase = kl__node_text(kl__node_get(old, "status"), "phase");
-    const char *class = kl__node_text(spec_of(write), "storageClassName");
+    const char *class =
+        kl__node_text(storage_spec_of(write), "storageClassName");
     bool may = false;
     kl_code code;
 

@@ -16,7 +16,7 @@
 
 static const char *const container_lists[] = {"containers", "initContainers"};
 
-static kl__node *spec_of(const kl__sim_write *write)
+static kl__node *limited_spec_of(const kl__sim_write *write)
 {
     return kl__node_get(kl__sim_write_root(write), "spec");
 }
@@ -66,7 +66,7 @@ static kl_code each_limit(kl__sim_write *write, void *context,
 
 /* --- Defaults. ------------------------------------------------------------ */
 
-static int compare_texts(const void *a, const void *b)
+static int compare_set_texts(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -84,7 +84,7 @@ static bool note_set(kl__buf *notes, const kl__node *set, const char *what,
            kl__node_next(set, &iter, &names[count], NULL) != NULL) {
         count++;
     }
-    qsort(names, count, sizeof(*names), compare_texts);
+    qsort(names, count, sizeof(*names), compare_set_texts);
     for (size_t i = 0; i < count; i++) {
         kl__buf_printf(notes, "%s%s",
                        i != 0              ? ", "
@@ -99,8 +99,9 @@ static bool note_set(kl__buf *notes, const kl__node *set, const char *what,
 }
 
 /* Sets amounts that a container lacks; `set` gets them. */
-static bool fill(kl__edit *edit, kl__node *container, const char *member,
-                 const kl__node *defaults, kl__node *set)
+static bool fill_amounts(kl__edit *edit, kl__node *container,
+                         const char *member, const kl__node *defaults,
+                         kl__node *set)
 {
     kl__node *resources = kl__node_ensure(edit, container, "resources");
     kl__node *list = resources != NULL && kl__node_size(defaults) != 0
@@ -144,8 +145,8 @@ static bool fill_container(kl__edit *edit, kl__node *container,
         kl__node *set = kl__edit_object(edit);
 
         done = set != NULL &&
-               fill(edit, container, members[i],
-                    kl__node_get(defaults, members[i]), set) &&
+               fill_amounts(edit, container, members[i],
+                            kl__node_get(defaults, members[i]), set) &&
                note_set(notes, set, i == 0 ? "request" : "limit", whom);
     }
     kl__free(whom);
@@ -153,7 +154,7 @@ static bool fill_container(kl__edit *edit, kl__node *container,
 }
 
 /* The defaults of all limits for containers, in one list. */
-static kl__node *collect(kl__edit *edit, const kl__node *limits)
+static kl__node *collect_defaults(kl__edit *edit, const kl__node *limits)
 {
     kl__node *defaults = kl__edit_object(edit);
     kl__node *requests = kl__node_ensure(edit, defaults, "requests");
@@ -187,7 +188,7 @@ static kl__node *collect(kl__edit *edit, const kl__node *limits)
 static bool apply_defaults(void *context, const kl__node *limits)
 {
     defaulting *self = context;
-    kl__node *defaults = collect(self->edit, limits);
+    kl__node *defaults = collect_defaults(self->edit, limits);
     kl__node *spec = kl__node_get(self->root, "spec"), *metadata, *notes_in;
     kl__buf notes = {0};
     bool done = defaults != NULL;
@@ -339,7 +340,8 @@ static void check_ratio(checking *self, const demand *of, const char *name,
 }
 
 /* Compares a demand with one limit. */
-static void check(checking *self, const kl__node *limit, const demand *of)
+static void check_demand(checking *self, const kl__node *limit,
+                         const demand *of)
 {
     static const struct {
         const char *member;
@@ -367,7 +369,7 @@ static bool check_containers(checking *self, const kl__node *limit)
 
     for (size_t i = 0; i < 2; i++) {
         const kl__node *list =
-            kl__node_get(spec_of(self->write), container_lists[i]);
+            kl__node_get(limited_spec_of(self->write), container_lists[i]);
         const kl__node *container;
         kl__node_iter iter = {0};
 
@@ -377,7 +379,7 @@ static bool check_containers(checking *self, const kl__node *limit)
                          kl__node_get(resources, "limits")};
 
             of.limits = of.limits != NULL ? of.limits : none;
-            check(self, limit, &of);
+            check_demand(self, limit, &of);
         }
     }
     return none != NULL;
@@ -385,14 +387,14 @@ static bool check_containers(checking *self, const kl__node *limit)
 
 static bool check_pod(checking *self, const kl__node *limit)
 {
-    const kl__node *spec = spec_of(self->write);
+    const kl__node *spec = limited_spec_of(self->write);
     demand of = {"Pod", kl__pod_amounts(self->scratch, spec, "requests", false),
                  kl__pod_amounts(self->scratch, spec, "limits", false)};
 
     if (of.requests == NULL || of.limits == NULL) {
         return false;
     }
-    check(self, limit, &of);
+    check_demand(self, limit, &of);
     return true;
 }
 
@@ -414,18 +416,19 @@ static bool check_limits(void *context, const kl__node *limits)
         } else if (!is_pod && strcmp(type, "PersistentVolumeClaim") == 0) {
             const demand of = {
                 type,
-                kl__node_get(kl__node_get(spec_of(self->write), "resources"),
-                             "requests"),
+                kl__node_get(
+                    kl__node_get(limited_spec_of(self->write), "resources"),
+                    "requests"),
                 NULL};
 
-            check(self, limit, &of);
+            check_demand(self, limit, &of);
         }
     }
     return done && !self->faults.failed;
 }
 
 /* Answers 403: one fault as it is, several in brackets. */
-static kl_code refuse(checking *self, kl_error *err)
+static kl_code refuse_limits(checking *self, kl_error *err)
 {
     kl__buf why = {0};
     kl_code code;
@@ -455,7 +458,7 @@ kl_code kl__sim_limits_check(kl__sim_write *write, kl_error *err)
     code = self.scratch != NULL ? each_limit(write, &self, check_limits, err)
                                 : KL_ENOMEM;
     if (code == KL_OK && self.count != 0) {
-        code = refuse(&self, err);
+        code = refuse_limits(&self, err);
     }
     kl__edit_free(self.scratch);
     kl__buf_deinit(&self.faults);

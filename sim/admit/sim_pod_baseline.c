@@ -11,7 +11,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* True if a member of an object is true. */
-static bool is_true(const kl__node *object, const char *name)
+static bool is_member_true(const kl__node *object, const char *name)
 {
     return kl__node_bool(kl__node_get(object, name));
 }
@@ -75,7 +75,7 @@ static bool is_privileged(kl__pod_look *look, const kl__node *security,
     (void)look;
     (void)container;
     (void)values;
-    return is_true(security, "privileged");
+    return is_member_true(security, "privileged");
 }
 
 void kl__pod_check_privileged(kl__pod_look *look)
@@ -241,7 +241,8 @@ static bool is_host_process(kl__pod_look *look, const kl__node *security,
     (void)look;
     (void)container;
     (void)values;
-    return is_true(kl__node_get(security, "windowsOptions"), "hostProcess");
+    return is_member_true(kl__node_get(security, "windowsOptions"),
+                          "hostProcess");
 }
 
 void kl__pod_check_windows(kl__pod_look *look)

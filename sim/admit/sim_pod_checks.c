@@ -107,7 +107,7 @@ void kl__pod_names_free(kl__pod_names *names)
     kl__free(names->items);
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_pod_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -119,7 +119,7 @@ void kl__pod_names_sort(kl__pod_names *names)
     if (names->count == 0) {
         return;
     }
-    qsort(names->items, names->count, sizeof(*names->items), compare_names);
+    qsort(names->items, names->count, sizeof(*names->items), compare_pod_names);
     for (size_t i = 1; i < names->count; i++) {
         if (strcmp(names->items[i], names->items[kept]) != 0) {
             names->items[++kept] = names->items[i];

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool begins(const char *text, const char *with)
+static bool begins_with(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
 }
@@ -63,10 +63,11 @@ static size_t find_profiles(kl__pod_look *look, kl__pod_names *values)
                                   &iter, &name, NULL)) != NULL) {
         const char *text = kl__node_string(value, NULL);
 
-        if (begins(name, "container.apparmor.security.beta.kubernetes.io/") &&
+        if (begins_with(name,
+                        "container.apparmor.security.beta.kubernetes.io/") &&
             text != NULL && *text != '\0' &&
             strcmp(text, "runtime/default") != 0 &&
-            !begins(text, "localhost/")) {
+            !begins_with(text, "localhost/")) {
             add_annotation(look, &found, name, text);
         }
     }
@@ -134,7 +135,8 @@ static void look_at_seccomp(kl__pod_look *look, kl__pod_names *found,
         kl__node_text(kl__node_get(look->metadata, "annotations"), name);
 
     if (value != NULL && strcmp(value, "runtime/default") != 0 &&
-        strcmp(value, "docker/default") != 0 && !begins(value, "localhost/")) {
+        strcmp(value, "docker/default") != 0 &&
+        !begins_with(value, "localhost/")) {
         add_annotation(look, found, name, value);
     }
 }

@@ -18,7 +18,7 @@ static bool is_windows(const kl__pod_look *look)
 }
 
 /* A bool member: 1 or 0; -1: not set. */
-static int says(const kl__node *object, const char *name)
+static int read_bool(const kl__node *object, const char *name)
 {
     const kl__node *value = kl__node_get(object, name);
 
@@ -31,7 +31,7 @@ static bool may_escalate(kl__pod_look *look, const kl__node *security,
     (void)look;
     (void)container;
     (void)values;
-    return says(security, "allowPrivilegeEscalation") != 0;
+    return read_bool(security, "allowPrivilegeEscalation") != 0;
 }
 
 void kl__pod_check_escalation(kl__pod_look *look)
@@ -191,7 +191,7 @@ static bool wants_root(kl__pod_look *look, const kl__node *security,
     (void)look;
     (void)container;
     (void)values;
-    return says(security, "runAsNonRoot") == 0;
+    return read_bool(security, "runAsNonRoot") == 0;
 }
 
 static bool may_be_root(kl__pod_look *look, const kl__node *security,
@@ -199,8 +199,8 @@ static bool may_be_root(kl__pod_look *look, const kl__node *security,
 {
     (void)container;
     (void)values;
-    return says(security, "runAsNonRoot") < 0 &&
-           says(look->security, "runAsNonRoot") != 1;
+    return read_bool(security, "runAsNonRoot") < 0 &&
+           read_bool(look->security, "runAsNonRoot") != 1;
 }
 
 void kl__pod_check_root(kl__pod_look *look)

@@ -138,8 +138,8 @@ static kl_code read_policies(const kl__sim_write *write, kl__pod_policies *out,
 
 /* Appends `PREFIX PodSecurity "restricted:latest": WHAT`; nothing if the policy
  * allows the pod. */
-static void judge(kl__sim_write *write, const kl__node *pod,
-                  kl__pod_policy policy, const char *prefix, kl__buf *out)
+static void judge_pod(kl__sim_write *write, const kl__node *pod,
+                      kl__pod_policy policy, const char *prefix, kl__buf *out)
 {
     kl__buf reasons = {0}, details = {0};
 
@@ -163,13 +163,13 @@ static kl_code look_at_pod(kl__sim_write *write, const kl__node *pod,
     kl_code code = read_policies(write, &policies, err);
 
     if (code == KL_OK && is_pod) {
-        judge(write, pod, policies.enforce, "violates", &why);
+        judge_pod(write, pod, policies.enforce, "violates", &why);
         if (!why.failed && why.length != 0) {
             code = kl__sim_admit_forbid(write, why.bytes, err);
         }
     }
     if (code == KL_OK && kl__sim_write_goes_on(write)) {
-        judge(write, pod, policies.warn, "would violate", &why);
+        judge_pod(write, pod, policies.warn, "would violate", &why);
         if (!why.failed && why.length != 0) {
             code = kl__sim_warn(write->answer, why.bytes, err);
         }
@@ -246,7 +246,7 @@ static kl_code survey_pod(survey *self, const kl__sim_state *state,
 }
 
 /* "web (and 2 other pods): privileged". Owned by the caller. */
-static char *describe(const violation *item)
+static char *describe_violation(const violation *item)
 {
     kl__buf line = {0};
 
@@ -282,7 +282,7 @@ static kl_code warn_of(kl__sim_write *write, survey *self,
                         : kl__sim_warn(write->answer, first.bytes, err);
     kl__buf_deinit(&first);
     for (size_t i = 0; i < self->count && code == KL_OK; i++) {
-        char *line = describe(&self->items[i]);
+        char *line = describe_violation(&self->items[i]);
 
         kl__free(self->items[i].reasons);
         self->items[i].reasons = line;

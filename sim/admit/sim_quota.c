@@ -54,7 +54,7 @@ static bool concerns(const kl__sim_write *write)
 /* --- Pods that must name their requests. ---------------------------------- */
 
 /* True if a container names its demand for a resource. */
-static bool says(const kl__node *container, const char *name)
+static bool names_demand(const kl__node *container, const char *name)
 {
     const kl__node *resources = kl__node_get(container, "resources");
     bool is_limit = strncmp(name, "limits.", 7) == 0;
@@ -82,7 +82,7 @@ static void list_silent(const kl__node *spec, const char *name, kl__buf *why)
         kl__node_iter iter = {0};
 
         while ((container = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
-            if (!says(container, name) && count < MOST) {
+            if (!names_demand(container, name) && count < MOST) {
                 silent[count++] = kl__node_text(container, "name");
             }
         }
@@ -220,8 +220,8 @@ static kl__node *pick(kl__edit *edit, const kl__node *from,
     return list;
 }
 
-static kl_code refuse(charging *self, const charge *to,
-                      const kl__node *exceeded, kl_error *err)
+static kl_code refuse_excess(charging *self, const charge *to,
+                             const kl__node *exceeded, kl_error *err)
 {
     kl__edit *edit = self->scratch;
     const kl__node *used = pick(edit, to->used, exceeded);
@@ -264,8 +264,9 @@ static kl_code check_room(charging *self, const charge *to, kl_error *err)
     if (exceeded == NULL) {
         return kl__sim_no_memory(err);
     }
-    return kl__node_size(exceeded) == 0 ? KL_OK
-                                        : refuse(self, to, exceeded, err);
+    return kl__node_size(exceeded) == 0
+               ? KL_OK
+               : refuse_excess(self, to, exceeded, err);
 }
 
 /* Compares the write with one quota; *counts: the quota is affected. */

@@ -282,8 +282,8 @@ bool kl__sim_quota_selects(const kl__node *spec, const kl__sim_kind *kind,
 
 /* --- Usage. --------------------------------------------------------------- */
 
-static bool put_number(kl__edit *edit, kl__node *usage, const char *name,
-                       size_t number)
+static bool put_usage(kl__edit *edit, kl__node *usage, const char *name,
+                      size_t number)
 {
     char text[32], amount[KL__QUANTITY_SIZE] = "0";
 
@@ -342,7 +342,7 @@ static bool use_pod(kl__edit *edit, kl__node *usage, const kl__node *pod)
     requests = kl__pod_amounts(edit, spec, "requests", true);
     limits = kl__pod_amounts(edit, spec, "limits", true);
     if (requests == NULL || limits == NULL ||
-        !put_number(edit, usage, "pods", 1) ||
+        !put_usage(edit, usage, "pods", 1) ||
         !use_requests(edit, usage, requests)) {
         return false;
     }
@@ -376,9 +376,9 @@ static bool use_service(kl__edit *edit, kl__node *usage,
     } else if (is_balancer || (type != NULL && strcmp(type, "NodePort") == 0)) {
         count = kl__node_size(ports);
     }
-    return put_number(edit, usage, "services", 1) &&
-           put_number(edit, usage, "services.loadbalancers", is_balancer) &&
-           put_number(edit, usage, "services.nodeports", count);
+    return put_usage(edit, usage, "services", 1) &&
+           put_usage(edit, usage, "services.loadbalancers", is_balancer) &&
+           put_usage(edit, usage, "services.nodeports", count);
 }
 
 static bool use_claim(kl__edit *edit, kl__node *usage, const kl__node *claim)
@@ -392,7 +392,7 @@ static bool use_claim(kl__edit *edit, kl__node *usage, const kl__node *claim)
 
     snprintf(prefix, sizeof(prefix), "%.253s%s", class != NULL ? class : "",
              CLASS);
-    if (!put_number(edit, usage, claim_resources[0], 1) ||
+    if (!put_usage(edit, usage, claim_resources[0], 1) ||
         (or_null(class) != NULL &&
          !put_prefixed(edit, usage, prefix, claim_resources[0], "1"))) {
         return false;
@@ -414,7 +414,7 @@ kl__node *kl__sim_quota_usage(kl__edit *edit, const kl__sim_kind *kind,
     bool done = usage != NULL;
 
     name_count(kind, name);
-    done = done && put_number(edit, usage, name, 1);
+    done = done && put_usage(edit, usage, name, 1);
     if (done && is_core(kind, "pods")) {
         done = use_pod(edit, usage, object);
     } else if (done && is_core(kind, "services")) {
@@ -424,7 +424,7 @@ kl__node *kl__sim_quota_usage(kl__edit *edit, const kl__sim_kind *kind,
     } else if (done && *kind->group == '\0' &&
                !kl__sim_kind_is(kind, KL__SIM_CUSTOM) &&
                kl__stramong(plain, COUNT(plain), kind->plural)) {
-        done = put_number(edit, usage, kind->plural, 1);
+        done = put_usage(edit, usage, kind->plural, 1);
     }
     return done ? usage : NULL;
 }

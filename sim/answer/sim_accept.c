@@ -31,7 +31,7 @@ typedef struct accept_clause {
 static const char *const subtypes[] = {"json", "yaml",
                                        "vnd.kubernetes.protobuf"};
 
-static bool is(accept_word word, const char *text)
+static bool is_word_equal(accept_word word, const char *text)
 {
     return word.length == strlen(text) &&
            memcmp(word.text, text, word.length) == 0;
@@ -50,7 +50,7 @@ static accept_word trim(const char *text, size_t length)
 }
 
 /* Cuts the text before the next `mark` off the rest, and returns it. */
-static accept_word take(accept_word *rest, char mark)
+static accept_word cut_word(accept_word *rest, char mark)
 {
     const char *end = memchr(rest->text, mark, rest->length);
     size_t length = end != NULL ? (size_t)(end - rest->text) : rest->length;
@@ -71,8 +71,8 @@ static bool take_parameter(accept_word *rest, accept_word *name,
     if (rest->length == 0) {
         return false;
     }
-    pair = take(rest, ';');
-    *name = take(&pair, '=');
+    pair = cut_word(rest, ';');
+    *name = cut_word(&pair, '=');
     *value = trim(pair.text, pair.length);
     if (value->length >= 2 && value->text[0] == '"') {
         *value = (accept_word){value->text + 1, value->length - 2};
@@ -82,16 +82,16 @@ static bool take_parameter(accept_word *rest, accept_word *name,
 
 static accept_clause read_clause(accept_word text)
 {
-    accept_word media = take(&text, ';'), name, value, rest = text;
+    accept_word media = cut_word(&text, ';'), name, value, rest = text;
     accept_clause read = {.parameters = text, .quality = 1};
 
-    read.type = take(&media, '/');
+    read.type = cut_word(&media, '/');
     read.subtype = trim(media.text, media.length);
-    if (is(read.type, "*") && read.subtype.length == 0) {
+    if (is_word_equal(read.type, "*") && read.subtype.length == 0) {
         read.subtype = read.type;
     }
     while (take_parameter(&rest, &name, &value)) {
-        if (is(name, "q")) {
+        if (is_word_equal(name, "q")) {
             read.quality = strtod(value.text, NULL);
         }
     }
@@ -101,7 +101,9 @@ static accept_clause read_clause(accept_word text)
 /* The order of clauses that have the same quality. */
 static int rank(const accept_clause *clause)
 {
-    return is(clause->type, "*") ? 0 : is(clause->subtype, "*") ? 1 : 2;
+    return is_word_equal(clause->type, "*")      ? 0
+           : is_word_equal(clause->subtype, "*") ? 1
+                                                 : 2;
 }
 
 static bool comes_before(const accept_clause *a, const accept_clause *b)
@@ -117,7 +119,7 @@ static size_t read_clauses(const char *accept, accept_clause *clauses)
     size_t count = 0;
 
     while (rest.length != 0 && count < MAX_CLAUSES) {
-        accept_clause next = read_clause(take(&rest, ','));
+        accept_clause next = read_clause(cut_word(&rest, ','));
         size_t at = count++;
 
         while (at > 0 && comes_before(&next, &clauses[at - 1])) {
@@ -145,19 +147,19 @@ static accept_wish read_wish(accept_word parameters)
     accept_word name, value;
 
     while (take_parameter(&parameters, &name, &value)) {
-        if (is(name, "as")) {
+        if (is_word_equal(name, "as")) {
             wish.kind = value;
             wish.converts = true;
-        } else if (is(name, "g")) {
+        } else if (is_word_equal(name, "g")) {
             wish.group = value;
             wish.converts = true;
-        } else if (is(name, "v")) {
+        } else if (is_word_equal(name, "v")) {
             wish.version = value;
             wish.converts = true;
-        } else if (is(name, "stream")) {
+        } else if (is_word_equal(name, "stream")) {
             wish.stream = value;
-        } else if (is(name, "pretty")) {
-            wish.pretty = is(value, "1");
+        } else if (is_word_equal(name, "pretty")) {
+            wish.pretty = is_word_equal(value, "1");
         }
     }
     return wish;
@@ -169,18 +171,19 @@ static bool find_shape(const accept_wish *wish, kl__sim_form *form)
     if (!wish->converts) {
         return true;
     }
-    if (!is(wish->group, "meta.k8s.io") ||
-        (!is(wish->version, "v1") && !is(wish->version, "v1beta1"))) {
+    if (!is_word_equal(wish->group, "meta.k8s.io") ||
+        (!is_word_equal(wish->version, "v1") &&
+         !is_word_equal(wish->version, "v1beta1"))) {
         return false;
     }
-    form->version = is(wish->version, "v1") ? "v1" : "v1beta1";
-    if (is(wish->kind, "Table")) {
+    form->version = is_word_equal(wish->version, "v1") ? "v1" : "v1beta1";
+    if (is_word_equal(wish->kind, "Table")) {
         form->shape = KL__SIM_TABLE;
         return form->encoding != KL__SIM_PROTOBUF;
     }
-    if (is(wish->kind, "PartialObjectMetadata")) {
+    if (is_word_equal(wish->kind, "PartialObjectMetadata")) {
         form->shape = KL__SIM_PARTIAL;
-    } else if (is(wish->kind, "PartialObjectMetadataList")) {
+    } else if (is_word_equal(wish->kind, "PartialObjectMetadataList")) {
         form->shape = KL__SIM_PARTIAL_LIST;
     } else {
         return false;
@@ -190,17 +193,18 @@ static bool find_shape(const accept_wish *wish, kl__sim_form *form)
 
 static bool fits(const accept_clause *clause, const char *subtype)
 {
-    return is(clause->type, "*")
-               ? is(clause->subtype, "*")
-               : is(clause->type, "application") &&
-                     (is(clause->subtype, "*") || is(clause->subtype, subtype));
+    return is_word_equal(clause->type, "*")
+               ? is_word_equal(clause->subtype, "*")
+               : is_word_equal(clause->type, "application") &&
+                     (is_word_equal(clause->subtype, "*") ||
+                      is_word_equal(clause->subtype, subtype));
 }
 
 /* True if an encoding can do what the parameters ask for. */
 static bool can(const accept_wish *wish, unsigned takes, kl__sim_form *form)
 {
-    if (wish->stream.length != 0 &&
-        (form->encoding == KL__SIM_YAML || !is(wish->stream, "watch"))) {
+    if (wish->stream.length != 0 && (form->encoding == KL__SIM_YAML ||
+                                     !is_word_equal(wish->stream, "watch"))) {
         return false;
     }
     if (form->encoding == KL__SIM_PROTOBUF && (takes & KL__SIM_CUSTOMS) != 0 &&
@@ -209,9 +213,9 @@ static bool can(const accept_wish *wish, unsigned takes, kl__sim_form *form)
     }
     if ((takes & KL__SIM_GROUPS) != 0 && wish->converts) {
         form->shape = KL__SIM_DISCOVERY;
-        return is(wish->group, "apidiscovery.k8s.io") &&
-               is(wish->version, "v2") &&
-               is(wish->kind, "APIGroupDiscoveryList");
+        return is_word_equal(wish->group, "apidiscovery.k8s.io") &&
+               is_word_equal(wish->version, "v2") &&
+               is_word_equal(wish->kind, "APIGroupDiscoveryList");
     }
     if ((takes & KL__SIM_SHAPES) == 0) {
         return !wish->converts;
@@ -219,7 +223,7 @@ static bool can(const accept_wish *wish, unsigned takes, kl__sim_form *form)
     return find_shape(wish, form);
 }
 
-static bool is_true(const char *text)
+static bool is_parameter_true(const char *text)
 {
     static const char *const trues[] = {"1", "t", "T", "true", "TRUE", "True"};
 
@@ -237,7 +241,7 @@ bool kl__sim_wants_pretty(const kl__sim_ask *ask)
     const char *given = kl__sim_parameter_get(ask, "pretty");
 
     if (given != NULL && *given != '\0') {
-        return is_true(given);
+        return is_parameter_true(given);
     }
     for (size_t i = 0; i < sizeof(people) / sizeof(people[0]); i++) {
         if (strncmp(ask->user_agent, people[i], strlen(people[i])) == 0) {
@@ -310,12 +314,13 @@ static bool passes_router(const kl__sim_ask *ask, unsigned takes)
     size_t count = read_clauses(ask->accept, clauses);
 
     for (size_t i = 0; i < count; i++) {
-        if (is(clauses[i].type, "*") && is(clauses[i].subtype, "*")) {
+        if (is_word_equal(clauses[i].type, "*") &&
+            is_word_equal(clauses[i].subtype, "*")) {
             return true;
         }
         for (int encoding = KL__SIM_JSON; encoding <= last; encoding++) {
-            if (is(clauses[i].type, "application") &&
-                is(clauses[i].subtype, subtypes[encoding])) {
+            if (is_word_equal(clauses[i].type, "application") &&
+                is_word_equal(clauses[i].subtype, subtypes[encoding])) {
                 return true;
             }
         }
@@ -323,8 +328,8 @@ static bool passes_router(const kl__sim_ask *ask, unsigned takes)
     return *ask->accept == '\0';
 }
 
-static kl_code refuse(kl__sim_answer *answer, bool by_router, unsigned takes,
-                      kl_error *err)
+static kl_code refuse_accept(kl__sim_answer *answer, bool by_router,
+                             unsigned takes, kl_error *err)
 {
     static const char types[] = "application/json, application/yaml, "
                                 "application/vnd.kubernetes.protobuf";
@@ -378,7 +383,7 @@ bool kl__sim_accept(kl__sim_answer *answer, unsigned takes, kl_code *code,
 
     if ((takes & KL__SIM_NO_ROUTER) == 0 &&
         !passes_router(&answer->ask, takes)) {
-        *code = refuse(answer, true, takes, err);
+        *code = refuse_accept(answer, true, takes, err);
         return false;
     }
     if ((takes & KL__SIM_JSON_ONLY) != 0) {
@@ -387,14 +392,14 @@ bool kl__sim_accept(kl__sim_answer *answer, unsigned takes, kl_code *code,
         return true;
     }
     if (!kl__sim_accept_read(&answer->ask, plain, &answer->form)) {
-        *code = refuse(answer, false, plain, err);
+        *code = refuse_accept(answer, false, plain, err);
         return false;
     }
     /* A watch has no second choice: if the most wanted form is impossible, it
      * is refused. */
     if ((takes & KL__SIM_STREAM) != 0 &&
         answer->form.encoding == KL__SIM_YAML) {
-        *code = refuse(answer, false, takes, err);
+        *code = refuse_accept(answer, false, takes, err);
         return false;
     }
     return answer->form.shape != KL__SIM_TABLE ||

@@ -42,7 +42,7 @@ static void write_items(kl__sim_answer *answer, size_t limit, kl__buf *out)
     }
 }
 
-static kl_code no_memory(kl_error *err)
+static kl_code encode_out_of_memory(kl_error *err)
 {
     return kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
 }
@@ -53,19 +53,19 @@ kl_code kl__sim_encode_list(kl__sim_answer *answer, kl_error *err)
 
     if (answer->gzip == NULL) {
         write_items(answer, BATCH, out);
-        return !out->failed ? KL_OK : no_memory(err);
+        return !out->failed ? KL_OK : encode_out_of_memory(err);
     }
     while (out->length == 0 && answer->tail.length != 0) {
         write_items(answer, BATCH, &answer->plain);
         out->failed = out->failed || answer->plain.failed;
         if (out->failed) {
-            return no_memory(err);
+            return encode_out_of_memory(err);
         }
         kl__deflate_add(answer->gzip, answer->plain.bytes, answer->plain.length,
                         answer->tail.length == 0, out);
         kl__buf_reset(&answer->plain);
     }
-    return !out->failed ? KL_OK : no_memory(err);
+    return !out->failed ? KL_OK : encode_out_of_memory(err);
 }
 
 /* True if the client accepts gzip and the body is large enough. The length of
@@ -101,13 +101,13 @@ static kl_code begin_gzip(kl__sim_answer *answer, kl_error *err)
 
     answer->gzip = kl__deflate_new();
     if (answer->gzip == NULL) {
-        return no_memory(err);
+        return encode_out_of_memory(err);
     }
     kl__deflate_add(answer->gzip, answer->out.bytes, answer->out.length,
                     answer->tail.length == 0, &packed);
     kl__buf_deinit(&answer->out);
     answer->out = packed;
-    return !packed.failed ? KL_OK : no_memory(err);
+    return !packed.failed ? KL_OK : encode_out_of_memory(err);
 }
 
 static kl_code write_yaml(kl__sim_answer *answer, kl__buf *yaml, kl_error *err)
@@ -140,7 +140,7 @@ static kl_code encode_whole(kl__sim_answer *answer, kl_error *err)
     write_items(answer, SIZE_MAX, &answer->out);
     kl__sim_answer_drop(answer);
     if (answer->out.failed) {
-        return no_memory(err);
+        return encode_out_of_memory(err);
     }
     if (answer->out.length == 0) {
         return KL_OK;
@@ -152,7 +152,7 @@ static kl_code encode_whole(kl__sim_answer *answer, kl_error *err)
     }
     if (code != KL_OK || encoded.failed) {
         kl__buf_deinit(&encoded);
-        return no_memory(err);
+        return encode_out_of_memory(err);
     }
     kl__buf_deinit(&answer->out);
     answer->out = encoded;

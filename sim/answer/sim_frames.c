@@ -22,7 +22,7 @@ typedef struct line {
     size_t length;
 } line;
 
-static kl_code no_memory(kl_error *err)
+static kl_code frame_out_of_memory(kl_error *err)
 {
     return kl_error_set(err, KL_ENOMEM, "out of memory for a watch");
 }
@@ -190,7 +190,7 @@ kl_code kl__sim_frames_make(kl__sim_answer *answer, kl_error *err)
     }
     answer->frames.made = out->length;
     if (code == KL_OK && (lines.failed || out->failed)) {
-        code = no_memory(err);
+        code = frame_out_of_memory(err);
     }
     kl__buf_deinit(&lines);
     return code;

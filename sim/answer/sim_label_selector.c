@@ -21,7 +21,7 @@ typedef struct reading {
     size_t size;
 } reading;
 
-static void advance(reading *self)
+static void advance_token(reading *self)
 {
     static const char space[] = " \t\r\n";
 
@@ -36,13 +36,13 @@ static void advance(reading *self)
     }
 }
 
-static bool is(const reading *self, const char *token)
+static bool is_current_token(const reading *self, const char *token)
 {
     return strlen(token) == self->length &&
            memcmp(self->at, token, self->length) == 0;
 }
 
-static bool is_word(const reading *self)
+static bool is_selector_word(const reading *self)
 {
     return self->length > 0 && strchr("=!(),<>", *self->at) == NULL;
 }
@@ -95,31 +95,31 @@ static bool check_value(const reading *self, const char *key)
 
 static bool read_set(reading *self, const char *key)
 {
-    advance(self);
-    if (!is(self, "(")) {
+    advance_token(self);
+    if (!is_current_token(self, "(")) {
         return found(self, true, " expected: '('");
     }
-    advance(self);
-    if (is(self, ")")) {
+    advance_token(self);
+    if (is_current_token(self, ")")) {
         return true;
     }
-    if (!is_word(self) && !is(self, ",")) {
+    if (!is_selector_word(self) && !is_current_token(self, ",")) {
         return found(self, true, ", expected: ',', ')' or identifier");
     }
-    while (!is(self, ")")) {
-        if (is_word(self)) {
+    while (!is_current_token(self, ")")) {
+        if (is_selector_word(self)) {
             if (!check_value(self, key)) {
                 return false;
             }
-            advance(self);
-            if (!is(self, ",") && !is(self, ")")) {
+            advance_token(self);
+            if (!is_current_token(self, ",") && !is_current_token(self, ")")) {
                 return found(self, true, ", expected: ',' or ')'");
             }
-        } else if (!is(self, ",")) {
+        } else if (!is_current_token(self, ",")) {
             return found(self, true, ", expected: ',', or identifier");
         }
-        if (is(self, ",")) {
-            advance(self);
+        if (is_current_token(self, ",")) {
+            advance_token(self);
         }
     }
     return true;
@@ -133,10 +133,10 @@ static bool read_exact(reading *self, const char *key, bool is_bound)
     int64_t number;
     reading next = *self;
 
-    advance(&next);
-    if (next.length > 0 && !is(&next, ",")) {
+    advance_token(&next);
+    if (next.length > 0 && !is_current_token(&next, ",")) {
         *self = next;
-        if (!is_word(self)) {
+        if (!is_selector_word(self)) {
             return found(self, true, ", expected: identifier");
         }
         take_word(self, value, sizeof(value));
@@ -149,13 +149,14 @@ static bool read_exact(reading *self, const char *key, bool is_bound)
 
 static bool read_operation(reading *self, const char *key)
 {
-    if (is(self, "in") || is(self, "notin")) {
+    if (is_current_token(self, "in") || is_current_token(self, "notin")) {
         return read_set(self, key);
     }
-    if (is(self, "=") || is(self, "==") || is(self, "!=")) {
+    if (is_current_token(self, "=") || is_current_token(self, "==") ||
+        is_current_token(self, "!=")) {
         return read_exact(self, key, false);
     }
-    if (is(self, ">") || is(self, "<")) {
+    if (is_current_token(self, ">") || is_current_token(self, "<")) {
         return read_exact(self, key, true);
     }
     return found(self, true, ", expected: in, notin, =, ==, !=, gt, lt");
@@ -164,15 +165,15 @@ static bool read_operation(reading *self, const char *key)
 /* Reads one requirement; its last token is then the current one. */
 static bool read_requirement(reading *self)
 {
-    bool negated = is(self, "!");
+    bool negated = is_current_token(self, "!");
     kl__sim_faults faults;
     char key[512];
     reading next;
 
     if (negated) {
-        advance(self);
+        advance_token(self);
     }
-    if (!is_word(self)) {
+    if (!is_selector_word(self)) {
         return found(self, true, ", expected: identifier");
     }
     take_word(self, key, sizeof(key));
@@ -181,8 +182,8 @@ static bool read_requirement(reading *self)
         return invalid(self, "<nil>", key, &faults);
     }
     next = *self;
-    advance(&next);
-    if (negated || next.length == 0 || is(&next, ",")) {
+    advance_token(&next);
+    if (negated || next.length == 0 || is_current_token(&next, ",")) {
         return true;
     }
     *self = next;
@@ -193,9 +194,9 @@ void kl__sim_selector_fault(const char *selector, char *message, size_t size)
 {
     reading self = {selector, 0, message, size};
 
-    advance(&self);
+    advance_token(&self);
     while (self.length > 0) {
-        if (!is_word(&self) && !is(&self, "!")) {
+        if (!is_selector_word(&self) && !is_current_token(&self, "!")) {
             found(&self, false,
                   ", expected: !, identifier, or 'end of string'");
             return;
@@ -203,16 +204,16 @@ void kl__sim_selector_fault(const char *selector, char *message, size_t size)
         if (!read_requirement(&self)) {
             return;
         }
-        advance(&self);
+        advance_token(&self);
         if (self.length == 0) {
             return;
         }
-        if (!is(&self, ",")) {
+        if (!is_current_token(&self, ",")) {
             found(&self, false, ", expected: ',' or 'end of string'");
             return;
         }
-        advance(&self);
-        if (!is_word(&self) && !is(&self, "!")) {
+        advance_token(&self);
+        if (!is_selector_word(&self) && !is_current_token(&self, "!")) {
             found(&self, false, ", expected: identifier after ','");
             return;
         }

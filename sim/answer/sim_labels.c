@@ -21,7 +21,7 @@ enum { LONGEST_NAME = 63, LONGEST_PREFIX = 253, MOST_ANNOTATIONS = 256 * 1024 };
     "'my.name',  or '123-abc', regex used for validation is "             \
     "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 
-static void add(kl__sim_faults *faults, const char *text)
+static void add_fault(kl__sim_faults *faults, const char *text)
 {
     faults->texts[faults->count++] = text;
 }
@@ -51,7 +51,7 @@ static bool is_subdomain(const char *text, size_t length)
     return length > 0;
 }
 
-static bool is_word(const char *text, size_t length)
+static bool is_label_word(const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
         bool inside = i > 0 && i + 1 < length;
@@ -72,25 +72,26 @@ kl__sim_faults kl__sim_key_faults(const char *key)
     size_t length = strlen(name);
 
     if (strchr(name, '/') != NULL) {
-        add(&faults, "a valid label key " WORD
-                     " with an optional DNS subdomain prefix and '/' (e.g. "
-                     "'example.com/MyName')");
+        add_fault(&faults,
+                  "a valid label key " WORD
+                  " with an optional DNS subdomain prefix and '/' (e.g. "
+                  "'example.com/MyName')");
         return faults;
     }
     if (slash == key) {
-        add(&faults, "prefix part must be non-empty");
+        add_fault(&faults, "prefix part must be non-empty");
     } else if (slash != NULL && slash - key > LONGEST_PREFIX) {
-        add(&faults, "prefix part must be no more than 253 bytes");
+        add_fault(&faults, "prefix part must be no more than 253 bytes");
     } else if (slash != NULL && !is_subdomain(key, (size_t)(slash - key))) {
-        add(&faults, "prefix part " SUBDOMAIN);
+        add_fault(&faults, "prefix part " SUBDOMAIN);
     }
     if (length == 0) {
-        add(&faults, "name part must be non-empty");
+        add_fault(&faults, "name part must be non-empty");
     } else if (length > LONGEST_NAME) {
-        add(&faults, "name part must be no more than 63 bytes");
+        add_fault(&faults, "name part must be no more than 63 bytes");
     }
-    if (!is_word(name, length)) {
-        add(&faults, "name part " WORD);
+    if (!is_label_word(name, length)) {
+        add_fault(&faults, "name part " WORD);
     }
     return faults;
 }
@@ -101,10 +102,11 @@ kl__sim_faults kl__sim_value_faults(const char *value)
     size_t length = strlen(value);
 
     if (length > LONGEST_NAME) {
-        add(&faults, "must be no more than 63 bytes");
+        add_fault(&faults, "must be no more than 63 bytes");
     }
-    if (length > 0 && !is_word(value, length)) {
-        add(&faults,
+    if (length > 0 && !is_label_word(value, length)) {
+        add_fault(
+            &faults,
             "a valid label must be an empty string or consist of alphanumeric "
             "characters, '-', '_' or '.', and must start and end with an "
             "alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "

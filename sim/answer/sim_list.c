@@ -27,7 +27,7 @@ typedef struct list_page {
     bool is_continued;
 } list_page;
 
-static bool is(const char *a, const char *b)
+static bool is_equal_text(const char *a, const char *b)
 {
     return strcmp(a, b) == 0;
 }
@@ -135,11 +135,11 @@ static bool plan(list_page *page, kl__sim_answer *answer,
                                          : kl__strdup("");
         if (options->at != 0) {
             page->asked = options->at;
-            page->is_exact = is(options->match, "Exact") ||
+            page->is_exact = is_equal_text(options->match, "Exact") ||
                              (*options->match == '\0' && page->limit != 0);
         }
     }
-    if (is(options->version, "0") || is_of_one(answer)) {
+    if (is_equal_text(options->version, "0") || is_of_one(answer)) {
         page->limit = 0; /* from version 0 the watch cache ignores limit */
     }
     if (page->start == NULL) {
@@ -158,8 +158,8 @@ static bool is_within(const char *name_space, const kl__sim_state *state)
 }
 
 /* Keeps the states of the page, and counts those after it. */
-static kl_code collect(list_page *page, kl__sim_answer *answer,
-                       kl__sim_resource *resource, kl_error *err)
+static kl_code collect_page(list_page *page, kl__sim_answer *answer,
+                            kl__sim_resource *resource, kl_error *err)
 {
     const kl__sim_selection *selection = &answer->selection;
     size_t limit = page->limit != 0 ? (size_t)page->limit : SIZE_MAX;
@@ -297,7 +297,7 @@ static kl_code list(list_page *page, kl__sim_answer *answer,
     if (page->version < resource->floor || kl__sim_plan_expires(answer)) {
         return refuse_expired(answer, page, err);
     }
-    code = collect(page, answer, resource, err);
+    code = collect_page(page, answer, resource, err);
     return code == KL_OK ? frame(page, answer, answer->kind, err) : code;
 }
 

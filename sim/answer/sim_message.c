@@ -12,12 +12,12 @@
 
 #include <string.h>
 
-static kl_code no_memory(kl_error *err)
+static kl_code message_out_of_memory(kl_error *err)
 {
     return kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
 }
 
-static const char *text_of(const kl_value *object, const char *name)
+static const char *get_text(const kl_value *object, const char *name)
 {
     const char *text = kl_value_string(kl_value_get(object, name), NULL);
 
@@ -29,14 +29,14 @@ static const kl__schema *schema_of(const kl_value *object, kl_error *err)
 {
     kl_error why = {0};
     const kl__schema *schema = kl__sim_protobuf_schema(
-        text_of(object, "apiVersion"), text_of(object, "kind"), &why);
+        get_text(object, "apiVersion"), get_text(object, "kind"), &why);
 
     if (schema == NULL && why.code != KL_ENOMEM) {
         schema = kl__schema_builtin("meta.k8s.io", "v1",
                                     "PartialObjectMetadata", &why);
     }
     if (schema == NULL) {
-        no_memory(err);
+        message_out_of_memory(err);
     }
     return schema;
 }
@@ -49,8 +49,8 @@ kl_code kl__sim_message_put(const kl_value *object, kl__buf *out, kl_error *err)
     if (schema == NULL) {
         return KL_ENOMEM;
     }
-    kl__protobuf_begin(out, text_of(object, "apiVersion"),
-                       text_of(object, "kind"));
+    kl__protobuf_begin(out, get_text(object, "apiVersion"),
+                       get_text(object, "kind"));
     begin = kl__wire_begin(out, KL__PROTOBUF_RAW);
     kl__protobuf_encode(schema, object, out);
     kl__wire_end(out, begin);
@@ -91,15 +91,15 @@ static kl_code measure(kl__sim_answer *answer, kl_error *err)
     }
     if (item.failed) {
         kl__buf_deinit(&item);
-        return no_memory(err);
+        return message_out_of_memory(err);
     }
     kl__buf_deinit(&item);
     return KL_OK;
 }
 
 /* Writes a list up to its items; the tail becomes the end of the envelope. */
-static kl_code put_list(kl__sim_answer *answer, const kl_value *list,
-                        kl__buf *out, kl_error *err)
+static kl_code put_list_head(kl__sim_answer *answer, const kl_value *list,
+                             kl__buf *out, kl_error *err)
 {
     const kl__schema *schema = schema_of(list, err);
     const kl__schema_field *items =
@@ -115,7 +115,8 @@ static kl_code put_list(kl__sim_answer *answer, const kl_value *list,
         (kl__sim_items){.schema = items->schema->items, items->number};
     code = measure(answer, err);
     kl__protobuf_encode(schema, list, &head);
-    kl__protobuf_begin(out, text_of(list, "apiVersion"), text_of(list, "kind"));
+    kl__protobuf_begin(out, get_text(list, "apiVersion"),
+                       get_text(list, "kind"));
     kl__wire_put_head(out, KL__PROTOBUF_RAW,
                       head.length + answer->items.length);
     kl__buf_append(out, head.bytes, head.length);
@@ -138,7 +139,7 @@ static kl_doc *parse(const kl__sim_answer *answer, kl_error *err)
         doc = kl_doc_parse(json.bytes, json.length, err);
     }
     if (doc == NULL) {
-        no_memory(err);
+        message_out_of_memory(err);
     }
     kl__buf_deinit(&json);
     return doc;
@@ -158,13 +159,13 @@ kl_code kl__sim_message_encode(kl__sim_answer *answer, kl_error *err)
         return KL_ENOMEM;
     }
     code = answer->tail.length != 0
-               ? put_list(answer, kl_doc_root(doc), &out, err)
+               ? put_list_head(answer, kl_doc_root(doc), &out, err)
                : kl__sim_message_put(kl_doc_root(doc), &out, err);
     kl_doc_unref(doc);
     kl__buf_deinit(&answer->out);
     answer->out = out;
     if (code == KL_OK && (out.failed || answer->tail.failed)) {
-        code = no_memory(err);
+        code = message_out_of_memory(err);
     }
     return code;
 }

@@ -20,7 +20,7 @@ typedef struct options_reading {
     kl_error *err;
 } options_reading;
 
-static bool refuse(options_reading *reading, const char *message)
+static bool refuse_options(options_reading *reading, const char *message)
 {
     reading->code = kl__sim_refuse(reading->answer, 400, "BadRequest",
                                    reading->err, "%s", message);
@@ -48,7 +48,7 @@ static bool read_integer(options_reading *reading, const char *name,
              "strconv.ParseInt: parsing \"%.100s\": %s", text,
              errno == ERANGE && *end == '\0' ? "value out of range"
                                              : "invalid syntax");
-    return refuse(reading, message);
+    return refuse_options(reading, message);
 }
 
 /* True if a resourceVersion is a number; `at` gets it. */
@@ -116,7 +116,8 @@ bool kl__sim_options_await(kl__sim_answer *answer, kl_code *code, kl_error *err)
     return false;
 }
 
-static void check_list(const kl__sim_options *options, kl__sim_status *status)
+static void check_list_options(const kl__sim_options *options,
+                               kl__sim_status *status)
 {
     const char *match = options->match;
 
@@ -205,7 +206,7 @@ static void set_defaults(kl__sim_options *options, bool no_streaming)
     }
 }
 
-static bool check(options_reading *reading)
+static bool check_read_options(options_reading *reading)
 {
     kl__sim_options *options = reading->options;
     bool no_streaming = reading->answer->sim->no_streaming_list;
@@ -214,7 +215,7 @@ static bool check(options_reading *reading)
     if (options->watch) {
         check_watch(options, no_streaming, &status);
     } else {
-        check_list(options, &status);
+        check_list_options(options, &status);
     }
     if (status.cause_count == 0) {
         return true;
@@ -245,7 +246,7 @@ static bool read_selectors(options_reading *reading, const kl__sim_kind *kind)
         code = selection->labels != NULL ? KL_OK : why.code;
         if (code == KL_EINVAL) {
             kl__sim_selector_fault(labels, words, sizeof(words));
-            return refuse(reading, words);
+            return refuse_options(reading, words);
         }
     }
     if (code == KL_OK && fields != NULL && *fields != '\0') {
@@ -259,10 +260,10 @@ static bool read_selectors(options_reading *reading, const kl__sim_kind *kind)
     }
     /* without the line that points at the fault */
     why.message[strcspn(why.message, "\n")] = '\0';
-    return code == KL_OK || refuse(reading, why.message);
+    return code == KL_OK || refuse_options(reading, why.message);
 }
 
-static const char *text_of(const kl__sim_ask *ask, const char *name)
+static const char *get_parameter(const kl__sim_ask *ask, const char *name)
 {
     const char *text = kl__sim_parameter_get(ask, name);
 
@@ -275,14 +276,14 @@ bool kl__sim_options_read(kl__sim_options *options, kl__sim_answer *answer,
 {
     const kl__sim_ask *ask = &answer->ask;
     options_reading reading = {options, answer, KL_OK, err};
-    const char *timeout = text_of(ask, "timeoutSeconds");
+    const char *timeout = get_parameter(ask, "timeoutSeconds");
     bool done;
 
     memset(options, 0, sizeof(*options));
     options->watch = watch;
-    options->version = text_of(ask, "resourceVersion");
-    options->match = text_of(ask, "resourceVersionMatch");
-    options->token = text_of(ask, "continue");
+    options->version = get_parameter(ask, "resourceVersion");
+    options->match = get_parameter(ask, "resourceVersionMatch");
+    options->token = get_parameter(ask, "continue");
     options->has_initial =
         kl__sim_parameter_get(ask, "sendInitialEvents") != NULL;
     options->initial = kl__sim_parameter_is(ask, "sendInitialEvents");
@@ -292,7 +293,7 @@ bool kl__sim_options_read(kl__sim_options *options, kl__sim_answer *answer,
     done =
         read_integer(&reading, "limit", &options->limit) &&
         read_integer(&reading, "timeoutSeconds", &options->timeout_seconds) &&
-        read_selectors(&reading, kind) && check(&reading);
+        read_selectors(&reading, kind) && check_read_options(&reading);
     if (done && !read_version(options->version, &options->at)) {
         done = refuse_version(&reading);
     }

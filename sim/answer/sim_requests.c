@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-static void forget(kl__sim_asked *asked)
+static void forget_request(kl__sim_asked *asked)
 {
     kl__free(asked->method);
     kl__free(asked->target);
@@ -32,13 +32,13 @@ void kl__sim_requests_add(kl_sim *sim, const kl__sim_ask *ask, int status)
 
     if (asked.method == NULL || asked.target == NULL ||
         asked.user_agent == NULL || asked.content_type == NULL) {
-        forget(&asked);
+        forget_request(&asked);
         return;
     }
     if (ask->doc != NULL && ask->body_length <= KL__SIM_MAX_KEPT) {
         asked.body = kl_doc_ref(ask->doc);
     }
-    forget(&sim->asked[sim->asked_next]);
+    forget_request(&sim->asked[sim->asked_next]);
     sim->asked[sim->asked_next] = asked;
     sim->asked_next = (sim->asked_next + 1) % KL__SIM_MAX_REQUESTS;
     if (sim->asked_count < KL__SIM_MAX_REQUESTS) {
@@ -49,13 +49,14 @@ void kl__sim_requests_add(kl_sim *sim, const kl__sim_ask *ask, int status)
 void kl__sim_requests_forget(kl_sim *sim)
 {
     for (size_t i = 0; i < KL__SIM_MAX_REQUESTS; i++) {
-        forget(&sim->asked[i]);
+        forget_request(&sim->asked[i]);
     }
     sim->asked_count = sim->asked_next = 0;
 }
 
 /* Writes a member, if there is a value. */
-static void put(kl_writer *writer, const char *name, const char *value)
+static void put_request_member(kl_writer *writer, const char *name,
+                               const char *value)
 {
     if (value != NULL && *value != '\0') {
         kl_writer_name(writer, name, strlen(name));
@@ -84,14 +85,14 @@ static void put_route(kl_writer *writer, const kl__sim_ask *ask)
 {
     const kl__sim_route *route = &ask->route;
 
-    put(writer, "verb", kl__sim_verb(ask));
+    put_request_member(writer, "verb", kl__sim_verb(ask));
     if (route->plural != NULL) {
-        put(writer, "group", route->group);
-        put(writer, "version", route->version);
-        put(writer, "resource", route->plural);
-        put(writer, "subresource", route->subresource);
-        put(writer, "namespace", route->name_space);
-        put(writer, "name", route->name);
+        put_request_member(writer, "group", route->group);
+        put_request_member(writer, "version", route->version);
+        put_request_member(writer, "resource", route->plural);
+        put_request_member(writer, "subresource", route->subresource);
+        put_request_member(writer, "namespace", route->name_space);
+        put_request_member(writer, "name", route->name);
     }
 }
 
@@ -109,22 +110,22 @@ static kl_code put_request(kl_writer *writer, const kl__sim_asked *asked,
         return KL_ENOMEM;
     }
     kl_writer_begin_object(writer);
-    put(writer, "method", asked->method);
-    put(writer, "target", asked->target);
+    put_request_member(writer, "method", asked->method);
+    put_request_member(writer, "target", asked->target);
     kl_writer_name(writer, "status", strlen("status"));
     kl_writer_integer(writer, asked->status);
     kl_writer_name(writer, "path", strlen("path"));
     kl_writer_string(writer, asked->target, path);
     put_query(writer, &ask);
     put_route(writer, &ask);
-    put(writer, "user_agent", asked->user_agent);
+    put_request_member(writer, "user_agent", asked->user_agent);
     if (asked->run != 0) {
         kl_writer_name(writer, "run", strlen("run"));
         kl_writer_integer(writer, asked->run);
     }
     kl_writer_name(writer, "at", strlen("at"));
     kl_writer_real(writer, (double)asked->at_ms / 1000);
-    put(writer, "content_type", asked->content_type);
+    put_request_member(writer, "content_type", asked->content_type);
     if (asked->body != NULL) {
         kl_writer_name(writer, "body", strlen("body"));
         kl_writer_value(writer, kl_doc_root(asked->body));

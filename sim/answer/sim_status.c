@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void put(kl_writer *writer, const char *name, const char *value)
+static void put_status_member(kl_writer *writer, const char *name,
+                              const char *value)
 {
     if (value != NULL) {
         kl_writer_name(writer, name, strlen(name));
@@ -29,18 +30,18 @@ static void write_some(kl_writer *writer, const kl__sim_status *status,
 {
     for (size_t i = from[0]; i < to[0]; i++) {
         kl_writer_begin_object(writer);
-        put(writer, "reason", status->causes[i].reason);
-        put(writer, "message", status->causes[i].message);
-        put(writer, "field", status->causes[i].field);
+        put_status_member(writer, "reason", status->causes[i].reason);
+        put_status_member(writer, "message", status->causes[i].message);
+        put_status_member(writer, "field", status->causes[i].field);
         kl_writer_end_object(writer);
     }
     for (size_t i = from[1]; i < to[1]; i++) {
         const kl__field_error *error = &status->errors->items[i];
 
         kl_writer_begin_object(writer);
-        put(writer, "reason", kl__field_reason(error->fault));
-        put(writer, "message", error->message);
-        put(writer, "field", error->field);
+        put_status_member(writer, "reason", kl__field_reason(error->fault));
+        put_status_member(writer, "message", error->message);
+        put_status_member(writer, "field", error->field);
         kl_writer_end_object(writer);
     }
 }
@@ -63,11 +64,12 @@ static void write_details(kl_writer *writer, const kl__sim_status *status)
 {
     name_member(writer, "details");
     kl_writer_begin_object(writer);
-    put(writer, "name", status->name);
-    put(writer, "group",
+    put_status_member(writer, "name", status->name);
+    put_status_member(
+        writer, "group",
         status->group != NULL && *status->group != '\0' ? status->group : NULL);
-    put(writer, "kind", status->kind);
-    put(writer, "uid", status->uid);
+    put_status_member(writer, "kind", status->kind);
+    put_status_member(writer, "uid", status->uid);
     if (status->cause_count != 0 ||
         (status->errors != NULL && status->errors->count != 0)) {
         write_causes(writer, status);
@@ -90,18 +92,19 @@ void kl__sim_status_write(const kl__sim_status *status, kl__buf *out)
         return;
     }
     kl_writer_begin_object(writer);
-    put(writer, "kind", "Status");
-    put(writer, "apiVersion", "v1");
+    put_status_member(writer, "kind", "Status");
+    put_status_member(writer, "apiVersion", "v1");
     name_member(writer, "metadata");
     kl_writer_begin_object(writer);
-    put(writer, "continue", status->token);
+    put_status_member(writer, "continue", status->token);
     kl_writer_end_object(writer);
-    put(writer, "status", status->code < 400 ? "Success" : "Failure");
-    put(writer, "message",
-        status->words != NULL      ? status->words
-        : *status->message != '\0' ? status->message
-                                   : NULL);
-    put(writer, "reason", status->reason);
+    put_status_member(writer, "status",
+                      status->code < 400 ? "Success" : "Failure");
+    put_status_member(writer, "message",
+                      status->words != NULL      ? status->words
+                      : *status->message != '\0' ? status->message
+                                                 : NULL);
+    put_status_member(writer, "reason", status->reason);
     if (status->has_details || status->cause_count != 0 ||
         status->retry_after_seconds != 0) {
         write_details(writer, status);

@@ -18,7 +18,7 @@ typedef struct line {
 } line;
 
 /* strstr within a line; returns the line's length if there is no match. */
-static size_t find(line text, const char *wanted)
+static size_t find_in_line(line text, const char *wanted)
 {
     const size_t length = strlen(wanted);
 
@@ -30,7 +30,7 @@ static size_t find(line text, const char *wanted)
     return text.length;
 }
 
-static bool begins(line text, const char *with)
+static bool line_begins(line text, const char *with)
 {
     return text.length >= strlen(with) &&
            memcmp(text.bytes, with, strlen(with)) == 0;
@@ -38,10 +38,10 @@ static bool begins(line text, const char *with)
 
 static bool is_bookmark(line text)
 {
-    return begins(text, "{\"type\":\"BOOKMARK\"");
+    return line_begins(text, "{\"type\":\"BOOKMARK\"");
 }
 
-static void put(kl__buf *out, line text)
+static void put_line(kl__buf *out, line text)
 {
     kl__buf_append(out, text.bytes, text.length);
 }
@@ -49,7 +49,7 @@ static void put(kl__buf *out, line text)
 /* Writes the line up to a member's value. */
 static void put_until(kl__buf *out, line text, const char *member)
 {
-    size_t at = find(text, member);
+    size_t at = find_in_line(text, member);
 
     kl__buf_append(out, text.bytes, at);
     kl__buf_puts(out, member);
@@ -64,7 +64,7 @@ static void put_head(kl__sim_answer *answer, line text)
 
 static void put_unknown_type(kl__buf *out, line text)
 {
-    size_t at = find(text, "\"object\":");
+    size_t at = find_in_line(text, "\"object\":");
 
     kl__buf_puts(out, "{\"type\":\"SURPRISED\",");
     kl__buf_append(out, text.bytes + at, text.length - at);
@@ -73,7 +73,7 @@ static void put_unknown_type(kl__buf *out, line text)
 static void put_broken(kl__buf *out, line text)
 {
     static const char member[] = "\"metadata\"";
-    size_t at = find(text, member) + sizeof(member) - 1;
+    size_t at = find_in_line(text, member) + sizeof(member) - 1;
 
     if (at < text.length) {
         kl__buf_append(out, text.bytes, at);
@@ -83,7 +83,7 @@ static void put_broken(kl__buf *out, line text)
 
 static void put_other_kind(kl__buf *out, line text)
 {
-    size_t at = find(text, "\"metadata\":");
+    size_t at = find_in_line(text, "\"metadata\":");
 
     put_until(out, text, "\"object\":");
     kl__buf_puts(out, "{\"kind\":\"Gizmo\",\"apiVersion\":\"example.com/v1\",");
@@ -92,12 +92,12 @@ static void put_other_kind(kl__buf *out, line text)
 
 static void put_padded(kl__buf *out, line text, int64_t bytes)
 {
-    size_t at = find(text, "\"object\":{") + strlen("\"object\":{");
+    size_t at = find_in_line(text, "\"object\":{") + strlen("\"object\":{");
     size_t size = bytes != 0 ? (size_t)bytes : HUGE_BYTES;
     char *room;
 
     if (at > text.length) {
-        put(out, text);
+        put_line(out, text);
         return;
     }
     kl__buf_append(out, text.bytes, at);
@@ -154,7 +154,7 @@ static bool change_frame(kl__sim_answer *answer, const kl__sim_rule *rule,
                        rule->bytes != 0 ? (size_t)rule->bytes : HUGE_BYTES);
         break;
     case KL__SIM_RAW:
-        put(out, text);
+        put_line(out, text);
         for (const char *at = rule->body; at != NULL; at = strchr(at, '\n')) {
             at += *at == '\n';
             kl__buf_putc(out, KL__SIM_FRAME_RAW);
@@ -165,12 +165,13 @@ static bool change_frame(kl__sim_answer *answer, const kl__sim_rule *rule,
     default:
         return false;
     }
-    put(out, text);
+    put_line(out, text);
     return true;
 }
 
 /* Applies a rule to one event. */
-static void change(kl__sim_answer *answer, kl__sim_applied *applied, line text)
+static void change_event(kl__sim_answer *answer, kl__sim_applied *applied,
+                         line text)
 {
     const kl__sim_rule *rule = applied->rule;
     kl__buf *out = &answer->out;
@@ -181,11 +182,11 @@ static void change(kl__sim_answer *answer, kl__sim_applied *applied, line text)
     }
     switch (rule->how) {
     case KL__SIM_DUPLICATE:
-        put(out, text);
-        put(out, text);
+        put_line(out, text);
+        put_line(out, text);
         break;
     case KL__SIM_SWAP:
-        put(&applied->held, text);
+        put_line(&applied->held, text);
         break;
     case KL__SIM_DROP:
         break;
@@ -221,7 +222,7 @@ static void change(kl__sim_answer *answer, kl__sim_applied *applied, line text)
         put_padded(out, text, rule->bytes);
         break;
     default: /* KL__SIM_RAW */
-        put(out, text);
+        put_line(out, text);
         kl__buf_puts(out, rule->body);
         kl__buf_putc(out, '\n');
         break;
@@ -232,7 +233,7 @@ static bool is_withheld(const kl__sim_rule *rule, line text)
 {
     return is_bookmark(text) &&
            (rule->how == KL__SIM_ALL ||
-            find(text, "\"k8s.io/initial-events-end\"") < text.length);
+            find_in_line(text, "\"k8s.io/initial-events-end\"") < text.length);
 }
 
 /* True if the rule applies to this event; counts it. */
@@ -248,7 +249,7 @@ static bool is_meant(kl__sim_applied *applied)
 /* Appends the event that a rule kept back. */
 static void put_held(kl__sim_answer *answer, kl__sim_applied *applied)
 {
-    put(&answer->out, (line){applied->held.bytes, applied->held.length});
+    put_line(&answer->out, (line){applied->held.bytes, applied->held.length});
     kl__buf_reset(&applied->held);
 }
 
@@ -265,7 +266,7 @@ void kl__sim_tamper_release(kl__sim_answer *answer)
     }
 }
 
-static void show(kl__sim_answer *answer, line text)
+static void show_line(kl__sim_answer *answer, line text)
 {
     kl__sim_plan *plan = answer->plan;
     kl__sim_applied *by = NULL;
@@ -286,9 +287,9 @@ static void show(kl__sim_answer *answer, line text)
         }
     }
     if (by == NULL) {
-        put(&answer->out, text);
+        put_line(&answer->out, text);
     } else {
-        change(answer, by, text);
+        change_event(answer, by, text);
     }
     for (size_t i = 0; i < plan->count; i++) {
         kl__sim_applied *applied = &plan->applied[i];
@@ -324,7 +325,7 @@ kl_code kl__sim_tamper(kl__sim_answer *answer, size_t from, kl_error *err)
             end != NULL ? (size_t)(end - lines.bytes) + 1 : lines.length;
         bool had_ended = answer->watch.ended;
 
-        show(answer, (line){lines.bytes + at, next - at});
+        show_line(answer, (line){lines.bytes + at, next - at});
         at = answer->watch.ended && !had_ended ? lines.length : next;
     }
     kl__buf_deinit(&lines);

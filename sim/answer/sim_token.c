@@ -16,7 +16,7 @@ static const char alphabet[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /* Decodes base64url; false: malformed at byte *bad of the text. */
-static bool decode(const char *text, kl__buf *out, size_t *bad)
+static bool decode_base64url(const char *text, kl__buf *out, size_t *bad)
 {
     uint32_t group = 0;
     size_t bits = 0, length = strlen(text);
@@ -53,7 +53,7 @@ void kl__sim_token_write(int64_t version, const char *key, kl__buf *out)
     kl__buf_deinit(&json);
 }
 
-static kl_code refuse(kl_error *err, const char *why)
+static kl_code refuse_token(kl_error *err, const char *why)
 {
     return kl_error_set(err, KL_EINVAL,
                         "invalid continue token: continue key is not valid: %s",
@@ -73,7 +73,8 @@ static bool leads_up(const char *start)
 }
 
 /* Reads the decoded token. */
-static kl_code take(const kl_value *root, kl__sim_token *token, kl_error *err)
+static kl_code read_token(const kl_value *root, kl__sim_token *token,
+                          kl_error *err)
 {
     const char *format = kl_value_string(kl_value_get(root, "v"), NULL);
     const char *start = kl_value_string(kl_value_get(root, "start"), NULL);
@@ -88,15 +89,17 @@ static kl_code take(const kl_value *root, kl__sim_token *token, kl_error *err)
         return KL_EINVAL;
     }
     if (token->version == 0) {
-        return refuse(err, "incorrect encoded start resourceVersion (version "
-                           "meta.k8s.io/v1)");
+        return refuse_token(err,
+                            "incorrect encoded start resourceVersion (version "
+                            "meta.k8s.io/v1)");
     }
     if (start == NULL || *start == '\0') {
-        return refuse(err, "encoded start key empty (version meta.k8s.io/v1)");
+        return refuse_token(err,
+                            "encoded start key empty (version meta.k8s.io/v1)");
     }
     if (leads_up(start)) {
         strncat(why, start, sizeof(why) - 1);
-        return refuse(err, why);
+        return refuse_token(err, why);
     }
     /* The NUL at the end means "after this key"; the C string ends there
      * anyway. */
@@ -117,7 +120,7 @@ kl_code kl__sim_token_read(const char *text, kl__sim_token *token,
     size_t bad;
 
     memset(token, 0, sizeof(*token));
-    if (!decode(text, &json, &bad)) {
+    if (!decode_base64url(text, &json, &bad)) {
         kl__buf_deinit(&json);
         return kl_error_set(err, KL_EINVAL,
                             "invalid continue token: continue key is not "
@@ -134,9 +137,9 @@ kl_code kl__sim_token_read(const char *text, kl__sim_token *token,
         const char *why = kl__json_fault(json.bytes != NULL ? json.bytes : "",
                                          json.length, fault);
 
-        code = refuse(err, why != NULL ? why : parse.message);
+        code = refuse_token(err, why != NULL ? why : parse.message);
     } else {
-        code = take(kl_doc_root(doc), token, err);
+        code = read_token(kl_doc_root(doc), token, err);
     }
     kl_doc_unref(doc);
     kl__buf_deinit(&json);

@@ -22,7 +22,7 @@ enum {
     LAST_BOOKMARK_MS = 2000 /* the last bookmark comes so long before the end */
 };
 
-static int64_t now_ms(const kl__sim_answer *answer)
+static int64_t cluster_now_ms(const kl__sim_answer *answer)
 {
     return kl__sim_clock_now(&answer->sim->clock);
 }
@@ -90,8 +90,8 @@ static kl_code take_snapshot(kl__sim_answer *answer, bool marked, kl_error *err)
 }
 
 /* Sets where the watch begins. */
-static kl_code begin(kl__sim_answer *answer, const kl__sim_options *options,
-                     kl_error *err)
+static kl_code begin_watch_at(kl__sim_answer *answer,
+                              const kl__sim_options *options, kl_error *err)
 {
     kl__sim_watch *watch = &answer->watch;
     kl__sim_resource *resource = watch->resource;
@@ -103,7 +103,7 @@ static kl_code begin(kl__sim_answer *answer, const kl__sim_options *options,
             return take_snapshot(answer, options->bookmarks, err);
         }
         watch->await = options->at;
-        watch->give_up_ms = now_ms(answer) + KL__SIM_WAIT_MS;
+        watch->give_up_ms = cluster_now_ms(answer) + KL__SIM_WAIT_MS;
     } else if (options->at != 0 && (options->at < resource->floor ||
                                     kl__sim_plan_expires(answer))) {
         end_too_old(answer, options->at, resource->floor);
@@ -123,7 +123,7 @@ kl_code kl__sim_watch_open(kl__sim_answer *answer, kl__sim_resource *resource,
     kl__sim_options options;
     kl_code code = KL_OK;
     const char *name = answer->ask.route.name;
-    int64_t now = now_ms(answer);
+    int64_t now = cluster_now_ms(answer);
 
     if (!kl__sim_options_read(&options, answer, resource->kind, true, &code,
                               err)) {
@@ -155,7 +155,7 @@ kl_code kl__sim_watch_open(kl__sim_answer *answer, kl__sim_resource *resource,
     watch->end_ms =
         now + earlier(options.timeout_seconds, INT32_MAX) * INT64_C(1000);
     schedule_bookmark(answer, now);
-    return begin(answer, &options, err);
+    return begin_watch_at(answer, &options, err);
 }
 
 /* A PartialObjectMetadataList cannot be watched: a real server ends such a
@@ -267,7 +267,7 @@ static void fill_events(kl__sim_answer *answer)
 static void idle(kl__sim_answer *answer, int64_t *wake_ms)
 {
     kl__sim_watch *watch = &answer->watch;
-    int64_t now = now_ms(answer);
+    int64_t now = cluster_now_ms(answer);
     bool is_over = watch->resource->removed || now >= watch->end_ms;
 
     /* Also if the clock was moved past both the last bookmark and the end: the
@@ -300,7 +300,7 @@ static bool has_arrived(kl__sim_answer *answer, int64_t *wake_ms)
     if (answer->sim->version >= watch->await) {
         return true;
     }
-    if (now_ms(answer) >= watch->give_up_ms) {
+    if (cluster_now_ms(answer) >= watch->give_up_ms) {
         kl__sim_status_too_large(&status, watch->await, answer->sim->version);
         end_with(answer, &status);
     }

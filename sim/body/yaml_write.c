@@ -111,7 +111,7 @@ static void print_text(printer *self, const char *text, size_t length)
 
 /* Compares names in go-yaml's order: letters after other characters, digits by
  * their number. */
-static int compare(const void *a, const void *b)
+static int compare_yaml_names(const void *a, const void *b)
 {
     const member *left = a, *right = b;
     size_t shared = left->length < right->length ? left->length : right->length;
@@ -155,7 +155,7 @@ static void print_members(printer *self, const kl_value *object)
         members[count].name = kl_value_string(name, &members[count].length);
         members[count++].value = value;
     }
-    qsort(members, count, sizeof(*members), compare);
+    qsort(members, count, sizeof(*members), compare_yaml_names);
     for (size_t i = 0; i < count && !self->failed; i++) {
         print_text(self, members[i].name, members[i].length);
         print(self, members[i].value);

@@ -11,7 +11,7 @@
 
 /* --- Conditions. ---------------------------------------------------------- */
 
-static kl__node *find(const kl__node *root, const char *type)
+static kl__node *find_condition(const kl__node *root, const char *type)
 {
     const kl__node *conditions =
         kl__node_get(kl__node_get(root, "status"), "conditions");
@@ -28,7 +28,8 @@ static kl__node *find(const kl__node *root, const char *type)
     return NULL;
 }
 
-static bool says(const kl__node *object, const char *name, const char *text)
+static bool has_condition_text(const kl__node *object, const char *name,
+                               const char *text)
 {
     const char *value = kl__node_text(object, name);
 
@@ -37,10 +38,10 @@ static bool says(const kl__node *object, const char *name, const char *text)
 
 bool kl__sim_crd_is(const kl__node *root, const char *type, const char *status)
 {
-    return says(find(root, type), "status", status);
+    return has_condition_text(find_condition(root, type), "status", status);
 }
 
-static kl__node *add(kl__edit *edit)
+static kl__node *add_object(kl__edit *edit)
 {
     kl__node *root = kl__edit_root(edit);
     kl__node *status = kl__node_ensure(edit, root, "status");
@@ -62,19 +63,19 @@ bool kl__sim_crd_condition(kl_sim *sim, kl__edit *edit,
 {
     static const char *const names[] = {"type", "status", "lastTransitionTime",
                                         "reason", "message"};
-    kl__node *condition = find(kl__edit_root(edit), words[0]);
-    bool turns = !says(condition, "status", words[1]);
+    kl__node *condition = find_condition(kl__edit_root(edit), words[0]);
+    bool turns = !has_condition_text(condition, "status", words[1]);
     const char *texts[5] = {words[0], words[1], NULL, words[2], words[3]};
     char now[KL__SIM_TIME_SIZE];
 
-    if (!turns && says(condition, "reason", words[2]) &&
-        says(condition, "message", words[3])) {
+    if (!turns && has_condition_text(condition, "reason", words[2]) &&
+        has_condition_text(condition, "message", words[3])) {
         return false;
     }
     kl__sim_clock_time(&sim->clock, now);
     texts[2] = turns ? now : NULL;
     if (condition == NULL) {
-        condition = add(edit);
+        condition = add_object(edit);
     }
     for (size_t i = 0; i < 5 && !*failed; i++) {
         *failed =
@@ -144,8 +145,8 @@ static void conflict(naming *self, const char *reason, const char *text)
 
 /* Accepts one name: the wanted one if it is free, else the one accepted
  * before. */
-static void take(naming *self, const char *name, bool of_kinds,
-                 const char *reason)
+static void accept_name(naming *self, const char *name, bool of_kinds,
+                        const char *reason)
 {
     const char *wanted = kl__node_text(self->wanted, name);
     const char *before = kl__node_text(self->before, name);
@@ -189,11 +190,11 @@ static void take_short(naming *self)
 
 static void take_all(naming *self)
 {
-    take(self, "plural", false, "PluralConflict");
-    take(self, "singular", false, "SingularConflict");
+    accept_name(self, "plural", false, "PluralConflict");
+    accept_name(self, "singular", false, "SingularConflict");
     take_short(self);
-    take(self, "kind", true, "KindConflict");
-    take(self, "listKind", true, "ListKindConflict");
+    accept_name(self, "kind", true, "KindConflict");
+    accept_name(self, "listKind", true, "ListKindConflict");
     self->failed |= !kl__sim_put_copy(self->edit, self->accepted, "categories",
                                       kl__node_get(self->wanted, "categories"));
 }
@@ -211,7 +212,7 @@ static bool conclude(naming *self)
     const char *const taken[] = {"NamesAccepted", "False", self->reason,
                                  self->message};
     bool was = kl__sim_crd_is(kl__edit_root(self->edit), "Established", "True");
-    bool has = find(kl__edit_root(self->edit), "Established") != NULL;
+    bool has = find_condition(kl__edit_root(self->edit), "Established") != NULL;
     bool changed = kl__sim_crd_condition(self->sim, self->edit,
                                          self->reason == NULL ? fine : taken,
                                          &self->failed);
@@ -264,8 +265,8 @@ bool kl__sim_crd_accept(kl_sim *sim, kl__edit *edit, bool *failed)
         self.failed |=
             !kl__node_put(edit, status, "acceptedNames", self.accepted);
     }
-    if (!self.failed && find(root, "Established") != NULL && !changed &&
-        self.reason == NULL && establish(&self, root)) {
+    if (!self.failed && find_condition(root, "Established") != NULL &&
+        !changed && self.reason == NULL && establish(&self, root)) {
         changed = true;
     } else if (!self.failed) {
         changed |= conclude(&self);

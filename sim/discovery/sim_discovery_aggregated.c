@@ -86,8 +86,8 @@ static void put_resources(kl_writer *writer, kl__sim_offer_walk *walk)
     }
 }
 
-static void put_version(kl_writer *writer, const kl_sim *sim, const char *group,
-                        const char *version)
+static void put_aggregated_version(kl_writer *writer, const kl_sim *sim,
+                                   const char *group, const char *version)
 {
     kl__sim_offer_walk walk = {.sim = sim, .group = group, .version = version};
 
@@ -116,7 +116,7 @@ static void put_group(kl_writer *writer, const kl_sim *sim, const char *group)
     kl__sim_put_name(writer, "versions");
     kl_writer_begin_array(writer);
     for (size_t i = 0; i < count; i++) {
-        put_version(writer, sim, group, versions[i]);
+        put_aggregated_version(writer, sim, group, versions[i]);
     }
     kl_writer_end_array(writer);
     kl_writer_end_object(writer);

@@ -151,8 +151,8 @@ void kl__sim_write_resources(kl_writer *writer, const kl_sim *sim,
     kl_writer_end_object(writer);
 }
 
-static void put_version(kl_writer *writer, const char *group,
-                        const char *version)
+static void put_group_version(kl_writer *writer, const char *group,
+                              const char *version)
 {
     char group_version[MAX_NAME];
 
@@ -173,12 +173,12 @@ static void put_group(kl_writer *writer, const kl_sim *sim, const char *group)
     kl__sim_put_name(writer, "versions");
     kl_writer_begin_array(writer);
     for (size_t i = 0; i < count; i++) {
-        put_version(writer, group, versions[i]);
+        put_group_version(writer, group, versions[i]);
     }
     kl_writer_end_array(writer);
     if (count != 0) {
         kl__sim_put_name(writer, "preferredVersion");
-        put_version(writer, group, versions[0]);
+        put_group_version(writer, group, versions[0]);
     }
 }
 

@@ -16,7 +16,7 @@
 
 enum { TYPE_SIZE = 512 };
 
-static bool is(const char *a, const char *b)
+static bool is_equal(const char *a, const char *b)
 {
     return strcmp(a, b) == 0;
 }
@@ -30,8 +30,8 @@ typedef struct api_scope {
 static bool covers(const api_scope *scope, const kl__sim_kind *kind,
                    const kl__sim_version *version)
 {
-    return scope->group == NULL ||
-           (is(scope->group, kind->group) && is(scope->version, version->name));
+    return scope->group == NULL || (is_equal(scope->group, kind->group) &&
+                                    is_equal(scope->version, version->name));
 }
 
 /* Writes a component's name: "com.example.v1.Foo" for example.com/v1. */
@@ -89,7 +89,7 @@ static void write_custom_properties(kl__openapi *document,
         char *json;
 
         for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-            is_known = is_known || is(text, known[i]);
+            is_known = is_known || is_equal(text, known[i]);
         }
         json = is_known ? NULL : kl_value_json(value, NULL, NULL);
         if (json != NULL) {
@@ -115,8 +115,9 @@ static void write_custom(kl__openapi *document, const kl__sim_kind *kind,
     kl__buf_putc(document->out, '{');
     while ((value = kl_value_next(version->source, &iter, &name)) != NULL) {
         const char *text = kl_value_string(name, NULL);
-        char *json =
-            is(text, "properties") ? NULL : kl_value_json(value, NULL, NULL);
+        char *json = is_equal(text, "properties")
+                         ? NULL
+                         : kl_value_json(value, NULL, NULL);
 
         if (json != NULL) {
             kl__quote(document->out, text, strlen(text));
@@ -136,7 +137,7 @@ typedef struct kept_names {
     size_t count;
 } kept_names;
 
-static const char *keep(kept_names *names, const char *text)
+static const char *keep_name(kept_names *names, const char *text)
 {
     char **texts =
         kl__realloc(names->texts, (names->count + 1) * sizeof(*texts));
@@ -174,9 +175,9 @@ static void write_component(kl__openapi *document, const kl__sim_kind *kind,
         return;
     }
     name_custom(kind, version->name, kind->kind, text);
-    type = keep(names, text);
+    type = keep_name(names, text);
     name_custom(kind, version->name, kind->list_kind, text);
-    list = keep(names, text);
+    list = keep_name(names, text);
     if (type == NULL || list == NULL) {
         document->out->failed = true;
     } else if (kl__openapi_begin(document, type)) {
@@ -414,17 +415,17 @@ kl_code kl__sim_openapi(kl__sim_answer *answer, kl_error *err)
     const char *const *segments = ask->segments;
     api_scope scope = {"", ""};
 
-    if (ask->segment_count == 2 && is(segments[1], "v2")) {
+    if (ask->segment_count == 2 && is_equal(segments[1], "v2")) {
         return write_whole(answer, err);
     }
-    if (ask->segment_count == 2 && is(segments[1], "v3")) {
+    if (ask->segment_count == 2 && is_equal(segments[1], "v3")) {
         return write_index(answer, err);
     }
-    if (ask->segment_count == 4 && is(segments[1], "v3") &&
-        is(segments[2], "api")) {
+    if (ask->segment_count == 4 && is_equal(segments[1], "v3") &&
+        is_equal(segments[2], "api")) {
         scope.version = segments[3];
-    } else if (ask->segment_count == 5 && is(segments[1], "v3") &&
-               is(segments[2], "apis")) {
+    } else if (ask->segment_count == 5 && is_equal(segments[1], "v3") &&
+               is_equal(segments[2], "apis")) {
         scope.group = segments[3];
         scope.version = segments[4];
     } else {

@@ -28,7 +28,7 @@ static int socket_of(struct MHD_Connection *connection)
 }
 
 /* Runs before the connection's thread does. */
-static void add(kl__sim_http *http, int fd, void **context)
+static void add_connection(kl__sim_http *http, int fd, void **context)
 {
     open_connection *opened = kl__calloc(1, sizeof(*opened));
     bool is_unwanted = opened == NULL;
@@ -47,7 +47,7 @@ static void add(kl__sim_http *http, int fd, void **context)
 }
 
 /* Runs after the connection's thread has been joined. */
-static void drop(kl__sim_http *http, open_connection *closed)
+static void drop_connection(kl__sim_http *http, open_connection *closed)
 {
     if (closed == NULL) {
         return;
@@ -66,10 +66,10 @@ void kl__sim_connections_notice(void *http, struct MHD_Connection *connection,
                                 enum MHD_ConnectionNotificationCode what)
 {
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        add(http, socket_of(connection), context);
+        add_connection(http, socket_of(connection), context);
         kl__sim_handshake_attend(http, connection);
     } else {
-        drop(http, *context);
+        drop_connection(http, *context);
     }
 }
 

@@ -302,8 +302,8 @@ static bool is_from_here(struct MHD_Connection *connection)
             six->sin6_addr.s6_addr[12] == IN_LOOPBACKNET);
 }
 
-static enum MHD_Result carry_out(kl__sim_http *http, http_request *request,
-                                 const char *method)
+static enum MHD_Result
+carry_out_request(kl__sim_http *http, http_request *request, const char *method)
 {
     const bool is_known = read_identity(request, http->has_tls);
     const kl__sim_request asked = {
@@ -375,11 +375,11 @@ enum MHD_Result kl__sim_http_handle(void *http,
             return result;
         }
         request->is_too_large = announces_too_much(connection);
-        return request->is_too_large ? carry_out(http, request, method)
+        return request->is_too_large ? carry_out_request(http, request, method)
                                      : MHD_YES;
     }
     if (*upload_size == 0) {
-        return carry_out(http, request, method);
+        return carry_out_request(http, request, method);
     }
     if (request->body.length + *upload_size > KL__SIM_MAX_BODY) {
         request->is_too_large = true; /* read to the end, but not kept */

@@ -48,7 +48,7 @@ static bool is_time(const kl_sim *sim, const kl__sim_order *order)
 
 /* Takes an order that is due. An order to refuse connections for a time is
  * replaced by the order to accept them again. The mutex is held. */
-static bool take(kl_sim *sim, kl__sim_order *from, kl__sim_order *order)
+static bool take_order(kl_sim *sim, kl__sim_order *from, kl__sim_order *order)
 {
     if (!is_time(sim, from)) {
         return false;
@@ -67,7 +67,7 @@ static bool take(kl_sim *sim, kl__sim_order *from, kl__sim_order *order)
  * and locks it again, as LIFECYCLE ranks before it. LIFECYCLE is held
  * throughout, so that no other order reaches the port between taking one and
  * carrying it out. */
-static void carry_out(kl_sim *sim)
+static void carry_out_orders(kl_sim *sim)
 {
     kl__sim_order refuse, certificate;
     bool refuses, certifies;
@@ -76,8 +76,8 @@ static void carry_out(kl_sim *sim)
     kl__mutex_unlock(&sim->mutex);
     kl__mutex_lock(&sim->listening);
     kl__mutex_lock(&sim->mutex);
-    certifies = take(sim, &sim->port.certify, &certificate);
-    refuses = take(sim, &sim->port.refuse, &refuse);
+    certifies = take_order(sim, &sim->port.certify, &certificate);
+    refuses = take_order(sim, &sim->port.refuse, &refuse);
     kl__mutex_unlock(&sim->mutex);
     if (certifies && certify(sim, (kl__sim_how)certificate.how,
                              certificate.lasts_ms, &err) != KL_OK) {
@@ -91,7 +91,7 @@ static void carry_out(kl_sim *sim)
 }
 
 /* The entry of the keeper's thread: touches sim->port, under the mutex. */
-static void *keep(void *arg)
+static void *run_keeper(void *arg)
 {
     kl_sim *sim = arg;
     kl__sim_port *port = &sim->port;
@@ -99,7 +99,7 @@ static void *keep(void *arg)
     kl__mutex_lock(&sim->mutex);
     while (!port->stop) {
         if (is_time(sim, &port->refuse) || is_time(sim, &port->certify)) {
-            carry_out(sim);
+            carry_out_orders(sim);
         } else {
             int64_t one = due_at(sim, &port->refuse);
             int64_t other = due_at(sim, &port->certify);
@@ -115,8 +115,8 @@ static void *keep(void *arg)
 /* Leaves an order to the keeper's thread, which the first order starts. An
  * order that came by a request takes no LIFECYCLE lock: a thread that ends
  * connections holds it while it waits for that very request. */
-static kl_code leave(kl_sim *sim, kl__sim_order *place, kl__sim_order order,
-                     kl_error *err)
+static kl_code leave_order(kl_sim *sim, kl__sim_order *place,
+                           kl__sim_order order, kl_error *err)
 {
     kl__sim_port *port = &sim->port;
     kl_code code = KL_OK;
@@ -124,7 +124,8 @@ static kl_code leave(kl_sim *sim, kl__sim_order *place, kl__sim_order order,
     order.is_due = true;
     kl__mutex_lock(&sim->mutex);
     if (!port->runs && !port->stop) {
-        code = kl__thread_start(&port->thread, "kl-sim-port", keep, sim, err);
+        code = kl__thread_start(&port->thread, "kl-sim-port", run_keeper, sim,
+                                err);
         port->runs = code == KL_OK;
     }
     if (code == KL_OK) {
@@ -136,7 +137,7 @@ static kl_code leave(kl_sim *sim, kl__sim_order *place, kl__sim_order order,
 }
 
 /* Forgets a pending order to refuse connections or to accept them again. */
-static void forget(kl_sim *sim)
+static void forget_order(kl_sim *sim)
 {
     kl__mutex_lock(&sim->mutex);
     sim->port.refuse.is_due = false;
@@ -149,14 +150,15 @@ void kl_sim_refuse(kl_sim *sim, bool on)
         return;
     }
     kl__mutex_lock(&sim->listening);
-    forget(sim);
+    forget_order(sim);
     kl__sim_listener_refuse(sim, on);
     kl__mutex_unlock(&sim->listening);
 }
 
 /* Refuses connections at once. If it is for a time, the order to accept them
  * again comes first: starting the thread for it may fail. LIFECYCLE is held. */
-static kl_code refuse(kl_sim *sim, const kl__sim_rule *rule, kl_error *err)
+static kl_code refuse_connections(kl_sim *sim, const kl__sim_rule *rule,
+                                  kl_error *err)
 {
     const kl__sim_order end = {.is_end = true,
                                .at_ms = kl__sim_clock_now(&sim->clock) +
@@ -164,9 +166,9 @@ static kl_code refuse(kl_sim *sim, const kl__sim_rule *rule, kl_error *err)
     kl_code code = KL_OK;
 
     if (rule->seconds_ms >= 0) {
-        code = leave(sim, &sim->port.refuse, end, err);
+        code = leave_order(sim, &sim->port.refuse, end, err);
     } else {
-        forget(sim);
+        forget_order(sim);
     }
     if (code == KL_OK) {
         kl__sim_listener_refuse(sim, true);
@@ -185,14 +187,14 @@ kl_code kl__sim_keeper_order(kl_sim *sim, const kl__sim_rule *rule, bool later,
     kl_code code;
 
     if (later) {
-        return leave(sim,
-                     rule->action == KL__SIM_REFUSE ? &sim->port.refuse
-                                                    : &sim->port.certify,
-                     order, err);
+        return leave_order(sim,
+                           rule->action == KL__SIM_REFUSE ? &sim->port.refuse
+                                                          : &sim->port.certify,
+                           order, err);
     }
     kl__mutex_lock(&sim->listening);
     code = rule->action == KL__SIM_REFUSE
-               ? refuse(sim, rule, err)
+               ? refuse_connections(sim, rule, err)
                : certify(sim, rule->how, rule->seconds_ms, err);
     kl__mutex_unlock(&sim->listening);
     return code;

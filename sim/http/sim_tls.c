@@ -40,7 +40,7 @@ static void clear(signer *identity)
 
 /* Makes a key, and a certificate with names and dates, not signed yet. Returns
  * a GnuTLS status. */
-static int begin(signer *identity, const char *common_name)
+static int begin_certificate(signer *identity, const char *common_name)
 {
     unsigned char serial[SERIAL_SIZE];
     time_t now = time(NULL);
@@ -92,7 +92,7 @@ static int sign(signer *identity, const signer *issuer)
 
 static int make_authority(signer *ca)
 {
-    int status = begin(ca, "kubelua-sim-ca");
+    int status = begin_certificate(ca, "kubelua-sim-ca");
 
     if (status == 0) {
         status = gnutls_x509_crt_set_basic_constraints(ca->cert, 1, 0);
@@ -125,7 +125,7 @@ static int add_name(gnutls_x509_crt_t cert, const char *address)
 static int make_server(signer *server, const signer *ca, const char *address,
                        int64_t seconds)
 {
-    int status = begin(server, "kubelua-sim");
+    int status = begin_certificate(server, "kubelua-sim");
 
     if (status == 0) {
         status = add_name(server->cert, address);
@@ -158,7 +158,7 @@ static int make_server(signer *server, const signer *ca, const char *address,
 }
 
 /* Copies a text that GnuTLS has exported, and frees GnuTLS's own. */
-static char *take(gnutls_datum_t *pem)
+static char *take_pem(gnutls_datum_t *pem)
 {
     char *text = kl__strndup((const char *)pem->data, pem->size);
 
@@ -174,22 +174,22 @@ static int export_all(kl__sim_tls *tls, const signer *ca, const signer *server)
     int status = gnutls_x509_crt_export2(ca->cert, GNUTLS_X509_FMT_PEM, &pem);
 
     if (status == 0) {
-        tls->ca = take(&pem);
+        tls->ca = take_pem(&pem);
         status =
             gnutls_x509_crt_export2(server->cert, GNUTLS_X509_FMT_PEM, &pem);
     }
     if (status == 0) {
-        tls->cert = take(&pem);
+        tls->cert = take_pem(&pem);
         status =
             gnutls_x509_privkey_export2(server->key, GNUTLS_X509_FMT_PEM, &pem);
     }
     if (status == 0) {
-        tls->key = take(&pem);
+        tls->key = take_pem(&pem);
         status =
             gnutls_x509_privkey_export2(ca->key, GNUTLS_X509_FMT_PEM, &pem);
     }
     if (status == 0) {
-        tls->ca_key = take(&pem);
+        tls->ca_key = take_pem(&pem);
     }
     if (status == 0 && (tls->ca == NULL || tls->cert == NULL ||
                         tls->key == NULL || tls->ca_key == NULL)) {
@@ -223,7 +223,7 @@ kl_code kl__sim_tls_make(kl__sim_tls *tls, const char *address, kl_error *err)
                               address, gnutls_strerror(status));
 }
 
-static void forget(char *key)
+static void wipe_key(char *key)
 {
     if (key != NULL) {
         kl__wipe(key, strlen(key));
@@ -233,8 +233,8 @@ static void forget(char *key)
 
 void kl__sim_tls_clear(kl__sim_tls *tls)
 {
-    forget(tls->key);
-    forget(tls->ca_key);
+    wipe_key(tls->key);
+    wipe_key(tls->ca_key);
     kl__free(tls->ca);
     kl__free(tls->cert);
     memset(tls, 0, sizeof(*tls));
@@ -244,7 +244,7 @@ void kl__sim_tls_clear(kl__sim_tls *tls)
 
 void kl__sim_pair_clear(kl__sim_pair *pair)
 {
-    forget(pair->key);
+    wipe_key(pair->key);
     kl__free(pair->cert);
     memset(pair, 0, sizeof(*pair));
 }
@@ -320,7 +320,7 @@ static int add_groups(gnutls_x509_crt_t cert, const char *groups)
 static int make_user(signer *user, const signer *ca, const char *name,
                      const char *groups)
 {
-    int status = begin(user, name);
+    int status = begin_certificate(user, name);
 
     if (status == 0) {
         status = add_groups(user->cert, groups);
@@ -342,12 +342,12 @@ static int export_pair(kl__sim_pair *pair, const signer *user)
     int status = gnutls_x509_crt_export2(user->cert, GNUTLS_X509_FMT_PEM, &pem);
 
     if (status == 0) {
-        pair->cert = take(&pem);
+        pair->cert = take_pem(&pem);
         status =
             gnutls_x509_privkey_export2(user->key, GNUTLS_X509_FMT_PEM, &pem);
     }
     if (status == 0) {
-        pair->key = take(&pem);
+        pair->key = take_pem(&pem);
     }
     return status == 0 && (pair->cert == NULL || pair->key == NULL)
                ? GNUTLS_E_MEMORY_ERROR

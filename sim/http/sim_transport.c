@@ -32,14 +32,14 @@ typedef struct sim_stream {
     _Atomic int64_t last_byte_ms; /* relaxed: read by a watchdog */
 } sim_stream;
 
-static int64_t now_ms(void)
+static int64_t machine_now_ms(void)
 {
     return kl__clock_now(kl__clock_real());
 }
 
 static void touch(sim_stream *stream)
 {
-    atomic_store_explicit(&stream->last_byte_ms, now_ms(),
+    atomic_store_explicit(&stream->last_byte_ms, machine_now_ms(),
                           memory_order_relaxed);
 }
 
@@ -278,7 +278,7 @@ static kl__stream *open_stream(kl_transport *base, const kl__request *request,
     stream->base.ops = &stream_ops;
     stream->transport = transport;
     kl__transport_ref(base);
-    atomic_init(&stream->last_byte_ms, now_ms());
+    atomic_init(&stream->last_byte_ms, machine_now_ms());
     kl__live_add(KL_LIVE_STREAM, 1);
     return &stream->base;
 }

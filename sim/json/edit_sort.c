@@ -15,7 +15,7 @@ typedef struct named {
     kl__name_order order; /* the same in all elements */
 } named;
 
-static int compare(const void *a, const void *b)
+static int compare_sorted_members(const void *a, const void *b)
 {
     const named *left = a, *right = b;
 
@@ -64,7 +64,7 @@ bool kl__node_sort(kl__edit *edit, kl__node *object, kl__name_order order)
            NULL) {
         all[count++] = one;
     }
-    qsort(all, count, sizeof(*all), compare);
+    qsort(all, count, sizeof(*all), compare_sorted_members);
     kl__node_clear(object);
     for (size_t i = 0; i < count && done; i++) {
         done = kl__node_add_n(edit, object, all[i].name, all[i].length,

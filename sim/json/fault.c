@@ -46,7 +46,7 @@ typedef struct scan {
 } scan;
 
 /* Shows a byte as Go shows a character: Go takes the byte for a code point. */
-static void show(char *to, size_t size, unsigned char byte)
+static void show_byte(char *to, size_t size, unsigned char byte)
 {
     static const char escaped[] = "\a\b\t\n\v\f\r\\'";
     static const char letters[] = "abtnvfr\\'";
@@ -65,11 +65,11 @@ static void show(char *to, size_t size, unsigned char byte)
     }
 }
 
-static bool refuse(scan *self, unsigned char byte, const char *where)
+static bool refuse_byte(scan *self, unsigned char byte, const char *where)
 {
     char shown[8];
 
-    show(shown, sizeof(shown), byte);
+    show_byte(shown, sizeof(shown), byte);
     snprintf(self->out, KL__JSON_FAULT_SIZE, "invalid character '%s' %s", shown,
              where);
     return false;
@@ -110,7 +110,7 @@ static bool open(scan *self, unsigned char byte)
     const uint8_t bit = (uint8_t)(1u << level % 8);
 
     if (level >= MOST_LEVELS) {
-        return refuse(self, byte, "exceeded max depth");
+        return refuse_byte(self, byte, "exceeded max depth");
     }
     self->depth++;
     if (byte == '[') {
@@ -157,14 +157,15 @@ static bool begin_value(scan *self, unsigned char byte)
     default:
         return is_digit(byte)
                    ? go_to(self, DIGITS)
-                   : refuse(self, byte, "looking for beginning of value");
+                   : refuse_byte(self, byte, "looking for beginning of value");
     }
 }
 
 static bool begin_key(scan *self, unsigned char byte)
 {
     if (byte != '"') {
-        return refuse(self, byte, "looking for beginning of object key string");
+        return refuse_byte(self, byte,
+                           "looking for beginning of object key string");
     }
     self->is_key = true;
     return go_to(self, STRING);
@@ -185,9 +186,9 @@ static bool take_between(scan *self, unsigned char byte)
         return begin_key(self, byte);
     case AFTER_KEY:
         return byte == ':' ? go_to(self, VALUE)
-                           : refuse(self, byte, "after object key");
+                           : refuse_byte(self, byte, "after object key");
     case AFTER_ALL:
-        return refuse(self, byte, "after top-level value");
+        return refuse_byte(self, byte, "after top-level value");
     case AFTER_VALUE:
         if (byte == ',') {
             return go_to(self, is_in_array(self) ? VALUE : KEY);
@@ -195,9 +196,9 @@ static bool take_between(scan *self, unsigned char byte)
         if (byte == (is_in_array(self) ? ']' : '}')) {
             return close(self);
         }
-        return refuse(self, byte,
-                      is_in_array(self) ? "after array element"
-                                        : "after object key:value pair");
+        return refuse_byte(self, byte,
+                           is_in_array(self) ? "after array element"
+                                             : "after object key:value pair");
     default:
         return begin_value(self, byte);
     }
@@ -210,11 +211,12 @@ static bool take_string(scan *self, unsigned char byte)
         return byte == 'u' ? go_to(self, HEX)
                : byte != '\0' && strchr("bfnrt\\/\"", byte) != NULL
                    ? go_to(self, STRING)
-                   : refuse(self, byte, "in string escape code");
+                   : refuse_byte(self, byte, "in string escape code");
     }
     if (self->at == HEX) {
         if (!is_hex(byte)) {
-            return refuse(self, byte, "in \\u hexadecimal character escape");
+            return refuse_byte(self, byte,
+                               "in \\u hexadecimal character escape");
         }
         return --self->hex > 0 || go_to(self, STRING);
     }
@@ -224,7 +226,7 @@ static bool take_string(scan *self, unsigned char byte)
     if (byte == '\\') {
         return go_to(self, ESCAPE);
     }
-    return byte >= 0x20 || refuse(self, byte, "in string literal");
+    return byte >= 0x20 || refuse_byte(self, byte, "in string literal");
 }
 
 static bool take_word(scan *self, unsigned char byte)
@@ -235,7 +237,7 @@ static bool take_word(scan *self, unsigned char byte)
     if (byte != (unsigned char)wanted) {
         snprintf(where, sizeof(where), "in literal %s (expecting '%c')",
                  self->word, wanted);
-        return refuse(self, byte, where);
+        return refuse_byte(self, byte, where);
     }
     self->in_word++;
     return self->word[self->in_word] != '\0' || end_value(self);
@@ -258,7 +260,7 @@ static bool take_exponent(scan *self, unsigned char byte)
     }
     return self->at == EXPONENT_DIGITS
                ? after_number(self, byte)
-               : refuse(self, byte, "in exponent of numeric literal");
+               : refuse_byte(self, byte, "in exponent of numeric literal");
 }
 
 static bool take_number(scan *self, unsigned char byte)
@@ -269,12 +271,12 @@ static bool take_number(scan *self, unsigned char byte)
     case MINUS:
         return byte == '0'      ? go_to(self, ZERO)
                : is_digit(byte) ? go_to(self, DIGITS)
-                                : refuse(self, byte, "in numeric literal");
+                                : refuse_byte(self, byte, "in numeric literal");
     case POINT:
         return is_digit(byte)
                    ? go_to(self, FRACTION)
-                   : refuse(self, byte,
-                            "after decimal point in numeric literal");
+                   : refuse_byte(self, byte,
+                                 "after decimal point in numeric literal");
     case DIGITS:
     case FRACTION:
         if (is_digit(byte)) {
@@ -292,7 +294,7 @@ static bool take_number(scan *self, unsigned char byte)
     return is_exponent ? go_to(self, EXPONENT) : after_number(self, byte);
 }
 
-static bool take(scan *self, unsigned char byte)
+static bool take_byte(scan *self, unsigned char byte)
 {
     switch (self->at) {
     case STRING:
@@ -320,11 +322,11 @@ const char *kl__json_fault(const char *json, size_t length, char *out)
     scan self = {.at = VALUE, .out = out};
 
     for (size_t i = 0; i < length; i++) {
-        if (!take(&self, (unsigned char)json[i])) {
+        if (!take_byte(&self, (unsigned char)json[i])) {
             return out;
         }
     }
-    if (self.at != AFTER_ALL && !take(&self, ' ')) {
+    if (self.at != AFTER_ALL && !take_byte(&self, ' ')) {
         return out;
     }
     if (self.at == AFTER_ALL) {

@@ -24,7 +24,7 @@ static size_t measure_string(const char *at, size_t length)
 }
 
 /* True if the object or array that begins at `at` is empty. */
-static bool is_empty(const char *at, size_t length)
+static bool is_container_empty(const char *at, size_t length)
 {
     return length > 1 && (at[1] == '}' || at[1] == ']');
 }
@@ -45,7 +45,7 @@ void kl__indent(kl__buf *out, const char *json, size_t length)
         case '{':
         case '[':
             kl__buf_putc(out, json[i]);
-            if (is_empty(json + i, length - i)) {
+            if (is_container_empty(json + i, length - i)) {
                 kl__buf_putc(out, json[++i]);
             } else {
                 begin_line(out, ++depth);

@@ -27,7 +27,7 @@ static bool make_default(kl__sim_version *version)
            column->path != NULL;
 }
 
-static char *copy(const kl_value *definition, const char *name)
+static char *copy_member(const kl_value *definition, const char *name)
 {
     const char *text = kl_value_string(kl_value_get(definition, name), NULL);
 
@@ -38,11 +38,11 @@ static bool read_column(kl__sim_column *column, const kl_value *definition)
 {
     column->priority =
         (int)kl_value_integer(kl_value_get(definition, "priority"));
-    column->name = copy(definition, "name");
-    column->type = copy(definition, "type");
-    column->format = copy(definition, "format");
-    column->path = copy(definition, "jsonPath");
-    column->description = copy(definition, "description");
+    column->name = copy_member(definition, "name");
+    column->type = copy_member(definition, "type");
+    column->format = copy_member(definition, "format");
+    column->path = copy_member(definition, "jsonPath");
+    column->description = copy_member(definition, "description");
     if (column->description != NULL && *column->description == '\0' &&
         column->path != NULL) {
         kl__free(column->description);

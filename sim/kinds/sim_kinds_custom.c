@@ -16,7 +16,7 @@
 enum { MAX_FIELDS = 64 };
 
 /* A string member, or `otherwise`; borrowed. */
-static const char *text_of(const kl_value *object, const char *name,
+static const char *text_or(const kl_value *object, const char *name,
                            const char *otherwise)
 {
     const char *text = kl_value_string(kl_value_get(object, name), NULL);
@@ -109,8 +109,8 @@ static bool is_storage(const kl_value *version)
 static char *make_warning(const kl__sim_kind *kind, const kl_value *versions,
                           const kl_value *deprecated)
 {
-    const char *own = text_of(deprecated, "deprecationWarning", NULL);
-    const char *name = text_of(deprecated, "name", "");
+    const char *own = text_or(deprecated, "deprecationWarning", NULL);
+    const char *name = text_or(deprecated, "name", "");
     const char *best = NULL;
     kl_value_iter iter = {0};
     const kl_value *version;
@@ -119,7 +119,7 @@ static char *make_warning(const kl__sim_kind *kind, const kl_value *versions,
         return kl__strdup(own);
     }
     while ((version = kl_value_next(versions, &iter, NULL)) != NULL) {
-        const char *other = text_of(version, "name", "");
+        const char *other = text_or(version, "name", "");
 
         if (kl_value_bool(kl_value_get(version, "served")) &&
             !kl_value_bool(kl_value_get(version, "deprecated")) &&
@@ -165,7 +165,7 @@ static bool fill_version(const kl__sim_kind *kind, const kl_value *versions,
     to->source =
         kl_value_get(kl_value_get(version, "schema"), "openAPIV3Schema");
     to->has_rules = kl__sim_mentions(to->source, "x-kubernetes-validations");
-    to->name = kl__strdup(text_of(version, "name", ""));
+    to->name = kl__strdup(text_or(version, "name", ""));
     to->schema = kl__schema_custom(to->source, NULL);
     if (kl_value_bool(kl_value_get(version, "deprecated"))) {
         to->warning = make_warning(kind, versions, version);
@@ -203,7 +203,7 @@ static bool add_versions(kl__sim_kind *kind, const kl_value *versions)
     while ((version = kl_value_next(versions, &iter, NULL)) != NULL) {
         if (is_storage(version)) {
             kl__free(kind->storage);
-            kind->storage = kl__strdup(text_of(version, "name", ""));
+            kind->storage = kl__strdup(text_or(version, "name", ""));
             if (!fill_version(kind, versions, version, &kind->stored)) {
                 return false;
             }
@@ -240,7 +240,7 @@ static bool add_custom_fields(kl__sim_kind *kind, const kl_value *versions)
         kl_value_iter inner = {0};
 
         while ((field = kl_value_next(fields, &inner, NULL)) != NULL) {
-            const char *path = text_of(field, "jsonPath", "");
+            const char *path = text_or(field, "jsonPath", "");
             size_t known = 0;
 
             path += *path == '.';
@@ -261,7 +261,7 @@ static const kl_value *names_of(const kl_value *root)
     const kl_value *accepted =
         kl_value_get(kl_value_get(root, "status"), "acceptedNames");
 
-    return *text_of(accepted, "kind", "") != '\0'
+    return *text_or(accepted, "kind", "") != '\0'
                ? accepted
                : kl_value_get(kl_value_get(root, "spec"), "names");
 }
@@ -279,20 +279,20 @@ kl__sim_kind *kl__sim_kind_custom(kl_doc *definition)
     atomic_init(&kind->refs, 1);
     kind->definition = kl_doc_ref(definition);
     kind->flags = KL__SIM_CUSTOM | KL__SIM_GENERATION | KL__SIM_OWN_FIELDS;
-    if (strcmp(text_of(spec, "scope", ""), "Namespaced") == 0) {
+    if (strcmp(text_or(spec, "scope", ""), "Namespaced") == 0) {
         kind->flags |= KL__SIM_NAMESPACED;
     }
     if (kl_value_get(kl_value_get(kl_doc_root(definition), "metadata"),
                      "deletionTimestamp") != NULL) {
         kind->flags |= KL__SIM_ENDING;
     }
-    kind->group = kl__strdup(text_of(spec, "group", ""));
-    kind->plural = kl__strdup(text_of(names, "plural", ""));
-    kind->singular = kl__strdup(text_of(names, "singular", ""));
-    kind->kind = kl__strdup(text_of(names, "kind", ""));
-    kind->list_kind = kl__strdup(text_of(names, "listKind", ""));
-    kind->qualified = kl__strprintf("%s.%s", text_of(names, "plural", ""),
-                                    text_of(spec, "group", ""));
+    kind->group = kl__strdup(text_or(spec, "group", ""));
+    kind->plural = kl__strdup(text_or(names, "plural", ""));
+    kind->singular = kl__strdup(text_or(names, "singular", ""));
+    kind->kind = kl__strdup(text_or(names, "kind", ""));
+    kind->list_kind = kl__strdup(text_or(names, "listKind", ""));
+    kind->qualified = kl__strprintf("%s.%s", text_or(names, "plural", ""),
+                                    text_or(spec, "group", ""));
     kind->short_names =
         copy_strings(kl_value_get(names, "shortNames"), NULL, "");
     kind->categories =

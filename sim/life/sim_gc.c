@@ -24,7 +24,8 @@ typedef enum owner_sort {
     UNKNOWN /* its kind is not served: nothing may be decided */
 } owner_sort;
 
-static kl__sim_state *find(const kl__sim_resource *resource, const char *key)
+static kl__sim_state *find_state(const kl__sim_resource *resource,
+                                 const char *key)
 {
     kl__sim_node *node = kl__sim_tree_find(&resource->items, key);
 
@@ -36,7 +37,7 @@ static kl__node *metadata_of(const kl__edit *edit)
     return kl__node_get(kl__edit_root(edit), "metadata");
 }
 
-static const char *text_of(const kl__node *object, const char *name)
+static const char *node_text_or_empty(const kl__node *object, const char *name)
 {
     const char *text = kl__node_text(object, name);
 
@@ -67,8 +68,9 @@ static kl_code sort_owner(kl_sim *sim, const kl__node *reference,
                           const char *name_space, owner_sort *sort,
                           kl_error *err)
 {
-    kl__sim_resource *resource = kl__sim_find_kind(
-        sim, text_of(reference, "apiVersion"), text_of(reference, "kind"));
+    kl__sim_resource *resource =
+        kl__sim_find_kind(sim, node_text_or_empty(reference, "apiVersion"),
+                          node_text_or_empty(reference, "kind"));
     const kl__sim_state *owner;
     bool is_namespaced, waits = false;
     kl_code code;
@@ -83,13 +85,14 @@ static kl_code sort_owner(kl_sim *sim, const kl__node *reference,
         return KL_OK; /* such a reference is invalid and ignored */
     }
     key = kl__sim_key(is_namespaced ? name_space : NULL,
-                      text_of(reference, "name"));
+                      node_text_or_empty(reference, "name"));
     if (key == NULL) {
         return kl__sim_no_memory(err);
     }
-    owner = find(resource->home, key);
+    owner = find_state(resource->home, key);
     kl__free(key);
-    if (owner == NULL || strcmp(owner->uid, text_of(reference, "uid")) != 0) {
+    if (owner == NULL ||
+        strcmp(owner->uid, node_text_or_empty(reference, "uid")) != 0) {
         *sort = DANGLING;
         return KL_OK;
     }
@@ -171,7 +174,8 @@ static kl_code is_in_circle(kl_sim *sim, const kl__sim_state *state,
     while (owned != NULL && code == KL_OK && !*circle &&
            (slot = kl__map_next(&owned->dependents, &cursor)) != NULL) {
         const kl__sim_dependent *dependent = slot->value;
-        const kl__sim_state *one = find(dependent->resource, dependent->key);
+        const kl__sim_state *one =
+            find_state(dependent->resource, dependent->key);
 
         if (one != NULL && one->deleting) {
             code = is_in_foreground(one, circle, err);
@@ -206,8 +210,8 @@ static kl_code break_circle(kl_sim *sim, kl__sim_resource *resource,
     return kl__sim_put_as(sim, resource, state, edit, &kl__sim_controller, err);
 }
 
-static kl_code judge(kl_sim *sim, kl__sim_resource *resource,
-                     kl__sim_state *state, kl__edit *edit, kl_error *err)
+static kl_code judge_object(kl_sim *sim, kl__sim_resource *resource,
+                            kl__sim_state *state, kl__edit *edit, kl_error *err)
 {
     owner_count counts;
     kl_code code = count_owners(sim, edit, false, &counts, err);
@@ -224,7 +228,8 @@ static kl_code judge(kl_sim *sim, kl__sim_resource *resource,
             code = break_circle(sim, resource, state, edit, err);
         }
         if (code == KL_OK) {
-            kl__sim_state *now = kl__sim_state_ref(find(resource, state->key));
+            kl__sim_state *now =
+                kl__sim_state_ref(find_state(resource, state->key));
 
             code = delete_dependent(sim, resource, now, policy, err);
             kl__sim_state_unref(now);
@@ -240,7 +245,7 @@ static kl_code judge(kl_sim *sim, kl__sim_resource *resource,
 kl_code kl__sim_gc_owners(kl_sim *sim, kl__sim_resource *resource,
                           const char *key, kl_error *err)
 {
-    kl__sim_state *state = find(resource, key);
+    kl__sim_state *state = find_state(resource, key);
     kl__edit *edit;
     kl_code code;
 
@@ -252,7 +257,7 @@ kl_code kl__sim_gc_owners(kl_sim *sim, kl__sim_resource *resource,
         return KL_ENOMEM;
     }
     kl__sim_state_ref(state);
-    code = judge(sim, resource, state, edit, err);
+    code = judge_object(sim, resource, state, edit, err);
     kl__sim_state_unref(state);
     kl__edit_free(edit);
     return code;
@@ -293,7 +298,8 @@ static bool blocks(const kl__sim_owned *owned)
 
     while ((slot = kl__map_next(&owned->dependents, &cursor)) != NULL) {
         const kl__sim_dependent *dependent = slot->value;
-        const kl__sim_state *state = find(dependent->resource, dependent->key);
+        const kl__sim_state *state =
+            find_state(dependent->resource, dependent->key);
         const char *at = state != NULL ? state->owners : NULL, *uid;
         bool is_blocking;
 
@@ -328,7 +334,7 @@ static kl_code release(kl_sim *sim, kl__sim_resource *resource,
     }
     references = kl__node_get(metadata_of(edit), "ownerReferences");
     while ((reference = kl__node_next(references, &iter, NULL, NULL)) != NULL) {
-        if (strcmp(text_of(reference, "uid"), uid) == 0) {
+        if (strcmp(node_text_or_empty(reference, "uid"), uid) == 0) {
             kl__node_drop(&iter);
         }
     }
@@ -359,7 +365,7 @@ static kl_code release_all(kl_sim *sim, const char *uid, kl_error *err)
             continue;
         }
         dependent = slot->value;
-        state = find(dependent->resource, dependent->key);
+        state = find_state(dependent->resource, dependent->key);
         if (state == NULL) {
             break;
         }
@@ -395,7 +401,7 @@ static kl_code await_dependents(kl_sim *sim, kl__sim_resource *resource,
 kl_code kl__sim_gc_finalize(kl_sim *sim, kl__sim_resource *resource,
                             const char *key, kl_error *err)
 {
-    kl__sim_state *state = find(resource, key);
+    kl__sim_state *state = find_state(resource, key);
     kl__edit *edit;
     kl_code code = KL_OK;
 

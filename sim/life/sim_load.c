@@ -33,7 +33,7 @@ typedef struct manifest_load {
     size_t capacity;
 } manifest_load;
 
-static kl_code out_of_memory(kl_error *err)
+static kl_code load_out_of_memory(kl_error *err)
 {
     return kl_error_set(err, KL_ENOMEM, "out of memory for manifests");
 }
@@ -56,7 +56,7 @@ static kl_code add_item(manifest_load *load, kl_doc *doc, const kl_value *root,
         load_item *items = kl__realloc(load->items, capacity * sizeof(*items));
 
         if (items == NULL) {
-            return out_of_memory(err);
+            return load_out_of_memory(err);
         }
         load->items = items;
         load->capacity = capacity;
@@ -194,7 +194,7 @@ static kl_code find_collection(kl_sim *sim, const kl_value *root, kl__buf *out,
     if (resource == NULL) {
         return refuse_kind(version, kind, served, err);
     }
-    return out->failed ? out_of_memory(err) : KL_OK;
+    return out->failed ? load_out_of_memory(err) : KL_OK;
 }
 
 static kl_code find_place(kl_sim *sim, const kl_value *root, api_place *place,
@@ -217,7 +217,7 @@ static kl_code find_place(kl_sim *sim, const kl_value *root, api_place *place,
     kl__buf_deinit(&object);
     if (place->collection == NULL ||
         (name != NULL && *name != '\0' && place->object == NULL)) {
-        return out_of_memory(err);
+        return load_out_of_memory(err);
     }
     return KL_OK;
 }
@@ -316,8 +316,9 @@ static kl_code is_other(kl_sim *sim, const api_place *place,
 
 /* Creates the object, or replaces one of that name; one with another UID is
  * deleted first. */
-static kl_code put(kl_sim *sim, const api_place *place, const kl_value *root,
-                   const kl_call *create, kl_error *err)
+static kl_code load_object(kl_sim *sim, const api_place *place,
+                           const kl_value *root, const kl_call *create,
+                           kl_error *err)
 {
     kl_call replace = *create;
     const kl_call drop = {.method = "DELETE", .target = place->object};
@@ -349,7 +350,8 @@ static kl_code load_one(kl_sim *sim, const kl_value *root, kl_error *err)
         body = kl_value_json(root, &create.body_length, err);
         create.body = body;
         create.target = place.collection;
-        code = body != NULL ? put(sim, &place, root, &create, err) : KL_ENOMEM;
+        code = body != NULL ? load_object(sim, &place, root, &create, err)
+                            : KL_ENOMEM;
     }
     kl__free(body);
     clear_place(&place);

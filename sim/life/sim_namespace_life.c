@@ -212,7 +212,7 @@ typedef struct left_told {
     char finalizers[400];
 } left_told;
 
-static left_told tell(const content_left *left)
+static left_told describe_left(const content_left *left)
 {
     left_told told;
 
@@ -230,7 +230,7 @@ static left_told tell(const content_left *left)
 static bool put_conditions(kl_sim *sim, kl__edit *edit,
                            const content_left *left)
 {
-    const left_told told = tell(left);
+    const left_told told = describe_left(left);
     char now[KL__SIM_TIME_SIZE];
     const space_condition conditions[] = {
         {"NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered",
@@ -269,7 +269,7 @@ static bool is_told(const kl__edit *edit, const content_left *left)
     const char *message = kl__node_text(kl__node_at(list, 3), "message");
     const char *finalizers = kl__node_text(kl__node_at(list, 4), "message");
 
-    const left_told told = tell(left);
+    const left_told told = describe_left(left);
 
     return message != NULL && finalizers != NULL &&
            strcmp(message, told.remaining) == 0 &&

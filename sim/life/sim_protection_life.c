@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool says(const kl__node *object, const char *name, const char *text)
+static bool has_text(const kl__node *object, const char *name, const char *text)
 {
     const char *found = kl__node_text(object, name);
 
@@ -35,8 +35,8 @@ static bool mounts(const kl__sim_state *pod, const kl__node *root,
 
         snprintf(own, sizeof(own), "%s-%.63s", pod->name,
                  name != NULL ? name : "");
-        if (says(kl__node_get(volume, "persistentVolumeClaim"), "claimName",
-                 claim) ||
+        if (has_text(kl__node_get(volume, "persistentVolumeClaim"), "claimName",
+                     claim) ||
             (kl__node_get(volume, "ephemeral") != NULL &&
              strcmp(own, claim) == 0)) {
             return true;
@@ -96,8 +96,8 @@ static kl_code class_is_used(kl_sim *sim, const kl__sim_state *class,
             if (edit == NULL) {
                 return KL_ENOMEM;
             }
-            *used = says(kl__node_get(kl__edit_root(edit), "spec"),
-                         "volumeAttributesClassName", class->name);
+            *used = has_text(kl__node_get(kl__edit_root(edit), "spec"),
+                             "volumeAttributesClassName", class->name);
             kl__edit_free(edit);
         }
     }
@@ -114,7 +114,7 @@ static kl_code is_used(kl_sim *sim, const kl__sim_kind *kind,
     if (strcmp(kind->plural, "volumeattributesclasses") == 0) {
         return class_is_used(sim, state, used, err);
     }
-    *used = says(kl__node_get(root, "status"), "phase", "Bound");
+    *used = has_text(kl__node_get(root, "status"), "phase", "Bound");
     return KL_OK;
 }
 

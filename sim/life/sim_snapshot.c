@@ -56,7 +56,8 @@ void kl__sim_snapshots_deinit(kl_sim *sim)
 }
 
 /* Adds a state; false: out of memory. */
-static bool keep(snapshot_part *part, size_t *capacity, kl__sim_state *state)
+static bool keep_state(snapshot_part *part, size_t *capacity,
+                       kl__sim_state *state)
 {
     if (part->count == *capacity) {
         size_t more = *capacity != 0 ? *capacity * 2 : 16;
@@ -85,7 +86,7 @@ static bool take_part(snapshot_part *part, const kl__sim_resource *resource,
         return false;
     }
     while (whole && (state = kl__sim_walk_next(&walk)) != NULL) {
-        whole = keep(part, &capacity, state);
+        whole = keep_state(part, &capacity, state);
     }
     kl__sim_walk_end(&walk);
     part->kind = kl__sim_kind_ref(resource->kind);

@@ -26,7 +26,7 @@ typedef struct applying {
     kl__difference difference;
 } applying;
 
-static kl_code no_memory(kl_error *err)
+static kl_code apply_out_of_memory(kl_error *err)
 {
     return kl_error_set(err, KL_ENOMEM, "out of memory for an apply");
 }
@@ -47,7 +47,7 @@ static kl_code begin_managing(applying *self, kl_error *err)
     }
     if (!kl__typed_compare(author->edit, author->schema, author->nothing,
                            self->live, &difference)) {
-        return no_memory(err);
+        return apply_out_of_memory(err);
     }
     if (author->ignored != NULL) {
         kl__fields_subtract(difference.changed, author->ignored, true);
@@ -57,8 +57,9 @@ static kl_code begin_managing(applying *self, kl_error *err)
     if (kl__node_size(before.fields) == 0) {
         return KL_OK;
     }
-    return kl__managers_add(&self->managers, &before) != NULL ? KL_OK
-                                                              : no_memory(err);
+    return kl__managers_add(&self->managers, &before) != NULL
+               ? KL_OK
+               : apply_out_of_memory(err);
 }
 
 static kl_code read_managers(applying *self, kl_error *err)
@@ -73,14 +74,14 @@ static kl_code read_managers(applying *self, kl_error *err)
     }
     copy = kl__edit_copy(self->author->edit, list);
     if (copy == NULL) {
-        return no_memory(err);
+        return apply_out_of_memory(err);
     }
     code = kl__managers_read(&self->managers, self->author->edit, copy, false,
                              err);
     return code == KL_ENOMEM ? code : KL_OK;
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_manager_names(const void *a, const void *b)
 {
     return strcmp(((const kl__manager *)a)->name,
                   ((const kl__manager *)b)->name);
@@ -91,7 +92,7 @@ static void sort_managers(applying *self)
 {
     if (self->managers.count > 0) {
         qsort(self->managers.items, self->managers.count,
-              sizeof(*self->managers.items), compare_names);
+              sizeof(*self->managers.items), compare_manager_names);
     }
 }
 
@@ -107,7 +108,7 @@ static kl_code take_fields(applying *self, kl_error *err)
     applier.fields =
         kl__typed_fields(author->edit, author->schema, self->config);
     if (applier.fields == NULL) {
-        return no_memory(err);
+        return apply_out_of_memory(err);
     }
     if (author->ignored != NULL) {
         kl__fields_subtract(applier.fields, author->ignored, true);
@@ -120,7 +121,7 @@ static kl_code take_fields(applying *self, kl_error *err)
         return KL_OK;
     }
     self->self = kl__managers_add(&self->managers, &applier);
-    return self->self != NULL ? KL_OK : no_memory(err);
+    return self->self != NULL ? KL_OK : apply_out_of_memory(err);
 }
 
 /* The fields of an object, and the structs that contain them. */
@@ -221,7 +222,7 @@ static bool says_less(const applying *self, bool *less)
 }
 
 /* Merges the configuration, and removes what it lacks. */
-static kl_code merge(applying *self, kl_error *err)
+static kl_code merge_config(applying *self, kl_error *err)
 {
     const kl__author *author = self->author;
     bool less;
@@ -229,13 +230,13 @@ static kl_code merge(applying *self, kl_error *err)
     self->object = self->live != NULL ? kl__edit_copy(author->edit, self->live)
                                       : kl__edit_object(author->edit);
     if (self->object == NULL) {
-        return no_memory(err);
+        return apply_out_of_memory(err);
     }
     kl__node_remove(kl__node_get(self->object, "metadata"), "managedFields");
     if (!kl__typed_merge(author->edit, author->schema, self->object,
                          self->config) ||
         !says_less(self, &less) || (less && !prune(self))) {
-        return no_memory(err);
+        return apply_out_of_memory(err);
     }
     return KL_OK;
 }
@@ -249,7 +250,7 @@ static kl_code settle(applying *self, bool force, kl__conflicts *conflicts,
 
     if (!kl__typed_compare(author->edit, author->schema, self->live,
                            self->object, difference)) {
-        return no_memory(err);
+        return apply_out_of_memory(err);
     }
     if (author->ignored != NULL) {
         kl__fields_subtract(difference->changed, author->ignored, true);
@@ -265,7 +266,7 @@ static kl_code settle(applying *self, bool force, kl__conflicts *conflicts,
         both = kl__fields_intersect(author->edit, one->fields,
                                     difference->changed);
         if (both == NULL || !kl__conflicts_add(conflicts, one, both)) {
-            return no_memory(err);
+            return apply_out_of_memory(err);
         }
     }
     if (conflicts->count > 0) {
@@ -303,7 +304,7 @@ static kl_code finish(applying *self, kl__applied *applied, kl_error *err)
     if (self->managers.count > 0) {
         applied->managed =
             kl__managers_write(&self->managers, self->author->edit);
-        return applied->managed != NULL ? KL_OK : no_memory(err);
+        return applied->managed != NULL ? KL_OK : apply_out_of_memory(err);
     }
     return KL_OK;
 }
@@ -328,7 +329,7 @@ kl_code kl__track_apply(const kl__author *author, const kl__node *live,
         code = take_fields(&self, err);
     }
     if (code == KL_OK) {
-        code = merge(&self, err);
+        code = merge_config(&self, err);
     }
     if (code == KL_OK) {
         code = settle(&self, force, &applied->conflicts, err);

@@ -24,7 +24,7 @@ static bool is_self(const char *name, size_t length)
     return length == 1 && *name == '.';
 }
 
-static void advance(set_side *side)
+static void advance_side(set_side *side)
 {
     do {
         side->element =
@@ -36,7 +36,7 @@ static set_side side_of(const kl__node *set)
 {
     set_side first = {.set = set};
 
-    advance(&first);
+    advance_side(&first);
     return first;
 }
 
@@ -48,7 +48,7 @@ static bool catch_up(set_side *other, const set_side *at)
     while (other->element != NULL &&
            (order = kl__field_compare(other->name, other->length, at->name,
                                       at->length)) < 0) {
-        advance(other);
+        advance_side(other);
     }
     return other->element != NULL && order == 0;
 }
@@ -132,7 +132,7 @@ void kl__fields_subtract(kl__node *set, const kl__node *other, bool deep)
             reduce(at.element, theirs.element, deep)) {
             kl__node_drop(&at.iter);
         }
-        advance(&at);
+        advance_side(&at);
     }
 }
 
@@ -187,7 +187,7 @@ bool kl__fields_unite(kl__edit *edit, kl__node *set, const kl__node *other)
     const char *name;
     size_t length;
 
-    for (; extra != NULL && theirs.element != NULL; advance(&theirs)) {
+    for (; extra != NULL && theirs.element != NULL; advance_side(&theirs)) {
         bool done =
             catch_up(&at, &theirs)
                 ? unite_element(edit, at.element, theirs.element)
@@ -212,7 +212,7 @@ static bool intersect_into(kl__edit *edit, kl__node *into, const kl__node *a,
 {
     set_side at = side_of(a), theirs = side_of(b);
 
-    for (; at.element != NULL && theirs.element != NULL; advance(&at)) {
+    for (; at.element != NULL && theirs.element != NULL; advance_side(&at)) {
         kl__node *both;
 
         if (!catch_up(&theirs, &at)) {

@@ -15,7 +15,7 @@ typedef struct named {
     const kl__node *value;
 } named;
 
-static int compare_names(const void *a, const void *b)
+static int compare_go_members(const void *a, const void *b)
 {
     const named *left = a, *right = b;
 
@@ -39,7 +39,7 @@ static void print_object(kl__buf *out, const kl__node *object)
     while ((value = kl__node_next(object, &iter, &name, NULL)) != NULL) {
         members[count++] = (named){name, value};
     }
-    qsort(members, count, sizeof(*members), compare_names);
+    qsort(members, count, sizeof(*members), compare_go_members);
     kl__buf_puts(out, "map[");
     for (size_t i = 0; i < count; i++) {
         kl__buf_printf(out, "%s%s:", i > 0 ? " " : "", members[i].name);

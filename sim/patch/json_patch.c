@@ -38,12 +38,12 @@ typedef struct place {
     size_t level; /* the depth of the value there: 1 for a member of the root */
 } place;
 
-static kl_code refuse(patch_job *job, const char *why)
+static kl_code refuse_operation(patch_job *job, const char *why)
 {
     return kl__patch_refuse(job->err, 422, "%s", why);
 }
 
-static kl_code no_memory(patch_job *job)
+static kl_code patch_out_of_memory(patch_job *job)
 {
     return kl_error_set(job->err, KL_ENOMEM, "out of memory for a patch");
 }
@@ -59,7 +59,7 @@ static kl_code step(patch_job *job, size_t steps)
 }
 
 /* Decodes one segment of a path: ~1 is /, ~0 is ~. */
-static bool decode(patch_job *job, const char *text, size_t length)
+static bool decode_segment(patch_job *job, const char *text, size_t length)
 {
     kl__buf_reset(&job->segment);
     for (size_t i = 0; i < length; i++) {
@@ -127,7 +127,7 @@ static bool look(patch_job *job, const place *at, kl__node **found)
 
 /* Go turns an object on the way of a path into a map: of repeated names the
  * last value stays. */
-static bool enter(patch_job *job, kl__node *container)
+static bool enter_container(patch_job *job, kl__node *container)
 {
     if (!job->has_twins) {
         return true;
@@ -137,7 +137,8 @@ static bool enter(patch_job *job, kl__node *container)
 }
 
 /* Follows a path to the container of its last segment. */
-static kl_code find(patch_job *job, const char *path, size_t length, place *at)
+static kl_code find_place(patch_job *job, const char *path, size_t length,
+                          place *at)
 {
     const char *end = path + length, *slash = memchr(path, '/', length);
 
@@ -146,8 +147,8 @@ static kl_code find(patch_job *job, const char *path, size_t length, place *at)
         const char *next = memchr(slash + 1, '/', (size_t)(end - slash - 1));
         const char *stop = next != NULL ? next : end;
 
-        if (!decode(job, slash + 1, (size_t)(stop - slash - 1))) {
-            return no_memory(job);
+        if (!decode_segment(job, slash + 1, (size_t)(stop - slash - 1))) {
+            return patch_out_of_memory(job);
         }
         at->name = job->segment.bytes != NULL ? job->segment.bytes : "";
         at->length = job->segment.length;
@@ -161,11 +162,11 @@ static kl_code find(patch_job *job, const char *path, size_t length, place *at)
              !kl__node_is(at->container, KL_ARRAY))) {
             break;
         }
-        if (!enter(job, at->container)) {
-            return no_memory(job);
+        if (!enter_container(job, at->container)) {
+            return patch_out_of_memory(job);
         }
     }
-    return refuse(job, "doc is missing path");
+    return refuse_operation(job, "doc is missing path");
 }
 
 /* Reads the path or "from" of an operation. */
@@ -177,10 +178,11 @@ static kl_code find_named(patch_job *job, const kl__node *operation,
     size_t length;
 
     if (!kl__node_is(path, KL_STRING)) {
-        return refuse(job, "operation missing path field: missing value");
+        return refuse_operation(job,
+                                "operation missing path field: missing value");
     }
     text = kl__node_string(path, &length);
-    return find(job, text, length, at);
+    return find_place(job, text, length, at);
 }
 
 /* Checks that a value of that depth may be put there, and updates the bound. */
@@ -189,8 +191,9 @@ static kl_code deepen(patch_job *job, const place *at, size_t depth)
     if (at->level + depth > job->depth) {
         job->depth = at->level + depth;
     }
-    return job->depth <= KL_MAX_DEPTH ? KL_OK
-                                      : refuse(job, "exceeded max depth");
+    return job->depth <= KL_MAX_DEPTH
+               ? KL_OK
+               : refuse_operation(job, "exceeded max depth");
 }
 
 static kl_code add_element(patch_job *job, const place *at, kl__node *value)
@@ -198,22 +201,23 @@ static kl_code add_element(patch_job *job, const place *at, kl__node *value)
     long size = (long)kl__node_size(at->container), number;
 
     if (at->length == 1 && *at->name == '-') {
-        return kl__node_append(at->container, value) ? KL_OK : no_memory(job);
+        return kl__node_append(at->container, value) ? KL_OK
+                                                     : patch_out_of_memory(job);
     }
     if (!read_index(at, &number) || number > size || number < -(size + 1)) {
-        return refuse(job, "invalid index referenced");
+        return refuse_operation(job, "invalid index referenced");
     }
     number += number < 0 ? size + 1 : 0;
     job->steps += (size_t)number;
     return kl__node_insert(at->container, (size_t)number, value)
                ? KL_OK
-               : no_memory(job);
+               : patch_out_of_memory(job);
 }
 
 static kl_code add_at(patch_job *job, const place *at, kl__node *value)
 {
     if (value == NULL) {
-        return no_memory(job);
+        return patch_out_of_memory(job);
     }
     if (kl__node_is(at->container, KL_ARRAY)) {
         return add_element(job, at, value);
@@ -221,7 +225,7 @@ static kl_code add_at(patch_job *job, const place *at, kl__node *value)
     job->steps += kl__node_size(at->container);
     return kl__node_put_n(job->edit, at->container, at->name, at->length, value)
                ? KL_OK
-               : no_memory(job);
+               : patch_out_of_memory(job);
 }
 
 /* Takes the value out of an operation; null if it has none. */
@@ -232,7 +236,7 @@ static kl__node *take_value(patch_job *job, kl__node *operation)
     return value != NULL ? value : kl__edit_null(job->edit);
 }
 
-static kl_code add(patch_job *job, kl__node *operation)
+static kl_code add_value(patch_job *job, kl__node *operation)
 {
     place at;
     kl_code code = find_named(job, operation, "path", &at);
@@ -259,8 +263,9 @@ static kl_code remove_at(patch_job *job, const place *at, kl__node **value)
     } else {
         *value = NULL;
     }
-    return *value != NULL ? KL_OK
-                          : refuse(job, "Unable to remove nonexistent key");
+    return *value != NULL
+               ? KL_OK
+               : refuse_operation(job, "Unable to remove nonexistent key");
 }
 
 static kl_code remove_value(patch_job *job, kl__node *operation)
@@ -275,7 +280,8 @@ static kl_code remove_value(patch_job *job, kl__node *operation)
 static kl_code replace_root(patch_job *job, kl__node *value)
 {
     if (!kl__node_is(value, KL_OBJECT) && !kl__node_is(value, KL_ARRAY)) {
-        return refuse(job, "replace operation value must be object or array");
+        return refuse_operation(
+            job, "replace operation value must be object or array");
     }
     kl__node_become(job->root, value);
     job->depth = kl__node_depth(job->root);
@@ -303,11 +309,11 @@ static kl_code replace(patch_job *job, kl__node *operation)
         return code;
     }
     if (!look(job, &at, &old)) {
-        return refuse(job, "doc is missing key");
+        return refuse_operation(job, "doc is missing key");
     }
     value = take_value(job, operation);
     if (value == NULL) {
-        return no_memory(job);
+        return patch_out_of_memory(job);
     }
     code = deepen(job, &at, kl__node_depth(value));
     if (code == KL_OK && old != NULL) {
@@ -354,7 +360,7 @@ static kl_code copy_value(patch_job *job, kl__node *operation)
     char *json;
 
     if (code == KL_OK && !look(job, &at, &value)) {
-        code = refuse(job, "invalid index referenced");
+        code = refuse_operation(job, "invalid index referenced");
     }
     if (code == KL_OK) {
         code = find_named(job, operation, "path", &at);
@@ -364,13 +370,14 @@ static kl_code copy_value(patch_job *job, kl__node *operation)
     }
     json = kl__node_json(value, &length, job->err);
     if (json == NULL && value != NULL) {
-        return no_memory(job);
+        return patch_out_of_memory(job);
     }
     kl__free(json);
     job->copied += value != NULL ? length : 0;
     if (job->copied > KL__PATCH_MOST_COPIED) {
-        return refuse(job, "the accumulated size increase of copy is too "
-                           "large");
+        return refuse_operation(job,
+                                "the accumulated size increase of copy is too "
+                                "large");
     }
     code = deepen(job, &at, kl__node_depth(value));
     return code == KL_OK ? add_at(job, &at, kl__edit_copy(job->edit, value))
@@ -391,13 +398,13 @@ static kl_code test(patch_job *job, kl__node *operation)
             return code;
         }
         if (!look(job, &at, &value)) {
-            return refuse(job, "invalid index referenced");
+            return refuse_operation(job, "invalid index referenced");
         }
     }
     passes = kl__node_type(value) == KL_NULL
                  ? kl__node_type(expected) == KL_NULL
                  : expected != NULL && kl__node_equal(value, expected);
-    return passes ? KL_OK : refuse(job, "test failed");
+    return passes ? KL_OK : refuse_operation(job, "test failed");
 }
 
 static kl_code operate(patch_job *job, kl__node *operation)
@@ -405,7 +412,7 @@ static kl_code operate(patch_job *job, kl__node *operation)
     static const struct {
         const char *name;
         kl_code (*run)(struct patch_job *job, kl__node *operation);
-    } kinds[] = {{"add", add},         {"remove", remove_value},
+    } kinds[] = {{"add", add_value},   {"remove", remove_value},
                  {"replace", replace}, {"move", move_value},
                  {"copy", copy_value}, {"test", test}};
     const char *kind = kl__node_text(operation, "op");
@@ -415,7 +422,7 @@ static kl_code operate(patch_job *job, kl__node *operation)
             return kinds[i].run(job, operation);
         }
     }
-    return refuse(job, "Unexpected kind");
+    return refuse_operation(job, "Unexpected kind");
 }
 
 kl_code kl__patch_json(kl__edit *edit, kl__node *target, kl__node *patch,
@@ -432,8 +439,8 @@ kl_code kl__patch_json(kl__edit *edit, kl__node *target, kl__node *patch,
 
     while (code == KL_OK &&
            (operation = kl__node_next(patch, &iter, NULL, NULL)) != NULL) {
-        code =
-            enter(&job, operation) ? operate(&job, operation) : no_memory(&job);
+        code = enter_container(&job, operation) ? operate(&job, operation)
+                                                : patch_out_of_memory(&job);
         if (code == KL_OK) {
             code = step(&job, 1);
         }

@@ -15,12 +15,12 @@ void kl__managers_deinit(kl__managers *managers)
     *managers = (kl__managers){0};
 }
 
-static kl_code no_memory(kl_error *err)
+static kl_code managers_out_of_memory(kl_error *err)
 {
     return kl_error_set(err, KL_ENOMEM, "out of memory for managed fields");
 }
 
-static kl_code refuse(kl_error *err)
+static kl_code refuse_entry(kl_error *err)
 {
     return kl_error_set(err, KL_EPARSE, "managedFields cannot be read");
 }
@@ -94,7 +94,7 @@ void kl__managers_drop_foreign(kl__managers *managers, const char *api_version)
     managers->count = kept;
 }
 
-static const char *text_of(const kl__node *entry, const char *name)
+static const char *entry_text(const kl__node *entry, const char *name)
 {
     const char *text = kl__node_text(entry, name);
 
@@ -105,10 +105,10 @@ static const char *text_of(const kl__node *entry, const char *name)
 static kl_code read_entry(kl__managers *managers, kl__edit *edit,
                           kl__node *entry, bool given, kl_error *err)
 {
-    const char *operation = text_of(entry, "operation");
-    kl__manager one = {.name = text_of(entry, "manager"),
-                       .api_version = text_of(entry, "apiVersion"),
-                       .subresource = text_of(entry, "subresource"),
+    const char *operation = entry_text(entry, "operation");
+    kl__manager one = {.name = entry_text(entry, "manager"),
+                       .api_version = entry_text(entry, "apiVersion"),
+                       .subresource = entry_text(entry, "subresource"),
                        .time = kl__node_text(entry, "time"),
                        .applies = strcmp(operation, "Apply") == 0,
                        .fields = kl__node_remove(entry, "fieldsV1")};
@@ -116,13 +116,13 @@ static kl_code read_entry(kl__managers *managers, kl__edit *edit,
 
     if ((!one.applies && strcmp(operation, "Update") != 0) ||
         *one.api_version == '\0' ||
-        strcmp(text_of(entry, "fieldsType"), "FieldsV1") != 0) {
-        return refuse(err);
+        strcmp(entry_text(entry, "fieldsType"), "FieldsV1") != 0) {
+        return refuse_entry(err);
     }
     if (kl__node_type(one.fields) == KL_NULL) {
         one.fields = kl__edit_object(edit);
         if (one.fields == NULL) {
-            return no_memory(err);
+            return managers_out_of_memory(err);
         }
     } else if (given) {
         code = kl__fields_adopt(edit, one.fields, err);
@@ -130,7 +130,9 @@ static kl_code read_entry(kl__managers *managers, kl__edit *edit,
             return code;
         }
     }
-    return kl__managers_add(managers, &one) != NULL ? KL_OK : no_memory(err);
+    return kl__managers_add(managers, &one) != NULL
+               ? KL_OK
+               : managers_out_of_memory(err);
 }
 
 /* Compares pointers into one array: equal managers keep their order. */
@@ -184,14 +186,14 @@ kl_code kl__managers_read(kl__managers *managers, kl__edit *edit,
 
     *managers = (kl__managers){0};
     if (kl__node_is(list, KL_OBJECT)) {
-        return refuse(err);
+        return refuse_entry(err);
     }
     while (code == KL_OK &&
            (entry = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
         code = read_entry(managers, edit, entry, given, err);
     }
     if (code == KL_OK && !unify(managers)) {
-        code = no_memory(err);
+        code = managers_out_of_memory(err);
     }
     if (code != KL_OK) {
         managers->count = 0;

@@ -20,7 +20,7 @@ typedef struct updaters {
     size_t count;
 } updaters;
 
-static int compare(const void *left, const void *right)
+static int compare_ages(const void *left, const void *right)
 {
     return kl__manager_compare_age(*(const kl__manager *const *)left,
                                    *(const kl__manager *const *)right);
@@ -37,7 +37,7 @@ static bool list_updaters(const kl__managers *managers, updaters *list)
             list->items[list->count++] = &managers->items[i];
         }
     }
-    qsort(list->items, list->count, sizeof(*list->items), compare);
+    qsort(list->items, list->count, sizeof(*list->items), compare_ages);
     return true;
 }
 
@@ -73,7 +73,7 @@ static size_t count_oldest(const updaters *list)
 
 /* Merges all managers of a version into the first: in pairs, then pairs of
  * pairs, so that no set is walked through once for each of the others. */
-static bool merge(kl__manager **group, size_t count, kl__edit *edit)
+static bool merge_managers(kl__manager **group, size_t count, kl__edit *edit)
 {
     for (size_t step = 1; step < count; step *= 2) {
         for (size_t i = 0; i + step < count; i += 2 * step) {
@@ -107,7 +107,7 @@ static bool merge_oldest(const updaters *list, kl__edit *edit)
                                      items[end]->api_version) == 0) {
             end++;
         }
-        if (!merge(items + begin, end - begin, edit)) {
+        if (!merge_managers(items + begin, end - begin, edit)) {
             return false;
         }
     }

@@ -30,8 +30,8 @@ kl_code kl__patch_refuse(kl_error *err, int status, const char *format, ...)
     return code;
 }
 
-static kl_code merge(kl__edit *edit, kl__node *target, kl__node *patch,
-                     kl_error *err);
+static kl_code merge_object(kl__edit *edit, kl__node *target, kl__node *patch,
+                            kl_error *err);
 
 /* Changes, replaces or removes members that exist. */
 static kl_code merge_present(kl__edit *edit, kl__node *target,
@@ -49,7 +49,7 @@ static kl_code merge_present(kl__edit *edit, kl__node *target,
         if (kl__node_is(change, KL_NULL)) {
             kl__node_drop(&iter);
         } else if (change != NULL) {
-            code = merge(edit, value, change, err);
+            code = merge_object(edit, value, change, err);
         }
     }
     return code;
@@ -80,8 +80,8 @@ static kl_code merge_absent(kl__edit *edit, kl__node *target,
     return KL_OK;
 }
 
-static kl_code merge(kl__edit *edit, kl__node *target, kl__node *patch,
-                     kl_error *err)
+static kl_code merge_object(kl__edit *edit, kl__node *target, kl__node *patch,
+                            kl_error *err)
 {
     kl__members changes, old;
     kl_code code;
@@ -122,5 +122,5 @@ kl_code kl__patch_merge(kl__edit *edit, kl__node *target, kl__node *patch,
                                 "map[string]interface {}",
                                 words[kl__node_type(patch)]);
     }
-    return merge(edit, target, patch, err);
+    return merge_object(edit, target, patch, err);
 }

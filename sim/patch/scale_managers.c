@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static kl_code no_memory(kl_error *err)
+static kl_code scale_out_of_memory(kl_error *err)
 {
     return kl_error_set(err, KL_ENOMEM, "out of memory for managed fields");
 }
@@ -52,8 +52,8 @@ static bool has_field(const kl__node *set, const kl__node *field)
 }
 
 /* The path of replicas in an entry's version; NULL: unknown, or none. */
-static const kl__scale_path *path_of(const kl__scale_path *paths,
-                                     const char *api_version)
+static const kl__scale_path *find_scale_path(const kl__scale_path *paths,
+                                             const char *api_version)
 {
     for (; paths->api_version != NULL; paths++) {
         if (strcmp(paths->api_version, api_version) == 0) {
@@ -71,7 +71,7 @@ static kl_code read_list(kl__edit *edit, const kl__node *list,
 
     *managers = (kl__managers){0};
     if (copy == NULL) {
-        return list == NULL ? KL_OK : no_memory(err);
+        return list == NULL ? KL_OK : scale_out_of_memory(err);
     }
     code = kl__managers_read(managers, edit, copy, false, err);
     return code == KL_ENOMEM ? code : KL_OK;
@@ -85,7 +85,7 @@ static kl_code write_list(kl__edit *edit, kl__managers *managers,
         return KL_OK;
     }
     *list = kl__managers_write(managers, edit);
-    return *list != NULL ? KL_OK : no_memory(err);
+    return *list != NULL ? KL_OK : scale_out_of_memory(err);
 }
 
 /* Sets *has if the entry has the replicas field of its version; `*field` is a
@@ -118,14 +118,14 @@ kl_code kl__managers_to_scale(kl__edit *edit, const kl__node *list,
         kl__node *field = NULL;
         bool has;
 
-        if (!scales(edit, &one, path_of(paths, one.api_version), &field,
+        if (!scales(edit, &one, find_scale_path(paths, one.api_version), &field,
                     &has)) {
-            code = no_memory(err);
+            code = scale_out_of_memory(err);
         } else if (has) {
             one.api_version = KL__SCALE_VERSION;
             one.fields = field_at(edit, KL__SCALE_PATH);
             managers.items[kept++] = one;
-            code = one.fields != NULL ? KL_OK : no_memory(err);
+            code = one.fields != NULL ? KL_OK : scale_out_of_memory(err);
         }
     }
     if (code == KL_OK) {
@@ -144,7 +144,7 @@ static kl_code yield(kl__edit *edit, kl__managers *parent, kl__managers *scale,
 {
     for (size_t i = parent->count; i > 0; i--) {
         kl__manager *one = &parent->items[i - 1], *same;
-        const kl__scale_path *path = path_of(paths, one->api_version);
+        const kl__scale_path *path = find_scale_path(paths, one->api_version);
         kl__node *field = NULL;
         bool has;
 
@@ -153,7 +153,7 @@ static kl_code yield(kl__edit *edit, kl__managers *parent, kl__managers *scale,
             continue;
         }
         if (!scales(edit, one, path, &field, &has)) {
-            return no_memory(err);
+            return scale_out_of_memory(err);
         }
         same = has ? kl__managers_find(scale, one) : NULL;
         if (same != NULL) {
@@ -169,14 +169,14 @@ static kl_code yield(kl__edit *edit, kl__managers *parent, kl__managers *scale,
 }
 
 /* Adds managers that got the field by this write. */
-static kl_code join(kl__edit *edit, kl__managers *parent,
-                    const kl__managers *scale, const kl__scale_path *to,
-                    kl_error *err)
+static kl_code add_new_managers(kl__edit *edit, kl__managers *parent,
+                                const kl__managers *scale,
+                                const kl__scale_path *to, kl_error *err)
 {
     kl__node *replicas = field_at(edit, KL__SCALE_PATH);
 
     if (replicas == NULL) {
-        return no_memory(err);
+        return scale_out_of_memory(err);
     }
     for (size_t i = 0; i < scale->count; i++) {
         kl__manager one = scale->items[i];
@@ -189,12 +189,12 @@ static kl_code join(kl__edit *edit, kl__managers *parent,
         one.api_version = to->api_version;
         one.fields = field_at(edit, to->path);
         if (one.fields == NULL) {
-            return no_memory(err);
+            return scale_out_of_memory(err);
         }
         if (known != NULL) {
             *known = one;
         } else if (kl__managers_add(parent, &one) == NULL) {
-            return no_memory(err);
+            return scale_out_of_memory(err);
         }
     }
     return KL_OK;
@@ -205,7 +205,7 @@ kl_code kl__managers_from_scale(kl__edit *edit, const kl__scale_lists *lists,
                                 const char *api_version, kl__node **managed,
                                 kl_error *err)
 {
-    const kl__scale_path *to = path_of(paths, api_version);
+    const kl__scale_path *to = find_scale_path(paths, api_version);
     kl__managers parent, scale = {0};
     kl_code code = read_list(edit, lists->parent, &parent, err);
 
@@ -217,7 +217,7 @@ kl_code kl__managers_from_scale(kl__edit *edit, const kl__scale_lists *lists,
         code = yield(edit, &parent, &scale, paths, err);
     }
     if (code == KL_OK && to != NULL && to->path != NULL) {
-        code = join(edit, &parent, &scale, to, err);
+        code = add_new_managers(edit, &parent, &scale, to, err);
     }
     if (code == KL_OK) {
         code = write_list(edit, &parent, managed, err);

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-static kl_code no_memory(kl_error *err)
+static kl_code track_out_of_memory(kl_error *err)
 {
     return kl_error_set(err, KL_ENOMEM, "out of memory for managed fields");
 }
@@ -99,7 +99,7 @@ static kl_code update(const kl__author *author, const kl__node *live,
     if (!kl__typed_compare(author->edit, author->schema,
                            live != NULL ? live : author->nothing, object,
                            &difference)) {
-        return no_memory(err);
+        return track_out_of_memory(err);
     }
     if (author->ignored != NULL) {
         kl__fields_subtract(difference.changed, author->ignored, true);
@@ -108,10 +108,11 @@ static kl_code update(const kl__author *author, const kl__node *live,
     kl__managers_yield(managers, NULL, difference.changed, difference.removed);
     kl__managers_strip(difference.changed);
     if (!own(author, managers, difference.changed)) {
-        return no_memory(err);
+        return track_out_of_memory(err);
     }
     kl__managers_drop_idle(managers);
-    return kl__managers_cap(managers, author->edit) ? KL_OK : no_memory(err);
+    return kl__managers_cap(managers, author->edit) ? KL_OK
+                                                    : track_out_of_memory(err);
 }
 
 bool kl__managers_are_reset(const kl__node *list)
@@ -155,7 +156,7 @@ static kl_code read_managers(const kl__author *author, const kl__node *live,
     }
     copy = kl__edit_copy(author->edit, before);
     if (copy == NULL) {
-        return no_memory(err);
+        return track_out_of_memory(err);
     }
     code = kl__managers_read(managers, author->edit, copy, false, err);
     return code == KL_ENOMEM ? code : KL_OK;
@@ -176,7 +177,7 @@ kl_code kl__track_update(const kl__author *author, const kl__node *live,
     }
     if (code == KL_OK && managers.count > 0) {
         *managed = kl__managers_write(&managers, author->edit);
-        code = *managed != NULL ? KL_OK : no_memory(err);
+        code = *managed != NULL ? KL_OK : track_out_of_memory(err);
     }
     kl__managers_deinit(&managers);
     return code;

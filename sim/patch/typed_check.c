@@ -22,8 +22,8 @@ typedef struct checking {
     bool failed; /* out of memory */
 } checking;
 
-static void check(checking *self, const kl__schema *schema,
-                  const kl__node *value);
+static void check_typed(checking *self, const kl__schema *schema,
+                        const kl__node *value);
 
 static void add_error(checking *self, const char *text)
 {
@@ -40,13 +40,13 @@ static void add_error(checking *self, const char *text)
     kl__buf_puts(&self->errors, text);
 }
 
-static void leave(checking *self, size_t length)
+static void leave_typed(checking *self, size_t length)
 {
     self->path.length = length;
 }
 
-static void check_members(checking *self, const kl__schema *schema,
-                          const kl__node *object)
+static void check_typed_members(checking *self, const kl__schema *schema,
+                                const kl__node *object)
 {
     kl__node_iter iter = {0};
     size_t before = self->path.length, length;
@@ -64,16 +64,17 @@ static void check_members(checking *self, const kl__schema *schema,
             (schema->flags & KL__SCHEMA_PRESERVE) == 0) {
             add_error(self, "field not declared in schema");
         } else {
-            check(self, below, value);
+            check_typed(self, below, value);
         }
-        leave(self, before);
+        leave_typed(self, before);
     }
 }
 
 /* Checks the name of an element of a set or map, which must be unique. False:
  * it has none. */
-static bool check_name(checking *self, const kl__schema *schema,
-                       const kl__node *value, kl__map *seen, size_t index)
+static bool check_element_name(checking *self, const kl__schema *schema,
+                               const kl__node *value, kl__map *seen,
+                               size_t index)
 {
     char why[512], text[640];
     kl__buf *name = &self->typed.name;
@@ -121,11 +122,11 @@ static void check_elements(checking *self, const kl__schema *schema,
            (value = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
         if (!is_named) {
             kl__buf_printf(&self->path, "[%zu]", index);
-        } else if (!check_name(self, schema, value, &seen, index)) {
+        } else if (!check_element_name(self, schema, value, &seen, index)) {
             break;
         }
-        check(self, schema->items, value);
-        leave(self, before);
+        check_typed(self, schema->items, value);
+        leave_typed(self, before);
         index++;
     }
     kl__map_deinit(&seen);
@@ -139,7 +140,8 @@ static bool is_number(const kl__node *value)
            type == KL_NUMBER;
 }
 
-static void refuse(checking *self, const char *wanted, const kl__node *value)
+static void refuse_value(checking *self, const char *wanted,
+                         const kl__node *value)
 {
     char text[512];
     char *got = kl__go_text(value);
@@ -170,29 +172,29 @@ static void check_scalar(checking *self, const kl__schema *schema,
         /* Quantities, times and similar texts may be any scalar. */
         if (!is_text && (schema->format != KL__FORMAT_QUANTITY ||
                          kl__node_size(value) > 0)) {
-            refuse(self, "string", value);
+            refuse_value(self, "string", value);
         }
         break;
     case KL__SCHEMA_INTEGER:
     case KL__SCHEMA_NUMBER:
         if (!is_number(value)) {
-            refuse(self, "numeric (int or float)", value);
+            refuse_value(self, "numeric (int or float)", value);
         }
         break;
     case KL__SCHEMA_BOOLEAN:
         if (!kl__node_is(value, KL_BOOL)) {
-            refuse(self, "boolean", value);
+            refuse_value(self, "boolean", value);
         }
         break;
     default:
         if (kl__node_is(value, KL_OBJECT) || kl__node_is(value, KL_ARRAY)) {
-            refuse(self, "any scalar", value);
+            refuse_value(self, "any scalar", value);
         }
     }
 }
 
-static void check(checking *self, const kl__schema *schema,
-                  const kl__node *value)
+static void check_typed(checking *self, const kl__schema *schema,
+                        const kl__node *value)
 {
     if (schema == NULL || schema->type == KL__SCHEMA_ANY ||
         kl__node_type(value) == KL_NULL) {
@@ -202,16 +204,16 @@ static void check(checking *self, const kl__schema *schema,
     case KL__SCHEMA_OBJECT:
     case KL__SCHEMA_MAP:
         if (kl__node_is(value, KL_OBJECT)) {
-            check_members(self, schema, value);
+            check_typed_members(self, schema, value);
         } else {
-            refuse(self, "map", value);
+            refuse_value(self, "map", value);
         }
         break;
     case KL__SCHEMA_ARRAY:
         if (kl__node_is(value, KL_ARRAY)) {
             check_elements(self, schema, value);
         } else {
-            refuse(self, "list", value);
+            refuse_value(self, "list", value);
         }
         break;
     default:
@@ -225,7 +227,7 @@ kl_code kl__typed_check(kl__edit *edit, const kl__schema *schema,
     checking self = {.typed = {.edit = edit}};
     kl_code code = KL_OK;
 
-    check(&self, schema, config);
+    check_typed(&self, schema, config);
     if (self.failed || self.path.failed || self.errors.failed) {
         code = kl_error_set(err, KL_ENOMEM, "out of memory for a check");
     } else if (self.count > 0) {

@@ -22,7 +22,7 @@ typedef struct pair {
 static bool compare_below(kl__typed *typed, const pair *values,
                           const kl__difference *into);
 
-static bool is_empty(const kl__node *value)
+static bool is_node_empty(const kl__node *value)
 {
     return kl__node_size(value) == 0;
 }
@@ -41,7 +41,7 @@ static bool is_leaf(const pair *values)
     const kl__node *either = shaping(values);
 
     return kl__shape_of(values->schema, either) == KL__SHAPE_LEAF ||
-           (is_empty(values->old) && is_empty(values->new));
+           (is_node_empty(values->old) && is_node_empty(values->new));
 }
 
 /* True if a scalar or list has become a map, where the schema is unknown. */

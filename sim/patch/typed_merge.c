@@ -9,10 +9,11 @@
 
 #include <string.h>
 
-static bool merge(kl__typed *typed, const kl__schema *schema, kl__node *value,
-                  const kl__node *config);
+static bool merge_typed(kl__typed *typed, const kl__schema *schema,
+                        kl__node *value, const kl__node *config);
 
-static bool take(kl__typed *typed, kl__node *value, const kl__node *config)
+static bool take_config(kl__typed *typed, kl__node *value,
+                        const kl__node *config)
 {
     kl__node *copy = kl__edit_copy(typed->edit, config);
 
@@ -39,9 +40,9 @@ static bool merge_members(kl__typed *typed, const kl__schema *schema,
 
         value = kl__members_get(&old, name, length);
         if (value != NULL) {
-            done =
-                merge(typed, kl__schema_below(schema, name, length, &is_field),
-                      value, change);
+            done = merge_typed(
+                typed, kl__schema_below(schema, name, length, &is_field), value,
+                change);
         } else {
             done = kl__node_add_n(typed->edit, object, name, length,
                                   kl__edit_copy(typed->edit, change));
@@ -94,7 +95,7 @@ static bool put_new(list_merge *lists, size_t index)
     }
     value = kl__edit_copy(lists->typed->edit, old->value);
     return value != NULL &&
-           merge(lists->typed, lists->schema->items, value, new->value) &&
+           merge_typed(lists->typed, lists->schema->items, value, new->value) &&
            kl__node_append(lists->out, value);
 }
 
@@ -172,14 +173,14 @@ static bool merge_elements(kl__typed *typed, const kl__schema *schema,
     return done;
 }
 
-static bool merge(kl__typed *typed, const kl__schema *schema, kl__node *value,
-                  const kl__node *config)
+static bool merge_typed(kl__typed *typed, const kl__schema *schema,
+                        kl__node *value, const kl__node *config)
 {
     kl__shape shape = kl__shape_of(schema, config);
 
     if (shape == KL__SHAPE_LEAF || kl__node_type(value) == KL_NULL ||
         kl__node_size(value) == 0) {
-        return take(typed, value, config);
+        return take_config(typed, value, config);
     }
     if (kl__node_type(config) == KL_NULL) {
         return true; /* no merge: the old value stays */
@@ -189,14 +190,14 @@ static bool merge(kl__typed *typed, const kl__schema *schema, kl__node *value,
     }
     return kl__node_is(value, KL_OBJECT)
                ? merge_members(typed, schema, value, config)
-               : take(typed, value, config);
+               : take_config(typed, value, config);
 }
 
 bool kl__typed_merge(kl__edit *edit, const kl__schema *schema, kl__node *object,
                      const kl__node *config)
 {
     kl__typed typed = {.edit = edit};
-    bool done = merge(&typed, schema, object, config);
+    bool done = merge_typed(&typed, schema, object, config);
 
     kl__typed_deinit(&typed);
     return done;

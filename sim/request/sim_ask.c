@@ -72,7 +72,7 @@ const char *kl__sim_show_body(const kl__sim_ask *ask, char *shown)
 
 /* Decodes %XX in place. A NUL would end the text; it becomes U+0001, which like
  * NUL is in no valid name. */
-static void decode(char *text)
+static void decode_escapes(char *text)
 {
     for (char *nul = text; (nul = strstr(nul, "%00")) != NULL; nul += 3) {
         nul[2] = '1';
@@ -86,7 +86,7 @@ static void cut_path(kl__sim_ask *ask)
 {
     char *at = ask->path;
 
-    decode(at); /* as in Go: %2F separates too */
+    decode_escapes(at); /* as in Go: %2F separates too */
     while (*at == '/') {
         char *end = at + 1 + strcspn(at + 1, "/");
         bool is_last = *end == '\0';
@@ -116,7 +116,7 @@ static void decode_query(char *text)
             *at = ' ';
         }
     }
-    decode(text);
+    decode_escapes(text);
 }
 
 /* True if Go accepts a pair of a query: it drops pairs with a semicolon or a
@@ -269,7 +269,7 @@ static bool takes_body(const char *method)
            strcmp(method, "PATCH") == 0 || strcmp(method, "DELETE") == 0;
 }
 
-static char *copy(const char *text)
+static char *copy_or_empty(const char *text)
 {
     return kl__strdup(text != NULL ? text : "");
 }
@@ -282,20 +282,20 @@ kl_code kl__sim_ask_init(kl__sim_ask *ask, const kl__sim_request *request,
     size_t body_length = request->body != NULL ? request->body_length : 0;
 
     memset(ask, 0, sizeof(*ask));
-    ask->method = copy(request->method);
-    ask->target = copy(request->target);
-    ask->accept = copy(request->accept);
-    ask->content_type = copy(request->content_type);
-    ask->authorization = copy(request->authorization);
+    ask->method = copy_or_empty(request->method);
+    ask->target = copy_or_empty(request->target);
+    ask->accept = copy_or_empty(request->accept);
+    ask->content_type = copy_or_empty(request->content_type);
+    ask->authorization = copy_or_empty(request->authorization);
     ask->is_local = request->is_local;
-    ask->impersonated = copy(request->impersonated);
-    ask->impersonated_groups = copy(request->impersonated_groups);
-    ask->certified = copy(request->certified);
-    ask->user_agent = copy(request->user_agent);
+    ask->impersonated = copy_or_empty(request->impersonated);
+    ask->impersonated_groups = copy_or_empty(request->impersonated_groups);
+    ask->certified = copy_or_empty(request->certified);
+    ask->user_agent = copy_or_empty(request->user_agent);
     ask->run = request->run != NULL ? strtoll(request->run, NULL, 10) : 0;
-    ask->accept_encoding = copy(request->accept_encoding);
+    ask->accept_encoding = copy_or_empty(request->accept_encoding);
     ask->path = kl__strndup(request->target, path_length);
-    ask->query = copy(*query == '?' ? query + 1 : "");
+    ask->query = copy_or_empty(*query == '?' ? query + 1 : "");
     ask->body =
         kl__strndup(request->body != NULL ? request->body : "", body_length);
     if (ask->method == NULL || ask->target == NULL || ask->accept == NULL ||

@@ -251,7 +251,7 @@ static kl_code check_verb(const char *verb, kl_error *err)
 }
 
 /* Checks the fields against each other. */
-static kl_code check(const kl__sim_rule *rule, kl_error *err)
+static kl_code check_rule_fields(const kl__sim_rule *rule, kl_error *err)
 {
     if (rule->action == KL__SIM_FAIL &&
         (rule->status < 200 || rule->status > 599)) {
@@ -290,7 +290,7 @@ static kl_code take_all(kl__sim_rule *rule, const kl_value *root, kl_error *err)
             code = take_field(rule, name, value, err);
         }
     }
-    return code == KL_OK ? check(rule, err) : code;
+    return code == KL_OK ? check_rule_fields(rule, err) : code;
 }
 
 kl__sim_rule *kl__sim_rule_parse(const char *json, size_t length, kl_error *err)

@@ -45,7 +45,7 @@ static bool is_made_of(const char *text, size_t length, const char *others)
     return true;
 }
 
-static bool is_token(const char *text, size_t length)
+static bool is_http_token(const char *text, size_t length)
 {
     return length != 0 && is_made_of(text, length, "!#$%&'*+-.^_`|~");
 }
@@ -68,7 +68,7 @@ static enum MHD_Result look_at(void *seen, enum MHD_ValueKind kind,
 
     (void)kind;
     value = value != NULL ? value : "";
-    if (!is_token(name, strlen(name))) {
+    if (!is_http_token(name, strlen(name))) {
         all->are_bad = true;
         all->is_name_parted = strchr(name, ' ') != NULL;
     }
@@ -123,7 +123,7 @@ static unsigned judge_line(const char *method, const char *target,
                            const char **text)
 {
     *text = "400 Bad Request";
-    if (!is_token(method, strlen(method)) || strchr(target, ' ') != NULL ||
+    if (!is_http_token(method, strlen(method)) || strchr(target, ' ') != NULL ||
         has_control(target) || !is_encoded(target)) {
         return MHD_HTTP_BAD_REQUEST;
     }
@@ -142,7 +142,7 @@ static unsigned judge_line(const char *method, const char *target,
 }
 
 /* The status and text of a refusal; 0: fine. */
-static unsigned judge(const kl__sim_opening *opening, const char **text)
+static unsigned judge_request(const kl__sim_opening *opening, const char **text)
 {
     const char *expect = MHD_lookup_connection_value(opening->connection,
                                                      MHD_HEADER_KIND, "Expect");
@@ -167,7 +167,7 @@ bool kl__sim_strict_refuses(const kl__sim_opening *opening,
                             enum MHD_Result *result)
 {
     const char *text = "";
-    unsigned status = judge(opening, &text);
+    unsigned status = judge_request(opening, &text);
     struct MHD_Response *response;
 
     if (status == 0) {

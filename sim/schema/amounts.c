@@ -89,7 +89,7 @@ bool kl__amounts_lower(kl__edit *edit, kl__node *list, const kl__node *less)
 
 /* --- Printing. ------------------------------------------------------------ */
 
-static int compare_names(const void *a, const void *b)
+static int compare_amount_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -107,7 +107,7 @@ void kl__amounts_print(const kl__node *list, kl__buf *out)
     while (at < count && kl__node_next(list, &iter, &names[at], NULL) != NULL) {
         at++;
     }
-    qsort(names, at, sizeof(*names), compare_names);
+    qsort(names, at, sizeof(*names), compare_amount_names);
     for (size_t i = 0; i < at; i++) {
         kl__buf_printf(out, "%s%s=%s", i != 0 ? "," : "", names[i],
                        kl__amount(list, names[i]));
@@ -139,7 +139,7 @@ typedef struct beginning {
 } beginning;
 
 /* Adds what one of them needs while it runs, beside the sidecars. */
-static bool begin(const beginning *self, const kl__node *container)
+static bool begin_container(const beginning *self, const kl__node *container)
 {
     const kl__node *own = amounts_of(container, self->member);
     kl__edit *edit = self->edit;
@@ -173,7 +173,7 @@ static bool add_containers(kl__edit *edit, kl__node *sum, const kl__node *spec,
     memset(&iter, 0, sizeof(iter));
     while (done &&
            (container = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
-        done = begin(&first, container);
+        done = begin_container(&first, container);
     }
     return done && kl__amounts_raise(edit, sum, first.most);
 }

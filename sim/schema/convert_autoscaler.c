@@ -161,8 +161,8 @@ static const kl__node *cpu_use(const kl__node *metric)
 
 /* --- Annotations. --------------------------------------------------------- */
 
-static bool note(kl__edit *edit, kl__node *object, const char *name,
-                 const kl__node *value)
+static bool put_annotation(kl__edit *edit, kl__node *object, const char *name,
+                           const kl__node *value)
 {
     kl__node *metadata = kl__node_ensure(edit, object, "metadata");
     kl__node *notes = metadata != NULL
@@ -254,9 +254,10 @@ static bool spec_to_v1(kl__edit *edit, kl__node *object, kl__node *spec)
     return others != NULL &&
            put_copy(edit, spec, "targetCPUUtilizationPercentage", use) &&
            (kl__node_size(others) == 0 ||
-            note(edit, object, NOTE "metrics", others)) &&
+            put_annotation(edit, object, NOTE "metrics", others)) &&
            (behavior == NULL ||
-            (turned != NULL && note(edit, object, NOTE "behavior", turned)));
+            (turned != NULL &&
+             put_annotation(edit, object, NOTE "behavior", turned)));
 }
 
 static bool status_to_v1(kl__edit *edit, kl__node *object, kl__node *status)
@@ -270,7 +271,7 @@ static bool status_to_v1(kl__edit *edit, kl__node *object, kl__node *status)
     const kl__node *metric;
 
     if (kl__node_size(conditions) > 0 &&
-        !note(edit, object, NOTE "conditions", conditions)) {
+        !put_annotation(edit, object, NOTE "conditions", conditions)) {
         return false;
     }
     while ((metric = kl__node_next(all, &iter, NULL, NULL)) != NULL) {

@@ -14,7 +14,8 @@ typedef struct duplicates {
     bool failed;
 } duplicates;
 
-static size_t enter(duplicates *self, const char *name, size_t length)
+static size_t enter_duplicates(duplicates *self, const char *name,
+                               size_t length)
 {
     size_t before = self->path.length;
 
@@ -23,7 +24,7 @@ static size_t enter(duplicates *self, const char *name, size_t length)
     return before;
 }
 
-static void leave(duplicates *self, size_t before)
+static void leave_duplicates(duplicates *self, size_t before)
 {
     self->path.length = before;
     if (self->path.bytes != NULL) {
@@ -32,7 +33,8 @@ static void leave(duplicates *self, size_t before)
 }
 
 /* Notes the last member of each name, and reports repetitions. */
-static bool note(duplicates *self, const kl__node *object, kl__map *last)
+static bool note_last_members(duplicates *self, const kl__node *object,
+                              kl__map *last)
 {
     kl__node_iter iter = {0};
     const char *name;
@@ -49,10 +51,10 @@ static bool note(duplicates *self, const kl__node *object, kl__map *last)
         }
         again = again || old != NULL;
         if (old != NULL && self->found != NULL) {
-            before = enter(self, name, length);
+            before = enter_duplicates(self, name, length);
             kl__buf_append(self->found, self->path.bytes, self->path.length);
             kl__buf_putc(self->found, '\n');
-            leave(self, before);
+            leave_duplicates(self, before);
         }
     }
     return again;
@@ -72,9 +74,9 @@ static void drop(kl__node *object, const kl__map *last)
     }
 }
 
-static void check(duplicates *self, kl__node *value);
+static void drop_duplicates(duplicates *self, kl__node *value);
 
-static void check_object(duplicates *self, kl__node *object)
+static void drop_object_duplicates(duplicates *self, kl__node *object)
 {
     kl__node_iter iter = {0};
     kl__map last = {0};
@@ -82,25 +84,25 @@ static void check_object(duplicates *self, kl__node *object)
     size_t length, before;
     kl__node *member;
 
-    if (kl__node_size(object) > 1 && note(self, object, &last)) {
+    if (kl__node_size(object) > 1 && note_last_members(self, object, &last)) {
         drop(object, &last);
     }
     kl__map_deinit(&last);
     while ((member = kl__node_next(object, &iter, &name, &length)) != NULL) {
-        before = enter(self, name, length);
-        check(self, member);
-        leave(self, before);
+        before = enter_duplicates(self, name, length);
+        drop_duplicates(self, member);
+        leave_duplicates(self, before);
     }
 }
 
-static void check(duplicates *self, kl__node *value)
+static void drop_duplicates(duplicates *self, kl__node *value)
 {
     kl__node_iter iter = {0};
     kl__node *element;
     char index[32];
 
     if (kl__node_is(value, KL_OBJECT)) {
-        check_object(self, value);
+        drop_object_duplicates(self, value);
     } else if (kl__node_is(value, KL_ARRAY)) {
         for (size_t i = 0;
              (element = kl__node_next(value, &iter, NULL, NULL)) != NULL; i++) {
@@ -108,8 +110,8 @@ static void check(duplicates *self, kl__node *value)
 
             snprintf(index, sizeof(index), "[%zu]", i);
             kl__buf_puts(&self->path, index);
-            check(self, element);
-            leave(self, before);
+            drop_duplicates(self, element);
+            leave_duplicates(self, before);
         }
     }
 }
@@ -118,7 +120,7 @@ kl_code kl__custom_duplicates(kl__node *value, kl__buf *paths, kl_error *err)
 {
     duplicates self = {{0}, paths, false};
 
-    check(&self, value);
+    drop_duplicates(&self, value);
     self.failed =
         self.failed || self.path.failed || (paths != NULL && paths->failed);
     kl__buf_deinit(&self.path);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *text_of(const kl_value *schema, const char *name)
+static const char *schema_text(const kl_value *schema, const char *name)
 {
     const char *text = kl_value_string(kl_value_get(schema, name), NULL);
 
@@ -39,7 +39,7 @@ static const kl__node *old_element(const kl_value *schema, const kl__node *old,
     const kl__node *candidate;
 
     if (!kl__node_is(old, KL_ARRAY) || !kl__node_is(element, KL_OBJECT) ||
-        strcmp(text_of(schema, "x-kubernetes-list-type"), "map") != 0) {
+        strcmp(schema_text(schema, "x-kubernetes-list-type"), "map") != 0) {
         return NULL;
     }
     for (int round = 0; round < 2; round++) {

@@ -15,8 +15,8 @@ typedef struct embedded {
     kl__field_errors *errors;
 } embedded;
 
-static size_t enter(embedded *self, const char *open, const char *name,
-                    size_t length, const char *close)
+static size_t enter_embedded(embedded *self, const char *open, const char *name,
+                             size_t length, const char *close)
 {
     size_t before = self->path.length;
 
@@ -26,7 +26,7 @@ static size_t enter(embedded *self, const char *open, const char *name,
     return before;
 }
 
-static void leave(embedded *self, size_t before)
+static void leave_embedded(embedded *self, size_t before)
 {
     self->path.length = before;
     if (self->path.bytes != NULL) {
@@ -34,25 +34,25 @@ static void leave(embedded *self, size_t before)
     }
 }
 
-static const char *path_of(const embedded *self)
+static const char *embedded_path(const embedded *self)
 {
     return self->path.bytes != NULL ? self->path.bytes : "";
 }
 
-static void check_version(embedded *self, const kl__node *value)
+static void check_embedded_version(embedded *self, const kl__node *value)
 {
     const char *text = kl__node_string(value, NULL), *slash;
 
     if (!kl__node_is(value, KL_STRING)) {
-        kl__field_invalid_node(self->errors, path_of(self), value,
+        kl__field_invalid_node(self->errors, embedded_path(self), value,
                                "must be a string");
     } else if (*text == '\0') {
-        kl__field_invalid(self->errors, path_of(self), text,
+        kl__field_invalid(self->errors, embedded_path(self), text,
                           "must not be empty");
     } else {
         slash = strchr(text, '/');
         if (slash != NULL && strchr(slash + 1, '/') != NULL) {
-            kl__field_invalid(self->errors, path_of(self), text,
+            kl__field_invalid(self->errors, embedded_path(self), text,
                               "unexpected GroupVersion string: %s", text);
         }
     }
@@ -66,12 +66,12 @@ static void check_kind(embedded *self, const kl__node *value)
     kl__buf why = {0};
 
     if (!kl__node_is(value, KL_STRING)) {
-        kl__field_invalid_node(self->errors, path_of(self), value,
+        kl__field_invalid_node(self->errors, embedded_path(self), value,
                                "must be a string");
         return;
     }
     if (*text == '\0') {
-        kl__field_invalid(self->errors, path_of(self), text,
+        kl__field_invalid(self->errors, embedded_path(self), text,
                           "must not be empty");
         return;
     }
@@ -81,7 +81,7 @@ static void check_kind(embedded *self, const kl__node *value)
     }
     lower[length] = '\0';
     if (!kl__name_is_dns1035(lower, &why)) {
-        kl__field_invalid(self->errors, path_of(self), text,
+        kl__field_invalid(self->errors, embedded_path(self), text,
                           "may have mixed case, but should otherwise match: %s",
                           why.bytes != NULL ? why.bytes : "");
     }
@@ -93,19 +93,19 @@ static void check_one(embedded *self, const char *name, const kl__node *value,
                       void (*check)(embedded *, const kl__node *))
 {
     const kl__node *member = kl__node_get(value, name);
-    size_t before = enter(self, ".", name, strlen(name), "");
+    size_t before = enter_embedded(self, ".", name, strlen(name), "");
 
     if (member == NULL) {
-        kl__field_add(self->errors, KL__FIELD_REQUIRED, path_of(self), NULL,
-                      "");
+        kl__field_add(self->errors, KL__FIELD_REQUIRED, embedded_path(self),
+                      NULL, "");
     } else {
         check(self, member);
     }
-    leave(self, before);
+    leave_embedded(self, before);
 }
 
-static void check(embedded *self, const kl__schema *schema,
-                  const kl__node *value, bool is_root)
+static void check_embedded(embedded *self, const kl__schema *schema,
+                           const kl__node *value, bool is_root)
 {
     bool is_map = schema->type == KL__SCHEMA_MAP;
     kl__node_iter iter = {0};
@@ -116,7 +116,7 @@ static void check(embedded *self, const kl__schema *schema,
 
     if (kl__node_is(value, KL_OBJECT)) {
         if (!is_root && (schema->flags & KL__SCHEMA_EMBEDDED) != 0) {
-            check_one(self, "apiVersion", value, check_version);
+            check_one(self, "apiVersion", value, check_embedded_version);
             check_one(self, "kind", value, check_kind);
         }
         while ((member = kl__node_next(value, &iter, &name, &length)) != NULL) {
@@ -124,10 +124,10 @@ static void check(embedded *self, const kl__schema *schema,
                 is_map ? schema->items : kl__custom_field(schema, name, length);
 
             if (known != NULL) {
-                before = enter(self, is_map ? "[" : ".", name, length,
-                               is_map ? "]" : "");
-                check(self, known, member, false);
-                leave(self, before);
+                before = enter_embedded(self, is_map ? "[" : ".", name, length,
+                                        is_map ? "]" : "");
+                check_embedded(self, known, member, false);
+                leave_embedded(self, before);
             }
         }
     } else if (kl__node_is(value, KL_ARRAY) && schema->items != NULL &&
@@ -135,9 +135,9 @@ static void check(embedded *self, const kl__schema *schema,
         for (size_t i = 0;
              (member = kl__node_next(value, &iter, NULL, NULL)) != NULL; i++) {
             snprintf(index, sizeof(index), "%zu", i);
-            before = enter(self, "[", index, strlen(index), "]");
-            check(self, schema->items, member, false);
-            leave(self, before);
+            before = enter_embedded(self, "[", index, strlen(index), "]");
+            check_embedded(self, schema->items, member, false);
+            leave_embedded(self, before);
         }
     }
 }
@@ -149,7 +149,7 @@ void kl__custom_validate_embedded(const kl__schema *schema,
     embedded self = {{0}, errors};
 
     kl__buf_puts(&self.path, prefix);
-    check(&self, schema, value, *prefix == '\0');
+    check_embedded(&self, schema, value, *prefix == '\0');
     errors->failed |= self.path.failed;
     kl__buf_deinit(&self.path);
 }

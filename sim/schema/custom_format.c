@@ -398,7 +398,7 @@ static const text_format formats[] = {
     {"uuid4", NULL, UUID("4", "[89abAB]")},
     {"uuid5", NULL, UUID("5", "[89abAB]")}};
 
-static const text_format *find(const char *name)
+static const text_format *find_format(const char *name)
 {
     char plain[32];
     size_t length = 0;
@@ -422,12 +422,12 @@ static const text_format *find(const char *name)
 
 bool kl__custom_format_is_known(const char *format)
 {
-    return find(format) != NULL;
+    return find_format(format) != NULL;
 }
 
 bool kl__custom_format_fits(const char *format, const char *text, size_t length)
 {
-    const text_format *found = find(format);
+    const text_format *found = find_format(format);
 
     if (found == NULL) {
         return true;

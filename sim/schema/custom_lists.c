@@ -21,7 +21,7 @@ typedef struct entry {
     bool is_told; /* its repetition has been reported */
 } entry;
 
-static const char *path_of(const lists *self)
+static const char *list_path(const lists *self)
 {
     return self->path.bytes != NULL ? self->path.bytes : "";
 }
@@ -48,11 +48,11 @@ static char *show_keys(const kl__schema *schema, const kl__node *element)
     return shown;
 }
 
-static void refuse(lists *self, size_t index, const char *shown)
+static void refuse_duplicate(lists *self, size_t index, const char *shown)
 {
     kl__buf field = {0};
 
-    kl__buf_printf(&field, "%s[%zu]", path_of(self), index);
+    kl__buf_printf(&field, "%s[%zu]", list_path(self), index);
     if (field.failed) {
         self->errors->failed = true;
     } else {
@@ -63,8 +63,8 @@ static void refuse(lists *self, size_t index, const char *shown)
 }
 
 /* Fills the entries, and finds repeated ones. */
-static void compare(lists *self, const kl__schema *schema,
-                    const kl__node *value, entry *entries)
+static void compare_entries_of(lists *self, const kl__schema *schema,
+                               const kl__node *value, entry *entries)
 {
     kl__node_iter iter = {0};
     const kl__node *element;
@@ -83,7 +83,7 @@ static void compare(lists *self, const kl__schema *schema,
                 shown == NULL || !kl__map_put(&seen, shown, &entries[i], NULL);
         } else if (!first->is_told) {
             first->is_told = true;
-            refuse(self, i, shown);
+            refuse_duplicate(self, i, shown);
         }
     }
     kl__map_deinit(&seen);
@@ -103,7 +103,7 @@ static bool has_objects(lists *self, const kl__node *value)
         if (type == KL_OBJECT || type == KL_NULL) {
             continue;
         }
-        kl__buf_printf(&field, "%s[%zu]", path_of(self), i);
+        kl__buf_printf(&field, "%s[%zu]", list_path(self), i);
         self->errors->failed |= field.failed;
         kl__field_invalid_node(self->errors,
                                field.bytes != NULL ? field.bytes : "", element,
@@ -131,14 +131,14 @@ static void check_list(lists *self, const kl__schema *schema,
         self->errors->failed = true;
         return;
     }
-    compare(self, schema, value, entries);
+    compare_entries_of(self, schema, value, entries);
     for (size_t i = 0; i < count; i++) {
         kl__free(entries[i].shown);
     }
     kl__free(entries);
 }
 
-static void leave(lists *self, size_t before)
+static void leave_list(lists *self, size_t before)
 {
     self->path.length = before;
     if (self->path.bytes != NULL) {
@@ -146,7 +146,8 @@ static void leave(lists *self, size_t before)
     }
 }
 
-static void check(lists *self, const kl__schema *schema, const kl__node *value);
+static void check_lists(lists *self, const kl__schema *schema,
+                        const kl__node *value);
 
 static void check_members(lists *self, const kl__schema *schema,
                           const kl__node *value)
@@ -168,12 +169,13 @@ static void check_members(lists *self, const kl__schema *schema,
         kl__buf_puts(&self->path, is_map ? "[" : before != 0 ? "." : "");
         kl__buf_append(&self->path, name, length);
         kl__buf_puts(&self->path, is_map ? "]" : "");
-        check(self, known, member);
-        leave(self, before);
+        check_lists(self, known, member);
+        leave_list(self, before);
     }
 }
 
-static void check(lists *self, const kl__schema *schema, const kl__node *value)
+static void check_lists(lists *self, const kl__schema *schema,
+                        const kl__node *value)
 {
     kl__node_iter iter = {0};
     size_t before = self->path.length;
@@ -194,8 +196,8 @@ static void check(lists *self, const kl__schema *schema, const kl__node *value)
          i++) {
         snprintf(index, sizeof(index), "[%zu]", i);
         kl__buf_puts(&self->path, index);
-        check(self, schema->items, element);
-        leave(self, before);
+        check_lists(self, schema->items, element);
+        leave_list(self, before);
     }
 }
 
@@ -204,7 +206,7 @@ void kl__custom_validate_lists(const kl__schema *schema, const kl__node *value,
 {
     lists self = {{0}, errors};
 
-    check(&self, schema, value);
+    check_lists(&self, schema, value);
     errors->failed |= self.path.failed;
     kl__buf_deinit(&self.path);
 }

@@ -12,7 +12,7 @@ static void clear(kl__outcome *outcome)
     outcome->matches = 0;
 }
 
-static void merge(kl__outcome *outcome, kl__outcome *from)
+static void merge_outcomes(kl__outcome *outcome, kl__outcome *from)
 {
     kl__field_errors_merge(&outcome->errors, &from->errors);
     outcome->matches += from->matches;
@@ -89,7 +89,7 @@ static void check_any(kl__check *check, const alternatives *of)
                            "\"%s\" must validate at least one schema (anyOf)",
                            kl__check_name(check));
     }
-    merge(check->outcome, &found);
+    merge_outcomes(check->outcome, &found);
 }
 
 static void check_one(kl__check *check, const alternatives *of)
@@ -109,7 +109,7 @@ static void check_one(kl__check *check, const alternatives *of)
                            kl__check_name(check), fitting);
         clear(&found);
     }
-    merge(check->outcome, &found);
+    merge_outcomes(check->outcome, &found);
 }
 
 static void check_all(kl__check *check, const alternatives *of)
@@ -122,7 +122,7 @@ static void check_all(kl__check *check, const alternatives *of)
         kl__outcome one = try(check, schema, of);
 
         fitting += one.errors.count == 0;
-        merge(check->outcome, &one);
+        merge_outcomes(check->outcome, &one);
     }
     if (fitting != kl_value_size(of->schemas)) {
         kl__check_complain(

@@ -27,8 +27,8 @@ void kl__lookup_deinit(kl__lookup *lookup)
 }
 
 /* Adds a member; of repeated names the first counts, as without a table. */
-static void add(table *self, const char *name, size_t length,
-                const void *member)
+static void add_member_once(table *self, const char *name, size_t length,
+                            const void *member)
 {
     if (kl__map_get_n(&self->by_name, name, length) == NULL) {
         kl__map_put_n(&self->by_name, name, length, (void *)(uintptr_t)member,
@@ -76,7 +76,7 @@ static table *table_of_value(kl__lookup *lookup, const kl_value *object)
         size_t length;
         const char *text = kl_value_string(name, &length);
 
-        add(found, text, length, member);
+        add_member_once(found, text, length, member);
     }
     return found;
 }
@@ -95,7 +95,7 @@ static table *table_of_node(kl__lookup *lookup, const kl__node *object)
     found = add_table(lookup, object, kl__node_size(object));
     while (found != NULL &&
            (member = kl__node_next(object, &iter, &name, &length)) != NULL) {
-        add(found, name, length, member);
+        add_member_once(found, name, length, member);
     }
     return found;
 }

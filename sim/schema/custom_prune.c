@@ -46,7 +46,7 @@ static bool is_meta(const char *name, size_t length)
            (length == 8 && memcmp(name, "metadata", 8) == 0);
 }
 
-static bool has(const kl__schema *schema, unsigned flag)
+static bool has_flag(const kl__schema *schema, unsigned flag)
 {
     return schema != NULL && (schema->flags & flag) != 0;
 }
@@ -55,9 +55,9 @@ static bool has(const kl__schema *schema, unsigned flag)
  * anything. */
 static bool is_open(const kl__schema *schema)
 {
-    return has(schema, KL__SCHEMA_PRESERVE) ||
+    return has_flag(schema, KL__SCHEMA_PRESERVE) ||
            (schema != NULL && schema->type == KL__SCHEMA_ANY &&
-            !has(schema, KL__SCHEMA_CUSTOM));
+            !has_flag(schema, KL__SCHEMA_CUSTOM));
 }
 
 /* --- Pruning. ------------------------------------------------------------- */
@@ -70,7 +70,7 @@ typedef struct pruning {
 static void prune(pruning *self, const kl__schema *schema, kl__node *value,
                   bool keeps);
 
-static size_t enter(pruning *self, const char *name, size_t length)
+static size_t enter_pruned(pruning *self, const char *name, size_t length)
 {
     size_t before = self->path.length;
 
@@ -83,7 +83,7 @@ static size_t enter(pruning *self, const char *name, size_t length)
     return before;
 }
 
-static void leave(pruning *self, size_t before)
+static void leave_pruned(pruning *self, size_t before)
 {
     self->path.length = before;
     if (self->path.bytes != NULL) {
@@ -91,15 +91,15 @@ static void leave(pruning *self, size_t before)
     }
 }
 
-static void note(pruning *self, const char *name, size_t length)
+static void note_pruned(pruning *self, const char *name, size_t length)
 {
-    size_t before = enter(self, name, length);
+    size_t before = enter_pruned(self, name, length);
 
     if (self->unknown != NULL) {
         kl__buf_append(self->unknown, self->path.bytes, self->path.length);
         kl__buf_putc(self->unknown, '\n');
     }
-    leave(self, before);
+    leave_pruned(self, before);
 }
 
 static void prune_object(pruning *self, const kl__schema *schema,
@@ -114,19 +114,19 @@ static void prune_object(pruning *self, const kl__schema *schema,
         const kl__schema *known = member_of(schema, name, length);
         size_t before;
 
-        if (has(schema, KL__SCHEMA_EMBEDDED) && is_meta(name, length) &&
+        if (has_flag(schema, KL__SCHEMA_EMBEDDED) && is_meta(name, length) &&
             length != 8) {
             continue;
         }
         if (known == NULL && !keeps) {
             if (!is_meta(name, length) || self->path.length != 0) {
-                note(self, name, length);
+                note_pruned(self, name, length);
             }
             kl__node_drop(&iter);
         } else if (known != NULL) {
-            before = enter(self, name, length);
+            before = enter_pruned(self, name, length);
             prune(self, known, member, is_open(known));
-            leave(self, before);
+            leave_pruned(self, before);
         }
     }
 }
@@ -160,7 +160,7 @@ static void prune(pruning *self, const kl__schema *schema, kl__node *value,
         if (items != NULL || !keeps) {
             prune(self, items, element, keeps || is_open(items));
         }
-        leave(self, before);
+        leave_pruned(self, before);
     }
 }
 
@@ -197,7 +197,7 @@ void kl__custom_drop_nulls(const kl__schema *schema, kl__node *value)
                                                    : NULL;
 
         if (is_object && known != NULL && kl__node_is(member, KL_NULL) &&
-            !has(known, KL__SCHEMA_NULLABLE) && known->initial == NULL) {
+            !has_flag(known, KL__SCHEMA_NULLABLE) && known->initial == NULL) {
             kl__node_drop(&iter);
         } else {
             kl__custom_drop_nulls(known, member);
@@ -207,8 +207,8 @@ void kl__custom_drop_nulls(const kl__schema *schema, kl__node *value)
 
 static bool is_missing(const kl__schema *schema, const kl__node *value)
 {
-    return value == NULL ||
-           (kl__node_is(value, KL_NULL) && !has(schema, KL__SCHEMA_NULLABLE));
+    return value == NULL || (kl__node_is(value, KL_NULL) &&
+                             !has_flag(schema, KL__SCHEMA_NULLABLE));
 }
 
 /* Moves all members to another object, with the default in place of each
@@ -279,7 +279,8 @@ static bool fill_nulls(const kl__schema *items, kl__edit *edit, kl__node *value)
     return fill_elements(items, edit, value);
 }
 
-static bool fill(const kl__schema *schema, kl__edit *edit, kl__node *value);
+static bool fill_defaults(const kl__schema *schema, kl__edit *edit,
+                          kl__node *value);
 
 static bool fill_object(const kl__schema *schema, kl__edit *edit,
                         kl__node *value)
@@ -306,7 +307,7 @@ static bool fill_object(const kl__schema *schema, kl__edit *edit,
     while ((member = kl__node_next(value, &iter, &name, &length)) != NULL) {
         const kl__schema *known = member_of(schema, name, length);
 
-        if (known != NULL && !fill(known, edit, member)) {
+        if (known != NULL && !fill_defaults(known, edit, member)) {
             return false;
         }
     }
@@ -314,7 +315,8 @@ static bool fill_object(const kl__schema *schema, kl__edit *edit,
 }
 
 /* Sets defaults; false: out of memory. */
-static bool fill(const kl__schema *schema, kl__edit *edit, kl__node *value)
+static bool fill_defaults(const kl__schema *schema, kl__edit *edit,
+                          kl__node *value)
 {
     kl__node_iter iter = {0};
     kl__node *element;
@@ -331,7 +333,7 @@ static bool fill(const kl__schema *schema, kl__edit *edit, kl__node *value)
         return false;
     }
     while ((element = kl__node_next(value, &iter, NULL, NULL)) != NULL) {
-        if (!fill(schema->items, edit, element)) {
+        if (!fill_defaults(schema->items, edit, element)) {
             return false;
         }
     }
@@ -341,7 +343,7 @@ static bool fill(const kl__schema *schema, kl__edit *edit, kl__node *value)
 kl_code kl__custom_default(const kl__schema *schema, kl__edit *edit,
                            kl__node *value, kl_error *err)
 {
-    return fill(schema, edit, value)
+    return fill_defaults(schema, edit, value)
                ? KL_OK
                : kl_error_set(err, KL_ENOMEM, "out of memory for defaults");
 }

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *text_of(const kl_value *schema, const char *name)
+static const char *schema_text(const kl_value *schema, const char *name)
 {
     const char *text = kl_value_string(kl_value_get(schema, name), NULL);
 
@@ -37,7 +37,7 @@ static void check_form(kl__check *check, const kl_value *schema,
 {
     const kl_value *most = kl_value_get(schema, "maxLength");
     const kl_value *least = kl_value_get(schema, "minLength");
-    const char *pattern = text_of(schema, "pattern");
+    const char *pattern = schema_text(schema, "pattern");
     size_t length;
     const char *text = kl__node_string(value, &length);
     int64_t count = count_runes(text, length);
@@ -65,8 +65,8 @@ static void check_form(kl__check *check, const kl_value *schema,
 void kl__check_text(kl__check *check, const kl_value *schema,
                     const kl__node *value)
 {
-    const char *format = text_of(schema, "format");
-    const char *type = text_of(schema, "type");
+    const char *format = schema_text(schema, "format");
+    const char *type = schema_text(schema, "type");
     size_t length;
     const char *text = kl__node_string(value, &length);
     char *shown;
@@ -99,8 +99,8 @@ typedef struct number_kind {
 
 static number_kind kind_of(const kl_value *schema)
 {
-    const char *type = text_of(schema, "type");
-    const char *format = text_of(schema, "format");
+    const char *type = schema_text(schema, "type");
+    const char *format = schema_text(schema, "format");
     number_kind self = {"", ""};
 
     if (kl_value_bool(kl_value_get(schema, "x-kubernetes-int-or-string"))) {

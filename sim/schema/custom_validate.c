@@ -43,8 +43,8 @@ static char *field_of(const kl__check *check, const char *member)
     return kl__buf_take(&field, NULL);
 }
 
-static void add(kl__check *check, kl__field_fault fault, const char *value,
-                const char *text)
+static void add_check_error(kl__check *check, kl__field_fault fault,
+                            const char *value, const char *text)
 {
     char *field = field_of(check, NULL);
 
@@ -65,7 +65,7 @@ void kl__check_add(kl__check *check, kl__field_fault fault, const char *value,
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    add(check, fault, value, text);
+    add_check_error(check, fault, value, text);
 }
 
 void kl__check_refuse(kl__check *check, const kl__node *value,
@@ -78,7 +78,7 @@ void kl__check_refuse(kl__check *check, const kl__node *value,
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     check->outcome->errors.failed |= shown == NULL;
-    add(check, KL__FIELD_INVALID, shown, text);
+    add_check_error(check, KL__FIELD_INVALID, shown, text);
     kl__free(shown);
 }
 
@@ -97,7 +97,7 @@ void kl__check_complain(kl__check *check, const char *format, ...)
 
 /* --- Types. --------------------------------------------------------------- */
 
-static const char *text_of(const kl_value *schema, const char *name)
+static const char *schema_text(const kl_value *schema, const char *name)
 {
     const char *text = kl_value_string(kl_value_get(schema, name), NULL);
 
@@ -144,7 +144,7 @@ static const char *types_of(const kl_value *schema)
 {
     return is_true(schema, "x-kubernetes-int-or-string")
                ? "integer,string"
-               : text_of(schema, "type");
+               : schema_text(schema, "type");
 }
 
 static bool has_type(const char *types, const char *type)
@@ -157,7 +157,7 @@ static bool has_type(const char *types, const char *type)
 /* The format, if it applies to that type. */
 static const char *format_of(const kl_value *schema, const char *types)
 {
-    const char *format = text_of(schema, "format");
+    const char *format = schema_text(schema, "format");
     bool counts =
         *types == '\0' || strcmp(types, "string") == 0
             ? kl__custom_format_is_known(format)
@@ -181,8 +181,8 @@ static void refuse_type(kl__check *check, const char *expected,
                   expected, shown);
 }
 
-static void check_type(kl__check *check, const kl_value *schema,
-                       const kl__node *value)
+static void check_schema_type(kl__check *check, const kl_value *schema,
+                              const kl__node *value)
 {
     const char *types = types_of(schema), *given_format;
     const char *format = format_of(schema, types);
@@ -235,7 +235,7 @@ void kl__check_child(kl__check *check, const kl_value *schema,
     }
 }
 
-static size_t enter(kl__check *check, const char *name, size_t length)
+static size_t enter_path(kl__check *check, const char *name, size_t length)
 {
     size_t before = check->name.length;
 
@@ -261,7 +261,7 @@ static const kl__node *old_member(kl__check *check, const kl_value *schema,
     bool is_root = *check->prefix == '\0' && check->name.length == 0;
 
     if (!kl__node_is(old, KL_OBJECT) ||
-        strcmp(text_of(schema, "x-kubernetes-map-type"), "atomic") == 0 ||
+        strcmp(schema_text(schema, "x-kubernetes-map-type"), "atomic") == 0 ||
         (is_root &&
          (strcmp(name, "kind") == 0 || strcmp(name, "apiVersion") == 0))) {
         return NULL;
@@ -295,7 +295,7 @@ static void check_members(kl__check *check, const kl_value *schema,
                           kl__check_name(check), name);
             kl__buf_deinit(&shown);
         } else if (kl_value_type(known) == KL_OBJECT) {
-            before = enter(check, name, length);
+            before = enter_path(check, name, length);
             kl__check_child(check, known, member,
                             old_member(check, schema, old, name));
             kl__check_leave(check, before);
@@ -372,7 +372,7 @@ void kl__check_value(kl__check *check, const kl_value *schema,
         check_null(check, schema);
         return;
     }
-    check_type(check, schema, value);
+    check_schema_type(check, schema, value);
     kl__check_logic(check, schema, value, old);
     if (type == KL_STRING) {
         kl__check_text(check, schema, value);

@@ -29,8 +29,8 @@ static bool is_established(const kl_value *root)
     return false;
 }
 
-static void keep(kl__definition *self, const kl_value *now, const kl_value *old,
-                 const char *name)
+static void keep_member_equal(kl__definition *self, const kl_value *now,
+                              const kl_value *old, const char *name)
 {
     const char *text = kl__definition_text(now, name);
     char member[32];
@@ -53,14 +53,14 @@ static void check_change(kl__definition *self, const kl_value *root,
     size_t at_names;
 
     if (established) {
-        keep(self, spec, before_spec, "scope");
+        keep_member_equal(self, spec, before_spec, "scope");
         at_names = kl__definition_enter(self, ".names");
-        keep(self, names, before_names, "kind");
+        keep_member_equal(self, names, before_names, "kind");
         kl__definition_leave(self, at_names);
     }
-    keep(self, spec, before_spec, "group");
+    keep_member_equal(self, spec, before_spec, "group");
     at_names = kl__definition_enter(self, ".names");
-    keep(self, names, before_names, "plural");
+    keep_member_equal(self, names, before_names, "plural");
     kl__definition_leave(self, at_names);
     kl__definition_leave(self, at_spec);
 }

@@ -25,8 +25,8 @@ static bool is_among(const char *text, const char *list)
 }
 
 /* True if a JSON path begins correctly. */
-static bool check_path(kl__definition *self, const char *member,
-                       const char *path)
+static bool check_column_path(kl__definition *self, const char *member,
+                              const char *path)
 {
     if (*path == '\0') {
         kl__definition_add(self, KL__FIELD_REQUIRED, member, "");
@@ -68,14 +68,15 @@ void kl__definition_columns(kl__definition *self, const kl_value *columns)
         if (*format != '\0' && !is_among(format, formats)) {
             kl__definition_refuse(self, ".format", format, why);
         }
-        check_path(self, ".JSONPath", kl__definition_text(column, "jsonPath"));
+        check_column_path(self, ".JSONPath",
+                          kl__definition_text(column, "jsonPath"));
         kl__definition_leave(self, before);
     }
 }
 
 /* --- Subresources. -------------------------------------------------------- */
 
-static bool begins(const char *text, const char *prefix)
+static bool text_begins(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
@@ -90,19 +91,20 @@ void kl__definition_scale(kl__definition *self, const kl_value *subresources)
     if (kl_value_type(scale) != KL_OBJECT) {
         return;
     }
-    if (check_path(self, ".scale.specReplicasPath", of_spec) &&
-        !begins(of_spec, ".spec.")) {
+    if (check_column_path(self, ".scale.specReplicasPath", of_spec) &&
+        !text_begins(of_spec, ".spec.")) {
         kl__definition_refuse(self, ".scale.specReplicasPath", of_spec,
                               "should be a json path under .spec");
     }
-    if (check_path(self, ".scale.statusReplicasPath", of_status) &&
-        !begins(of_status, ".status.")) {
+    if (check_column_path(self, ".scale.statusReplicasPath", of_status) &&
+        !text_begins(of_status, ".status.")) {
         kl__definition_refuse(self, ".scale.statusReplicasPath", of_status,
                               "should be a json path under .status");
     }
     if (*selector != '\0' &&
-        check_path(self, ".scale.labelSelectorPath", selector) &&
-        !begins(selector, ".spec.") && !begins(selector, ".status.")) {
+        check_column_path(self, ".scale.labelSelectorPath", selector) &&
+        !text_begins(selector, ".spec.") &&
+        !text_begins(selector, ".status.")) {
         kl__definition_refuse(
             self, ".scale.labelSelectorPath", selector,
             "should be a json path under either .spec or .status");
@@ -146,7 +148,7 @@ static void check_field(kl__definition *self, const char *path,
             "is an invalid path: does not refer to a valid field");
         return;
     }
-    if (begins(path, ".metadata")) {
+    if (text_begins(path, ".metadata")) {
         kl__definition_refuse(self, ".jsonPath", path,
                               "must not point to fields in metadata");
     }

@@ -55,8 +55,8 @@ static void check_default(kl__definition *self, const kl_value *schema,
     kl__edit_free(edit);
 }
 
-static void check(kl__definition *self, const kl_value *schema,
-                  const kl__schema *known)
+static void check_defaults(kl__definition *self, const kl_value *schema,
+                           const kl__schema *known)
 {
     const kl_value *properties = kl__definition_object(schema, "properties");
     const kl_value *items = kl_value_get(schema, "items"), *property, *name;
@@ -67,7 +67,7 @@ static void check(kl__definition *self, const kl_value *schema,
     if (kl_value_type(items) == KL_OBJECT && known->type == KL__SCHEMA_ARRAY &&
         known->items != NULL) {
         before = kl__definition_enter(self, ".items");
-        check(self, items, known->items);
+        check_defaults(self, items, known->items);
         kl__definition_leave(self, before);
     }
     while ((property = kl_value_next(properties, &iter, &name)) != NULL) {
@@ -77,7 +77,7 @@ static void check(kl__definition *self, const kl_value *schema,
 
         if (field != NULL && (field->flags & KL__SCHEMA_CUSTOM) != 0) {
             before = kl__definition_enter(self, ".properties[%s]", text);
-            check(self, property, field);
+            check_defaults(self, property, field);
             kl__definition_leave(self, before);
         }
     }
@@ -92,7 +92,7 @@ bool kl__definition_defaults(kl__definition *self, const kl_value *schema)
         self->errors->failed = true;
         return false;
     }
-    check(self, schema, known);
+    check_defaults(self, schema, known);
     kl__schema_free(known);
     return self->errors->count == before;
 }

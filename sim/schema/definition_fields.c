@@ -287,8 +287,9 @@ static void check_part(kl__definition *self, const shared_part *part,
     kl__definition_leave(self, before);
 }
 
-static void check_version(kl__definition *self, const kl_value *versions,
-                          const kl_value *version)
+static void check_definition_version(kl__definition *self,
+                                     const kl_value *versions,
+                                     const kl_value *version)
 {
     check_label(self, ".name", kl__definition_text(version, "name"), false);
     check_warning(self, version);
@@ -389,7 +390,7 @@ static void check_versions(kl__definition *self, const kl_value *versions)
 
         stored += kl_value_bool(kl_value_get(version, "storage"));
         before = kl__definition_enter(self, ".versions[%zu]", i);
-        check_version(self, versions, version);
+        check_definition_version(self, versions, version);
         kl__definition_leave(self, before);
     }
     if (!are_unique(versions)) {

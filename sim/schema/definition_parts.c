@@ -36,8 +36,8 @@ void kl__definition_leave(kl__definition *self, size_t before)
 }
 
 /* The path with a member appended; the caller cuts it again. */
-static const char *path_of(kl__definition *self, const char *member,
-                           size_t *before)
+static const char *append_member_path(kl__definition *self, const char *member,
+                                      size_t *before)
 {
     *before = kl__definition_enter(self, "%s", member);
     self->errors->failed |= self->path.failed;
@@ -49,8 +49,8 @@ void kl__definition_add(kl__definition *self, kl__field_fault fault,
 {
     size_t before;
 
-    kl__field_add(self->errors, fault, path_of(self, member, &before), NULL,
-                  detail);
+    kl__field_add(self->errors, fault,
+                  append_member_path(self, member, &before), NULL, detail);
     kl__definition_leave(self, before);
 }
 
@@ -59,8 +59,8 @@ void kl__definition_refuse(kl__definition *self, const char *member,
 {
     size_t before;
 
-    kl__field_invalid(self->errors, path_of(self, member, &before), text, "%s",
-                      detail);
+    kl__field_invalid(self->errors, append_member_path(self, member, &before),
+                      text, "%s", detail);
     kl__definition_leave(self, before);
 }
 
@@ -69,7 +69,8 @@ void kl__definition_refuse_value(kl__definition *self, const char *member,
 {
     size_t before;
 
-    kl__field_invalid_value(self->errors, path_of(self, member, &before), value,
+    kl__field_invalid_value(self->errors,
+                            append_member_path(self, member, &before), value,
                             "%s", detail);
     kl__definition_leave(self, before);
 }
@@ -86,7 +87,7 @@ void kl__definition_unsupported(kl__definition *self, const char *member,
         self->errors->failed = true;
     } else {
         kl__field_add(self->errors, KL__FIELD_UNSUPPORTED,
-                      path_of(self, member, &before), quoted.bytes,
+                      append_member_path(self, member, &before), quoted.bytes,
                       detail.bytes);
         kl__definition_leave(self, before);
     }

@@ -130,8 +130,8 @@ static bool is_text(const kl_value *value, const char *text)
 }
 
 /* The keys of a list of type map must be scalar properties of its items. */
-static void check_keys(kl__definition *self, const kl_value *schema,
-                       const kl_value *items)
+static void check_map_keys(kl__definition *self, const kl_value *schema,
+                           const kl_value *items)
 {
     const kl_value *keys = kl_value_get(schema, "x-kubernetes-list-map-keys");
     const kl_value *properties = kl__definition_object(items, "properties");
@@ -187,7 +187,7 @@ static void check_map_list(kl__definition *self, const kl_value *schema)
                               "must be object if parent array's "
                               "x-kubernetes-list-type is map");
     } else if (kl__definition_is_object(items)) {
-        check_keys(self, schema, items);
+        check_map_keys(self, schema, items);
     }
 }
 
@@ -234,7 +234,7 @@ static void check_presence(kl__definition *self, const kl_value *schema,
     }
 }
 
-static void check_list(kl__definition *self, const kl_value *schema)
+static void check_list_schema(kl__definition *self, const kl_value *schema)
 {
     const kl_value *items = kl_value_get(schema, "items");
     const char *list = kl__definition_text(schema, "x-kubernetes-list-type");
@@ -342,8 +342,8 @@ static void check_rules(kl__definition *self, const kl_value *schema)
 
 /* --- All nested schemas. -------------------------------------------------- */
 
-static void check(kl__definition *self, const kl_value *schema,
-                  const place *at);
+static void check_schema_at(kl__definition *self, const kl_value *schema,
+                            const place *at);
 
 static void check_properties(kl__definition *self, const kl_value *schema,
                              const place *at)
@@ -368,7 +368,7 @@ static void check_properties(kl__definition *self, const kl_value *schema,
                                 : *text == 'k' ? "in top-level kind"
                                                : "in top-level apiVersion";
         }
-        check(self, property, &below);
+        check_schema_at(self, property, &below);
         kl__definition_leave(self, before);
     }
 }
@@ -395,7 +395,7 @@ static void check_others(kl__definition *self, const kl_value *schema,
                 "inside additionalProperties applying to object metadata";
         }
         before = kl__definition_enter(self, ".additionalProperties");
-        check(self, others, &below);
+        check_schema_at(self, others, &below);
         kl__definition_leave(self, before);
     }
 }
@@ -414,7 +414,7 @@ static void check_parts(kl__definition *self, const kl_value *schema,
         for (size_t j = 0;
              kl_value_type(list) == KL_ARRAY && j < kl_value_size(list); j++) {
             before = kl__definition_enter(self, ".%s[%zu]", lists[i], j);
-            check(self, kl_value_at(list, j), &below);
+            check_schema_at(self, kl_value_at(list, j), &below);
             kl__definition_leave(self, before);
         }
     }
@@ -423,20 +423,21 @@ static void check_parts(kl__definition *self, const kl_value *schema,
 
         if (kl__definition_is_object(member)) {
             before = kl__definition_enter(self, ".%s", members[i]);
-            check(self, member, &below);
+            check_schema_at(self, member, &below);
             kl__definition_leave(self, before);
         }
     }
 }
 
-static void check(kl__definition *self, const kl_value *schema, const place *at)
+static void check_schema_at(kl__definition *self, const kl_value *schema,
+                            const place *at)
 {
     check_basics(self, schema, at);
     check_others(self, schema, at);
     check_properties(self, schema, at);
     check_parts(self, schema, at);
     check_map(self, schema);
-    check_list(self, schema);
+    check_list_schema(self, schema);
     check_rules(self, schema);
 }
 
@@ -444,5 +445,5 @@ void kl__definition_schema(kl__definition *self, const kl_value *schema)
 {
     const place root = {NULL, false, true};
 
-    check(self, schema, &root);
+    check_schema_at(self, schema, &root);
 }

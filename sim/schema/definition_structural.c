@@ -155,7 +155,8 @@ static void check_values(kl__definition *self, const kl_value *schema)
 
 /* --- Structure. ----------------------------------------------------------- */
 
-static void check_type(kl__definition *self, const kl_value *schema, level at)
+static void check_structural_type(kl__definition *self, const kl_value *schema,
+                                  level at)
 {
     static const char *const missing[] = {
         [AT_ROOT] = "must not be empty at the root",
@@ -322,7 +323,7 @@ static void check_structure(kl__definition *self, const kl_value *schema,
     check_children(self, schema, at);
     check_extensions(self, schema);
     check_values(self, schema);
-    check_type(self, schema, at);
+    check_structural_type(self, schema, at);
     check_resource(self, schema, at);
 }
 

@@ -11,7 +11,8 @@
 /* The limit of Go's Duration: nanoseconds in 64 bits. */
 static const double MOST_SECONDS = 9223372036.854775807;
 
-static bool refuse(const char *fault, const char *text, char *why, size_t size)
+static bool refuse_duration(const char *fault, const char *text, char *why,
+                            size_t size)
 {
     snprintf(why, size, "time: %s duration \"%.200s\"", fault, text);
     return false;
@@ -81,11 +82,11 @@ bool kl__duration_read(const char *text, double *seconds, char *why,
         return true;
     }
     if (*at == '\0') {
-        return refuse(fault, text, why, size);
+        return refuse_duration(fault, text, why, size);
     }
     while (*at != '\0') {
         if (!add_part(&at, seconds, fault)) {
-            return refuse(fault, text, why, size);
+            return refuse_duration(fault, text, why, size);
         }
     }
     *seconds = *text == '-' ? -*seconds : *seconds;

@@ -165,7 +165,8 @@ void kl__field_invalid_value(kl__field_errors *errors, const char *field,
     kl__edit_free(edit);
 }
 
-static bool has(const kl__field_errors *errors, const kl__field_error *error)
+static bool has_error(const kl__field_errors *errors,
+                      const kl__field_error *error)
 {
     for (size_t i = 0; i < errors->count && errors->count <= FEW; i++) {
         if (strcmp(errors->items[i].field, error->field) == 0 &&
@@ -179,7 +180,7 @@ static bool has(const kl__field_errors *errors, const kl__field_error *error)
 void kl__field_errors_merge(kl__field_errors *errors, kl__field_errors *from)
 {
     for (size_t i = 0; i < from->count; i++) {
-        if (has(errors, &from->items[i])) {
+        if (has_error(errors, &from->items[i])) {
             clear(&from->items[i]);
         } else {
             push(errors, &from->items[i]);
@@ -195,7 +196,7 @@ void kl__field_errors_subtract(kl__field_errors *errors,
     size_t kept = 0;
 
     for (size_t i = 0; i < errors->count; i++) {
-        if (has(others, &errors->items[i])) {
+        if (has_error(others, &errors->items[i])) {
             clear(&errors->items[i]);
         } else {
             errors->items[kept++] = errors->items[i];
@@ -204,7 +205,7 @@ void kl__field_errors_subtract(kl__field_errors *errors,
     errors->count = kept;
 }
 
-static int compare(const void *left, const void *right)
+static int compare_errors(const void *left, const void *right)
 {
     const kl__field_error *a = left, *b = right;
     int order = strcmp(a->field, b->field);
@@ -216,6 +217,6 @@ void kl__field_errors_sort(kl__field_errors *errors, size_t first)
 {
     if (errors->count > first + 1) {
         qsort(errors->items + first, errors->count - first,
-              sizeof(*errors->items), compare);
+              sizeof(*errors->items), compare_errors);
     }
 }

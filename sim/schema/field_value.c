@@ -127,14 +127,14 @@ typedef struct member {
     const kl__node *value;
 } member;
 
-static int compare(const void *left, const void *right)
+static int compare_member_names(const void *left, const void *right)
 {
     return strcmp(((const member *)left)->name, ((const member *)right)->name);
 }
 
-static void put(kl__buf *out, const kl__node *value, bool is_json);
+static void put_value(kl__buf *out, const kl__node *value, bool is_json);
 
-static void put_object(kl__buf *out, const kl__node *value)
+static void put_shown_object(kl__buf *out, const kl__node *value)
 {
     size_t count = 0;
     member *members = kl__calloc(kl__node_size(value) + 1, sizeof(*members));
@@ -149,7 +149,7 @@ static void put_object(kl__buf *out, const kl__node *value)
                                     &members[count].length)) != NULL) {
         members[count++].value = element;
     }
-    qsort(members, count, sizeof(*members), compare);
+    qsort(members, count, sizeof(*members), compare_member_names);
     kl__buf_putc(out, '{');
     for (size_t i = 0; i < count; i++) {
         if (i != 0) {
@@ -157,7 +157,7 @@ static void put_object(kl__buf *out, const kl__node *value)
         }
         put_json_text(out, members[i].name, members[i].length);
         kl__buf_putc(out, ':');
-        put(out, members[i].value, true);
+        put_value(out, members[i].value, true);
     }
     kl__buf_putc(out, '}');
     kl__free(members);
@@ -175,19 +175,19 @@ static void put_array(kl__buf *out, const kl__node *value)
             kl__buf_putc(out, ',');
         }
         is_first = false;
-        put(out, element, true);
+        put_value(out, element, true);
     }
     kl__buf_putc(out, ']');
 }
 
-static void put(kl__buf *out, const kl__node *value, bool is_json)
+static void put_value(kl__buf *out, const kl__node *value, bool is_json)
 {
     size_t length = 0;
     const char *text = kl__node_string(value, &length);
 
     switch (kl__node_type(value)) {
     case KL_OBJECT:
-        put_object(out, value);
+        put_shown_object(out, value);
         break;
     case KL_ARRAY:
         put_array(out, value);
@@ -222,7 +222,7 @@ char *kl__field_value(const kl__node *value)
 {
     kl__buf out = {0};
 
-    put(&out, value, false);
+    put_value(&out, value, false);
     if (out.failed) {
         kl__buf_deinit(&out);
         return NULL;

@@ -12,7 +12,7 @@ static bool is_lower(char byte)
     return byte >= 'a' && byte <= 'z';
 }
 
-static bool is_word(char byte)
+static bool is_word_byte(char byte)
 {
     return is_lower(byte) || (byte >= '0' && byte <= '9');
 }
@@ -20,12 +20,12 @@ static bool is_word(char byte)
 /* True if `length` bytes are a label; by RFC 1035 it begins with a letter. */
 static bool is_label(const char *text, size_t length, bool is_1035)
 {
-    if (length == 0 || !(is_1035 ? is_lower(*text) : is_word(*text)) ||
-        !is_word(text[length - 1])) {
+    if (length == 0 || !(is_1035 ? is_lower(*text) : is_word_byte(*text)) ||
+        !is_word_byte(text[length - 1])) {
         return false;
     }
     for (size_t i = 0; i < length; i++) {
-        if (!is_word(text[i]) && text[i] != '-') {
+        if (!is_word_byte(text[i]) && text[i] != '-') {
             return false;
         }
     }
@@ -96,8 +96,8 @@ static bool has_labels(const char *text)
 }
 
 /* Adds the reasons why a text is invalid: too long, or malformed. */
-static bool judge(const char *text, bool is_one, const char *words,
-                  kl__buf *why)
+static bool judge_name(const char *text, bool is_one, const char *words,
+                       kl__buf *why)
 {
     bool fits = strlen(text) <= MAX_SUBDOMAIN;
 
@@ -113,14 +113,15 @@ static bool judge(const char *text, bool is_one, const char *words,
 
 bool kl__name_is_subdomain(const char *text, kl__buf *why)
 {
-    return judge(text, has_labels(text),
-                 "a lowercase RFC 1123 subdomain must consist of lower case "
-                 "alphanumeric characters, '-' or '.', and must start and end "
-                 "with an alphanumeric character (e.g. 'example.com', regex "
-                 "used for validation is "
-                 "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*"
-                 "[a-z0-9])?)*')",
-                 why);
+    return judge_name(
+        text, has_labels(text),
+        "a lowercase RFC 1123 subdomain must consist of lower case "
+        "alphanumeric characters, '-' or '.', and must start and end "
+        "with an alphanumeric character (e.g. 'example.com', regex "
+        "used for validation is "
+        "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*"
+        "[a-z0-9])?)*')",
+        why);
 }
 
 bool kl__name_is_service(const char *text, kl__buf *why)
@@ -137,25 +138,27 @@ bool kl__name_is_service(const char *text, kl__buf *why)
         }
     }
     plain[at] = '\0';
-    return judge(text, has_labels(plain),
-                 "a lowercase RFC 1123 subdomain must consist of lower case "
-                 "alphanumeric characters, '_', '-' or '.', and must start and "
-                 "end with an alphanumeric character (e.g. 'example.com', "
-                 "regex used for validation is "
-                 "'_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*"
-                 "[a-z0-9])?)*')",
-                 why);
+    return judge_name(
+        text, has_labels(plain),
+        "a lowercase RFC 1123 subdomain must consist of lower case "
+        "alphanumeric characters, '_', '-' or '.', and must start and "
+        "end with an alphanumeric character (e.g. 'example.com', "
+        "regex used for validation is "
+        "'_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*"
+        "[a-z0-9])?)*')",
+        why);
 }
 
 bool kl__name_is_wildcard(const char *text, kl__buf *why)
 {
-    return judge(text, strncmp(text, "*.", 2) == 0 && has_labels(text + 2),
-                 "a wildcard DNS-1123 subdomain must start with '*.', followed "
-                 "by a valid DNS subdomain, which must consist of lower case "
-                 "alphanumeric characters, '-' or '.' and end with an "
-                 "alphanumeric character (e.g. '*.example.com', regex used for "
-                 "validation is "
-                 "'\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*"
-                 "[a-z0-9])?)*')",
-                 why);
+    return judge_name(
+        text, strncmp(text, "*.", 2) == 0 && has_labels(text + 2),
+        "a wildcard DNS-1123 subdomain must start with '*.', followed "
+        "by a valid DNS subdomain, which must consist of lower case "
+        "alphanumeric characters, '-' or '.' and end with an "
+        "alphanumeric character (e.g. '*.example.com', regex used for "
+        "validation is "
+        "'\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*"
+        "[a-z0-9])?)*')",
+        why);
 }

@@ -17,7 +17,8 @@ static void quote(kl__openapi *self, const char *text)
     kl__quote(self->out, text, strlen(text));
 }
 
-static void put_member(kl__openapi *self, const char *name, const char *text)
+static void put_schema_member(kl__openapi *self, const char *name,
+                              const char *text)
 {
     kl__buf_printf(self->out, ",\"%s\":", name);
     quote(self, text);
@@ -31,7 +32,7 @@ void kl__openapi_deinit(kl__openapi *self)
     self->waiting_count = self->waiting_capacity = 0;
 }
 
-static bool note(kl__openapi *self, const char *name)
+static bool note_type(kl__openapi *self, const char *name)
 {
     if (kl__map_get(&self->told, name) != NULL) {
         return false;
@@ -46,7 +47,7 @@ static bool note(kl__openapi *self, const char *name)
 /* Queues a type to be written later. */
 static void await(kl__openapi *self, const kl__schema *schema)
 {
-    if (schema == NULL || !note(self, schema->name)) {
+    if (schema == NULL || !note_type(self, schema->name)) {
         return;
     }
     if (self->waiting_count == self->waiting_capacity) {
@@ -128,7 +129,7 @@ static void write_scalar(kl__openapi *self, const kl__schema *schema)
     }
     kl__buf_printf(self->out, "\"type\":\"%s\"", words[schema->type].type);
     if (format != NULL) {
-        put_member(self, "format", format);
+        put_schema_member(self, "format", format);
     }
     if (self->values != NULL) {
         write_values(self);
@@ -248,19 +249,21 @@ static void write_claims(kl__openapi *self, const kl__schema *schema,
         write_keys(self, schema);
     }
     if (schema->list != list) {
-        put_member(self,
-                   schema->type == KL__SCHEMA_ARRAY ? "x-kubernetes-list-type"
-                                                    : "x-kubernetes-map-type",
-                   lists[schema->list]);
+        put_schema_member(self,
+                          schema->type == KL__SCHEMA_ARRAY
+                              ? "x-kubernetes-list-type"
+                              : "x-kubernetes-map-type",
+                          lists[schema->list]);
     }
     if (schema->merge_key != NULL) {
-        put_member(self, "x-kubernetes-patch-merge-key", schema->merge_key);
+        put_schema_member(self, "x-kubernetes-patch-merge-key",
+                          schema->merge_key);
     }
     if (merges || retains) {
-        put_member(self, "x-kubernetes-patch-strategy",
-                   !retains  ? "merge"
-                   : !merges ? "retainKeys"
-                             : "merge,retainKeys");
+        put_schema_member(self, "x-kubernetes-patch-strategy",
+                          !retains  ? "merge"
+                          : !merges ? "retainKeys"
+                                    : "merge,retainKeys");
     }
 }
 
@@ -305,7 +308,7 @@ void kl__openapi_value(kl__openapi *self, const kl__schema *schema)
 
 bool kl__openapi_begin(kl__openapi *self, const char *name)
 {
-    if (!note(self, name)) {
+    if (!note_type(self, name)) {
         return false;
     }
     kl__buf_puts(self->out, self->count++ != 0 ? "," : "");
@@ -328,7 +331,7 @@ static void write_component(kl__openapi *self, const kl__schema *schema,
     kl__buf_putc(self->out, '{');
     write_type(self, schema);
     if (schema->type == KL__SCHEMA_OBJECT && schema->list == KL__LIST_ATOMIC) {
-        put_member(self, "x-kubernetes-map-type", "atomic");
+        put_schema_member(self, "x-kubernetes-map-type", "atomic");
     }
     if (kind != NULL) {
         kl__openapi_claim(self, kind);

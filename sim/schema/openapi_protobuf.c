@@ -228,8 +228,8 @@ static bool is_repeated(const member_row *row, const kl_value *value)
             row->form == FORM_RAW);
 }
 
-static void put_member(kl__buf *out, const member_row *row,
-                       const kl_value *value)
+static void put_document_member(kl__buf *out, const member_row *row,
+                                const kl_value *value)
 {
     kl_value_iter iter = {0};
     const kl_value *element;
@@ -274,7 +274,7 @@ static void put_message(kl__buf *out, const message_row *row,
             member++;
         }
         if (member->name != NULL) {
-            put_member(out, member, value);
+            put_document_member(out, member, value);
         } else if (strncmp(text, "x-", 2) == 0 && row->extensions != 0) {
             put_extension(out, row->extensions, name, value);
         }

@@ -54,8 +54,8 @@ static bool insert(kl__pattern_source *self, size_t at, size_t count)
     return true;
 }
 
-static void put(kl__pattern_source *self, size_t at, kl__pattern_op op, int x,
-                int y)
+static void put_step(kl__pattern_source *self, size_t at, kl__pattern_op op,
+                     int x, int y)
 {
     if (insert(self, at, 1)) {
         kl__pattern_step *step = &self->to->steps[at];
@@ -71,7 +71,7 @@ static void put_assertion(kl__pattern_source *self, kl__pattern_op op,
 {
     size_t at = self->to->step_count;
 
-    put(self, at, op, 0, 0);
+    put_step(self, at, op, 0, 0);
     if (self->result == KL__PATTERN_FITS) {
         self->to->steps[at].line = line;
         self->to->steps[at].negated = negated;
@@ -83,7 +83,7 @@ static void put_set(kl__pattern_source *self, size_t first, bool negated)
 {
     size_t at = self->to->step_count;
 
-    put(self, at, KL__OP_SET, 0, 0);
+    put_step(self, at, KL__OP_SET, 0, 0);
     if (self->result == KL__PATTERN_FITS) {
         self->to->steps[at].first = first;
         self->to->steps[at].count = self->to->range_count - first;
@@ -102,7 +102,7 @@ static void put_rune(kl__pattern_source *self, uint32_t rune)
 /* --- Repetition. ---------------------------------------------------------- */
 
 /* Appends copies of the piece of `length` steps at `at`. */
-static void copy(kl__pattern_source *self, size_t at, size_t length)
+static void copy_piece(kl__pattern_source *self, size_t at, size_t length)
 {
     size_t end = self->to->step_count;
 
@@ -118,10 +118,10 @@ static void repeat_freely(kl__pattern_source *self, size_t at, bool once)
     int length = (int)(self->to->step_count - at);
 
     if (once) {
-        put(self, self->to->step_count, KL__OP_SPLIT, -length, 1);
+        put_step(self, self->to->step_count, KL__OP_SPLIT, -length, 1);
     } else {
-        put(self, at, KL__OP_SPLIT, 1, length + 2);
-        put(self, self->to->step_count, KL__OP_JUMP, -length - 1, 0);
+        put_step(self, at, KL__OP_SPLIT, 1, length + 2);
+        put_step(self, self->to->step_count, KL__OP_JUMP, -length - 1, 0);
     }
 }
 
@@ -138,7 +138,7 @@ static void repeat(kl__pattern_source *self, size_t at, int least, int most)
         return;
     }
     for (int i = 1; i < (least > most ? least : most); i++) {
-        copy(self, at, length);
+        copy_piece(self, at, length);
     }
     if (self->result != KL__PATTERN_FITS) {
         return;
@@ -151,8 +151,8 @@ static void repeat(kl__pattern_source *self, size_t at, int least, int most)
     for (int i = most - 1; i >= least; i--) {
         size_t from = at + (size_t)i * length;
 
-        put(self, from, KL__OP_SPLIT, 1,
-            (int)(self->to->step_count + 1 - from));
+        put_step(self, from, KL__OP_SPLIT, 1,
+                 (int)(self->to->step_count + 1 - from));
     }
 }
 
@@ -391,11 +391,11 @@ static void read_alternatives(kl__pattern_source *self)
             break;
         }
         self->at++;
-        put(self, begin, KL__OP_SPLIT, 1,
-            (int)(self->to->step_count - begin) + 2);
+        put_step(self, begin, KL__OP_SPLIT, 1,
+                 (int)(self->to->step_count - begin) + 2);
         jump = self->to->step_count;
         /* part of a chain, patched later */
-        put(self, jump, KL__OP_JUMP, 0, (int)last);
+        put_step(self, jump, KL__OP_JUMP, 0, (int)last);
         last = jump;
         begin = jump + 1;
     }
@@ -418,6 +418,6 @@ kl__pattern_result kl__pattern_compile(kl__pattern *pattern, const char *text,
     if (self.result == KL__PATTERN_FITS && *self.at == ')') {
         kl__pattern_refuse(&self, "unexpected )", text, strlen(text));
     }
-    put(&self, pattern->step_count, KL__OP_MATCH, 0, 0);
+    put_step(&self, pattern->step_count, KL__OP_MATCH, 0, 0);
     return self.result;
 }

@@ -24,7 +24,7 @@ void kl__pattern_refuse(kl__pattern_source *self, const char *what,
     }
 }
 
-static void add(kl__pattern_source *self, uint32_t low, uint32_t high)
+static void add_range(kl__pattern_source *self, uint32_t low, uint32_t high)
 {
     kl__pattern *to = self->to;
 
@@ -55,15 +55,15 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 
 void kl__pattern_add(kl__pattern_source *self, uint32_t low, uint32_t high)
 {
-    add(self, low, high);
+    add_range(self, low, high);
     if ((self->flags & KL__PATTERN_FOLD) == 0) {
         return;
     }
     if (low <= 'Z' && high >= 'A') {
-        add(self, larger(low, 'A') + 32, smaller(high, 'Z') + 32);
+        add_range(self, larger(low, 'A') + 32, smaller(high, 'Z') + 32);
     }
     if (low <= 'z' && high >= 'a') {
-        add(self, larger(low, 'a') - 32, smaller(high, 'z') - 32);
+        add_range(self, larger(low, 'a') - 32, smaller(high, 'z') - 32);
     }
 }
 
@@ -83,10 +83,10 @@ static void add_others(kl__pattern_source *self, const char *pairs)
     uint32_t low = 0;
 
     for (; *pairs != '\0'; pairs += 2) {
-        add(self, low, (uint32_t)(unsigned char)pairs[0] - 1);
+        add_range(self, low, (uint32_t)(unsigned char)pairs[0] - 1);
         low = (uint32_t)(unsigned char)pairs[1] + 1;
     }
-    add(self, low, MAX_RUNE);
+    add_range(self, low, MAX_RUNE);
 }
 
 static const char *pairs_of(char letter)

@@ -47,7 +47,7 @@ typedef struct machine {
     bool at_end;
 } machine;
 
-static bool is_word(uint32_t rune)
+static bool is_word_rune(uint32_t rune)
 {
     return (rune >= '0' && rune <= '9') || (rune >= 'A' && rune <= 'Z') ||
            (rune >= 'a' && rune <= 'z') || rune == '_';
@@ -61,14 +61,14 @@ static bool holds(const machine *self, const kl__pattern_step *step)
     case KL__OP_END:
         return self->at_end || (step->line && self->after == '\n');
     default:
-        return ((!self->at_begin && is_word(self->before)) !=
-                (!self->at_end && is_word(self->after))) != step->negated;
+        return ((!self->at_begin && is_word_rune(self->before)) !=
+                (!self->at_end && is_word_rune(self->after))) != step->negated;
     }
 }
 
 /* Enters a step, and all steps that follow without a character. True: the
  * pattern matches. */
-static bool enter(machine *self, states *to, size_t step_at, size_t place)
+static bool enter_step(machine *self, states *to, size_t step_at, size_t place)
 {
     size_t depth = 0;
     bool matches = false;
@@ -121,7 +121,7 @@ static bool takes(const machine *self, const kl__pattern_step *step,
 }
 
 /* Runs over the text; true as soon as it matches. */
-static bool run(machine *self, const char *text)
+static bool run_machine(machine *self, const char *text)
 {
     size_t length = 0;
 
@@ -136,11 +136,11 @@ static bool run(machine *self, const char *text)
          * position too. */
         self->next.count = 0;
         for (size_t i = 0; i < self->now.count; i++) {
-            if (enter(self, &self->next, self->now.list[i] + 1, place)) {
+            if (enter_step(self, &self->next, self->now.list[i] + 1, place)) {
                 return true;
             }
         }
-        if (enter(self, &self->next, 0, place)) {
+        if (enter_step(self, &self->next, 0, place)) {
             return true;
         }
         if (self->at_end) {
@@ -183,7 +183,8 @@ kl__pattern_result kl__pattern_match(const char *pattern, const char *text)
         self.marks = memory + 2 * count;
         /* Each step pushes at most two others, once for each position. */
         self.stack = memory + 3 * count;
-        result = run(&self, text) ? KL__PATTERN_FITS : KL__PATTERN_FAILS;
+        result =
+            run_machine(&self, text) ? KL__PATTERN_FITS : KL__PATTERN_FAILS;
     }
     kl__free(memory);
     kl__pattern_deinit(&compiled);

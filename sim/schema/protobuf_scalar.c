@@ -18,7 +18,7 @@ enum { DURATION_SIZE = 48 };
 /* The last second of the year 9999. */
 #define LAST_SECOND INT64_C(253402300799)
 
-static kl__node *no_memory(kl_error *err)
+static kl__node *scalar_out_of_memory(kl_error *err)
 {
     kl_error_set(err, KL_ENOMEM, "out of memory for an object");
     return NULL;
@@ -282,5 +282,5 @@ kl__node *kl__protobuf_scalar(kl__edit *edit, const kl__schema *schema,
         kl_error_set(err, why.code, "%s", why.message);
         return NULL;
     }
-    return node != NULL ? node : no_memory(err);
+    return node != NULL ? node : scalar_out_of_memory(err);
 }

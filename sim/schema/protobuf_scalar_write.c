@@ -91,8 +91,8 @@ static void put_json(int number, const kl_value *value, kl__buf *out)
     kl__wire_end(out, begin);
 }
 
-static void put_text(const kl__schema *schema, int number,
-                     const kl_value *value, kl__buf *out)
+static void put_scalar_text(const kl__schema *schema, int number,
+                            const kl_value *value, kl__buf *out)
 {
     switch (schema->format) {
     case KL__FORMAT_BYTE:
@@ -128,7 +128,7 @@ void kl__protobuf_put_scalar(const kl__schema *schema, int number,
         put_int_or_string(number, value, out);
         break;
     case KL__SCHEMA_STRING:
-        put_text(schema, number, value, out);
+        put_scalar_text(schema, number, value, out);
         break;
     default:
         put_json(number, value, out);

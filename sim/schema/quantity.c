@@ -187,7 +187,7 @@ static bool is_kept(const char *text, size_t length, const number *value,
             strcmp(digits + whole + behind - 3, "000") != 0);
 }
 
-static const char *read_number(const char *text, size_t length, number *out)
+static const char *read_quantity(const char *text, size_t length, number *out)
 {
     size_t at = length > 0 && (*text == '-' || *text == '+');
     size_t count;
@@ -330,7 +330,7 @@ const char *kl__quantity_canonical(const char *text, size_t length, int scale,
     }
     why = memchr(text, '\0', length) != NULL
               ? wrong_format
-              : read_number(text, length, &value);
+              : read_quantity(text, length, &value);
     if (why != NULL) {
         return why;
     }
@@ -351,7 +351,7 @@ static number number_of(const char *text)
 {
     number value = {0};
 
-    read_number(text, strlen(text), &value);
+    read_quantity(text, strlen(text), &value);
     if (value.over > 0) {
         value.digits = most;
         value.over = 0;

@@ -62,7 +62,7 @@ static void drop_initials(void)
     }
 }
 
-static void forget(void)
+static void forget_cache(void)
 {
     free_blocks(&cache.blocks, NULL);
     drop_initials();
@@ -170,7 +170,7 @@ void kl__schema_release(void)
     holders--;
     if (holders <= 0) {
         holders = 0;
-        forget();
+        forget_cache();
     }
     kl__mutex_unlock(&lock);
 }

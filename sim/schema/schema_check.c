@@ -166,8 +166,8 @@ static void add_field(inspection *search, const char *what, const step *at)
     }
 }
 
-static void check(inspection *search, const kl__node *value,
-                  const kl__schema *schema, const step *at);
+static void check_value_type(inspection *search, const kl__node *value,
+                             const kl__schema *schema, const step *at);
 
 /* "PodSpec" of "v1.PodSpec" */
 static const char *bare_name(const char *go)
@@ -212,7 +212,7 @@ static void check_struct(inspection *search, const kl__node *value,
         if (put_in(&seen, (size_t)(at.field - schema->fields))) {
             add_field(search, "duplicate", &at);
         }
-        check(search, member, at.field->schema, &at);
+        check_value_type(search, member, at.field->schema, &at);
     }
 }
 
@@ -234,7 +234,7 @@ static void check_map(inspection *search, const kl__node *value,
         if (before != NULL) {
             add_field(search, "duplicate", &at);
         }
-        check(search, member, schema->items, &at);
+        check_value_type(search, member, schema->items, &at);
     }
     kl__map_deinit(&names);
 }
@@ -248,7 +248,7 @@ static void check_array(inspection *search, const kl__node *value,
 
     while (!is_over(search) &&
            (element = kl__node_next(value, &iter, NULL, NULL)) != NULL) {
-        check(search, element, schema->items, &at);
+        check_value_type(search, element, schema->items, &at);
         at.index++;
     }
 }
@@ -294,8 +294,8 @@ static void check_leaf(inspection *search, const kl__node *value,
 static const kl__schema byte = {.type = KL__SCHEMA_INTEGER, .go = "uint8"};
 static const kl__schema bytes = {.type = KL__SCHEMA_ARRAY, .items = &byte};
 
-static void check(inspection *search, const kl__node *value,
-                  const kl__schema *schema, const step *at)
+static void check_value_type(inspection *search, const kl__node *value,
+                             const kl__schema *schema, const step *at)
 {
     bool object = kl__node_is(value, KL_OBJECT);
 
@@ -326,7 +326,7 @@ static kl_code inspect(inspection *search, const kl__node *object,
                        const kl__schema *schema, kl_error *err)
 {
     memset(search->found, 0, sizeof(*search->found));
-    check(search, object, schema, NULL);
+    check_value_type(search, object, schema, NULL);
     kl__map_deinit(&search->seen);
     return search->failed ? kl_error_set(err, KL_ENOMEM, "out of memory")
                           : KL_OK;

@@ -253,7 +253,7 @@ static bool add_keys(kl__schema *schema, const kl_value *source)
 }
 
 /* Fills the schema; false when out of memory. */
-static bool fill(kl__schema *schema, const kl_value *source)
+static bool fill_schema(kl__schema *schema, const kl_value *source)
 {
     const kl_value *others = kl_value_get(source, "additionalProperties");
     const kl_value *items = kl_value_get(source, "items");
@@ -287,7 +287,7 @@ static kl__schema *build(const kl_value *source)
 {
     kl__schema *schema = new_schema(source);
 
-    if (schema != NULL && !fill(schema, source)) {
+    if (schema != NULL && !fill_schema(schema, source)) {
         dispose(schema);
         return NULL;
     }
@@ -304,7 +304,7 @@ kl__schema *kl__schema_custom(const kl_value *value, kl_error *err)
         schema->flags |= KL__SCHEMA_EMBEDDED;
         schema->flags |= value == NULL ? KL__SCHEMA_PRESERVE : 0;
     }
-    if (schema == NULL || !fill(schema, value)) {
+    if (schema == NULL || !fill_schema(schema, value)) {
         kl_error_set(err, KL_ENOMEM, "out of memory for a schema");
         dispose(schema);
         kl__schema_release();

@@ -22,7 +22,7 @@ static bool is_number(const kl__node *value)
 }
 
 /* The text of a number, as JSON has it. */
-static void put_number(kl__buf *out, const kl__node *value)
+static void put_json_number(kl__buf *out, const kl__node *value)
 {
     char *text = kl__node_json(value, NULL, NULL);
 
@@ -53,7 +53,7 @@ void kl__leaf_put_found(kl__buf *out, const kl__node *value,
     if (schema->type == KL__SCHEMA_INTEGER ||
         schema->type == KL__SCHEMA_INT_OR_STRING) {
         kl__buf_putc(out, ' ');
-        put_number(out, value);
+        put_json_number(out, value);
     }
 }
 
@@ -84,7 +84,7 @@ static kl__leaf fits_quantity(const kl__node *value, kl__buf *why)
     kl__buf number = {0};
 
     if (text == NULL && is_number(value)) {
-        put_number(&number, value);
+        put_json_number(&number, value);
         text = number.bytes;
         length = number.length;
     }
@@ -183,7 +183,7 @@ static kl__node *canonical_quantity(kl__edit *edit, kl__node *value)
     bool good = false;
 
     if (text == NULL) {
-        put_number(&number, value);
+        put_json_number(&number, value);
         text = number.bytes;
         length = number.length;
     }

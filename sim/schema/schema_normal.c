@@ -104,8 +104,8 @@ static bool is_null_list(const kl__node *node, const kl__schema *schema)
 }
 
 /* Moves one known member to `to`, unless it is left out. */
-static bool put_member(const normal_form *form, kl__node *to,
-                       const kl__schema_field *field, kl__node *value)
+static bool put_normal_member(const normal_form *form, kl__node *to,
+                              const kl__schema_field *field, kl__node *value)
 {
     size_t length = strlen(field->name);
     kl__node *node = value != NULL && kl__node_type(value) != KL_NULL
@@ -198,7 +198,7 @@ static kl__node *normal_struct(const normal_form *form, kl__node *node,
         return NULL;
     }
     for (size_t i = 0; i < schema->field_count; i++) {
-        if (!put_member(form, node, &schema->fields[i], members[i])) {
+        if (!put_normal_member(form, node, &schema->fields[i], members[i])) {
             return NULL;
         }
     }

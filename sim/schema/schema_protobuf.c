@@ -16,7 +16,7 @@ typedef struct decoder {
     int depth;
 } decoder;
 
-static kl_code no_memory(decoder *self)
+static kl_code decode_out_of_memory(decoder *self)
 {
     return kl_error_set(self->err, KL_ENOMEM, "out of memory for an object");
 }
@@ -34,8 +34,8 @@ static const char *message_name(const kl__schema *schema)
 
 /* The field with a number in the message `within` (0: the schema's own), or one
  * further inside, in the message with that number. NULL: none. */
-static const kl__schema_field *find(const kl__schema *schema, int within,
-                                    int number, bool *is_inlined)
+static const kl__schema_field *find_field(const kl__schema *schema, int within,
+                                          int number, bool *is_inlined)
 {
     const int path = within * KL__SCHEMA_BASE + number;
 
@@ -122,7 +122,7 @@ static kl_code read_entry(decoder *self, const kl__schema *items, kl__wire wire,
     name = kl__protobuf_text(self->edit,
                              key.type >= 0 ? &key.bytes : &empty.bytes);
     if (name == NULL) {
-        return no_memory(self);
+        return decode_out_of_memory(self);
     }
     node = read_value(self, items, value.type >= 0 ? &value : &empty);
     if (node == NULL) {
@@ -131,7 +131,7 @@ static kl_code read_entry(decoder *self, const kl__schema *items, kl__wire wire,
     text = kl__node_string(name, &length);
     return kl__node_put_n(self->edit, map, text, length, node)
                ? KL_OK
-               : no_memory(self);
+               : decode_out_of_memory(self);
 }
 
 /* Appends elements of a list: one, or many packed numbers. */
@@ -164,7 +164,7 @@ static kl_code append(decoder *self, const kl__schema *items,
     if (node == NULL) {
         return KL_EPARSE;
     }
-    return kl__node_append(array, node) ? KL_OK : no_memory(self);
+    return kl__node_append(array, node) ? KL_OK : decode_out_of_memory(self);
 }
 
 /* Reads a list that is a message of its own. */
@@ -191,7 +191,7 @@ static kl__node *read_schema(decoder *self, kl__wire wire)
     kl__node *node = kl__edit_object(self->edit);
 
     if (schema == NULL || node == NULL) {
-        no_memory(self);
+        decode_out_of_memory(self);
         return NULL;
     }
     return read_message(self, schema, 0, wire, node) == KL_OK ? node : NULL;
@@ -237,7 +237,7 @@ static kl__node *read_either(decoder *self, const kl__schema *schema,
     }
     if (single == NULL || many == NULL) {
         if (self->err->code == KL_OK) {
-            no_memory(self);
+            decode_out_of_memory(self);
         }
         return NULL;
     }
@@ -261,20 +261,20 @@ static kl__node *read_value(decoder *self, const kl__schema *schema,
     if (schema->type == KL__SCHEMA_OBJECT) {
         node = kl__edit_object(self->edit);
         code = node != NULL ? read_message(self, schema, 0, field->bytes, node)
-                            : no_memory(self);
+                            : decode_out_of_memory(self);
         return code == KL_OK ? node : NULL;
     }
     if (schema->type == KL__SCHEMA_MAP) {
         node = kl__edit_object(self->edit);
         code = node != NULL
                    ? read_entry(self, schema->items, field->bytes, node)
-                   : no_memory(self);
+                   : decode_out_of_memory(self);
         return code == KL_OK ? node : NULL;
     }
     if (schema->type == KL__SCHEMA_ARRAY) {
         node = kl__edit_array(self->edit);
         code = node != NULL ? append_wrapped(self, schema, field->bytes, node)
-                            : no_memory(self);
+                            : decode_out_of_memory(self);
         return code == KL_OK ? node : NULL;
     }
     return read_scalar(self, schema, field);
@@ -317,10 +317,10 @@ static kl_code read_member(decoder *self, const kl__schema_field *field,
         }
         return kl__node_put(self->edit, target, field->name, node)
                    ? KL_OK
-                   : no_memory(self);
+                   : decode_out_of_memory(self);
     }
     if (node == NULL) {
-        return no_memory(self);
+        return decode_out_of_memory(self);
     }
     if (schema->type == KL__SCHEMA_ARRAY &&
         (schema->flags & KL__SCHEMA_WRAPPED) == 0) {
@@ -355,7 +355,7 @@ static kl_code read_field(decoder *self, message *from, kl__wire_field *read)
 {
     bool is_inlined = false;
     const kl__schema_field *field =
-        find(from->schema, from->within, read->number, &is_inlined);
+        find_field(from->schema, from->within, read->number, &is_inlined);
     kl_code code;
 
     if (field == NULL) {
@@ -404,7 +404,7 @@ kl__node *kl__protobuf_decode(kl__edit *edit, const kl__schema *schema,
     kl__node *root = kl__edit_object(edit);
     kl_code code = root != NULL ? read_message(&self, schema, 0,
                                                kl__wire_of(raw, length), root)
-                                : no_memory(&self);
+                                : decode_out_of_memory(&self);
 
     if (code != KL_OK) {
         kl_error_set(err, why.code, "%s", why.message);

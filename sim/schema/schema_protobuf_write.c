@@ -85,7 +85,7 @@ typedef struct entry {
     const kl_value *value;
 } entry;
 
-static int compare(const void *a, const void *b)
+static int compare_map_keys(const void *a, const void *b)
 {
     const entry *left = a, *right = b;
     size_t length = left->length < right->length ? left->length : right->length;
@@ -110,7 +110,7 @@ static entry *sort_entries(const kl_value *map, kl__buf *out)
         entries[i].name = kl_value_string(key, &entries[i].length);
     }
     if (entries != NULL) {
-        qsort(entries, count, sizeof(*entries), compare);
+        qsort(entries, count, sizeof(*entries), compare_map_keys);
     }
     out->failed = out->failed || (entries == NULL && count != 0);
     return entries;
@@ -146,8 +146,8 @@ static void put_element(encoder *self, const kl__schema *schema, int number,
     }
 }
 
-static void put_list(encoder *self, const kl__schema *schema, int number,
-                     const kl_value *list)
+static void put_repeated(encoder *self, const kl__schema *schema, int number,
+                         const kl_value *list)
 {
     kl_value_iter iter = {0};
     const kl_value *element;
@@ -194,17 +194,17 @@ static void put_either(encoder *self, const kl__schema *schema, int number,
     if (is_schema) {
         put_element(self, inner, is_bool ? 2 : 1, value);
     } else if ((schema->flags & KL__SCHEMA_OR_ARRAY) != 0) {
-        put_list(self, inner, 2, value);
+        put_repeated(self, inner, 2, value);
     } else if (kl_value_type(value) == KL_ARRAY) {
         static const kl__schema name = {.type = KL__SCHEMA_STRING};
 
-        put_list(self, &name, 2, value);
+        put_repeated(self, &name, 2, value);
     }
     kl__wire_end(self->out, begin);
 }
 
-static void put_member(encoder *self, const kl__schema *schema, int number,
-                       const kl_value *value)
+static void put_message_member(encoder *self, const kl__schema *schema,
+                               int number, const kl_value *value)
 {
     const bool is_wrapped = (schema->flags & KL__SCHEMA_WRAPPED) != 0;
     /* True if the absent value is nil in Go. */
@@ -212,7 +212,7 @@ static void put_member(encoder *self, const kl__schema *schema, int number,
                             is_wrapped || schema->format == KL__FORMAT_BYTE;
 
     if (schema->type == KL__SCHEMA_ARRAY && !is_wrapped) {
-        put_list(self, schema->items, number, value);
+        put_repeated(self, schema->items, number, value);
     } else if (schema->type == KL__SCHEMA_MAP) {
         put_map(self, schema->items, number, value);
     } else if (value != NULL || !may_be_nil) {
@@ -235,8 +235,8 @@ static void put_members(encoder *self, members *from, int within)
             return;
         }
         if (step == field->number) {
-            put_member(self, field->schema, number,
-                       self->values[from->first + index]);
+            put_message_member(self, field->schema, number,
+                               self->values[from->first + index]);
             from->at++;
         } else {
             size_t begin = kl__wire_begin(self->out, number);

@@ -50,7 +50,7 @@ static const letter letters[] = {
 };
 
 /* The text up to a byte, or NULL; continues after that byte. */
-static char *take(text *from, char end)
+static char *cut_text(text *from, char end)
 {
     const char *stop = strchr(from->at, end);
     size_t length = (size_t)(stop - from->at);
@@ -103,7 +103,7 @@ static bool read_keys(text *from, kl__schema *schema)
     char *names;
 
     from->at++; /* ( */
-    names = take(from, ')');
+    names = cut_text(from, ')');
     schema->list = KL__LIST_MAP;
     schema->map_keys = names != NULL ? split(from->cache, names) : NULL;
     return schema->map_keys != NULL;
@@ -117,7 +117,7 @@ static bool read_merge_key(text *from, kl__schema *schema)
         from->at++;
         return true;
     }
-    schema->merge_key = take(from, ')');
+    schema->merge_key = cut_text(from, ')');
     return schema->merge_key != NULL;
 }
 
@@ -152,7 +152,7 @@ static bool read_mark(text *from, char mark, kl__schema_field *field,
     case 'M':
         return read_merge_key(from, schema);
     case '<':
-        field->within = take(from, '>');
+        field->within = cut_text(from, '>');
         return field->within != NULL;
     default:
         assert(mark == '=');
@@ -220,7 +220,7 @@ static bool read_type(text *from, kl__schema *schema)
     schema->name = found->name;
     if (*from->at == '\'') {
         from->at++;
-        schema->go = take(from, '\'');
+        schema->go = cut_text(from, '\'');
         if (schema->go == NULL) {
             return false;
         }
@@ -262,7 +262,7 @@ static bool read_field(text *from, kl__schema_field *field)
     kl__schema *schema = kl__schema_alloc(from->cache, sizeof(*schema));
 
     field->schema = schema;
-    field->name = take(from, ',');
+    field->name = cut_text(from, ',');
     if (schema == NULL || field->name == NULL) {
         return false;
     }

@@ -20,7 +20,7 @@ static bool is_digit(char byte)
     return byte >= '0' && byte <= '9';
 }
 
-static bool refuse(const progress *reading, const char *piece)
+static bool refuse_piece(const progress *reading, const char *piece)
 {
     snprintf(reading->why, reading->size,
              "parsing time \"%.200s\" as \"%s\": cannot parse \"%.200s\" as "
@@ -41,7 +41,7 @@ static bool literal(progress *reading, char byte)
     char piece[2] = {byte, '\0'};
 
     if (*reading->at != byte) {
-        return refuse(reading, piece);
+        return refuse_piece(reading, piece);
     }
     reading->at++;
     return true;
@@ -59,7 +59,7 @@ static bool digits(progress *reading, const char *piece, int *value,
     *value = 0;
     for (size_t i = 0; i < count; i++) {
         if (!is_digit(reading->at[i])) {
-            return refuse(reading, piece);
+            return refuse_piece(reading, piece);
         }
         *value = *value * 10 + (reading->at[i] - '0');
     }
@@ -76,7 +76,7 @@ static bool fraction(progress *reading, bool micro, int *microseconds)
     if (micro) {
         for (int i = 0; i < 7; i++) {
             if (i == 0 ? at[0] != '.' && at[0] != ',' : !is_digit(at[i])) {
-                return refuse(reading, ".000000");
+                return refuse_piece(reading, ".000000");
             }
         }
     }
@@ -102,7 +102,7 @@ static bool zone(progress *reading, int *offset)
     }
     if ((*at != '+' && *at != '-') || !is_digit(at[1]) || !is_digit(at[2]) ||
         at[3] != ':' || !is_digit(at[4]) || !is_digit(at[5])) {
-        return refuse(reading, "Z07:00");
+        return refuse_piece(reading, "Z07:00");
     }
     hours = (at[1] - '0') * 10 + at[2] - '0';
     minutes = (at[4] - '0') * 10 + at[5] - '0';

@@ -71,7 +71,7 @@ static int compare_names(const member *left, const member *right)
     return left->length < right->length ? -1 : 1;
 }
 
-static int compare_members(const void *a, const void *b)
+static int compare_written_names(const void *a, const void *b)
 {
     const member *left = a, *right = b;
     int order = compare_names(left, right);
@@ -158,7 +158,7 @@ static bool sort(kl__edit *edit, kl__node *node)
     if (members == NULL) {
         return false;
     }
-    qsort(members, count, sizeof(*members), compare_members);
+    qsort(members, count, sizeof(*members), compare_written_names);
     sorted = put_members(edit, node, members, count);
     kl__free(members);
     return sorted;
@@ -184,7 +184,7 @@ static bool fill_strings(kl__edit *edit, kl__node *map)
 }
 
 /* True if Go's omitempty leaves out this member of metadata. */
-static bool is_empty(const kl__node *value)
+static bool is_omitted(const kl__node *value)
 {
     switch (kl__node_type(value)) {
     case KL_NULL:
@@ -262,7 +262,7 @@ static kl__node *order_metadata(const kl__sim_kind *kind, kl__edit *edit,
     for (; metadata != NULL && *order != NULL; order++) {
         kl__node *value = kl__node_remove(old, *order);
 
-        if (is_empty(value)) {
+        if (is_omitted(value)) {
             continue;
         }
         if (!order_member(kind, edit, *order, value) ||
@@ -293,8 +293,8 @@ bool kl__sim_put_copy(kl__edit *edit, kl__node *object, const char *name,
     return kl__node_put(edit, object, name, kl__edit_copy(edit, node));
 }
 
-static bool add(kl__edit *edit, kl__node *object, const char *name,
-                kl__node *value)
+static bool add_member(kl__edit *edit, kl__node *object, const char *name,
+                       kl__node *value)
 {
     return kl__node_add_n(edit, object, name, strlen(name), value);
 }
@@ -306,12 +306,13 @@ static bool add_type(kl__edit *edit, kl__node *whole, const kl__sim_kind *kind)
     char *version = *kind->group != '\0'
                         ? kl__strprintf("%s/%s", kind->group, kind->storage)
                         : kl__strdup(kind->storage);
-    bool added = version != NULL &&
-                 (is_custom ||
-                  add(edit, whole, "kind", kl__edit_text(edit, kind->kind))) &&
-                 add(edit, whole, "apiVersion", kl__edit_text(edit, version)) &&
-                 (!is_custom ||
-                  add(edit, whole, "kind", kl__edit_text(edit, kind->kind)));
+    bool added =
+        version != NULL &&
+        (is_custom ||
+         add_member(edit, whole, "kind", kl__edit_text(edit, kind->kind))) &&
+        add_member(edit, whole, "apiVersion", kl__edit_text(edit, version)) &&
+        (!is_custom ||
+         add_member(edit, whole, "kind", kl__edit_text(edit, kind->kind)));
 
     kl__free(version);
     return added;
@@ -337,7 +338,8 @@ static bool add_rest(kl__edit *edit, kl__node *whole, kl__node *root)
 }
 
 /* Sets resourceVersion; a dry run (version 0) has none. */
-static bool put_version(kl__edit *edit, kl__node *metadata, int64_t version)
+static bool put_resource_version(kl__edit *edit, kl__node *metadata,
+                                 int64_t version)
 {
     char number[24];
 
@@ -354,7 +356,7 @@ static bool order(const kl__sim_kind *kind, kl__edit *edit, int64_t version)
     kl__node *metadata, *status;
 
     if (whole == NULL || (is_custom && !sort(edit, root)) ||
-        !put_version(edit, kl__node_get(root, "metadata"), version)) {
+        !put_resource_version(edit, kl__node_get(root, "metadata"), version)) {
         return false;
     }
     kl__node_remove(root, "kind");
@@ -362,13 +364,13 @@ static bool order(const kl__sim_kind *kind, kl__edit *edit, int64_t version)
     status = kl__node_remove(root, "status");
     metadata = order_metadata(kind, edit, kl__node_remove(root, "metadata"));
     if (!add_type(edit, whole, kind) ||
-        !add(edit, whole, "metadata", metadata) ||
+        !add_member(edit, whole, "metadata", metadata) ||
         !add_rest(edit, whole, root)) {
         return false;
     }
     kl__edit_set_root(edit, whole);
     return status == NULL || kl__node_is(status, KL_NULL) ||
-           add(edit, whole, "status", status);
+           add_member(edit, whole, "status", status);
 }
 
 kl__sim_state *kl__sim_compose(const kl__sim_kind *kind, kl__edit *edit,

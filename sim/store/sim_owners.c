@@ -90,8 +90,8 @@ static kl__sim_owned *ensure(kl_sim *sim, const char *uid)
     return owned;
 }
 
-static bool add(kl__sim_owned *owned, kl__sim_resource *resource,
-                const kl__sim_state *state)
+static bool add_dependent(kl__sim_owned *owned, kl__sim_resource *resource,
+                          const kl__sim_state *state)
 {
     kl__sim_dependent *dependent;
 
@@ -122,7 +122,7 @@ kl_code kl__sim_owners_add(kl_sim *sim, kl__sim_resource *resource,
     while ((uid = kl__sim_owners_next(&at, &blocks)) != NULL) {
         kl__sim_owned *owned = ensure(sim, uid);
 
-        if (owned == NULL || !add(owned, resource, state)) {
+        if (owned == NULL || !add_dependent(owned, resource, state)) {
             return kl_error_set(err, KL_ENOMEM, "out of memory for an owner");
         }
     }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-static void fill(void *bytes, size_t size)
+static void fill_random(void *bytes, size_t size)
 {
     if (getrandom(bytes, size, 0) != (ssize_t)size) {
         /* getrandom of up to 256 bytes cannot fail on a running system */
@@ -18,7 +18,7 @@ uint64_t kl__sim_random(void)
 {
     uint64_t bits;
 
-    fill(&bits, sizeof(bits));
+    fill_random(&bits, sizeof(bits));
     return bits;
 }
 
@@ -27,7 +27,7 @@ void kl__sim_random_uid(char *uid)
     static const char digits[] = "0123456789abcdef";
     unsigned char bytes[16];
 
-    fill(bytes, sizeof(bytes));
+    fill_random(bytes, sizeof(bytes));
     bytes[6] = (unsigned char)((bytes[6] & 0x0f) | 0x40); /* UUID version 4 */
     /* the variant of RFC 9562 */
     bytes[8] = (unsigned char)((bytes[8] & 0x3f) | 0x80);

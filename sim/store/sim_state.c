@@ -36,7 +36,7 @@ void kl__sim_state_unref(kl__sim_state *state)
     kl__free(state);
 }
 
-static const char *text_of(const kl_value *value, const char *otherwise)
+static const char *value_text(const kl_value *value, const char *otherwise)
 {
     const char *text = kl_value_string(value, NULL);
 
@@ -61,13 +61,14 @@ static char *field_value(const kl__sim_field *field, const kl_value *root)
 
 static bool take_identity(kl__sim_state *state, const kl_value *metadata)
 {
-    const char *name_space = text_of(kl_value_get(metadata, "namespace"), "");
-    const char *name = text_of(kl_value_get(metadata, "name"), "");
+    const char *name_space =
+        value_text(kl_value_get(metadata, "namespace"), "");
+    const char *name = value_text(kl_value_get(metadata, "name"), "");
     bool has_namespace = *name_space != '\0';
 
     state->key = has_namespace ? kl__strprintf("%s/%s", name_space, name)
                                : kl__strdup(name);
-    state->uid = kl__strdup(text_of(kl_value_get(metadata, "uid"), ""));
+    state->uid = kl__strdup(value_text(kl_value_get(metadata, "uid"), ""));
     if (state->key == NULL || state->uid == NULL) {
         return false;
     }
@@ -104,7 +105,7 @@ static bool take_owners(kl__sim_state *state, const kl_value *references)
     while ((reference = kl_value_next(references, &iter, NULL)) != NULL) {
         bool blocks =
             kl_value_bool(kl_value_get(reference, "blockOwnerDeletion"));
-        const char *uid = text_of(kl_value_get(reference, "uid"), "");
+        const char *uid = value_text(kl_value_get(reference, "uid"), "");
 
         kl__buf_putc(&owners, blocks ? 'b' : '-');
         kl__buf_append(&owners, uid, strlen(uid) + 1);
@@ -126,7 +127,7 @@ static void take_end(kl__sim_state *state, const kl_value *metadata)
         NULL;
     while (state->deleting &&
            (finalizer = kl_value_next(finalizers, &iter, NULL)) != NULL) {
-        const char *text = text_of(finalizer, "");
+        const char *text = value_text(finalizer, "");
 
         state->awaits |= strcmp(text, "orphan") == 0 ||
                          strcmp(text, "foregroundDeletion") == 0;
@@ -141,17 +142,17 @@ static bool is_ready(const kl_value *root)
     kl_value_iter iter = {0};
 
     while ((condition = kl_value_next(conditions, &iter, NULL)) != NULL) {
-        if (strcmp(text_of(kl_value_get(condition, "type"), ""), "Ready") ==
+        if (strcmp(value_text(kl_value_get(condition, "type"), ""), "Ready") ==
             0) {
-            return strcmp(text_of(kl_value_get(condition, "status"), ""),
+            return strcmp(value_text(kl_value_get(condition, "status"), ""),
                           "True") == 0;
         }
     }
     return false;
 }
 
-static bool take(kl__sim_state *state, const kl__sim_kind *kind,
-                 const kl_doc *doc)
+static bool take_document(kl__sim_state *state, const kl__sim_kind *kind,
+                          const kl_doc *doc)
 {
     const kl_value *root = kl_doc_root(doc);
     const kl_value *metadata = kl_value_get(root, "metadata");
@@ -202,7 +203,7 @@ kl__sim_state *kl__sim_state_new(const kl__sim_kind *kind, char *text,
     state->text = text;
     state->length = length;
     state->field_count = kind->field_count;
-    taken = take(state, kind, doc);
+    taken = take_document(state, kind, doc);
     kl_doc_unref(doc);
     if (!taken) {
         kl__sim_state_unref(state);

@@ -17,7 +17,7 @@ typedef struct kl__sim_undone {
     kl__sim_state *state; /* NULL: the object did not exist */
 } kl__sim_undone;
 
-static int compare(const void *a, const void *b)
+static int compare_undone(const void *a, const void *b)
 {
     return strcmp(((const kl__sim_undone *)a)->key,
                   ((const kl__sim_undone *)b)->key);
@@ -52,7 +52,8 @@ static bool undo(kl__sim_walk *walk, const kl__sim_resource *resource,
     }
     kl__map_deinit(&seen);
     if (walk->undone_count > 1) {
-        qsort(walk->undone, walk->undone_count, sizeof(*walk->undone), compare);
+        qsort(walk->undone, walk->undone_count, sizeof(*walk->undone),
+              compare_undone);
     }
     return done;
 }

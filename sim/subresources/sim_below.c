@@ -283,8 +283,8 @@ static kl_code ask_object(kl__sim_answer *answer, kl__sim_resource *resource,
 }
 
 /* The row of the subresource, or NULL. */
-static const kl__sim_subresource *find(const kl__sim_kind *kind,
-                                       const char *name)
+static const kl__sim_subresource *find_subresource(const kl__sim_kind *kind,
+                                                   const char *name)
 {
     const kl__sim_subresource *row = kl__sim_subresources;
 
@@ -318,7 +318,7 @@ kl_code kl__sim_below(kl__sim_answer *answer, kl__sim_resource *resource,
                       const kl__sim_version *served, kl_error *err)
 {
     const char *name = answer->ask.route.subresource;
-    const kl__sim_subresource *row = find(resource->kind, name);
+    const kl__sim_subresource *row = find_subresource(resource->kind, name);
 
     if (served->scale != NULL && strcmp(name, "scale") == 0) {
         return kl__sim_scale(answer, resource, served, err);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *text_of(const kl__node *object, const char *name)
+static const char *binding_text(const kl__node *object, const char *name)
 {
     const char *text = kl__node_text(object, name);
 
@@ -18,11 +18,11 @@ static const char *text_of(const kl__node *object, const char *name)
 }
 
 /* Refuses a Binding that names no node, or another pod than the path. */
-static kl_code check(kl__sim_answer *answer, const kl__edit *binding,
-                     kl_error *err)
+static kl_code check_binding_body(kl__sim_answer *answer,
+                                  const kl__edit *binding, kl_error *err)
 {
     const kl__node *target = kl__node_get(kl__edit_root(binding), "target");
-    const char *kind = text_of(target, "kind");
+    const char *kind = binding_text(target, "kind");
     kl_code code = kl__sim_below_check(answer, "Binding", binding, err);
 
     if (code != KL_OK || answer->status != 0) {
@@ -34,7 +34,7 @@ static kl_code check(kl__sim_answer *answer, const kl__edit *binding,
                               "supported values: \"Node\", \"<empty>\"",
                               kind);
     }
-    return *text_of(target, "name") != '\0'
+    return *binding_text(target, "name") != '\0'
                ? KL_OK
                : kl__sim_refuse(answer, 500, NULL, err,
                                 "target.name: Required value");
@@ -46,8 +46,8 @@ static kl_code check_precondition(kl__sim_answer *answer,
                                   const kl__node *binding, kl_error *err)
 {
     const kl__node *metadata = kl__node_get(binding, "metadata");
-    const char *uid = text_of(metadata, "uid");
-    const char *version = text_of(metadata, "resourceVersion");
+    const char *uid = binding_text(metadata, "uid");
+    const char *version = binding_text(metadata, "resourceVersion");
     bool is_other = *uid != '\0' && strcmp(uid, pod->uid) != 0;
     char now[24], why[1024];
 
@@ -75,7 +75,7 @@ static kl_code check_pod(kl__sim_answer *answer, const kl__sim_state *pod,
                              .has_details = true,
                              .name = pod->name,
                              .kind = "pods/binding"};
-    const char *node = text_of(spec, "nodeName");
+    const char *node = binding_text(spec, "nodeName");
     char why[600];
 
     if (pod->deleting) {
@@ -124,7 +124,7 @@ static bool give(kl__edit *edit, const kl__node *binding, const char *name)
 static bool assign(kl_sim *sim, kl__edit *edit, const kl__node *binding)
 {
     static const char *const scheduled[3] = {"True", NULL, NULL};
-    const char *node = text_of(kl__node_get(binding, "target"), "name");
+    const char *node = binding_text(kl__node_get(binding, "target"), "name");
     kl__node *root = kl__edit_root(edit);
     kl__node *spec = kl__node_ensure(edit, root, "spec");
     kl__node *status = kl__node_ensure(edit, root, "status");
@@ -169,7 +169,7 @@ kl_code kl__sim_bind(kl__sim_answer *answer, kl__sim_resource *resource,
     kl_code code = kl__sim_below_body(answer, "Binding", &binding, err);
 
     if (code == KL_OK && answer->status == 0) {
-        code = check(answer, binding, err);
+        code = check_binding_body(answer, binding, err);
     }
     if (code == KL_OK && answer->status == 0) {
         pod = kl__sim_current(answer, resource, &code, err);

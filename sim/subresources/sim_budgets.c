@@ -119,8 +119,8 @@ static int64_t desired_of(const kl__node *budget, int64_t all)
     return desired > 0 ? desired : 0;
 }
 
-static bool put_number(kl__edit *edit, kl__node *object, const char *name,
-                       int64_t number)
+static bool put_count(kl__edit *edit, kl__node *object, const char *name,
+                      int64_t number)
 {
     return kl__node_put(edit, object, name, kl__edit_integer(edit, number));
 }
@@ -152,11 +152,11 @@ static bool put_allowed(kl_sim *sim, kl__edit *edit, kl__node *status,
     char now[KL__SIM_TIME_SIZE];
 
     kl__sim_clock_time(&sim->clock, now);
-    return put_number(edit, status, "disruptionsAllowed", allowed) &&
+    return put_count(edit, status, "disruptionsAllowed", allowed) &&
            kl__sim_put_condition(edit, status, "DisruptionAllowed", texts,
                                  now) &&
-           put_number(edit, condition_of(status), "observedGeneration",
-                      number_in(status, "observedGeneration"));
+           put_count(edit, condition_of(status), "observedGeneration",
+                     number_in(status, "observedGeneration"));
 }
 
 /* Removes pods that are gone from status.disruptedPods. */
@@ -186,7 +186,8 @@ static bool forget_gone(kl_sim *sim, kl__node *status, const char *name_space)
     return true;
 }
 
-static bool fill(kl_sim *sim, kl__edit *edit, const pod_count *count)
+static bool fill_budget_status(kl_sim *sim, kl__edit *edit,
+                               const pod_count *count)
 {
     kl__node *root = kl__edit_root(edit);
     kl__node *status = kl__node_ensure(edit, root, "status");
@@ -195,13 +196,13 @@ static bool fill(kl_sim *sim, kl__edit *edit, const pod_count *count)
     int64_t allowed = count->healthy - desired;
 
     return status != NULL &&
-           put_number(edit, status, "observedGeneration",
-                      number_in(metadata, "generation")) &&
+           put_count(edit, status, "observedGeneration",
+                     number_in(metadata, "generation")) &&
            put_allowed(sim, edit, status,
                        allowed > 0 && count->all > 0 ? allowed : 0) &&
-           put_number(edit, status, "currentHealthy", count->healthy) &&
-           put_number(edit, status, "desiredHealthy", desired) &&
-           put_number(edit, status, "expectedPods", count->all);
+           put_count(edit, status, "currentHealthy", count->healthy) &&
+           put_count(edit, status, "desiredHealthy", desired) &&
+           put_count(edit, status, "expectedPods", count->all);
 }
 
 static kl_code settle(kl_sim *sim, kl__sim_state *state, const char *name,
@@ -225,7 +226,7 @@ static kl_code settle(kl_sim *sim, kl__sim_state *state, const char *name,
         code = kl__sim_no_memory(err);
     }
     if (code == KL_OK) {
-        code = fill(sim, edit, &count)
+        code = fill_budget_status(sim, edit, &count)
                    ? kl__sim_put_as(sim, budgets_of(sim), state, edit,
                                     &kl__sim_status_controller, err)
                    : kl__sim_no_memory(err);
@@ -254,8 +255,8 @@ kl_code kl__sim_budgets_settle(kl_sim *sim, const char *name, kl_error *err)
 
 /* --- Evictions. ----------------------------------------------------------- */
 
-static kl_code refuse(kl__sim_answer *answer, int retry_after_seconds,
-                      const char *why, kl_error *err)
+static kl_code refuse_eviction(kl__sim_answer *answer, int retry_after_seconds,
+                               const char *why, kl_error *err)
 {
     kl__sim_status status = {
         .code = 429,
@@ -305,8 +306,9 @@ static void explain(const kl__node *budget, const char *name, char why[512])
 }
 
 /* Takes one pod from the budget; `edit` is its tree. */
-static kl_code take(kl__sim_answer *answer, kl__sim_state *budget,
-                    kl__edit *edit, const char *pod, bool tries, kl_error *err)
+static kl_code take_disruption(kl__sim_answer *answer, kl__sim_state *budget,
+                               kl__edit *edit, const char *pod, bool tries,
+                               kl_error *err)
 {
     kl__node *root = kl__edit_root(edit);
     kl__node *status = kl__node_ensure(edit, root, "status"), *disrupted;
@@ -319,11 +321,11 @@ static kl_code take(kl__sim_answer *answer, kl__sim_state *budget,
                  "The disruption budget %s is still being processed by the "
                  "server.",
                  budget->name);
-        return refuse(answer, PROCESSING_SECONDS, why, err);
+        return refuse_eviction(answer, PROCESSING_SECONDS, why, err);
     }
     if (allowed <= 0) {
         explain(root, budget->name, why);
-        return refuse(answer, 0, why, err);
+        return refuse_eviction(answer, 0, why, err);
     }
     if (tries) {
         return KL_OK;
@@ -332,7 +334,7 @@ static kl_code take(kl__sim_answer *answer, kl__sim_state *budget,
     disrupted = kl__node_ensure(edit, status, "disruptedPods");
     if (disrupted == NULL || !kl__sim_put_text(edit, disrupted, pod, now) ||
         !(allowed > 1
-              ? put_number(edit, status, "disruptionsAllowed", allowed - 1)
+              ? put_count(edit, status, "disruptionsAllowed", allowed - 1)
               : put_allowed(answer->sim, edit, status, 0))) {
         return kl__sim_no_memory(err);
     }
@@ -382,7 +384,7 @@ static kl_code take_from(kl__sim_answer *answer, kl__sim_state *budget,
     if (tree == NULL) {
         code = KL_ENOMEM;
     } else if (!is_free(pod, kl__edit_root(tree), kl__edit_root(edit))) {
-        code = take(answer, budget, edit, pod->name, tries, err);
+        code = take_disruption(answer, budget, edit, pod->name, tries, err);
     }
     kl__edit_free(tree);
     kl__edit_free(edit);
@@ -390,8 +392,9 @@ static kl_code take_from(kl__sim_answer *answer, kl__sim_state *budget,
 }
 
 /* Finds the first budget of a pod, and how many it has. */
-static kl_code find(kl_sim *sim, const kl__sim_state *pod,
-                    kl__sim_state **budget, size_t *count, kl_error *err)
+static kl_code find_budgets(kl_sim *sim, const kl__sim_state *pod,
+                            kl__sim_state **budget, size_t *count,
+                            kl_error *err)
 {
     char *name_space = kl__strndup(pod->key, kl__sim_state_namespace(pod));
     kl_code code = name_space != NULL ? KL_OK : kl__sim_no_memory(err);
@@ -426,7 +429,7 @@ kl_code kl__sim_budget_take(kl__sim_answer *answer, const kl__sim_state *pod,
 {
     kl__sim_state *budget = NULL;
     size_t count = 0;
-    kl_code code = find(answer->sim, pod, &budget, &count, err);
+    kl_code code = find_budgets(answer->sim, pod, &budget, &count, err);
 
     if (code != KL_OK || count == 0) {
         return code;

@@ -16,8 +16,8 @@
 #include <string.h>
 
 /* Refuses deleteOptions that an Eviction cannot have. */
-static kl_code check_options(kl__sim_answer *answer, const kl__node *options,
-                             kl_error *err)
+static kl_code check_eviction_options(kl__sim_answer *answer,
+                                      const kl__node *options, kl_error *err)
 {
     static const char member[] =
         "ignoreStoreReadErrorWithClusterBreakingPotential";
@@ -160,7 +160,7 @@ kl_code kl__sim_evict(kl__sim_answer *answer, kl__sim_resource *resource,
     options = kl__node_get(kl__edit_root(eviction), "deleteOptions");
     code = kl__sim_below_check(answer, "Eviction", eviction, err);
     if (code == KL_OK && answer->status == 0) {
-        code = check_options(answer, options, err);
+        code = check_eviction_options(answer, options, err);
     }
     if (code == KL_OK && answer->status == 0) {
         state = kl__sim_current(answer, resource, &code, err);

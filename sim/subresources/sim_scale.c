@@ -64,8 +64,8 @@ static void selector_of(const kl__node *root, const kl__sim_version *served,
 }
 
 /* Fills a Scale from an object. */
-static bool fill(kl__edit *edit, kl__node *scale, const kl__node *root,
-                 const kl__sim_version *served)
+static bool fill_scale(kl__edit *edit, kl__node *scale, const kl__node *root,
+                       const kl__sim_version *served)
 {
     static const char *const kept[] = {"name", "namespace", "uid",
                                        "resourceVersion", "creationTimestamp"};
@@ -106,7 +106,7 @@ static kl__edit *make(const kl__node *root, const kl__sim_version *served,
 
     if (scale == NULL || !kl__sim_put_text(edit, scale, "kind", "Scale") ||
         !kl__sim_put_text(edit, scale, "apiVersion", "autoscaling/v1") ||
-        !fill(edit, scale, root, served)) {
+        !fill_scale(edit, scale, root, served)) {
         kl__edit_free(edit);
         kl__sim_no_memory(err);
         return NULL;
@@ -159,8 +159,8 @@ static kl_code refuse_uid(kl__sim_write *write, const char *uid, kl_error *err)
 
 /* Answers 422 unless the Scale asks for a valid number of replicas of this very
  * object. */
-static kl_code check(kl__sim_write *write, const kl__sim_write *scale,
-                     kl_error *err)
+static kl_code check_scale(kl__sim_write *write, const kl__sim_write *scale,
+                           kl_error *err)
 {
     const kl__node *root = kl__sim_write_root(scale);
     const char *uid = kl__node_text(kl__sim_write_metadata(scale), "uid");
@@ -189,7 +189,8 @@ static kl_code check(kl__sim_write *write, const kl__sim_write *scale,
 }
 
 /* Sets the object's replicas to those of the Scale. */
-static kl_code take(kl__sim_write *write, const kl__edit *scale, kl_error *err)
+static kl_code set_replicas(kl__sim_write *write, const kl__edit *scale,
+                            kl_error *err)
 {
     static const char *const told[] = {"name", "namespace", "uid",
                                        "resourceVersion"};
@@ -263,8 +264,9 @@ static const kl__node *entries_of(const kl__edit *edit)
 }
 
 /* The current Scale, with the managers of its replicas. */
-static kl_code show(kl__sim_write *write, const kl__scale_path *paths,
-                    kl__sim_write *scale, kl_error *err)
+static kl_code make_scale_before(kl__sim_write *write,
+                                 const kl__scale_path *paths,
+                                 kl__sim_write *scale, kl_error *err)
 {
     kl__node *entries = NULL;
     kl_code code;
@@ -349,17 +351,17 @@ static kl_code change_through(kl__sim_write *write, kl__sim_write *scale,
                               kl_error *err)
 {
     kl__scale_path *paths = list_paths(write->resource->kind);
-    kl_code code =
-        paths != NULL ? show(write, paths, scale, err) : kl__sim_no_memory(err);
+    kl_code code = paths != NULL ? make_scale_before(write, paths, scale, err)
+                                 : kl__sim_no_memory(err);
 
     if (code == KL_OK) {
         code = change_scale(write, scale, err);
     }
     if (code == KL_OK && kl__sim_write_goes_on(write)) {
-        code = check(write, scale, err);
+        code = check_scale(write, scale, err);
     }
     if (code == KL_OK && kl__sim_write_goes_on(write)) {
-        code = take(write, scale->edit, err);
+        code = set_replicas(write, scale->edit, err);
     }
     if (code == KL_OK && kl__sim_write_goes_on(write)) {
         code = return_managers(write, scale, paths, err);
@@ -368,7 +370,7 @@ static kl_code change_through(kl__sim_write *write, kl__sim_write *scale,
     return code;
 }
 
-static kl_code change(kl__sim_write *write, kl_error *err)
+static kl_code change_object(kl__sim_write *write, kl_error *err)
 {
     static const kl__sim_builtin row = {
         "autoscaling", "v1", "scales", "scale", "Scale", "", "", "", 0};
@@ -422,7 +424,8 @@ kl_code kl__sim_scale(kl__sim_answer *answer, kl__sim_resource *resource,
     write.operation =
         strcmp(method, "PATCH") == 0 ? KL__SIM_PATCH : KL__SIM_UPDATE;
     write.present = present;
-    code = strcmp(method, "GET") == 0 ? get(&write, err) : change(&write, err);
+    code = strcmp(method, "GET") == 0 ? get(&write, err)
+                                      : change_object(&write, err);
     kl__sim_write_close(&write);
     return code;
 }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static bool is(const char *a, const char *b)
+static bool is_equal(const char *a, const char *b)
 {
     return strcmp(a, b) == 0;
 }
@@ -20,7 +20,7 @@ static const kl_value *condition(const kl__sim_row *row, const char *type)
 static void write_node_status(const kl__sim_row *row)
 {
     const kl_value *ready = condition(row, "Ready");
-    bool is_ready = is(kl__sim_text_at(ready, "status", ""), "True");
+    bool is_ready = is_equal(kl__sim_text_at(ready, "status", ""), "True");
     bool is_closed = kl_value_bool(kl__sim_at(row->root, "spec.unschedulable"));
 
     kl__sim_cell_printf(row, "%s%s",
@@ -44,7 +44,7 @@ static void write_node_roles(const kl__sim_row *row)
 
         if (strncmp(name, prefix, sizeof(prefix) - 1) == 0) {
             role = name + sizeof(prefix) - 1;
-        } else if (!is(name, "kubernetes.io/role")) {
+        } else if (!is_equal(name, "kubernetes.io/role")) {
             continue;
         }
         if (role != NULL && *role != '\0') {
@@ -106,7 +106,8 @@ static void join_modes(kl__buf *out, const kl_value *modes)
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         for (size_t j = 0; j < kl_value_size(modes); j++) {
-            if (is(kl_value_string(kl_value_at(modes, j), NULL), names[i][0])) {
+            if (is_equal(kl_value_string(kl_value_at(modes, j), NULL),
+                         names[i][0])) {
                 kl__sim_join(out, ",", names[i][1]);
                 break;
             }
@@ -178,7 +179,7 @@ static void write_default_name(const kl__sim_row *row)
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
         const char *mark = kl_value_string(annotation(row, marks[i]), NULL);
 
-        is_default = is_default || (mark != NULL && is(mark, "true"));
+        is_default = is_default || (mark != NULL && is_equal(mark, "true"));
     }
     kl__sim_cell_printf(row, "%s%s",
                         kl__sim_text_at(row->root, "metadata.name", ""),
@@ -195,13 +196,13 @@ static void write_role_ref(const kl__sim_row *row)
 static void write_subjects_of(const kl__sim_row *row, const char *kind)
 {
     const kl_value *subjects = kl_value_get(row->root, "subjects");
-    bool is_account = is(kind, "ServiceAccount");
+    bool is_account = is_equal(kind, "ServiceAccount");
     kl_value_iter iter = {0};
     const kl_value *subject;
     kl__buf text = {0};
 
     while ((subject = kl_value_next(subjects, &iter, NULL)) != NULL) {
-        if (!is(kl__sim_text_at(subject, "kind", ""), kind)) {
+        if (!is_equal(kl__sim_text_at(subject, "kind", ""), kind)) {
             continue;
         }
         kl__sim_join(&text, ", ",
@@ -261,7 +262,7 @@ static void write_api_service(const kl__sim_row *row)
                             kl__sim_text_at(service, "namespace", ""),
                             kl__sim_text_at(service, "name", ""));
     }
-    if (is(state, "True") || *reason == '\0') {
+    if (is_equal(state, "True") || *reason == '\0') {
         kl__sim_cell_text(row, state);
     } else {
         kl__sim_cell_printf(row, "%s (%s)", state, reason);

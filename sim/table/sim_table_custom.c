@@ -18,7 +18,7 @@ static bool is_number(kl_type type)
 }
 
 /* Any value as text; objects and arrays as JSON. */
-static void write_text(const kl__sim_row *row, const kl_value *value)
+static void write_any_text(const kl__sim_row *row, const kl_value *value)
 {
     const char *text = kl_value_string(value, NULL);
     char *json;
@@ -71,7 +71,7 @@ static void write_typed(const kl__sim_row *row, const char *type,
     if (found == KL_NULL) {
         kl__sim_cell_null(row);
     } else if (strcmp(type, "string") == 0) {
-        write_text(row, value);
+        write_any_text(row, value);
     } else if (strcmp(type, "date") == 0) {
         write_date(row, value);
     } else if (strcmp(type, "boolean") == 0 && found == KL_BOOL) {

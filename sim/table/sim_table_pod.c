@@ -31,7 +31,7 @@ typedef struct running {
     char error[REASON_SIZE];
 } running;
 
-static bool is(const char *a, const char *b)
+static bool is_equal_text(const char *a, const char *b)
 {
     return strcmp(a, b) == 0;
 }
@@ -41,12 +41,12 @@ static void set_reason(pod_view *pod, const char *prefix, const char *reason)
     snprintf(pod->reason, sizeof(pod->reason), "%s%s", prefix, reason);
 }
 
-static bool is_true(const pod_view *pod, const char *condition)
+static bool is_condition_true(const pod_view *pod, const char *condition)
 {
     const kl_value *found = kl__sim_with(
         kl_value_get(pod->status, "conditions"), "type", condition);
 
-    return is(kl__sim_text_at(found, "status", ""), "True");
+    return is_equal_text(kl__sim_text_at(found, "status", ""), "True");
 }
 
 /* The state of that name (running, waiting ...) of a container, or NULL. */
@@ -60,7 +60,8 @@ static bool is_sidecar(const pod_view *pod, const char *name)
     const kl_value *container =
         kl__sim_with(kl_value_get(pod->spec, "initContainers"), "name", name);
 
-    return is(kl__sim_text_at(container, "restartPolicy", ""), "Always");
+    return is_equal_text(kl__sim_text_at(container, "restartPolicy", ""),
+                         "Always");
 }
 
 /* The later of two timestamps. */
@@ -115,7 +116,7 @@ static bool is_initializing(pod_view *pod, const kl_value *container,
     }
     if (terminated != NULL) {
         set_terminated(pod, "Init:", terminated);
-    } else if (*waiting != '\0' && !is(waiting, "PodInitializing")) {
+    } else if (*waiting != '\0' && !is_equal_text(waiting, "PodInitializing")) {
         set_reason(pod, "Init:", waiting);
     } else {
         snprintf(pod->reason, sizeof(pod->reason), "Init:%zu/%zu", index,
@@ -181,10 +182,10 @@ static void read_containers(pod_view *pod)
     for (size_t i = kl_value_size(statuses); i > 0; i--) {
         read_container(pod, kl_value_at(statuses, i - 1), &seen);
     }
-    if (!is(pod->reason, "Completed")) {
+    if (!is_equal_text(pod->reason, "Completed")) {
         return;
     }
-    if (seen.has_running && is_true(pod, "Ready")) {
+    if (seen.has_running && is_condition_true(pod, "Ready")) {
         set_reason(pod, "", "Running");
     } else if (*seen.error != '\0') {
         set_reason(pod, "", seen.error);
@@ -202,7 +203,8 @@ static void read_phase(pod_view *pod)
     set_reason(pod, "",
                *reason != '\0' ? reason
                                : kl__sim_text_at(pod->status, "phase", ""));
-    if (is(kl__sim_text_at(scheduled, "reason", ""), "SchedulingGated")) {
+    if (is_equal_text(kl__sim_text_at(scheduled, "reason", ""),
+                      "SchedulingGated")) {
         set_reason(pod, "", "SchedulingGated");
     }
 }
@@ -214,9 +216,10 @@ static void read_deletion(pod_view *pod)
     if (kl__sim_at(pod->root, "metadata.deletionTimestamp") == NULL) {
         return;
     }
-    if (is(kl__sim_text_at(pod->status, "reason", ""), "NodeLost")) {
+    if (is_equal_text(kl__sim_text_at(pod->status, "reason", ""), "NodeLost")) {
         set_reason(pod, "", "Unknown");
-    } else if (!is(phase, "Failed") && !is(phase, "Succeeded")) {
+    } else if (!is_equal_text(phase, "Failed") &&
+               !is_equal_text(phase, "Succeeded")) {
         set_reason(pod, "", "Terminating");
     }
 }
@@ -229,8 +232,8 @@ static void count_containers(pod_view *pod)
 
     pod->total = kl_value_size(kl_value_get(pod->spec, "containers"));
     while ((container = kl_value_next(init, &iter, NULL)) != NULL) {
-        pod->total +=
-            is(kl__sim_text_at(container, "restartPolicy", ""), "Always");
+        pod->total += is_equal_text(
+            kl__sim_text_at(container, "restartPolicy", ""), "Always");
     }
 }
 
@@ -246,7 +249,8 @@ static void write_gates(const kl__sim_row *row, const pod_view *pod)
         return;
     }
     while ((gate = kl_value_next(gates, &iter, NULL)) != NULL) {
-        open += is_true(pod, kl__sim_text_at(gate, "conditionType", ""));
+        open +=
+            is_condition_true(pod, kl__sim_text_at(gate, "conditionType", ""));
     }
     kl__sim_cell_printf(row, "%zu/%zu", open, kl_value_size(gates));
 }
@@ -279,7 +283,7 @@ void kl__sim_cells_pod(const kl__sim_row *row)
     read_phase(&pod);
     count_containers(&pod);
     read_init_containers(&pod);
-    if (!pod.initializing || is_true(&pod, "Initialized")) {
+    if (!pod.initializing || is_condition_true(&pod, "Initialized")) {
         read_containers(&pod);
     }
     read_deletion(&pod);

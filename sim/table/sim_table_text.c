@@ -161,7 +161,7 @@ void kl__sim_join(kl__buf *out, const char *separator, const char *text)
 }
 
 /* Compares by key only, not by what is required of it. */
-static int compare(const void *a, const void *b)
+static int compare_label_keys(const void *a, const void *b)
 {
     const char *left = *(char *const *)a, *right = *(char *const *)b;
 
@@ -190,7 +190,7 @@ static void add_sorted(sorted *all, kl__buf *text)
 
 static void write_sorted(sorted *all, kl__buf *out, const char *nothing)
 {
-    qsort(all->texts, all->count, sizeof(all->texts[0]), compare);
+    qsort(all->texts, all->count, sizeof(all->texts[0]), compare_label_keys);
     for (size_t i = 0; i < all->count; i++) {
         kl__buf_puts(out, i != 0 ? "," : "");
         kl__buf_puts(out, all->texts[i]);

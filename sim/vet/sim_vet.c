@@ -54,8 +54,9 @@ void kl__vet_back(kl__vet *vet, size_t mark)
 
 /* --- Faults. -------------------------------------------------------------- */
 
-static void add(kl__vet *vet, kl__field_fault fault, const char *member,
-                const char *shown, const char *detail)
+static void add_vet_fault(kl__vet *vet, kl__field_fault fault,
+                          const char *member, const char *shown,
+                          const char *detail)
 {
     size_t mark = vet->path.length;
 
@@ -80,14 +81,15 @@ void kl__vet_fault(kl__vet *vet, kl__field_fault fault, const char *member,
         kl__go_quote(&quoted, text, strlen(text));
         vet->errors->failed |= quoted.failed;
     }
-    add(vet, fault, member, text != NULL ? quoted.bytes : NULL, detail);
+    add_vet_fault(vet, fault, member, text != NULL ? quoted.bytes : NULL,
+                  detail);
     kl__buf_deinit(&quoted);
 }
 
 void kl__vet_shown(kl__vet *vet, kl__field_fault fault, const char *shown,
                    const char *detail)
 {
-    add(vet, fault, NULL, shown, detail);
+    add_vet_fault(vet, fault, NULL, shown, detail);
 }
 
 void kl__vet_value(kl__vet *vet, kl__field_fault fault, const char *member,
@@ -96,7 +98,7 @@ void kl__vet_value(kl__vet *vet, kl__field_fault fault, const char *member,
     char *shown = kl__field_value(value);
 
     vet->errors->failed |= shown == NULL;
-    add(vet, fault, member, shown, detail);
+    add_vet_fault(vet, fault, member, shown, detail);
     kl__free(shown);
 }
 
@@ -187,8 +189,9 @@ static void check_text(kl__vet *vet, const char *member, const char *text,
     kl__buf_deinit(&why);
 }
 
-static void check_name(kl__vet *vet, const kl__node *object, const char *member,
-                       bool (*is_one)(const char *text, kl__buf *why))
+static void check_dns_name(kl__vet *vet, const kl__node *object,
+                           const char *member,
+                           bool (*is_one)(const char *text, kl__buf *why))
 {
     const char *text = kl__vet_text(object, member);
 
@@ -204,12 +207,12 @@ void kl__vet_dns(kl__vet *vet, const char *member, const char *text)
 
 void kl__vet_label(kl__vet *vet, const kl__node *object, const char *member)
 {
-    check_name(vet, object, member, kl__name_is_label);
+    check_dns_name(vet, object, member, kl__name_is_label);
 }
 
 void kl__vet_subdomain(kl__vet *vet, const kl__node *object, const char *member)
 {
-    check_name(vet, object, member, kl__name_is_subdomain);
+    check_dns_name(vet, object, member, kl__name_is_subdomain);
 }
 
 void kl__vet_unique(kl__vet *vet, kl__map *map, const char *member,

@@ -96,7 +96,7 @@ static void check_container_name(kl__vet *vet, const kl__node *source)
     kl__vet_label(vet, source, "container");
 }
 
-static void check_object(kl__vet *vet, const kl__node *source)
+static void check_described_object(kl__vet *vet, const kl__node *source)
 {
     check_target(vet, source, "describedObject");
     check_metric_name(vet, source);
@@ -121,7 +121,7 @@ static const char RAW[] =
 static const char BOTH_RAW[] =
     "may not set both a target raw value and a target utilization";
 static const metric_sort sorts[] = {
-    {"Object", "object", check_object, "averageValue", "value",
+    {"Object", "object", check_described_object, "averageValue", "value",
      "must set either a target value or averageValue", NULL, NULL},
     {"External", "external", check_metric_name, "averageValue", "value",
      "must set either a target value for metric or a per-pod target",
@@ -136,8 +136,8 @@ static const metric_sort sorts[] = {
 
 enum { SORTS = sizeof(sorts) / sizeof(sorts[0]) };
 
-static void check_source(kl__vet *vet, const kl__node *metric,
-                         const metric_sort *sort)
+static void check_metric_source(kl__vet *vet, const kl__node *metric,
+                                const metric_sort *sort)
 {
     const kl__node *source = kl__node_get(metric, sort->member);
     const kl__node *target = kl__node_get(source, "target");
@@ -178,7 +178,7 @@ static void check_metric(kl__vet *vet, const kl__node *metric)
             own = &sorts[i];
         }
         if (kl__node_get(metric, sorts[i].member) != NULL && count++ == 0) {
-            check_source(vet, metric, &sorts[i]);
+            check_metric_source(vet, metric, &sorts[i]);
         }
     }
     if (own != NULL && kl__node_get(metric, own->member) == NULL) {

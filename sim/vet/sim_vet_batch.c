@@ -28,8 +28,8 @@ static const bounds columns[FIELDS] = {
     {0, 59, NULL}, {0, 23, NULL}, {1, 31, NULL}, {1, 12, months}, {0, 6, days}};
 
 /* Reads a number or a name; -1: it is neither, and *why explains. */
-static long read_number(const char *text, size_t length, const bounds *range,
-                        char *why, size_t size)
+static long read_schedule_number(const char *text, size_t length,
+                                 const bounds *range, char *why, size_t size)
 {
     char word[32], lower[32];
     char *end = NULL;
@@ -66,10 +66,10 @@ static bool check_range(const char *text, const bounds *range, char *why,
 
     *why = '\0';
     if (!is_any) {
-        low = read_number(text, first, range, why, size);
+        low = read_schedule_number(text, first, range, why, size);
         high = text[first] == '-'
-                   ? read_number(text + first + 1, whole - first - 1, range,
-                                 why, size)
+                   ? read_schedule_number(text + first + 1, whole - first - 1,
+                                          range, why, size)
                : text[whole] == '/' ? range->high
                                     : low;
     }
@@ -85,8 +85,8 @@ static bool check_range(const char *text, const bounds *range, char *why,
                  "beginning of range (%ld) beyond end of range (%ld): %.100s",
                  low, high, text);
     } else if (*why == '\0' && text[whole] == '/' &&
-               read_number(text + whole + 1, strlen(text + whole + 1),
-                           &(bounds){1, 0, NULL}, why, size) == 0) {
+               read_schedule_number(text + whole + 1, strlen(text + whole + 1),
+                                    &(bounds){1, 0, NULL}, why, size) == 0) {
         snprintf(why, size, "step of range should be a positive number: %.100s",
                  text);
     }

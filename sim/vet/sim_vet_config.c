@@ -55,8 +55,8 @@ static void check_key(kl__vet *vet, const char *key, size_t length)
 }
 
 /* Checks the keys of a member; returns how many bytes its values have. */
-static size_t check_keys(kl__vet *vet, const kl__node *object,
-                         const char *member, const kl__node *others)
+static size_t check_data_keys(kl__vet *vet, const kl__node *object,
+                              const char *member, const kl__node *others)
 {
     const kl__node *list = kl__node_get(object, member), *value;
     size_t mark = kl__vet_into(vet, member), bytes = 0;
@@ -87,9 +87,9 @@ static void refuse_size(kl__vet *vet, const char *member)
 void kl__vet_config_map(kl__vet *vet, const kl__node *object)
 {
     const kl__node *binary = kl__node_get(object, "binaryData");
-    size_t bytes = check_keys(vet, object, "data", binary);
+    size_t bytes = check_data_keys(vet, object, "data", binary);
 
-    bytes += check_keys(vet, object, "binaryData", NULL) / 4 * 3;
+    bytes += check_data_keys(vet, object, "binaryData", NULL) / 4 * 3;
     if (bytes > MOST_BYTES) {
         refuse_size(vet, "[]");
     }
@@ -172,7 +172,8 @@ static void check_json(kl__vet *vet, const char *key, const char *text)
     kl__buf_deinit(&bytes);
 }
 
-static void check_type(kl__vet *vet, const kl__node *object, const char *type)
+static void check_secret_type(kl__vet *vet, const kl__node *object,
+                              const char *type)
 {
     const kl__node *data = kl__node_get(object, "data");
 
@@ -198,7 +199,7 @@ void kl__vet_secret(kl__vet *vet, const kl__node *object)
     const kl__node *data = kl__node_get(object, "data");
     const kl__node *metadata = kl__node_get(object, "metadata");
 
-    if (check_keys(vet, object, "data", NULL) / 4 * 3 > MOST_BYTES) {
+    if (check_data_keys(vet, object, "data", NULL) / 4 * 3 > MOST_BYTES) {
         refuse_size(vet, "data");
     }
     if (strcmp(type, "kubernetes.io/service-account-token") == 0 &&
@@ -212,6 +213,6 @@ void kl__vet_secret(kl__vet *vet, const kl__node *object)
         need_key(vet, "data", "username");
         need_key(vet, "data", "password");
     } else {
-        check_type(vet, object, type);
+        check_secret_type(vet, object, type);
     }
 }

@@ -97,7 +97,7 @@ static void check_key_of(kl__vet *vet, const kl__node *from, const char *member)
     kl__vet_back(vet, mark);
 }
 
-static void check_source(kl__vet *vet, const kl__node *variable)
+static void check_variable_source(kl__vet *vet, const kl__node *variable)
 {
     const kl__node *from = kl__node_get(variable, "valueFrom");
     size_t mark, sources = 0;
@@ -146,7 +146,7 @@ static void check_environment(kl__vet *vet, const kl__node *container)
         size_t mark = kl__vet_at(vet, index++);
 
         kl__vet_required(vet, variable, "name");
-        check_source(vet, variable);
+        check_variable_source(vet, variable);
         kl__vet_back(vet, mark);
     }
     kl__vet_back(vet, outer);
@@ -389,7 +389,7 @@ static void check_host_ports(kl__vet *vet, const kl__node *container,
     kl__vet_back(vet, outer);
 }
 
-static void forget(kl__map *taken)
+static void forget_ports(kl__map *taken)
 {
     const kl__map_slot *slot;
     size_t cursor = 0;
@@ -413,7 +413,7 @@ static void check_all_host_ports(kl__vet *vet, const kl__node *list)
         check_host_ports(vet, container, &taken);
         kl__vet_back(vet, mark);
     }
-    forget(&taken);
+    forget_ports(&taken);
 }
 
 void kl__vet_containers(kl__vet *vet, const kl__node *spec, const char *list,

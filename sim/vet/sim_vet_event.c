@@ -12,7 +12,7 @@ enum { LONGEST_WORD = 128, LONGEST_NOTE = 1024 };
 
 /* Refuses a member without showing its value, which may be long or of the other
  * form. */
-static void refuse(kl__vet *vet, const char *member, const char *why)
+static void refuse_member(kl__vet *vet, const char *member, const char *why)
 {
     kl__vet_fault(vet, KL__FIELD_INVALID, member, "", why);
 }
@@ -24,7 +24,7 @@ static void check_length(kl__vet *vet, const kl__node *object,
 
     if (strlen(kl__vet_text(object, member)) > (size_t)most) {
         snprintf(why, sizeof(why), "can have at most %d characters", most);
-        refuse(vet, member, why);
+        refuse_member(vet, member, why);
     }
 }
 
@@ -50,7 +50,8 @@ static void check_report(kl__vet *vet, const kl__node *object,
 
 /* An event must be in the namespace of its object; for an object without one,
  * in "default" or "kube-system". */
-static void check(kl__vet *vet, const kl__node *object, const char *controller)
+static void check_event(kl__vet *vet, const kl__node *object,
+                        const char *controller)
 {
     const kl__node *about = kl__node_get(object, "involvedObject");
     const char *other = kl__vet_text(about, "namespace");
@@ -73,7 +74,7 @@ static void check(kl__vet *vet, const kl__node *object, const char *controller)
 
 void kl__vet_event(kl__vet *vet, const kl__node *object)
 {
-    check(vet, object, "reportingComponent");
+    check_event(vet, object, "reportingComponent");
 }
 
 void kl__vet_group_event(kl__vet *vet, const kl__node *object)
@@ -84,9 +85,9 @@ void kl__vet_group_event(kl__vet *vet, const kl__node *object)
     const char *type = kl__vet_text(object, "type");
     char why[200];
 
-    check(vet, object, "reportingController");
+    check_event(vet, object, "reportingController");
     if (series != NULL && kl__node_integer(kl__node_get(series, "count")) < 2) {
-        refuse(vet, "series.count", "should be at least 2");
+        refuse_member(vet, "series.count", "should be at least 2");
     }
     if (series != NULL) {
         kl__vet_required(vet, object,
@@ -98,7 +99,7 @@ void kl__vet_group_event(kl__vet *vet, const kl__node *object)
     }
     if (strcmp(type, "Normal") != 0 && strcmp(type, "Warning") != 0) {
         snprintf(why, sizeof(why), "has invalid value: %.100s", type);
-        refuse(vet, "type", why);
+        refuse_member(vet, "type", why);
     }
     for (size_t i = 0; i < sizeof(unset) / sizeof(unset[0]); i++) {
         const kl__node *value = kl__node_get(object, unset[i]);
@@ -109,7 +110,7 @@ void kl__vet_group_event(kl__vet *vet, const kl__node *object)
                                    kl__node_integer(value) == 0);
 
         if (!is_empty) {
-            refuse(vet, unset[i], "needs to be unset");
+            refuse_member(vet, unset[i], "needs to be unset");
         }
     }
 }

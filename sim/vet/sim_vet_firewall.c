@@ -150,7 +150,7 @@ static void check_egress(kl__vet *vet, const kl__node *rule)
     kl__vet_each(vet, rule, "to", check_peer);
 }
 
-static void check_type(kl__vet *vet, const kl__node *type)
+static void check_policy_type(kl__vet *vet, const kl__node *type)
 {
     static const char *const types[] = {"Ingress", "Egress", NULL};
     const char *text = kl__node_string(type, NULL);
@@ -171,7 +171,7 @@ void kl__vet_network_policy(kl__vet *vet, const kl__node *object)
         kl__vet_value(vet, KL__FIELD_INVALID, "policyTypes", types,
                       "may not specify more than two policyTypes");
     } else {
-        kl__vet_each(vet, spec, "policyTypes", check_type);
+        kl__vet_each(vet, spec, "policyTypes", check_policy_type);
     }
     kl__vet_back(vet, mark);
 }

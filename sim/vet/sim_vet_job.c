@@ -18,7 +18,7 @@ typedef struct job_check {
     int64_t completions;
 } job_check;
 
-static bool has(const kl__node *object, const char *member)
+static bool has_member(const kl__node *object, const char *member)
 {
     return kl__node_get(object, member) != NULL;
 }
@@ -96,7 +96,8 @@ static void check_codes(const job_check *self, const kl__node *codes)
 
     kl__vet_unsupported(self->vet, "operator", kl__vet_text(codes, "operator"),
                         operators);
-    if (has(codes, "containerName") && !has_container(self->spec, name)) {
+    if (has_member(codes, "containerName") &&
+        !has_container(self->spec, name)) {
         kl__vet_fault(self->vet, KL__FIELD_INVALID, "containerName", name,
                       "must be one of the container or initContainer names in "
                       "the pod template");
@@ -127,7 +128,7 @@ static void check_failure(const job_check *self, const kl__node *rule)
                       "valid values: [\"Count\" \"FailIndex\" \"FailJob\" "
                       "\"Ignore\"]");
     } else if (strcmp(action, "FailIndex") == 0 &&
-               !has(self->spec, "backoffLimitPerIndex")) {
+               !has_member(self->spec, "backoffLimitPerIndex")) {
         kl__vet_fault(self->vet, KL__FIELD_INVALID, "action", action,
                       "requires the backoffLimitPerIndex to be set");
     } else {
@@ -221,7 +222,8 @@ static void check_count(const job_check *self, const kl__node *rule,
                  (long long)self->completions);
         refuse_number(self->vet, rule, "succeededCount", why);
     }
-    if (has(rule, "succeededIndexes") && kl__node_integer(count) > listed) {
+    if (has_member(rule, "succeededIndexes") &&
+        kl__node_integer(count) > listed) {
         snprintf(why, sizeof(why),
                  "must be less than or equal to %lld (the number of indexes in "
                  "the specified succeededIndexes field)",
@@ -236,7 +238,8 @@ static void check_success(const job_check *self, const kl__node *rule)
     char why[200] = "", words[260];
     int64_t listed;
 
-    if (!has(rule, "succeededCount") && !has(rule, "succeededIndexes")) {
+    if (!has_member(rule, "succeededCount") &&
+        !has_member(rule, "succeededIndexes")) {
         kl__vet_fault(self->vet, KL__FIELD_REQUIRED, NULL, NULL,
                       "at least one of succeededCount or succeededIndexes must "
                       "be specified");
@@ -327,11 +330,12 @@ static void check_numbers(kl__vet *vet, const kl__node *spec)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         kl__vet_not_negative(vet, spec, numbers[i]);
     }
-    if (has(spec, "maxFailedIndexes") && !has(spec, "backoffLimitPerIndex")) {
+    if (has_member(spec, "maxFailedIndexes") &&
+        !has_member(spec, "backoffLimitPerIndex")) {
         kl__vet_fault(vet, KL__FIELD_REQUIRED, "backoffLimitPerIndex", NULL,
                       "when maxFailedIndexes is specified");
     }
-    if (has(spec, "managedBy") &&
+    if (has_member(spec, "managedBy") &&
         (slash == NULL || slash == manager || slash[1] == '\0')) {
         kl__vet_fault(vet, KL__FIELD_INVALID, "managedBy", manager,
                       "must be a domain-prefixed path (such as "
@@ -344,7 +348,7 @@ static void check_indexed(const job_check *self)
     kl__vet *vet = self->vet;
     const kl__node *spec = self->spec;
 
-    if (!has(spec, "completions")) {
+    if (!has_member(spec, "completions")) {
         kl__vet_fault(vet, KL__FIELD_REQUIRED, "completions", NULL,
                       "when completion mode is Indexed");
     }
@@ -353,7 +357,7 @@ static void check_indexed(const job_check *self)
                       "must be less than or equal to 100000 when completion "
                       "mode is Indexed");
     }
-    if (has(spec, "completions") &&
+    if (has_member(spec, "completions") &&
         kl__node_integer(kl__node_get(spec, "maxFailedIndexes")) >
             self->completions) {
         refuse_number(vet, spec, "maxFailedIndexes",
@@ -376,7 +380,7 @@ static void check_mode(const job_check *self)
         refuse_number(self->vet, self->spec, "maxFailedIndexes", needs);
     }
     each_rule(self, "podFailurePolicy", check_failure);
-    if (!has(self->spec, "successPolicy")) {
+    if (!has_member(self->spec, "successPolicy")) {
         return;
     }
     if (is_indexed) {
@@ -399,7 +403,8 @@ static void check_restarts(kl__vet *vet, const kl__node *spec)
         return;
     }
     kl__vet_unsupported(vet, member, restart, restarts);
-    if (has(spec, "podFailurePolicy") && strcmp(restart, restarts[0]) == 0) {
+    if (has_member(spec, "podFailurePolicy") &&
+        strcmp(restart, restarts[0]) == 0) {
         kl__vet_fault(vet, KL__FIELD_INVALID, member, restart,
                       "only \"Never\" is supported when podFailurePolicy is "
                       "specified");
@@ -429,7 +434,7 @@ void kl__vet_job(kl__vet *vet, const kl__node *object)
 
     kl__vet_job_spec(vet, spec);
     kl__vet_selector(vet, spec, "selector");
-    if (has(spec, "selector") &&
+    if (has_member(spec, "selector") &&
         !kl__vet_selects(kl__node_get(spec, "selector"), labels)) {
         kl__vet_value(vet, KL__FIELD_INVALID, "template.metadata.labels",
                       labels, "`selector` does not match template `labels`");

@@ -55,7 +55,7 @@ static const vetted kinds[] = {
     {"volumeattributesclasses", "storage.k8s.io", kl__vet_attributes, NULL},
     {"csistoragecapacities", "storage.k8s.io", kl__vet_capacity, NULL}};
 
-static const vetted *find(const char *group, const char *plural)
+static const vetted *find_vetted(const char *group, const char *plural)
 {
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (strcmp(kinds[i].plural, plural) == 0 &&
@@ -66,8 +66,8 @@ static const vetted *find(const char *group, const char *plural)
     return NULL;
 }
 
-static void run(kl__vet_kind *check, const kl__node *object,
-                kl__field_errors *errors)
+static void run_vet(kl__vet_kind *check, const kl__node *object,
+                    kl__field_errors *errors)
 {
     kl__vet vet = {errors, {0}};
 
@@ -81,15 +81,15 @@ static void run(kl__vet_kind *check, const kl__node *object,
 void kl__vet_object(const char *group, const char *plural,
                     const kl__node *object, kl__field_errors *errors)
 {
-    const vetted *kind = find(group, plural);
+    const vetted *kind = find_vetted(group, plural);
 
-    run(kind != NULL ? kind->check : NULL, object, errors);
+    run_vet(kind != NULL ? kind->check : NULL, object, errors);
 }
 
 void kl__vet_status(const char *group, const char *plural,
                     const kl__node *object, kl__field_errors *errors)
 {
-    const vetted *kind = find(group, plural);
+    const vetted *kind = find_vetted(group, plural);
 
-    run(kind != NULL ? kind->status : NULL, object, errors);
+    run_vet(kind != NULL ? kind->status : NULL, object, errors);
 }

@@ -113,7 +113,7 @@ static void check_host(kl__vet *vet, const char *member, const char *host)
     kl__buf_deinit(&why);
 }
 
-static void check_path(kl__vet *vet, const kl__node *path)
+static void check_ingress_path(kl__vet *vet, const kl__node *path)
 {
     static const char *const types[] = {"Exact", "ImplementationSpecific",
                                         "Prefix", NULL};
@@ -164,7 +164,7 @@ static void check_rule(kl__vet *vet, const kl__node *rule)
     kl__vet_into(vet, "paths");
     while ((path = kl__node_next(paths, &iter, NULL, NULL)) != NULL) {
         mark = kl__vet_at(vet, index++);
-        check_path(vet, path);
+        check_ingress_path(vet, path);
         kl__vet_back(vet, mark);
     }
     kl__vet_back(vet, outer);

@@ -43,7 +43,7 @@ static const struct {
                {"ephemeral", NULL},
                {"image", NULL}};
 
-static void check_source(kl__vet *vet, const kl__node *volume)
+static void check_volume_source(kl__vet *vet, const kl__node *volume)
 {
     size_t count = 0;
 
@@ -78,7 +78,7 @@ void kl__vet_volumes(kl__vet *vet, const kl__node *volumes, kl__map *names)
     while ((volume = kl__node_next(volumes, &iter, NULL, NULL)) != NULL) {
         size_t mark = kl__vet_at(vet, index++), before = vet->errors->count;
 
-        check_source(vet, volume);
+        check_volume_source(vet, volume);
         if (kl__vet_required(vet, volume, "name")) {
             kl__vet_label(vet, volume, "name");
         }

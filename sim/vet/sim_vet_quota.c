@@ -165,7 +165,7 @@ static bool conflict(const bool *found)
     return (found[0] && found[1]) || (found[2] && found[3]);
 }
 
-static void note(bool *found, const char *scope)
+static void note_scope(bool *found, const char *scope)
 {
     for (size_t i = 0; i < COUNT(scopes); i++) {
         found[i] |= strcmp(scopes[i], scope) == 0;
@@ -187,7 +187,7 @@ static void check_scopes(kl__vet *vet, const kl__node *spec)
                           "unsupported scope");
         }
         check_for(vet, spec, scope, "scopes", list);
-        note(found, scope);
+        note_scope(found, scope);
     }
     if (conflict(found)) {
         kl__vet_value(vet, KL__FIELD_INVALID, "scopes", list,
@@ -248,7 +248,7 @@ static void check_selector(kl__vet *vet, const kl__node *spec)
         }
         check_for(vet, spec, scope, NULL, whole);
         check_operator(vet, selector);
-        note(found, scope);
+        note_scope(found, scope);
     }
     if (conflict(found)) {
         kl__vet_value(vet, KL__FIELD_INVALID, NULL,
@@ -280,7 +280,7 @@ void kl__vet_quota_status(kl__vet *vet, const kl__node *object)
 
 /* --- LimitRanges. --------------------------------------------------------- */
 
-static void check_type(kl__vet *vet, const char *type, kl__map *types)
+static void check_limit_type(kl__vet *vet, const char *type, kl__map *types)
 {
     static const char *const standard[] = {"Pod", "Container",
                                            "PersistentVolumeClaim"};
@@ -344,8 +344,8 @@ static const char *amount_of(const kl__node *limit, const char *member,
     return kl__node_text(kl__node_get(limit, member), name);
 }
 
-static void refuse(kl__vet *vet, const char *member, const char *name,
-                   const char *shown, const char *why)
+static void refuse_resource(kl__vet *vet, const char *member, const char *name,
+                            const char *shown, const char *why)
 {
     size_t outer = kl__vet_into(vet, member);
     size_t mark = kl__vet_key(vet, name);
@@ -368,7 +368,7 @@ static void check_ratio(kl__vet *vet, const kl__node *limit, const char *name)
     }
     if (kl__quantity_compare(ratio, "1") < 0) {
         snprintf(why, sizeof(why), "ratio %s is less than 1", ratio);
-        refuse(vet, "maxLimitRequestRatio", name, ratio, why);
+        refuse_resource(vet, "maxLimitRequestRatio", name, ratio, why);
     }
     if (least == NULL || most == NULL) {
         return;
@@ -377,7 +377,7 @@ static void check_ratio(kl__vet *vet, const kl__node *limit, const char *name)
     if (kl__quantity_real(ratio) > room) {
         snprintf(why, sizeof(why), "ratio %s is greater than max/min = %f",
                  ratio, room);
-        refuse(vet, "maxLimitRequestRatio", name, ratio, why);
+        refuse_resource(vet, "maxLimitRequestRatio", name, ratio, why);
     }
 }
 
@@ -394,8 +394,8 @@ static void check_orders(kl__vet *vet, const kl__node *limit, const char *name)
             kl__quantity_compare(low, high) > 0) {
             /* The format is a constant of the table above. */
             snprintf(why, sizeof(why), orders[i].words, low, high);
-            refuse(vet, orders[i].member, name,
-                   amount_of(limit, orders[i].shown, name), why);
+            refuse_resource(vet, orders[i].member, name,
+                            amount_of(limit, orders[i].shown, name), why);
         }
     }
     check_ratio(vet, limit, name);
@@ -454,7 +454,7 @@ void kl__vet_limit_range(kl__vet *vet, const kl__node *object)
     while ((limit = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
         size_t mark = kl__vet_at(vet, index++);
 
-        check_type(vet, kl__vet_text(limit, "type"), &types);
+        check_limit_type(vet, kl__vet_text(limit, "type"), &types);
         check_limit(vet, limit);
         kl__vet_back(vet, mark);
     }

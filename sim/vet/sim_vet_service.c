@@ -19,7 +19,7 @@ static bool is_headless(const kl__node *spec)
 }
 
 /* Checks what depends on a Service's type. */
-static void check_type(kl__vet *vet, const kl__node *spec)
+static void check_service_type(kl__vet *vet, const kl__node *spec)
 {
     const char *type = kl__vet_text(spec, "type");
     char why[80];
@@ -144,7 +144,7 @@ void kl__vet_service(kl__vet *vet, const kl__node *object)
     const kl__node *ports = kl__node_get(spec, "ports");
     size_t mark = kl__vet_into(vet, "spec");
 
-    check_type(vet, spec);
+    check_service_type(vet, spec);
     check_ports(vet, ports);
     kl__vet_labels(vet, kl__node_get(spec, "selector"), "selector");
     kl__vet_enum(vet, spec, "sessionAffinity", affinities);

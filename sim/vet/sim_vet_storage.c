@@ -102,7 +102,7 @@ void kl__vet_claim(kl__vet *vet, const kl__node *object)
 /* --- Volumes. ------------------------------------------------------------- */
 
 /* The path is required, and must not contain "..". */
-static void check_path(kl__vet *vet, const kl__node *source)
+static void check_required_path(kl__vet *vet, const kl__node *source)
 {
     const char *path = kl__vet_text(source, "path");
     bool back = strncmp(path, "../", 3) == 0 || strstr(path, "/../") != NULL ||
@@ -122,7 +122,7 @@ static void check_host_path(kl__vet *vet, const kl__node *source)
         "",     "BlockDevice",  "CharDevice", "Directory", "DirectoryOrCreate",
         "File", "FileOrCreate", "Socket",     NULL};
 
-    check_path(vet, source);
+    check_required_path(vet, source);
     kl__vet_enum(vet, source, "type", types);
 }
 
@@ -183,11 +183,11 @@ static const struct {
                {"portworxVolume", NULL},
                {"azureDisk", NULL},
                {"scaleIO", NULL},
-               {"local", check_path},
+               {"local", check_required_path},
                {"storageos", NULL},
                {"csi", check_csi}};
 
-static void check_source(kl__vet *vet, const kl__node *spec)
+static void check_claim_source(kl__vet *vet, const kl__node *spec)
 {
     size_t count = 0;
 
@@ -278,7 +278,7 @@ void kl__vet_volume(kl__vet *vet, const kl__node *object)
     check_size(vet, spec);
     kl__vet_enum(vet, spec, "persistentVolumeReclaimPolicy", policies);
     check_place(vet, spec);
-    check_source(vet, spec);
+    check_claim_source(vet, spec);
     if (strcmp(kl__vet_text(kl__node_get(spec, "hostPath"), "path"), "/") ==
             0 &&
         strcmp(policy, "Recycle") == 0) {

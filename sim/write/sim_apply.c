@@ -27,7 +27,7 @@ bool kl__sim_is_apply(const kl__sim_write *write)
 
 /* Finds the object, if it exists. An apply can create an object, but not a
  * subresource. */
-static kl_code find(kl__sim_write *write, kl_error *err)
+static kl_code find_applied(kl__sim_write *write, kl_error *err)
 {
     const kl__sim_route *route = &write->answer->ask.route;
     char *key;
@@ -47,14 +47,15 @@ static kl_code find(kl__sim_write *write, kl_error *err)
                : KL_OK;
 }
 
-static kl_code refuse(kl__sim_write *write, const char *message, kl_error *err)
+static kl_code refuse_apply(kl__sim_write *write, const char *message,
+                            kl_error *err)
 {
     return kl__sim_refuse(write->answer, 400, "BadRequest", err, "%s", message);
 }
 
 /* Refuses a configuration of another kind or version. */
-static kl_code check_type(kl__sim_write *write, const kl__node *config,
-                          const char *api_version, kl_error *err)
+static kl_code check_config_type(kl__sim_write *write, const kl__node *config,
+                                 const char *api_version, kl_error *err)
 {
     const char *version = kl__node_text(config, "apiVersion");
     const char *kind = kl__node_text(config, "kind");
@@ -71,8 +72,8 @@ static kl_code check_type(kl__sim_write *write, const kl__node *config,
 }
 
 /* The configuration as a tree of the write; NULL: see *code. */
-static kl__node *decode(kl__sim_write *write, const char *api_version,
-                        kl_code *code, kl_error *err)
+static kl__node *decode_config(kl__sim_write *write, const char *api_version,
+                               kl_code *code, kl_error *err)
 {
     static const char *const path[] = {"metadata", "managedFields", NULL};
     const kl__sim_ask *ask = &write->answer->ask;
@@ -103,11 +104,11 @@ static kl__node *decode(kl__sim_write *write, const char *api_version,
         return NULL;
     }
     if (*code == KL_OK) {
-        *code = check_type(write, config, api_version, err);
+        *code = check_config_type(write, config, api_version, err);
     }
     if (*code == KL_OK && kl__sim_write_goes_on(write) &&
         kl__node_find(config, path) != NULL) {
-        *code = refuse(write, "metadata.managedFields must be nil", err);
+        *code = refuse_apply(write, "metadata.managedFields must be nil", err);
     }
     return *code == KL_OK && kl__sim_write_goes_on(write) ? config : NULL;
 }
@@ -220,7 +221,7 @@ static kl_code apply(kl__sim_write *write, const kl__author *author,
     kl__sim_before before = {0};
     kl_error why = {0};
     kl_code code = KL_OK;
-    kl__node *config = decode(write, author->api_version, &code, err);
+    kl__node *config = decode_config(write, author->api_version, &code, err);
     char *noted = NULL;
 
     if (config == NULL) {
@@ -263,7 +264,7 @@ static kl_code apply(kl__sim_write *write, const kl__author *author,
 kl_code kl__sim_apply(kl__sim_write *write, kl_error *err)
 {
     kl__sim_author self;
-    kl_code code = find(write, err);
+    kl_code code = find_applied(write, err);
 
     if (code != KL_OK || !kl__sim_write_goes_on(write)) {
         return code;

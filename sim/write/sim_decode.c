@@ -196,8 +196,9 @@ static bool is_registered(const char *api_version, const char *kind)
 
 /* Refuses a built-in object whose kind or apiVersion is wrong; it may leave
  * them out. */
-static bool check_type(kl__sim_answer *answer, const kl__sim_kind *kind,
-                       const kl_value *root, kl_code *code, kl_error *err)
+static bool check_builtin_type(kl__sim_answer *answer, const kl__sim_kind *kind,
+                               const kl_value *root, kl_code *code,
+                               kl_error *err)
 {
     const char *given_kind = kl__sim_text(root, "kind");
     const char *given = kl__sim_text(root, "apiVersion");
@@ -326,7 +327,7 @@ kl_code kl__sim_decode(kl__sim_write *write, kl_error *err)
     }
     if (kl__sim_write_is_custom(write)
             ? !check_custom_type(answer, write->kind, root, &code, err)
-            : !check_type(answer, write->kind, root, &code, err)) {
+            : !check_builtin_type(answer, write->kind, root, &code, err)) {
         return code;
     }
     write->edit = kl_value_type(root) == KL_OBJECT ? kl__edit_of(root, err)

@@ -302,7 +302,7 @@ static bool is_kept(const object_end *end)
 /* --- All steps. ----------------------------------------------------------- */
 
 /* Changes the tree of the object. *pending: nothing changes. */
-static bool change(object_end *end, bool *pending)
+static bool change_deleted(object_end *end, bool *pending)
 {
     bool is_namespace = kl__sim_is_namespace(end->resource->kind);
 
@@ -364,7 +364,7 @@ static kl_code end_object(object_end *end, kl__sim_state *state,
     bool pending = false, kept;
     kl_code code;
 
-    if (!change(end, &pending)) {
+    if (!change_deleted(end, &pending)) {
         return kl__sim_no_memory(err);
     }
     if (pending) {

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool refuse(kl__sim_answer *answer, const char *message, kl_code *code,
-                   kl_error *err)
+static bool refuse_delete(kl__sim_answer *answer, const char *message,
+                          kl_code *code, kl_error *err)
 {
     *code = kl__sim_refuse(answer, 400, "BadRequest", err, "%s", message);
     return false;
@@ -186,7 +186,7 @@ bool kl__sim_deletion_read(kl__sim_deletion *deletion, kl__sim_answer *answer,
         root = kl_doc_root(ask->doc);
         fault = read_body(deletion, root);
         if (fault != NULL) {
-            return refuse(answer, fault, code, err);
+            return refuse_delete(answer, fault, code, err);
         }
         read_dry(deletion, root, &invalid);
     } else {

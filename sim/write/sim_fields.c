@@ -33,7 +33,8 @@ static const kl__schema *schema_of(const kl__sim_kind *kind,
     return schema;
 }
 
-static kl_code refuse(kl__sim_write *write, const char *why, kl_error *err)
+static kl_code refuse_fields(kl__sim_write *write, const char *why,
+                             kl_error *err)
 {
     const char *kind = write->kind->kind;
 
@@ -45,8 +46,8 @@ static kl_code refuse(kl__sim_write *write, const char *why, kl_error *err)
                           kind, write->served->name, kind, why);
 }
 
-static kl_code tell(kl__sim_write *write, const kl__findings *found,
-                    kl__sim_strictness strictness, kl_error *err)
+static kl_code report_findings(kl__sim_write *write, const kl__findings *found,
+                               kl__sim_strictness strictness, kl_error *err)
 {
     kl__buf text = {0};
     kl_code code = KL_OK;
@@ -56,14 +57,14 @@ static kl_code tell(kl__sim_write *write, const kl__findings *found,
                                   err);
     }
     kl__sim_found_join(write, found->fields, found->field_count, &text);
-    code =
-        text.failed ? kl__sim_no_memory(err) : refuse(write, text.bytes, err);
+    code = text.failed ? kl__sim_no_memory(err)
+                       : refuse_fields(write, text.bytes, err);
     kl__buf_deinit(&text);
     return code;
 }
 
-static kl_code check(kl__sim_write *write, const kl__schema *schema,
-                     kl__sim_strictness strictness, kl_error *err)
+static kl_code check_fields(kl__sim_write *write, const kl__schema *schema,
+                            kl__sim_strictness strictness, kl_error *err)
 {
     kl__findings found = {0};
     kl__node *root = kl__sim_write_root(write);
@@ -72,10 +73,10 @@ static kl_code check(kl__sim_write *write, const kl__schema *schema,
                        : kl__schema_check(root, schema, &found, err);
 
     if (code == KL_OK && found.error != NULL) {
-        code = refuse(write, found.error, err);
+        code = refuse_fields(write, found.error, err);
     } else if (code == KL_OK && strictness != KL__SIM_IGNORE &&
                found.field_count + kl__sim_found_sent(write) > 0) {
-        code = tell(write, &found, strictness, err);
+        code = report_findings(write, &found, strictness, err);
     }
     kl__findings_deinit(&found);
     return code;
@@ -97,7 +98,7 @@ kl_code kl__sim_decode_fields(kl__sim_write *write, kl_error *err)
     if (schema == NULL) {
         return code;
     }
-    code = check(write, schema, strictness, err);
+    code = check_fields(write, schema, strictness, err);
     if (code == KL_OK && kl__sim_write_goes_on(write) &&
         !(kl__schema_decode(write->edit, root, schema) &&
           kl__schema_complete(write->edit, root, schema))) {

@@ -109,7 +109,7 @@ static kl_code identify_new(kl__sim_write *write, kl_error *err)
 
 /* --- Existing objects. ---------------------------------------------------- */
 
-static kl_code check_name(const kl__sim_write *write, kl_error *err)
+static kl_code check_path_name(const kl__sim_write *write, kl_error *err)
 {
     const char *asked = write->answer->ask.route.name;
     const char *name = kl__node_text(kl__sim_write_metadata(write), "name");
@@ -141,7 +141,7 @@ static kl_code refuse_without_version(const kl__sim_write *write, kl_error *err)
 }
 
 /* Answers 409 unless the request's resourceVersion is the current one. */
-static kl_code check_version(const kl__sim_write *write, kl_error *err)
+static kl_code check_resource_version(const kl__sim_write *write, kl_error *err)
 {
     const char *version =
         kl__node_text(kl__sim_write_metadata(write), "resourceVersion");
@@ -203,7 +203,7 @@ kl_code kl__sim_identify(kl__sim_write *write, kl_error *err)
 {
     bool is_named = write->operation != KL__SIM_CREATE;
     kl_code code =
-        write->old != NULL || is_named ? check_name(write, err) : KL_OK;
+        write->old != NULL || is_named ? check_path_name(write, err) : KL_OK;
 
     if (code == KL_OK && kl__sim_write_goes_on(write)) {
         code = check_namespace(write, err);
@@ -218,5 +218,5 @@ kl_code kl__sim_identify(kl__sim_write *write, kl_error *err)
     if (write->old == NULL) {
         return identify_new(write, err);
     }
-    return write->answer->loading ? KL_OK : check_version(write, err);
+    return write->answer->loading ? KL_OK : check_resource_version(write, err);
 }

@@ -20,7 +20,7 @@ bool kl__sim_write_is(const kl__sim_write *write, const char *group,
 }
 
 /* True if a kind is in the list, which ends with NULL. */
-static bool is_one_of(const kl__sim_kind *kind, const char *const *names)
+static bool is_kind_among(const kl__sim_kind *kind, const char *const *names)
 {
     while (*names != NULL && strcmp(kind->qualified, *names) != 0) {
         names++;
@@ -45,7 +45,7 @@ bool kl__sim_put_creates(const kl__sim_kind *kind)
         "clusterrolebindings.rbac.authorization.k8s.io",
         NULL};
 
-    return !kl__sim_kind_is(kind, KL__SIM_CUSTOM) && is_one_of(kind, kinds);
+    return !kl__sim_kind_is(kind, KL__SIM_CUSTOM) && is_kind_among(kind, kinds);
 }
 
 bool kl__sim_put_is_conditional(const kl__sim_kind *kind)
@@ -74,7 +74,7 @@ bool kl__sim_put_is_conditional(const kl__sim_kind *kind)
         "volumeattachments.storage.k8s.io",
         NULL};
 
-    return kl__sim_kind_is(kind, KL__SIM_CUSTOM) || is_one_of(kind, kinds);
+    return kl__sim_kind_is(kind, KL__SIM_CUSTOM) || is_kind_among(kind, kinds);
 }
 
 bool kl__sim_status_keeps_metadata(const kl__sim_kind *kind)
@@ -94,7 +94,7 @@ bool kl__sim_status_keeps_metadata(const kl__sim_kind *kind)
         "resourcepoolstatusrequests.resource.k8s.io",
         NULL};
 
-    return kl__sim_kind_is(kind, KL__SIM_CUSTOM) || is_one_of(kind, kinds);
+    return kl__sim_kind_is(kind, KL__SIM_CUSTOM) || is_kind_among(kind, kinds);
 }
 
 /* --- Jobs. ---------------------------------------------------------------- */
@@ -193,7 +193,7 @@ static bool prepare_daemon_set(kl__sim_write *write)
 
 /* --- Claims. -------------------------------------------------------------- */
 
-static const char *text_of(const kl__node *object, const char *name)
+static const char *member_text(const kl__node *object, const char *name)
 {
     const char *text = kl__node_text(object, name);
 
@@ -204,8 +204,8 @@ static const char *text_of(const kl__node *object, const char *name)
  * and snapshots. */
 static bool is_old_source(const kl__node *source)
 {
-    const char *group = text_of(source, "apiGroup");
-    const char *kind = text_of(source, "kind");
+    const char *group = member_text(source, "apiGroup");
+    const char *kind = member_text(source, "kind");
 
     return *group == '\0' ? strcmp(kind, "PersistentVolumeClaim") == 0
                           : strcmp(group, "snapshot.storage.k8s.io") == 0 &&
@@ -225,7 +225,7 @@ static bool prepare_claim(kl__sim_write *write)
         kl__node_remove(spec, older);
         source = NULL;
     }
-    if (*text_of(ref, "namespace") != '\0') {
+    if (*member_text(ref, "namespace") != '\0') {
         return true;
     }
     if (source != NULL && ref == NULL) {

@@ -24,7 +24,7 @@ typedef struct sorted_member {
     const kl__node *value;
 } sorted_member;
 
-static int compare(const void *a, const void *b)
+static int compare_applied_names(const void *a, const void *b)
 {
     const sorted_member *left = a, *right = b;
     size_t shorter =
@@ -54,7 +54,7 @@ static void write_object(kl__buf *out, const kl__node *node)
                                                       &one.length)) != NULL) {
         members[count++] = one;
     }
-    qsort(members, count, sizeof(*members), compare);
+    qsort(members, count, sizeof(*members), compare_applied_names);
     kl__buf_putc(out, '{');
     for (size_t i = 0; i < count; i++) {
         kl__buf_puts(out, i != 0 ? "," : "");

@@ -106,8 +106,8 @@ kl_code kl__sim_make(kl_sim *sim, const kl__sim_made *made, kl_error *err)
 }
 
 /* Creates the namespace as a request would; `body` is its JSON. */
-static kl_code add(kl_sim *sim, const char *name, const char *body,
-                   kl_error *err)
+static kl_code create_namespace(kl_sim *sim, const char *name, const char *body,
+                                kl_error *err)
 {
     const kl__sim_made made = {.group = "",
                                .plural = "namespaces",
@@ -147,7 +147,7 @@ kl_code kl__sim_namespace_add(kl_sim *sim, const char *name, kl_error *err)
     kl_writer_end_object(writer);
     kl_writer_end_object(writer);
     body = kl_writer_finish(writer, NULL, err);
-    code = body != NULL ? add(sim, name, body, err) : KL_ENOMEM;
+    code = body != NULL ? create_namespace(sim, name, body, err) : KL_ENOMEM;
     kl_writer_free(writer);
     return code;
 }

@@ -68,8 +68,8 @@ static kl_code check_strictly(kl__sim_write *write, const kl__node *patch,
 }
 
 /* The body of a patch as a tree of the write; NULL: see *code. */
-static kl__node *decode(kl__sim_write *write, const char *prefix, kl_code *code,
-                        kl_error *err)
+static kl__node *decode_patch(kl__sim_write *write, const char *prefix,
+                              kl_code *code, kl_error *err)
 {
     const kl__sim_ask *ask = &write->answer->ask;
     kl__node *patch;
@@ -136,7 +136,7 @@ static kl_code merge_strategic(kl__sim_write *write, kl__node *patch,
     return code;
 }
 
-static kl_code change(kl__sim_write *write, kl_error *err)
+static kl_code patch_object(kl__sim_write *write, kl_error *err)
 {
     bool strategic = kl__sim_is_strategic(write);
     kl_error why = {0};
@@ -146,8 +146,8 @@ static kl_code change(kl__sim_write *write, kl_error *err)
     if (code != KL_OK) {
         return code;
     }
-    patch =
-        decode(write, strategic ? "" : "error decoding patch: ", &code, err);
+    patch = decode_patch(write,
+                         strategic ? "" : "error decoding patch: ", &code, err);
     if (patch == NULL) {
         return code;
     }
@@ -173,8 +173,9 @@ kl_code kl__sim_patch_apply(kl__sim_write *write, kl_error *err)
     if (write->before == NULL) { /* otherwise it is a view: a Scale */
         code = kl__sim_write_find(write, err);
     }
-    return code == KL_OK && kl__sim_write_goes_on(write) ? change(write, err)
-                                                         : code;
+    return code == KL_OK && kl__sim_write_goes_on(write)
+               ? patch_object(write, err)
+               : code;
 }
 
 /* Sorts the members of objects that the patch has changed, as Go's maps are;

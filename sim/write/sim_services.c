@@ -16,12 +16,12 @@ enum { FIRST_PORT = 30000, LAST_PORT = 32767, ADDRESSES = 65534 };
 
 static const char NONE[] = "None";
 
-static kl__node *spec_of(const kl__sim_write *write)
+static kl__node *service_spec_of(const kl__sim_write *write)
 {
     return kl__node_get(kl__sim_write_root(write), "spec");
 }
 
-static const char *text_of(const kl__node *object, const char *name)
+static const char *service_text(const kl__node *object, const char *name)
 {
     const char *text = kl__node_text(object, name);
 
@@ -91,7 +91,7 @@ static void check_address(kl__sim_write *write, const char *address)
     }
 }
 
-static bool put_list(kl__edit *edit, kl__node *object, const char *name,
+static bool put_pair(kl__edit *edit, kl__node *object, const char *name,
                      const char *first, const char *second)
 {
     kl__node *list = kl__edit_array(edit);
@@ -106,7 +106,7 @@ static bool put_list(kl__edit *edit, kl__node *object, const char *name,
 static bool put_families(kl__edit *edit, kl__node *spec, bool is_both)
 {
     if (kl__node_get(spec, "ipFamilies") == NULL &&
-        !put_list(edit, spec, "ipFamilies", "IPv4", is_both ? "IPv6" : NULL)) {
+        !put_pair(edit, spec, "ipFamilies", "IPv4", is_both ? "IPv6" : NULL)) {
         return false;
     }
     return kl__node_get(spec, "ipFamilyPolicy") != NULL ||
@@ -117,8 +117,8 @@ static bool put_families(kl__edit *edit, kl__node *spec, bool is_both)
 static bool put_address(kl__sim_write *write, kl__node *spec)
 {
     const kl__node *old = kl__node_get(kl__sim_write_old(write), "spec");
-    const char *given = text_of(spec, "clusterIP");
-    const char *before = text_of(old, "clusterIP");
+    const char *given = service_text(spec, "clusterIP");
+    const char *before = service_text(old, "clusterIP");
     bool is_both;
     char chosen[32], address[64];
 
@@ -126,7 +126,7 @@ static bool put_address(kl__sim_write *write, kl__node *spec)
         given = before;
     }
     if (*before != '\0' && strcmp(given, before) != 0 &&
-        strcmp(text_of(old, "type"), "ExternalName") != 0) {
+        strcmp(service_text(old, "type"), "ExternalName") != 0) {
         kl__sim_cause_add(
             &write->invalid, "FieldValueInvalid", "spec.clusterIPs[0]",
             "Invalid value: [\"%.64s\"]: may not change once set", given);
@@ -146,7 +146,7 @@ static bool put_address(kl__sim_write *write, kl__node *spec)
      * replaced. */
     snprintf(address, sizeof(address), "%s", given);
     return kl__sim_put_text(write->edit, spec, "clusterIP", address) &&
-           put_list(write->edit, spec, "clusterIPs", address, NULL) &&
+           put_pair(write->edit, spec, "clusterIPs", address, NULL) &&
            put_families(write->edit, spec, is_both);
 }
 
@@ -192,7 +192,8 @@ static int64_t port_before(const kl__sim_write *write, const kl__node *port)
     while ((old = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
         if (kl__node_integer(kl__node_get(old, "port")) ==
                 kl__node_integer(kl__node_get(port, "port")) &&
-            strcmp(text_of(old, "protocol"), text_of(port, "protocol")) == 0) {
+            strcmp(service_text(old, "protocol"),
+                   service_text(port, "protocol")) == 0) {
             return kl__node_integer(kl__node_get(old, "nodePort"));
         }
     }
@@ -237,8 +238,8 @@ kl_code kl__sim_prepare_service(kl__sim_write *write, kl_error *err)
     static const char *const inner[] = {"clusterIP", "clusterIPs", "ipFamilies",
                                         "ipFamilyPolicy",
                                         "internalTrafficPolicy"};
-    kl__node *spec = spec_of(write);
-    const char *type = text_of(spec, "type");
+    kl__node *spec = service_spec_of(write);
+    const char *type = service_text(spec, "type");
     bool is_balancer = strcmp(type, "LoadBalancer") == 0;
     bool wants = is_balancer || strcmp(type, "NodePort") == 0;
     bool done;

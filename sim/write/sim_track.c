@@ -23,8 +23,8 @@ static bool is_too_long(const char *manager)
     return manager != NULL && strlen(manager) > MOST_MANAGER;
 }
 
-static kl_code check_options(kl__sim_write *write, const char *manager,
-                             kl_error *err)
+static kl_code check_manager_options(kl__sim_write *write, const char *manager,
+                                     kl_error *err)
 {
     static const char *const options[] = {"CreateOptions", "UpdateOptions",
                                           "PatchOptions"};
@@ -62,11 +62,11 @@ kl_code kl__sim_check_manager(kl__sim_write *write, kl_error *err)
     kl_code code = KL_OK;
 
     if (write->operation != KL__SIM_PATCH) {
-        return is_too_long(manager) ? check_options(write, manager, err)
+        return is_too_long(manager) ? check_manager_options(write, manager, err)
                                     : KL_OK;
     }
     return kl__sim_check_dry(write->answer, &code, err)
-               ? check_options(write, manager, err)
+               ? check_manager_options(write, manager, err)
                : code;
 }
 
@@ -156,8 +156,8 @@ static bool begin_with_nothing(kl__author *author, const tracked *target)
 }
 
 /* Fills everything but the name. KL_ENOMEM. */
-static kl_code begin(kl__sim_author *self, const tracked *target,
-                     kl__edit *edit, kl_error *err)
+static kl_code begin_tracking(kl__sim_author *self, const tracked *target,
+                              kl__edit *edit, kl_error *err)
 {
     const char *group = target->kind->group;
     const char *ignored = ignored_by(target);
@@ -196,7 +196,7 @@ kl_code kl__sim_author_init(kl__sim_author *self, kl__sim_write *write,
 
     memset(self, 0, sizeof(*self));
     name_manager(&write->answer->ask, self->name);
-    code = begin(self, &target, write->edit, err);
+    code = begin_tracking(self, &target, write->edit, err);
     self->author.forgets = write->forgets_managers;
     return code;
 }
@@ -319,7 +319,7 @@ kl_code kl__sim_track_own(kl_sim *sim, const kl__sim_resource *resource,
 
     snprintf(self.name, sizeof(self.name), "%s", hand->manager);
     if (code == KL_OK) {
-        code = begin(&self, &target, edit, err);
+        code = begin_tracking(&self, &target, edit, err);
     }
     if (code == KL_OK) {
         kl__node *root = kl__edit_root(edit);

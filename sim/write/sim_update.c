@@ -30,7 +30,7 @@ kl__sim_state *kl__sim_current(kl__sim_answer *answer,
 }
 
 /* Finds the object. Objects of some kinds are created if there is none. */
-static kl_code find(kl__sim_write *write, kl_error *err)
+static kl_code find_updated(kl__sim_write *write, kl_error *err)
 {
     const kl__sim_route *route = &write->answer->ask.route;
     char *key;
@@ -52,7 +52,7 @@ kl_code kl__sim_update(kl__sim_answer *answer, kl__sim_resource *resource,
                        const kl__sim_version *served, kl_error *err)
 {
     static const kl__sim_step steps[] = {kl__sim_check_manager, kl__sim_decode,
-                                         find, kl__sim_write_run};
+                                         find_updated, kl__sim_write_run};
     kl__sim_write write;
     kl_code code;
 

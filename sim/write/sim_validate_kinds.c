@@ -92,7 +92,7 @@ static void check_member(kl__sim_write *write, const immutable_member *row)
     }
 }
 
-static void check_members(kl__sim_write *write)
+static void check_fixed_members(kl__sim_write *write)
 {
     for (size_t i = 0; i < sizeof(immutable) / sizeof(immutable[0]); i++) {
         if (kl__sim_write_is(write, immutable[i].group, immutable[i].plural)) {
@@ -264,7 +264,7 @@ static void check_pod(kl__sim_write *write)
 
 /* Checks a new state. What was invalid before may stay: only a load makes such
  * objects, and its user has to be able to go on with them. */
-static void check_object(kl__sim_write *write)
+static void check_new_state(kl__sim_write *write)
 {
     const kl__sim_kind *kind = write->kind;
     void (*const vet)(const char *group, const char *plural,
@@ -290,14 +290,14 @@ void kl__sim_validate_kind(kl__sim_write *write)
     }
     /* For DaemonSets a real server reports this first. */
     if (write->old != NULL && kl__sim_write_is(write, "apps", "daemonsets")) {
-        check_members(write);
+        check_fixed_members(write);
     }
-    check_object(write);
+    check_new_state(write);
     if (write->old == NULL) {
         return;
     }
     if (!kl__sim_write_is(write, "apps", "daemonsets")) {
-        check_members(write);
+        check_fixed_members(write);
     }
     check_role_ref(write);
     check_frozen(write);

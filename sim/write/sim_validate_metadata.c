@@ -14,7 +14,7 @@
 static const char OWNERS[] = "metadata.ownerReferences";
 static const char FINALIZERS[] = "metadata.finalizers";
 
-static bool is_empty(const char *text)
+static bool is_text_empty(const char *text)
 {
     return text == NULL || *text == '\0';
 }
@@ -42,14 +42,14 @@ static void check_owner(kl__sim_write *write, const kl__node *owner)
     for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
         char field[64];
 
-        if (is_empty(kl__node_text(owner, needed[i]))) {
+        if (is_text_empty(kl__node_text(owner, needed[i]))) {
             snprintf(field, sizeof(field), "%s.%s", OWNERS, needed[i]);
             kl__field_invalid(&write->errors, field, "", "%smust not be empty",
                               i == 0 ? "version " : "");
         }
     }
-    if (!is_empty(version) && !is_empty(kind) && strcmp(version, "v1") == 0 &&
-        strcmp(kind, "Event") == 0) {
+    if (!is_text_empty(version) && !is_text_empty(kind) &&
+        strcmp(version, "v1") == 0 && strcmp(kind, "Event") == 0) {
         refuse_as_is(write, OWNERS, owner,
                      "/v1, Kind=Event is disallowed from being an owner");
     }
@@ -154,7 +154,7 @@ void kl__sim_check_kept(kl__sim_write *write)
 
         if (given != NULL && !kl__node_is(given, KL_NULL) &&
             (!kl__node_is(given, KL_STRING) ||
-             !is_empty(kl__node_string(given, NULL))) &&
+             !is_text_empty(kl__node_string(given, NULL))) &&
             !kl__node_equal(given, kl__node_get(old, fixed[i]))) {
             snprintf(field, sizeof(field), "metadata.%s", fixed[i]);
             kl__field_invalid_node(&write->errors, field, given,

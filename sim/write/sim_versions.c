@@ -57,8 +57,9 @@ kl_code kl__sim_convert_fields(kl__sim_write *write, kl_error *err)
 }
 
 /* The same, and sets apiVersion and kind. */
-static bool show(kl__edit *edit, kl__node *object, const kl__sim_kind *kind,
-                 const kl__sim_version *served)
+static bool show_version(kl__edit *edit, kl__node *object,
+                         const kl__sim_kind *kind,
+                         const kl__sim_version *served)
 {
     char *version;
     bool good;
@@ -75,8 +76,8 @@ static bool show(kl__edit *edit, kl__node *object, const kl__sim_kind *kind,
 
 kl_code kl__sim_show_served(kl__sim_write *write, kl_error *err)
 {
-    return show(write->edit, kl__sim_write_root(write), write->kind,
-                write->served)
+    return show_version(write->edit, kl__sim_write_root(write), write->kind,
+                        write->served)
                ? KL_OK
                : kl__sim_no_memory(err);
 }
@@ -129,7 +130,8 @@ kl_code kl__sim_before_open(kl__sim_before *before, const kl__sim_write *write,
         return KL_ENOMEM;
     }
     before->root = kl__edit_root(before->copy);
-    return show(before->copy, kl__edit_root(before->copy), kind, write->served)
+    return show_version(before->copy, kl__edit_root(before->copy), kind,
+                        write->served)
                ? KL_OK
                : kl__sim_no_memory(err);
 }
