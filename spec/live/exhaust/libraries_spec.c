@@ -253,7 +253,7 @@ static void a_call_over_tls_is_made_without_memory(void **state)
 }
 
 /* All of it at random, on every thread but the one that changes the cluster. */
-static void an_informer_over_tls_outlives_malloc(void **state)
+static void an_informer_over_tls_survives_failing_malloc(void **state)
 {
     static live_world live;
 
@@ -284,7 +284,7 @@ int main(void)
         cmocka_unit_test(a_port_is_opened_without_memory),
         SPEC(a_call_over_http_is_made_without_memory),
         SPEC(a_call_over_tls_is_made_without_memory),
-        cmocka_unit_test(an_informer_over_tls_outlives_malloc),
+        cmocka_unit_test(an_informer_over_tls_survives_failing_malloc),
     };
 
     if (IS_SANITIZED) {

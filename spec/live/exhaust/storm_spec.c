@@ -220,7 +220,7 @@ static void weather(live_world_way way, const unsigned *rates, size_t count)
     failing_alloc_uninstall();
 }
 
-static void nothing_is_lost_inside_when_memory_comes_and_goes(void **state)
+static void no_event_is_lost_in_process_while_memory_runs_out(void **state)
 {
     static const unsigned rates[] = {10000, 1000, 100, 30, 10};
 
@@ -228,7 +228,7 @@ static void nothing_is_lost_inside_when_memory_comes_and_goes(void **state)
     weather(LIVE_WORLD_INSIDE, rates, sizeof(rates) / sizeof(rates[0]));
 }
 
-static void nothing_is_lost_over_http_when_memory_comes_and_goes(void **state)
+static void no_event_is_lost_over_http_while_memory_runs_out(void **state)
 {
     static const unsigned rates[] = {1000, 100, 10};
 
@@ -236,7 +236,7 @@ static void nothing_is_lost_over_http_when_memory_comes_and_goes(void **state)
     weather(LIVE_WORLD_HTTP, rates, sizeof(rates) / sizeof(rates[0]));
 }
 
-static void nothing_is_lost_over_tls_when_memory_comes_and_goes(void **state)
+static void no_event_is_lost_over_tls_while_memory_runs_out(void **state)
 {
     static const unsigned rates[] = {200, 20};
 
@@ -247,9 +247,9 @@ static void nothing_is_lost_over_tls_when_memory_comes_and_goes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_lost_inside_when_memory_comes_and_goes),
-        cmocka_unit_test(nothing_is_lost_over_http_when_memory_comes_and_goes),
-        cmocka_unit_test(nothing_is_lost_over_tls_when_memory_comes_and_goes),
+        cmocka_unit_test(no_event_is_lost_in_process_while_memory_runs_out),
+        cmocka_unit_test(no_event_is_lost_over_http_while_memory_runs_out),
+        cmocka_unit_test(no_event_is_lost_over_tls_while_memory_runs_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

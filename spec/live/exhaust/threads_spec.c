@@ -86,7 +86,7 @@ static void a_port_names_the_limit(void **state)
     sim_expect_nothing_lives();
 }
 
-static void a_refusal_that_could_not_be_ended_is_none(void **state)
+static void a_port_is_not_refused_without_a_thread_to_end_that(void **state)
 {
     const char rule[] = "{\"action\":\"refuse\",\"seconds\":60}";
     kl_sim *sim = kl_sim_new(NULL, NULL);
@@ -200,7 +200,7 @@ static void an_informer_outlives_a_server_without_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_refusal_that_could_not_be_ended_is_none),
+        cmocka_unit_test(a_port_is_not_refused_without_a_thread_to_end_that),
         cmocka_unit_test(a_client_names_the_limit),
         cmocka_unit_test(a_port_names_the_limit),
         cmocka_unit_test(a_handler_names_the_limit),

@@ -97,7 +97,7 @@ static bool await_end(world *self)
     return false;
 }
 
-static void no_event_is_taken_any_more(void **state)
+static void a_closed_client_delivers_no_more_events(void **state)
 {
     world *self = *state;
     kl_event event;
@@ -119,7 +119,7 @@ static void close_in_handler(void *context, kl_object *object, bool initial)
     kl_client_close(self->client);
 }
 
-static void no_callback_follows_the_one_that_closes_it(void **state)
+static void no_callback_runs_after_the_one_that_closes_the_client(void **state)
 {
     world *self = *state;
     kl_handler handler = {.add = close_in_handler, .context = self};
@@ -133,7 +133,7 @@ static void no_callback_follows_the_one_that_closes_it(void **state)
     assert_in_range(atomic_load(&self->calls), 0, 1);
 }
 
-static void an_informer_that_waits_for_a_full_handler_ends(void **state)
+static void closing_the_client_ends_an_informer_that_is_blocked(void **state)
 {
     world *self = *state;
 
@@ -145,7 +145,7 @@ static void an_informer_that_waits_for_a_full_handler_ends(void **state)
     assert_true(await_end(self));
 }
 
-static void what_it_has_can_still_be_read(void **state)
+static void the_cache_can_be_read_after_the_client_is_closed(void **state)
 {
     world *self = *state;
     kl_object *object;
@@ -162,10 +162,10 @@ int main(void)
 {
 #define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest specs[] = {
-        SPEC(no_event_is_taken_any_more),
-        SPEC(no_callback_follows_the_one_that_closes_it),
-        SPEC(an_informer_that_waits_for_a_full_handler_ends),
-        SPEC(what_it_has_can_still_be_read),
+        SPEC(a_closed_client_delivers_no_more_events),
+        SPEC(no_callback_runs_after_the_one_that_closes_the_client),
+        SPEC(closing_the_client_ends_an_informer_that_is_blocked),
+        SPEC(the_cache_can_be_read_after_the_client_is_closed),
     };
 
     return cmocka_run_group_tests(specs, NULL, NULL);

@@ -254,7 +254,7 @@ static void connect_to_sim(void)
     kl_transport_unref(transport);
 }
 
-static void nothing_is_left_behind_whoever_closes_what_and_when(void **state)
+static void nothing_leaks_in_any_order_of_closing(void **state)
 {
     static actor actors[THREADS];
     kl__thread threads[THREADS], churning;
@@ -282,7 +282,7 @@ static void nothing_is_left_behind_whoever_closes_what_and_when(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_left_behind_whoever_closes_what_and_when),
+        cmocka_unit_test(nothing_leaks_in_any_order_of_closing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

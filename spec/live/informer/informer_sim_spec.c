@@ -199,7 +199,7 @@ static void paged_lists_reach_a_handler_too(void **state)
     EXPECT(self, 3, "synced", "+default/b");
 }
 
-static void a_cut_connection_is_resumed_and_nothing_is_missed(void **state)
+static void a_cut_watch_is_resumed_without_missing_events(void **state)
 {
     served *self = *state;
     kl_informer_status status;
@@ -214,7 +214,7 @@ static void a_cut_connection_is_resumed_and_nothing_is_missed(void **state)
     assert_int_equal(status.lists, 1);
 }
 
-static void what_was_recreated_while_away_is_deleted_and_added(void **state)
+static void an_object_recreated_while_away_is_deleted_then_added(void **state)
 {
     served *self = *state;
 
@@ -230,7 +230,7 @@ static void what_was_recreated_while_away_is_deleted_and_added(void **state)
            "+default/a");
 }
 
-static void a_refusal_is_why_it_has_not_synced(void **state)
+static void wait_synced_names_the_403_that_prevents_it(void **state)
 {
     served *self = *state;
     kl_error err;
@@ -247,7 +247,7 @@ static void a_refusal_is_why_it_has_not_synced(void **state)
     assert_non_null(strstr(err.message, "403"));
 }
 
-static void a_kind_that_comes_later_is_found(void **state)
+static void a_kind_installed_later_is_discovered(void **state)
 {
     served *self = *state;
     kl_handler handler = event_record_handler(&self->record);
@@ -274,7 +274,7 @@ static void a_kind_that_comes_later_is_found(void **state)
     EXPECT(self, 3, "!unknown_kind", "+default/f", "synced");
 }
 
-static void two_spellings_share_once_the_kind_is_known(void **state)
+static void two_names_of_a_kind_share_an_informer_once_it_is_known(void **state)
 {
     served *self = *state;
     kl_informer *other;
@@ -324,7 +324,7 @@ static void await_remade(void)
     assert_true(atomic_load(&was_remade));
 }
 
-static void a_frozen_server_is_left_for_a_fresh_connection(void **state)
+static void the_idle_watchdog_reconnects_to_a_frozen_server(void **state)
 {
     served *self = *state;
     kl_handler handler = event_record_handler(&self->record);
@@ -365,19 +365,19 @@ int main(void)
     const struct CMUnitTest tests[] = {
         INSIDE(a_write_reaches_a_handler),
         INSIDE(paged_lists_reach_a_handler_too),
-        INSIDE(a_cut_connection_is_resumed_and_nothing_is_missed),
-        INSIDE(what_was_recreated_while_away_is_deleted_and_added),
-        INSIDE(a_refusal_is_why_it_has_not_synced),
-        INSIDE(a_kind_that_comes_later_is_found),
-        INSIDE(two_spellings_share_once_the_kind_is_known),
-        INSIDE(a_frozen_server_is_left_for_a_fresh_connection),
+        INSIDE(a_cut_watch_is_resumed_without_missing_events),
+        INSIDE(an_object_recreated_while_away_is_deleted_then_added),
+        INSIDE(wait_synced_names_the_403_that_prevents_it),
+        INSIDE(a_kind_installed_later_is_discovered),
+        INSIDE(two_names_of_a_kind_share_an_informer_once_it_is_known),
+        INSIDE(the_idle_watchdog_reconnects_to_a_frozen_server),
         OUTSIDE(a_write_reaches_a_handler),
         OUTSIDE(paged_lists_reach_a_handler_too),
-        OUTSIDE(a_cut_connection_is_resumed_and_nothing_is_missed),
-        OUTSIDE(what_was_recreated_while_away_is_deleted_and_added),
-        OUTSIDE(a_refusal_is_why_it_has_not_synced),
-        OUTSIDE(a_kind_that_comes_later_is_found),
-        OUTSIDE(a_frozen_server_is_left_for_a_fresh_connection),
+        OUTSIDE(a_cut_watch_is_resumed_without_missing_events),
+        OUTSIDE(an_object_recreated_while_away_is_deleted_then_added),
+        OUTSIDE(wait_synced_names_the_403_that_prevents_it),
+        OUTSIDE(a_kind_installed_later_is_discovered),
+        OUTSIDE(the_idle_watchdog_reconnects_to_a_frozen_server),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

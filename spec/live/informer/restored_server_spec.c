@@ -62,7 +62,7 @@ static void await_count(const kl_informer *informer, size_t count)
     }
 }
 
-static void what_it_has_lost_is_found_out(void **state)
+static void objects_lost_by_a_restore_are_deleted_by_a_relist(void **state)
 {
     kl_sim *sim = serve(LOST + 1, 0);
     int port = atoi(strrchr(kl_sim_url(sim), ':') + 1);
@@ -117,7 +117,7 @@ static void await_version(const kl_informer *informer, int64_t version)
 }
 
 /* The same object at the same version, but with something else in it. */
-static void a_version_that_was_given_twice_hides_nothing(void **state)
+static void a_resource_version_used_twice_hides_no_change(void **state)
 {
     kl_sim *sim = kl_sim_new(&(kl_sim_options){.bookmark_ms = 50}, NULL);
     kl_transport *transport = kl_sim_transport(sim, NULL);
@@ -154,8 +154,8 @@ static void a_version_that_was_given_twice_hides_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_version_that_was_given_twice_hides_nothing),
-        cmocka_unit_test(what_it_has_lost_is_found_out),
+        cmocka_unit_test(a_resource_version_used_twice_hides_no_change),
+        cmocka_unit_test(objects_lost_by_a_restore_are_deleted_by_a_relist),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -233,13 +233,13 @@ static void hammer(bool is_inside)
     }
 }
 
-static void requests_under_the_hammer_end_once_inside(void **state)
+static void concurrent_requests_end_once_in_process(void **state)
 {
     (void)state;
     hammer(true);
 }
 
-static void requests_under_the_hammer_end_once_over_tls(void **state)
+static void concurrent_requests_end_once_over_tls(void **state)
 {
     (void)state;
     hammer(false);
@@ -248,8 +248,8 @@ static void requests_under_the_hammer_end_once_over_tls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests_under_the_hammer_end_once_inside),
-        cmocka_unit_test(requests_under_the_hammer_end_once_over_tls),
+        cmocka_unit_test(concurrent_requests_end_once_in_process),
+        cmocka_unit_test(concurrent_requests_end_once_over_tls),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,7 +121,7 @@ static void changes_of_the_cluster_are_published(void **state)
 }
 
 /* An update that changes no endpoint is no news to readers. */
-static void what_comes_out_the_same_is_not_published(void **state)
+static void an_unchanged_route_is_not_published_again(void **state)
 {
     world *self = *state;
     uint64_t generation;
@@ -137,7 +137,7 @@ static void what_comes_out_the_same_is_not_published(void **state)
     assert_int_equal(status_of(self).generation, generation + 1);
 }
 
-static void an_update_that_empties_a_list_keeps_it(void **state)
+static void a_list_that_becomes_empty_is_kept_by_default(void **state)
 {
     world *self = *state;
 
@@ -155,7 +155,7 @@ static void an_update_that_empties_a_list_keeps_it(void **state)
     owner_await(self->map, "shop", "unknown");
 }
 
-static void or_clears_it_where_that_is_asked_for(void **state)
+static void a_list_that_becomes_empty_is_cleared_on_request(void **state)
 {
     world *self = *state;
 
@@ -303,7 +303,7 @@ static bool has_seven(const void *context)
     return get_number(context, "n") == 7;
 }
 
-static void a_script_puts_beside_the_services(void **state)
+static void a_script_can_put_keys_beside_the_services(void **state)
 {
     world *self = *state;
     kl_shared_key key;
@@ -415,7 +415,7 @@ static void only_its_namespaces_are_watched(void **state)
     owner_await(self->map, "shop", "unknown");
 }
 
-static void an_owner_whose_client_is_closed_gives_the_map_up(void **state)
+static void closing_the_client_releases_the_map(void **state)
 {
     world *self = *state;
 
@@ -457,17 +457,17 @@ int main(void)
 #define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest specs[] = {
         SPEC(changes_of_the_cluster_are_published),
-        SPEC(what_comes_out_the_same_is_not_published),
-        SPEC(an_update_that_empties_a_list_keeps_it),
-        SPEC(or_clears_it_where_that_is_asked_for),
+        SPEC(an_unchanged_route_is_not_published_again),
+        SPEC(a_list_that_becomes_empty_is_kept_by_default),
+        SPEC(a_list_that_becomes_empty_is_cleared_on_request),
         SPEC(a_new_owner_publishes_once_it_has_synced),
         SPEC(a_list_that_fails_half_way_replaces_nothing),
         SPEC(readers_go_on_while_the_server_is_away),
-        SPEC(a_script_puts_beside_the_services),
+        SPEC(a_script_can_put_keys_beside_the_services),
         SPEC(without_services_it_holds_what_is_put),
         SPEC(scripts_and_services_share_the_writer),
         SPEC(only_its_namespaces_are_watched),
-        SPEC(an_owner_whose_client_is_closed_gives_the_map_up),
+        SPEC(closing_the_client_releases_the_map),
         SPEC(misuse_is_refused),
     };
 

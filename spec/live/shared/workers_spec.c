@@ -224,7 +224,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void one_of_them_owns_the_map(void **state)
+static void one_worker_owns_the_map(void **state)
 {
     int owners = 0;
 
@@ -253,7 +253,7 @@ static void another_takes_over_when_the_owner_is_killed(void **state)
     }
 }
 
-static void an_owner_that_stands_still_keeps_the_map(void **state)
+static void a_stopped_owner_keeps_the_map(void **state)
 {
     process *owner = find_owner();
 
@@ -267,7 +267,7 @@ static void an_owner_that_stands_still_keeps_the_map(void **state)
     assert_int_equal(status_now().takeovers, 1);
 }
 
-static void an_owner_that_leaves_does_not_come_back(void **state)
+static void an_owner_that_exits_is_not_the_owner_again(void **state)
 {
     process *former = find_owner(), *owner;
 
@@ -333,10 +333,10 @@ int main(void)
 {
 #define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest specs[] = {
-        SPEC(one_of_them_owns_the_map),
+        SPEC(one_worker_owns_the_map),
         SPEC(another_takes_over_when_the_owner_is_killed),
-        SPEC(an_owner_that_stands_still_keeps_the_map),
-        SPEC(an_owner_that_leaves_does_not_come_back),
+        SPEC(a_stopped_owner_keeps_the_map),
+        SPEC(an_owner_that_exits_is_not_the_owner_again),
         SPEC(after_a_reload_a_new_worker_is_the_owner),
         SPEC(a_takeover_without_a_server_publishes_nothing),
     };

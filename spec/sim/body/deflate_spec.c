@@ -43,7 +43,7 @@ static void expect_inflated(const kl__buf *packed, const char *text,
     kl__inflate_free(gzip);
 }
 
-static void pieces_are_one_text(void **state)
+static void pieces_are_compressed_into_one_body(void **state)
 {
     static const size_t pieces[] = {1, 1000, 65536, LENGTH};
     const char *text = make_text();
@@ -68,7 +68,7 @@ static void pieces_are_one_text(void **state)
     }
 }
 
-static void nothing_is_a_text_too(void **state)
+static void an_empty_body_can_be_compressed(void **state)
 {
     kl__deflate *gzip = kl__deflate_new();
     kl__buf packed = {0};
@@ -104,8 +104,8 @@ static void compressing_can_run_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_are_one_text),
-        cmocka_unit_test(nothing_is_a_text_too),
+        cmocka_unit_test(pieces_are_compressed_into_one_body),
+        cmocka_unit_test(an_empty_body_can_be_compressed),
         cmocka_unit_test(compressing_can_run_out_of_memory),
     };
 

@@ -48,7 +48,7 @@ static void the_first_document_counts(void **state)
     assert_means("{\"a\": [1, 2]}", "{\"a\":[1,2]}");
 }
 
-static void of_a_name_that_is_there_twice_the_last_value_counts(void **state)
+static void of_repeated_names_the_last_value_counts(void **state)
 {
     (void)state;
     assert_means("a: x\nb: y1\na: z\n",
@@ -63,7 +63,7 @@ static void of_a_name_that_is_there_twice_the_last_value_counts(void **state)
                  "line 1: key \"a\" already set in map\n");
 }
 
-static void json_is_told_of_as_yaml_where_a_name_is_there_twice(void **state)
+static void repeated_names_in_json_are_reported_as_in_yaml(void **state)
 {
     (void)state;
     assert_means("{\"a\":{\"b\":1,\"b\":2}}",
@@ -71,7 +71,7 @@ static void json_is_told_of_as_yaml_where_a_name_is_there_twice(void **state)
     assert_means("[{\"a\":1},{\"a\":2}]", "[{\"a\":1},{\"a\":2}]");
 }
 
-static void what_is_no_yaml_is_told_in_the_words_of_go(void **state)
+static void invalid_yaml_is_refused_in_the_words_of_go(void **state)
 {
     (void)state;
     assert_means("a: [b", "yaml: line 1: did not find expected ',' or ']'");
@@ -108,9 +108,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_document_counts),
-        cmocka_unit_test(of_a_name_that_is_there_twice_the_last_value_counts),
-        cmocka_unit_test(json_is_told_of_as_yaml_where_a_name_is_there_twice),
-        cmocka_unit_test(what_is_no_yaml_is_told_in_the_words_of_go),
+        cmocka_unit_test(of_repeated_names_the_last_value_counts),
+        cmocka_unit_test(repeated_names_in_json_are_reported_as_in_yaml),
+        cmocka_unit_test(invalid_yaml_is_refused_in_the_words_of_go),
         cmocka_unit_test(running_out_of_memory_is_an_error),
     };
 

@@ -77,7 +77,7 @@ static void a_put_replaces_the_first_the_last_and_the_only_member(void **state)
     }
 }
 
-static void members_are_dropped_while_they_are_gone_through(void **state)
+static void members_can_be_dropped_during_iteration(void **state)
 {
     (void)state;
     /* Each set of members of objects of each size. */
@@ -126,7 +126,7 @@ static void members_are_dropped_while_they_are_gone_through(void **state)
     }
 }
 
-static void elements_are_put_in_taken_out_and_replaced(void **state)
+static void elements_are_inserted_removed_and_replaced(void **state)
 {
     kl__edit *edit = edit_of("[1,2]");
     kl__node *root = kl__edit_root(edit);
@@ -148,7 +148,7 @@ static void elements_are_put_in_taken_out_and_replaced(void **state)
     kl__edit_free(edit);
 }
 
-static void nothing_is_put_where_a_null_node_is_given(void **state)
+static void putting_a_null_node_changes_nothing(void **state)
 {
     kl__edit *edit = edit_of("{\"a\":[1]}");
     kl__node *root = kl__edit_root(edit);
@@ -164,7 +164,7 @@ static void nothing_is_put_where_a_null_node_is_given(void **state)
     kl__edit_free(edit);
 }
 
-static void a_node_becomes_another_in_its_place(void **state)
+static void a_node_is_replaced_in_place(void **state)
 {
     kl__edit *edit = edit_of("{\"a\":1,\"b\":[2],\"c\":3}");
     kl__node *root = kl__edit_root(edit);
@@ -225,7 +225,7 @@ static kl__node *numbered(kl__edit *edit, bool from_the_end)
 }
 
 /* Quadratic, this would take minutes. */
-static void large_objects_of_another_order_are_compared_in_time(void **state)
+static void large_objects_in_another_order_are_compared_quickly(void **state)
 {
     kl__edit *edit = kl__edit_new(NULL);
     kl__node *a = numbered(edit, false), *b = numbered(edit, true);
@@ -237,7 +237,7 @@ static void large_objects_of_another_order_are_compared_in_time(void **state)
     kl__edit_free(edit);
 }
 
-static void equality_is_that_of_the_json(void **state)
+static void equality_ignores_the_order_of_members(void **state)
 {
     static const struct {
         const char *a;
@@ -265,7 +265,7 @@ static void equality_is_that_of_the_json(void **state)
     }
 }
 
-static void depth_ends_beyond_the_most_that_is_written(void **state)
+static void depth_is_counted_up_to_the_limit(void **state)
 {
     kl__edit *edit = edit_of("{\"a\":[1,{}]}");
     kl__node *node = kl__edit_null(edit);
@@ -350,7 +350,7 @@ static bool equal_but(const char *a, const char *b)
     return equal;
 }
 
-static void members_that_are_named_do_not_count(void **state)
+static void named_members_are_ignored_in_a_comparison(void **state)
 {
     (void)state;
     assert_true(equal_but("{\"a\":1,\"time\":1}", "{\"time\":2,\"a\":1}"));
@@ -366,15 +366,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_put_replaces_the_first_the_last_and_the_only_member),
-        cmocka_unit_test(members_are_dropped_while_they_are_gone_through),
-        cmocka_unit_test(elements_are_put_in_taken_out_and_replaced),
-        cmocka_unit_test(nothing_is_put_where_a_null_node_is_given),
-        cmocka_unit_test(a_node_becomes_another_in_its_place),
+        cmocka_unit_test(members_can_be_dropped_during_iteration),
+        cmocka_unit_test(elements_are_inserted_removed_and_replaced),
+        cmocka_unit_test(putting_a_null_node_changes_nothing),
+        cmocka_unit_test(a_node_is_replaced_in_place),
         cmocka_unit_test(numbers_texts_and_absent_nodes_are_read),
-        cmocka_unit_test(large_objects_of_another_order_are_compared_in_time),
-        cmocka_unit_test(equality_is_that_of_the_json),
-        cmocka_unit_test(members_that_are_named_do_not_count),
-        cmocka_unit_test(depth_ends_beyond_the_most_that_is_written),
+        cmocka_unit_test(large_objects_in_another_order_are_compared_quickly),
+        cmocka_unit_test(equality_ignores_the_order_of_members),
+        cmocka_unit_test(named_members_are_ignored_in_a_comparison),
+        cmocka_unit_test(depth_is_counted_up_to_the_limit),
         cmocka_unit_test(each_call_says_when_memory_runs_out)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

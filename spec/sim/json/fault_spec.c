@@ -34,7 +34,7 @@ static void expect(const line *lines, size_t count)
     }
 }
 
-static void what_stands_at_a_wrong_place_is_told_with_the_place(void **state)
+static void a_misplaced_byte_is_reported_with_its_place(void **state)
 {
     static const line lines[] = {
         {"x", "invalid character 'x' looking for beginning of value"},
@@ -57,7 +57,7 @@ static void what_stands_at_a_wrong_place_is_told_with_the_place(void **state)
     expect(lines, sizeof(lines) / sizeof(lines[0]));
 }
 
-static void a_wrong_byte_in_a_scalar_is_told_with_the_scalar(void **state)
+static void a_wrong_byte_in_a_scalar_is_reported_with_the_scalar(void **state)
 {
     static const line lines[] = {
         {"\"a\nb\"", "invalid character '\\n' in string literal"},
@@ -107,7 +107,7 @@ static void characters_are_shown_as_go_quotes_them(void **state)
         "invalid character '\\x00' looking for beginning of value");
 }
 
-static void a_text_that_ends_too_early_is_told_so(void **state)
+static void a_truncated_text_is_reported(void **state)
 {
     static const char *const begun[] = {
         "", " ", "{", "[1,", "{\"a\"", "{\"a\":1", "\"text", "[[1], {}"};
@@ -120,7 +120,7 @@ static void a_text_that_ends_too_early_is_told_so(void **state)
     }
 }
 
-static void what_is_json_has_no_fault(void **state)
+static void valid_json_has_no_fault(void **state)
 {
     static const line lines[] = {
         {"0", NULL},         {"-0.5e-7", NULL},
@@ -132,7 +132,7 @@ static void what_is_json_has_no_fault(void **state)
     expect(lines, sizeof(lines) / sizeof(lines[0]));
 }
 
-static void nesting_has_an_end(void **state)
+static void nesting_is_limited(void **state)
 {
     enum { LEVELS = 10001 };
     char *deep = malloc(LEVELS);
@@ -151,12 +151,12 @@ static void nesting_has_an_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_stands_at_a_wrong_place_is_told_with_the_place),
-        cmocka_unit_test(a_wrong_byte_in_a_scalar_is_told_with_the_scalar),
+        cmocka_unit_test(a_misplaced_byte_is_reported_with_its_place),
+        cmocka_unit_test(a_wrong_byte_in_a_scalar_is_reported_with_the_scalar),
         cmocka_unit_test(characters_are_shown_as_go_quotes_them),
-        cmocka_unit_test(a_text_that_ends_too_early_is_told_so),
-        cmocka_unit_test(what_is_json_has_no_fault),
-        cmocka_unit_test(nesting_has_an_end),
+        cmocka_unit_test(a_truncated_text_is_reported),
+        cmocka_unit_test(valid_json_has_no_fault),
+        cmocka_unit_test(nesting_is_limited),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -189,7 +189,7 @@ static kl_code write_all(void *context)
     return code;
 }
 
-static void who_manages_what_is_told_also_without_memory(void **state)
+static void managed_fields_survive_each_failed_allocation(void **state)
 {
     const kl__schema *schema;
 
@@ -213,7 +213,7 @@ int main(void)
         cmocka_unit_test(elements_are_put_in_words),
         cmocka_unit_test(without_a_schema_maps_are_granular_and_lists_atomic),
         cmocka_unit_test(the_oldest_of_many_become_ancient),
-        cmocka_unit_test(who_manages_what_is_told_also_without_memory)};
+        cmocka_unit_test(managed_fields_survive_each_failed_allocation)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

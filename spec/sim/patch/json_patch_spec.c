@@ -105,7 +105,7 @@ static void operations_that_do_not_apply_are_refused(void **state)
     }
 }
 
-static void what_is_no_patch_is_a_bad_request(void **state)
+static void a_malformed_patch_is_a_bad_request(void **state)
 {
     static const patch_case cases[] = {
         {"{}", "{}", NULL, 400,
@@ -247,7 +247,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operations_change_members_and_elements),
         cmocka_unit_test(operations_that_do_not_apply_are_refused),
-        cmocka_unit_test(what_is_no_patch_is_a_bad_request),
+        cmocka_unit_test(a_malformed_patch_is_a_bad_request),
         cmocka_unit_test(merge_patches_merge_replace_and_remove),
         cmocka_unit_test(hostile_patches_are_bounded),
         cmocka_unit_test(patches_say_when_memory_runs_out)};

@@ -214,7 +214,7 @@ static void a_value_has_the_type_that_its_schema_gives(void **state)
             "x: Invalid value: \"\": x in body must be of type date: \"\"\n");
 }
 
-static void numbers_keep_their_bounds(void **state)
+static void numbers_are_checked_by_their_bounds(void **state)
 {
     (void)state;
     refuses(ONE("\"type\":\"integer\",\"minimum\":1,\"maximum\":5"),
@@ -233,7 +233,7 @@ static void numbers_keep_their_bounds(void **state)
             "with format int32 in x\n");
 }
 
-static void texts_keep_their_form(void **state)
+static void texts_are_checked_by_length_and_pattern(void **state)
 {
     (void)state;
     refuses(ONE("\"type\":\"string\",\"minLength\":2"), "{\"x\":\"a\"}",
@@ -251,7 +251,7 @@ static void texts_keep_their_form(void **state)
             "\"today\"\n");
 }
 
-static void objects_and_lists_keep_their_size(void **state)
+static void sizes_of_objects_and_lists_are_checked(void **state)
 {
     (void)state;
     refuses("{\"type\":\"object\",\"required\":[\"spec\",\"x\"]}", "{\"x\":1}",
@@ -277,7 +277,7 @@ static void objects_and_lists_keep_their_size(void **state)
             "x[1]: Duplicate value: {\"k\":\"a\"}\n");
 }
 
-static void alternatives_are_tried(void **state)
+static void all_of_any_of_one_of_and_not_are_checked(void **state)
 {
     static const char either[] =
         ONE("\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"},"
@@ -303,7 +303,7 @@ static void alternatives_are_tried(void **state)
             "than or equal to 5\n");
 }
 
-static void what_did_not_change_may_stay_wrong(void **state)
+static void an_unchanged_invalid_value_is_accepted(void **state)
 {
     static const char schema[] =
         ONE("\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\","
@@ -317,7 +317,7 @@ static void what_did_not_change_may_stay_wrong(void **state)
                    "or equal to 5\n");
 }
 
-static void embedded_resources_say_what_they_are(void **state)
+static void embedded_resources_need_a_kind_and_an_api_version(void **state)
 {
     (void)state;
     refuses(ONE("\"type\":\"object\",\"x-kubernetes-embedded-resource\":true,"
@@ -327,7 +327,7 @@ static void embedded_resources_say_what_they_are(void **state)
             "string: a/b/c\nx.kind: Required value\n");
 }
 
-static void formats_are_what_they_claim(void **state)
+static void texts_are_checked_by_their_format(void **state)
 {
     static const struct {
         const char *format;
@@ -376,13 +376,13 @@ int main(void)
         cmocka_unit_test(unknown_fields_are_dropped),
         cmocka_unit_test(defaults_are_put_in),
         cmocka_unit_test(a_value_has_the_type_that_its_schema_gives),
-        cmocka_unit_test(numbers_keep_their_bounds),
-        cmocka_unit_test(texts_keep_their_form),
-        cmocka_unit_test(objects_and_lists_keep_their_size),
-        cmocka_unit_test(alternatives_are_tried),
-        cmocka_unit_test(what_did_not_change_may_stay_wrong),
-        cmocka_unit_test(embedded_resources_say_what_they_are),
-        cmocka_unit_test(formats_are_what_they_claim),
+        cmocka_unit_test(numbers_are_checked_by_their_bounds),
+        cmocka_unit_test(texts_are_checked_by_length_and_pattern),
+        cmocka_unit_test(sizes_of_objects_and_lists_are_checked),
+        cmocka_unit_test(all_of_any_of_one_of_and_not_are_checked),
+        cmocka_unit_test(an_unchanged_invalid_value_is_accepted),
+        cmocka_unit_test(embedded_resources_need_a_kind_and_an_api_version),
+        cmocka_unit_test(texts_are_checked_by_their_format),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static void refuses_part(const char *part, const char *expected)
     refuses_all(text, NULL, expected);
 }
 
-static void a_schema_is_structural(void **state)
+static void a_schema_must_be_structural(void **state)
 {
     (void)state;
     refuses("{'type':'string'}", "");
@@ -109,7 +109,7 @@ static void a_schema_is_structural(void **state)
             "x-kubernetes-preserve-unknown-fields");
 }
 
-static void keywords_keep_to_their_rules(void **state)
+static void keywords_of_a_schema_are_checked(void **state)
 {
     (void)state;
     refuses("{'type':'object','properties':{'b':{'type':'string'}},"
@@ -135,7 +135,7 @@ static void keywords_keep_to_their_rules(void **state)
             "specified");
 }
 
-static void defaults_fit_their_schema(void **state)
+static void defaults_must_fit_their_schema(void **state)
 {
     (void)state;
     refuses("{'type':'integer','default':1}", "");
@@ -146,7 +146,7 @@ static void defaults_fit_their_schema(void **state)
             ".default: Invalid value: {\"b\":1}: must not have unknown fields");
 }
 
-static void versions_have_sound_parts(void **state)
+static void columns_and_subresources_are_checked(void **state)
 {
     (void)state;
     refuses_part(",'subresources':{'scale':{'specReplicasPath':'.x',"
@@ -166,7 +166,7 @@ static void versions_have_sound_parts(void **state)
                  "field\n");
 }
 
-static void what_identifies_a_definition_stays(void **state)
+static void the_names_of_a_definition_cannot_change(void **state)
 {
     char old[4096], now[4096];
     char *at;
@@ -188,11 +188,11 @@ static void what_identifies_a_definition_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_schema_is_structural),
-        cmocka_unit_test(keywords_keep_to_their_rules),
-        cmocka_unit_test(defaults_fit_their_schema),
-        cmocka_unit_test(versions_have_sound_parts),
-        cmocka_unit_test(what_identifies_a_definition_stays),
+        cmocka_unit_test(a_schema_must_be_structural),
+        cmocka_unit_test(keywords_of_a_schema_are_checked),
+        cmocka_unit_test(defaults_must_fit_their_schema),
+        cmocka_unit_test(columns_and_subresources_are_checked),
+        cmocka_unit_test(the_names_of_a_definition_cannot_change),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ static void numbers_with_units_add_up(void **state)
     }
 }
 
-static void what_is_none_is_refused_in_the_words_of_go(void **state)
+static void an_invalid_duration_is_refused_in_the_words_of_go(void **state)
 {
     static const char *const rows[][2] = {
         {"abc", "time: invalid duration \"abc\""},
@@ -59,7 +59,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_with_units_add_up),
-        cmocka_unit_test(what_is_none_is_refused_in_the_words_of_go),
+        cmocka_unit_test(an_invalid_duration_is_refused_in_the_words_of_go),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

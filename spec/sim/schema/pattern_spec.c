@@ -45,7 +45,7 @@ static void a_pattern_matches_anywhere_unless_it_is_anchored(void **state)
     misses("^b$", "a\nb\nc");
 }
 
-static void things_are_repeated_as_often_as_they_may(void **state)
+static void repetitions_match_within_their_counts(void **state)
 {
     (void)state;
     matches("^a*$", "");
@@ -118,7 +118,7 @@ static void refused(const char *pattern, const char *expected)
     kl__buf_deinit(&why);
 }
 
-static void what_is_no_pattern_is_refused(void **state)
+static void an_invalid_pattern_is_refused(void **state)
 {
     (void)state;
     refused("(a", "error parsing regexp: missing closing ): `(a`");
@@ -142,7 +142,7 @@ static void what_is_no_pattern_is_refused(void **state)
     assert_int_equal(kl__pattern_match("\\pL", "a"), KL__PATTERN_UNKNOWN);
 }
 
-static void a_pattern_takes_no_more_than_its_share_of_time(void **state)
+static void matching_takes_bounded_time(void **state)
 {
     static char text[20001];
 
@@ -158,11 +158,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pattern_matches_anywhere_unless_it_is_anchored),
-        cmocka_unit_test(things_are_repeated_as_often_as_they_may),
+        cmocka_unit_test(repetitions_match_within_their_counts),
         cmocka_unit_test(alternatives_and_groups_nest),
         cmocka_unit_test(classes_hold_characters),
-        cmocka_unit_test(what_is_no_pattern_is_refused),
-        cmocka_unit_test(a_pattern_takes_no_more_than_its_share_of_time),
+        cmocka_unit_test(an_invalid_pattern_is_refused),
+        cmocka_unit_test(matching_takes_bounded_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

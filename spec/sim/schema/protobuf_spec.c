@@ -120,7 +120,7 @@ static void structs_that_go_inlines_are_messages(void **state)
     kl__buf_deinit(&part);
 }
 
-static void words_of_json_are_made_of_messages(void **state)
+static void messages_of_quantities_and_times_become_texts(void **state)
 {
     kl__buf object = {0}, part = {0}, inner = {0};
 
@@ -154,7 +154,7 @@ static void words_of_json_are_made_of_messages(void **state)
     kl__buf_deinit(&inner);
 }
 
-static void a_pointer_keeps_what_is_zero(void **state)
+static void a_zero_behind_a_pointer_is_kept(void **state)
 {
     kl__buf object = {0};
 
@@ -168,7 +168,7 @@ static void a_pointer_keeps_what_is_zero(void **state)
                "{\"terminationGracePeriodSeconds\":-1}");
 }
 
-static void what_is_no_message_is_refused(void **state)
+static void a_malformed_message_is_refused(void **state)
 {
     static const struct {
         const char *bytes;
@@ -202,7 +202,7 @@ static void what_is_no_message_is_refused(void **state)
     }
 }
 
-static void no_depth_is_too_much(void **state)
+static void too_deep_nesting_is_refused(void **state)
 {
     static char bytes[4000];
     size_t length = 0;
@@ -235,7 +235,7 @@ static void no_depth_is_too_much(void **state)
     kl__edit_free(edit);
 }
 
-static void the_envelope_is_taken_off(void **state)
+static void the_envelope_is_opened(void **state)
 {
     static const char bytes[] = "k8s\0\x0a\x0f\x0a\x02v1\x12\x09"
                                 "ConfigMap\x12\x02{}";
@@ -263,11 +263,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_maps_and_times_are_read),
         cmocka_unit_test(structs_that_go_inlines_are_messages),
-        cmocka_unit_test(words_of_json_are_made_of_messages),
-        cmocka_unit_test(a_pointer_keeps_what_is_zero),
-        cmocka_unit_test(what_is_no_message_is_refused),
-        cmocka_unit_test(no_depth_is_too_much),
-        cmocka_unit_test(the_envelope_is_taken_off),
+        cmocka_unit_test(messages_of_quantities_and_times_become_texts),
+        cmocka_unit_test(a_zero_behind_a_pointer_is_kept),
+        cmocka_unit_test(a_malformed_message_is_refused),
+        cmocka_unit_test(too_deep_nesting_is_refused),
+        cmocka_unit_test(the_envelope_is_opened),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

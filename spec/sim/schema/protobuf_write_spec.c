@@ -208,7 +208,7 @@ static kl__node *there_and_back(kl__edit *edit, const kl__schema *schema,
     return back;
 }
 
-static void all_that_a_type_knows_comes_back(void **state)
+static void every_field_survives_a_round_trip(void **state)
 {
     const char *name;
 
@@ -247,7 +247,7 @@ static void expect_back(const char *type, const char *json, const char *wanted)
 #define CORE "io.k8s.api.core.v1."
 #define META "io.k8s.apimachinery.pkg.apis.meta.v1."
 
-static void what_is_not_there_is_written_as_zero(void **state)
+static void absent_fields_are_written_as_zero(void **state)
 {
     (void)state;
     expect_back(CORE "ContainerPort", "{}", "{\"containerPort\":0}");
@@ -271,7 +271,7 @@ static void a_year_has_four_digits(void **state)
     expect_back(META "ObjectMeta", year_172, year_172);
 }
 
-static void what_does_not_fit_is_as_if_it_was_not_there(void **state)
+static void a_value_of_a_wrong_type_counts_as_absent(void **state)
 {
     (void)state;
     expect_back(CORE "ContainerPort",
@@ -334,10 +334,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bytes_are_those_of_a_real_server),
-        cmocka_unit_test(all_that_a_type_knows_comes_back),
-        cmocka_unit_test(what_is_not_there_is_written_as_zero),
+        cmocka_unit_test(every_field_survives_a_round_trip),
+        cmocka_unit_test(absent_fields_are_written_as_zero),
         cmocka_unit_test(a_year_has_four_digits),
-        cmocka_unit_test(what_does_not_fit_is_as_if_it_was_not_there),
+        cmocka_unit_test(a_value_of_a_wrong_type_counts_as_absent),
         cmocka_unit_test(an_envelope_is_opened_again),
         cmocka_unit_test_teardown(running_out_of_memory_is_an_error, tear_down),
     };

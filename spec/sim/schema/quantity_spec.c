@@ -100,7 +100,7 @@ static const struct line {
     {"1000000000000E", "1", NULL},
 };
 
-static void a_quantity_is_what_the_server_makes_of_it(void **state)
+static void quantities_become_canonical_as_on_a_real_server(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -133,7 +133,7 @@ static void resources_are_rounded_up_to_thousandths(void **state)
 }
 
 /* More digits than there is room for are cut, once. */
-static void what_is_written_is_canonical(void **state)
+static void a_canonical_quantity_does_not_change(void **state)
 {
     static const char *const texts[] = {
         "888888888888888888888888888888888888888888888888888888888888",
@@ -176,9 +176,9 @@ static void the_largest_are_compared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_quantity_is_what_the_server_makes_of_it),
+        cmocka_unit_test(quantities_become_canonical_as_on_a_real_server),
         cmocka_unit_test(resources_are_rounded_up_to_thousandths),
-        cmocka_unit_test(what_is_written_is_canonical),
+        cmocka_unit_test(a_canonical_quantity_does_not_change),
         cmocka_unit_test(the_largest_are_compared),
     };
 

@@ -67,7 +67,7 @@ static void a_kind_is_found_by_group_version_and_name(void **state)
     assert_string_equal(kl__schema_metadata(NULL)->go, "v1.ObjectMeta");
 }
 
-static void what_is_no_kind_is_not_found(void **state)
+static void an_unknown_kind_is_not_found(void **state)
 {
     kl_error err = {0};
 
@@ -123,7 +123,7 @@ static void an_inlined_struct_is_a_message_of_its_own(void **state)
     assert_int_equal(member(builtin("", "v1", "Pod"), "kind")->number, 0);
 }
 
-static void a_type_may_hold_itself(void **state)
+static void a_type_may_contain_itself(void **state)
 {
     const kl__schema *crd =
         builtin("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
@@ -232,10 +232,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kind_is_found_by_group_version_and_name),
-        cmocka_unit_test(what_is_no_kind_is_not_found),
+        cmocka_unit_test(an_unknown_kind_is_not_found),
         cmocka_unit_test(a_field_has_its_type_its_number_and_its_claims),
         cmocka_unit_test(an_inlined_struct_is_a_message_of_its_own),
-        cmocka_unit_test(a_type_may_hold_itself),
+        cmocka_unit_test(a_type_may_contain_itself),
         cmocka_unit_test(every_row_of_the_table_reads),
         cmocka_unit_test(running_out_of_memory_is_an_error),
         cmocka_unit_test(a_type_that_could_not_be_read_is_forgotten),

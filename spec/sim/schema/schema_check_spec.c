@@ -174,7 +174,7 @@ static void quantities_times_and_bytes_are_read(void **state)
     EXPECT("ConfigMap", maps);
 }
 
-static void unknown_and_duplicate_fields_are_told_in_their_order(void **state)
+static void unknown_and_repeated_fields_are_reported_in_order(void **state)
 {
     static const line pods[] = {
         {"{\"metadata\":{\"name\":\"x\"},\"spec\":{\"containers\":[{\"name\":"
@@ -229,7 +229,7 @@ int main(void)
         cmocka_unit_test(a_value_of_a_wrong_type_names_field_and_type),
         cmocka_unit_test(a_struct_that_go_inlines_is_named),
         cmocka_unit_test(quantities_times_and_bytes_are_read),
-        cmocka_unit_test(unknown_and_duplicate_fields_are_told_in_their_order),
+        cmocka_unit_test(unknown_and_repeated_fields_are_reported_in_order),
         cmocka_unit_test(running_out_of_memory_is_an_error),
     };
 

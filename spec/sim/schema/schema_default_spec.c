@@ -166,7 +166,7 @@ static void amounts_are_canonical_and_requests_follow_limits(void **state)
     EVERY(lines);
 }
 
-static void what_is_empty_goes_or_comes_as_in_go(void **state)
+static void empty_values_are_dropped_or_added_as_in_go(void **state)
 {
     static const trial lines[] = {
         {"/v1/Pod",
@@ -195,7 +195,7 @@ static void what_is_empty_goes_or_comes_as_in_go(void **state)
     EVERY(lines);
 }
 
-static void defaults_hang_on_other_fields(void **state)
+static void defaults_depend_on_other_fields(void **state)
 {
     static const trial lines[] = {
         {"apps/v1/Deployment", "{\"spec\":{}}", "spec strategy",
@@ -239,7 +239,7 @@ static void defaults_hang_on_other_fields(void **state)
 }
 
 /* Where any JSON may stand, the last of members of one name counts as well. */
-static void a_value_of_any_kind_has_each_member_once(void **state)
+static void repeated_members_in_any_value_keep_the_last(void **state)
 {
     static const trial lines[] = {
         {"apiextensions.k8s.io/v1/CustomResourceDefinition",
@@ -254,7 +254,7 @@ static void a_value_of_any_kind_has_each_member_once(void **state)
 }
 
 /* Of every kind, even from nothing, and from everything that is a struct. */
-static void the_same_again_changes_nothing(void **state)
+static void normalizing_twice_changes_nothing(void **state)
 {
     const char *name;
 
@@ -314,10 +314,10 @@ int main(void)
         cmocka_unit_test(a_pod_gets_its_constants),
         cmocka_unit_test(an_image_is_pulled_by_its_tag),
         cmocka_unit_test(amounts_are_canonical_and_requests_follow_limits),
-        cmocka_unit_test(what_is_empty_goes_or_comes_as_in_go),
-        cmocka_unit_test(defaults_hang_on_other_fields),
-        cmocka_unit_test(a_value_of_any_kind_has_each_member_once),
-        cmocka_unit_test(the_same_again_changes_nothing),
+        cmocka_unit_test(empty_values_are_dropped_or_added_as_in_go),
+        cmocka_unit_test(defaults_depend_on_other_fields),
+        cmocka_unit_test(repeated_members_in_any_value_keep_the_last),
+        cmocka_unit_test(normalizing_twice_changes_nothing),
         cmocka_unit_test(running_out_of_memory_is_an_error),
     };
 

@@ -59,7 +59,7 @@ static void a_comma_and_a_year_before_christ_are_known(void **state)
 }
 
 /* Every day of four centuries and a bit, at changing hours. */
-static void a_day_is_what_the_c_library_says(void **state)
+static void dates_agree_with_the_c_library(void **state)
 {
     enum { DAYS = 160000, DAY_SECONDS = 86400, STEP = 7919 };
 
@@ -84,7 +84,7 @@ int main(void)
         cmocka_unit_test(a_time_is_written_as_it_was_read),
         cmocka_unit_test(microseconds_have_six_digits),
         cmocka_unit_test(a_comma_and_a_year_before_christ_are_known),
-        cmocka_unit_test(a_day_is_what_the_c_library_says)};
+        cmocka_unit_test(dates_agree_with_the_c_library)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,7 +84,7 @@ static void openapi_has_types_of_its_own(void **state)
                 "application/json");
 }
 
-static void what_is_not_served_is_not_acceptable(void **state)
+static void an_unsupported_accept_header_is_406(void **state)
 {
     static const char router[] =
         "406: Not Acceptable\n\nAvailable representations: application/json, "
@@ -107,7 +107,7 @@ static void what_is_not_served_is_not_acceptable(void **state)
            handler);
 }
 
-static void a_shape_has_to_fit(void **state)
+static void a_shape_that_does_not_fit_is_406(void **state)
 {
     expect(*state, NAMESPACES, PARTIAL,
            "you requested PartialObjectMetadata, but the requested object is a "
@@ -120,7 +120,7 @@ static void a_shape_has_to_fit(void **state)
            "value: \"All\": must be 'Metadata', 'Object', 'None', or empty");
 }
 
-static void metadata_comes_alone(void **state)
+static void partial_object_metadata_can_be_asked_for(void **state)
 {
     sim_reply reply = get(*state, DEFAULT, PARTIAL);
 
@@ -159,7 +159,7 @@ static void a_table_has_columns_rows_and_objects(void **state)
     sim_reply_clear(&reply);
 }
 
-static void people_and_pretty_get_lines(void **state)
+static void curl_and_the_parameter_pretty_get_indented_json(void **state)
 {
     sim_reply reply = get(*state, DEFAULT "?pretty=true", NULL);
 
@@ -172,7 +172,7 @@ static void people_and_pretty_get_lines(void **state)
     sim_reply_clear(&reply);
 }
 
-static void yaml_comes_to_those_who_ask_for_it(void **state)
+static void yaml_can_be_asked_for(void **state)
 {
     sim_reply reply = get(*state, NAMESPACES "/none", "application/yaml");
 
@@ -212,7 +212,7 @@ static void watch(sim_watch *stream, kl_transport *transport,
     assert_int_equal(response.status, 200);
 }
 
-static void a_watch_tells_columns_once(void **state)
+static void a_watch_of_a_table_sends_columns_once(void **state)
 {
     kl_transport *transport = kl_sim_transport(*state, NULL);
     sim_watch stream;
@@ -301,14 +301,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_best_clause_that_is_served_wins),
         TEST(openapi_has_types_of_its_own),
-        TEST(what_is_not_served_is_not_acceptable),
-        TEST(a_shape_has_to_fit),
-        TEST(metadata_comes_alone),
+        TEST(an_unsupported_accept_header_is_406),
+        TEST(a_shape_that_does_not_fit_is_406),
+        TEST(partial_object_metadata_can_be_asked_for),
         TEST(a_table_has_columns_rows_and_objects),
-        TEST(people_and_pretty_get_lines),
-        TEST(yaml_comes_to_those_who_ask_for_it),
+        TEST(curl_and_the_parameter_pretty_get_indented_json),
+        TEST(yaml_can_be_asked_for),
         TEST(typed_clients_may_send_protobuf),
-        TEST(a_watch_tells_columns_once),
+        TEST(a_watch_of_a_table_sends_columns_once),
         TEST(a_watch_may_be_of_metadata),
     };
 

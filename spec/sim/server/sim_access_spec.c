@@ -219,7 +219,7 @@ a_token_of_nobody_is_refused_and_an_admin_may_everything(void **state)
                       "not found");
 }
 
-static void a_service_account_is_let_in_by_the_token_made_for_it(void **state)
+static void a_service_account_authenticates_with_its_token(void **state)
 {
     fixture *f = *state;
     kl__sim_claim claim = {.name_space = "default",
@@ -257,7 +257,7 @@ static void a_service_account_is_let_in_by_the_token_made_for_it(void **state)
     kl_free(token);
 }
 
-static void who_may_impersonate_acts_as_somebody_else(void **state)
+static void impersonation_acts_as_another_user(void **state)
 {
     const somebody as_jane = {NULL, "jane", "dev"};
     const somebody forged = {"bob-token", "jane", NULL};
@@ -301,7 +301,7 @@ static void a_review_tells_what_would_be_allowed_and_why(void **state)
     assert_int_equal(ask(f, &admin, "GET", ACCESS_REVIEWS, NULL), 405);
 }
 
-static void reviews_tell_whose_a_token_is_and_what_rules_one_has(void **state)
+static void token_reviews_and_rules_reviews_are_answered(void **state)
 {
     fixture *f = *state;
     kl_doc *doc;
@@ -331,7 +331,7 @@ static void reviews_tell_whose_a_token_is_and_what_rules_one_has(void **state)
     assert_non_null(strstr(f->body, "/openapi/*"));
 }
 
-static void without_rules_everybody_who_is_let_in_may_everything(void **state)
+static void without_rbac_every_authenticated_user_may_do_all(void **state)
 {
     const kl_sim_options options = {.users = users, .user_count = 2};
     fixture *f = calloc(1, sizeof(*f));
@@ -374,16 +374,14 @@ int main(void)
             a_token_of_nobody_is_refused_and_an_admin_may_everything, set_up,
             tear_down),
         cmocka_unit_test_setup_teardown(
-            a_service_account_is_let_in_by_the_token_made_for_it, set_up,
-            tear_down),
-        cmocka_unit_test_setup_teardown(
-            who_may_impersonate_acts_as_somebody_else, set_up, tear_down),
+            a_service_account_authenticates_with_its_token, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(impersonation_acts_as_another_user,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             a_review_tells_what_would_be_allowed_and_why, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
-            reviews_tell_whose_a_token_is_and_what_rules_one_has, set_up,
-            tear_down),
-        cmocka_unit_test(without_rules_everybody_who_is_let_in_may_everything),
+            token_reviews_and_rules_reviews_are_answered, set_up, tear_down),
+        cmocka_unit_test(without_rbac_every_authenticated_user_may_do_all),
         cmocka_unit_test(a_user_without_a_token_or_name_is_refused),
     };
 

@@ -50,7 +50,7 @@ static void add_pod(kl_sim *sim, const char *name, const char *cpu, int status)
     sim_expect(sim, "POST", PODS, body, status);
 }
 
-static void a_quota_counts_what_was_there_and_what_comes(void **state)
+static void a_quota_counts_existing_and_new_objects(void **state)
 {
     add_pod(*state, "a", "300m", 201);
     add_quota(*state, "\"pods\":\"2\",\"requests.cpu\":\"1\"");
@@ -71,7 +71,7 @@ static void a_quota_counts_what_was_there_and_what_comes(void **state)
         "pods=2,requests.cpu=1");
 }
 
-static void what_ends_or_goes_is_counted_no_more(void **state)
+static void a_quota_stops_counting_ended_and_deleted_objects(void **state)
 {
     add_quota(*state, "\"pods\":\"2\",\"count/pods\":\"3\"");
     add_pod(*state, "a", "1", 201);
@@ -152,7 +152,7 @@ static void a_volume_stays_while_it_is_bound(void **state)
     sim_expect(*state, "GET", VOLUMES "/v", NULL, 404);
 }
 
-static void a_role_takes_in_those_that_it_selects(void **state)
+static void an_aggregated_role_gets_rules_of_the_roles_it_selects(void **state)
 {
     static const char part[] =
         "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"in\":\"all\"}},\"rules\":"
@@ -177,19 +177,20 @@ static void a_role_takes_in_those_that_it_selects(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_quota_counts_what_was_there_and_what_comes, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(what_ends_or_goes_is_counted_no_more,
+        cmocka_unit_test_setup_teardown(a_quota_counts_existing_and_new_objects,
                                         sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_quota_stops_counting_ended_and_deleted_objects, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(a_quota_counts_kinds_by_their_group,
                                         sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(a_claim_stays_while_a_pod_uses_it,
                                         sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(a_volume_stays_while_it_is_bound,
                                         sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_role_takes_in_those_that_it_selects,
-                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(
+            an_aggregated_role_gets_rules_of_the_roles_it_selects, sim_set_up,
+            sim_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

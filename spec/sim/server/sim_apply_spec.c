@@ -20,7 +20,7 @@
 #define APPLY "application/apply-patch+yaml"
 #define MAP "\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\""
 
-static void a_new_object_belongs_to_who_made_it(void **state)
+static void a_new_object_is_managed_by_its_creator(void **state)
 {
     sim_expect(*state, "POST", CONFIGMAPS "?fieldManager=me",
                "{" MAP ",\"metadata\":{\"name\":\"a\",\"labels\":{\"l\":\"1\"}}"
@@ -31,7 +31,7 @@ static void a_new_object_belongs_to_who_made_it(void **state)
                      "\"f:metadata\":{\"f:labels\":{\".\":{},\"f:l\":{}}}}");
 }
 
-static void who_changes_a_field_takes_it(void **state)
+static void a_manager_that_changes_a_field_owns_it(void **state)
 {
     sim_expect(*state, "POST", CONFIGMAPS "?fieldManager=a",
                "{" MAP ",\"metadata\":{\"name\":\"a\"},"
@@ -49,7 +49,7 @@ static void who_changes_a_field_takes_it(void **state)
                      "{\"data\":{\"m\":\"3\"}}", "200 Timestamp\":\"");
 }
 
-static void an_apply_makes_changes_and_takes_back(void **state)
+static void an_apply_creates_changes_and_removes_fields(void **state)
 {
     sim_expect_patch(
         *state, CONFIGMAPS "/a", APPLY, "{" MAP "}",
@@ -70,7 +70,7 @@ static void an_apply_makes_changes_and_takes_back(void **state)
                      "200 \"data\":{\"b\":\"2\"}");
 }
 
-static void a_conflict_names_who_manages_the_field(void **state)
+static void a_conflict_names_the_manager_of_the_field(void **state)
 {
     sim_expect_patch(
         *state, DEPLOYMENTS "/d?fieldManager=x", APPLY,
@@ -103,7 +103,7 @@ static void a_conflict_names_who_manages_the_field(void **state)
                      "\"subresource\":\"status\"}");
 }
 
-static void an_apply_that_changes_nothing_is_no_version(void **state)
+static void an_apply_without_changes_makes_no_version(void **state)
 {
     static const char body[] = "{" MAP ",\"data\":{\"a\":\"1\"}}";
     sim_reply reply;
@@ -155,7 +155,7 @@ static void what_cannot_be_applied_is_refused(void **state)
 }
 
 /* What is applied by either way of kubectl, the other finds. */
-static void what_kubectl_applied_last_is_kept(void **state)
+static void the_last_applied_annotation_is_kept(void **state)
 {
     static const char old[] =
         "{" MAP ",\"metadata\":{\"name\":\"a\",\"annotations\":{"
@@ -188,12 +188,12 @@ static void what_kubectl_applied_last_is_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SPEC(a_new_object_belongs_to_who_made_it),
-        SPEC(who_changes_a_field_takes_it),
-        SPEC(an_apply_makes_changes_and_takes_back),
-        SPEC(a_conflict_names_who_manages_the_field),
-        SPEC(an_apply_that_changes_nothing_is_no_version),
-        SPEC(what_kubectl_applied_last_is_kept),
+        SPEC(a_new_object_is_managed_by_its_creator),
+        SPEC(a_manager_that_changes_a_field_owns_it),
+        SPEC(an_apply_creates_changes_and_removes_fields),
+        SPEC(a_conflict_names_the_manager_of_the_field),
+        SPEC(an_apply_without_changes_makes_no_version),
+        SPEC(the_last_applied_annotation_is_kept),
         SPEC(what_cannot_be_applied_is_refused)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

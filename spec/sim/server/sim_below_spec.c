@@ -93,7 +93,7 @@ static void a_deployment_is_scaled(void **state)
     expect_text(*state, DEPLOYMENTS "/d", "spec.replicas", "5");
 }
 
-static void a_scale_that_makes_no_sense_is_refused(void **state)
+static void an_invalid_scale_is_refused(void **state)
 {
     add_deployment(*state);
     sim_expect_refusal(
@@ -161,7 +161,7 @@ static void a_binding_is_of_one_pod_and_gives_it_labels(void **state)
     expect_text(*state, PODS "/p", "metadata.annotations.given", "a");
 }
 
-static void an_eviction_deletes_with_time(void **state)
+static void an_eviction_deletes_with_a_grace_period(void **state)
 {
     add_pod(*state, "p");
     run_pod(*state, "p");
@@ -219,7 +219,7 @@ static void a_service_account_has_tokens(void **state)
                "{\"spec\":{\"expirationSeconds\":5}}", 422);
 }
 
-static void what_only_a_kubelet_knows_is_an_error(void **state)
+static void logs_and_exec_need_a_kubelet_and_are_errors(void **state)
 {
     add_pod(*state, "p");
     sim_expect_refusal(*state, "GET " PODS "/p/exec?command=ls", NULL, 400,
@@ -287,21 +287,22 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_deployment_is_scaled, sim_set_up,
                                         sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_scale_that_makes_no_sense_is_refused,
-                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(an_invalid_scale_is_refused, sim_set_up,
+                                        sim_tear_down),
         cmocka_unit_test_setup_teardown(a_pod_is_bound_once, sim_set_up,
                                         sim_tear_down),
         cmocka_unit_test_setup_teardown(
             a_binding_is_of_one_pod_and_gives_it_labels, sim_set_up,
             sim_tear_down),
-        cmocka_unit_test_setup_teardown(an_eviction_deletes_with_time,
+        cmocka_unit_test_setup_teardown(an_eviction_deletes_with_a_grace_period,
                                         sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(a_budget_limits_evictions, sim_set_up,
                                         sim_tear_down),
         cmocka_unit_test_setup_teardown(a_service_account_has_tokens,
                                         sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(what_only_a_kubelet_knows_is_an_error,
-                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(
+            logs_and_exec_need_a_kubelet_and_are_errors, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(each_can_run_out_of_memory, sim_set_up,
                                         sim_tear_down)};
 

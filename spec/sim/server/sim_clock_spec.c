@@ -49,7 +49,7 @@ static void advance(sim_rig *f, int seconds)
                      KL_OK);
 }
 
-static void timestamps_are_of_the_time_that_was_set(void **state)
+static void timestamps_follow_the_time_that_was_set(void **state)
 {
     sim_rig *f = *state;
 
@@ -113,7 +113,7 @@ static void *move_on(void *arg)
     return NULL;
 }
 
-static void who_waits_is_woken(void **state)
+static void advancing_the_clock_wakes_a_waiting_watch(void **state)
 {
     sim_rig *f = *state;
     sim_watch watch = {0};
@@ -137,7 +137,7 @@ static void a_clock_that_runs_can_be_set_and_moved_too(void **state)
     advance(f, 86400);
     now = kl_sim_now(f->sim) - 86400 * 1000;
     assert_in_range(now, START_MS, START_MS + 3600 * 1000);
-    who_waits_is_woken(state);
+    advancing_the_clock_wakes_a_waiting_watch(state);
 }
 
 /* A continue token of a list of one, which has more. */
@@ -151,7 +151,7 @@ static void take_token(sim_rig *f, char *target, size_t size)
     sim_reply_clear(&reply);
 }
 
-static void history_is_forgotten_in_good_time(void **state)
+static void history_is_compacted_at_each_interval(void **state)
 {
     sim_rig *f = *state;
     char target[512];
@@ -174,7 +174,7 @@ static void history_is_forgotten_in_good_time(void **state)
     sim_watch_close(&watch);
 }
 
-static void history_is_forgotten_while_nobody_asks(void **state)
+static void history_is_compacted_while_no_request_comes(void **state)
 {
     sim_rig *f = *state;
     char target[512];
@@ -199,7 +199,7 @@ static void time_does_not_go_back(void **state)
 }
 
 /* Its times are before the machine's: nothing is late, or never, for that. */
-static void what_is_to_be_happens_where_the_clock_was_set_back(void **state)
+static void timers_fire_after_the_time_of_day_was_set_back(void **state)
 {
     const char delay[] = "{\"action\":\"delay\",\"before\":0.05}";
     sim_rig *f = *state;
@@ -219,19 +219,19 @@ static void what_is_to_be_happens_where_the_clock_was_set_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STANDING(timestamps_are_of_the_time_that_was_set),
+        STANDING(timestamps_follow_the_time_that_was_set),
         STANDING(a_bookmark_comes_when_its_time_does),
         STANDING(a_watch_ends_when_its_time_does),
         STANDING(a_watch_that_time_jumps_over_ends_with_its_bookmark),
-        STANDING(who_waits_is_woken),
+        STANDING(advancing_the_clock_wakes_a_waiting_watch),
         cmocka_unit_test_setup_teardown(
             a_clock_that_runs_can_be_set_and_moved_too, set_up_running,
             sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            what_is_to_be_happens_where_the_clock_was_set_back, set_up_running,
+            timers_fire_after_the_time_of_day_was_set_back, set_up_running,
             sim_rig_tear_down),
-        STANDING(history_is_forgotten_in_good_time),
-        STANDING(history_is_forgotten_while_nobody_asks),
+        STANDING(history_is_compacted_at_each_interval),
+        STANDING(history_is_compacted_while_no_request_comes),
         STANDING(time_does_not_go_back),
     };
 

@@ -23,7 +23,7 @@ static void expect_said(sim_rig *f, const char *method, const char *target,
     sim_reply_clear(&reply);
 }
 
-static void faults_are_ordered_told_and_ended(void **state)
+static void faults_are_ordered_listed_and_removed(void **state)
 {
     sim_rig *f = *state;
 
@@ -42,7 +42,7 @@ static void faults_are_ordered_told_and_ended(void **state)
     expect_said(f, "GET", "/kubelua/faults", NULL, "[]\n");
 }
 
-static void what_makes_no_sense_is_refused_with_the_reason(void **state)
+static void invalid_orders_are_refused_with_the_reason(void **state)
 {
     sim_rig *f = *state;
 
@@ -61,7 +61,7 @@ static void what_makes_no_sense_is_refused_with_the_reason(void **state)
     sim_expect(f->sim, "POST", "/kubelua/restore", NULL, 400);
 }
 
-static void no_fault_is_for_the_control_paths(void **state)
+static void faults_do_not_touch_the_control_paths(void **state)
 {
     sim_rig *f = *state;
 
@@ -98,7 +98,7 @@ static void snapshots_time_and_the_record_have_paths(void **state)
     sim_expect(f->sim, "GET", "/kubelua", NULL, 200);
 }
 
-static void who_needs_a_token_needs_it_here_too(void **state)
+static void control_paths_need_the_token_too(void **state)
 {
     sim_rig *f = *state;
 
@@ -127,7 +127,7 @@ static void who_needs_a_token_needs_it_here_too(void **state)
 }
 
 /* A port of "::" takes IPv4 too: the peer is ::ffff:127.0.0.1 then. */
-static void who_comes_by_ipv4_to_a_port_of_both_is_of_this_machine(void **state)
+static void an_ipv4_mapped_loopback_address_is_local(void **state)
 {
     const kl_sim_listen_options both = {.address = "::"};
     sim_rig *f = *state;
@@ -147,12 +147,12 @@ static void who_comes_by_ipv4_to_a_port_of_both_is_of_this_machine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SPEC(faults_are_ordered_told_and_ended),
-        SPEC(what_makes_no_sense_is_refused_with_the_reason),
-        SPEC(no_fault_is_for_the_control_paths),
+        SPEC(faults_are_ordered_listed_and_removed),
+        SPEC(invalid_orders_are_refused_with_the_reason),
+        SPEC(faults_do_not_touch_the_control_paths),
         SPEC(snapshots_time_and_the_record_have_paths),
-        SPEC(who_needs_a_token_needs_it_here_too),
-        SPEC(who_comes_by_ipv4_to_a_port_of_both_is_of_this_machine),
+        SPEC(control_paths_need_the_token_too),
+        SPEC(an_ipv4_mapped_loopback_address_is_local),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

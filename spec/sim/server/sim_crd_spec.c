@@ -85,7 +85,7 @@ static void objects_are_completed_pruned_and_refused(void **state)
         "\"spec.x\"");
 }
 
-static void each_version_shows_what_it_knows(void **state)
+static void each_version_shows_the_fields_of_its_schema(void **state)
 {
     define(*state, "foos");
     add(*state, "{\"name\":\"a\"}", "{\"color\":\"red\",\"n\":3}");
@@ -123,7 +123,7 @@ static void a_change_reaches_objects_that_were_there_before(void **state)
     sim_expect(*state, "GET", OLD_FOOS "/a", NULL, 404);
 }
 
-static void names_that_are_taken_wait_until_they_are_free(void **state)
+static void taken_names_are_accepted_once_they_are_free(void **state)
 {
     define(*state, "foos");
     define(*state, "others");
@@ -165,10 +165,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SPEC(objects_are_completed_pruned_and_refused),
-        SPEC(each_version_shows_what_it_knows),
+        SPEC(each_version_shows_the_fields_of_its_schema),
         SPEC(a_scale_is_the_objects_own_number),
         SPEC(a_change_reaches_objects_that_were_there_before),
-        SPEC(names_that_are_taken_wait_until_they_are_free),
+        SPEC(taken_names_are_accepted_once_they_are_free),
         SPEC(a_definition_waits_for_the_end_of_its_objects),
     };
 

@@ -95,7 +95,7 @@ static void a_dry_run_changes_nothing(void **state)
                "{\"metadata\":{\"name\":\"a\"}}", 422);
 }
 
-static void a_namespace_goes_with_all_that_is_in_it(void **state)
+static void deleting_a_namespace_deletes_its_objects(void **state)
 {
     sim_reply reply;
 
@@ -139,8 +139,9 @@ int main(void)
                                         sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(a_dry_run_changes_nothing, sim_set_up,
                                         sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_namespace_goes_with_all_that_is_in_it,
-                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(
+            deleting_a_namespace_deletes_its_objects, sim_set_up,
+            sim_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

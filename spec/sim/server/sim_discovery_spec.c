@@ -274,7 +274,7 @@ static void custom_objects_follow_their_own_rules(void **state)
     sim_reply_clear(&reply);
 }
 
-static void a_definition_goes_with_its_objects(void **state)
+static void deleting_a_definition_deletes_its_objects(void **state)
 {
     kl_transport *transport = kl_sim_transport(*state, NULL);
     sim_watch stream;
@@ -350,8 +350,9 @@ int main(void)
             sim_tear_down),
         cmocka_unit_test_setup_teardown(custom_objects_follow_their_own_rules,
                                         sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_definition_goes_with_its_objects,
-                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(
+            deleting_a_definition_deletes_its_objects, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(
             a_changed_definition_is_served_as_it_is_now, sim_set_up,
             sim_tear_down),

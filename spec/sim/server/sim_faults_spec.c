@@ -89,7 +89,7 @@ static void *cut_later(void *arg)
     return NULL;
 }
 
-static void a_cut_wakes_who_waits_for_an_event(void **state)
+static void a_cut_wakes_a_reader_that_waits_for_an_event(void **state)
 {
     sim_rig *f = *state;
     kl__thread thread;
@@ -159,7 +159,7 @@ static void a_freeze_can_end_in_a_cut(void **state)
     sim_watch_close(&stream);
 }
 
-static void failures_in_store_are_for_their_verb_and_count(void **state)
+static void a_failure_applies_to_its_verb_and_count(void **state)
 {
     sim_rig *f = *state;
     kl__response response;
@@ -201,7 +201,7 @@ static void a_failure_is_a_status_or_any_text(void **state)
     sim_watch_close(&stream);
 }
 
-static void a_failure_that_makes_no_sense_is_misuse(void **state)
+static void an_invalid_failure_is_an_error(void **state)
 {
     sim_rig *f = *state;
     kl_error err;
@@ -289,7 +289,7 @@ static void a_closed_transport_ends_its_streams_and_opens_none(void **state)
     assert_int_equal(err.code, KL_ECLOSED);
 }
 
-static void a_token_is_asked_for_where_there_is_one(void **state)
+static void a_request_without_the_token_is_401(void **state)
 {
     const kl_sim_options options = {.token = "secret"};
     sim_rig *f = *state;
@@ -319,7 +319,7 @@ static bool starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-static void what_was_asked_is_remembered(void **state)
+static void requests_are_recorded(void **state)
 {
     sim_rig *f = *state;
     kl__response response;
@@ -403,8 +403,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_cut_breaks_open_watches_and_no_new_ones, sim_rig_set_up,
             sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_cut_wakes_who_waits_for_an_event,
-                                        sim_rig_set_up, sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_cut_wakes_a_reader_that_waits_for_an_event, sim_rig_set_up,
+            sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
             refusing_breaks_everything_until_it_is_over, sim_rig_set_up,
             sim_rig_tear_down),
@@ -413,12 +414,11 @@ int main(void)
             sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_freeze_can_end_in_a_cut,
                                         sim_rig_set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            failures_in_store_are_for_their_verb_and_count, sim_rig_set_up,
-            sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(a_failure_applies_to_its_verb_and_count,
+                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_failure_is_a_status_or_any_text,
                                         sim_rig_set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_failure_that_makes_no_sense_is_misuse,
+        cmocka_unit_test_setup_teardown(an_invalid_failure_is_an_error,
                                         sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_deadline_leaves_the_stream_as_it_was,
                                         sim_rig_set_up, sim_rig_tear_down),
@@ -427,10 +427,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_closed_transport_ends_its_streams_and_opens_none, sim_rig_set_up,
             sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_token_is_asked_for_where_there_is_one,
+        cmocka_unit_test_setup_teardown(a_request_without_the_token_is_401,
                                         sim_rig_set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(what_was_asked_is_remembered,
-                                        sim_rig_set_up, sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(requests_are_recorded, sim_rig_set_up,
+                                        sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
             watchers_on_threads_see_every_change_in_order, sim_rig_set_up,
             sim_rig_tear_down),

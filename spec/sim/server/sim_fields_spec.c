@@ -91,7 +91,7 @@ static void an_autoscaler_is_the_same_in_both_versions(void **state)
 }
 
 /* v1 knows one metric; the others wait in annotations. */
-static void what_the_older_version_lacks_is_kept(void **state)
+static void fields_that_the_older_version_lacks_are_kept(void **state)
 {
     sim_expect(*state, "POST", SCALERS("v2"),
                "{\"metadata\":{\"name\":\"h\"},\"spec\":{\"maxReplicas\":3,"
@@ -128,8 +128,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             an_autoscaler_is_the_same_in_both_versions, sim_set_up,
             sim_tear_down),
-        cmocka_unit_test_setup_teardown(what_the_older_version_lacks_is_kept,
-                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(
+            fields_that_the_older_version_lacks_are_kept, sim_set_up,
+            sim_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,7 +143,7 @@ static void a_watch_comes_in_frames(void **state)
     finish(&all);
 }
 
-static void a_version_that_is_gone_is_an_error_in_a_frame(void **state)
+static void a_410_is_an_error_event_in_a_frame(void **state)
 {
     static const char *const code[] = {"object", "code", NULL};
     sim_rig *f = *state;
@@ -352,7 +352,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_watch_comes_in_frames),
-        TEST(a_version_that_is_gone_is_an_error_in_a_frame),
+        TEST(a_410_is_an_error_event_in_a_frame),
         cmocka_unit_test(an_event_that_is_changed_is_a_whole_frame),
         TEST(an_event_of_another_kind_says_so),
         TEST(an_event_that_is_huge_is_as_long_as_it_was_ordered),

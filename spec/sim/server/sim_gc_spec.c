@@ -51,7 +51,7 @@ static void add_owned(kl_sim *sim, const char *name, const char *owner,
     sim_expect(sim, "POST", MAPS, body, 201);
 }
 
-static void dependents_go_after_their_owner(void **state)
+static void dependents_are_deleted_after_their_owner(void **state)
 {
     sim_rig *f = *state;
 
@@ -68,7 +68,7 @@ static void dependents_go_after_their_owner(void **state)
     sim_watch_expect(&f->watch, "DELETED", "c");
 }
 
-static void dependents_that_block_go_before_their_owner(void **state)
+static void blocking_dependents_are_deleted_before_their_owner(void **state)
 {
     sim_rig *f = *state;
     sim_reply reply;
@@ -112,7 +112,7 @@ static void owners_in_a_circle_do_not_wait_for_each_other(void **state)
     sim_expect(f->sim, "GET", MAPS "/b", NULL, 404);
 }
 
-static void what_a_finalizer_keeps_keeps_its_owner(void **state)
+static void a_dependent_with_a_finalizer_keeps_its_owner(void **state)
 {
     sim_rig *f = *state;
 
@@ -129,7 +129,7 @@ static void what_a_finalizer_keeps_keeps_its_owner(void **state)
     sim_expect(f->sim, "GET", MAPS "/b", NULL, 404);
 }
 
-static void dependents_that_do_not_block_go_after_it(void **state)
+static void dependents_that_do_not_block_are_deleted_after_it(void **state)
 {
     sim_rig *f = *state;
 
@@ -145,7 +145,7 @@ static void dependents_that_do_not_block_go_after_it(void **state)
     sim_watch_expect(&f->watch, "DELETED", "b");
 }
 
-static void orphans_stay_without_the_reference(void **state)
+static void orphaned_dependents_lose_the_owner_reference(void **state)
 {
     sim_rig *f = *state;
     sim_reply reply;
@@ -165,7 +165,7 @@ static void orphans_stay_without_the_reference(void **state)
     sim_reply_clear(&reply);
 }
 
-static void who_names_an_owner_that_is_not_there_goes(void **state)
+static void an_object_whose_owner_does_not_exist_is_deleted(void **state)
 {
     sim_rig *f = *state;
 
@@ -208,7 +208,7 @@ static void one_owner_of_two_is_enough(void **state)
     sim_expect(f->sim, "GET", MAPS "/b", NULL, 404);
 }
 
-static void what_is_loaded_does_not_miss_its_owner(void **state)
+static void a_loaded_object_may_lack_its_owner(void **state)
 {
     static const char text[] =
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
@@ -243,7 +243,7 @@ static void a_job_leaves_its_pods(void **state)
 
 /* --- Namespaces. ---------------------------------------------------------- */
 
-static void a_new_namespace_gets_what_each_has(void **state)
+static void a_new_namespace_gets_its_service_account(void **state)
 {
     sim_rig *f = *state;
 
@@ -257,7 +257,7 @@ static void a_new_namespace_gets_what_each_has(void **state)
                "/api/v1/namespaces/web/configmaps/kube-root-ca.crt", NULL, 200);
 }
 
-static void a_namespace_tells_what_it_waits_for(void **state)
+static void a_terminating_namespace_reports_what_is_left(void **state)
 {
     sim_rig *f = *state;
     sim_reply reply;
@@ -284,7 +284,7 @@ static void a_namespace_tells_what_it_waits_for(void **state)
     sim_expect(f->sim, "GET", "/api/v1/namespaces/web", NULL, 404);
 }
 
-static void a_namespace_tells_what_is_left_when_less_is(void **state)
+static void a_terminating_namespace_updates_what_is_left(void **state)
 {
     static const char kept[] =
         "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"x/y\"]}}";
@@ -308,7 +308,7 @@ static void a_namespace_tells_what_is_left_when_less_is(void **state)
     sim_reply_clear(&reply);
 }
 
-static void a_namespace_is_finalized_by_whoever_has_to(void **state)
+static void a_namespace_waits_for_each_of_its_finalizers(void **state)
 {
     const kl_sim_options options = {.no_controllers = true};
     kl_sim *sim = kl_sim_new(&options, NULL);
@@ -381,7 +381,7 @@ static kl_code delete_owner(void *context)
 }
 
 /* Whatever fails, the next request brings it to its end. */
-static void chores_that_want_memory_are_done_later(void **state)
+static void controllers_catch_up_after_running_out_of_memory(void **state)
 {
     bool failed = true;
 
@@ -411,46 +411,52 @@ static void chores_that_want_memory_are_done_later(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(dependents_go_after_their_owner,
-                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            dependents_that_block_go_before_their_owner, sim_rig_set_up,
+            dependents_are_deleted_after_their_owner, sim_rig_set_up,
+            sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(
+            blocking_dependents_are_deleted_before_their_owner, sim_rig_set_up,
             sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
             owners_in_a_circle_do_not_wait_for_each_other, sim_rig_set_up,
             sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(what_a_finalizer_keeps_keeps_its_owner,
-                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            dependents_that_do_not_block_go_after_it, sim_rig_set_up,
+            a_dependent_with_a_finalizer_keeps_its_owner, sim_rig_set_up,
             sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(orphans_stay_without_the_reference,
-                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            who_names_an_owner_that_is_not_there_goes, sim_rig_set_up,
+            dependents_that_do_not_block_are_deleted_after_it, sim_rig_set_up,
+            sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(
+            orphaned_dependents_lose_the_owner_reference, sim_rig_set_up,
+            sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(
+            an_object_whose_owner_does_not_exist_is_deleted, sim_rig_set_up,
             sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(one_owner_of_two_is_enough,
                                         sim_rig_set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(what_is_loaded_does_not_miss_its_owner,
+        cmocka_unit_test_setup_teardown(a_loaded_object_may_lack_its_owner,
                                         sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_job_leaves_its_pods, sim_rig_set_up,
                                         sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_new_namespace_gets_what_each_has,
-                                        sim_rig_set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_namespace_tells_what_it_waits_for,
-                                        sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_namespace_tells_what_is_left_when_less_is, sim_rig_set_up,
+            a_new_namespace_gets_its_service_account, sim_rig_set_up,
             sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_namespace_is_finalized_by_whoever_has_to, sim_rig_set_up,
+            a_terminating_namespace_reports_what_is_left, sim_rig_set_up,
+            sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_terminating_namespace_updates_what_is_left, sim_rig_set_up,
+            sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_namespace_waits_for_each_of_its_finalizers, sim_rig_set_up,
             sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(namespaces_of_the_system_stay,
                                         sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(without_controllers_everything_stays,
                                         sim_rig_set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(chores_that_want_memory_are_done_later,
-                                        sim_rig_set_up, sim_rig_tear_down)};
+        cmocka_unit_test_setup_teardown(
+            controllers_catch_up_after_running_out_of_memory, sim_rig_set_up,
+            sim_rig_tear_down)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

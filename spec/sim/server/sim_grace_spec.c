@@ -180,7 +180,7 @@ static void options_that_make_no_sense_are_refused(void **state)
     sim_expect(f->sim, "GET", MAPS "/a", NULL, 200);
 }
 
-static void what_is_kept_on_an_old_wish_is_accepted(void **state)
+static void a_delete_with_orphan_dependents_is_answered_202(void **state)
 {
     sim_rig *f = *state;
 
@@ -207,8 +207,9 @@ int main(void)
                                         set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(options_that_make_no_sense_are_refused,
                                         set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(what_is_kept_on_an_old_wish_is_accepted,
-                                        set_up, sim_rig_tear_down)};
+        cmocka_unit_test_setup_teardown(
+            a_delete_with_orphan_dependents_is_answered_202, set_up,
+            sim_rig_tear_down)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

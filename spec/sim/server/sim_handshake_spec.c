@@ -98,7 +98,7 @@ static void expect_well(const sim_rig *f)
     end(&client);
 }
 
-static void one_that_is_slow_comes_by_the_clock_of_the_cluster(void **state)
+static void a_slow_handshake_follows_the_clock_of_the_cluster(void **state)
 {
     sim_rig *f = *state;
     shaking client;
@@ -115,7 +115,7 @@ static void one_that_is_slow_comes_by_the_clock_of_the_cluster(void **state)
     end(&client);
 }
 
-static void one_that_stalls_goes_on_when_it_is_healed(void **state)
+static void a_stalled_handshake_continues_when_the_fault_ends(void **state)
 {
     sim_rig *f = *state;
     shaking client;
@@ -132,7 +132,7 @@ static void one_that_stalls_goes_on_when_it_is_healed(void **state)
     end(&client);
 }
 
-static void a_port_is_left_while_one_stalls(void **state)
+static void a_port_can_be_closed_during_a_stalled_handshake(void **state)
 {
     sim_rig *f = *state;
     shaking client;
@@ -199,9 +199,9 @@ static void a_certificate_and_a_refusal_both_hold(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SPEC(one_that_is_slow_comes_by_the_clock_of_the_cluster),
-        SPEC(one_that_stalls_goes_on_when_it_is_healed),
-        SPEC(a_port_is_left_while_one_stalls),
+        SPEC(a_slow_handshake_follows_the_clock_of_the_cluster),
+        SPEC(a_stalled_handshake_continues_when_the_fault_ends),
+        SPEC(a_port_can_be_closed_during_a_stalled_handshake),
         SPEC(a_certificate_and_a_refusal_both_hold),
     };
 

@@ -33,7 +33,7 @@ static void expect_answer(sim_rig *f, const char *bytes, int status,
     sim_expect(f->sim, "GET", FAULT_OBJECTS, NULL, 200);
 }
 
-static void what_is_hardly_http_is_refused_as_go_does(void **state)
+static void malformed_requests_are_refused_as_by_go(void **state)
 {
     sim_rig *f = *state;
 
@@ -46,7 +46,7 @@ static void what_is_hardly_http_is_refused_as_go_does(void **state)
     expect_answer(f, "GET /version HTTP/3.7\r\n" HEAD "\r\n", 505, "");
 }
 
-static void first_lines_that_are_none_are_refused(void **state)
+static void malformed_request_lines_are_refused(void **state)
 {
     static const char *const lines[] = {
         "GET /version x HTTP/1.1", "G(T /version HTTP/1.1",
@@ -68,7 +68,7 @@ static void first_lines_that_are_none_are_refused(void **state)
                   "\"major\"");
 }
 
-static void headers_that_are_none_are_refused(void **state)
+static void malformed_headers_are_refused(void **state)
 {
     static const struct {
         const char *header;
@@ -134,7 +134,7 @@ static void heads_may_be_long(void **state)
     free(request);
 }
 
-static void what_is_no_unicode_is_replaced(void **state)
+static void invalid_utf8_is_replaced(void **state)
 {
     static const char *const values[] = {"x\xffy", "x\xed\xa0\x80y",
                                          "x\\ud800y", "x\xe2\x82"};
@@ -216,7 +216,7 @@ static void some_paths_take_any_method(void **state)
     sim_expect(sim, "HEAD", "/api/v9", NULL, 404);
 }
 
-static void a_body_may_wait_to_be_asked_for(void **state)
+static void expect_100_continue_is_answered(void **state)
 {
     int fd = sim_dial(((sim_rig *)*state)->sim);
     char *rest;
@@ -231,7 +231,7 @@ static void a_body_may_wait_to_be_asked_for(void **state)
     kl_free(rest);
 }
 
-static void requests_may_come_in_one_go(void **state)
+static void requests_may_be_pipelined(void **state)
 {
     expect_answer(*state,
                   "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -239,7 +239,7 @@ static void requests_may_come_in_one_go(void **state)
                   200, "HTTP/1.1 404");
 }
 
-static void who_is_slow_or_half_open_holds_up_nobody(void **state)
+static void a_slow_or_half_open_client_delays_no_other(void **state)
 {
     enum { CONNECTIONS = 200 };
     sim_rig *f = *state;
@@ -269,18 +269,18 @@ static void who_is_slow_or_half_open_holds_up_nobody(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SPEC(what_is_hardly_http_is_refused_as_go_does),
-        SPEC(first_lines_that_are_none_are_refused),
-        SPEC(headers_that_are_none_are_refused),
+        SPEC(malformed_requests_are_refused_as_by_go),
+        SPEC(malformed_request_lines_are_refused),
+        SPEC(malformed_headers_are_refused),
         SPEC(an_unknown_transfer_encoding_is_refused),
         SPEC(heads_may_be_long),
-        SPEC(what_is_no_unicode_is_replaced),
+        SPEC(invalid_utf8_is_replaced),
         SPEC(odd_paths_lead_nowhere),
         SPEC(unknown_methods_are_not_allowed),
         SPEC(some_paths_take_any_method),
-        SPEC(a_body_may_wait_to_be_asked_for),
-        SPEC(requests_may_come_in_one_go),
-        SPEC(who_is_slow_or_half_open_holds_up_nobody),
+        SPEC(expect_100_continue_is_answered),
+        SPEC(requests_may_be_pipelined),
+        SPEC(a_slow_or_half_open_client_delays_no_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

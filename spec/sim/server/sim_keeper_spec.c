@@ -115,7 +115,7 @@ static void a_refusal_without_end_is_not_ended_by_one_before_it(void **state)
     assert_true(listens(f));
 }
 
-static void what_the_host_says_of_the_port_counts_from_then_on(void **state)
+static void kl_sim_refuse_replaces_the_order_that_is_pending(void **state)
 {
     sim_rig *f = *state;
 
@@ -154,7 +154,7 @@ static void a_refusal_by_a_request_may_have_no_end(void **state)
     expect_still(f, false);
 }
 
-static void what_needs_tls_is_refused_without(void **state)
+static void faults_of_tls_are_refused_without_tls(void **state)
 {
     sim_rig *f = *state;
     const char certificate[] = "{\"action\":\"certificate\"}";
@@ -174,7 +174,7 @@ static void what_needs_tls_is_refused_without(void **state)
 }
 
 /* Not yet carried out, it waits for a clock that does not move. */
-static void a_cluster_ends_with_an_order_outstanding(void **state)
+static void a_cluster_can_be_freed_with_an_order_pending(void **state)
 {
     sim_rig *f = *state;
 
@@ -196,11 +196,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STANDING(a_refusal_ends_by_the_clock_of_the_cluster),
         STANDING(a_refusal_without_end_is_not_ended_by_one_before_it),
-        STANDING(what_the_host_says_of_the_port_counts_from_then_on),
+        STANDING(kl_sim_refuse_replaces_the_order_that_is_pending),
         STANDING(a_refusal_by_a_request_comes_after_its_answer),
         STANDING(a_refusal_by_a_request_may_have_no_end),
-        STANDING(what_needs_tls_is_refused_without),
-        STANDING(a_cluster_ends_with_an_order_outstanding),
+        STANDING(faults_of_tls_are_refused_without_tls),
+        STANDING(a_cluster_can_be_freed_with_an_order_pending),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

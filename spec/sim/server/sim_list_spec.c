@@ -261,7 +261,7 @@ static void an_exact_version_is_what_was_there_then(void **state)
     sim_expect(*state, "GET", target, NULL, 410);
 }
 
-static void a_version_that_is_not_there_yet_is_too_large(void **state)
+static void a_future_version_is_too_large(void **state)
 {
     sim_reply reply =
         sim_ask(*state, "GET", CONFIGMAPS "?resourceVersion=99999", NULL);
@@ -326,7 +326,7 @@ static const struct {
     {"continue=abc", 400, NULL},
 };
 
-static void combinations_that_make_no_sense_are_refused(void **state)
+static void invalid_combinations_of_parameters_are_refused(void **state)
 {
     char target[512];
 
@@ -366,7 +366,7 @@ static void a_token_goes_with_no_other_version(void **state)
     assert_string_equal(names(*state, target), "b");
 }
 
-static void a_client_that_takes_no_json_is_not_answered(void **state)
+static void an_accept_header_without_json_is_406(void **state)
 {
     kl_call call = {
         .method = "GET", .target = CONFIGMAPS, .accept = "text/plain"};
@@ -407,15 +407,15 @@ int main(void)
                                         set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(an_exact_version_is_what_was_there_then,
                                         set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(a_future_version_is_too_large, set_up,
+                                        sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_version_that_is_not_there_yet_is_too_large, set_up,
+            invalid_combinations_of_parameters_are_refused, set_up,
             sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            combinations_that_make_no_sense_are_refused, set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(a_token_goes_with_no_other_version,
                                         set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_client_that_takes_no_json_is_not_answered, set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(an_accept_header_without_json_is_406,
+                                        set_up, sim_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -119,7 +119,7 @@ static int get(fixture *f, const char *target, kl__buf *body)
     return status;
 }
 
-static void answers_are_those_of_the_process_itself(void **state)
+static void answers_over_http_equal_those_in_process(void **state)
 {
     fixture *f = *state;
     kl__buf body = {0};
@@ -137,7 +137,7 @@ static void answers_are_those_of_the_process_itself(void **state)
 }
 
 /* Lists of a size that is compressed, as the transport asks for. */
-static void large_lists_are_those_of_the_process_itself(void **state)
+static void large_lists_over_http_equal_those_in_process(void **state)
 {
     fixture *f = *state;
     char value[400], name[16];
@@ -323,7 +323,7 @@ static void a_frozen_connection_is_silent_and_stays_open(void **state)
     sim_watch_close(&stream);
 }
 
-static void a_port_can_be_left_and_taken_again(void **state)
+static void a_port_can_be_closed_and_opened_again(void **state)
 {
     fixture *f = *state;
     kl__buf body = {0};
@@ -445,10 +445,10 @@ static void many_watchers_are_served_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(answers_are_those_of_the_process_itself,
-                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(
-            large_lists_are_those_of_the_process_itself, set_up, tear_down),
+            answers_over_http_equal_those_in_process, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            large_lists_over_http_equal_those_in_process, set_up, tear_down),
         cmocka_unit_test_setup_teardown(queries_arrive_as_they_were_sent,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_body_is_uploaded, set_up, tear_down),
@@ -466,7 +466,7 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             a_frozen_connection_is_silent_and_stays_open, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_port_can_be_left_and_taken_again,
+        cmocka_unit_test_setup_teardown(a_port_can_be_closed_and_opened_again,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_port_in_use_is_said_to_be_so, set_up,
                                         tear_down),

@@ -104,7 +104,7 @@ static void status_and_identity_are_taken_as_given(void **state)
     sim_reply_clear(&reply);
 }
 
-static void what_is_there_is_replaced(void **state)
+static void an_existing_object_is_replaced(void **state)
 {
     sim_reply reply;
 
@@ -189,7 +189,7 @@ static void a_kind_of_another_version_is_told_which(void **state)
     assert_non_null(strstr(err.message, "it is served as apps/v1"));
 }
 
-static void what_is_no_manifest_is_told_apart(void **state)
+static void a_path_instead_of_a_manifest_is_explained(void **state)
 {
     kl_error err;
 
@@ -200,7 +200,7 @@ static void what_is_no_manifest_is_told_apart(void **state)
     assert_int_equal(load_failure(*state, "7", &err), KL_EINVAL);
 }
 
-static void what_the_server_refuses_is_told_in_its_words(void **state)
+static void a_refused_object_is_reported_in_the_servers_words(void **state)
 {
     kl_error err;
 
@@ -241,7 +241,7 @@ static void keep_lines(void *context, kl_log_level level, const char *message)
 }
 
 /* Once, be it created or replaced. */
-static void what_is_left_out_is_warned_of(void **state)
+static void unknown_fields_are_logged_as_warnings(void **state)
 {
     const char *manifest =
         "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n"
@@ -264,8 +264,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_kind_of_another_version_is_told_which,
                                         sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(what_is_no_manifest_is_told_apart,
-                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_path_instead_of_a_manifest_is_explained, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(documents_and_lists_are_loaded,
                                         sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(an_empty_text_loads_nothing, sim_set_up,
@@ -279,11 +280,11 @@ int main(void)
             sim_tear_down),
         cmocka_unit_test_setup_teardown(status_and_identity_are_taken_as_given,
                                         sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(what_is_there_is_replaced, sim_set_up,
-                                        sim_tear_down),
+        cmocka_unit_test_setup_teardown(an_existing_object_is_replaced,
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(another_uid_is_another_object,
                                         sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(what_is_left_out_is_warned_of,
+        cmocka_unit_test_setup_teardown(unknown_fields_are_logged_as_warnings,
                                         sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(loading_the_same_again_changes_nothing,
                                         sim_set_up, sim_tear_down),
@@ -291,7 +292,7 @@ int main(void)
             an_unknown_kind_names_the_object_and_the_remedy, sim_set_up,
             sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            what_the_server_refuses_is_told_in_its_words, sim_set_up,
+            a_refused_object_is_reported_in_the_servers_words, sim_set_up,
             sim_tear_down),
         cmocka_unit_test_setup_teardown(
             a_text_that_does_not_parse_names_its_line, sim_set_up,

@@ -62,7 +62,7 @@ static void expect(kl_sim *sim, const char *target, const char *path,
 
 #define ENTRY(n, member) "metadata.managedFields[" n "]." member
 
-static void a_controllers_write_is_the_controllers(void **state)
+static void a_controller_manages_the_fields_it_writes(void **state)
 {
     sim_expect(
         *state, "POST",
@@ -80,7 +80,7 @@ static void a_controllers_write_is_the_controllers(void **state)
            ENTRY("1", "manager"), "kube-controller-manager");
 }
 
-static void what_a_collector_takes_away_belongs_to_nobody(void **state)
+static void fields_removed_by_the_collector_have_no_manager(void **state)
 {
     char body[512];
     sim_reply reply =
@@ -101,7 +101,7 @@ static void what_a_collector_takes_away_belongs_to_nobody(void **state)
            "{\"f:spec\":{\"f:holderIdentity\":{}}}");
 }
 
-static void a_definition_belongs_to_two(void **state)
+static void a_definition_has_two_managers(void **state)
 {
     static const char target[] =
         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -185,7 +185,7 @@ static void a_put_makes_objects_of_some_kinds(void **state)
     patch(*state, LEASES "/none", MERGE, "{}", 404);
 }
 
-static void a_status_leaves_what_is_not_its_own(void **state)
+static void a_write_of_status_keeps_spec_and_owners(void **state)
 {
     sim_expect(*state, "POST", PODS,
                "{\"metadata\":{\"name\":\"p\",\"labels\":{\"a\":\"1\"}},"
@@ -239,12 +239,12 @@ static void a_daemon_set_counts_its_templates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SPEC(a_controllers_write_is_the_controllers),
-        SPEC(what_a_collector_takes_away_belongs_to_nobody),
-        SPEC(a_definition_belongs_to_two),
+        SPEC(a_controller_manages_the_fields_it_writes),
+        SPEC(fields_removed_by_the_collector_have_no_manager),
+        SPEC(a_definition_has_two_managers),
         SPEC(a_scale_has_one_field_of_the_object),
         SPEC(a_put_makes_objects_of_some_kinds),
-        SPEC(a_status_leaves_what_is_not_its_own),
+        SPEC(a_write_of_status_keeps_spec_and_owners),
         SPEC(a_daemon_set_counts_its_templates)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

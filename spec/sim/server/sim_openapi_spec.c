@@ -137,7 +137,7 @@ static void paths_tell_actions_and_parameters(void **state)
     sim_reply_clear(&reply);
 }
 
-static void a_definition_is_told_at_once(void **state)
+static void a_new_definition_is_in_openapi_at_once(void **state)
 {
     static const char definition[] =
         "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":"
@@ -205,7 +205,7 @@ int main(void)
         TEST(every_reference_leads_somewhere),
         TEST(a_type_has_fields_keys_and_its_kind),
         TEST(paths_tell_actions_and_parameters),
-        TEST(a_definition_is_told_at_once),
+        TEST(a_new_definition_is_in_openapi_at_once),
         TEST(version_2_has_all_in_one),
         TEST(a_document_can_run_out_of_memory),
     };

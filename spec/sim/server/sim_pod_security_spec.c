@@ -54,7 +54,7 @@ static void expect_warning(kl_sim *sim, const char *request, const char *body,
     sim_reply_clear(&reply);
 }
 
-static void a_pod_that_breaks_a_standard_is_told_all_of_it(void **state)
+static void a_refused_pod_gets_all_reasons(void **state)
 {
     add_team(*state, "\"" MODE "enforce\":\"restricted\"");
     sim_expect_refusal(
@@ -94,7 +94,7 @@ static void the_version_is_that_of_the_namespace(void **state)
                201);
 }
 
-static void labels_that_are_none_are_refused(void **state)
+static void invalid_labels_of_a_namespace_are_refused(void **state)
 {
     sim_expect_refusal(
         *state, "POST /api/v1/namespaces",
@@ -106,7 +106,7 @@ static void labels_that_are_none_are_refused(void **state)
         "baseline, restricted");
 }
 
-static void what_makes_pods_is_warned(void **state)
+static void pod_templates_that_violate_a_standard_get_warnings(void **state)
 {
     add_team(*state, "\"" MODE "enforce\":\"baseline\"");
     expect_warning(
@@ -118,7 +118,7 @@ static void what_makes_pods_is_warned(void **state)
         "\"a\" must not set securityContext.privileged=true)");
 }
 
-static void a_namespace_that_gets_stricter_tells_of_pods(void **state)
+static void a_stricter_namespace_warns_of_its_pods(void **state)
 {
     static const char stricter[] =
         "{\"metadata\":{\"labels\":{\"" MODE "enforce\":\"baseline\"}}}";
@@ -147,7 +147,7 @@ static void a_namespace_that_gets_stricter_tells_of_pods(void **state)
                403);
 }
 
-static void what_is_loaded_is_there(void **state)
+static void loading_ignores_pod_security(void **state)
 {
     static const char pod[] =
         "{apiVersion: v1, kind: Pod, metadata: {name: x, namespace: team}, "
@@ -160,22 +160,22 @@ static void what_is_loaded_is_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_pod_that_breaks_a_standard_is_told_all_of_it, sim_set_up,
-            sim_tear_down),
+        cmocka_unit_test_setup_teardown(a_refused_pod_gets_all_reasons,
+                                        sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(the_level_is_that_of_the_namespace,
                                         sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(the_version_is_that_of_the_namespace,
                                         sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(labels_that_are_none_are_refused,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(what_makes_pods_is_warned, sim_set_up,
-                                        sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_namespace_that_gets_stricter_tells_of_pods, sim_set_up,
+            invalid_labels_of_a_namespace_are_refused, sim_set_up,
             sim_tear_down),
-        cmocka_unit_test_setup_teardown(what_is_loaded_is_there, sim_set_up,
-                                        sim_tear_down),
+        cmocka_unit_test_setup_teardown(
+            pod_templates_that_violate_a_standard_get_warnings, sim_set_up,
+            sim_tear_down),
+        cmocka_unit_test_setup_teardown(a_stricter_namespace_warns_of_its_pods,
+                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(loading_ignores_pod_security,
+                                        sim_set_up, sim_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

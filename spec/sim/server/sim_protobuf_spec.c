@@ -84,7 +84,7 @@ static void expect_same(kl_sim *sim, const char *target, const char *shape)
     sim_reply_clear(&protobuf);
 }
 
-static void every_answer_says_what_it_says_in_json(void **state)
+static void answers_in_protobuf_equal_those_in_json(void **state)
 {
     sim_rig *f = *state;
 
@@ -122,7 +122,7 @@ static void a_list_is_sent_as_it_is_made(void **state)
     expect_same(f->sim, FAULT_OBJECTS "?limit=200", "");
 }
 
-static void what_a_fault_answers_is_sent_as_it_was_given(void **state)
+static void the_body_of_a_fault_is_sent_unchanged(void **state)
 {
     sim_rig *f = *state;
     const kl_sim_failure with_body = {"get", 1, 500, 0, "{\"no\": \"more\"}"};
@@ -207,9 +207,9 @@ static void an_answer_can_run_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_answer_says_what_it_says_in_json),
+        TEST(answers_in_protobuf_equal_those_in_json),
         TEST(a_list_is_sent_as_it_is_made),
-        TEST(what_a_fault_answers_is_sent_as_it_was_given),
+        TEST(the_body_of_a_fault_is_sent_unchanged),
         TEST(an_answer_can_run_out_of_memory),
     };
 

@@ -82,7 +82,7 @@ static void a_version_of_the_past_becomes_the_next_one(void **state)
     sim_reply_clear(&reply);
 }
 
-static void what_was_there_at_first_may_have_any_version(void **state)
+static void objects_of_the_first_state_may_have_any_version(void **state)
 {
     sim_watch watch;
     kl_transport *transport = kl_sim_transport(*state, NULL);
@@ -103,7 +103,7 @@ static void what_was_there_at_first_may_have_any_version(void **state)
     kl_transport_unref(transport);
 }
 
-static void what_cannot_be_is_refused(void **state)
+static void an_impossible_change_is_refused(void **state)
 {
     static const char *const wrong[] = {
         "{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"}}",
@@ -151,7 +151,7 @@ static void replay_gear(kl_sim *sim, kl_sim_change change, const char *uid)
 }
 
 /* The garbage collector remembers nothing that is in no resource. */
-static void what_is_gone_is_owned_by_nobody(void **state)
+static void a_deleted_object_leaves_no_trace_among_owners(void **state)
 {
     static const char definitions[] =
         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -180,12 +180,13 @@ int main(void)
             a_version_of_the_past_becomes_the_next_one, sim_set_up,
             sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            what_was_there_at_first_may_have_any_version, sim_set_up,
+            objects_of_the_first_state_may_have_any_version, sim_set_up,
             sim_tear_down),
-        cmocka_unit_test_setup_teardown(what_cannot_be_is_refused, sim_set_up,
-                                        sim_tear_down),
-        cmocka_unit_test_setup_teardown(what_is_gone_is_owned_by_nobody,
+        cmocka_unit_test_setup_teardown(an_impossible_change_is_refused,
                                         sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_deleted_object_leaves_no_trace_among_owners, sim_set_up,
+            sim_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,7 +162,7 @@ static void a_watch_can_expire_as_a_status_or_an_event(void **state)
     sim_watch_close(&stream);
 }
 
-static void what_needs_a_socket_says_so(void **state)
+static void a_fault_that_needs_a_socket_is_an_error_in_process(void **state)
 {
     sim_rig *f = *state;
     kl__stream *stream;
@@ -178,7 +178,7 @@ static void what_needs_a_socket_says_so(void **state)
     kl__stream_close(stream);
 }
 
-static void rules_are_told_with_their_hits(void **state)
+static void rules_are_listed_with_their_hits(void **state)
 {
     sim_rig *f = *state;
     char *told;
@@ -198,7 +198,7 @@ static void rules_are_told_with_their_hits(void **state)
     kl_free(told);
 }
 
-static void a_rule_that_makes_no_sense_says_why(void **state)
+static void an_invalid_rule_is_explained(void **state)
 {
     sim_rig *f = *state;
     kl_error err;
@@ -248,9 +248,9 @@ int main(void)
         SPEC(a_page_of_a_list_can_fail_as_often_as_it_is_asked_for),
         SPEC(a_token_can_expire_with_and_without_a_way_on),
         SPEC(a_watch_can_expire_as_a_status_or_an_event),
-        SPEC(what_needs_a_socket_says_so),
-        SPEC(rules_are_told_with_their_hits),
-        SPEC(a_rule_that_makes_no_sense_says_why),
+        SPEC(a_fault_that_needs_a_socket_is_an_error_in_process),
+        SPEC(rules_are_listed_with_their_hits),
+        SPEC(an_invalid_rule_is_explained),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

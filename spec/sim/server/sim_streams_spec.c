@@ -69,7 +69,7 @@ static void a_stream_is_cut_or_ended_after_events(void **state)
     }
 }
 
-static void what_is_cut_before_its_head_has_no_answer(void **state)
+static void a_cut_before_the_head_leaves_no_answer(void **state)
 {
     sim_rig *f = *state;
     char *asked;
@@ -97,7 +97,7 @@ static void a_rule_is_for_streams_that_are_open_too(void **state)
     sim_watch_close(&stream);
 }
 
-static void a_frozen_stream_goes_on_when_it_is_healed(void **state)
+static void a_frozen_stream_continues_when_the_fault_ends(void **state)
 {
     sim_rig *f = *state;
     sim_watch stream;
@@ -170,7 +170,7 @@ static void a_delay_is_before_the_head_or_between_bytes_and_events(void **state)
     sim_watch_close(&stream);
 }
 
-static void who_gives_less_time_than_a_delay_takes_is_told_504(void **state)
+static void a_delay_beyond_the_timeout_parameter_is_a_504(void **state)
 {
     sim_rig *f = *state;
     int64_t began = fault_in(0);
@@ -213,7 +213,7 @@ static void expect_told(sim_rig *f, const char *rule, const char *told)
     kl_sim_heal(f->sim, 0);
 }
 
-static void a_watch_can_tell_what_is_not_so(void **state)
+static void a_watch_can_be_made_to_send_false_events(void **state)
 {
     sim_rig *f = *state;
 
@@ -251,7 +251,7 @@ static void a_watch_can_tell_what_is_not_so(void **state)
                 "ADDED:a ADDED:b ADDED:c ");
 }
 
-static void what_a_fault_keeps_back_comes_when_it_is_healed(void **state)
+static void events_kept_back_come_when_the_fault_ends(void **state)
 {
     sim_rig *f = *state;
     sim_watch stream;
@@ -297,15 +297,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SPEC(a_stream_is_cut_after_bytes_in_the_middle_of_a_line),
         SPEC(a_stream_is_cut_or_ended_after_events),
-        SPEC(what_is_cut_before_its_head_has_no_answer),
+        SPEC(a_cut_before_the_head_leaves_no_answer),
         SPEC(a_rule_is_for_streams_that_are_open_too),
-        SPEC(a_frozen_stream_goes_on_when_it_is_healed),
+        SPEC(a_frozen_stream_continues_when_the_fault_ends),
         SPEC(a_freeze_may_have_an_end),
         SPEC(bytes_come_one_at_a_time),
         SPEC(a_delay_is_before_the_head_or_between_bytes_and_events),
-        SPEC(who_gives_less_time_than_a_delay_takes_is_told_504),
-        SPEC(a_watch_can_tell_what_is_not_so),
-        SPEC(what_a_fault_keeps_back_comes_when_it_is_healed),
+        SPEC(a_delay_beyond_the_timeout_parameter_is_a_504),
+        SPEC(a_watch_can_be_made_to_send_false_events),
+        SPEC(events_kept_back_come_when_the_fault_ends),
         SPEC(bookmarks_can_be_withheld),
     };
 

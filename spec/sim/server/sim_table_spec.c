@@ -213,7 +213,7 @@ static void every_builtin_kind_has_as_many_cells_as_columns(void **state)
     }
 }
 
-static void durations_are_told_as_kubectl_does(void **state)
+static void durations_are_written_as_kubectl_does(void **state)
 {
     static const struct {
         int64_t seconds;
@@ -273,7 +273,7 @@ int main(void)
         cmocka_unit_test(a_pod_that_is_deleted_is_terminating),
         cmocka_unit_test(other_kinds_show_what_a_real_server_does),
         cmocka_unit_test(every_builtin_kind_has_as_many_cells_as_columns),
-        cmocka_unit_test(durations_are_told_as_kubectl_does),
+        cmocka_unit_test(durations_are_written_as_kubectl_does),
         cmocka_unit_test(json_paths_lead_to_the_first_value),
     };
 

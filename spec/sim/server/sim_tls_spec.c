@@ -85,7 +85,7 @@ static void a_server_is_known_by_its_address_and_as_localhost(void **state)
     kl__sim_tls_clear(&tls);
 }
 
-static void a_renewed_one_is_of_the_same_authority(void **state)
+static void a_renewed_certificate_has_the_same_authority(void **state)
 {
     const time_t now = time(NULL);
     kl__sim_tls tls;
@@ -106,7 +106,7 @@ static void a_renewed_one_is_of_the_same_authority(void **state)
     kl__sim_tls_clear(&tls);
 }
 
-static void one_that_has_expired_is_nothing_but_that(void **state)
+static void an_expired_certificate_is_otherwise_valid(void **state)
 {
     const time_t now = time(NULL);
     kl__sim_tls tls;
@@ -189,8 +189,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_server_is_known_by_its_address_and_as_localhost),
-        cmocka_unit_test(a_renewed_one_is_of_the_same_authority),
-        cmocka_unit_test(one_that_has_expired_is_nothing_but_that),
+        cmocka_unit_test(a_renewed_certificate_has_the_same_authority),
+        cmocka_unit_test(an_expired_certificate_is_otherwise_valid),
         cmocka_unit_test(a_user_is_named_with_its_groups),
         cmocka_unit_test(certificates_can_run_out_of_memory),
     };

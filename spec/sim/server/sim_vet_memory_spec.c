@@ -159,7 +159,7 @@ static void try_write(kl_sim *sim, const written *w)
     assert_true(refused);
 }
 
-static void what_cannot_be_is_never_let_in_for_want_of_memory(void **state)
+static void an_invalid_object_is_never_accepted_without_memory(void **state)
 {
     kl_sim *sim = kl_sim_new(NULL, NULL);
 
@@ -252,7 +252,7 @@ static const written writes[] = {
      NULL},
 };
 
-static void what_can_be_is_written_wholly_or_not_at_all(void **state)
+static void a_valid_object_is_written_completely_or_not_at_all(void **state)
 {
     kl_sim *sim = kl_sim_new(NULL, NULL);
 
@@ -268,8 +268,8 @@ static void what_can_be_is_written_wholly_or_not_at_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_cannot_be_is_never_let_in_for_want_of_memory),
-        cmocka_unit_test(what_can_be_is_written_wholly_or_not_at_all),
+        cmocka_unit_test(an_invalid_object_is_never_accepted_without_memory),
+        cmocka_unit_test(a_valid_object_is_written_completely_or_not_at_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,7 @@
 #define PODS "/api/v1" IN_DEFAULT "pods"
 #define NAMED "\"metadata\":{\"name\":\"a\"}"
 
-static void what_cannot_be_is_refused_with_its_causes(void **state)
+static void an_invalid_object_is_refused_with_its_causes(void **state)
 {
     for (size_t i = 0; i < vet_case_count; i++) {
         sim_reply reply =
@@ -30,14 +30,14 @@ static void what_cannot_be_is_refused_with_its_causes(void **state)
     }
 }
 
-static void what_is_refused_is_not_there(void **state)
+static void a_refused_object_is_not_stored(void **state)
 {
     sim_expect(*state, "POST", PODS, "{" NAMED "}", 422);
     sim_expect(*state, "GET", PODS "/a", NULL, 404);
 }
 
 /* Fixtures of tests say only what they are about. */
-static void what_was_loaded_may_stay_wrong_and_be_changed(void **state)
+static void a_loaded_invalid_object_can_be_changed(void **state)
 {
     static const char text[] =
         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\","
@@ -52,7 +52,7 @@ static void what_was_loaded_may_stay_wrong_and_be_changed(void **state)
                "{\"spec\":{\"activeDeadlineSeconds\":-1}}", 422);
 }
 
-static void what_was_only_tried_has_no_version(void **state)
+static void the_result_of_a_dry_run_has_no_version(void **state)
 {
     sim_reply reply =
         sim_ask(*state, "POST", "/api/v1" IN_DEFAULT "configmaps?dryRun=All",
@@ -68,14 +68,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            what_cannot_be_is_refused_with_its_causes, sim_set_up,
+            an_invalid_object_is_refused_with_its_causes, sim_set_up,
             sim_tear_down),
-        cmocka_unit_test_setup_teardown(what_is_refused_is_not_there,
+        cmocka_unit_test_setup_teardown(a_refused_object_is_not_stored,
                                         sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            what_was_loaded_may_stay_wrong_and_be_changed, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(what_was_only_tried_has_no_version,
+        cmocka_unit_test_setup_teardown(a_loaded_invalid_object_can_be_changed,
+                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(the_result_of_a_dry_run_has_no_version,
                                         sim_set_up, sim_tear_down),
     };
 

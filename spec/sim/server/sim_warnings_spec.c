@@ -64,7 +64,7 @@ static const char *headers(world *self)
     return self->out.length != 0 ? self->out.bytes : "";
 }
 
-static void a_text_is_told_once_quoted_and_in_order(void **state)
+static void warnings_are_unique_quoted_and_in_order(void **state)
 {
     world *self = *state;
 
@@ -143,7 +143,7 @@ static void a_transport_hands_warnings_over(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_text_is_told_once_quoted_and_in_order,
+        cmocka_unit_test_setup_teardown(warnings_are_unique_quoted_and_in_order,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             a_text_with_control_characters_is_dropped, set_up, tear_down),

@@ -68,7 +68,7 @@ static void a_watch_from_a_version_shows_what_happened_since(void **state)
     sim_watch_close(&stream);
 }
 
-static void a_watch_from_nowhere_begins_with_the_state(void **state)
+static void a_watch_without_a_version_begins_with_added_events(void **state)
 {
     sim_rig *f = *state;
     static const char *const queries[] = {"", "resourceVersion=0",
@@ -124,7 +124,7 @@ static void a_streaming_list_without_bookmarks_has_no_mark(void **state)
     sim_watch_close(&stream);
 }
 
-static void a_selector_turns_changes_into_comings_and_goings(void **state)
+static void a_selector_turns_updates_into_added_and_deleted(void **state)
 {
     sim_rig *f = *state;
     sim_watch stream;
@@ -170,7 +170,7 @@ static void a_watch_sees_its_namespace_and_name_only(void **state)
     sim_watch_close(&stream);
 }
 
-static void a_forgotten_version_is_an_error_event(void **state)
+static void a_compacted_version_is_a_410_error_event(void **state)
 {
     sim_rig *f = *state;
     sim_watch stream;
@@ -213,7 +213,7 @@ static void history_is_bounded(void **state)
     sim_watch_close(&stream);
 }
 
-static void a_watcher_that_falls_behind_is_ended(void **state)
+static void a_watch_that_falls_behind_is_ended(void **state)
 {
     const kl_sim_options options = {.history = 4};
     sim_rig *f = *state;
@@ -244,7 +244,7 @@ static void compaction_does_not_break_an_open_watch(void **state)
     sim_watch_close(&stream);
 }
 
-static void a_watch_from_the_future_waits(void **state)
+static void a_watch_of_a_future_version_waits(void **state)
 {
     sim_rig *f = *state;
     sim_watch stream;
@@ -349,7 +349,7 @@ static void a_watch_ends_in_order_after_its_time(void **state)
     sim_watch_close(&stream);
 }
 
-static void combinations_that_make_no_sense_are_refused(void **state)
+static void invalid_combinations_of_parameters_are_refused(void **state)
 {
     sim_rig *f = *state;
     static const struct {
@@ -442,7 +442,7 @@ int main(void)
             a_watch_from_a_version_shows_what_happened_since, sim_rig_set_up,
             sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_watch_from_nowhere_begins_with_the_state, sim_rig_set_up,
+            a_watch_without_a_version_begins_with_added_events, sim_rig_set_up,
             sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_streaming_list_marks_its_end,
                                         sim_rig_set_up, sim_rig_tear_down),
@@ -450,20 +450,21 @@ int main(void)
             a_streaming_list_without_bookmarks_has_no_mark, sim_rig_set_up,
             sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_selector_turns_changes_into_comings_and_goings, sim_rig_set_up,
+            a_selector_turns_updates_into_added_and_deleted, sim_rig_set_up,
             sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
             a_watch_sees_its_namespace_and_name_only, sim_rig_set_up,
             sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_forgotten_version_is_an_error_event,
-                                        sim_rig_set_up, sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_compacted_version_is_a_410_error_event, sim_rig_set_up,
+            sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(history_is_bounded, sim_rig_set_up,
                                         sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_watcher_that_falls_behind_is_ended,
+        cmocka_unit_test_setup_teardown(a_watch_that_falls_behind_is_ended,
                                         sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(compaction_does_not_break_an_open_watch,
                                         sim_rig_set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_watch_from_the_future_waits,
+        cmocka_unit_test_setup_teardown(a_watch_of_a_future_version_waits,
                                         sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
             a_streaming_list_of_the_future_is_too_large, sim_rig_set_up,
@@ -478,7 +479,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_watch_ends_in_order_after_its_time,
                                         sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
-            combinations_that_make_no_sense_are_refused, sim_rig_set_up,
+            invalid_combinations_of_parameters_are_refused, sim_rig_set_up,
             sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(an_old_server_knows_no_streaming_lists,
                                         sim_rig_set_up, sim_rig_tear_down),

@@ -77,7 +77,7 @@ static void lengths_are_less_or_more_than_what_comes(void **state)
     free(object);
 }
 
-static void chunks_gzip_and_http_are_none(void **state)
+static void chunks_gzip_and_status_lines_can_be_malformed(void **state)
 {
     sim_rig *f = *state;
     char *answer;
@@ -146,7 +146,7 @@ static void bytes_come_one_a_chunk(void **state)
     free(object);
 }
 
-static void a_reset_is_none_of_a_clean_end(void **state)
+static void a_reset_is_seen_as_econnreset(void **state)
 {
     sim_rig *f = *state;
     struct pollfd ready = {.events = POLLIN};
@@ -166,7 +166,7 @@ static void a_reset_is_none_of_a_clean_end(void **state)
 
 /* More than the socket holds, to somebody who does not read: the cluster ends
  * all the same, and does not wait for the bytes to go. */
-static void who_does_not_read_holds_nobody_up(void **state)
+static void a_client_that_does_not_read_delays_no_other(void **state)
 {
     sim_rig *f = *state;
     int size = 4096, fd;
@@ -203,11 +203,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SPEC(lengths_are_less_or_more_than_what_comes),
-        SPEC(chunks_gzip_and_http_are_none),
+        SPEC(chunks_gzip_and_status_lines_can_be_malformed),
         SPEC(a_watch_is_broken_with_what_it_has),
         SPEC(bytes_come_one_a_chunk),
-        SPEC(a_reset_is_none_of_a_clean_end),
-        SPEC(who_does_not_read_holds_nobody_up),
+        SPEC(a_reset_is_seen_as_econnreset),
+        SPEC(a_client_that_does_not_read_delays_no_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,7 +116,7 @@ static void a_name_must_be_one_that_its_kind_allows(void **state)
                        "value: name or generateName is required");
 }
 
-static void labels_must_be_labels(void **state)
+static void invalid_labels_are_refused(void **state)
 {
     static const struct {
         const char *labels;
@@ -209,7 +209,7 @@ static void a_replaced_object_keeps_its_identity(void **state)
                        "the latest version and try again");
 }
 
-static void a_replacement_that_changes_nothing_makes_no_version(void **state)
+static void an_update_without_changes_makes_no_version(void **state)
 {
     char uid[64], version[64];
     sim_reply reply;
@@ -225,7 +225,7 @@ static void a_replacement_that_changes_nothing_makes_no_version(void **state)
     sim_reply_clear(&reply);
 }
 
-static void a_replacement_must_fit_what_is_there(void **state)
+static void an_update_must_match_the_stored_object(void **state)
 {
     sim_add(*state, "a");
     sim_expect(*state, "PUT", CONFIGMAPS "/b",
@@ -342,7 +342,7 @@ static void a_new_pod_is_pending_whatever_it_says(void **state)
     sim_reply_clear(&reply);
 }
 
-static void methods_and_paths_that_make_no_sense_are_refused(void **state)
+static void invalid_methods_and_paths_are_refused(void **state)
 {
     sim_expect(*state, "POST", CONFIGMAPS "/a", "{}", 405);
     sim_expect(*state, "BREW", CONFIGMAPS, NULL, 405);
@@ -398,7 +398,7 @@ static void a_merge_patch_may_have_many_members(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(labels_must_be_labels, sim_set_up,
+        cmocka_unit_test_setup_teardown(invalid_labels_are_refused, sim_set_up,
                                         sim_tear_down),
         cmocka_unit_test_setup_teardown(a_new_object_gets_uid_version_and_time,
                                         sim_set_up, sim_tear_down),
@@ -424,9 +424,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_replaced_object_keeps_its_identity,
                                         sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(
-            a_replacement_that_changes_nothing_makes_no_version, sim_set_up,
+            an_update_without_changes_makes_no_version, sim_set_up,
             sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_replacement_must_fit_what_is_there,
+        cmocka_unit_test_setup_teardown(an_update_must_match_the_stored_object,
                                         sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(
             a_merge_patch_changes_and_removes_members, sim_set_up,
@@ -442,9 +442,8 @@ int main(void)
             sim_tear_down),
         cmocka_unit_test_setup_teardown(a_new_pod_is_pending_whatever_it_says,
                                         sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            methods_and_paths_that_make_no_sense_are_refused, sim_set_up,
-            sim_tear_down),
+        cmocka_unit_test_setup_teardown(invalid_methods_and_paths_are_refused,
+                                        sim_set_up, sim_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
