@@ -1,8 +1,9 @@
 -- Follows what comments and documents cite: a page of this repository, a heading of it, a source
--- file. Fails where that does not exist, and where a page outside of the repository is cited by a
--- code, which is a letter and a number. Usage, in the root of the tree:
--- lua5.4 spec/lint/citations.lua
+-- file, the name of a function or spec. Fails where that does not exist, and where a page outside
+-- of the repository is cited by a code, which is a letter and a number. Usage, in the root of the
+-- tree: lua5.4 spec/lint/citations.lua
 package.path = (arg and arg[0] or ""):gsub("[^/]*$", "") .. "?.lua;spec/lint/?.lua;" .. package.path
+local cited_names = require "cited_names"
 local comments = require "comments"
 local tree = require "tree"
 
@@ -217,6 +218,9 @@ function citations.check(files)
             self:check_file(path, text)
         end
     end
+    cited_names.check(files, function(...)
+        self:breach(...)
+    end)
     return self.breaches
 end
 

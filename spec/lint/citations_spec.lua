@@ -3,12 +3,13 @@ package.path = "spec/lint/?.lua;" .. package.path
 local citations = require "citations"
 local tree = require "tree"
 
-local PAGE = "# A page\n\n## What `kl_thing` does, and why\n\n### gone\n\n### gone\n"
+local PAGE = "# A page\n\n## What `a_word` does, and why\n\n### gone\n\n### gone\n"
 
 -- The breaches of one text at that path, beside a page and a source file.
 local function check(path, text)
     return citations.check(tree.of {
-        ["docs/PAGE.md"] = PAGE, ["core/base/map.c"] = "/* map.c - a map. */\n", [path] = text,
+        ["docs/PAGE.md"] = PAGE, ["core/base/map.c"] = "/* map.c - a map. */\nint a_word;\n",
+        ["spec/a_spec.lua"] = "it(\"does this\", f) it(\"any words\", f)\n", [path] = text,
     })
 end
 
@@ -23,7 +24,7 @@ end
 describe("a citation in a comment", function()
     it("may name a page, and a heading of it", function()
         accepts("core/a.c", "/* See docs/PAGE.md, and docs/PAGE.md#gone. */\n")
-        accepts("lua/a.lua", "-- (docs/PAGE.md#what-kl_thing-does-and-why)\n")
+        accepts("lua/a.lua", "-- (docs/PAGE.md#what-a_word-does-and-why)\n")
         accepts("scripts/a", "#!/bin/sh\nls # docs/PAGE.md#gone-1\n")
         accepts("docs/a.lua", "-- See PAGE.md, in the same folder.\n")
     end)
@@ -79,5 +80,19 @@ describe("a link in a document", function()
 
     it("is none in a block of code", function()
         accepts("README.md", "```lua\n-- [a](NONE.md) NONE.md K-1\n```\n")
+    end)
+end)
+
+describe("a name in a document", function()
+    it("has to be in a source", function()
+        accepts("docs/A.md", "`a_word`\n```\n`none_such`\n```\n`malloc_stats` `CAPITALS_ONLY`\n")
+        refuses("docs/A.md", "\n`a_word` `none_such()`\n",
+            "docs/A.md:2: no source has the name none_such")
+    end)
+
+    it("of a spec has to be in a spec of that line", function()
+        accepts("docs/A.md", "`does this`, spec/a_spec.lua; `any words` elsewhere\n`does that`\n")
+        refuses("docs/A.md", "`does that` in spec/a_spec.lua\n",
+            "docs/A.md:1: no spec of this line has the name 'does that'")
     end)
 end)

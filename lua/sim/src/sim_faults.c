@@ -1,6 +1,6 @@
 /*
  * sim_faults.c - the faults and snapshots of a simulator. Faults are JSON texts
- * here; sim/faults.lua makes tables of them.
+ * here; lua/sim/kubelua/sim/faults.lua makes tables of them.
  */
 #include "sim_binding.h"
 
