@@ -86,7 +86,7 @@ static void release_turn(kl_watchdog *self)
     atomic_store(&self->is_holding, false);
 }
 
-static bool read_name(kl_watchdog *self, sighting *seen)
+static bool read_activity(kl_watchdog *self, sighting *seen)
 {
     const kl_activity *activity;
 
@@ -150,7 +150,7 @@ static bool has_asked(kl_watchdog *self, sighting *seen, int64_t now_ms)
 
 static void report_turn(kl_watchdog *self, sighting *seen, int64_t now_ms)
 {
-    if (!has_asked(self, seen, now_ms) || !read_name(self, seen)) {
+    if (!has_asked(self, seen, now_ms) || !read_activity(self, seen)) {
         return;
     }
     seen->is_reported = true;
@@ -163,7 +163,7 @@ static void report_turn(kl_watchdog *self, sighting *seen, int64_t now_ms)
 
 static void report_hurry(kl_watchdog *self, sighting *seen, int number)
 {
-    if (!read_name(self, seen)) {
+    if (!read_activity(self, seen)) {
         return;
     }
     seen->is_hurried = true;

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
-static kl_code out_of_memory(kl_error *err)
+static kl_code no_memory_for_credentials(kl_error *err)
 {
     return kl_error_set(err, KL_ENOMEM, "out of memory for credentials");
 }
@@ -97,7 +97,7 @@ static kl_code make_authorization(const kl_config *config, char **out,
     } else {
         return KL_OK;
     }
-    return *out != NULL ? KL_OK : out_of_memory(err);
+    return *out != NULL ? KL_OK : no_memory_for_credentials(err);
 }
 
 /* The PEM text of a setting: its data, or the content of its file. */
@@ -132,7 +132,7 @@ static kl_code make_tls(const kl_config *config, kl__tls **out, kl_error *err)
         return KL_OK;
     }
     *out = kl__tls_new(&options);
-    return *out != NULL ? KL_OK : out_of_memory(err);
+    return *out != NULL ? KL_OK : no_memory_for_credentials(err);
 }
 
 /* Reads the token file. If it cannot be read, the token in the configuration is
@@ -346,7 +346,7 @@ static kl_code copy_credentials_locked(const kl_config *config,
         ok = add_header(out, settings->impersonation[i].name,
                         settings->impersonation[i].value);
     }
-    return ok ? KL_OK : out_of_memory(err);
+    return ok ? KL_OK : no_memory_for_credentials(err);
 }
 
 /* The cancel token's hook; runs on the thread that fires the token. */

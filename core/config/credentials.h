@@ -44,10 +44,10 @@ kl_code kl__config_credentials(kl_config *config, kl__credentials *out,
 bool kl__config_is_still(const kl_config *config);
 
 /*
- * For how many milliseconds the exec plugin has been running (it delays
- * requests that need credentials); -1: it is not running. While it
- * runs, `command` gets its name as configured, borrowed from the config. Does
- * not wait. Thread-safe.
+ * For how many milliseconds the exec plugin has been running, which delays all
+ * requests that need credentials; -1: it is not running. While it runs,
+ * `command` gets its name as configured, borrowed from the config. Does not
+ * wait. Thread-safe.
  */
 int64_t kl__config_plugin_ms(kl_config *config, const char **command);
 

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-static kl_code out_of_memory(kl_error *err)
+static kl_code no_memory_for_answer(kl_error *err)
 {
     return kl_error_set(err, KL_ENOMEM, "out of memory for a credential");
 }
@@ -76,7 +76,7 @@ static kl_code read_text(const kl__exec *exec, const kl_value *status,
                             exec->args[0], name);
     }
     *out = kl__strndup(text, length);
-    return *out != NULL ? KL_OK : out_of_memory(err);
+    return *out != NULL ? KL_OK : no_memory_for_answer(err);
 }
 
 static kl_code read_expiry(const kl__exec *exec, const kl_value *status,
@@ -147,7 +147,7 @@ kl_code kl__exec_answer_read(const kl__exec *exec, const kl__buf *output,
 
     if (code == KL_ENOMEM) {
         kl_doc_unref(doc);
-        return out_of_memory(err);
+        return no_memory_for_answer(err);
     }
     if (code != KL_OK || doc == NULL) {
         kl_doc_unref(doc);

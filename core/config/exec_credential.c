@@ -23,7 +23,7 @@ enum {
 
 #define INFO_NAME "KUBERNETES_EXEC_INFO"
 
-static kl_code out_of_memory(kl_error *err)
+static kl_code no_memory_for_plugin(kl_error *err)
 {
     return kl_error_set(err, KL_ENOMEM, "out of memory for a credential");
 }
@@ -216,7 +216,7 @@ static kl_code run_plugin(const kl__settings *settings, const char *ca,
     *result = (kl__process_result){.status = 0};
     if (env == NULL) {
         kl__free(info);
-        return out_of_memory(err);
+        return no_memory_for_plugin(err);
     }
     code = kl__process_run(&process, result, cancel, &why);
     kl__free(env);

@@ -16,7 +16,7 @@
 static const char *const SERVICE_ACCOUNT =
     "/var/run/secrets/kubernetes.io/serviceaccount";
 
-static kl_code out_of_memory(kl_error *err)
+static kl_code no_memory_in_cluster(kl_error *err)
 {
     return kl_error_set(err, KL_ENOMEM, "out of memory for a config");
 }
@@ -31,7 +31,7 @@ static kl_code read_namespace(const char *folder, kl__settings *settings,
     kl_error why;
 
     if (path == NULL) {
-        return out_of_memory(err);
+        return no_memory_in_cluster(err);
     }
     if (given != NULL && *given != '\0') {
         kl__buf_puts(&text, given);
@@ -47,7 +47,7 @@ static kl_code read_namespace(const char *folder, kl__settings *settings,
     }
     if (text.failed || (text.length > 0 && settings->name_space == NULL)) {
         kl__buf_deinit(&text);
-        return out_of_memory(err);
+        return no_memory_in_cluster(err);
     }
     kl__buf_deinit(&text);
     return KL_OK;
@@ -75,7 +75,7 @@ kl_code kl__in_cluster_read(const char *folder, kl__settings *settings,
     settings->source = kl__strdup("in-cluster");
     if (settings->server == NULL || settings->token_file == NULL ||
         settings->ca.file == NULL || settings->source == NULL) {
-        return out_of_memory(err);
+        return no_memory_in_cluster(err);
     }
     if (access(settings->token_file, F_OK) != 0) {
         kl__buf_printf(why,

@@ -19,7 +19,7 @@ typedef struct kubeconfig {
     size_t count;
 } kubeconfig;
 
-static kl_code out_of_memory(kl_error *err)
+static kl_code no_memory_for_kubeconfig(kl_error *err)
 {
     return kl_error_set(err, KL_ENOMEM, "out of memory for a kubeconfig");
 }
@@ -140,7 +140,7 @@ static kl_code fail_not_found(const kubeconfig *self, const char *list,
     append_paths(self, &text);
     kl__buf_printf(&text, "; %s there: ", list);
     append_names(self, list, &text);
-    code = text.failed ? out_of_memory(err)
+    code = text.failed ? no_memory_for_kubeconfig(err)
                        : kl_error_set(err, KL_ECONFIG, "%s", text.bytes);
     kl__buf_deinit(&text);
     return code;
@@ -182,7 +182,7 @@ static kl_code read_extension(const kl__entry *cluster, char **json,
         if (kl__streq(name, "client.authentication.k8s.io/exec") &&
             *json == NULL) {
             *json = kl_value_json(kl_value_get(item, "extension"), NULL, err);
-            code = *json != NULL ? KL_OK : out_of_memory(err);
+            code = *json != NULL ? KL_OK : no_memory_for_kubeconfig(err);
         }
     }
     return code;
@@ -320,7 +320,7 @@ static kl_code read_named(const kubeconfig *self, const char *name,
         kl__strprintf("%s, context %s", context.file->path, name);
     return settings->source != NULL
                ? read_context(self, &context, settings, err)
-               : out_of_memory(err);
+               : no_memory_for_kubeconfig(err);
 }
 
 /* Writes why there is nothing to use, and what to do about it. */
@@ -352,7 +352,7 @@ kl_code kl__kubeconfig_read(const kl__kubeconfig_request *request,
 
     *usable = false;
     if (self == NULL) {
-        return out_of_memory(err);
+        return no_memory_for_kubeconfig(err);
     }
     code = open_files(self, request, why, err);
     if (code == KL_OK && name == NULL) {
@@ -367,7 +367,7 @@ kl_code kl__kubeconfig_read(const kl__kubeconfig_request *request,
         *usable = code == KL_OK;
     }
     if (code == KL_OK && why->failed) {
-        code = out_of_memory(err);
+        code = no_memory_for_kubeconfig(err);
     }
     close_files(self);
     kl__free(self);

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static kl_code out_of_memory(kl_error *err)
+static kl_code no_memory_for_file(kl_error *err)
 {
     return kl_error_set(err, KL_ENOMEM, "out of memory for a kubeconfig");
 }
@@ -101,7 +101,7 @@ kl_code kl__kubeconfig_file_init(kl__kubeconfig_file *file, const char *path,
     *missing = false;
     file->folder = file->path != NULL ? folder_of(file->path) : NULL;
     if (file->folder == NULL) {
-        code = out_of_memory(err);
+        code = no_memory_for_file(err);
         goto fail;
     }
     code = kl__file_read(file->path, &file->text, missing, err);
@@ -275,7 +275,7 @@ kl_code kl__entry_string(const kl__entry *entry, const char *field, char **out,
         return kl__entry_error(entry, field, err, "holds a NUL character");
     }
     *out = kl__strdup(text);
-    return *out != NULL ? KL_OK : out_of_memory(err);
+    return *out != NULL ? KL_OK : no_memory_for_file(err);
 }
 
 kl_code kl__entry_bool(const kl__entry *entry, const char *field, bool *out,
@@ -301,7 +301,7 @@ kl_code kl__entry_path(const kl__entry *entry, const char *field, char **out,
     }
     *out = kl__kubeconfig_path(entry->file, path);
     kl__free(path);
-    return *out != NULL ? KL_OK : out_of_memory(err);
+    return *out != NULL ? KL_OK : no_memory_for_file(err);
 }
 
 kl_code kl__entry_pem(const kl__entry *entry, const char *field, char **out,
@@ -318,7 +318,7 @@ kl_code kl__entry_pem(const kl__entry *entry, const char *field, char **out,
         return code;
     }
     if (!kl__base64_decode(&pem, text, length)) {
-        code = pem.failed ? out_of_memory(err)
+        code = pem.failed ? no_memory_for_file(err)
                           : kl__entry_error(entry, field, err,
                                             "is not base64; write it with "
                                             "base64 -w0");

@@ -12,7 +12,7 @@
 
 #define EXEC_GROUP "client.authentication.k8s.io/"
 
-static kl_code out_of_memory(kl_error *err)
+static kl_code no_memory_for_user(kl_error *err)
 {
     return kl_error_set(err, KL_ENOMEM, "out of memory for a kubeconfig");
 }
@@ -107,7 +107,7 @@ static kl_code read_args(const kl__entry *entry, kl__exec *exec, kl_error *err)
         return code;
     }
     if (exec->args == NULL || exec->args[0] == NULL) {
-        return out_of_memory(err);
+        return no_memory_for_user(err);
     }
     for (size_t i = 1; (item = kl_value_next(list, &iter, NULL)) != NULL; i++) {
         if (text_of(item) == NULL) {
@@ -115,7 +115,7 @@ static kl_code read_args(const kl__entry *entry, kl__exec *exec, kl_error *err)
         }
         exec->args[i] = kl__strdup(text_of(item));
         if (exec->args[i] == NULL) {
-            return out_of_memory(err);
+            return no_memory_for_user(err);
         }
     }
     return KL_OK;
@@ -133,7 +133,7 @@ static kl_code read_env(const kl__entry *entry, kl__exec *exec, kl_error *err)
     }
     exec->env = new_texts(kl_value_size(list));
     if (exec->env == NULL) {
-        return out_of_memory(err);
+        return no_memory_for_user(err);
     }
     for (size_t i = 0; (item = kl_value_next(list, &iter, NULL)) != NULL; i++) {
         const char *name = text_of(kl_value_get(item, "name"));
@@ -151,7 +151,7 @@ static kl_code read_env(const kl__entry *entry, kl__exec *exec, kl_error *err)
         exec->env[i] = kl__strprintf(
             "%s=%s", name, text_of(value) != NULL ? text_of(value) : "");
         if (exec->env[i] == NULL) {
-            return out_of_memory(err);
+            return no_memory_for_user(err);
         }
     }
     return KL_OK;
@@ -213,7 +213,7 @@ static kl_code read_exec(const kl__entry *user, kl__settings *settings,
     }
     exec = kl__calloc(1, sizeof(*exec));
     if (exec == NULL) {
-        return out_of_memory(err);
+        return no_memory_for_user(err);
     }
     settings->exec = exec;
     code = kl__entry_string(&entry, "apiVersion", &exec->api_version, err);
@@ -319,7 +319,7 @@ static kl_code read_extra(const kl__entry *user, kl__settings *settings,
             return fail_item(user, "as-user-extra", err);
         }
         append_header_name(&header, kl_value_string(key, NULL));
-        code = header.failed ? out_of_memory(err)
+        code = header.failed ? no_memory_for_user(err)
                              : add_headers(user, "as-user-extra", header.bytes,
                                            list, settings, err);
         kl__buf_deinit(&header);

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-static kl_code out_of_memory(kl_error *err)
+static kl_code no_memory_for_config(kl_error *err)
 {
     return kl_error_set(err, KL_ENOMEM, "out of memory for a config");
 }
@@ -43,7 +43,7 @@ static kl_code read_kubeconfig(const kl_config_options *options,
     kl_code code;
 
     if (paths == NULL) {
-        return out_of_memory(err);
+        return no_memory_for_config(err);
     }
     request.paths = paths;
     if (*paths == '\0') {
@@ -79,7 +79,7 @@ static kl_code find_settings(const kl_config_options *options,
 
     if (options->server != NULL && !explicit) {
         settings->source = kl__strprintf("server %s", options->server);
-        return settings->source != NULL ? KL_OK : out_of_memory(err);
+        return settings->source != NULL ? KL_OK : no_memory_for_config(err);
     }
     code = read_kubeconfig(options, settings, &usable, why, err);
     if (code != KL_OK || usable) {
@@ -94,7 +94,7 @@ static kl_code find_settings(const kl_config_options *options,
     if (code != KL_OK || usable) {
         return code;
     }
-    return why->failed ? out_of_memory(err) : fail_not_found(why, err);
+    return why->failed ? no_memory_for_config(err) : fail_not_found(why, err);
 }
 
 kl_code kl__settings_load(const kl_config_options *options,

@@ -72,7 +72,7 @@ void kl__settings_deinit(kl__settings *settings)
 }
 
 /* Replaces `*to` by a copy of `text`, unless `text` is NULL. */
-static bool put_text(char **to, const char *text)
+static bool replace_text(char **to, const char *text)
 {
     char *copy;
 
@@ -94,8 +94,8 @@ static bool put_pem(kl__pem *pem, const char *text, const char *file)
         return true;
     }
     kl__pem_clear(pem);
-    return text != NULL ? put_text(&pem->text, text)
-                        : put_text(&pem->file, file);
+    return text != NULL ? replace_text(&pem->text, text)
+                        : replace_text(&pem->file, file);
 }
 
 /* Clears all credentials of the configuration: a token in the options replaces
@@ -129,15 +129,15 @@ kl_code kl__settings_override(kl__settings *settings,
         kl__free(settings->tls_server_name);
         settings->tls_server_name = NULL;
     }
-    ok = put_text(&settings->server, options->server) &&
-         put_text(&settings->token, options->token) &&
-         put_text(&settings->token_file, options->token_file) &&
+    ok = replace_text(&settings->server, options->server) &&
+         replace_text(&settings->token, options->token) &&
+         replace_text(&settings->token_file, options->token_file) &&
          put_pem(&settings->ca, options->ca_data, options->ca_file) &&
          put_pem(&settings->cert, NULL, options->cert_file) &&
          put_pem(&settings->key, NULL, options->key_file) &&
-         put_text(&settings->name_space, options->name_space) &&
-         put_text(&settings->tls_server_name, options->tls_server_name) &&
-         put_text(&settings->proxy_url, options->proxy_url);
+         replace_text(&settings->name_space, options->name_space) &&
+         replace_text(&settings->tls_server_name, options->tls_server_name) &&
+         replace_text(&settings->proxy_url, options->proxy_url);
     return ok ? KL_OK
               : kl_error_set(err, KL_ENOMEM, "out of memory for a config");
 }
@@ -267,7 +267,7 @@ kl_code kl__settings_finish(kl__settings *settings, kl_error *err)
                             settings->source);
     }
     if (settings->name_space == NULL || settings->name_space[0] == '\0') {
-        if (!put_text(&settings->name_space, "default")) {
+        if (!replace_text(&settings->name_space, "default")) {
             return kl_error_set(err, KL_ENOMEM, "out of memory for a config");
         }
     }

@@ -33,7 +33,7 @@ typedef struct emitter {
 
 static kl_code write_node(emitter *self, kl__yaml_node *node);
 
-static kl_code out_of_memory(emitter *self)
+static kl_code no_memory_for_yaml(emitter *self)
 {
     return kl_error_set(self->err, KL_ENOMEM, "out of memory reading YAML");
 }
@@ -175,7 +175,7 @@ static kl_code add_member(emitter *self, members *all, const kl__buf *name,
     member *added = kl__malloc(sizeof(*added) + name->length + 1);
 
     if (added == NULL) {
-        return out_of_memory(self);
+        return no_memory_for_yaml(self);
     }
     *added = (member){
         .value = value, .is_merged = is_merged, .length = name->length};
@@ -183,7 +183,7 @@ static kl_code add_member(emitter *self, members *all, const kl__buf *name,
     if (!kl__map_put_n(&all->by_name, added->name, added->length, added,
                        NULL)) {
         kl__free(added);
-        return out_of_memory(self);
+        return no_memory_for_yaml(self);
     }
     if (all->last != NULL) {
         all->last->next = added;
@@ -437,7 +437,7 @@ kl_code kl__yaml_write_last(kl_writer *writer, kl__yaml_node *root,
     emitter self = {.writer = writer, .err = err, .twice = twice};
     kl_code code = write_node(&self, root);
 
-    return code == KL_OK && twice->failed ? out_of_memory(&self) : code;
+    return code == KL_OK && twice->failed ? no_memory_for_yaml(&self) : code;
 }
 
 /* The value of a name, or the item at an index; NULL if there is none. */

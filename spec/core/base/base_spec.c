@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-static void a_buf_grows_and_gives_its_bytes_away(void **state)
+static void a_buf_grows_and_its_bytes_can_be_taken(void **state)
 {
     kl__buf buf = {0};
     size_t length;
@@ -47,7 +47,7 @@ static void an_empty_buf_gives_an_empty_string(void **state)
     kl__free(text);
 }
 
-static void texts_are_joined_as_far_as_there_is_room(void **state)
+static void texts_are_joined_if_they_fit_the_buffer(void **state)
 {
     const char *const parts[] = {"deployments", ".", "apps"};
     const char *const none[] = {"", "", ""};
@@ -63,7 +63,7 @@ static void texts_are_joined_as_far_as_there_is_room(void **state)
 
 enum { KEYS = 5000 };
 
-static void a_map_finds_what_was_put_and_not_removed(void **state)
+static void a_map_finds_keys_until_they_are_removed(void **state)
 {
     static char keys[KEYS][12];
     kl__map map = {0};
@@ -90,7 +90,7 @@ static void a_map_finds_what_was_put_and_not_removed(void **state)
     kl__map_deinit(&map);
 }
 
-static void a_map_is_copied_with_room_to_grow(void **state)
+static void a_copy_of_a_map_has_room_for_more_keys(void **state)
 {
     static char keys[100][8];
     kl__map map = {0}, copy;
@@ -114,7 +114,7 @@ static void a_map_is_copied_with_room_to_grow(void **state)
     kl__map_deinit(&copy);
 }
 
-static void a_map_hands_back_the_value_it_replaces(void **state)
+static void a_put_returns_the_value_it_replaces(void **state)
 {
     kl__map map = {0};
     void *old = map.slots;
@@ -128,7 +128,7 @@ static void a_map_hands_back_the_value_it_replaces(void **state)
     kl__map_deinit(&map);
 }
 
-static void an_error_is_prefixed_and_cut_not_overrun(void **state)
+static void a_long_error_message_is_cut_when_prefixed(void **state)
 {
     kl_error err;
     char huge[3000];
@@ -189,7 +189,7 @@ static void *sleep_for_an_hour(void *arg)
     return NULL;
 }
 
-static void a_fake_clock_wakes_who_waits_for_it(void **state)
+static void advancing_a_fake_clock_wakes_its_waiters(void **state)
 {
     sleeper self = {.clock = kl__clock_fake(1000)};
     kl__thread thread;
@@ -237,7 +237,7 @@ static void *read_pair(void *arg)
     return NULL;
 }
 
-static void readers_share_a_lock_that_a_writer_has_alone(void **state)
+static void readers_share_a_rwlock_and_a_writer_excludes_them(void **state)
 {
     shared self = {.pair = {0, 0}};
     kl__thread threads[2];
@@ -267,16 +267,16 @@ static void readers_share_a_lock_that_a_writer_has_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_buf_grows_and_gives_its_bytes_away),
+        cmocka_unit_test(a_buf_grows_and_its_bytes_can_be_taken),
         cmocka_unit_test(an_empty_buf_gives_an_empty_string),
-        cmocka_unit_test(texts_are_joined_as_far_as_there_is_room),
-        cmocka_unit_test(a_map_finds_what_was_put_and_not_removed),
-        cmocka_unit_test(a_map_is_copied_with_room_to_grow),
-        cmocka_unit_test(a_map_hands_back_the_value_it_replaces),
-        cmocka_unit_test(an_error_is_prefixed_and_cut_not_overrun),
+        cmocka_unit_test(texts_are_joined_if_they_fit_the_buffer),
+        cmocka_unit_test(a_map_finds_keys_until_they_are_removed),
+        cmocka_unit_test(a_copy_of_a_map_has_room_for_more_keys),
+        cmocka_unit_test(a_put_returns_the_value_it_replaces),
+        cmocka_unit_test(a_long_error_message_is_cut_when_prefixed),
         cmocka_unit_test(a_fired_token_wakes_its_hooks_and_refuses_new_ones),
-        cmocka_unit_test(a_fake_clock_wakes_who_waits_for_it),
-        cmocka_unit_test(readers_share_a_lock_that_a_writer_has_alone),
+        cmocka_unit_test(advancing_a_fake_clock_wakes_its_waiters),
+        cmocka_unit_test(readers_share_a_rwlock_and_a_writer_excludes_them),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void either_of_two_fires_it_and_wakes_who_waits(void **state)
+static void either_source_token_fires_it_and_wakes_waiters(void **state)
 {
     world *self = *state;
 
@@ -62,7 +62,7 @@ static void either_of_two_fires_it_and_wakes_who_waits(void **state)
     }
 }
 
-static void one_that_has_fired_before_fires_it_at_once(void **state)
+static void a_source_that_was_fired_before_fires_it_at_once(void **state)
 {
     world *self = *state;
 
@@ -73,7 +73,7 @@ static void one_that_has_fired_before_fires_it_at_once(void **state)
     kl__cancel_either_deinit(&self->either);
 }
 
-static void none_may_be_there(void **state)
+static void both_sources_may_be_null(void **state)
 {
     world *self = *state;
 
@@ -86,7 +86,7 @@ static void none_may_be_there(void **state)
     kl__cancel_either_deinit(&self->either);
 }
 
-static void the_others_know_nothing_of_it_afterwards(void **state)
+static void after_deinit_the_sources_have_no_hook(void **state)
 {
     world *self = *state;
 
@@ -98,7 +98,7 @@ static void the_others_know_nothing_of_it_afterwards(void **state)
     assert_false(kl__cancel_fired(&self->sources[1]));
 }
 
-static void one_may_be_the_source_of_another(void **state)
+static void a_combined_token_may_be_a_source_of_another(void **state)
 {
     world *self = *state;
     kl__cancel_either above;
@@ -114,7 +114,7 @@ static void one_may_be_the_source_of_another(void **state)
     kl__cancel_either_deinit(&self->either);
 }
 
-static void one_that_is_fired_itself_leaves_the_others_alone(void **state)
+static void firing_it_directly_does_not_fire_its_sources(void **state)
 {
     world *self = *state;
 
@@ -129,12 +129,12 @@ int main(void)
 {
 #define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        SPEC(either_of_two_fires_it_and_wakes_who_waits),
-        SPEC(one_that_has_fired_before_fires_it_at_once),
-        SPEC(none_may_be_there),
-        SPEC(the_others_know_nothing_of_it_afterwards),
-        SPEC(one_may_be_the_source_of_another),
-        SPEC(one_that_is_fired_itself_leaves_the_others_alone),
+        SPEC(either_source_token_fires_it_and_wakes_waiters),
+        SPEC(a_source_that_was_fired_before_fires_it_at_once),
+        SPEC(both_sources_may_be_null),
+        SPEC(after_deinit_the_sources_have_no_hook),
+        SPEC(a_combined_token_may_be_a_source_of_another),
+        SPEC(firing_it_directly_does_not_fire_its_sources),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

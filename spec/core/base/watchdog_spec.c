@@ -143,7 +143,8 @@ static void an_activity_over_the_limit_is_named(void **state)
     end(&self);
 }
 
-static void it_is_named_again_at_twice_the_time_and_when_it_ends(void **state)
+static void
+an_activity_is_reported_again_at_twice_the_time_and_at_its_end(void **state)
 {
     scene self;
 
@@ -173,7 +174,7 @@ static void activities_that_end_in_time_are_not_named(void **state)
     end(&self);
 }
 
-static void what_the_thread_tells_is_in_the_report(void **state)
+static void a_report_contains_what_the_thread_told(void **state)
 {
     scene self;
     time_t deadline = in_patience();
@@ -191,7 +192,7 @@ static void what_the_thread_tells_is_in_the_report(void **state)
     end(&self);
 }
 
-static void a_late_answer_is_a_line_of_its_own(void **state)
+static void a_late_answer_is_logged_as_a_second_line(void **state)
 {
     scene self;
 
@@ -204,7 +205,7 @@ static void a_late_answer_is_a_line_of_its_own(void **state)
     end(&self);
 }
 
-static void an_answer_just_before_the_end_is_not_lost(void **state)
+static void an_answer_just_before_the_activity_ends_is_logged(void **state)
 {
     scene self;
 
@@ -220,7 +221,7 @@ static void an_answer_just_before_the_end_is_not_lost(void **state)
     end(&self);
 }
 
-static void a_signal_names_what_is_under_way(void **state)
+static void a_signal_logs_the_activity_that_blocks_the_loop(void **state)
 {
     scene self;
 
@@ -288,12 +289,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_activity_over_the_limit_is_named),
-        cmocka_unit_test(it_is_named_again_at_twice_the_time_and_when_it_ends),
+        cmocka_unit_test(
+            an_activity_is_reported_again_at_twice_the_time_and_at_its_end),
         cmocka_unit_test(activities_that_end_in_time_are_not_named),
-        cmocka_unit_test(what_the_thread_tells_is_in_the_report),
-        cmocka_unit_test(a_late_answer_is_a_line_of_its_own),
-        cmocka_unit_test(an_answer_just_before_the_end_is_not_lost),
-        cmocka_unit_test(a_signal_names_what_is_under_way),
+        cmocka_unit_test(a_report_contains_what_the_thread_told),
+        cmocka_unit_test(a_late_answer_is_logged_as_a_second_line),
+        cmocka_unit_test(an_answer_just_before_the_activity_ends_is_logged),
+        cmocka_unit_test(a_signal_logs_the_activity_that_blocks_the_loop),
         cmocka_unit_test(a_limit_below_a_millisecond_is_refused),
         cmocka_unit_test(texts_may_be_freed_after_their_activity),
     };

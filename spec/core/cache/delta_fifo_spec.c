@@ -56,7 +56,7 @@ static const char *pop(kl__delta_fifo *fifo, size_t max)
     return text;
 }
 
-static void deltas_come_out_in_the_order_of_the_stream(void **state)
+static void deltas_are_popped_in_the_order_of_the_stream(void **state)
 {
     kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
 
@@ -92,7 +92,7 @@ static void a_batch_is_cut_at_its_maximum(void **state)
     kl__delta_fifo_free(fifo);
 }
 
-static void a_list_a_sync_and_an_error_are_batches_of_one(void **state)
+static void a_replaced_a_sync_or_an_error_is_a_batch_of_one(void **state)
 {
     kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
     kl_object_list list = pod_list(2, pod("a", "1", 1), pod("b", "2", 1));
@@ -117,7 +117,7 @@ static void a_list_a_sync_and_an_error_are_batches_of_one(void **state)
     assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
 }
 
-static void bookmarks_syncs_and_repeated_errors_in_a_row_are_one(void **state)
+static void bookmarks_syncs_and_equal_errors_in_a_row_are_merged(void **state)
 {
     kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
     kl_error no = {.code = KL_EFORBIDDEN, .message = "no"};
@@ -141,7 +141,7 @@ static void bookmarks_syncs_and_repeated_errors_in_a_row_are_one(void **state)
     kl__delta_fifo_free(fifo);
 }
 
-static void a_full_queue_refuses_objects_after_the_timeout(void **state)
+static void a_push_to_a_full_queue_times_out(void **state)
 {
     kl__delta_fifo *fifo = kl__delta_fifo_new(2, NULL);
 
@@ -195,7 +195,7 @@ static void start(waiter *self, void *(*entry)(void *))
         kl__thread_start(&self->thread, "waiter", entry, self, NULL), KL_OK);
 }
 
-static void a_producer_goes_on_when_there_is_room(void **state)
+static void a_blocked_push_continues_when_there_is_room(void **state)
 {
     kl__clock *clock = kl__clock_fake(0);
     waiter self = {.fifo = kl__delta_fifo_new(1, clock)};
@@ -259,7 +259,7 @@ static void a_waiting_producer_and_consumer_wake_on_close(void **state)
     kl__clock_fake_free(clock);
 }
 
-static void what_is_queued_is_handed_out_after_close(void **state)
+static void queued_deltas_can_be_popped_after_close(void **state)
 {
     kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
     kl__delta_batch batch = {0};
@@ -318,7 +318,7 @@ end:
     return code;
 }
 
-static void running_out_of_memory_loses_nothing_but_the_call(void **state)
+static void out_of_memory_fails_the_call_and_loses_no_delta(void **state)
 {
     kl_object_list list = pod_list(2, pod("a", "1", 1), pod("b", "2", 1));
 
@@ -372,17 +372,17 @@ static void a_fast_producer_is_held_to_the_bound_and_loses_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(deltas_come_out_in_the_order_of_the_stream),
+        cmocka_unit_test(deltas_are_popped_in_the_order_of_the_stream),
         cmocka_unit_test(a_batch_is_cut_at_its_maximum),
-        cmocka_unit_test(a_list_a_sync_and_an_error_are_batches_of_one),
-        cmocka_unit_test(bookmarks_syncs_and_repeated_errors_in_a_row_are_one),
-        cmocka_unit_test(a_full_queue_refuses_objects_after_the_timeout),
-        cmocka_unit_test(a_producer_goes_on_when_there_is_room),
+        cmocka_unit_test(a_replaced_a_sync_or_an_error_is_a_batch_of_one),
+        cmocka_unit_test(bookmarks_syncs_and_equal_errors_in_a_row_are_merged),
+        cmocka_unit_test(a_push_to_a_full_queue_times_out),
+        cmocka_unit_test(a_blocked_push_continues_when_there_is_room),
         cmocka_unit_test(a_waiting_producer_can_be_cancelled),
         cmocka_unit_test(a_waiting_producer_and_consumer_wake_on_close),
-        cmocka_unit_test(what_is_queued_is_handed_out_after_close),
+        cmocka_unit_test(queued_deltas_can_be_popped_after_close),
         cmocka_unit_test(a_consumer_waits_until_its_deadline),
-        cmocka_unit_test(running_out_of_memory_loses_nothing_but_the_call),
+        cmocka_unit_test(out_of_memory_fails_the_call_and_loses_no_delta),
         cmocka_unit_test(
             a_fast_producer_is_held_to_the_bound_and_loses_nothing),
     };

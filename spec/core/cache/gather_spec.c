@@ -95,7 +95,7 @@ static void arrive(world *self, size_t count)
     assert_int_equal(seen, count);
 }
 
-static void a_burst_is_handed_over_when_it_ends(void **state)
+static void the_end_of_a_burst_wakes_the_consumer(void **state)
 {
     for (size_t i = 1; i <= BURSTS; i++) {
         kl__delta_fifo_gather(((world *)*state)->fifo, true);
@@ -105,7 +105,7 @@ static void a_burst_is_handed_over_when_it_ends(void **state)
     }
 }
 
-static void a_bookmark_hands_a_burst_over(void **state)
+static void a_bookmark_wakes_the_consumer_during_a_burst(void **state)
 {
     for (size_t i = 1; i <= BURSTS; i++) {
         add(*state, 2);
@@ -116,7 +116,7 @@ static void a_bookmark_hands_a_burst_over(void **state)
 
 /* Sixty-four are enough to wake the consumer, which may leave up to 63: the
  * queue, which holds no more than 64, goes on taking objects. */
-static void a_burst_without_end_goes_on(void **state)
+static void an_endless_burst_still_wakes_the_consumer(void **state)
 {
     add(*state, BURSTS * ENOUGH);
     kl__delta_fifo_gather(((world *)*state)->fifo, false);
@@ -126,12 +126,12 @@ static void a_burst_without_end_goes_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_burst_is_handed_over_when_it_ends,
+        cmocka_unit_test_setup_teardown(the_end_of_a_burst_wakes_the_consumer,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_bookmark_hands_a_burst_over, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_burst_without_end_goes_on, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_bookmark_wakes_the_consumer_during_a_burst, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            an_endless_burst_still_wakes_the_consumer, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include <cmocka.h>
-static void an_index_follows_its_objects(void **state)
+static void an_index_follows_changes_of_its_objects(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
 
@@ -36,7 +36,7 @@ static void an_index_follows_its_objects(void **state)
     cache_end(indexer);
 }
 
-static void a_value_that_nothing_has_any_more_is_forgotten(void **state)
+static void a_value_without_objects_is_removed(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
 
@@ -52,7 +52,7 @@ static void a_value_that_nothing_has_any_more_is_forgotten(void **state)
     cache_end(indexer);
 }
 
-static void an_object_moves_into_a_value_that_another_leaves(void **state)
+static void an_object_enters_a_value_that_another_leaves(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
     kl__delta deltas[] = {
@@ -70,7 +70,7 @@ static void an_object_moves_into_a_value_that_another_leaves(void **state)
     cache_end(indexer);
 }
 
-static void an_unknown_index_names_those_that_there_are(void **state)
+static void an_unknown_index_error_lists_the_indexes(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
     kl_object_list list;
@@ -101,7 +101,7 @@ static void an_index_added_late_finds_what_is_stored(void **state)
     cache_end(indexer);
 }
 
-static void scalars_of_every_kind_are_values(void **state)
+static void every_type_of_scalar_is_a_value(void **state)
 {
     static const char json[] =
         "{\"kind\":\"X\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\"},"
@@ -119,7 +119,7 @@ static void scalars_of_every_kind_are_values(void **state)
     cache_end(indexer);
 }
 
-static void the_same_name_is_for_the_same_path_only(void **state)
+static void another_path_under_an_existing_name_is_a_conflict(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
     kl__index_options other = {.name = "node"};
@@ -180,7 +180,8 @@ static void count_line(void *context, kl_log_level level, const char *message)
     lines++;
 }
 
-static void a_function_that_fails_leaves_out_and_is_logged_once(void **state)
+static void
+a_failing_index_function_skips_the_object_and_logs_once(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
     counted calls = {0};
@@ -203,7 +204,7 @@ static void a_function_that_fails_leaves_out_and_is_logged_once(void **state)
     assert_int_equal(calls.dropped, 1);
 }
 
-static void a_refused_index_leaves_its_context_to_the_caller(void **state)
+static void a_failed_add_index_leaves_the_context_to_the_caller(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
     counted first = {0}, second = {0};
@@ -340,7 +341,7 @@ static kl_code index_and_meddle(void *context, const kl_object *object,
     return kl_index_emit(sink, text, strlen(text));
 }
 
-static void an_index_catches_up_with_what_changed_meanwhile(void **state)
+static void an_index_catches_up_with_changes_during_its_build(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
     meddler other = {.indexer = indexer};
@@ -378,7 +379,7 @@ static kl_code index_and_relist(void *context, const kl_object *object,
     return kl_index_emit(sink, text, strlen(text));
 }
 
-static void an_index_catches_up_with_a_relist(void **state)
+static void an_index_catches_up_with_a_relist_during_its_build(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
     meddler other = {.indexer = indexer};
@@ -411,7 +412,7 @@ static kl_code index_and_take_name(void *context, const kl_object *object,
     return KL_OK;
 }
 
-static void a_name_that_is_taken_meanwhile_is_a_conflict(void **state)
+static void a_name_taken_during_the_build_is_a_conflict(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
     meddler other = {.indexer = indexer};
@@ -450,20 +451,21 @@ static void an_index_that_comes_between_prepare_and_commit_is_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_index_follows_its_objects),
-        cmocka_unit_test(a_value_that_nothing_has_any_more_is_forgotten),
-        cmocka_unit_test(an_object_moves_into_a_value_that_another_leaves),
-        cmocka_unit_test(an_unknown_index_names_those_that_there_are),
+        cmocka_unit_test(an_index_follows_changes_of_its_objects),
+        cmocka_unit_test(a_value_without_objects_is_removed),
+        cmocka_unit_test(an_object_enters_a_value_that_another_leaves),
+        cmocka_unit_test(an_unknown_index_error_lists_the_indexes),
         cmocka_unit_test(an_index_added_late_finds_what_is_stored),
-        cmocka_unit_test(scalars_of_every_kind_are_values),
-        cmocka_unit_test(the_same_name_is_for_the_same_path_only),
-        cmocka_unit_test(a_function_that_fails_leaves_out_and_is_logged_once),
-        cmocka_unit_test(a_refused_index_leaves_its_context_to_the_caller),
+        cmocka_unit_test(every_type_of_scalar_is_a_value),
+        cmocka_unit_test(another_path_under_an_existing_name_is_a_conflict),
+        cmocka_unit_test(
+            a_failing_index_function_skips_the_object_and_logs_once),
+        cmocka_unit_test(a_failed_add_index_leaves_the_context_to_the_caller),
         cmocka_unit_test(a_relist_computes_only_what_changed),
         cmocka_unit_test(a_large_relist_swaps_store_and_indexes),
-        cmocka_unit_test(an_index_catches_up_with_what_changed_meanwhile),
-        cmocka_unit_test(an_index_catches_up_with_a_relist),
-        cmocka_unit_test(a_name_that_is_taken_meanwhile_is_a_conflict),
+        cmocka_unit_test(an_index_catches_up_with_changes_during_its_build),
+        cmocka_unit_test(an_index_catches_up_with_a_relist_during_its_build),
+        cmocka_unit_test(a_name_taken_during_the_build_is_a_conflict),
         cmocka_unit_test(
             an_index_that_comes_between_prepare_and_commit_is_kept),
     };

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-static void what_is_known_decides_not_the_verb(void **state)
+static void the_cache_decides_between_add_and_update(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
 
@@ -31,7 +31,7 @@ static void what_is_known_decides_not_the_verb(void **state)
     cache_end(indexer);
 }
 
-static void an_unchanged_version_is_no_change(void **state)
+static void an_equal_resource_version_is_no_change(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
     kl_object *first, *now;
@@ -48,7 +48,7 @@ static void an_unchanged_version_is_no_change(void **state)
     cache_end(indexer);
 }
 
-static void without_a_version_every_event_is_a_change(void **state)
+static void without_a_resource_version_every_event_is_a_change(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
 
@@ -73,7 +73,7 @@ static void a_delete_carries_the_final_state(void **state)
     cache_end(indexer);
 }
 
-static void a_delete_of_an_unknown_key_is_nothing(void **state)
+static void a_delete_of_an_unknown_key_is_ignored(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
 
@@ -84,7 +84,7 @@ static void a_delete_of_an_unknown_key_is_nothing(void **state)
     cache_end(indexer);
 }
 
-static void another_uid_is_a_missed_delete_and_an_add(void **state)
+static void a_uid_change_is_a_delete_and_an_add(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
 
@@ -97,7 +97,7 @@ static void another_uid_is_a_missed_delete_and_an_add(void **state)
     cache_end(indexer);
 }
 
-static void a_late_delete_of_a_former_uid_leaves_the_newer_object(void **state)
+static void a_late_delete_of_an_old_uid_is_ignored(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
 
@@ -109,7 +109,7 @@ static void a_late_delete_of_a_former_uid_leaves_the_newer_object(void **state)
     cache_end(indexer);
 }
 
-static void a_delete_of_a_later_uid_says_that_the_known_is_gone(void **state)
+static void a_delete_of_a_newer_uid_deletes_the_known_object(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
 
@@ -122,7 +122,7 @@ static void a_delete_of_a_later_uid_says_that_the_known_is_gone(void **state)
     cache_end(indexer);
 }
 
-static void a_batch_tells_every_change_and_stores_the_last(void **state)
+static void a_batch_reports_every_change_and_stores_the_last(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
     kl__delta deltas[] = {
@@ -143,7 +143,7 @@ static void a_batch_tells_every_change_and_stores_the_last(void **state)
     cache_end(indexer);
 }
 
-static void a_list_deletes_what_it_lacks_then_adds_and_updates(void **state)
+static void a_relist_deletes_missing_objects_then_adds_and_updates(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
 
@@ -166,7 +166,7 @@ static void a_list_deletes_what_it_lacks_then_adds_and_updates(void **state)
     cache_end(indexer);
 }
 
-static void of_two_objects_with_one_key_in_a_list_the_last_counts(void **state)
+static void the_last_object_of_a_key_in_a_list_counts(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
 
@@ -180,7 +180,7 @@ static void of_two_objects_with_one_key_in_a_list_the_last_counts(void **state)
     cache_end(indexer);
 }
 
-static void the_version_moves_forward_but_a_list_sets_it(void **state)
+static void events_only_raise_the_version_and_a_list_sets_it(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
     kl__delta bookmark = {.type = KL__DELTA_BOOKMARK};
@@ -201,7 +201,7 @@ static void the_version_moves_forward_but_a_list_sets_it(void **state)
 
 /* In a cluster that was restored from a backup versions come again: the same
  * one may be of another write to the same object. */
-static void a_list_of_an_earlier_version_is_compared_by_content(void **state)
+static void a_list_of_an_older_version_is_compared_by_content(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
 
@@ -251,7 +251,7 @@ static void lists_are_by_namespace_and_label_sorted_by_key(void **state)
     cache_end(indexer);
 }
 
-static void a_transaction_that_is_dropped_changes_nothing(void **state)
+static void a_transaction_without_commit_changes_nothing(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
     kl__delta item = cache_delta(KL__DELTA_ADDED, pod_on("web", "a", "n1", 1));
@@ -398,21 +398,22 @@ static void a_large_relist_without_memory_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_known_decides_not_the_verb),
-        cmocka_unit_test(an_unchanged_version_is_no_change),
-        cmocka_unit_test(without_a_version_every_event_is_a_change),
+        cmocka_unit_test(the_cache_decides_between_add_and_update),
+        cmocka_unit_test(an_equal_resource_version_is_no_change),
+        cmocka_unit_test(without_a_resource_version_every_event_is_a_change),
         cmocka_unit_test(a_delete_carries_the_final_state),
-        cmocka_unit_test(a_delete_of_an_unknown_key_is_nothing),
-        cmocka_unit_test(another_uid_is_a_missed_delete_and_an_add),
-        cmocka_unit_test(a_late_delete_of_a_former_uid_leaves_the_newer_object),
-        cmocka_unit_test(a_delete_of_a_later_uid_says_that_the_known_is_gone),
-        cmocka_unit_test(a_batch_tells_every_change_and_stores_the_last),
-        cmocka_unit_test(a_list_deletes_what_it_lacks_then_adds_and_updates),
-        cmocka_unit_test(of_two_objects_with_one_key_in_a_list_the_last_counts),
-        cmocka_unit_test(the_version_moves_forward_but_a_list_sets_it),
-        cmocka_unit_test(a_list_of_an_earlier_version_is_compared_by_content),
+        cmocka_unit_test(a_delete_of_an_unknown_key_is_ignored),
+        cmocka_unit_test(a_uid_change_is_a_delete_and_an_add),
+        cmocka_unit_test(a_late_delete_of_an_old_uid_is_ignored),
+        cmocka_unit_test(a_delete_of_a_newer_uid_deletes_the_known_object),
+        cmocka_unit_test(a_batch_reports_every_change_and_stores_the_last),
+        cmocka_unit_test(
+            a_relist_deletes_missing_objects_then_adds_and_updates),
+        cmocka_unit_test(the_last_object_of_a_key_in_a_list_counts),
+        cmocka_unit_test(events_only_raise_the_version_and_a_list_sets_it),
+        cmocka_unit_test(a_list_of_an_older_version_is_compared_by_content),
         cmocka_unit_test(lists_are_by_namespace_and_label_sorted_by_key),
-        cmocka_unit_test(a_transaction_that_is_dropped_changes_nothing),
+        cmocka_unit_test(a_transaction_without_commit_changes_nothing),
         cmocka_unit_test(out_of_memory_is_all_or_nothing),
         cmocka_unit_test(a_large_relist_without_memory_changes_nothing),
     };

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-static void an_empty_list_has_synced_once_it_is_complete(void **state)
+static void an_empty_list_has_synced_when_complete(void **state)
 {
     kl__sync_tracker tracker = {0};
 
@@ -50,7 +50,7 @@ static void it_has_synced_when_the_last_object_is_handled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_list_has_synced_once_it_is_complete),
+        cmocka_unit_test(an_empty_list_has_synced_when_complete),
         cmocka_unit_test(
             handled_objects_do_not_count_before_the_list_is_complete),
         cmocka_unit_test(it_has_synced_when_the_last_object_is_handled),

@@ -323,49 +323,49 @@ static void run_against(peer_kind kind)
     trials_run(trials, count);
 }
 
-static void calls_return_that_wait_for_a_healthy_server(void **state)
+static void a_call_to_a_healthy_server_can_be_cancelled(void **state)
 {
     (void)state;
     run_against(PEER_HEALTHY);
 }
 
-static void calls_return_that_wait_for_a_slow_server(void **state)
+static void a_call_to_a_slow_server_can_be_cancelled(void **state)
 {
     (void)state;
     run_against(PEER_SLOW);
 }
 
-static void calls_return_that_wait_for_a_frozen_server(void **state)
+static void a_call_to_a_frozen_server_can_be_cancelled(void **state)
 {
     (void)state;
     run_against(PEER_FROZEN);
 }
 
-static void calls_return_that_wait_for_half_an_answer(void **state)
+static void a_call_in_the_middle_of_a_response_can_be_cancelled(void **state)
 {
     (void)state;
     run_against(PEER_HALFWAY);
 }
 
-static void calls_return_that_wait_for_a_server_that_has_gone(void **state)
+static void a_call_to_a_killed_server_can_be_cancelled(void **state)
 {
     (void)state;
     run_against(PEER_CLOSED);
 }
 
-static void calls_return_that_wait_for_a_connection(void **state)
+static void a_call_that_connects_can_be_cancelled(void **state)
 {
     (void)state;
     run_against(PEER_BLACKHOLE);
 }
 
-static void calls_return_that_wait_for_a_name(void **state)
+static void a_call_that_resolves_a_name_can_be_cancelled(void **state)
 {
     (void)state;
     run_against(PEER_NAMELESS);
 }
 
-static void calls_return_that_wait_for_a_handshake(void **state)
+static void a_call_in_the_tls_handshake_can_be_cancelled(void **state)
 {
     (void)state;
     run_against(PEER_NO_TLS);
@@ -388,14 +388,14 @@ static int release_names(void **state)
 int main(void)
 {
     const struct CMUnitTest specs[] = {
-        cmocka_unit_test(calls_return_that_wait_for_a_healthy_server),
-        cmocka_unit_test(calls_return_that_wait_for_a_slow_server),
-        cmocka_unit_test(calls_return_that_wait_for_a_frozen_server),
-        cmocka_unit_test(calls_return_that_wait_for_half_an_answer),
-        cmocka_unit_test(calls_return_that_wait_for_a_server_that_has_gone),
-        cmocka_unit_test(calls_return_that_wait_for_a_connection),
-        cmocka_unit_test(calls_return_that_wait_for_a_name),
-        cmocka_unit_test(calls_return_that_wait_for_a_handshake),
+        cmocka_unit_test(a_call_to_a_healthy_server_can_be_cancelled),
+        cmocka_unit_test(a_call_to_a_slow_server_can_be_cancelled),
+        cmocka_unit_test(a_call_to_a_frozen_server_can_be_cancelled),
+        cmocka_unit_test(a_call_in_the_middle_of_a_response_can_be_cancelled),
+        cmocka_unit_test(a_call_to_a_killed_server_can_be_cancelled),
+        cmocka_unit_test(a_call_that_connects_can_be_cancelled),
+        cmocka_unit_test(a_call_that_resolves_a_name_can_be_cancelled),
+        cmocka_unit_test(a_call_in_the_tls_handshake_can_be_cancelled),
     };
 
     return cmocka_run_group_tests(specs, NULL, release_names);

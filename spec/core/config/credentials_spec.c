@@ -92,7 +92,7 @@ static void a_token_file_wins_over_a_token_and_is_trimmed(void **state)
     kl_config_unref(config);
 }
 
-static void a_token_stands_in_for_a_file_that_is_missing(void **state)
+static void the_token_is_used_if_the_token_file_is_missing(void **state)
 {
     kl_config *config = load_user("{token: t, tokenFile: token}");
 
@@ -120,7 +120,7 @@ static void a_token_file_is_read_again_when_it_changes(void **state)
     kl_config_unref(config);
 }
 
-static void an_old_file_is_not_read_again_until_it_changes(void **state)
+static void an_unchanged_file_is_not_read_again(void **state)
 {
     static const struct timespec long_ago[2] = {{.tv_sec = 1000000000},
                                                 {.tv_sec = 1000000000}};
@@ -160,7 +160,7 @@ static void count_line(void *context, kl_log_level level, const char *message)
     warnings++;
 }
 
-static void what_was_read_stays_while_a_file_is_away(void **state)
+static void a_missing_file_keeps_its_last_content(void **state)
 {
     kl_config *config;
 
@@ -182,7 +182,7 @@ static void what_was_read_stays_while_a_file_is_away(void **state)
     kl_config_unref(config);
 }
 
-static void a_file_that_was_never_usable_is_an_error(void **state)
+static void a_file_that_was_never_valid_is_an_error(void **state)
 {
     (void)state;
     assert_credentials_refused(
@@ -238,7 +238,7 @@ static void certificates_are_read_again_when_they_change(void **state)
     kl_config_unref(config);
 }
 
-static void a_new_token_does_not_make_new_connections(void **state)
+static void a_new_token_keeps_the_tls_settings(void **state)
 {
     kl__credentials one, two;
     kl_config *config;
@@ -274,7 +274,7 @@ static void plain_http_gets_no_credentials_and_a_warning(void **state)
     kl_config_unref(config);
 }
 
-static void a_rejected_token_may_differ_only_if_its_file_does(void **state)
+static void after_a_401_a_retry_needs_a_changed_token_file(void **state)
 {
     kl_config *config;
     kl__credentials credentials;
@@ -292,7 +292,7 @@ static void a_rejected_token_may_differ_only_if_its_file_does(void **state)
     kl_config_unref(config);
 }
 
-static void a_proxy_resolves_names_behind_socks5(void **state)
+static void socks5_means_that_the_proxy_resolves_names(void **state)
 {
     kl_config_options options = {.server = "https://s",
                                  .proxy_url = "socks5://p:1080"};
@@ -321,7 +321,7 @@ static kl_code code_in_child(kl_config *config)
     return (kl_code)WEXITSTATUS(status);
 }
 
-static void in_a_forked_child_it_works_unless_something_has_it(void **state)
+static void a_forked_child_may_use_a_config_with_one_reference(void **state)
 {
     kl_config *config = load_user("{token: t}");
 
@@ -345,7 +345,7 @@ static const char *be_in_a_pod(const char *host)
     return temp_path("");
 }
 
-static void a_pod_is_its_service_account(void **state)
+static void in_a_pod_the_service_account_is_used(void **state)
 {
     kl__config_seams seams = {.service_account = be_in_a_pod("10.0.0.1")};
     kl_config *config = kl__config_load(NULL, &seams, NULL);
@@ -366,7 +366,7 @@ static void a_pod_is_its_service_account(void **state)
     kl_config_unref(config);
 }
 
-static void an_ipv6_service_host_gets_its_brackets(void **state)
+static void an_ipv6_service_host_is_put_in_brackets(void **state)
 {
     kl__config_seams seams = {.service_account = be_in_a_pod("fd00::1")};
     kl_config *config = kl__config_load(NULL, &seams, NULL);
@@ -390,7 +390,7 @@ static void pod_namespace_wins_over_the_file(void **state)
     kl_config_unref(config);
 }
 
-static void a_pod_without_a_service_account_says_so(void **state)
+static void a_pod_without_a_service_account_is_an_error(void **state)
 {
     kl__config_seams seams = {.service_account = be_in_a_pod("h")};
     kl_error err;
@@ -403,7 +403,7 @@ static void a_pod_without_a_service_account_says_so(void **state)
     assert_non_null(strstr(err.message, "automountServiceAccountToken"));
 }
 
-static void a_kubeconfig_comes_before_the_pod(void **state)
+static void a_kubeconfig_takes_precedence_over_the_service_account(void **state)
 {
     kl__config_seams seams = {.service_account = be_in_a_pod("h")};
     kl_config *config;
@@ -423,22 +423,22 @@ int main(void)
         SPEC(username_and_password_are_basic),
         SPEC(impersonation_follows_the_authorization),
         SPEC(a_token_file_wins_over_a_token_and_is_trimmed),
-        SPEC(a_token_stands_in_for_a_file_that_is_missing),
+        SPEC(the_token_is_used_if_the_token_file_is_missing),
         SPEC(a_token_file_is_read_again_when_it_changes),
-        SPEC(an_old_file_is_not_read_again_until_it_changes),
-        SPEC(what_was_read_stays_while_a_file_is_away),
-        SPEC(a_file_that_was_never_usable_is_an_error),
+        SPEC(an_unchanged_file_is_not_read_again),
+        SPEC(a_missing_file_keeps_its_last_content),
+        SPEC(a_file_that_was_never_valid_is_an_error),
         SPEC(certificates_are_read_again_when_they_change),
-        SPEC(a_new_token_does_not_make_new_connections),
+        SPEC(a_new_token_keeps_the_tls_settings),
         SPEC(plain_http_gets_no_credentials_and_a_warning),
-        SPEC(a_rejected_token_may_differ_only_if_its_file_does),
-        SPEC(a_proxy_resolves_names_behind_socks5),
-        SPEC(in_a_forked_child_it_works_unless_something_has_it),
-        SPEC(a_pod_is_its_service_account),
-        SPEC(an_ipv6_service_host_gets_its_brackets),
+        SPEC(after_a_401_a_retry_needs_a_changed_token_file),
+        SPEC(socks5_means_that_the_proxy_resolves_names),
+        SPEC(a_forked_child_may_use_a_config_with_one_reference),
+        SPEC(in_a_pod_the_service_account_is_used),
+        SPEC(an_ipv6_service_host_is_put_in_brackets),
         SPEC(pod_namespace_wins_over_the_file),
-        SPEC(a_pod_without_a_service_account_says_so),
-        SPEC(a_kubeconfig_comes_before_the_pod),
+        SPEC(a_pod_without_a_service_account_is_an_error),
+        SPEC(a_kubeconfig_takes_precedence_over_the_service_account),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

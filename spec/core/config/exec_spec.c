@@ -26,7 +26,7 @@
 
 #include <cmocka.h>
 
-static void a_token_without_expiry_is_asked_for_once(void **state)
+static void the_plugin_runs_once_for_a_token_without_expiry(void **state)
 {
     kl_config *config = plugin_answering("\"token\":\"abc\"");
 
@@ -52,7 +52,7 @@ static void a_token_is_kept_until_it_expires(void **state)
 
 /* The plugin has just made it, so it may be this machine's clock that is
  * wrong: the server is asked, rather than the plugin for each request. */
-static void a_token_that_comes_expired_is_tried_first(void **state)
+static void an_already_expired_token_is_used_for_ten_seconds(void **state)
 {
     kl_config *config =
         plugin_answering("\"token\":\"abc\",\"expirationTimestamp\":"
@@ -74,7 +74,7 @@ static void a_token_that_comes_expired_is_tried_first(void **state)
     kl_config_unref(config);
 }
 
-static void it_is_asked_for_a_little_before_it_expires(void **state)
+static void the_plugin_runs_shortly_before_the_token_expires(void **state)
 {
     (void)state;
     assert_int_equal(kl__exec_refresh_at(0, 3600000), 3590000);
@@ -82,7 +82,7 @@ static void it_is_asked_for_a_little_before_it_expires(void **state)
     assert_int_equal(kl__exec_refresh_at(1000, 500), 11000);
 }
 
-static void a_rejected_token_is_asked_for_once_more(void **state)
+static void a_401_runs_the_plugin_once_more(void **state)
 {
     kl_config *config = plugin_answering("\"token\":\"abc\"");
     kl__credentials credentials;
@@ -104,7 +104,7 @@ static void a_rejected_token_is_asked_for_once_more(void **state)
     kl_config_unref(config);
 }
 
-static void a_certificate_is_taken_with_its_key(void **state)
+static void a_plugin_may_return_a_certificate_and_key(void **state)
 {
     kl_config *config =
         plugin_answering("\"clientCertificateData\":\"-----BEGIN C\","
@@ -121,7 +121,7 @@ static void a_certificate_is_taken_with_its_key(void **state)
     kl_config_unref(config);
 }
 
-static void a_yaml_answer_is_understood(void **state)
+static void a_plugin_may_answer_in_yaml(void **state)
 {
     kl_config *config = plugin_config("printf 'kind: ExecCredential\\n"
                                       "apiVersion: " PLUGIN_V1 "\\n"
@@ -155,7 +155,7 @@ static void arguments_and_environment_reach_the_plugin(void **state)
     kl_config_unref(config);
 }
 
-static void the_plugin_is_told_what_it_is_for(void **state)
+static void the_plugin_gets_kubernetes_exec_info(void **state)
 {
     char body[600];
     kl_config *config;
@@ -175,7 +175,7 @@ static void the_plugin_is_told_what_it_is_for(void **state)
     kl_config_unref(config);
 }
 
-static void the_plugin_is_told_of_the_cluster_where_it_wants(void **state)
+static void provide_cluster_info_gives_the_plugin_the_cluster(void **state)
 {
     kl_config_options options = {.kubeconfig = NULL};
     kl_config *config;
@@ -217,7 +217,8 @@ static unsigned long signals_of(const char *status, const char *name)
     return strtoul(line + strlen(name), NULL, 16) & 0x7fffffffUL;
 }
 
-static void the_plugin_runs_as_a_program_expects(void **state)
+static void
+the_plugin_runs_with_default_signals_and_no_extra_descriptors(void **state)
 {
     char body[600];
     sigset_t all, before;
@@ -249,7 +250,7 @@ static void the_plugin_runs_as_a_program_expects(void **state)
     kl__buf_deinit(&said);
 }
 
-static void a_plugin_that_fails_is_quoted(void **state)
+static void the_error_of_a_failed_plugin_has_its_stderr(void **state)
 {
     (void)state;
     assert_credentials_refused(
@@ -263,7 +264,7 @@ static void a_plugin_that_fails_is_quoted(void **state)
                                "(signal 9)");
 }
 
-static void the_end_of_much_that_it_says_is_kept(void **state)
+static void only_the_end_of_a_long_stderr_is_kept(void **state)
 {
     (void)state;
     assert_credentials_refused(
@@ -318,7 +319,7 @@ static void a_plugin_without_a_slash_is_found_in_path(void **state)
     free(before);
 }
 
-static void a_wrong_answer_is_refused_with_what_is_wrong(void **state)
+static void an_invalid_answer_is_an_error_with_its_reason(void **state)
 {
     static const char *const rows[][2] = {
         {"", "is no JSON: it is empty"},
@@ -349,7 +350,7 @@ static void a_wrong_answer_is_refused_with_what_is_wrong(void **state)
     }
 }
 
-static void an_answer_without_end_is_cut_off(void **state)
+static void an_endless_answer_is_an_error(void **state)
 {
     (void)state;
     assert_credentials_refused(
@@ -359,7 +360,7 @@ static void an_answer_without_end_is_cut_off(void **state)
         KL_ECONFIG, "wrote more than 1024 KB");
 }
 
-static void a_plugin_that_leaves_a_daemon_behind_has_ended(void **state)
+static void a_plugin_that_starts_a_daemon_is_not_waited_for(void **state)
 {
     char body[400];
     kl_config *config;
@@ -379,7 +380,7 @@ static void a_plugin_that_leaves_a_daemon_behind_has_ended(void **state)
     }
 }
 
-static void a_plugin_that_does_not_end_is_killed(void **state)
+static void a_plugin_that_exceeds_the_timeout_is_killed(void **state)
 {
     kl_config_options options = {.kubeconfig = NULL};
     kl_config *config;
@@ -395,7 +396,7 @@ static void a_plugin_that_does_not_end_is_killed(void **state)
     assert_credentials_refused(config, KL_ETIMEOUT, "did not end within");
 }
 
-static void a_plugin_is_not_run_where_a_token_says_who_this_is(void **state)
+static void a_plugin_is_not_run_if_a_token_is_configured(void **state)
 {
     kl_config_options options = {.kubeconfig = NULL};
     kl_config *config;
@@ -420,7 +421,7 @@ static int count_descriptors(void)
     return count;
 }
 
-static void neither_success_nor_failure_leaves_a_descriptor_open(void **state)
+static void no_descriptor_is_open_after_a_success_or_failure(void **state)
 {
     int before = count_descriptors();
     kl_config *config = plugin_answering("\"token\":\"t\"");
@@ -469,27 +470,27 @@ static void running_out_of_memory_is_an_error_that_leaks_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SPEC(a_token_without_expiry_is_asked_for_once),
+        SPEC(the_plugin_runs_once_for_a_token_without_expiry),
         SPEC(a_token_is_kept_until_it_expires),
-        SPEC(a_token_that_comes_expired_is_tried_first),
-        SPEC(it_is_asked_for_a_little_before_it_expires),
-        SPEC(a_rejected_token_is_asked_for_once_more),
-        SPEC(a_certificate_is_taken_with_its_key),
-        SPEC(a_yaml_answer_is_understood),
+        SPEC(an_already_expired_token_is_used_for_ten_seconds),
+        SPEC(the_plugin_runs_shortly_before_the_token_expires),
+        SPEC(a_401_runs_the_plugin_once_more),
+        SPEC(a_plugin_may_return_a_certificate_and_key),
+        SPEC(a_plugin_may_answer_in_yaml),
         SPEC(arguments_and_environment_reach_the_plugin),
-        SPEC(the_plugin_is_told_what_it_is_for),
-        SPEC(the_plugin_is_told_of_the_cluster_where_it_wants),
-        SPEC(the_plugin_runs_as_a_program_expects),
-        SPEC(a_plugin_that_fails_is_quoted),
-        SPEC(the_end_of_much_that_it_says_is_kept),
+        SPEC(the_plugin_gets_kubernetes_exec_info),
+        SPEC(provide_cluster_info_gives_the_plugin_the_cluster),
+        SPEC(the_plugin_runs_with_default_signals_and_no_extra_descriptors),
+        SPEC(the_error_of_a_failed_plugin_has_its_stderr),
+        SPEC(only_the_end_of_a_long_stderr_is_kept),
         SPEC(a_missing_plugin_gives_its_install_hint),
         SPEC(a_plugin_without_a_slash_is_found_in_path),
-        SPEC(a_wrong_answer_is_refused_with_what_is_wrong),
-        SPEC(an_answer_without_end_is_cut_off),
-        SPEC(a_plugin_that_leaves_a_daemon_behind_has_ended),
-        SPEC(a_plugin_that_does_not_end_is_killed),
-        SPEC(a_plugin_is_not_run_where_a_token_says_who_this_is),
-        SPEC(neither_success_nor_failure_leaves_a_descriptor_open),
+        SPEC(an_invalid_answer_is_an_error_with_its_reason),
+        SPEC(an_endless_answer_is_an_error),
+        SPEC(a_plugin_that_starts_a_daemon_is_not_waited_for),
+        SPEC(a_plugin_that_exceeds_the_timeout_is_killed),
+        SPEC(a_plugin_is_not_run_if_a_token_is_configured),
+        SPEC(no_descriptor_is_open_after_a_success_or_failure),
         SPEC(running_out_of_memory_is_an_error_that_leaks_nothing),
     };
 

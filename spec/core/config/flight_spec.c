@@ -83,7 +83,7 @@ static kl_config *gated(const char *answer)
     return plugin_config(body, "");
 }
 
-static void many_at_once_run_it_once(void **state)
+static void concurrent_calls_run_the_plugin_once(void **state)
 {
     kl_config *config = gated("echo '" PLUGIN_ANSWER("\"token\":\"t\"") "'");
     asker askers[THREADS];
@@ -103,7 +103,7 @@ static void many_at_once_run_it_once(void **state)
     kl_config_unref(config);
 }
 
-static void those_who_wait_share_its_failure(void **state)
+static void waiting_calls_get_the_plugins_failure(void **state)
 {
     kl_config *config = gated("echo no such account >&2; exit 1");
     asker first = {.config = config};
@@ -129,7 +129,7 @@ static void those_who_wait_share_its_failure(void **state)
     kl_config_unref(config);
 }
 
-static void cancelling_kills_it_at_once(void **state)
+static void cancelling_kills_the_plugin_at_once(void **state)
 {
     kl_config *config = gated("");
     kl__clock *clock = kl__clock_real();
@@ -151,7 +151,7 @@ static void cancelling_kills_it_at_once(void **state)
     kl_config_unref(config);
 }
 
-static void a_waiter_can_be_cancelled_without_the_runner(void **state)
+static void a_waiting_call_can_be_cancelled_by_itself(void **state)
 {
     kl_config *config = gated("echo '" PLUGIN_ANSWER("\"token\":\"t\"") "'");
     kl__cancel cancel;
@@ -174,7 +174,8 @@ static void a_waiter_can_be_cancelled_without_the_runner(void **state)
     kl_config_unref(config);
 }
 
-static void a_waiter_takes_over_when_the_runner_is_cancelled(void **state)
+static void
+a_waiting_call_runs_the_plugin_if_the_runner_is_cancelled(void **state)
 {
     kl_config *config = gated("echo '" PLUGIN_ANSWER("\"token\":\"t\"") "'");
     kl__cancel cancel;
@@ -199,7 +200,7 @@ static void a_waiter_takes_over_when_the_runner_is_cancelled(void **state)
     kl_config_unref(config);
 }
 
-static void one_that_is_cancelled_already_does_nothing(void **state)
+static void an_already_cancelled_call_does_not_run_the_plugin(void **state)
 {
     kl_config *config = plugin_answering("\"token\":\"t\"");
     kl__credentials credentials;
@@ -216,7 +217,7 @@ static void one_that_is_cancelled_already_does_nothing(void **state)
     kl_config_unref(config);
 }
 
-static void parallel_rejections_run_it_once_more(void **state)
+static void several_401s_run_the_plugin_once_more(void **state)
 {
     kl_config *config = plugin_answering("\"token\":\"t\"");
     asker askers[THREADS];
@@ -281,7 +282,7 @@ static void *ask_until_done(void *arg)
     return NULL;
 }
 
-static void a_file_may_rotate_under_many_readers(void **state)
+static void a_token_file_may_rotate_under_many_readers(void **state)
 {
     kl_config_options options = {.kubeconfig = NULL};
     kl__thread threads[THREADS + 1];
@@ -311,14 +312,14 @@ static void a_file_may_rotate_under_many_readers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SPEC(many_at_once_run_it_once),
-        SPEC(those_who_wait_share_its_failure),
-        SPEC(cancelling_kills_it_at_once),
-        SPEC(a_waiter_can_be_cancelled_without_the_runner),
-        SPEC(a_waiter_takes_over_when_the_runner_is_cancelled),
-        SPEC(one_that_is_cancelled_already_does_nothing),
-        SPEC(parallel_rejections_run_it_once_more),
-        SPEC(a_file_may_rotate_under_many_readers),
+        SPEC(concurrent_calls_run_the_plugin_once),
+        SPEC(waiting_calls_get_the_plugins_failure),
+        SPEC(cancelling_kills_the_plugin_at_once),
+        SPEC(a_waiting_call_can_be_cancelled_by_itself),
+        SPEC(a_waiting_call_runs_the_plugin_if_the_runner_is_cancelled),
+        SPEC(an_already_cancelled_call_does_not_run_the_plugin),
+        SPEC(several_401s_run_the_plugin_once_more),
+        SPEC(a_token_file_may_rotate_under_many_readers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-static void data_is_decoded(void **state)
+static void base64_data_of_a_kubeconfig_is_decoded(void **state)
 {
     kl_config *config = config_load(&(kl_config_options){
         .kubeconfig =
@@ -33,7 +33,7 @@ static void data_is_decoded(void **state)
     kl_config_unref(config);
 }
 
-static void broken_data_names_file_line_and_field(void **state)
+static void invalid_base64_names_file_line_and_field(void **state)
 {
     char expected[300];
     const char *path =
@@ -60,7 +60,7 @@ static void broken_data_names_file_line_and_field(void **state)
         "not PEM");
 }
 
-static void what_cannot_work_is_refused_with_a_remedy(void **state)
+static void contradicting_fields_are_an_error_with_a_remedy(void **state)
 {
     const char *https = "{server: \"https://s\"}";
 
@@ -98,7 +98,7 @@ static void what_cannot_work_is_refused_with_a_remedy(void **state)
     assert_entry_error(https, "{auth-provider: {name: oidc}}", "oidc-login");
 }
 
-static void a_plugin_is_checked_before_it_is_ever_run(void **state)
+static void a_plugins_settings_are_checked_when_loading(void **state)
 {
     const char *https = "{server: \"https://s\"}";
     const char *v1 = "apiVersion: client.authentication.k8s.io/v1";
@@ -125,7 +125,7 @@ static void a_plugin_is_checked_before_it_is_ever_run(void **state)
     assert_entry_error(https, user, "must hold maps with a name and a value");
 }
 
-static void a_name_that_is_there_twice_is_refused(void **state)
+static void a_duplicate_name_is_an_error(void **state)
 {
     kl_config_options options = {
         .kubeconfig = temp_write("c", "current-context: x\n"
@@ -139,7 +139,7 @@ static void a_name_that_is_there_twice_is_refused(void **state)
                         "twice");
 }
 
-static void what_is_no_kubeconfig_is_refused(void **state)
+static void a_file_that_is_not_a_kubeconfig_is_an_error(void **state)
 {
     static char huge[KL__MAX_FILE + 2];
 
@@ -164,7 +164,7 @@ static void what_is_no_kubeconfig_is_refused(void **state)
         NULL));
 }
 
-static void a_file_that_may_not_be_read_says_so(void **state)
+static void an_unreadable_file_is_an_error_with_a_remedy(void **state)
 {
     const char *path = temp_write("c", "");
     kl_config_options options = {.kubeconfig = path};
@@ -187,7 +187,7 @@ static void a_file_that_may_not_be_read_says_so(void **state)
     assert_non_null(strstr(err.message, "Permission denied; let this user"));
 }
 
-static void a_client_key_alone_counts_for_nothing(void **state)
+static void a_client_key_without_a_certificate_is_ignored(void **state)
 {
     kl_config *config = config_load(&(kl_config_options){
         .kubeconfig = kubeconfig_write("{server: \"https://s\"}",
@@ -229,14 +229,14 @@ static void impersonation_becomes_headers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SPEC(data_is_decoded),
-        SPEC(broken_data_names_file_line_and_field),
-        SPEC(what_cannot_work_is_refused_with_a_remedy),
-        SPEC(a_plugin_is_checked_before_it_is_ever_run),
-        SPEC(a_name_that_is_there_twice_is_refused),
-        SPEC(what_is_no_kubeconfig_is_refused),
-        SPEC(a_file_that_may_not_be_read_says_so),
-        SPEC(a_client_key_alone_counts_for_nothing),
+        SPEC(base64_data_of_a_kubeconfig_is_decoded),
+        SPEC(invalid_base64_names_file_line_and_field),
+        SPEC(contradicting_fields_are_an_error_with_a_remedy),
+        SPEC(a_plugins_settings_are_checked_when_loading),
+        SPEC(a_duplicate_name_is_an_error),
+        SPEC(a_file_that_is_not_a_kubeconfig_is_an_error),
+        SPEC(an_unreadable_file_is_an_error_with_a_remedy),
+        SPEC(a_client_key_without_a_certificate_is_ignored),
         SPEC(impersonation_becomes_headers),
     };
 

@@ -43,7 +43,7 @@ static const char two_contexts[] =
     "  context: {cluster: c2, user: u2, "
     "namespace: web}\n";
 
-static void the_current_context_decides(void **state)
+static void current_context_is_the_default_context(void **state)
 {
     const char *path = temp_write("config", two_contexts);
     kl_config_options options = {.kubeconfig = path};
@@ -94,7 +94,7 @@ static void the_file_in_home_is_found(void **state)
     kl_config_unref(config);
 }
 
-static void of_several_files_the_first_wins_each_name(void **state)
+static void an_entry_of_the_first_file_with_its_name_is_used(void **state)
 {
     char paths[900];
     kl_config *config;
@@ -115,8 +115,7 @@ static void of_several_files_the_first_wins_each_name(void **state)
     kl_config_unref(config);
 }
 
-static void
-an_entry_of_the_first_file_is_not_completed_from_others(void **state)
+static void entries_of_one_name_are_not_merged_field_by_field(void **state)
 {
     char paths[600];
     kl_config *config;
@@ -132,7 +131,7 @@ an_entry_of_the_first_file_is_not_completed_from_others(void **state)
     kl_config_unref(config);
 }
 
-static void a_missing_file_is_an_error_only_where_it_was_asked_for(void **state)
+static void a_missing_file_is_an_error_only_if_given_explicitly(void **state)
 {
     (void)state;
     assert_config_error(&(kl_config_options){.kubeconfig = temp_path("none")},
@@ -142,7 +141,7 @@ static void a_missing_file_is_an_error_only_where_it_was_asked_for(void **state)
                         "none: no such file; no pod: KUBERNETES_SERVICE_HOST");
 }
 
-static void a_broken_file_of_several_is_an_error(void **state)
+static void one_invalid_file_of_several_is_an_error(void **state)
 {
     char paths[600];
 
@@ -154,7 +153,7 @@ static void a_broken_file_of_several_is_an_error(void **state)
                         "/b: line 1, column 5: mapping values are not allowed");
 }
 
-static void nothing_at_all_says_what_was_looked_for(void **state)
+static void no_configuration_is_an_error_that_lists_what_was_tried(void **state)
 {
     (void)state;
     assert_config_error(NULL,
@@ -163,7 +162,7 @@ static void nothing_at_all_says_what_was_looked_for(void **state)
                         "KUBECONFIG, or give a kubeconfig or a server");
 }
 
-static void without_a_home_it_says_so(void **state)
+static void no_home_and_no_kubeconfig_is_an_error(void **state)
 {
     (void)state;
     unsetenv("HOME");
@@ -172,7 +171,7 @@ static void without_a_home_it_says_so(void **state)
                         "the kubeconfig's path is empty. Set KUBECONFIG");
 }
 
-static void a_context_that_is_not_there_names_those_that_are(void **state)
+static void an_unknown_context_error_lists_the_contexts(void **state)
 {
     kl_config_options options = {.kubeconfig = temp_write("c", two_contexts),
                                  .context = "three"};
@@ -182,7 +181,7 @@ static void a_context_that_is_not_there_names_those_that_are(void **state)
     assert_config_error(&options, "/c; contexts there: one, two");
 }
 
-static void no_current_context_names_the_contexts(void **state)
+static void a_missing_current_context_error_lists_the_contexts(void **state)
 {
     kl_config_options options = {
         .kubeconfig = temp_write("c", "contexts: [{name: a}, {name: b}]\n")};
@@ -202,7 +201,7 @@ static void an_empty_file_is_no_configuration(void **state)
     assert_config_error(NULL, "/dev/null names no current-context");
 }
 
-static void a_cluster_that_is_not_there_names_those_that_are(void **state)
+static void an_unknown_cluster_error_lists_the_clusters(void **state)
 {
     kl_config_options options = {
         .kubeconfig = temp_write("c", "current-context: x\n"
@@ -225,7 +224,7 @@ static void keep_line(void *context, kl_log_level level, const char *message)
     snprintf(logged, sizeof(logged), "%s", message);
 }
 
-static void a_user_that_is_not_there_is_anonymous_with_a_warning(void **state)
+static void an_unknown_user_is_anonymous_with_a_warning(void **state)
 {
     kl_config_options options = {
         .kubeconfig =
@@ -250,8 +249,7 @@ static void count_line(void *context, kl_log_level level, const char *message)
     (*(int *)context)++;
 }
 
-static void
-documents_behind_the_first_are_left_out_with_one_warning(void **state)
+static void only_the_first_document_is_read_with_one_warning(void **state)
 {
     char text[sizeof(two_contexts) + 64];
     kl_config_options options = {0};
@@ -301,7 +299,7 @@ static void paths_are_relative_to_the_folder_of_their_file(void **state)
     kl_config_unref(config);
 }
 
-static void a_plugin_with_a_slash_is_relative_to_its_file_too(void **state)
+static void a_plugin_path_is_relative_to_its_kubeconfig(void **state)
 {
     const char *user = "{exec: {apiVersion: client.authentication.k8s.io/v1, "
                        "interactiveMode: Never, command: %s, args: [a, b]}}";
@@ -323,7 +321,7 @@ static void a_plugin_with_a_slash_is_relative_to_its_file_too(void **state)
     kl_config_unref(config);
 }
 
-static void options_alone_make_a_config(void **state)
+static void options_alone_are_a_configuration(void **state)
 {
     kl_config *config = config_load(&(kl_config_options){
         .server = "https://s:1/", .token = "t", .name_space = "web"});
@@ -335,7 +333,7 @@ static void options_alone_make_a_config(void **state)
     kl_config_unref(config);
 }
 
-static void options_override_a_kubeconfig_as_flags_of_kubectl(void **state)
+static void options_override_a_kubeconfig_as_kubectl_flags_do(void **state)
 {
     const char *path =
         kubeconfig_write("{server: \"https://s\", tls-server-name: api, "
@@ -403,26 +401,26 @@ static void running_out_of_memory_is_an_error_that_leaks_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SPEC(the_current_context_decides),
+        SPEC(current_context_is_the_default_context),
         SPEC(a_context_can_be_chosen),
         SPEC(kubeconfig_of_the_environment_is_found),
         SPEC(the_file_in_home_is_found),
-        SPEC(of_several_files_the_first_wins_each_name),
-        SPEC(an_entry_of_the_first_file_is_not_completed_from_others),
-        SPEC(a_missing_file_is_an_error_only_where_it_was_asked_for),
-        SPEC(a_broken_file_of_several_is_an_error),
-        SPEC(nothing_at_all_says_what_was_looked_for),
-        SPEC(without_a_home_it_says_so),
-        SPEC(a_context_that_is_not_there_names_those_that_are),
-        SPEC(no_current_context_names_the_contexts),
+        SPEC(an_entry_of_the_first_file_with_its_name_is_used),
+        SPEC(entries_of_one_name_are_not_merged_field_by_field),
+        SPEC(a_missing_file_is_an_error_only_if_given_explicitly),
+        SPEC(one_invalid_file_of_several_is_an_error),
+        SPEC(no_configuration_is_an_error_that_lists_what_was_tried),
+        SPEC(no_home_and_no_kubeconfig_is_an_error),
+        SPEC(an_unknown_context_error_lists_the_contexts),
+        SPEC(a_missing_current_context_error_lists_the_contexts),
         SPEC(an_empty_file_is_no_configuration),
-        SPEC(a_cluster_that_is_not_there_names_those_that_are),
-        SPEC(a_user_that_is_not_there_is_anonymous_with_a_warning),
-        SPEC(documents_behind_the_first_are_left_out_with_one_warning),
+        SPEC(an_unknown_cluster_error_lists_the_clusters),
+        SPEC(an_unknown_user_is_anonymous_with_a_warning),
+        SPEC(only_the_first_document_is_read_with_one_warning),
         SPEC(paths_are_relative_to_the_folder_of_their_file),
-        SPEC(a_plugin_with_a_slash_is_relative_to_its_file_too),
-        SPEC(options_alone_make_a_config),
-        SPEC(options_override_a_kubeconfig_as_flags_of_kubectl),
+        SPEC(a_plugin_path_is_relative_to_its_kubeconfig),
+        SPEC(options_alone_are_a_configuration),
+        SPEC(options_override_a_kubeconfig_as_kubectl_flags_do),
         SPEC(a_json_kubeconfig_is_read_too),
         SPEC(running_out_of_memory_is_an_error_that_leaks_nothing),
     };

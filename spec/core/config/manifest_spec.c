@@ -142,7 +142,7 @@ static void plain_scalars_have_the_types_of_yaml_1_1(void **state)
     }
 }
 
-static void quoted_scalars_are_texts_whatever_they_look_like(void **state)
+static void quoted_scalars_are_always_text(void **state)
 {
     (void)state;
     assert_means("['1', \"yes\", '', '~', \"0x1\"]",
@@ -150,7 +150,7 @@ static void quoted_scalars_are_texts_whatever_they_look_like(void **state)
     assert_means("a: |-\n  12\n", "{\"a\":\"12\"}");
 }
 
-static void tags_decide_what_a_scalar_is(void **state)
+static void a_tag_decides_the_type_of_a_scalar(void **state)
 {
     (void)state;
     assert_means("[!!str 3, !!int \"3\", !!float 3, !!bool yes, ! 12]",
@@ -177,7 +177,7 @@ static void keys_become_texts(void **state)
     assert_fails("? [a]\n: 1", "parse", "a key is a list or map");
 }
 
-static void a_key_that_is_there_twice_is_an_error(void **state)
+static void a_duplicate_key_is_an_error(void **state)
 {
     (void)state;
     assert_fails("a: 1\nb: 2\na: 3\n", "parse",
@@ -187,7 +187,7 @@ static void a_key_that_is_there_twice_is_an_error(void **state)
     assert_means("{\"a\\0b\": 1, \"a\": 2}", "{\"a\\u0000b\":1,\"a\":2}");
 }
 
-static void aliases_stand_for_their_anchor(void **state)
+static void an_alias_is_replaced_by_its_anchor(void **state)
 {
     (void)state;
     assert_means(
@@ -202,7 +202,7 @@ static void aliases_stand_for_their_anchor(void **state)
     assert_fails("&x {a: {<<: *x}}", "parse", "*x contains itself");
 }
 
-static void merge_keys_bring_the_members_of_other_maps(void **state)
+static void a_merge_key_adds_the_members_of_other_maps(void **state)
 {
     (void)state;
     assert_means("b: &b {x: 1, z: 2}\nc: {<<: *b, z: 3}",
@@ -220,7 +220,7 @@ static void a_merge_overwrites_what_stands_before_it_as_in_kubectl(void **state)
     assert_means("a: 1\n<<: {a: 2, b: 3}", "{\"a\":2,\"b\":3}");
 }
 
-static void documents_come_in_order_without_the_empty_ones(void **state)
+static void documents_come_in_order_and_empty_ones_are_skipped(void **state)
 {
     (void)state;
     assert_means("---\na: 1\n---\n# nothing\n---\n~\n--- {b: 2}\n...\n---\n",
@@ -233,7 +233,7 @@ static void documents_come_in_order_without_the_empty_ones(void **state)
                  "{\"a\":1}");
 }
 
-static void json_is_taken_as_it_is_one_value_after_the_other(void **state)
+static void several_json_values_are_read_as_documents(void **state)
 {
     (void)state;
     assert_means(" {\"a\": 1.50}\n", "{\"a\": 1.50}");
@@ -243,7 +243,7 @@ static void json_is_taken_as_it_is_one_value_after_the_other(void **state)
     assert_means("{a: 1, \"b\": x,}", "{\"a\":1,\"b\":\"x\"}");
 }
 
-static void broken_text_is_reported_with_line_and_column(void **state)
+static void invalid_yaml_is_an_error_with_line_and_column(void **state)
 {
     (void)state;
     assert_fails("a: 1\nb: [1, 2\nc: 3\n", "parse", "line ");
@@ -255,7 +255,7 @@ static void broken_text_is_reported_with_line_and_column(void **state)
     assert_fails("a: .inf", "parse", "JSON has no .inf");
 }
 
-static void merges_of_empty_maps_count_as_well(void **state)
+static void merges_of_empty_maps_are_limited_too(void **state)
 {
     enum { MAPS = 500, MERGES = 900 };
     static char text[32 * 1024];
@@ -273,7 +273,7 @@ static void merges_of_empty_maps_count_as_well(void **state)
     assert_fails(text, "too_large", "aliases multiply this document");
 }
 
-static void directives_have_a_bound(void **state)
+static void tag_directives_are_limited(void **state)
 {
     static char text[4096];
     size_t at = 0;
@@ -288,7 +288,7 @@ static void directives_have_a_bound(void **state)
     assert_means(strchr(text, '\n') + 1, "\"x\"");
 }
 
-static void nesting_has_a_bound(void **state)
+static void nesting_is_limited_to_512_levels(void **state)
 {
     static char text[4 * KL_MAX_DEPTH];
     kl__buf deep = {0};
@@ -306,7 +306,7 @@ static void nesting_has_a_bound(void **state)
     kl__buf_deinit(&deep);
 }
 
-static void aliases_that_multiply_have_a_bound(void **state)
+static void the_expansion_of_aliases_is_limited(void **state)
 {
     kl__buf text = {0};
 
@@ -330,7 +330,7 @@ static void aliases_that_multiply_have_a_bound(void **state)
     kl__buf_deinit(&text);
 }
 
-static void a_huge_text_that_is_repeated_has_a_bound_too(void **state)
+static void repeating_a_huge_text_by_alias_is_limited(void **state)
 {
     kl__buf text = {0};
 
@@ -356,7 +356,7 @@ static kl_code stop_at_second(void *context, const char *json, size_t length,
     return ++*seen == 2 ? kl_error_set(err, KL_ECLOSED, "enough") : KL_OK;
 }
 
-static void what_the_callback_returns_ends_the_reading(void **state)
+static void an_error_of_the_callback_ends_the_reading(void **state)
 {
     static const char *const texts[] = {"a: 1\n---\na: 2\n---\na: 3\n",
                                         "{\"a\":1}{\"a\":2}{\"a\":3}"};
@@ -398,23 +398,23 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(maps_lists_and_texts_become_json),
         cmocka_unit_test(plain_scalars_have_the_types_of_yaml_1_1),
-        cmocka_unit_test(quoted_scalars_are_texts_whatever_they_look_like),
-        cmocka_unit_test(tags_decide_what_a_scalar_is),
+        cmocka_unit_test(quoted_scalars_are_always_text),
+        cmocka_unit_test(a_tag_decides_the_type_of_a_scalar),
         cmocka_unit_test(keys_become_texts),
-        cmocka_unit_test(a_key_that_is_there_twice_is_an_error),
-        cmocka_unit_test(aliases_stand_for_their_anchor),
-        cmocka_unit_test(merge_keys_bring_the_members_of_other_maps),
+        cmocka_unit_test(a_duplicate_key_is_an_error),
+        cmocka_unit_test(an_alias_is_replaced_by_its_anchor),
+        cmocka_unit_test(a_merge_key_adds_the_members_of_other_maps),
         cmocka_unit_test(
             a_merge_overwrites_what_stands_before_it_as_in_kubectl),
-        cmocka_unit_test(documents_come_in_order_without_the_empty_ones),
-        cmocka_unit_test(json_is_taken_as_it_is_one_value_after_the_other),
-        cmocka_unit_test(broken_text_is_reported_with_line_and_column),
-        cmocka_unit_test(merges_of_empty_maps_count_as_well),
-        cmocka_unit_test(directives_have_a_bound),
-        cmocka_unit_test(nesting_has_a_bound),
-        cmocka_unit_test(aliases_that_multiply_have_a_bound),
-        cmocka_unit_test(a_huge_text_that_is_repeated_has_a_bound_too),
-        cmocka_unit_test(what_the_callback_returns_ends_the_reading),
+        cmocka_unit_test(documents_come_in_order_and_empty_ones_are_skipped),
+        cmocka_unit_test(several_json_values_are_read_as_documents),
+        cmocka_unit_test(invalid_yaml_is_an_error_with_line_and_column),
+        cmocka_unit_test(merges_of_empty_maps_are_limited_too),
+        cmocka_unit_test(tag_directives_are_limited),
+        cmocka_unit_test(nesting_is_limited_to_512_levels),
+        cmocka_unit_test(the_expansion_of_aliases_is_limited),
+        cmocka_unit_test(repeating_a_huge_text_by_alias_is_limited),
+        cmocka_unit_test(an_error_of_the_callback_ends_the_reading),
         cmocka_unit_test(running_out_of_memory_is_an_error_that_leaks_nothing),
     };
 

@@ -40,7 +40,7 @@ static void assert_proxy(const char *server, const char *proxy)
     kl__free(got);
 }
 
-static void the_scheme_of_the_server_decides(void **state)
+static void the_servers_scheme_selects_the_proxy_variable(void **state)
 {
     (void)state;
     assert_proxy("https://s", NULL);
@@ -55,7 +55,7 @@ static void the_scheme_of_the_server_decides(void **state)
     assert_proxy("https://s", "socks5://upper:1");
 }
 
-static void a_header_of_a_cgi_request_is_no_proxy(void **state)
+static void http_proxy_is_ignored_in_a_cgi_program(void **state)
 {
     (void)state;
     setenv("HTTP_PROXY", "http://evil:1", 1);
@@ -63,7 +63,7 @@ static void a_header_of_a_cgi_request_is_no_proxy(void **state)
     assert_proxy("http://s", NULL);
 }
 
-static void this_machine_is_never_behind_a_proxy(void **state)
+static void localhost_is_never_reached_through_a_proxy(void **state)
 {
     (void)state;
     setenv("HTTPS_PROXY", "http://p:1", 1);
@@ -75,7 +75,7 @@ static void this_machine_is_never_behind_a_proxy(void **state)
     assert_proxy("https://[::2]", "http://p:1");
 }
 
-static void no_proxy_lists_what_is_reached_directly(void **state)
+static void no_proxy_excludes_hosts_domains_and_networks(void **state)
 {
     /* NO_PROXY, server, whether it is reached through the proxy */
     static const char *const rows[][3] = {
@@ -123,7 +123,7 @@ static void no_proxy_lists_what_is_reached_directly(void **state)
     }
 }
 
-static void a_proxy_that_is_none_names_its_variable(void **state)
+static void an_invalid_proxy_is_an_error_with_its_variable(void **state)
 {
     kl_error err;
     char *proxy;
@@ -137,7 +137,7 @@ static void a_proxy_that_is_none_names_its_variable(void **state)
     assert_null(proxy);
 }
 
-static void proxy_url_of_a_kubeconfig_wins_and_knows_no_exception(void **state)
+static void proxy_url_ignores_the_environment_and_no_proxy(void **state)
 {
     (void)state;
     assert_int_equal(kl__proxy_check("socks5://p:1", NULL), KL_OK);
@@ -146,7 +146,7 @@ static void proxy_url_of_a_kubeconfig_wins_and_knows_no_exception(void **state)
     assert_int_equal(kl__proxy_check("p:1", NULL), KL_ECONFIG);
 }
 
-static void moments_are_read_as_rfc_3339_has_them(void **state)
+static void rfc_3339_times_are_parsed(void **state)
 {
     static const struct {
         const char *text;
@@ -186,7 +186,7 @@ static void moments_are_read_as_rfc_3339_has_them(void **state)
     }
 }
 
-static void base64_goes_there_and_back(void **state)
+static void base64_is_encoded_and_decoded(void **state)
 {
     static const char bytes[] = "any carnal pleas";
 
@@ -205,7 +205,7 @@ static void base64_goes_there_and_back(void **state)
     }
 }
 
-static void what_is_not_quite_base64_is_refused(void **state)
+static void almost_valid_base64_is_an_error(void **state)
 {
     static const char *const wrong[] = {
         "a", "aGk", "aG=k", "aGk=a", "=", "aGk=aGk=", "aGk*", "a===", "aGk-"};
@@ -224,15 +224,15 @@ static void what_is_not_quite_base64_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SPEC(the_scheme_of_the_server_decides),
-        SPEC(a_header_of_a_cgi_request_is_no_proxy),
-        SPEC(this_machine_is_never_behind_a_proxy),
-        SPEC(no_proxy_lists_what_is_reached_directly),
-        SPEC(a_proxy_that_is_none_names_its_variable),
-        SPEC(proxy_url_of_a_kubeconfig_wins_and_knows_no_exception),
-        cmocka_unit_test(moments_are_read_as_rfc_3339_has_them),
-        cmocka_unit_test(base64_goes_there_and_back),
-        cmocka_unit_test(what_is_not_quite_base64_is_refused),
+        SPEC(the_servers_scheme_selects_the_proxy_variable),
+        SPEC(http_proxy_is_ignored_in_a_cgi_program),
+        SPEC(localhost_is_never_reached_through_a_proxy),
+        SPEC(no_proxy_excludes_hosts_domains_and_networks),
+        SPEC(an_invalid_proxy_is_an_error_with_its_variable),
+        SPEC(proxy_url_ignores_the_environment_and_no_proxy),
+        cmocka_unit_test(rfc_3339_times_are_parsed),
+        cmocka_unit_test(base64_is_encoded_and_decoded),
+        cmocka_unit_test(almost_valid_base64_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

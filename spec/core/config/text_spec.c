@@ -37,7 +37,7 @@ static void base64_holds_any_bytes(void **state)
 }
 
 /* CorruptInputError of Go has these positions. */
-static void base64_that_is_none_is_refused_with_its_position(void **state)
+static void invalid_base64_is_an_error_with_its_position(void **state)
 {
     static const struct {
         const char *text;
@@ -130,7 +130,7 @@ static void a_leap_second_ends_a_month_in_utc(void **state)
     assert_no_time("1990-12-31T23:59:61Z");
 }
 
-static void what_is_no_time_is_refused(void **state)
+static void a_text_that_is_not_a_time_is_an_error(void **state)
 {
     static const char *const wrong[] = {
         "",
@@ -182,7 +182,7 @@ static void a_time_is_written_as_kubernetes_does(void **state)
     assert_format((kl_time){253402300799, 0}, 0, "9999-12-31T23:59:59Z");
 }
 
-static void a_time_that_has_no_form_is_refused(void **state)
+static void a_time_before_year_1_or_after_9999_is_an_error(void **state)
 {
     static const struct {
         kl_time time;
@@ -209,7 +209,7 @@ static void a_time_that_has_no_form_is_refused(void **state)
 }
 
 /* A step that meets every day of the year, hour and minute. */
-static void a_time_that_is_written_is_read_again(void **state)
+static void formatted_times_parse_to_the_same_time(void **state)
 {
     char text[KL_TIME_SIZE];
 
@@ -227,14 +227,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(base64_holds_any_bytes),
-        cmocka_unit_test(base64_that_is_none_is_refused_with_its_position),
+        cmocka_unit_test(invalid_base64_is_an_error_with_its_position),
         cmocka_unit_test(decoding_and_finding_the_wrong_byte_agree),
         cmocka_unit_test(a_time_has_nanoseconds_and_any_zone),
         cmocka_unit_test(a_leap_second_ends_a_month_in_utc),
-        cmocka_unit_test(what_is_no_time_is_refused),
+        cmocka_unit_test(a_text_that_is_not_a_time_is_an_error),
         cmocka_unit_test(a_time_is_written_as_kubernetes_does),
-        cmocka_unit_test(a_time_that_has_no_form_is_refused),
-        cmocka_unit_test(a_time_that_is_written_is_read_again),
+        cmocka_unit_test(a_time_before_year_1_or_after_9999_is_an_error),
+        cmocka_unit_test(formatted_times_parse_to_the_same_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

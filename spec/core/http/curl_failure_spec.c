@@ -45,7 +45,7 @@ static void a_refused_connection_names_host_port_and_remedy(void **state)
     free(url);
 }
 
-static void a_name_that_does_not_resolve_is_said_to_be_so(void **state)
+static void a_name_that_does_not_resolve_is_named(void **state)
 {
     fixture *f = *state;
     kl_error err;
@@ -58,7 +58,7 @@ static void a_name_that_does_not_resolve_is_said_to_be_so(void **state)
         strstr(err.message, "cannot resolve no.such.host.invalid:443"));
 }
 
-static void a_url_that_is_none_is_told_by_the_stream(void **state)
+static void an_invalid_url_is_reported_by_the_stream(void **state)
 {
     fixture *f = *state;
     kl_error err;
@@ -71,7 +71,7 @@ static void a_url_that_is_none_is_told_by_the_stream(void **state)
         KL_ECONFIG);
 }
 
-static void a_server_that_speaks_no_http_is_a_parse_error(void **state)
+static void a_server_that_does_not_speak_http_is_a_parse_error(void **state)
 {
     fixture *f = *state;
     kl_error err;
@@ -112,7 +112,7 @@ static void a_body_that_breaks_off_is_not_a_clean_end(void **state)
     }
 }
 
-static void what_came_before_the_break_is_read_first(void **state)
+static void bytes_before_a_break_are_read_first(void **state)
 {
     fixture *f = *state;
     kl__stream *stream;
@@ -127,7 +127,7 @@ static void what_came_before_the_break_is_read_first(void **state)
     kl__buf_deinit(&body);
 }
 
-static void a_connection_closed_without_an_answer_says_so(void **state)
+static void a_connection_closed_without_a_response_is_an_error(void **state)
 {
     fixture *f = *state;
     kl_error err;
@@ -257,13 +257,13 @@ int main(void)
 #define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest specs[] = {
         SPEC(a_refused_connection_names_host_port_and_remedy),
-        SPEC(a_name_that_does_not_resolve_is_said_to_be_so),
-        SPEC(a_url_that_is_none_is_told_by_the_stream),
-        SPEC(a_server_that_speaks_no_http_is_a_parse_error),
+        SPEC(a_name_that_does_not_resolve_is_named),
+        SPEC(an_invalid_url_is_reported_by_the_stream),
+        SPEC(a_server_that_does_not_speak_http_is_a_parse_error),
         SPEC(a_damaged_chunk_is_a_parse_error),
         SPEC(a_body_that_breaks_off_is_not_a_clean_end),
-        SPEC(what_came_before_the_break_is_read_first),
-        SPEC(a_connection_closed_without_an_answer_says_so),
+        SPEC(bytes_before_a_break_are_read_first),
+        SPEC(a_connection_closed_without_a_response_is_an_error),
         SPEC(a_failed_stream_fails_again_when_it_is_read_again),
         SPEC(a_child_of_fork_gets_an_error_and_no_deadlock),
         SPEC(running_out_of_memory_is_an_error_that_leaks_nothing),

@@ -96,7 +96,7 @@ static char read_byte(kl__stream *stream)
     return byte;
 }
 
-static void a_part_of_an_answer_wakes_no_reader_of_the_whole(void **state)
+static void a_part_of_a_body_does_not_wake_a_reader_of_the_whole(void **state)
 {
     fixture *f = *state;
     kl__stream *stream;
@@ -121,7 +121,7 @@ static void a_part_of_an_answer_wakes_no_reader_of_the_whole(void **state)
 
 /* With a byte unread, the next piece that curl has, of 16 KB, does not fit. It
  * is sent in one piece: of several, the first would be news of its own. */
-static void a_reader_of_the_whole_is_told_to_make_room(void **state)
+static void a_reader_of_the_whole_is_woken_when_its_window_is_full(void **state)
 {
     fixture *f = *state;
     const kl__request request = {.method = "GET",
@@ -157,7 +157,7 @@ static void a_reader_of_the_whole_is_told_to_make_room(void **state)
     deinit_ear(&heard);
 }
 
-static void an_answer_that_is_there_needs_no_hook(void **state)
+static void set_hook_returns_true_if_the_response_has_arrived(void **state)
 {
     fixture *f = *state;
     kl__stream *stream;
@@ -175,7 +175,7 @@ static void an_answer_that_is_there_needs_no_hook(void **state)
 }
 
 /* The loop has left it: close frees it, with what was not read. */
-static void a_stream_is_closed_once_its_end_was_told(void **state)
+static void a_stream_can_be_closed_when_its_end_was_reported(void **state)
 {
     fixture *f = *state;
     kl__stream *stream;
@@ -299,10 +299,10 @@ int main(void)
 {
 #define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest specs[] = {
-        SPEC(a_part_of_an_answer_wakes_no_reader_of_the_whole),
-        SPEC(a_reader_of_the_whole_is_told_to_make_room),
-        SPEC(an_answer_that_is_there_needs_no_hook),
-        SPEC(a_stream_is_closed_once_its_end_was_told),
+        SPEC(a_part_of_a_body_does_not_wake_a_reader_of_the_whole),
+        SPEC(a_reader_of_the_whole_is_woken_when_its_window_is_full),
+        SPEC(set_hook_returns_true_if_the_response_has_arrived),
+        SPEC(a_stream_can_be_closed_when_its_end_was_reported),
         SPEC(a_short_answer_is_taken_and_closed_on_the_transport),
         SPEC(a_broken_answer_is_taken_on_the_transport),
         SPEC(a_long_answer_wakes_its_reader),

@@ -70,7 +70,7 @@ static void await_asked(int asked)
     pthread_mutex_unlock(&name_server.mutex);
 }
 
-static void a_name_server_that_hangs_delays_nobody(void **state)
+static void a_dns_server_that_hangs_delays_no_other_request(void **state)
 {
     fixture *f = *state;
     kl__stream *stream = get(f->transport, "http://hangs.invalid", "/");
@@ -100,8 +100,8 @@ static void a_name_server_that_hangs_delays_nobody(void **state)
 int main(void)
 {
     const struct CMUnitTest specs[] = {
-        cmocka_unit_test_setup_teardown(a_name_server_that_hangs_delays_nobody,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_dns_server_that_hangs_delays_no_other_request, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(specs, NULL, NULL);

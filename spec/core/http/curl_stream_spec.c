@@ -31,7 +31,7 @@ static int64_t now(void)
 
 /* ---- waiting ---- */
 
-static void a_deadline_passes_and_the_stream_goes_on(void **state)
+static void a_stream_can_be_read_after_a_timeout(void **state)
 {
     fixture *f = *state;
     kl__stream *stream;
@@ -95,7 +95,7 @@ static void start(reader *r)
     assert_int_equal(pthread_create(&r->thread, NULL, block, r), 0);
 }
 
-static void a_frozen_server_is_left_at_once_by_a_cancel(void **state)
+static void a_cancel_ends_a_read_from_a_frozen_server(void **state)
 {
     fixture *f = *state;
     int64_t fired_ms;
@@ -121,7 +121,7 @@ static void a_frozen_server_is_left_at_once_by_a_cancel(void **state)
     }
 }
 
-static void a_fired_cancel_ends_even_a_read_that_has_bytes(void **state)
+static void a_fired_cancel_ends_a_read_even_if_bytes_wait(void **state)
 {
     fixture *f = *state;
     kl__stream *stream;
@@ -143,7 +143,7 @@ static void a_fired_cancel_ends_even_a_read_that_has_bytes(void **state)
     kl__cancel_deinit(&cancel);
 }
 
-static void the_last_byte_is_younger_than_the_request(void **state)
+static void last_byte_ms_is_after_the_request(void **state)
 {
     fixture *f = *state;
     kl__stream *stream;
@@ -198,7 +198,7 @@ static size_t read_count(kl__stream *stream, size_t wanted)
     return total;
 }
 
-static void a_reader_that_stays_behind_stops_the_server(void **state)
+static void a_slow_reader_stops_the_server_by_backpressure(void **state)
 {
     fixture *f = *state;
     kl__stream *slow, *quick;
@@ -218,7 +218,7 @@ static void a_reader_that_stays_behind_stops_the_server(void **state)
     assert_int_equal(read_to_end(slow, NULL, NULL), KL_OK);
 }
 
-static void a_window_of_one_byte_still_brings_everything(void **state)
+static void a_tiny_window_still_delivers_the_whole_body(void **state)
 {
     fixture *f = *state;
     kl__request request = {.method = "GET",
@@ -295,7 +295,7 @@ static void closing_the_transport_closes_finished_streams_too(void **state)
     assert_int_equal(read_to_end(finished, NULL, NULL), KL_ECLOSED);
 }
 
-static void a_closed_transport_opens_nothing(void **state)
+static void a_closed_transport_opens_no_stream(void **state)
 {
     fixture *f = *state;
     kl__request request = {
@@ -335,16 +335,16 @@ int main(void)
 {
 #define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest specs[] = {
-        SPEC(a_deadline_passes_and_the_stream_goes_on),
-        SPEC(a_frozen_server_is_left_at_once_by_a_cancel),
-        SPEC(a_fired_cancel_ends_even_a_read_that_has_bytes),
-        SPEC(the_last_byte_is_younger_than_the_request),
-        SPEC(a_reader_that_stays_behind_stops_the_server),
-        SPEC(a_window_of_one_byte_still_brings_everything),
+        SPEC(a_stream_can_be_read_after_a_timeout),
+        SPEC(a_cancel_ends_a_read_from_a_frozen_server),
+        SPEC(a_fired_cancel_ends_a_read_even_if_bytes_wait),
+        SPEC(last_byte_ms_is_after_the_request),
+        SPEC(a_slow_reader_stops_the_server_by_backpressure),
+        SPEC(a_tiny_window_still_delivers_the_whole_body),
         SPEC(a_paused_stream_can_be_closed),
         SPEC(closing_the_transport_closes_finished_streams_too),
         SPEC(closing_the_transport_ends_blocked_readers),
-        SPEC(a_closed_transport_opens_nothing),
+        SPEC(a_closed_transport_opens_no_stream),
         SPEC(a_stream_outlives_its_owners_transport_reference),
         SPEC(a_stream_can_be_closed_at_once),
     };

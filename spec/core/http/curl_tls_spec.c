@@ -117,7 +117,7 @@ static void assert_refused(fixture *f, const kl__tls_options *options,
 
 /* ---- who is believed ---- */
 
-static void a_server_is_trusted_through_the_ca_given(void **state)
+static void a_server_with_a_certificate_of_the_given_ca_is_trusted(void **state)
 {
     fixture *f = *state;
 
@@ -136,7 +136,7 @@ static void several_cas_in_one_text_are_all_trusted(void **state)
     free(both);
 }
 
-static void an_unknown_ca_is_refused_with_the_remedy(void **state)
+static void an_unknown_ca_is_an_error_with_a_remedy(void **state)
 {
     fixture *f = *state;
 
@@ -147,7 +147,7 @@ static void an_unknown_ca_is_refused_with_the_remedy(void **state)
     assert_int_equal(hostile_requests(f->server, ""), 0);
 }
 
-static void an_expired_certificate_is_refused_as_such(void **state)
+static void an_expired_certificate_is_named_in_the_error(void **state)
 {
     fixture *f = *state;
 
@@ -155,7 +155,7 @@ static void an_expired_certificate_is_refused_as_such(void **state)
     assert_refused(f, &(kl__tls_options){.ca = authority.cert}, "renew it");
 }
 
-static void a_certificate_for_another_name_is_refused_as_such(void **state)
+static void a_certificate_for_another_name_is_named_in_the_error(void **state)
 {
     fixture *f = *state;
 
@@ -164,7 +164,7 @@ static void a_certificate_for_another_name_is_refused_as_such(void **state)
                    "tls-server-name");
 }
 
-static void insecure_trusts_anybody(void **state)
+static void insecure_trusts_any_certificate(void **state)
 {
     fixture *f = *state;
 
@@ -174,7 +174,7 @@ static void insecure_trusts_anybody(void **state)
                    &(kl__tls_options){.ca = stranger.cert, .insecure = true});
 }
 
-static void a_ca_that_is_no_certificate_is_said_to_be_none(void **state)
+static void a_ca_that_is_not_a_certificate_is_an_error(void **state)
 {
     fixture *f = *state;
 
@@ -185,7 +185,7 @@ static void a_ca_that_is_no_certificate_is_said_to_be_none(void **state)
 
 /* ---- under another name ---- */
 
-static void a_server_can_be_verified_under_another_name(void **state)
+static void tls_server_name_is_verified_instead_of_the_host(void **state)
 {
     const kl__tls_options options = {.ca = authority.cert,
                                      .server_name = "kubernetes.default"};
@@ -200,7 +200,7 @@ static void a_server_can_be_verified_under_another_name(void **state)
     assert_non_null(strstr(hostile_request(f->server, 0), host));
 }
 
-static void another_name_is_really_verified(void **state)
+static void a_wrong_tls_server_name_is_an_error(void **state)
 {
     const kl__tls_options options = {.ca = authority.cert,
                                      .server_name = "kubernetes.example"};
@@ -210,7 +210,7 @@ static void another_name_is_really_verified(void **state)
     assert_refused(f, &options, "tls-server-name");
 }
 
-static void another_name_holds_instead_of_the_hosts(void **state)
+static void with_tls_server_name_the_hosts_name_does_not_count(void **state)
 {
     const kl__tls_options options = {.ca = authority.cert,
                                      .server_name = "kubernetes.default"};
@@ -220,7 +220,7 @@ static void another_name_holds_instead_of_the_hosts(void **state)
     assert_refused(f, &options, "tls-server-name");
 }
 
-static void another_name_can_be_an_address(void **state)
+static void tls_server_name_may_be_an_ip_address(void **state)
 {
     const kl__tls_options options = {.ca = authority.cert,
                                      .server_name = "127.0.0.1"};
@@ -233,7 +233,7 @@ static void another_name_can_be_an_address(void **state)
     assert_int_equal(ask_as(f, url, &options, &err), KL_OK);
 }
 
-static void another_name_that_is_none_is_a_wrong_configuration(void **state)
+static void an_invalid_tls_server_name_is_a_config_error(void **state)
 {
     const kl__tls_options options = {.server_name = "no name"};
     fixture *f = *state;
@@ -257,7 +257,7 @@ static void a_client_certificate_is_presented(void **state)
     assert_string_equal(hostile_client(f->server, 0), "alice");
 }
 
-static void identities_never_share_a_connection(void **state)
+static void client_certificates_never_share_a_connection(void **state)
 {
     const kl__tls_options as_alice = {
         .ca = authority.cert, .cert = alice.cert, .key = alice.key};
@@ -278,7 +278,7 @@ static void identities_never_share_a_connection(void **state)
     assert_int_equal(hostile_connections(f->server), 3);
 }
 
-static void trust_is_not_inherited_from_an_open_connection(void **state)
+static void an_open_connection_is_not_shared_by_other_tls_settings(void **state)
 {
     fixture *f = *state;
 
@@ -293,7 +293,7 @@ static void trust_is_not_inherited_from_an_open_connection(void **state)
                    "tls-server-name");
 }
 
-static void a_key_of_another_certificate_is_refused_as_such(void **state)
+static void a_key_of_another_certificate_is_named_in_the_error(void **state)
 {
     fixture *f = *state;
 
@@ -311,7 +311,7 @@ static void a_key_of_another_certificate_is_refused_as_such(void **state)
 
 /* ---- the wrong protocol ---- */
 
-static void https_to_a_plain_port_is_said_to_be_so(void **state)
+static void https_to_a_plain_http_port_names_the_remedy(void **state)
 {
     fixture *f = *state;
     char url[64];
@@ -328,7 +328,7 @@ static void https_to_a_plain_port_is_said_to_be_so(void **state)
     assert_non_null(strstr(err.message, "http://"));
 }
 
-static void http_to_a_tls_port_is_said_to_be_so(void **state)
+static void http_to_a_tls_port_names_the_remedy(void **state)
 {
     fixture *f = *state;
     char url[64];
@@ -344,7 +344,7 @@ static void http_to_a_tls_port_is_said_to_be_so(void **state)
     assert_non_null(strstr(err.message, "https://"));
 }
 
-static void a_peer_that_leaves_the_handshake_is_unavailable(void **state)
+static void a_connection_closed_in_the_handshake_is_unavailable(void **state)
 {
     fixture *f = *state;
     char url[64];
@@ -363,7 +363,7 @@ static void a_peer_that_leaves_the_handshake_is_unavailable(void **state)
 
 /* They would share the connection that the first one makes. None makes another
  * when it fails, and waits for that too. */
-static void those_who_wait_for_a_connection_fail_with_it(void **state)
+static void requests_that_wait_for_a_connection_fail_together(void **state)
 {
     enum { WAITING = 6 };
     fixture *f = *state;
@@ -427,26 +427,26 @@ int main(void)
 #define SPEC(name) \
     cmocka_unit_test_setup_teardown(name, set_up_transport, tear_down)
     const struct CMUnitTest specs[] = {
-        SPEC(a_server_is_trusted_through_the_ca_given),
+        SPEC(a_server_with_a_certificate_of_the_given_ca_is_trusted),
         SPEC(several_cas_in_one_text_are_all_trusted),
-        SPEC(an_unknown_ca_is_refused_with_the_remedy),
-        SPEC(an_expired_certificate_is_refused_as_such),
-        SPEC(a_certificate_for_another_name_is_refused_as_such),
-        SPEC(insecure_trusts_anybody),
-        SPEC(a_ca_that_is_no_certificate_is_said_to_be_none),
-        SPEC(a_server_can_be_verified_under_another_name),
-        SPEC(another_name_is_really_verified),
-        SPEC(another_name_holds_instead_of_the_hosts),
-        SPEC(another_name_can_be_an_address),
-        SPEC(another_name_that_is_none_is_a_wrong_configuration),
+        SPEC(an_unknown_ca_is_an_error_with_a_remedy),
+        SPEC(an_expired_certificate_is_named_in_the_error),
+        SPEC(a_certificate_for_another_name_is_named_in_the_error),
+        SPEC(insecure_trusts_any_certificate),
+        SPEC(a_ca_that_is_not_a_certificate_is_an_error),
+        SPEC(tls_server_name_is_verified_instead_of_the_host),
+        SPEC(a_wrong_tls_server_name_is_an_error),
+        SPEC(with_tls_server_name_the_hosts_name_does_not_count),
+        SPEC(tls_server_name_may_be_an_ip_address),
+        SPEC(an_invalid_tls_server_name_is_a_config_error),
         SPEC(a_client_certificate_is_presented),
-        SPEC(identities_never_share_a_connection),
-        SPEC(trust_is_not_inherited_from_an_open_connection),
-        SPEC(a_key_of_another_certificate_is_refused_as_such),
-        SPEC(https_to_a_plain_port_is_said_to_be_so),
-        SPEC(http_to_a_tls_port_is_said_to_be_so),
-        SPEC(a_peer_that_leaves_the_handshake_is_unavailable),
-        SPEC(those_who_wait_for_a_connection_fail_with_it),
+        SPEC(client_certificates_never_share_a_connection),
+        SPEC(an_open_connection_is_not_shared_by_other_tls_settings),
+        SPEC(a_key_of_another_certificate_is_named_in_the_error),
+        SPEC(https_to_a_plain_http_port_names_the_remedy),
+        SPEC(http_to_a_tls_port_names_the_remedy),
+        SPEC(a_connection_closed_in_the_handshake_is_unavailable),
+        SPEC(requests_that_wait_for_a_connection_fail_together),
         cmocka_unit_test(options_are_copied),
     };
 

@@ -42,7 +42,7 @@ static void assert_answer(fixture *f, const char *target, const char *text)
 
 /* ---- answers ---- */
 
-static void a_get_brings_status_type_and_body(void **state)
+static void a_get_returns_status_type_and_body(void **state)
 {
     fixture *f = *state;
     kl__stream *stream;
@@ -60,7 +60,7 @@ static void a_get_brings_status_type_and_body(void **state)
     kl__stream_close(stream);
 }
 
-static void a_body_arrives_whole_however_it_is_cut(void **state)
+static void a_body_arrives_whole_for_all_chunk_sizes(void **state)
 {
     fixture *f = *state;
 
@@ -107,7 +107,7 @@ static void bytes_are_read_as_they_arrive(void **state)
     assert_int_equal(read_to_end(stream, NULL, NULL), KL_OK);
 }
 
-static void interim_heads_and_trailers_are_no_heads(void **state)
+static void interim_responses_and_trailers_are_ignored(void **state)
 {
     fixture *f = *state;
     kl__stream *stream;
@@ -126,7 +126,7 @@ static void interim_heads_and_trailers_are_no_heads(void **state)
     assert_int_equal(read_to_end(stream, NULL, NULL), KL_OK);
 }
 
-static void an_empty_answer_ends_cleanly(void **state)
+static void an_empty_body_ends_cleanly(void **state)
 {
     fixture *f = *state;
 
@@ -136,7 +136,7 @@ static void an_empty_answer_ends_cleanly(void **state)
     assert_answer(f, "/", "");
 }
 
-static void a_redirect_is_an_answer_and_not_followed(void **state)
+static void a_redirect_is_returned_and_not_followed(void **state)
 {
     fixture *f = *state;
     kl__stream *stream;
@@ -152,7 +152,7 @@ static void a_redirect_is_an_answer_and_not_followed(void **state)
 
 /* ---- requests ---- */
 
-static void a_request_is_sent_as_it_was_given(void **state)
+static void a_request_is_sent_as_given(void **state)
 {
     static const kl__header headers[] = {{"Content-Type", "application/json"},
                                          {"X-Empty", ""},
@@ -185,7 +185,7 @@ static void a_request_is_sent_as_it_was_given(void **state)
     free(base);
 }
 
-static void a_post_without_a_body_says_so(void **state)
+static void a_post_without_a_body_sends_content_length_0(void **state)
 {
     fixture *f = *state;
     kl__request request = {
@@ -201,7 +201,7 @@ static void a_post_without_a_body_says_so(void **state)
     assert_null(strstr(hostile_request(f->server, 0), "Content-Type"));
 }
 
-static void a_large_body_is_sent_without_asking_first(void **state)
+static void a_large_body_is_sent_without_expect_100_continue(void **state)
 {
     static char body[2 * 1024 * 1024];
     fixture *f = *state;
@@ -247,7 +247,7 @@ static int option_of(int fd, int level, int name)
 }
 
 /* 10 s of idleness and three probes 5 s apart: at most 30 s. */
-static void a_socket_is_private_and_notices_a_dead_peer(void **state)
+static void a_socket_is_close_on_exec_and_has_keepalive(void **state)
 {
     fixture *f = *state;
     kl__stream *stream;
@@ -294,7 +294,7 @@ static void a_fresh_connection_is_a_new_one(void **state)
     assert_int_equal(hostile_connections(f->server), 2);
 }
 
-static void a_get_is_repeated_on_a_connection_that_died(void **state)
+static void a_get_is_sent_again_if_the_connection_was_dead(void **state)
 {
     fixture *f = *state;
 
@@ -328,7 +328,7 @@ static void a_post_is_never_sent_twice(void **state)
     assert_int_equal(hostile_requests(f->server, "/2"), 1);
 }
 
-static void a_request_whose_time_is_over_is_not_sent(void **state)
+static void a_request_past_send_by_is_not_sent(void **state)
 {
     fixture *f = *state;
     kl__request request = {.method = "POST",
@@ -355,7 +355,7 @@ static void a_request_whose_time_is_over_is_not_sent(void **state)
     assert_int_equal(hostile_requests(f->server, "/late"), 0);
 }
 
-static void a_header_with_a_line_break_is_refused(void **state)
+static void a_header_with_a_line_break_is_an_error(void **state)
 {
     static const kl__header header = {"Authorization", "Bearer t\nX: y"};
     fixture *f = *state;
@@ -374,7 +374,7 @@ static void a_header_with_a_line_break_is_refused(void **state)
     assert_null(strstr(err.message, "Bearer"));
 }
 
-static void proxies_of_the_environment_are_not_asked(void **state)
+static void proxies_of_the_environment_are_ignored(void **state)
 {
     fixture *f = *state;
 
@@ -409,23 +409,23 @@ int main(void)
 {
 #define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest specs[] = {
-        SPEC(a_get_brings_status_type_and_body),
-        SPEC(a_body_arrives_whole_however_it_is_cut),
+        SPEC(a_get_returns_status_type_and_body),
+        SPEC(a_body_arrives_whole_for_all_chunk_sizes),
         SPEC(bytes_are_read_as_they_arrive),
-        SPEC(interim_heads_and_trailers_are_no_heads),
-        SPEC(an_empty_answer_ends_cleanly),
-        SPEC(a_redirect_is_an_answer_and_not_followed),
-        SPEC(a_request_is_sent_as_it_was_given),
-        SPEC(a_post_without_a_body_says_so),
-        SPEC(a_large_body_is_sent_without_asking_first),
-        SPEC(a_socket_is_private_and_notices_a_dead_peer),
+        SPEC(interim_responses_and_trailers_are_ignored),
+        SPEC(an_empty_body_ends_cleanly),
+        SPEC(a_redirect_is_returned_and_not_followed),
+        SPEC(a_request_is_sent_as_given),
+        SPEC(a_post_without_a_body_sends_content_length_0),
+        SPEC(a_large_body_is_sent_without_expect_100_continue),
+        SPEC(a_socket_is_close_on_exec_and_has_keepalive),
         SPEC(a_connection_is_used_again),
         SPEC(a_fresh_connection_is_a_new_one),
-        SPEC(a_get_is_repeated_on_a_connection_that_died),
+        SPEC(a_get_is_sent_again_if_the_connection_was_dead),
         SPEC(a_post_is_never_sent_twice),
-        SPEC(a_request_whose_time_is_over_is_not_sent),
-        SPEC(a_header_with_a_line_break_is_refused),
-        SPEC(proxies_of_the_environment_are_not_asked),
+        SPEC(a_request_past_send_by_is_not_sent),
+        SPEC(a_header_with_a_line_break_is_an_error),
+        SPEC(proxies_of_the_environment_are_ignored),
         SPEC(a_proxy_that_was_given_is_used),
     };
 

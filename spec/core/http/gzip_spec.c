@@ -71,7 +71,7 @@ static kl_code decode(const kl__buf *in, size_t in_step, size_t out_step,
     return code;
 }
 
-static void members_are_one_text_however_they_are_cut(void **state)
+static void gzip_members_are_one_text_for_all_chunk_sizes(void **state)
 {
     kl__buf in = {0};
 
@@ -92,7 +92,7 @@ static void members_are_one_text_however_they_are_cut(void **state)
     kl__buf_deinit(&in);
 }
 
-static void a_cut_member_is_not_whole(void **state)
+static void a_truncated_gzip_member_is_not_whole(void **state)
 {
     kl__buf in = {0}, out = {0};
     bool whole = true;
@@ -106,7 +106,7 @@ static void a_cut_member_is_not_whole(void **state)
     kl__buf_deinit(&out);
 }
 
-static void damage_is_noticed(void **state)
+static void a_damaged_gzip_member_is_an_error(void **state)
 {
     kl__buf in = {0};
 
@@ -147,7 +147,7 @@ static void a_compressed_body_arrives_decoded(void **state)
     kl__buf_deinit(&in);
 }
 
-static void a_member_is_delivered_when_it_is_complete(void **state)
+static void a_gzip_member_is_delivered_when_it_is_complete(void **state)
 {
     fixture *f = *state;
     kl__buf in = {0};
@@ -170,7 +170,7 @@ static void a_member_is_delivered_when_it_is_complete(void **state)
     kl__buf_deinit(&in);
 }
 
-static void a_cut_gzip_body_broke_off(void **state)
+static void a_truncated_gzip_body_is_an_error(void **state)
 {
     fixture *f = *state;
     kl__buf in = {0};
@@ -199,7 +199,7 @@ static void a_damaged_gzip_body_is_a_parse_error(void **state)
     assert_non_null(strstr(err.message, "gzip"));
 }
 
-static void an_encoding_that_was_not_asked_for_is_a_parse_error(void **state)
+static void an_encoding_other_than_gzip_is_a_parse_error(void **state)
 {
     fixture *f = *state;
     kl_error err;
@@ -230,7 +230,7 @@ static void *watching_realloc(void *block, size_t size)
 }
 
 /* 64 MB of zeroes come as 64 KB, and are never in memory at once. */
-static void a_decompression_bomb_swells_only_as_it_is_read(void **state)
+static void a_decompression_bomb_expands_only_as_it_is_read(void **state)
 {
     const kl_allocator watching = {watching_malloc, watching_realloc, free};
     const size_t size = 64 * 1024 * 1024;
@@ -271,15 +271,15 @@ int main(void)
 {
 #define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest specs[] = {
-        cmocka_unit_test(members_are_one_text_however_they_are_cut),
-        cmocka_unit_test(a_cut_member_is_not_whole),
-        cmocka_unit_test(damage_is_noticed),
+        cmocka_unit_test(gzip_members_are_one_text_for_all_chunk_sizes),
+        cmocka_unit_test(a_truncated_gzip_member_is_not_whole),
+        cmocka_unit_test(a_damaged_gzip_member_is_an_error),
         SPEC(a_compressed_body_arrives_decoded),
-        SPEC(a_member_is_delivered_when_it_is_complete),
-        SPEC(a_cut_gzip_body_broke_off),
+        SPEC(a_gzip_member_is_delivered_when_it_is_complete),
+        SPEC(a_truncated_gzip_body_is_an_error),
         SPEC(a_damaged_gzip_body_is_a_parse_error),
-        SPEC(an_encoding_that_was_not_asked_for_is_a_parse_error),
-        SPEC(a_decompression_bomb_swells_only_as_it_is_read),
+        SPEC(an_encoding_other_than_gzip_is_a_parse_error),
+        SPEC(a_decompression_bomb_expands_only_as_it_is_read),
     };
 
     return cmocka_run_group_tests(specs, NULL, NULL);

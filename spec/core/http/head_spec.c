@@ -37,7 +37,7 @@ static long retry_after(const char *value)
     return parse(text).response.retry_after_ms;
 }
 
-static void a_head_is_complete_with_its_empty_line(void **state)
+static void the_empty_line_completes_a_head(void **state)
 {
     kl__head head = {0};
 
@@ -51,7 +51,7 @@ static void a_head_is_complete_with_its_empty_line(void **state)
     assert_string_equal(head.response.content_type, "a/b");
 }
 
-static void an_interim_head_leaves_nothing_behind(void **state)
+static void an_interim_response_leaves_no_headers(void **state)
 {
     kl__head head = parse("HTTP/1.1 103 Early\r\nRetry-After: 1\r\n"
                           "Content-Encoding: gzip\r\n\r\n"
@@ -64,7 +64,7 @@ static void an_interim_head_leaves_nothing_behind(void **state)
     assert_int_equal(head.encoding, KL__ENCODING_IDENTITY);
 }
 
-static void retry_after_is_seconds(void **state)
+static void retry_after_may_be_seconds(void **state)
 {
     (void)state;
     assert_int_equal(retry_after("0"), 0);
@@ -72,7 +72,7 @@ static void retry_after_is_seconds(void **state)
     assert_int_equal(retry_after("99999999999999"), 366L * 24 * 3600 * 1000);
 }
 
-static void retry_after_can_be_a_date(void **state)
+static void retry_after_may_be_a_date(void **state)
 {
     time_t soon = time(NULL) + 100;
     char date[64];
@@ -85,7 +85,7 @@ static void retry_after_can_be_a_date(void **state)
     assert_int_equal(retry_after("Sun, 06 Nov 1994 08:49:37 GMT"), 0);
 }
 
-static void retry_after_that_makes_no_sense_is_none(void **state)
+static void an_invalid_retry_after_is_ignored(void **state)
 {
     (void)state;
     assert_int_equal(retry_after(""), -1);
@@ -126,7 +126,7 @@ static void long_values_are_cut(void **state)
                      sizeof(head.response.content_type) - 1);
 }
 
-static void encodings_are_told_apart(void **state)
+static void content_encoding_is_parsed(void **state)
 {
     (void)state;
     assert_int_equal(
@@ -140,7 +140,7 @@ static void encodings_are_told_apart(void **state)
         KL__ENCODING_OTHER);
 }
 
-static void rubbish_is_survived(void **state)
+static void invalid_header_lines_are_ignored(void **state)
 {
     kl__head head = parse("HTTP/\r\n:\r\nx\r\n: y\r\n\r\n");
 
@@ -148,7 +148,7 @@ static void rubbish_is_survived(void **state)
     assert_false(head.complete); /* there was no status */
 }
 
-static void a_nul_byte_is_no_line_end(void **state)
+static void a_nul_byte_does_not_end_a_line(void **state)
 {
     kl__head head = {0};
 
@@ -162,16 +162,16 @@ static void a_nul_byte_is_no_line_end(void **state)
 int main(void)
 {
     const struct CMUnitTest specs[] = {
-        cmocka_unit_test(a_head_is_complete_with_its_empty_line),
-        cmocka_unit_test(an_interim_head_leaves_nothing_behind),
-        cmocka_unit_test(retry_after_is_seconds),
-        cmocka_unit_test(retry_after_can_be_a_date),
-        cmocka_unit_test(retry_after_that_makes_no_sense_is_none),
+        cmocka_unit_test(the_empty_line_completes_a_head),
+        cmocka_unit_test(an_interim_response_leaves_no_headers),
+        cmocka_unit_test(retry_after_may_be_seconds),
+        cmocka_unit_test(retry_after_may_be_a_date),
+        cmocka_unit_test(an_invalid_retry_after_is_ignored),
         cmocka_unit_test(warnings_are_unquoted),
         cmocka_unit_test(long_values_are_cut),
-        cmocka_unit_test(encodings_are_told_apart),
-        cmocka_unit_test(rubbish_is_survived),
-        cmocka_unit_test(a_nul_byte_is_no_line_end),
+        cmocka_unit_test(content_encoding_is_parsed),
+        cmocka_unit_test(invalid_header_lines_are_ignored),
+        cmocka_unit_test(a_nul_byte_does_not_end_a_line),
     };
 
     return cmocka_run_group_tests(specs, NULL, NULL);

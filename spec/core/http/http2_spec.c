@@ -270,7 +270,7 @@ static kl__stream *ask_with_window(server *s, const char *target, size_t window)
 
 /* ---- specs ---- */
 
-static void http2_is_spoken_where_the_server_does(void **state)
+static void http2_is_used_if_the_server_supports_it(void **state)
 {
     server *s = *state;
     kl__stream *stream;
@@ -301,7 +301,7 @@ static void fifty_requests_share_one_connection(void **state)
 
 /* More than a connection takes, which the server may not have told yet. Left
  * alone, libcurl 7.88 makes one for each stream that finds no room. */
-static void a_burst_makes_no_more_connections_than_it_needs(void **state)
+static void a_burst_opens_no_more_connections_than_it_needs(void **state)
 {
     static kl__stream *streams[BURST];
     server *s = *state;
@@ -325,7 +325,7 @@ static void a_burst_makes_no_more_connections_than_it_needs(void **state)
 }
 
 /* Without help libcurl 7.88 forgets the end of one such stream in 300. */
-static void no_stream_stands_still_among_many(void **state)
+static void no_stream_hangs_among_many(void **state)
 {
     server *s = *state;
     kl__stream *streams[PARALLEL];
@@ -341,7 +341,7 @@ static void no_stream_stands_still_among_many(void **state)
     }
 }
 
-static void a_fresh_connection_is_not_the_open_one(void **state)
+static void a_fresh_connection_is_a_second_one(void **state)
 {
     server *s = *state;
     kl__stream *first, *second;
@@ -380,7 +380,7 @@ static int64_t cpu_ms(void)
 }
 
 /* A paused transfer has bytes to read all the time, and must not spin. */
-static void a_paused_stream_costs_no_time(void **state)
+static void a_paused_stream_costs_no_cpu(void **state)
 {
     server *s = *state;
     kl__stream *slow;
@@ -410,7 +410,7 @@ static void a_paused_stream_costs_no_time(void **state)
     kl__stream_close(slow);
 }
 
-static void many_readers_of_one_connection_get_everything(void **state)
+static void many_readers_of_one_connection_get_all_bytes(void **state)
 {
     server *s = *state;
     kl__stream *streams[4];
@@ -461,7 +461,7 @@ static void a_stream_closed_early_leaves_its_connection_open(void **state)
 }
 
 /* What curl has taken in for it goes too: the leak checker looks. */
-static void a_paused_stream_closed_beside_others_leaves_nothing(void **state)
+static void closing_a_paused_stream_beside_others_leaks_no_memory(void **state)
 {
     server *s = *state;
     kl__stream *slow, *other;
@@ -483,17 +483,17 @@ int main(void)
 #define SPEC(name) \
     cmocka_unit_test_setup_teardown(name, set_up_server, tear_down_server)
     const struct CMUnitTest specs[] = {
-        SPEC(http2_is_spoken_where_the_server_does),
+        SPEC(http2_is_used_if_the_server_supports_it),
         SPEC(fifty_requests_share_one_connection),
-        SPEC(a_burst_makes_no_more_connections_than_it_needs),
-        SPEC(no_stream_stands_still_among_many),
-        SPEC(a_fresh_connection_is_not_the_open_one),
+        SPEC(a_burst_opens_no_more_connections_than_it_needs),
+        SPEC(no_stream_hangs_among_many),
+        SPEC(a_fresh_connection_is_a_second_one),
         SPEC(a_paused_stream_does_not_stop_its_connection),
-        SPEC(a_paused_stream_costs_no_time),
-        SPEC(many_readers_of_one_connection_get_everything),
+        SPEC(a_paused_stream_costs_no_cpu),
+        SPEC(many_readers_of_one_connection_get_all_bytes),
         SPEC(a_killed_server_ends_every_stream),
         SPEC(a_stream_closed_early_leaves_its_connection_open),
-        SPEC(a_paused_stream_closed_beside_others_leaves_nothing),
+        SPEC(closing_a_paused_stream_beside_others_leaks_no_memory),
     };
 
     return cmocka_run_group_tests(specs, NULL, NULL);

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-static void all_but_the_unreserved_is_encoded(void **state)
+static void all_but_unreserved_bytes_are_percent_encoded(void **state)
 {
     kl__buf out = {0};
 
@@ -51,7 +51,7 @@ static void every_byte_survives_the_round_trip(void **state)
     kl__buf_deinit(&out);
 }
 
-static void what_is_no_escape_stays(void **state)
+static void an_incomplete_escape_stays_as_it_is(void **state)
 {
     char text[] = "100%+%zz%4%41%";
 
@@ -60,7 +60,7 @@ static void what_is_no_escape_stays(void **state)
     assert_string_equal(text, "100%+%zz%4A%");
 }
 
-static void an_escaped_nul_counts(void **state)
+static void an_escaped_nul_counts_in_the_length(void **state)
 {
     char text[] = "a%00b";
 
@@ -72,11 +72,11 @@ static void an_escaped_nul_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest specs[] = {
-        cmocka_unit_test(all_but_the_unreserved_is_encoded),
+        cmocka_unit_test(all_but_unreserved_bytes_are_percent_encoded),
         cmocka_unit_test(queries_begin_with_a_question_mark),
         cmocka_unit_test(every_byte_survives_the_round_trip),
-        cmocka_unit_test(what_is_no_escape_stays),
-        cmocka_unit_test(an_escaped_nul_counts),
+        cmocka_unit_test(an_incomplete_escape_stays_as_it_is),
+        cmocka_unit_test(an_escaped_nul_counts_in_the_length),
     };
 
     return cmocka_run_group_tests(specs, NULL, NULL);

@@ -39,7 +39,7 @@ static void refuses(const char *json, size_t length, const char *message)
     }
 }
 
-static void every_type_is_told_apart(void **state)
+static void every_json_type_has_its_kl_type(void **state)
 {
     const kl_type expected[] = {KL_NULL,     KL_BOOL,  KL_INTEGER, KL_INTEGER,
                                 KL_UNSIGNED, KL_REAL,  KL_NUMBER,  KL_NUMBER,
@@ -87,7 +87,7 @@ static void integers_are_never_rounded(void **state)
     kl_doc_unref(doc);
 }
 
-static void a_real_is_an_integer_only_where_it_is_exactly_one(void **state)
+static void a_real_reads_as_an_integer_only_if_it_is_whole(void **state)
 {
     kl_doc *doc = parse("[3.0,-3.0,3.5,1e300,9223372036854775808.0]");
     const kl_value *root = kl_doc_root(doc);
@@ -120,7 +120,7 @@ static void a_string_may_hold_nul_bytes(void **state)
     kl_doc_unref(doc);
 }
 
-static void a_missing_value_reads_as_null_all_the_way(void **state)
+static void a_missing_member_reads_as_null_at_any_depth(void **state)
 {
     kl_doc *doc = parse("{\"a\":1}");
     const kl_value *gone = kl_value_get(kl_doc_root(doc), "b");
@@ -167,7 +167,7 @@ static void members_and_elements_come_in_order(void **state)
     kl_doc_unref(doc);
 }
 
-static void what_is_no_json_is_refused_with_its_position(void **state)
+static void invalid_json_is_an_error_with_its_position(void **state)
 {
     (void)state;
     refuses("", 0, "empty");
@@ -183,7 +183,7 @@ static void what_is_no_json_is_refused_with_its_position(void **state)
     refuses("<html>", 6, "at byte 0: <html>");
 }
 
-static void what_is_no_utf8_is_refused(void **state)
+static void text_that_is_not_utf8_is_an_error(void **state)
 {
     (void)state;
     refuses("\"\x80\"", 3, "at byte");
@@ -204,7 +204,7 @@ static char *nested(size_t depth)
     return json;
 }
 
-static void nesting_is_refused_beyond_the_bound_and_not_at_it(void **state)
+static void nesting_of_512_levels_is_read_and_513_is_an_error(void **state)
 {
     char *json = nested(KL_MAX_DEPTH);
     kl_doc *doc = parse(json);
@@ -233,7 +233,7 @@ static void a_document_lives_until_its_last_reference(void **state)
     assert_int_equal(kl_live_count(KL_LIVE_DOC), 0);
 }
 
-static void an_offset_is_where_the_string_was_in_the_text(void **state)
+static void an_offset_is_the_position_of_a_string_in_the_text(void **state)
 {
     const char *json = "{\"a\\n\":\"b\",\"cd\":[\"\\u0041\"]}";
     kl_doc *doc = parse(json);
@@ -264,7 +264,7 @@ static void whitespace_is_dropped_outside_of_strings_only(void **state)
     assert_int_equal(kl__text_measure(json, length).spaces, 0);
 }
 
-static void a_quote_is_found_wherever_it_is_in_a_word(void **state)
+static void a_quote_is_found_at_each_of_eight_positions(void **state)
 {
     char text[64];
 
@@ -307,19 +307,19 @@ static void running_out_of_memory_is_an_error_and_leaks_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type_is_told_apart),
+        cmocka_unit_test(every_json_type_has_its_kl_type),
         cmocka_unit_test(integers_are_never_rounded),
-        cmocka_unit_test(a_real_is_an_integer_only_where_it_is_exactly_one),
+        cmocka_unit_test(a_real_reads_as_an_integer_only_if_it_is_whole),
         cmocka_unit_test(a_string_may_hold_nul_bytes),
-        cmocka_unit_test(a_missing_value_reads_as_null_all_the_way),
+        cmocka_unit_test(a_missing_member_reads_as_null_at_any_depth),
         cmocka_unit_test(members_and_elements_come_in_order),
-        cmocka_unit_test(what_is_no_json_is_refused_with_its_position),
-        cmocka_unit_test(what_is_no_utf8_is_refused),
-        cmocka_unit_test(nesting_is_refused_beyond_the_bound_and_not_at_it),
+        cmocka_unit_test(invalid_json_is_an_error_with_its_position),
+        cmocka_unit_test(text_that_is_not_utf8_is_an_error),
+        cmocka_unit_test(nesting_of_512_levels_is_read_and_513_is_an_error),
         cmocka_unit_test(a_document_lives_until_its_last_reference),
-        cmocka_unit_test(an_offset_is_where_the_string_was_in_the_text),
+        cmocka_unit_test(an_offset_is_the_position_of_a_string_in_the_text),
         cmocka_unit_test(whitespace_is_dropped_outside_of_strings_only),
-        cmocka_unit_test(a_quote_is_found_wherever_it_is_in_a_word),
+        cmocka_unit_test(a_quote_is_found_at_each_of_eight_positions),
         cmocka_unit_test(running_out_of_memory_is_an_error_and_leaks_nothing),
     };
 

@@ -98,7 +98,7 @@ static void assert_same(const char *json, const char *other, bool expected)
 
 /* What Python's hashlib makes of the sorted text: names that were made with
  * one version are found by the next. */
-static void a_hash_is_for_ever(void **state)
+static void the_hash_of_a_value_never_changes(void **state)
 {
     (void)state;
     assert_hash("{}", "chxpgctjv2q7vw");
@@ -135,7 +135,7 @@ static void a_number_has_one_form(void **state)
                 false);
 }
 
-static void values_that_differ_have_other_hashes(void **state)
+static void different_values_have_different_hashes(void **state)
 {
     static const char *const texts[] = {
         "null",  "false",  "true",        "0",          "1",
@@ -154,7 +154,7 @@ static void values_that_differ_have_other_hashes(void **state)
     assert_same("\"\\u00fc\"", "\"\xc3\xbc\"", true);
 }
 
-static void a_value_at_the_deepest_is_hashed(void **state)
+static void a_value_nested_to_the_limit_is_hashed(void **state)
 {
     char text[2 * KL_MAX_DEPTH + 1] = {0};
 
@@ -168,11 +168,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sha256_has_the_digests_of_the_standard),
-        cmocka_unit_test(a_hash_is_for_ever),
+        cmocka_unit_test(the_hash_of_a_value_never_changes),
         cmocka_unit_test(the_order_of_members_does_not_matter),
         cmocka_unit_test(a_number_has_one_form),
-        cmocka_unit_test(values_that_differ_have_other_hashes),
-        cmocka_unit_test(a_value_at_the_deepest_is_hashed),
+        cmocka_unit_test(different_values_have_different_hashes),
+        cmocka_unit_test(a_value_nested_to_the_limit_is_hashed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

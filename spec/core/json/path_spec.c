@@ -80,7 +80,7 @@ static void names_indexes_and_stars_lead_to_their_values(void **state)
     leads_to("[\"metadata\"].labels.app", "\"shop\" ");
 }
 
-static void what_is_absent_or_null_is_not_found(void **state)
+static void absent_and_null_members_are_not_found(void **state)
 {
     (void)state;
     leads_to("spec.nodename", "");
@@ -94,7 +94,7 @@ static void what_is_absent_or_null_is_not_found(void **state)
     leads_to("spec.containers[4].image", "");
 }
 
-static void visiting_stops_when_it_is_told_to(void **state)
+static void a_callback_can_stop_the_iteration(void **state)
 {
     found self;
 
@@ -103,7 +103,7 @@ static void visiting_stops_when_it_is_told_to(void **state)
     assert_string_equal(self.text, "1 2 ");
 }
 
-static void the_first_value_is_the_first_one_that_is_there(void **state)
+static void kl_path_first_returns_the_first_value_that_exists(void **state)
 {
     kl_doc *doc = kl_doc_parse(pod, sizeof(pod) - 1, NULL);
     kl_path *path = kl_path_parse("spec.containers[*].name", NULL);
@@ -198,7 +198,7 @@ static bool begins(const char *text, const char *name)
     return begins_with;
 }
 
-static void a_path_knows_which_member_it_begins_with(void **state)
+static void a_path_tells_its_first_member(void **state)
 {
     (void)state;
     assert_true(begins("metadata.labels.app", "metadata"));
@@ -230,13 +230,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_indexes_and_stars_lead_to_their_values),
-        cmocka_unit_test(what_is_absent_or_null_is_not_found),
-        cmocka_unit_test(visiting_stops_when_it_is_told_to),
-        cmocka_unit_test(the_first_value_is_the_first_one_that_is_there),
+        cmocka_unit_test(absent_and_null_members_are_not_found),
+        cmocka_unit_test(a_callback_can_stop_the_iteration),
+        cmocka_unit_test(kl_path_first_returns_the_first_value_that_exists),
         cmocka_unit_test(a_wrong_path_says_where_it_is_wrong),
         cmocka_unit_test(a_path_of_kubectl_is_refused_with_the_right_form),
         cmocka_unit_test(a_key_with_a_slash_and_no_dot_needs_no_quotes),
-        cmocka_unit_test(a_path_knows_which_member_it_begins_with),
+        cmocka_unit_test(a_path_tells_its_first_member),
         cmocka_unit_test(running_out_of_memory_is_an_error),
     };
 

@@ -126,7 +126,7 @@ static void a_list_may_have_no_items(void **state)
                          "end {\"a\":true}\n");
 }
 
-static void what_has_no_items_is_told_from_an_empty_list(void **state)
+static void a_list_without_items_is_not_an_empty_list(void **state)
 {
     (void)state;
     same_however_chunked(KL__SCAN_LIST, "{\"a\":null}",
@@ -171,7 +171,7 @@ static void a_stream_that_ends_midway_is_unfinished(void **state)
                          "item {}\nunfinished");
 }
 
-static void nothing_at_all_ends_a_watch_but_no_list(void **state)
+static void an_empty_body_ends_a_watch_but_not_a_list(void **state)
 {
     kl__scan *watch = kl__scan_new(KL__SCAN_WATCH);
     kl__scan *list = kl__scan_new(KL__SCAN_LIST);
@@ -204,7 +204,7 @@ static void breaks(kl__scan_mode mode, const char *text, size_t at,
     }
 }
 
-static void a_list_that_is_none_is_refused_where_it_breaks(void **state)
+static void an_invalid_list_is_an_error_with_its_position(void **state)
 {
     (void)state;
     breaks(KL__SCAN_LIST, "<html>", 0, "expected \"{\"; found: <");
@@ -229,7 +229,7 @@ static void a_list_that_is_none_is_refused_where_it_breaks(void **state)
     breaks(KL__SCAN_LIST, "{} {", 3, "nothing after the list");
 }
 
-static void an_event_that_is_none_is_refused_where_it_breaks(void **state)
+static void an_invalid_event_is_an_error_with_its_position(void **state)
 {
     (void)state;
     breaks(KL__SCAN_WATCH, "too many", 0, "expected \"{\"; found: t");
@@ -264,7 +264,7 @@ static void breaks_the_same_way(kl__scan_mode mode, const char *text)
     kl_free(bytes);
 }
 
-static void a_mangled_stream_breaks_the_same_way_however_chunked(void **state)
+static void a_damaged_stream_fails_alike_for_all_chunk_sizes(void **state)
 {
     static const char *const streams[] = {
         "{\"type\":\"A\",\"object\":{\"b\":[[],{\"\\\"\":\"\\\\\"}]}}\n{\"x\":"
@@ -290,7 +290,7 @@ static void a_mangled_stream_breaks_the_same_way_however_chunked(void **state)
     }
 }
 
-static void a_failure_sticks(void **state)
+static void after_a_failure_every_call_fails(void **state)
 {
     kl__scan *scan = kl__scan_new(KL__SCAN_WATCH);
     kl__frame frame;
@@ -353,7 +353,7 @@ static void a_frame_without_end_fails_at_the_bound(void **state)
     free(chunk);
 }
 
-static void an_excerpt_shows_how_the_stream_began(void **state)
+static void an_excerpt_shows_the_begin_of_the_stream(void **state)
 {
     kl__scan *scan = kl__scan_new(KL__SCAN_WATCH);
     char text[20];
@@ -404,7 +404,7 @@ static void two_megabytes_byte_by_byte_take_linear_time(void **state)
     kl_free(text);
 }
 
-static void an_idle_watch_gives_back_what_a_large_event_took(void **state)
+static void an_idle_watch_frees_the_memory_of_a_large_event(void **state)
 {
     size_t length;
     char *text;
@@ -473,20 +473,20 @@ int main(void)
         cmocka_unit_test(a_list_gives_its_items_and_then_the_rest),
         cmocka_unit_test(metadata_may_come_after_the_items),
         cmocka_unit_test(a_list_may_have_no_items),
-        cmocka_unit_test(what_has_no_items_is_told_from_an_empty_list),
+        cmocka_unit_test(a_list_without_items_is_not_an_empty_list),
         cmocka_unit_test(an_indented_list_is_a_list),
         cmocka_unit_test(a_watch_gives_its_events),
         cmocka_unit_test(a_stream_that_ends_midway_is_unfinished),
-        cmocka_unit_test(nothing_at_all_ends_a_watch_but_no_list),
-        cmocka_unit_test(a_list_that_is_none_is_refused_where_it_breaks),
-        cmocka_unit_test(an_event_that_is_none_is_refused_where_it_breaks),
-        cmocka_unit_test(a_mangled_stream_breaks_the_same_way_however_chunked),
-        cmocka_unit_test(a_failure_sticks),
+        cmocka_unit_test(an_empty_body_ends_a_watch_but_not_a_list),
+        cmocka_unit_test(an_invalid_list_is_an_error_with_its_position),
+        cmocka_unit_test(an_invalid_event_is_an_error_with_its_position),
+        cmocka_unit_test(a_damaged_stream_fails_alike_for_all_chunk_sizes),
+        cmocka_unit_test(after_a_failure_every_call_fails),
         cmocka_unit_test(a_nesting_bomb_fails_at_the_bound),
         cmocka_unit_test(a_frame_without_end_fails_at_the_bound),
-        cmocka_unit_test(an_excerpt_shows_how_the_stream_began),
+        cmocka_unit_test(an_excerpt_shows_the_begin_of_the_stream),
         cmocka_unit_test(two_megabytes_byte_by_byte_take_linear_time),
-        cmocka_unit_test(an_idle_watch_gives_back_what_a_large_event_took),
+        cmocka_unit_test(an_idle_watch_frees_the_memory_of_a_large_event),
         cmocka_unit_test(running_out_of_memory_is_an_error_and_leaks_nothing),
     };
 

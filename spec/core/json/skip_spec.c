@@ -54,7 +54,7 @@ static void is_the_same_in_any_chunks(const char *text, size_t length)
 }
 
 /* Bytes of any kind: much of it is no JSON. */
-static void rubbish_ends_where_it_ends_byte_by_byte(void **state)
+static void blocks_and_single_bytes_find_the_same_end(void **state)
 {
     static const char kinds[] = "{}[]\"\"\"\\\\ \t\n\r,:0az;\x7f\xfb\xdb";
     char text[LENGTH];
@@ -99,7 +99,7 @@ static size_t value(char *out, size_t room)
     return used;
 }
 
-static void a_value_ends_behind_its_last_bracket(void **state)
+static void a_value_ends_at_its_last_bracket(void **state)
 {
     char text[LENGTH + 64];
 
@@ -122,7 +122,7 @@ static void a_value_ends_behind_its_last_bracket(void **state)
     }
 }
 
-static void a_string_by_itself_ends_at_its_quote(void **state)
+static void a_string_value_ends_at_its_closing_quote(void **state)
 {
     char text[LENGTH];
 
@@ -137,9 +137,9 @@ static void a_string_by_itself_ends_at_its_quote(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rubbish_ends_where_it_ends_byte_by_byte),
-        cmocka_unit_test(a_value_ends_behind_its_last_bracket),
-        cmocka_unit_test(a_string_by_itself_ends_at_its_quote),
+        cmocka_unit_test(blocks_and_single_bytes_find_the_same_end),
+        cmocka_unit_test(a_value_ends_at_its_last_bracket),
+        cmocka_unit_test(a_string_value_ends_at_its_closing_quote),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,7 +93,7 @@ static void strings_are_escaped(void **state)
                   "\xc3\xa9\xf0\x9f\x98\x80\"");
 }
 
-static void a_parsed_value_is_written_with_all_that_is_in_it(void **state)
+static void a_parsed_value_is_written_completely(void **state)
 {
     static const char json[] = "{\"a\":[1,{\"b\":12345678901234567890123}]}";
     kl_doc *doc = kl_doc_parse(json, sizeof(json) - 1, NULL);
@@ -108,7 +108,7 @@ static void a_parsed_value_is_written_with_all_that_is_in_it(void **state)
     gives(writer, "[{\"a\":[1,{\"b\":12345678901234567890123}]},null]");
 }
 
-static void what_is_not_utf8_is_refused(void **state)
+static void writing_text_that_is_not_utf8_is_an_error(void **state)
 {
     static const char *const wrong[] = {
         "\x80",         "\xc3",         "\xc0\xaf",         "\xe0\x80\xaf",
@@ -128,7 +128,7 @@ static void what_is_not_utf8_is_refused(void **state)
     refuses(writer, "a name that is not UTF-8");
 }
 
-static void what_is_no_number_is_refused(void **state)
+static void writing_nan_or_infinity_is_an_error(void **state)
 {
     const double wrong[] = {NAN, INFINITY, -INFINITY};
 
@@ -153,7 +153,7 @@ static kl_writer *started(char bracket)
     return writer;
 }
 
-static void what_is_out_of_place_is_refused(void **state)
+static void a_value_or_name_out_of_place_is_an_error(void **state)
 {
     kl_writer *writer = started('{');
 
@@ -186,7 +186,7 @@ static void what_is_out_of_place_is_refused(void **state)
     refuses(writer, "an empty text");
 }
 
-static void what_is_unfinished_is_refused_for_now(void **state)
+static void finishing_an_incomplete_value_is_an_error(void **state)
 {
     kl_writer *writer = started('[');
     kl_error err = {0};
@@ -200,7 +200,7 @@ static void what_is_unfinished_is_refused_for_now(void **state)
     kl_writer_free(NULL);
 }
 
-static void the_first_failure_sticks(void **state)
+static void the_first_failure_is_reported(void **state)
 {
     kl_writer *writer = started('[');
 
@@ -212,7 +212,7 @@ static void the_first_failure_sticks(void **state)
     refuses(writer, "not UTF-8");
 }
 
-static void nesting_is_bounded_as_it_is_in_reading(void **state)
+static void writing_is_limited_to_512_levels_as_reading_is(void **state)
 {
     kl_writer *writer = kl_writer_new();
     const char *text;
@@ -274,13 +274,13 @@ int main(void)
         cmocka_unit_test(objects_and_arrays_nest),
         cmocka_unit_test(numbers_read_back_the_same),
         cmocka_unit_test(strings_are_escaped),
-        cmocka_unit_test(a_parsed_value_is_written_with_all_that_is_in_it),
-        cmocka_unit_test(what_is_not_utf8_is_refused),
-        cmocka_unit_test(what_is_no_number_is_refused),
-        cmocka_unit_test(what_is_out_of_place_is_refused),
-        cmocka_unit_test(what_is_unfinished_is_refused_for_now),
-        cmocka_unit_test(the_first_failure_sticks),
-        cmocka_unit_test(nesting_is_bounded_as_it_is_in_reading),
+        cmocka_unit_test(a_parsed_value_is_written_completely),
+        cmocka_unit_test(writing_text_that_is_not_utf8_is_an_error),
+        cmocka_unit_test(writing_nan_or_infinity_is_an_error),
+        cmocka_unit_test(a_value_or_name_out_of_place_is_an_error),
+        cmocka_unit_test(finishing_an_incomplete_value_is_an_error),
+        cmocka_unit_test(the_first_failure_is_reported),
+        cmocka_unit_test(writing_is_limited_to_512_levels_as_reading_is),
         cmocka_unit_test(running_out_of_memory_is_an_error_and_leaks_nothing),
     };
 

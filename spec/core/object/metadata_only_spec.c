@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-static void metadata_alone_is_kept_on_demand(void **state)
+static void metadata_only_keeps_only_the_metadata(void **state)
 {
     static const char expected[] = "{\"apiVersion\":\"v1\",\"kind\":\"Pod\","
                                    "\"metadata\":{\"name\":\"x\",\"a\":{}}}";
@@ -78,7 +78,7 @@ static void an_object_knows_that_it_has_metadata_only(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(metadata_alone_is_kept_on_demand),
+        cmocka_unit_test(metadata_only_keeps_only_the_metadata),
         cmocka_unit_test(an_object_knows_that_it_has_metadata_only),
     };
 

@@ -21,7 +21,7 @@
 
 #include <cmocka.h>
 
-static void the_identity_is_taken_out(void **state)
+static void an_object_has_key_uid_version_and_kind(void **state)
 {
     kl_object *pod = object_of(
         "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":"
@@ -40,7 +40,7 @@ static void the_identity_is_taken_out(void **state)
     kl_object_unref(pod);
 }
 
-static void what_an_object_lacks_is_an_empty_string(void **state)
+static void an_absent_field_reads_as_an_empty_string(void **state)
 {
     kl_object *node =
         object_of("{\"metadata\":{\"name\":\"n1\",\"namespace\":null}}", NULL);
@@ -56,7 +56,7 @@ static void what_an_object_lacks_is_an_empty_string(void **state)
     kl_object_unref(node);
 }
 
-static void managed_fields_are_cut_wherever_they_stand(void **state)
+static void managed_fields_are_cut_at_any_position(void **state)
 {
     const kl_object_options keep = {.keep_managed_fields = true};
 
@@ -97,7 +97,7 @@ static void managed_fields_are_cut_wherever_they_stand(void **state)
                    "{\"metadata\":{\"managedFields\":[1],\"name\":\"x\"}}");
 }
 
-static void everything_else_stays_as_it_was_spelled(void **state)
+static void numbers_and_strings_keep_their_spelling(void **state)
 {
     static const char text[] =
         "{\"metadata\":{\"name\":\"x\"},\"n\":[1.50,1E2,-0,"
@@ -110,7 +110,7 @@ static void everything_else_stays_as_it_was_spelled(void **state)
         "{\"metadata\":{\"name\":\"a b\"},\"n\":[1,2.0]}");
 }
 
-static void kind_and_api_version_are_put_in_where_missing(void **state)
+static void a_missing_kind_or_api_version_is_added(void **state)
 {
     const kl_object_options pods = {.kind = "Pod", .api_version = "v\"1"};
     kl_object *object;
@@ -146,7 +146,7 @@ static void refuses(const char *json, const char *message)
     }
 }
 
-static void what_is_no_object_is_refused_by_name(void **state)
+static void an_invalid_object_is_an_error_that_names_it(void **state)
 {
     (void)state;
     refuses("[]", "is a JSON object");
@@ -169,7 +169,7 @@ static void what_is_no_object_is_refused_by_name(void **state)
     refuses("{\"metadata\":{\"name\":\"a\xff\"}}", "not JSON");
 }
 
-static void an_identity_told_twice_is_refused(void **state)
+static void a_duplicate_identity_field_is_an_error(void **state)
 {
     (void)state;
     refuses("{\"metadata\":{\"name\":\"a\",\"name\":\"b\"}}",
@@ -182,7 +182,7 @@ static void an_identity_told_twice_is_refused(void **state)
             "kind is there twice");
 }
 
-static void a_mangled_text_gives_a_sound_object_or_none(void **state)
+static void a_damaged_text_gives_a_valid_object_or_an_error(void **state)
 {
     static const char text[] =
         "{ \"kind\":\"P\",\"metadata\":{\"name\":\"x\" ,\"managedFields\":"
@@ -214,7 +214,7 @@ static void a_mangled_text_gives_a_sound_object_or_none(void **state)
     assert_in_range(sound, 100, 600);
 }
 
-static void nesting_beyond_the_bound_is_refused(void **state)
+static void nesting_beyond_512_levels_is_an_error(void **state)
 {
     static const char head[] = "{\"metadata\":{\"name\":\"x\"},\"d\":";
     size_t depth = KL_MAX_DEPTH;
@@ -230,7 +230,7 @@ static void nesting_beyond_the_bound_is_refused(void **state)
     free(json);
 }
 
-static void all_who_open_an_object_share_one_tree(void **state)
+static void concurrent_opens_share_one_tree(void **state)
 {
     kl_object *object = object_of("{\"metadata\":{\"name\":\"x\"}}", NULL);
     const kl_value *root;
@@ -305,7 +305,7 @@ static void threads_open_and_close_at_the_same_time(void **state)
     assert_int_equal(kl_live_count(KL_LIVE_DOC), 0);
 }
 
-static void a_forked_child_reads_what_was_read_before(void **state)
+static void a_forked_child_can_read_objects(void **state)
 {
     kl_object *object = object_of("{\"metadata\":{\"name\":\"x\"}}", NULL);
     int status = 0;
@@ -414,19 +414,19 @@ static void running_out_of_memory_is_an_error_and_leaks_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_identity_is_taken_out),
-        cmocka_unit_test(what_an_object_lacks_is_an_empty_string),
-        cmocka_unit_test(managed_fields_are_cut_wherever_they_stand),
-        cmocka_unit_test(everything_else_stays_as_it_was_spelled),
-        cmocka_unit_test(kind_and_api_version_are_put_in_where_missing),
-        cmocka_unit_test(what_is_no_object_is_refused_by_name),
-        cmocka_unit_test(an_identity_told_twice_is_refused),
-        cmocka_unit_test(a_mangled_text_gives_a_sound_object_or_none),
-        cmocka_unit_test(nesting_beyond_the_bound_is_refused),
-        cmocka_unit_test(all_who_open_an_object_share_one_tree),
+        cmocka_unit_test(an_object_has_key_uid_version_and_kind),
+        cmocka_unit_test(an_absent_field_reads_as_an_empty_string),
+        cmocka_unit_test(managed_fields_are_cut_at_any_position),
+        cmocka_unit_test(numbers_and_strings_keep_their_spelling),
+        cmocka_unit_test(a_missing_kind_or_api_version_is_added),
+        cmocka_unit_test(an_invalid_object_is_an_error_that_names_it),
+        cmocka_unit_test(a_duplicate_identity_field_is_an_error),
+        cmocka_unit_test(a_damaged_text_gives_a_valid_object_or_an_error),
+        cmocka_unit_test(nesting_beyond_512_levels_is_an_error),
+        cmocka_unit_test(concurrent_opens_share_one_tree),
         cmocka_unit_test(an_object_lives_until_its_last_reference),
         cmocka_unit_test(threads_open_and_close_at_the_same_time),
-        cmocka_unit_test(a_forked_child_reads_what_was_read_before),
+        cmocka_unit_test(a_forked_child_can_read_objects),
         cmocka_unit_test(an_object_takes_little_more_than_its_text),
         cmocka_unit_test(
             a_copy_out_of_a_list_is_known_beside_one_out_of_a_watch),

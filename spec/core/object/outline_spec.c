@@ -261,7 +261,7 @@ static const kl_object_options kinds[] = {
     {.kind = "Pod", .keep_managed_fields = true},
     {.kind = "Pod", .api_version = "v1", .metadata_only = true}};
 
-static void what_a_server_writes_needs_no_tree(void **state)
+static void server_output_is_read_without_parsing(void **state)
 {
     writer text;
 
@@ -280,7 +280,7 @@ static void what_a_server_writes_needs_no_tree(void **state)
     }
 }
 
-static void what_is_broken_is_never_called_json(void **state)
+static void an_outline_is_never_sure_of_invalid_json(void **state)
 {
     writer text;
     int sure = 0;
@@ -328,8 +328,8 @@ static void outlines_do_not_depend_on_the_chunks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_server_writes_needs_no_tree),
-        cmocka_unit_test(what_is_broken_is_never_called_json),
+        cmocka_unit_test(server_output_is_read_without_parsing),
+        cmocka_unit_test(an_outline_is_never_sure_of_invalid_json),
         cmocka_unit_test(outlines_do_not_depend_on_the_chunks),
     };
 

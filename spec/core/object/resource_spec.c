@@ -83,7 +83,7 @@ static kl_code copy(void *context)
     return KL_OK;
 }
 
-static void a_copy_owns_its_strings_or_is_empty(void **state)
+static void a_resource_copy_owns_its_strings_or_is_empty(void **state)
 {
     (void)state;
     assert_int_equal(failing_alloc_each(copy, NULL), 4);
@@ -94,7 +94,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_collection_has_its_path),
         cmocka_unit_test(an_api_version_names_the_group_unless_it_is_the_core),
-        cmocka_unit_test(a_copy_owns_its_strings_or_is_empty),
+        cmocka_unit_test(a_resource_copy_owns_its_strings_or_is_empty),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,7 @@ static void an_empty_value_is_a_value(void **state)
     assert_false(selects("empty!=", shop));
 }
 
-static void inequality_selects_what_lacks_the_key(void **state)
+static void not_equal_matches_objects_without_the_label(void **state)
 {
     (void)state;
     assert_true(selects("app!=other", shop));
@@ -82,7 +82,7 @@ static void sets_hold_several_values(void **state)
     assert_false(selects("gone in (x)", shop));
 }
 
-static void presence_is_selected_by_the_key_alone(void **state)
+static void a_key_alone_matches_any_value(void **state)
 {
     (void)state;
     assert_true(selects("app", shop));
@@ -92,7 +92,7 @@ static void presence_is_selected_by_the_key_alone(void **state)
     assert_false(selects("!app", shop));
 }
 
-static void bounds_compare_integers(void **state)
+static void greater_and_less_compare_integers(void **state)
 {
     (void)state;
     assert_true(selects("size>11", shop));
@@ -103,7 +103,7 @@ static void bounds_compare_integers(void **state)
     assert_false(selects("gone<1", shop));
 }
 
-static void no_labels_at_all_match_what_asks_for_none(void **state)
+static void no_labels_match_a_selector_for_missing_labels(void **state)
 {
     kl_selector *selector = kl_selector_parse("!app,tier!=web", NULL);
 
@@ -145,7 +145,7 @@ static void refuses(const char *text, size_t character, const char *message)
     }
 }
 
-static void a_wrong_selector_says_where_it_is_wrong(void **state)
+static void an_invalid_selector_is_an_error_with_its_position(void **state)
 {
     (void)state;
     refuses(",", 1, "expected a label's key");
@@ -166,7 +166,7 @@ static void a_wrong_selector_says_where_it_is_wrong(void **state)
     refuses("a<99999999999999999999", 3, "an integer");
 }
 
-static void a_wrong_name_or_value_says_where_it_is_wrong(void **state)
+static void an_invalid_label_is_an_error_with_its_position(void **state)
 {
     char text[400];
     kl_error err = {0};
@@ -220,14 +220,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equality_compares_one_value),
         cmocka_unit_test(an_empty_value_is_a_value),
-        cmocka_unit_test(inequality_selects_what_lacks_the_key),
+        cmocka_unit_test(not_equal_matches_objects_without_the_label),
         cmocka_unit_test(sets_hold_several_values),
-        cmocka_unit_test(presence_is_selected_by_the_key_alone),
-        cmocka_unit_test(bounds_compare_integers),
-        cmocka_unit_test(no_labels_at_all_match_what_asks_for_none),
+        cmocka_unit_test(a_key_alone_matches_any_value),
+        cmocka_unit_test(greater_and_less_compare_integers),
+        cmocka_unit_test(no_labels_match_a_selector_for_missing_labels),
         cmocka_unit_test(an_empty_selector_selects_everything),
-        cmocka_unit_test(a_wrong_selector_says_where_it_is_wrong),
-        cmocka_unit_test(a_wrong_name_or_value_says_where_it_is_wrong),
+        cmocka_unit_test(an_invalid_selector_is_an_error_with_its_position),
+        cmocka_unit_test(an_invalid_label_is_an_error_with_its_position),
         cmocka_unit_test(running_out_of_memory_is_an_error_and_leaks_nothing),
     };
 

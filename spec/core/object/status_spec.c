@@ -36,7 +36,7 @@ static kl_code reason(int http_status, const char *name)
     return code;
 }
 
-static void the_reason_decides_before_the_http_status(void **state)
+static void the_reason_takes_precedence_over_the_http_status(void **state)
 {
     (void)state;
     assert_int_equal(reason(400, "BadRequest"), KL_EBAD_REQUEST);
@@ -84,7 +84,7 @@ static void the_http_status_decides_without_a_reason(void **state)
     assert_int_equal(kl__status_error(503, NULL, 0, -1, NULL), KL_EUNAVAILABLE);
 }
 
-static void a_version_of_the_future_is_told_by_cause_or_by_text(void **state)
+static void a_too_large_version_is_known_by_cause_or_message(void **state)
 {
     kl_error err = {0};
 
@@ -136,7 +136,7 @@ static void says(const kl_error *err, const char *text)
     }
 }
 
-static void a_denial_says_how_to_allow_it(void **state)
+static void a_403_names_the_rbac_remedy(void **state)
 {
     kl_error err = {0};
 
@@ -158,7 +158,7 @@ static void a_denial_says_how_to_allow_it(void **state)
     says(&err, "look at the token");
 }
 
-static void a_remedy_is_not_pushed_out_by_a_long_message(void **state)
+static void a_long_message_is_cut_so_that_the_remedy_fits(void **state)
 {
     char body[3000] = "{\"kind\":\"Status\",\"message\":\"a cannot ";
     kl_error err = {0};
@@ -173,7 +173,7 @@ static void a_remedy_is_not_pushed_out_by_a_long_message(void **state)
     says(&err, "for another cluster");
 }
 
-static void a_body_that_is_no_status_is_shown_in_part(void **state)
+static void a_body_that_is_not_a_status_is_quoted(void **state)
 {
     kl_error err = {0};
 
@@ -199,7 +199,7 @@ static void a_body_that_is_no_status_is_shown_in_part(void **state)
     says(&err, "no reason");
 }
 
-static void plain_http_to_a_port_for_tls_names_the_remedy(void **state)
+static void plain_http_to_a_tls_port_names_the_remedy(void **state)
 {
     kl_error err = {0};
 
@@ -216,7 +216,7 @@ static void plain_http_to_a_port_for_tls_names_the_remedy(void **state)
 }
 
 /* The API server's own 404 has a body, and no page. */
-static void a_404_of_somebody_else_names_the_remedy(void **state)
+static void a_404_of_another_server_names_the_remedy(void **state)
 {
     kl_error err = {0};
 
@@ -241,7 +241,7 @@ static kl_code event(const char *json, kl_error *err)
     return code;
 }
 
-static void an_error_event_is_a_status_with_a_code_of_its_own(void **state)
+static void an_error_event_takes_its_code_from_the_status(void **state)
 {
     kl_error err = {0};
 
@@ -260,7 +260,7 @@ static void an_error_event_is_a_status_with_a_code_of_its_own(void **state)
     assert_int_equal(kl__status_event_error(NULL, &err), KL_EPARSE);
 }
 
-static void the_token_of_an_inconsistent_continuation_is_taken(void **state)
+static void the_continue_token_of_a_410_is_read(void **state)
 {
     static const char body[] = "{\"kind\":\"Status\",\"metadata\":"
                                "{\"continue\":\"abc\"},\"code\":410}";
@@ -299,18 +299,18 @@ static void running_out_of_memory_still_gives_the_code(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_reason_decides_before_the_http_status),
+        cmocka_unit_test(the_reason_takes_precedence_over_the_http_status),
         cmocka_unit_test(the_http_status_decides_without_a_reason),
-        cmocka_unit_test(a_version_of_the_future_is_told_by_cause_or_by_text),
+        cmocka_unit_test(a_too_large_version_is_known_by_cause_or_message),
         cmocka_unit_test(
             the_header_tells_how_long_to_wait_before_the_body_does),
-        cmocka_unit_test(a_denial_says_how_to_allow_it),
-        cmocka_unit_test(a_remedy_is_not_pushed_out_by_a_long_message),
-        cmocka_unit_test(a_body_that_is_no_status_is_shown_in_part),
-        cmocka_unit_test(plain_http_to_a_port_for_tls_names_the_remedy),
-        cmocka_unit_test(a_404_of_somebody_else_names_the_remedy),
-        cmocka_unit_test(an_error_event_is_a_status_with_a_code_of_its_own),
-        cmocka_unit_test(the_token_of_an_inconsistent_continuation_is_taken),
+        cmocka_unit_test(a_403_names_the_rbac_remedy),
+        cmocka_unit_test(a_long_message_is_cut_so_that_the_remedy_fits),
+        cmocka_unit_test(a_body_that_is_not_a_status_is_quoted),
+        cmocka_unit_test(plain_http_to_a_tls_port_names_the_remedy),
+        cmocka_unit_test(a_404_of_another_server_names_the_remedy),
+        cmocka_unit_test(an_error_event_takes_its_code_from_the_status),
+        cmocka_unit_test(the_continue_token_of_a_410_is_read),
         cmocka_unit_test(running_out_of_memory_still_gives_the_code),
     };
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-static void a_key_that_waits_is_one_entry_however_often_added(void **state)
+static void adds_of_a_waiting_key_are_coalesced(void **state)
 {
     queue_rig rig;
 
@@ -63,7 +63,7 @@ static void a_key_added_during_its_run_waits_behind_the_others(void **state)
     queue_rig_end(&rig);
 }
 
-static void done_of_a_key_that_is_not_in_progress_is_refused(void **state)
+static void done_of_a_key_that_is_not_in_progress_is_an_error(void **state)
 {
     queue_rig rig;
     int64_t again_ms = 0;
@@ -80,7 +80,7 @@ static void done_of_a_key_that_is_not_in_progress_is_refused(void **state)
     queue_rig_end(&rig);
 }
 
-static void the_rear_lane_goes_behind_all_of_the_front_lane(void **state)
+static void the_rear_lane_runs_after_the_whole_front_lane(void **state)
 {
     queue_rig rig;
 
@@ -97,7 +97,7 @@ static void the_rear_lane_goes_behind_all_of_the_front_lane(void **state)
     queue_rig_end(&rig);
 }
 
-static void a_front_add_moves_a_rear_key_to_the_end_of_the_front(void **state)
+static void an_add_to_the_front_lane_moves_a_rear_key_there(void **state)
 {
     queue_rig rig;
 
@@ -113,7 +113,7 @@ static void a_front_add_moves_a_rear_key_to_the_end_of_the_front(void **state)
     queue_rig_end(&rig);
 }
 
-static void what_is_added_during_a_run_keeps_its_lane(void **state)
+static void a_key_added_during_its_run_keeps_the_lane(void **state)
 {
     queue_rig rig;
 
@@ -131,7 +131,7 @@ static void what_is_added_during_a_run_keeps_its_lane(void **state)
     queue_rig_end(&rig);
 }
 
-static void a_lane_that_there_is_not_is_refused(void **state)
+static void an_unknown_lane_is_an_error(void **state)
 {
     queue_rig rig;
     kl_error err = {0};
@@ -146,7 +146,7 @@ static void a_lane_that_there_is_not_is_refused(void **state)
     assert_int_equal(err.code, KL_EINVAL);
 }
 
-static void status_counts_where_the_keys_are(void **state)
+static void status_counts_keys_by_state(void **state)
 {
     queue_rig rig;
     kl_queue_status status;
@@ -175,7 +175,7 @@ static void status_counts_where_the_keys_are(void **state)
     queue_rig_end(&rig);
 }
 
-static void the_oldest_wait_is_also_that_of_a_key_that_moved_up(void **state)
+static void a_key_that_changes_lanes_keeps_its_waiting_time(void **state)
 {
     queue_rig rig;
 
@@ -224,7 +224,7 @@ static void a_drained_queue_hands_out_what_waits_and_takes_no_more(void **state)
     queue_rig_end(&rig);
 }
 
-static void a_drain_hands_out_at_once_what_is_gathered(void **state)
+static void a_drain_hands_out_gathered_keys_at_once(void **state)
 {
     queue_rig rig;
 
@@ -237,7 +237,7 @@ static void a_drain_hands_out_at_once_what_is_gathered(void **state)
     queue_rig_end(&rig);
 }
 
-static void a_queue_that_is_shut_down_hands_out_nothing(void **state)
+static void a_shut_down_queue_hands_out_no_keys(void **state)
 {
     queue_rig rig;
 
@@ -262,7 +262,7 @@ static void a_queue_that_is_shut_down_hands_out_nothing(void **state)
     queue_rig_end(&rig);
 }
 
-static void keys_that_are_done_take_no_memory(void **state)
+static void finished_keys_take_no_memory(void **state)
 {
     queue_rig rig;
     kl_queue_status status;
@@ -294,21 +294,21 @@ static void keys_that_are_done_take_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_key_that_waits_is_one_entry_however_often_added),
+        cmocka_unit_test(adds_of_a_waiting_key_are_coalesced),
         cmocka_unit_test(a_key_in_progress_is_not_handed_out_twice),
         cmocka_unit_test(a_key_added_during_its_run_waits_behind_the_others),
-        cmocka_unit_test(done_of_a_key_that_is_not_in_progress_is_refused),
-        cmocka_unit_test(the_rear_lane_goes_behind_all_of_the_front_lane),
-        cmocka_unit_test(a_front_add_moves_a_rear_key_to_the_end_of_the_front),
-        cmocka_unit_test(what_is_added_during_a_run_keeps_its_lane),
-        cmocka_unit_test(a_lane_that_there_is_not_is_refused),
-        cmocka_unit_test(status_counts_where_the_keys_are),
-        cmocka_unit_test(the_oldest_wait_is_also_that_of_a_key_that_moved_up),
+        cmocka_unit_test(done_of_a_key_that_is_not_in_progress_is_an_error),
+        cmocka_unit_test(the_rear_lane_runs_after_the_whole_front_lane),
+        cmocka_unit_test(an_add_to_the_front_lane_moves_a_rear_key_there),
+        cmocka_unit_test(a_key_added_during_its_run_keeps_the_lane),
+        cmocka_unit_test(an_unknown_lane_is_an_error),
+        cmocka_unit_test(status_counts_keys_by_state),
+        cmocka_unit_test(a_key_that_changes_lanes_keeps_its_waiting_time),
         cmocka_unit_test(
             a_drained_queue_hands_out_what_waits_and_takes_no_more),
-        cmocka_unit_test(a_drain_hands_out_at_once_what_is_gathered),
-        cmocka_unit_test(a_queue_that_is_shut_down_hands_out_nothing),
-        cmocka_unit_test(keys_that_are_done_take_no_memory),
+        cmocka_unit_test(a_drain_hands_out_gathered_keys_at_once),
+        cmocka_unit_test(a_shut_down_queue_hands_out_no_keys),
+        cmocka_unit_test(finished_keys_take_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

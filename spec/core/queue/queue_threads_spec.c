@@ -129,7 +129,7 @@ static void settle(world *self)
     } while (status.waiting + status.delayed + status.in_progress > 0);
 }
 
-static void workers_lose_no_key_and_run_none_twice_at_once(void **state)
+static void workers_lose_no_key_and_never_share_one(void **state)
 {
     kl__thread adders[ADDERS];
     kl__thread workers[WORKERS];
@@ -168,7 +168,7 @@ static void *loop(void *arg)
     return NULL;
 }
 
-static void a_loop_that_sleeps_is_woken_for_all_it_has_to_do(void **state)
+static void a_sleeping_loop_is_woken_for_each_key(void **state)
 {
     kl__thread adders[ADDERS];
     kl__thread looper;
@@ -222,7 +222,7 @@ static void act_advance(kl_queue *queue)
     kl_queue_advance(queue, 60000);
 }
 
-static void a_wait_ends_with_a_key_a_moved_clock_or_the_end(void **state)
+static void a_wait_ends_at_a_key_an_advance_or_a_shutdown(void **state)
 {
     kl_queue_item item;
     world self;
@@ -255,9 +255,9 @@ static void a_wait_ends_when_a_timer_is_due(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(workers_lose_no_key_and_run_none_twice_at_once),
-        cmocka_unit_test(a_loop_that_sleeps_is_woken_for_all_it_has_to_do),
-        cmocka_unit_test(a_wait_ends_with_a_key_a_moved_clock_or_the_end),
+        cmocka_unit_test(workers_lose_no_key_and_never_share_one),
+        cmocka_unit_test(a_sleeping_loop_is_woken_for_each_key),
+        cmocka_unit_test(a_wait_ends_at_a_key_an_advance_or_a_shutdown),
         cmocka_unit_test(a_wait_ends_when_a_timer_is_due),
     };
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-static void a_timer_brings_its_key_when_it_is_due_and_not_before(void **state)
+static void a_timer_makes_its_key_wait_until_it_is_due(void **state)
 {
     queue_rig rig;
 
@@ -29,7 +29,7 @@ static void a_timer_brings_its_key_when_it_is_due_and_not_before(void **state)
     queue_rig_end(&rig);
 }
 
-static void timers_come_in_the_order_of_their_moments(void **state)
+static void timers_fire_in_the_order_of_their_due_times(void **state)
 {
     queue_rig rig;
 
@@ -45,7 +45,7 @@ static void timers_come_in_the_order_of_their_moments(void **state)
     queue_rig_end(&rig);
 }
 
-static void the_last_timer_of_a_key_replaces_the_one_before(void **state)
+static void a_new_timer_of_a_key_replaces_the_old_one(void **state)
 {
     queue_rig rig;
 
@@ -62,7 +62,7 @@ static void the_last_timer_of_a_key_replaces_the_one_before(void **state)
     queue_rig_end(&rig);
 }
 
-static void a_run_takes_its_keys_timer_away_and_sees_it(void **state)
+static void a_run_clears_the_timer_of_its_key_and_reports_it(void **state)
 {
     queue_rig rig;
     kl_queue_item item;
@@ -83,7 +83,7 @@ static void a_run_takes_its_keys_timer_away_and_sees_it(void **state)
     queue_rig_end(&rig);
 }
 
-static void a_run_that_its_timer_brought_sees_it_too(void **state)
+static void a_run_started_by_a_timer_reports_the_timer(void **state)
 {
     queue_rig rig;
     kl_queue_item item;
@@ -124,7 +124,7 @@ static void a_timer_set_during_a_run_survives_its_result(void **state)
     queue_rig_end(&rig);
 }
 
-static void a_timer_lifts_a_key_out_of_the_rear_lane(void **state)
+static void a_timer_moves_a_key_from_the_rear_to_the_front_lane(void **state)
 {
     queue_rig rig;
 
@@ -140,7 +140,7 @@ static void a_timer_lifts_a_key_out_of_the_rear_lane(void **state)
     queue_rig_end(&rig);
 }
 
-static void a_delay_without_end_is_no_timer(void **state)
+static void a_delay_beyond_the_clock_sets_no_timer(void **state)
 {
     queue_rig rig;
 
@@ -155,7 +155,7 @@ static void a_delay_without_end_is_no_timer(void **state)
     queue_rig_end(&rig);
 }
 
-static void events_are_gathered_from_the_first_on(void **state)
+static void events_are_coalesced_for_gather_ms_after_the_first(void **state)
 {
     queue_rig rig;
 
@@ -178,7 +178,7 @@ static void events_are_gathered_from_the_first_on(void **state)
     queue_rig_end(&rig);
 }
 
-static void what_is_gathered_keeps_the_best_of_its_lanes(void **state)
+static void coalesced_events_take_the_best_lane(void **state)
 {
     queue_rig rig;
 
@@ -192,7 +192,7 @@ static void what_is_gathered_keeps_the_best_of_its_lanes(void **state)
     queue_rig_end(&rig);
 }
 
-static void failures_wait_from_100_ms_doubling_to_300_s(void **state)
+static void backoff_doubles_from_100_ms_to_300_s(void **state)
 {
     static const int64_t d[] = {100,    200,    400,   800,   1600,
                                 3200,   6400,   12800, 25600, 51200,
@@ -215,7 +215,7 @@ static void failures_wait_from_100_ms_doubling_to_300_s(void **state)
     queue_rig_end(&rig);
 }
 
-static void a_success_or_forget_makes_the_next_failure_a_first(void **state)
+static void a_success_or_forget_resets_the_backoff(void **state)
 {
     queue_rig rig;
 
@@ -245,7 +245,7 @@ static void a_success_or_forget_makes_the_next_failure_a_first(void **state)
     queue_rig_end(&rig);
 }
 
-static void a_paced_run_waits_like_a_failure_but_is_none(void **state)
+static void a_paced_run_backs_off_but_is_not_a_failure(void **state)
 {
     queue_rig rig;
 
@@ -264,7 +264,7 @@ static void a_paced_run_waits_like_a_failure_but_is_none(void **state)
     queue_rig_end(&rig);
 }
 
-static void retry_after_is_the_least_that_a_failure_waits(void **state)
+static void retry_after_is_the_minimum_of_the_backoff(void **state)
 {
     queue_rig rig;
 
@@ -301,7 +301,7 @@ static void an_event_of_the_key_itself_ends_its_backoff(void **state)
     queue_rig_end(&rig);
 }
 
-static void an_event_of_something_else_does_not_end_a_backoff(void **state)
+static void an_event_of_a_related_object_does_not_end_a_backoff(void **state)
 {
     queue_rig rig;
 
@@ -323,7 +323,7 @@ static void an_event_of_something_else_does_not_end_a_backoff(void **state)
     queue_rig_end(&rig);
 }
 
-static void a_timer_makes_a_backoff_shorter_and_never_longer(void **state)
+static void a_timer_can_shorten_a_backoff_but_not_extend_it(void **state)
 {
     queue_rig rig;
 
@@ -341,7 +341,7 @@ static void a_timer_makes_a_backoff_shorter_and_never_longer(void **state)
     queue_rig_end(&rig);
 }
 
-static void gathering_does_not_put_off_a_retry_that_is_due(void **state)
+static void coalescing_does_not_delay_a_retry_that_is_due(void **state)
 {
     queue_rig rig;
 
@@ -355,7 +355,7 @@ static void gathering_does_not_put_off_a_retry_that_is_due(void **state)
     queue_rig_end(&rig);
 }
 
-static void a_retry_waits_in_the_lane_of_its_run(void **state)
+static void a_retry_waits_in_the_lane_of_the_failed_run(void **state)
 {
     queue_rig rig;
 
@@ -372,7 +372,7 @@ static void a_retry_waits_in_the_lane_of_its_run(void **state)
     queue_rig_end(&rig);
 }
 
-static void the_loop_is_woken_once_until_it_finds_nothing(void **state)
+static void the_loop_is_woken_once_until_the_queue_is_empty(void **state)
 {
     queue_rig rig;
 
@@ -392,7 +392,7 @@ static void the_loop_is_woken_once_until_it_finds_nothing(void **state)
     queue_rig_end(&rig);
 }
 
-static void the_loop_is_woken_when_it_has_to_sleep_shorter(void **state)
+static void the_loop_is_woken_when_an_earlier_timer_is_set(void **state)
 {
     queue_rig rig;
 
@@ -411,7 +411,7 @@ static void the_loop_is_woken_when_it_has_to_sleep_shorter(void **state)
     queue_rig_end(&rig);
 }
 
-static void a_loop_that_was_told_to_sleep_longer_is_woken_earlier(void **state)
+static void a_loop_told_a_later_time_is_woken_for_an_earlier_one(void **state)
 {
     queue_rig rig;
 
@@ -447,28 +447,28 @@ static void the_loop_is_woken_when_the_queue_is_finished(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_timer_brings_its_key_when_it_is_due_and_not_before),
-        cmocka_unit_test(timers_come_in_the_order_of_their_moments),
-        cmocka_unit_test(the_last_timer_of_a_key_replaces_the_one_before),
-        cmocka_unit_test(a_run_takes_its_keys_timer_away_and_sees_it),
-        cmocka_unit_test(a_run_that_its_timer_brought_sees_it_too),
+        cmocka_unit_test(a_timer_makes_its_key_wait_until_it_is_due),
+        cmocka_unit_test(timers_fire_in_the_order_of_their_due_times),
+        cmocka_unit_test(a_new_timer_of_a_key_replaces_the_old_one),
+        cmocka_unit_test(a_run_clears_the_timer_of_its_key_and_reports_it),
+        cmocka_unit_test(a_run_started_by_a_timer_reports_the_timer),
         cmocka_unit_test(a_timer_set_during_a_run_survives_its_result),
-        cmocka_unit_test(a_timer_lifts_a_key_out_of_the_rear_lane),
-        cmocka_unit_test(a_delay_without_end_is_no_timer),
-        cmocka_unit_test(events_are_gathered_from_the_first_on),
-        cmocka_unit_test(what_is_gathered_keeps_the_best_of_its_lanes),
-        cmocka_unit_test(failures_wait_from_100_ms_doubling_to_300_s),
-        cmocka_unit_test(a_success_or_forget_makes_the_next_failure_a_first),
-        cmocka_unit_test(a_paced_run_waits_like_a_failure_but_is_none),
-        cmocka_unit_test(retry_after_is_the_least_that_a_failure_waits),
+        cmocka_unit_test(a_timer_moves_a_key_from_the_rear_to_the_front_lane),
+        cmocka_unit_test(a_delay_beyond_the_clock_sets_no_timer),
+        cmocka_unit_test(events_are_coalesced_for_gather_ms_after_the_first),
+        cmocka_unit_test(coalesced_events_take_the_best_lane),
+        cmocka_unit_test(backoff_doubles_from_100_ms_to_300_s),
+        cmocka_unit_test(a_success_or_forget_resets_the_backoff),
+        cmocka_unit_test(a_paced_run_backs_off_but_is_not_a_failure),
+        cmocka_unit_test(retry_after_is_the_minimum_of_the_backoff),
         cmocka_unit_test(an_event_of_the_key_itself_ends_its_backoff),
-        cmocka_unit_test(an_event_of_something_else_does_not_end_a_backoff),
-        cmocka_unit_test(a_timer_makes_a_backoff_shorter_and_never_longer),
-        cmocka_unit_test(gathering_does_not_put_off_a_retry_that_is_due),
-        cmocka_unit_test(a_retry_waits_in_the_lane_of_its_run),
-        cmocka_unit_test(the_loop_is_woken_once_until_it_finds_nothing),
-        cmocka_unit_test(the_loop_is_woken_when_it_has_to_sleep_shorter),
-        cmocka_unit_test(a_loop_that_was_told_to_sleep_longer_is_woken_earlier),
+        cmocka_unit_test(an_event_of_a_related_object_does_not_end_a_backoff),
+        cmocka_unit_test(a_timer_can_shorten_a_backoff_but_not_extend_it),
+        cmocka_unit_test(coalescing_does_not_delay_a_retry_that_is_due),
+        cmocka_unit_test(a_retry_waits_in_the_lane_of_the_failed_run),
+        cmocka_unit_test(the_loop_is_woken_once_until_the_queue_is_empty),
+        cmocka_unit_test(the_loop_is_woken_when_an_earlier_timer_is_set),
+        cmocka_unit_test(a_loop_told_a_later_time_is_woken_for_an_earlier_one),
         cmocka_unit_test(the_loop_is_woken_when_the_queue_is_finished),
     };
 
