@@ -20,12 +20,14 @@ file(GLOB KUBELUA_RARE_SOURCES CONFIGURE_DEPENDS core/config/*.c
      core/informer/reflector_list.c
      core/informer/reflector_probe.c core/informer/reflector_stream.c
      core/informer/registration.c core/informer/shared_informer.c
-     core/object/selector_parse.c core/object/status.c)
+     core/informer/status.c core/cache/index_build.c
+     core/object/packer_train.c core/object/selector_parse.c
+     core/object/status.c)
 set_source_files_properties(${KUBELUA_RARE_SOURCES} PROPERTIES COMPILE_OPTIONS
     "$<$<CONFIG:Release,RelWithDebInfo>:-Os>")
 
 set(KUBELUA_CORE_LIBRARIES PkgConfig::YYJSON PkgConfig::YAML PkgConfig::ZLIB
-    PkgConfig::CURL Threads::Threads m)
+    PkgConfig::ZSTD PkgConfig::CURL Threads::Threads m)
 
 add_library(kubelua_objects OBJECT ${KUBELUA_CORE_SOURCES})
 target_include_directories(kubelua_objects PUBLIC

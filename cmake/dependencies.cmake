@@ -5,6 +5,7 @@ pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl>=7.80)
 pkg_check_modules(YYJSON REQUIRED IMPORTED_TARGET yyjson>=0.8)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd>=1.4.5)
 
 # The simulator's own. KUBELUA_SIM=AUTO, as the rock has it, leaves the simulator
 # out where they are missing.

@@ -221,6 +221,16 @@ static char *describe(const kl__shared_use *use)
     return kl__buf_take(&text, NULL);
 }
 
+/* As kl_informer_options.compress says. */
+static bool compresses(int compress)
+{
+#ifdef KUBELUA_RETRAIN
+    return compress >= 0;
+#else
+    return compress > 0;
+#endif
+}
+
 static kl__shared_informer *start(kl_client *client, const kl__shared_use *use,
                                   const kl_informer_options *options,
                                   kl_error *err)
@@ -257,6 +267,7 @@ static kl__shared_informer *start(kl_client *client, const kl__shared_use *use,
             .idle_timeout_ms = options->idle_timeout_ms,
             .page_size = options->page_size,
             .no_streaming_list = options->no_streaming_list,
+            .compress = compresses(options->compress),
         },
         err);
     kl__free(name);

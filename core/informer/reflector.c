@@ -38,7 +38,10 @@ kl__reflector *kl__reflector_new(const kl__reflector_options *options)
     own = &self->options;
     *own = *options;
     own->name = kl__strdup(options->name);
-    if (own->name == NULL) {
+    self->packer = own->compress ? kl__packer_new() : NULL;
+    if (own->name == NULL || (own->compress && self->packer == NULL)) {
+        kl__packer_free(self->packer);
+        kl__free((char *)own->name);
         kl__free(self);
         return NULL;
     }
@@ -63,6 +66,7 @@ void kl__reflector_free(kl__reflector *self)
     }
     kl__list_watch_free(self->options.source);
     kl__ahead_clear(&self->ahead);
+    kl__packer_free(self->packer);
     kl__cond_deinit(&self->cond);
     kl__mutex_deinit(&self->mutex);
     kl__free((char *)self->options.name);
@@ -213,6 +217,7 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
     /* Counted first: a handler that sees an object of the list finds the
      * list counted. */
     atomic_fetch_add_explicit(&self->lists, 1, memory_order_relaxed);
+    kl__stage_finish(stage);
     kl__stage_take(stage, &list);
     /* Before a handler can see the list. */
     kl__health_forget(self->options.health);

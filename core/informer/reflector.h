@@ -30,6 +30,7 @@ typedef struct kl__reflector_options {
                          closed, to be resumed later; 0: 15 s */
     int page_size;    /* 0: 500, and none where a version is asked for */
     bool no_streaming_list;
+    bool compress; /* objects rest packed: see object/pack.h */
     uint64_t seed; /* of the jitter; 0: random */
 } kl__reflector_options;
 

@@ -247,7 +247,8 @@ static void tell_fallback(kl__reflector *self)
 
 kl_informer_state kl__reflector_list(kl__reflector *self)
 {
-    listing list = {.stage.known = self->options.known};
+    listing list = {.stage.known = self->options.known,
+                    .stage.packer = self->packer};
     int64_t began = kl__reflector_now(self);
     kl_informer_state next;
     kl_error err = {.retry_after_ms = -1};

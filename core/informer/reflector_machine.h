@@ -9,6 +9,7 @@
 #include "informer/backoff.h"
 #include "informer/reflector.h"
 #include "informer/reflector_stage.h"
+#include "object/pack.h"
 
 #include <stdatomic.h>
 
@@ -46,6 +47,7 @@ struct kl__reflector {
     int doubts;    /* watches in a row that gave reason to doubt the version */
     bool relisted; /* because of a 410, and nothing has proved well since */
     int refusals;  /* watches in a row that were closed at once */
+    kl__packer *packer; /* NULL: objects stay plain */
     kl__ahead ahead;
     kl__backoff backoff;
     kl_informer_state resume; /* after KL_STATE_BACKOFF */

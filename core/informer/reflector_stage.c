@@ -20,7 +20,8 @@ static bool same_version(const kl_object *a, const kl_object *b)
            strcmp(kl_object_uid(a), kl_object_uid(b)) == 0;
 }
 
-/* The cache's copy of the object where it is the same, else the object. */
+/* The cache's copy of the object where it is the same, else the object in its
+ * packed form. */
 static kl_object *share(const kl__stage *stage, kl_object *object)
 {
     kl_object *cached =
@@ -34,7 +35,7 @@ static kl_object *share(const kl__stage *stage, kl_object *object)
         return cached;
     }
     kl_object_unref(cached);
-    return object;
+    return kl__packer_pack(stage->packer, object, stage->count);
 }
 
 static bool grow(kl__stage *stage)
@@ -94,6 +95,24 @@ void kl__stage_remove(kl__stage *stage, const char *key)
     if (place != 0) {
         kl_object_unref(stage->items[place - 1]);
         stage->items[place - 1] = NULL;
+    }
+}
+
+void kl__stage_finish(kl__stage *stage)
+{
+    if (stage->packer == NULL) {
+        return;
+    }
+    kl__packer_end_list(stage->packer);
+    /* The places borrow the keys of objects that may go now. */
+    kl__map_deinit(&stage->places);
+    for (size_t i = 0; i < stage->count; i++) {
+        kl_object *object = stage->items[i];
+
+        /* One with another reference is the cache's, and stays there. */
+        if (object != NULL && !kl__object_is_shared(object)) {
+            stage->items[i] = kl__packer_pack(stage->packer, object, 0);
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "cache/indexer.h"
+#include "object/pack.h"
 
 /* Zeroed: empty. */
 typedef struct kl__stage {
@@ -16,6 +17,7 @@ typedef struct kl__stage {
     size_t bytes;       /* of objects, since memory was asked for ahead */
     kl__map places;     /* key -> index + 1, as a pointer; keys of the items */
     kl__indexer *known; /* borrowed, may be NULL: see put */
+    kl__packer *packer; /* borrowed, of what is put; NULL: it stays plain */
     bool by_text;       /* a version may be of another write than before */
 } kl__stage;
 
@@ -24,12 +26,16 @@ typedef struct kl__stage {
  * the key of an earlier one replaces it in its place. Where the cache `known`
  * has the same version of the same object (and, with `by_text`, the same text),
  * the cache's one is staged and the copy dropped: a relist costs the memory of
- * what changed (reference K-3).
+ * what changed (reference K-3). Another one is packed.
  */
 bool kl__stage_put(kl__stage *stage, kl_object *object);
 
 /* Removes a key, if it is there. */
 void kl__stage_remove(kl__stage *stage, const char *key);
+
+/* The list is complete. Packs the objects that came before there was a
+ * dictionary for them. */
+void kl__stage_finish(kl__stage *stage);
 
 /* Moves all objects, in the order in which they came, into `list` (empty); the
  * stage is empty afterwards. */

@@ -192,7 +192,7 @@ kl_informer_state kl__reflector_stream(kl__reflector *self)
         .timeout_seconds = kl__reflector_timeout_seconds(self),
         .fresh_connection = self->fresh,
     };
-    kl__stage stage = {.known = self->options.known};
+    kl__stage stage = {.known = self->options.known, .packer = self->packer};
     char version[KL__VERSION_SIZE] = "";
     kl_informer_state next;
     verdict result;

@@ -82,7 +82,10 @@ static kl__delta_type delta_type_of(const kl__item *item)
 
 static kl_code push(kl__reflector *self, kl__item *item)
 {
-    kl_object *object = item->object;
+    size_t crowd = self->packer != NULL && self->options.known != NULL
+                       ? kl__indexer_count(self->options.known)
+                       : 0;
+    kl_object *object = kl__packer_pack(self->packer, item->object, crowd);
 
     item->object = NULL;
     return kl__delta_fifo_push(self->options.fifo, delta_type_of(item), object,

@@ -232,6 +232,7 @@ static bool make_parts(kl__shared_informer *self,
         .idle_timeout_ms = options->idle_timeout_ms,
         .page_size = options->page_size,
         .no_streaming_list = options->no_streaming_list,
+        .compress = options->compress,
     });
     return self->reflector != NULL;
 }

@@ -39,6 +39,7 @@ typedef struct kl__shared_options {
     int64_t idle_timeout_ms;
     int page_size;
     bool no_streaming_list;
+    bool compress;
 } kl__shared_options;
 
 /* Starts its threads. NULL: KL_ENOMEM, KL_EIO (no thread). */

@@ -15,6 +15,7 @@
 struct kl_doc {
     atomic_uint references;
     yyjson_doc *tree;
+    char *text; /* that the tree was read in; NULL: yyjson has its own copy */
 };
 
 static yyjson_val *as_yyjson(const kl_value *value)
@@ -77,6 +78,32 @@ kl_doc *kl__doc_adopt(yyjson_doc *tree, kl_error *err)
         return NULL;
     }
     doc->tree = tree;
+    doc->text = NULL;
+    atomic_init(&doc->references, 1);
+    kl__live_add(KL_LIVE_DOC, 1);
+    return doc;
+}
+
+static kl_doc *read_tree(char *text, size_t length, yyjson_read_flag flags,
+                         kl_error *err)
+{
+    yyjson_read_err why = {0};
+    kl_doc *doc = kl__malloc(sizeof(*doc));
+
+    if (doc == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory parsing JSON");
+        return NULL;
+    }
+    /* Integers beyond 64 bits stay text: nothing is rounded silently. */
+    doc->tree =
+        yyjson_read_opts(text, length, flags | YYJSON_READ_BIGNUM_AS_RAW,
+                         &kl__yyjson_memory, &why);
+    if (doc->tree == NULL) {
+        kl__free(doc);
+        read_failure(&why, text, length, err);
+        return NULL;
+    }
+    doc->text = NULL;
     atomic_init(&doc->references, 1);
     kl__live_add(KL_LIVE_DOC, 1);
     return doc;
@@ -85,11 +112,6 @@ kl_doc *kl__doc_adopt(yyjson_doc *tree, kl_error *err)
 kl_doc *kl__doc_parse_measured(const char *json, size_t length,
                                const kl__text_shape *shape, kl_error *err)
 {
-    /* Integers beyond 64 bits stay text: nothing is rounded silently. */
-    const yyjson_read_flag flags = YYJSON_READ_BIGNUM_AS_RAW;
-    yyjson_read_err why = {0};
-    kl_doc *doc;
-
     if (length == 0) {
         kl_error_set(err, KL_EPARSE, "not JSON: the text is empty");
         return NULL;
@@ -99,21 +121,19 @@ kl_doc *kl__doc_parse_measured(const char *json, size_t length,
                      KL_MAX_DEPTH);
         return NULL;
     }
-    doc = kl__malloc(sizeof(*doc));
-    if (doc == NULL) {
-        kl_error_set(err, KL_ENOMEM, "out of memory parsing JSON");
-        return NULL;
-    }
     /* Without YYJSON_READ_INSITU the text is not written to. */
-    doc->tree = yyjson_read_opts((char *)(uintptr_t)json, length, flags,
-                                 &kl__yyjson_memory, &why);
-    if (doc->tree == NULL) {
-        kl__free(doc);
-        read_failure(&why, json, length, err);
-        return NULL;
+    return read_tree((char *)(uintptr_t)json, length, 0, err);
+}
+
+kl_doc *kl__doc_parse_in_place(char *text, size_t length, kl_error *err)
+{
+    kl_doc *doc = read_tree(text, length, YYJSON_READ_INSITU, err);
+
+    if (doc != NULL) {
+        doc->text = text;
+    } else {
+        kl__free(text);
     }
-    atomic_init(&doc->references, 1);
-    kl__live_add(KL_LIVE_DOC, 1);
     return doc;
 }
 
@@ -141,6 +161,7 @@ void kl_doc_unref(kl_doc *doc)
         return;
     }
     yyjson_doc_free(doc->tree);
+    kl__free(doc->text);
     kl__free(doc);
     kl__live_add(KL_LIVE_DOC, -1);
 }

@@ -15,6 +15,11 @@
 kl_doc *kl__doc_parse_measured(const char *json, size_t length,
                                const kl__text_shape *shape, kl_error *err);
 
+/* As kl_doc_parse, of text that an object had before. Takes `text`, also when
+ * it fails; four NULs stand behind its `length` bytes, and the document keeps
+ * its strings there. */
+kl_doc *kl__doc_parse_in_place(char *text, size_t length, kl_error *err);
+
 /* The offset of a string (a value or a member's name) of `doc` in the text that
  * `doc` was parsed from: of the first byte after the opening quote. */
 KL__FOR_SIM size_t kl__doc_offset(const kl_doc *doc, const kl_value *string);

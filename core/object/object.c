@@ -1,67 +1,20 @@
 /*
  * object.c - immutable, reference-counted objects. Each is one block of memory:
- * the struct, the strings of the identity, the JSON text. No parsed tree is
- * stored. kl_object_open parses the text; all users that have the object open
- * share the tree, and the last close frees it.
+ * the struct, the strings of the identity, the JSON text or its packed form
+ * (pack.h). object_open.c has references, and what is made of the text while it
+ * is read.
  */
 #include "object/object.h"
 
 #include "base/mem.h"
-#include "base/thread.h"
 #include "json/doc.h"
+#include "object/block.h"
 #include "object/identity.h"
 
-#include <stdatomic.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_TEXT = INT32_MAX };
-
-/* Offsets have 32 bits to save memory: a cache may have hundreds of thousands
- * of objects. */
-struct kl_object {
-    kl_doc *tree;   /* while the object is open; guarded by its stripe */
-    uint32_t opens; /* guarded by its stripe */
-    atomic_uint references;
-    uint32_t name; /* offsets in `bytes`; the key is at 0 */
-    uint32_t name_space;
-    uint32_t uid;
-    uint32_t version;
-    uint32_t kind;
-    uint32_t api_version;
-    uint32_t json;
-    uint32_t json_length : 31; /* at most MAX_TEXT */
-    uint32_t is_metadata_only : 1;
-    char bytes[];
-};
-
-/*
- * The stripes are mutexes that guard kl_object.tree and .opens; the address of
- * an object selects its stripe. Rank OBJECT: the caller may hold other locks. A
- * stripe is never held while parsing or freeing.
- */
-#define STRIPE                                     \
-    {                                              \
-        PTHREAD_MUTEX_INITIALIZER, KL__RANK_OBJECT \
-    }
-static kl__mutex stripes[] = {STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE,
-                              STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE,
-                              STRIPE, STRIPE, STRIPE, STRIPE};
-
-__attribute__((constructor)) static void keep_stripes_over_fork(void)
-{
-    kl__mutex_outlive_fork(stripes, sizeof(stripes) / sizeof(stripes[0]));
-}
-
-static kl__mutex *stripe_of(const kl_object *object)
-{
-    uintptr_t address = (uintptr_t)object;
-    size_t count = sizeof(stripes) / sizeof(stripes[0]);
-
-    /* Objects are some kilobytes apart in memory: use higher bits, too. */
-    return &stripes[((address >> 4) ^ (address >> 12)) % count];
-}
 
 /* Copies the text and a NUL to offset *used; returns that offset. */
 static uint32_t store_text(kl_object *object, size_t *used,
@@ -100,13 +53,10 @@ static kl_object *allocate_object(const kl__identity *identity,
     size_t used = 0;
     kl_object *object;
 
-    object = kl__malloc(sizeof(*object) + strings + text->length + 1);
+    object = kl__object_new(strings + text->length + 1);
     if (object == NULL) {
         return NULL;
     }
-    object->tree = NULL;
-    object->opens = 0;
-    atomic_init(&object->references, 1);
     store_key(object, &used, identity);
     object->name_space = store_text(object, &used, &identity->name_space);
     object->uid = store_text(object, &used, &identity->uid);
@@ -142,8 +92,6 @@ static kl_object *build_object(const kl__identity *identity,
         refuse_size(text.length, err);
     } else if (object == NULL) {
         kl_error_set(err, KL_ENOMEM, "out of memory for an object");
-    } else {
-        kl__live_add(KL_LIVE_OBJECT, 1);
     }
     return object;
 }
@@ -197,29 +145,6 @@ kl_object *kl_object_parse(const char *json, size_t length,
     return kl__object_parse_measured(json, length, &shape, options, err);
 }
 
-kl_object *kl_object_ref(const kl_object *object)
-{
-    kl_object *owned = (kl_object *)(uintptr_t)object;
-
-    /* Relaxed: the caller holds a reference already, and no data is handed
-     * over. */
-    atomic_fetch_add_explicit(&owned->references, 1, memory_order_relaxed);
-    return owned;
-}
-
-void kl_object_unref(kl_object *object)
-{
-    /* Release: this thread's reads come before the free. Acquire: so do the
-     * reads of all threads that have dropped their reference before. */
-    if (object == NULL || atomic_fetch_sub_explicit(&object->references, 1,
-                                                    memory_order_acq_rel) > 1) {
-        return;
-    }
-    kl_doc_unref(object->tree);
-    kl__free(object);
-    kl__live_add(KL_LIVE_OBJECT, -1);
-}
-
 const char *kl_object_key(const kl_object *object)
 {
     return object->bytes;
@@ -260,108 +185,85 @@ bool kl_object_is_metadata_only(const kl_object *object)
     return object->is_metadata_only != 0;
 }
 
-const char *kl_object_json(const kl_object *object, size_t *length,
-                           kl_error *err)
-{
-    (void)err;
-    if (length != NULL) {
-        *length = object->json_length;
-    }
-    return object->bytes + object->json;
-}
-
-/* The tree if the object is open already, counted as opened once more; else
- * NULL. */
-static kl_doc *join_open(kl_object *object)
-{
-    kl__mutex *stripe = stripe_of(object);
-    kl_doc *tree;
-
-    kl__mutex_lock(stripe);
-    tree = object->tree;
-    object->opens += tree != NULL ? 1 : 0;
-    kl__mutex_unlock(stripe);
-    return tree;
-}
-
-/* Shares a new tree. Takes `tree`; returns the tree to use, counted as opened
- * once more: another thread may have been faster with its own. */
-static kl_doc *share_tree(kl_object *object, kl_doc *tree)
-{
-    kl__mutex *stripe = stripe_of(object);
-    kl_doc *late = NULL;
-
-    kl__mutex_lock(stripe);
-    if (object->tree == NULL) {
-        object->tree = tree;
-    } else {
-        late = tree; /* another thread has set its tree meanwhile */
-        tree = object->tree;
-    }
-    object->opens++;
-    kl__mutex_unlock(stripe);
-    kl_doc_unref(late);
-    return tree;
-}
-
-const kl_value *kl_object_open(kl_object *object, kl_error *err)
-{
-    static const kl__text_shape measured = {0};
-    kl_doc *tree;
-
-    tree = join_open(object);
-    if (tree == NULL) {
-        tree = kl__doc_parse_measured(object->bytes + object->json,
-                                      object->json_length, &measured, err);
-        if (tree == NULL) {
-            return NULL;
-        }
-        tree = share_tree(object, tree);
-    }
-    return kl_doc_root(tree);
-}
-
-void kl_object_close(kl_object *object)
-{
-    kl__mutex *stripe = stripe_of(object);
-    kl_doc *last = NULL;
-
-    kl__mutex_lock(stripe);
-    if (object->opens == 0) {
-        abort(); /* close without open: would free a tree in use */
-    }
-    object->opens--;
-    if (object->opens == 0) {
-        last = object->tree;
-        object->tree = NULL;
-    }
-    kl__mutex_unlock(stripe);
-    kl_doc_unref(last);
-}
-
 size_t kl_object_bytes(const kl_object *object)
 {
+    if (object->dictionary != NULL) {
+        return sizeof(*object) + object->json + object->frame_length;
+    }
     return sizeof(*object) + object->json + object->json_length + 1;
+}
+
+size_t kl_object_json_length(const kl_object *object)
+{
+    return object->json_length;
+}
+
+bool kl__object_is_packed(const kl_object *object)
+{
+    return object->dictionary != NULL;
+}
+
+kl_object *kl__object_copy_packed(const kl_object *object,
+                                  const kl__packed *packed)
+{
+    kl_object *copy = kl__object_new(object->json + packed->frame_length);
+
+    if (copy == NULL) {
+        return NULL;
+    }
+    copy->dictionary = kl__dictionary_ref(packed->dictionary);
+    copy->frame_length = (uint32_t)packed->frame_length;
+    copy->name = object->name;
+    copy->name_space = object->name_space;
+    copy->uid = object->uid;
+    copy->version = object->version;
+    copy->kind = object->kind;
+    copy->api_version = object->api_version;
+    copy->json = object->json;
+    copy->json_length = object->json_length;
+    copy->is_metadata_only = object->is_metadata_only;
+    memcpy(copy->bytes, object->bytes, object->json);
+    memcpy(copy->bytes + copy->json, packed->frame, packed->frame_length);
+    return copy;
 }
 
 /* The offset of "metadata", which is behind kind and apiVersion; 0: not
  * found. */
-static size_t head_of(const kl_object *object)
+static size_t find_metadata(const char *json, size_t length)
 {
     static const char name[] = "\"metadata\"";
-    const char *json = object->bytes + object->json;
-    const char *at = memmem(json, object->json_length, name, sizeof(name) - 1);
+    const char *at = memmem(json, length, name, sizeof(name) - 1);
 
     return at != NULL ? (size_t)(at - json) : 0;
 }
 
+static bool is_same_text(const char *a, const char *b, size_t length)
+{
+    size_t head = find_metadata(a, length);
+
+    return head == find_metadata(b, length) &&
+           memcmp(a + head, b + head, length - head) == 0;
+}
+
 bool kl__object_is_copy(const kl_object *a, const kl_object *b)
 {
-    size_t head = head_of(a);
+    const char *a_text, *b_text;
+    bool is_copy;
 
-    return a->json_length == b->json_length && head == head_of(b) &&
-           strcmp(kl_object_kind(a), kl_object_kind(b)) == 0 &&
-           strcmp(kl_object_api_version(a), kl_object_api_version(b)) == 0 &&
-           memcmp(a->bytes + a->json + head, b->bytes + b->json + head,
-                  a->json_length - head) == 0;
+    if (a->json_length != b->json_length ||
+        strcmp(kl_object_kind(a), kl_object_kind(b)) != 0 ||
+        strcmp(kl_object_api_version(a), kl_object_api_version(b)) != 0) {
+        return false;
+    }
+    a_text = kl_object_json(a, NULL, NULL);
+    b_text = kl_object_json(b, NULL, NULL);
+    is_copy = a_text != NULL && b_text != NULL &&
+              is_same_text(a_text, b_text, a->json_length);
+    if (a_text != NULL) {
+        kl_object_close_json(a);
+    }
+    if (b_text != NULL) {
+        kl_object_close_json(b);
+    }
+    return is_copy;
 }

@@ -19,13 +19,14 @@ local options = require "kubelua.options"
 ---@field managed_fields? boolean keep metadata.managedFields; default: false
 ---@field metadata? boolean ask for metadata alone: its objects have no spec and no status
 ---@field streaming_list? boolean let the server stream the first list; default: true
+---@field compress? boolean keep objects compressed while nothing reads them; default: false
 ---@field page_size? integer objects in a page of a list that is not streamed; default: 500
 ---@field idle_timeout? number seconds without a message, then the watch is reopened; below 0: never
 local TYPES = {
     namespace = "string|table", labels = "string", fields = "string", indexes = "table",
     resync = "number", managed_fields = "boolean", metadata = "boolean",
-    streaming_list = "boolean",
-    page_size = "number", idle_timeout = "number",
+    streaming_list = "boolean", compress = "boolean", page_size = "number",
+    idle_timeout = "number",
 }
 
 -- Sorts several namespaces as the keys of their objects are sorted, each once. A single one is

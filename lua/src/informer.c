@@ -31,8 +31,8 @@ static void close_informer(informer_box *box)
     kl_informer_close(informer);
 }
 
-/* True if the field is false; an absent field counts as true. */
-static bool is_switched_off(lua_State *L, int index, const char *name)
+/* Above 0: true; below 0: false; 0: the field is absent. */
+static int read_switch(lua_State *L, int index, const char *name)
 {
     bool is_on = option_bool(L, index, name);
     bool is_absent;
@@ -40,7 +40,7 @@ static bool is_switched_off(lua_State *L, int index, const char *name)
     push_option(L, index, name);
     is_absent = lua_isnil(L, -1);
     lua_pop(L, 1);
-    return !is_on && !is_absent;
+    return is_on ? 1 : is_absent ? 0 : -1;
 }
 
 /* Below 0: never; 0, or absent: the core's default. */
@@ -68,7 +68,8 @@ static void read_informer_options(lua_State *L, int index,
         .page_size = option_integer(L, index, "page_size"),
         .keep_managed_fields = option_bool(L, index, "managed_fields"),
         .metadata_only = option_bool(L, index, "metadata"),
-        .no_streaming_list = is_switched_off(L, index, "streaming_list")};
+        .compress = read_switch(L, index, "compress"),
+        .no_streaming_list = read_switch(L, index, "streaming_list") < 0};
 }
 
 /* core.informer(client, options): an informer, or nil, message, code. */

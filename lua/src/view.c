@@ -63,7 +63,8 @@ const kl_value *opened(lua_State *L, view *self)
         if (self->value == NULL) {
             misuse(L, "%s: %s", kl_object_key(object), err.message);
         }
-        account_charge(L, self->whole, TREE_SHARE * kl_object_bytes(object));
+        account_charge(L, self->whole,
+                       TREE_SHARE * kl_object_json_length(object));
     }
     return self->value;
 }

@@ -144,6 +144,7 @@ static int view_table(lua_State *L)
 static int object_json(lua_State *L)
 {
     view *self = check_view(L, 1);
+    kl_object *object;
     const char *text;
     kl_error err;
     size_t length;
@@ -152,11 +153,14 @@ static int object_json(lua_State *L)
         push_json(L, 1, NULL);
         return 1;
     }
-    text = kl_object_json(object_of(L, self), &length, &err);
+    object = object_of(L, self);
+    text = kl_object_json(object, &length, &err);
     if (text == NULL) {
         return misuse(L, "%s", err.message);
     }
+    /* Where this raises, the text is open until the object is collected. */
     lua_pushlstring(L, text, length);
+    kl_object_close_json(object);
     return 1;
 }
 

@@ -15,7 +15,7 @@ local SIM_FOLDERS = {
 
 -- The layers of the core, and the folders of the simulator, that alone may include a header.
 local OWNERS = {
-    ["curl/curl.h"] = { ["core/http"] = true },
+    ["curl/curl.h"] = { ["core/http"] = true }, ["zstd.h"] = { ["core/object"] = true },
     ["zlib.h"] = { ["core/http"] = true, ["sim/body"] = true },
     ["yyjson.h"] = { ["core/json"] = true, ["sim/json"] = true },
     ["yaml.h"] = { ["core/config"] = true, ["sim/body"] = true },

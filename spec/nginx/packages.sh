@@ -87,6 +87,7 @@ package_of_library() {
     libcrypt.so.1) echo libcrypt1 ;;
     libssl.so.3 | libcrypto.so.3) known libssl3t64 libssl3 ;;
     libz.so.1) echo zlib1g ;;
+    libzstd.so.1) echo libzstd1 ;;
     libgcc_s.so.1) echo libgcc-s1 ;;
     *) echo "$1" ;;
     esac

@@ -69,6 +69,9 @@ typedef struct kl_informer_options {
     bool keep_managed_fields; /* else metadata.managedFields is removed */
     bool metadata_only;       /* only apiVersion, kind and metadata are sent and
                                  kept: see kl_object_is_metadata_only */
+    int compress;             /* > 0: objects rest compressed, which takes a few
+                                 microseconds each time one comes or is opened;
+                                 <= 0: they do not */
     bool no_streaming_list;   /* use paged lists only */
     bool namespace_if_any;    /* a kind without namespaces is watched in the
                                  whole cluster, instead of being refused for
@@ -77,11 +80,11 @@ typedef struct kl_informer_options {
 
 /*
  * Opens a handle on the shared informer of these options, which the first
- * handle starts: page size, idle timeout and streaming are the first handle's.
- * The caller owns the handle: kl_informer_close. NULL: KL_EINVAL (no resource,
- * a selector that does not parse, a wrong namespace, or a namespace for a
- * built-in kind that has none; for other kinds that is an error of the informer
- * later), KL_ENOMEM, KL_EIO, KL_ECLOSED. Thread-safe.
+ * handle starts: page size, idle timeout, compression and streaming are those
+ * of the first handle. The caller owns the handle: kl_informer_close. NULL:
+ * KL_EINVAL (no resource, a selector that does not parse, a wrong namespace, or
+ * a namespace for a built-in kind that has none; for other kinds that is an
+ * error of the informer later), KL_ENOMEM, KL_EIO, KL_ECLOSED. Thread-safe.
  */
 KL_API kl_informer *kl_informer_open(kl_client *client,
                                      const kl_informer_options *options,

@@ -60,10 +60,21 @@ KL_API const char *kl_object_api_version(const kl_object *object);
  * the object in the cluster has none. Thread-safe. */
 KL_API bool kl_object_is_metadata_only(const kl_object *object);
 
-/* The object's JSON text, NUL terminated; borrowed. A later version may keep
- * it denser, so this can fail: NULL, KL_ENOMEM. `length` may be NULL. */
+/*
+ * The object's JSON text, NUL terminated. An object of a cache may rest
+ * compressed: then it is unpacked, and stays so until as many calls of
+ * kl_object_close_json as there were of this one, or the last unref. Borrowed
+ * until then. `length` may be NULL. NULL: KL_ENOMEM. Thread-safe.
+ */
 KL_API const char *kl_object_json(const kl_object *object, size_t *length,
                                   kl_error *err);
+
+/* The caller does not read the text of one successful kl_object_json any more.
+ * Thread-safe. */
+KL_API void kl_object_close_json(const kl_object *object);
+
+/* Bytes of that text, unpacked or not. */
+KL_API size_t kl_object_json_length(const kl_object *object);
 
 /*
  * Parses the text, or shares the tree that somebody else holds open; the root
@@ -75,7 +86,8 @@ KL_API const kl_value *kl_object_open(kl_object *object, kl_error *err);
 /* Ends one open; the last one frees the tree. Thread-safe. */
 KL_API void kl_object_close(kl_object *object);
 
-/* Bytes of memory that the object itself takes, without an open tree. */
+/* Bytes of memory that the object itself takes: without an open tree, or a text
+ * that was unpacked. */
 KL_API size_t kl_object_bytes(const kl_object *object);
 
 /*

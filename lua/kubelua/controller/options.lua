@@ -50,7 +50,7 @@ local checked = {}
 local INFORMER = {
     namespace = "string|table", labels = "string", fields = "string", indexes = "table",
     managed_fields = "boolean", streaming_list = "boolean", page_size = "number",
-    idle_timeout = "number", metadata = "boolean",
+    idle_timeout = "number", metadata = "boolean", compress = "boolean",
 }
 
 local OWN = {

@@ -39,7 +39,8 @@ function outside.open(state)
     local given = state.main.given
     local informer, message, code = clients.informer(state.client, { given[1],
         namespace = given.namespace, metadata = true, idle_timeout = given.idle_timeout,
-        page_size = given.page_size, streaming_list = given.streaming_list },
+        page_size = given.page_size, streaming_list = given.streaming_list,
+        compress = given.compress },
         state.options.namespace)
     if not informer then
         return nil, message, code

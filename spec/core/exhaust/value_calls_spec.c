@@ -202,8 +202,7 @@ static kl_code look_up_kind(void *world, kl_error *err)
 
 static kl_code identify_object(void *world, kl_error *err)
 {
-    readable *self = world;
-    const kl_object *object = self->object;
+    const kl_object *object = ((readable *)world)->object;
 
     kl_object_unref(kl_object_ref(object));
     (void)kl_object_key(object);
@@ -212,8 +211,9 @@ static kl_code identify_object(void *world, kl_error *err)
     (void)kl_object_uid(object);
     (void)kl_object_kind(object);
     (void)kl_object_api_version(object);
+    kl_object_close_json(object);
     return kl_object_json(object, NULL, err) != NULL &&
-                   kl_object_bytes(object) > 0 &&
+                   kl_object_bytes(object) > kl_object_json_length(object) &&
                    !kl_object_is_metadata_only(object) &&
                    kl_version_compare(kl_object_resource_version(object),
                                       "12") < 0
@@ -438,6 +438,8 @@ static const every_call calls[] = {
     NEVER_ALLOCATES(kl_object_kind, identify_object),
     NEVER_ALLOCATES(kl_object_api_version, identify_object),
     NEVER_ALLOCATES(kl_object_json, identify_object),
+    NEVER_ALLOCATES(kl_object_close_json, identify_object),
+    NEVER_ALLOCATES(kl_object_json_length, identify_object),
     NEVER_ALLOCATES(kl_object_bytes, identify_object),
     NEVER_ALLOCATES(kl_object_is_metadata_only, identify_object),
     NEVER_ALLOCATES(kl_version_compare, identify_object),

@@ -7,6 +7,7 @@
 #include "failing_alloc.h"
 #include "kubelua/memory.h"
 #include "cache_rig.h"
+#include "packs.h"
 #include "pods.h"
 
 #include <setjmp.h>
@@ -35,6 +36,44 @@ static void what_was_staged_comes_out_in_its_order(void **state)
     assert_string_equal(kl_object_key(list.items[1]), "web/b");
     kl_object_list_clear(&list);
     kl__stage_clear(&stage);
+    assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
+}
+
+static void
+a_list_that_is_complete_is_packed_from_its_first_object_on(void **state)
+{
+    enum { COUNT = 120 };
+    kl__packer *packer = kl__packer_new();
+    kl__indexer *known = kl__indexer_new();
+    kl__stage stage = {.packer = packer, .known = known};
+    kl__change_list changes = {0};
+    kl_object_list list = {0};
+
+    (void)state;
+    for (unsigned i = 0; i < COUNT; i++) {
+        assert_true(kl__stage_put(&stage, pack_plain("a", i, PACK_LENGTH)));
+    }
+    kl__stage_finish(&stage);
+    kl__stage_take(&stage, &list);
+    assert_int_equal(list.count, COUNT);
+    for (unsigned i = 0; i < COUNT; i++) {
+        kl_object *plain = pack_plain("a", i, PACK_LENGTH);
+
+        assert_true(kl__object_is_packed(list.items[i]));
+        pack_expect_same(list.items[i], plain);
+        kl_object_unref(plain);
+    }
+    /* What the cache has is neither packed again nor replaced. */
+    assert_int_equal(cache_transact_list(known, &list, "5", &changes), KL_OK);
+    for (unsigned i = 0; i < COUNT; i++) {
+        assert_true(kl__stage_put(&stage, pack_plain("a", i, PACK_LENGTH)));
+        assert_ptr_equal(stage.items[i], list.items[i]);
+    }
+    kl__stage_clear(&stage);
+    kl__change_list_clear(&changes);
+    kl_object_list_clear(&list);
+    kl__indexer_free(known);
+    kl__packer_free(packer);
     assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
 }
 
@@ -154,6 +193,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_staged_comes_out_in_its_order),
+        cmocka_unit_test(
+            a_list_that_is_complete_is_packed_from_its_first_object_on),
         cmocka_unit_test(an_object_of_another_uid_is_never_shared),
         cmocka_unit_test(
             where_versions_come_again_only_the_same_text_is_shared),

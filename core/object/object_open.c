@@ -1,0 +1,315 @@
+/*
+ * object_open.c - references to objects, and what is made of their text while
+ * it is read: a tree, and the text itself where it is packed. All who have an
+ * object open share one of each.
+ */
+#include "object/block.h"
+
+#include "base/mem.h"
+#include "base/thread.h"
+#include "json/doc.h"
+
+#include <stdlib.h>
+
+enum {
+    STRIPES = 16,
+    KEPT = 2,                /* packed objects whose tree a stripe keeps */
+    KEPT_LENGTH = 16 * 1024, /* of a longer text none is kept */
+};
+
+/*
+ * A stripe guards the trees and texts of the objects whose address falls on it,
+ * and `kept`. Rank object: taken below whatever lock its caller holds, and
+ * never held while unpacking, parsing or freeing.
+ */
+#define STRIPE                                     \
+    {                                              \
+        PTHREAD_MUTEX_INITIALIZER, KL__RANK_OBJECT \
+    }
+static kl__mutex stripes[STRIPES] = {
+    STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE,
+    STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE};
+
+/* The packed objects of a stripe that were closed last, of those that had been
+ * open before: what is read again and again is not unpacked each time. Without
+ * a reference: an object leaves when it is opened or freed. */
+static struct {
+    kl_object *objects[KEPT];
+    size_t next;
+} kept[STRIPES];
+
+__attribute__((constructor)) static void keep_stripes_over_fork(void)
+{
+    kl__mutex_outlive_fork(stripes, STRIPES);
+}
+
+static size_t stripe_of(const kl_object *object)
+{
+    uintptr_t address = (uintptr_t)object;
+
+    /* Blocks are some hundred bytes apart: mix in the higher bits. */
+    return ((address >> 4) ^ (address >> 12)) % STRIPES;
+}
+
+/* References and open trees are no part of what a const object promises. */
+static kl_object *cast_const(const kl_object *object)
+{
+    return (kl_object *)(uintptr_t)object;
+}
+
+kl_object *kl__object_new(size_t length)
+{
+    kl_object *object = kl__malloc(sizeof(*object) + length);
+
+    if (object == NULL) {
+        return NULL;
+    }
+    object->tree = NULL;
+    object->text = NULL;
+    object->dictionary = NULL;
+    object->opens = 0;
+    object->is_warm = 0;
+    object->texts = 0;
+    object->frame_length = 0;
+    atomic_init(&object->references, 1);
+    kl__live_add(KL_LIVE_OBJECT, 1);
+    return object;
+}
+
+kl_object *kl_object_ref(const kl_object *object)
+{
+    kl_object *owned = cast_const(object);
+
+    /* Relaxed: the caller has a reference already; nothing is ordered. */
+    atomic_fetch_add_explicit(&owned->references, 1, memory_order_relaxed);
+    return owned;
+}
+
+bool kl__object_is_shared(const kl_object *object)
+{
+    /* Acquire: what the other holders did comes before what we do alone. */
+    return atomic_load_explicit(&cast_const(object)->references,
+                                memory_order_acquire) > 1;
+}
+
+/* The object is not kept any more. */
+static void forget_kept_locked(size_t stripe, const kl_object *object)
+{
+    for (size_t i = 0; i < KEPT; i++) {
+        if (kept[stripe].objects[i] == object) {
+            kept[stripe].objects[i] = NULL;
+        }
+    }
+}
+
+void kl_object_unref(kl_object *object)
+{
+    /* Release: our use comes before the free; acquire: so does all others'. */
+    if (object == NULL || atomic_fetch_sub_explicit(&object->references, 1,
+                                                    memory_order_acq_rel) > 1) {
+        return;
+    }
+    if (object->dictionary != NULL) {
+        size_t stripe = stripe_of(object);
+
+        kl__mutex_lock(&stripes[stripe]);
+        forget_kept_locked(stripe, object);
+        kl__mutex_unlock(&stripes[stripe]);
+        kl__dictionary_unref(object->dictionary);
+        kl__free(object->text);
+    }
+    kl_doc_unref(object->tree);
+    kl__free(object);
+    kl__live_add(KL_LIVE_OBJECT, -1);
+}
+
+/* A copy of a packed object's text. NULL: KL_ENOMEM. */
+static char *unpack_text(const kl_object *object, kl_error *err)
+{
+    char *text = kl__unpack(
+        &(kl__packed){object->dictionary, object->bytes + object->json,
+                      object->frame_length, object->json_length});
+
+    if (text == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory to unpack an object");
+    }
+    return text;
+}
+
+/* The text, if it is open, opened once more; else NULL. */
+static const char *join_text(kl_object *object)
+{
+    kl__mutex *stripe = &stripes[stripe_of(object)];
+    const char *text;
+
+    kl__mutex_lock(stripe);
+    text = object->text;
+    object->texts += text != NULL ? 1 : 0;
+    kl__mutex_unlock(stripe);
+    return text;
+}
+
+/* Takes `text`; gives the one that all share, opened once more. */
+static const char *publish_text(kl_object *object, char *text)
+{
+    kl__mutex *stripe = &stripes[stripe_of(object)];
+    char *late = NULL;
+
+    kl__mutex_lock(stripe);
+    if (object->text == NULL) {
+        object->text = text;
+    } else {
+        late = text; /* another thread was faster */
+        text = object->text;
+    }
+    object->texts++;
+    kl__mutex_unlock(stripe);
+    kl__free(late);
+    return text;
+}
+
+const char *kl_object_json(const kl_object *object, size_t *length,
+                           kl_error *err)
+{
+    const char *shared;
+    char *text;
+
+    if (length != NULL) {
+        *length = object->json_length;
+    }
+    if (object->dictionary == NULL) {
+        return object->bytes + object->json;
+    }
+    shared = join_text(cast_const(object));
+    if (shared != NULL) {
+        return shared;
+    }
+    text = unpack_text(object, err);
+    return text != NULL ? publish_text(cast_const(object), text) : NULL;
+}
+
+void kl_object_close_json(const kl_object *object)
+{
+    kl_object *changed = cast_const(object);
+    char *last = NULL;
+    kl__mutex *stripe;
+
+    if (object->dictionary == NULL) {
+        return;
+    }
+    stripe = &stripes[stripe_of(object)];
+    kl__mutex_lock(stripe);
+    if (changed->texts == 0) {
+        abort(); /* a close without its open: a text would be freed in use */
+    }
+    changed->texts--;
+    if (changed->texts == 0) {
+        last = changed->text;
+        changed->text = NULL;
+    }
+    kl__mutex_unlock(stripe);
+    kl__free(last);
+}
+
+/* The tree, if it is open or kept, opened once more; else NULL. */
+static kl_doc *join_tree(kl_object *object)
+{
+    size_t stripe = stripe_of(object);
+    kl_doc *tree;
+
+    kl__mutex_lock(&stripes[stripe]);
+    tree = object->tree;
+    if (tree != NULL) {
+        if (object->opens == 0) {
+            forget_kept_locked(stripe, object);
+        }
+        object->opens++;
+    }
+    kl__mutex_unlock(&stripes[stripe]);
+    return tree;
+}
+
+/* Takes `tree`; gives the one that all share, opened once more. */
+static kl_doc *publish_tree(kl_object *object, kl_doc *tree)
+{
+    size_t stripe = stripe_of(object);
+    kl_doc *late = NULL;
+
+    kl__mutex_lock(&stripes[stripe]);
+    if (object->tree == NULL) {
+        object->tree = tree;
+    } else {
+        late = tree; /* another thread was faster, and may have closed it */
+        tree = object->tree;
+        forget_kept_locked(stripe, object);
+    }
+    object->opens++;
+    kl__mutex_unlock(&stripes[stripe]);
+    kl_doc_unref(late);
+    return tree;
+}
+
+static kl_doc *parse_text(const kl_object *object, kl_error *err)
+{
+    static const kl__text_shape measured = {0};
+    char *text;
+
+    if (object->dictionary == NULL) {
+        return kl__doc_parse_measured(object->bytes + object->json,
+                                      object->json_length, &measured, err);
+    }
+    text = unpack_text(object, err);
+    return text != NULL ? kl__doc_parse_in_place(text, object->json_length, err)
+                        : NULL;
+}
+
+const kl_value *kl_object_open(kl_object *object, kl_error *err)
+{
+    kl_doc *tree = join_tree(object);
+
+    if (tree == NULL) {
+        tree = parse_text(object, err);
+        if (tree == NULL) {
+            return NULL;
+        }
+        tree = publish_tree(object, tree);
+    }
+    return kl_doc_root(tree);
+}
+
+/* The object is not open any more: keeps its tree, or returns one to free. */
+static kl_doc *drop_tree_locked(size_t stripe, kl_object *object)
+{
+    kl_object **place = &kept[stripe].objects[kept[stripe].next];
+    kl_object *dropped = object;
+    kl_doc *tree = NULL;
+
+    if (object->is_warm && object->json_length <= KEPT_LENGTH) {
+        dropped = *place;
+        *place = object;
+        kept[stripe].next = (kept[stripe].next + 1) % KEPT;
+    }
+    object->is_warm = object->dictionary != NULL;
+    if (dropped != NULL) {
+        tree = dropped->tree;
+        dropped->tree = NULL;
+    }
+    return tree;
+}
+
+void kl_object_close(kl_object *object)
+{
+    size_t stripe = stripe_of(object);
+    kl_doc *last = NULL;
+
+    kl__mutex_lock(&stripes[stripe]);
+    if (object->opens == 0) {
+        abort(); /* a close without its open: a tree would be freed in use */
+    }
+    object->opens--;
+    if (object->opens == 0) {
+        last = drop_tree_locked(stripe, object);
+    }
+    kl__mutex_unlock(&stripes[stripe]);
+    kl_doc_unref(last);
+}

@@ -1,0 +1,155 @@
+/*
+ * pack.c - reads packed texts: dictionaries, and the contexts of zstd. See
+ * pack.h.
+ */
+#include "object/pack.h"
+
+#include "base/mem.h"
+#include "object/pack_context.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+/* What a reader of the text may look at behind its end. */
+enum { PADDING = 8 };
+
+struct kl__dictionary {
+    atomic_uint references;
+    ZSTD_DDict *reads;
+};
+
+kl__dictionary *kl__dictionary_new(const void *bytes, size_t length)
+{
+    kl__dictionary *dictionary = kl__malloc(sizeof(*dictionary));
+
+    if (dictionary == NULL) {
+        return NULL;
+    }
+    atomic_init(&dictionary->references, 1);
+    dictionary->reads = ZSTD_createDDict(bytes, length);
+    if (dictionary->reads == NULL) {
+        kl__free(dictionary);
+        return NULL;
+    }
+    return dictionary;
+}
+
+kl__dictionary *kl__dictionary_ref(kl__dictionary *dictionary)
+{
+    /* Relaxed: the caller has a reference already; nothing is ordered. */
+    atomic_fetch_add_explicit(&dictionary->references, 1, memory_order_relaxed);
+    return dictionary;
+}
+
+void kl__dictionary_unref(kl__dictionary *dictionary)
+{
+    /* Release: our reads come before the free; acquire: so do all others'. */
+    if (dictionary == NULL ||
+        atomic_fetch_sub_explicit(&dictionary->references, 1,
+                                  memory_order_acq_rel) != 1) {
+        return;
+    }
+    ZSTD_freeDDict(dictionary->reads);
+    kl__free(dictionary);
+}
+
+/*
+ * Contexts of some 100 KB each that are not in use. A thread takes one out by
+ * exchanging a place with NULL, so that a context has one user at a time and
+ * there is no lock that a fork could leave held.
+ */
+static _Atomic(void *) idle_readers[4];
+static _Atomic(void *) idle_writers[2];
+
+static void *take_idle(_Atomic(void *) *places, size_t count)
+{
+    void *context = NULL;
+
+    /* Acquire: what its last user did with it is before what we do. */
+    for (size_t i = 0; context == NULL && i < count; i++) {
+        context =
+            atomic_exchange_explicit(&places[i], NULL, memory_order_acquire);
+    }
+    return context;
+}
+
+/* True: it is kept. */
+static bool keep_idle(_Atomic(void *) *places, size_t count, void *context)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *none = NULL;
+
+        if (atomic_compare_exchange_strong_explicit(&places[i], &none, context,
+                                                    memory_order_release,
+                                                    memory_order_relaxed)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+ZSTD_CCtx *kl__pack_context_take(void)
+{
+    ZSTD_CCtx *context = take_idle(idle_writers, 2);
+
+    return context != NULL ? context : ZSTD_createCCtx();
+}
+
+void kl__pack_context_give(ZSTD_CCtx *context)
+{
+    /* A dictionary is refused in the middle of a frame, as one that did not fit
+     * leaves it; and the last one may be freed before the next use. */
+    size_t status = ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
+
+    if (ZSTD_isError(status) || !keep_idle(idle_writers, 2, context)) {
+        ZSTD_freeCCtx(context);
+    }
+}
+
+static _Noreturn void die_of_damage(const char *why)
+{
+    /* There is nothing to return: each caller was promised the text. */
+    fprintf(stderr,
+            "kubelua: a compressed object, or its dictionary, was damaged in "
+            "memory (%s)\n",
+            why);
+    abort();
+}
+
+char *kl__unpack(const kl__packed *packed)
+{
+    char *text = kl__malloc(packed->text_length + PADDING);
+    ZSTD_DCtx *context = take_idle(idle_readers, 4);
+    size_t length;
+
+    if (context == NULL) {
+        context = ZSTD_createDCtx();
+    }
+    if (text == NULL || context == NULL) {
+        kl__free(text);
+        ZSTD_freeDCtx(context);
+        return NULL;
+    }
+    length = ZSTD_decompress_usingDDict(context, text, packed->text_length,
+                                        packed->frame, packed->frame_length,
+                                        packed->dictionary->reads);
+    if (!keep_idle(idle_readers, 4, context)) {
+        ZSTD_freeDCtx(context);
+    }
+    if (ZSTD_getErrorCode(length) == ZSTD_error_memory_allocation) {
+        kl__free(text);
+        return NULL;
+    }
+    if (ZSTD_isError(length)) {
+        die_of_damage(ZSTD_getErrorName(length));
+    }
+    if (length != packed->text_length) {
+        die_of_damage("its length is another");
+    }
+    memset(text + length, 0, PADDING);
+    return text;
+}

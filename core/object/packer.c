@@ -1,0 +1,200 @@
+/*
+ * packer.c - packs the objects of one collection, gathers texts for its
+ * dictionary and notices when that does not fit any more. See pack.h.
+ */
+#include "object/packer.h"
+
+#include "base/mem.h"
+#include "object/identity.h"
+#include "object/object.h"
+#include "object/pack_context.h"
+
+/* A frame that is kept for the next object; a longer one is freed. */
+enum { FRAME_KEPT = 64 * 1024 };
+
+kl__packer *kl__packer_new(void)
+{
+    kl__packer *self = kl__calloc(1, sizeof(*self));
+
+    if (self != NULL) {
+        self->patience = 1;
+    }
+    return self;
+}
+
+void kl__packer_free(kl__packer *self)
+{
+    if (self == NULL) {
+        return;
+    }
+    kl__packer_forget_samples(self);
+    kl__dictionary_unref(self->reads);
+    ZSTD_freeCDict(self->writes);
+    kl__buf_deinit(&self->frame);
+    kl__free(self);
+}
+
+static void gather_text(kl__packer *self, const kl__slice *text)
+{
+    size_t length = text->length < KL__PACK_SAMPLE_LENGTH
+                        ? text->length
+                        : KL__PACK_SAMPLE_LENGTH;
+
+    if (self->lengths == NULL) {
+        self->lengths = kl__calloc(KL__PACK_MAX_SAMPLES, sizeof(size_t));
+    }
+    kl__buf_append(&self->samples, text->bytes, length);
+    if (self->lengths == NULL || self->samples.failed) {
+        kl__packer_forget_samples(self);
+        return;
+    }
+    self->lengths[self->count++] = length;
+    if (self->samples.length >= KL__PACK_SAMPLES ||
+        self->count == KL__PACK_MAX_SAMPLES) {
+        kl__packer_train(self);
+    }
+}
+
+/* The text of an object that is not packed. */
+static void gather_if_due(kl__packer *self, const kl__slice *text, size_t crowd)
+{
+    if (self->writes == NULL && self->rest == 0 && crowd > 0 &&
+        text->length >= KL__PACK_MIN_CROWD / crowd) {
+        self->gathers = true;
+    }
+    if (self->gathers && crowd > 0) {
+        gather_text(self, text);
+    }
+}
+
+/* A window is full: is what was packed half as large again as it once was? */
+static void judge_window(kl__packer *self)
+{
+    size_t share =
+        (size_t)((uint64_t)self->packed_bytes * 1024 / (self->plain_bytes + 1));
+    bool is_first = self->best == 0;
+
+    self->seen = self->plain_bytes = self->packed_bytes = 0;
+    if (self->rest > 0) {
+        self->rest--;
+        return;
+    }
+    if (self->writes == NULL) {
+        return;
+    }
+    if (is_first && self->replaced != 0) {
+        /* A new dictionary that is hardly better was made in vain. */
+        bool is_better = share < self->replaced - self->replaced / 8;
+
+        self->patience = is_better ? 1 : self->patience * 2;
+        if (self->patience > KL__PACK_PATIENCE) {
+            self->patience = KL__PACK_PATIENCE;
+        }
+        self->rest = is_better ? 0 : self->patience;
+    }
+    if (is_first || share < self->best) {
+        self->best = share > 0 ? share : 1;
+    }
+#ifdef KUBELUA_RETRAIN
+    self->rest = 0;
+    self->gathers = true;
+#else
+    if (share > self->best + self->best / 2 + 32) {
+        self->replaced = share;
+        self->gathers = true;
+    }
+#endif
+}
+
+/* The packed form, in the packer's frame; false: it is better plain. */
+static bool compress_text(kl__packer *self, const kl__slice *text)
+{
+    /* One that saves less than an eighth is not worth its time. */
+    size_t room = text->length - text->length / 8;
+    ZSTD_CCtx *context;
+    size_t length;
+
+    kl__buf_reset(&self->frame);
+    if (kl__buf_reserve(&self->frame, room) == NULL) {
+        kl__buf_deinit(&self->frame); /* or its failure would stick */
+        return false;
+    }
+    context = kl__pack_context_take();
+    if (context == NULL) {
+        return false;
+    }
+    length = ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+    if (!ZSTD_isError(length)) {
+        length = ZSTD_CCtx_setParameter(context, ZSTD_c_dictIDFlag, 0);
+    }
+    if (!ZSTD_isError(length)) {
+        length = ZSTD_CCtx_refCDict(context, self->writes);
+    }
+    if (!ZSTD_isError(length)) {
+        length = ZSTD_compress2(context, self->frame.bytes, room, text->bytes,
+                                text->length);
+    }
+    kl__pack_context_give(context);
+    if (ZSTD_isError(length)) {
+        return false;
+    }
+    self->frame.length = length;
+    return true;
+}
+
+static kl_object *make_packed(kl__packer *self, const kl_object *object,
+                              const kl__slice *text)
+{
+    bool is_small = compress_text(self, text);
+    kl_object *packed = NULL;
+
+    self->plain_bytes += text->length;
+    self->packed_bytes += is_small ? self->frame.length : text->length;
+    if (is_small) {
+        packed = kl__object_copy_packed(
+            object, &(kl__packed){self->reads, self->frame.bytes,
+                                  self->frame.length, text->length});
+    }
+    if (self->frame.capacity > FRAME_KEPT) {
+        kl__buf_deinit(&self->frame);
+    }
+    return packed;
+}
+
+kl_object *kl__packer_pack(kl__packer *self, kl_object *object, size_t crowd)
+{
+    kl_object *packed = NULL;
+    kl__slice text;
+
+    if (self == NULL || kl__object_is_packed(object)) {
+        return object;
+    }
+    text.bytes = kl_object_json(object, &text.length, NULL);
+    if (text.length < KL__PACK_MIN_TEXT) {
+        return object;
+    }
+    gather_if_due(self, &text, crowd);
+    if (self->writes != NULL) {
+        packed = make_packed(self, object, &text);
+    }
+    if (++self->seen >= KL__PACK_WINDOW) {
+        judge_window(self);
+    }
+    if (packed == NULL) {
+        return object;
+    }
+    kl_object_unref(object);
+    return packed;
+}
+
+void kl__packer_end_list(kl__packer *self)
+{
+    if (self == NULL || self->writes != NULL) {
+        return;
+    }
+    if (self->samples.length >= KL__PACK_MIN_SAMPLES) {
+        kl__packer_train(self);
+    } else {
+        kl__packer_forget_samples(self);
+    }
+}

@@ -1,0 +1,99 @@
+/*
+ * packer_train.c - makes a dictionary. Its content is the text of samples that
+ * lie evenly among all, and zstd adds the statistics of all: for Pods that is
+ * as small as what ZDICT's own choice of content gives, and takes 1 ms in place
+ * of 30 (zstd 1.5.4, 256 KB of samples).
+ */
+#include "object/packer.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+#include <zdict.h>
+
+enum { HEAD = 1024 /* of a dictionary: its statistics */ };
+
+void kl__packer_forget_samples(kl__packer *self)
+{
+    self->gathers = false;
+    kl__buf_deinit(&self->samples);
+    kl__free(self->lengths);
+    self->lengths = NULL;
+    self->count = 0;
+}
+
+/* Fills `content` with whole samples, and the beginning of a last one. */
+static size_t choose_content(const kl__packer *self, char *content, size_t room)
+{
+    size_t stride = (self->samples.length + room - 1) / room;
+    const char *sample = self->samples.bytes;
+    size_t used = 0;
+
+    for (size_t i = 0; i < self->count && used < room; i++) {
+        size_t length = self->lengths[i];
+
+        if (i % stride == 0) {
+            size_t part = length < room - used ? length : room - used;
+
+            memcpy(content + used, sample, part);
+            used += part;
+        }
+        sample += length;
+    }
+    return used;
+}
+
+/* Makes the dictionary's two forms of its bytes. */
+static bool adopt_dictionary(kl__packer *self, const char *bytes, size_t length)
+{
+    kl__dictionary *reads = kl__dictionary_new(bytes, length);
+    ZSTD_CDict *writes = ZSTD_createCDict(bytes, length, KL__PACK_LEVEL);
+
+    if (reads == NULL || writes == NULL) {
+        kl__dictionary_unref(reads);
+        ZSTD_freeCDict(writes);
+        return false;
+    }
+    kl__dictionary_unref(self->reads);
+    ZSTD_freeCDict(self->writes);
+    self->reads = reads;
+    self->writes = writes;
+    return true;
+}
+
+static bool make_dictionary(kl__packer *self)
+{
+    const ZDICT_params_t params = {.compressionLevel = KL__PACK_LEVEL};
+    size_t room = self->samples.length / KL__PACK_CONTENT_SHARE;
+    char *content, *bytes;
+    size_t length;
+    bool is_made = false;
+
+    room = room < KL__PACK_CONTENT ? room : KL__PACK_CONTENT;
+    content = kl__malloc(room);
+    bytes = kl__malloc(room + HEAD);
+    if (content != NULL && bytes != NULL) {
+        length = choose_content(self, content, room);
+        length = ZDICT_finalizeDictionary(bytes, room + HEAD, content, length,
+                                          self->samples.bytes, self->lengths,
+                                          (unsigned)self->count, params);
+        is_made =
+            !ZDICT_isError(length) && adopt_dictionary(self, bytes, length);
+    }
+    kl__free(content);
+    kl__free(bytes);
+    return is_made;
+}
+
+void kl__packer_train(kl__packer *self)
+{
+    if (make_dictionary(self)) {
+        self->best = 0;
+    } else {
+        /* Memory was short, or zstd found nothing to work with. */
+        self->rest = self->patience;
+        self->replaced = 0;
+    }
+    self->seen = self->plain_bytes = self->packed_bytes = 0;
+    kl__packer_forget_samples(self);
+}

@@ -1,0 +1,236 @@
+/*
+ * pack_spec.c - objects rest compressed, with a dictionary made of the first
+ * ones: what is read is what was packed, and smaller.
+ */
+#include "failing_alloc.h"
+#include "kubelua/memory.h"
+#include "object/object.h"
+#include "packs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void objects_that_are_alike_take_a_tenth(void **state)
+{
+    kl__packer *packer = pack_trained();
+
+    (void)state;
+    for (unsigned i = 0; i < 300; i++) {
+        kl_object *plain = pack_plain("shop", i, PACK_LENGTH);
+        kl_object *packed = kl__packer_pack(
+            packer, pack_plain("shop", i, PACK_LENGTH), PACK_CROWD);
+
+        assert_true(kl__object_is_packed(packed));
+        assert_in_range(kl_object_bytes(packed), 1, PACK_LENGTH / 5);
+        pack_expect_same(packed, plain);
+        assert_ptr_equal(kl__packer_pack(packer, packed, PACK_CROWD), packed);
+        kl_object_unref(packed);
+        kl_object_unref(plain);
+    }
+    kl__packer_free(packer);
+}
+
+static void objects_of_any_size_read_as_they_were(void **state)
+{
+    static const size_t lengths[] = {1, 300, 70000, 5000000};
+    kl__packer *packer = pack_trained();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        kl_object *plain = pack_plain("other", 1, lengths[i]);
+        kl_object *packed = kl__packer_pack(
+            packer, pack_plain("other", 1, lengths[i]), PACK_CROWD);
+
+        assert_true(kl_object_bytes(packed) <= kl_object_bytes(plain));
+        assert_true(lengths[i] < 1000 || kl__object_is_packed(packed));
+        pack_expect_same(packed, plain);
+        kl_object_unref(packed);
+        kl_object_unref(plain);
+    }
+    kl__packer_free(packer);
+}
+
+static void what_would_not_get_smaller_stays_plain(void **state)
+{
+    kl__packer *packer = pack_trained();
+    kl_object *object = kl__packer_pack(packer, pack_random(), PACK_CROWD);
+
+    (void)state;
+    assert_false(kl__object_is_packed(object));
+    assert_non_null(strstr(kl_object_json(object, NULL, NULL), "\"data\""));
+    kl_object_unref(object);
+    kl__packer_free(packer);
+}
+
+static void a_text_that_does_not_fit_spoils_nothing_for_others(void **state)
+{
+    kl__packer *packer = pack_trained();
+    kl__packer *other = kl__packer_new();
+    kl_object *plain = pack_plain("elsewhere", 200, PACK_LENGTH);
+    kl_object *packed;
+
+    (void)state;
+    for (unsigned i = 0; i < 200; i++) {
+        kl_object_unref(kl__packer_pack(
+            other, pack_plain("elsewhere", i, PACK_LENGTH), PACK_CROWD));
+    }
+    kl_object_unref(pack_one(packer, 1));
+    kl_object_unref(kl__packer_pack(packer, pack_random(), PACK_CROWD));
+    packed = kl__packer_pack(other, pack_plain("elsewhere", 200, PACK_LENGTH),
+                             PACK_CROWD);
+    assert_true(kl__object_is_packed(packed));
+    pack_expect_same(packed, plain);
+    kl_object_unref(packed);
+    kl_object_unref(plain);
+    kl__packer_free(other);
+    kl__packer_free(packer);
+}
+
+static void few_objects_have_no_dictionary(void **state)
+{
+    kl__packer *packer = kl__packer_new();
+
+    (void)state;
+#ifndef KUBELUA_RETRAIN
+    for (unsigned i = 0; i < 1000; i++) {
+        kl_object *object =
+            kl__packer_pack(packer, pack_plain("shop", i, PACK_LENGTH), i % 20);
+
+        assert_false(kl__object_is_packed(object));
+        kl_object_unref(object);
+    }
+#endif
+    kl__packer_free(packer);
+    assert_ptr_equal(kl__packer_pack(NULL, NULL, 0), NULL);
+}
+
+static void the_end_of_a_list_makes_a_dictionary_of_what_there_is(void **state)
+{
+    kl__packer *packer = kl__packer_new();
+    kl_object *object;
+
+    (void)state;
+    for (unsigned i = 0; i < 60; i++) {
+        kl_object_unref(pack_one(packer, i));
+    }
+    kl__packer_end_list(packer);
+    object = kl__packer_pack(packer, pack_plain("shop", 60, PACK_LENGTH), 0);
+    assert_true(kl__object_is_packed(object));
+    kl_object_unref(object);
+    kl__packer_end_list(packer);
+    kl__packer_free(packer);
+    kl__packer_end_list(NULL);
+}
+
+static void a_dictionary_that_does_not_fit_any_more_is_replaced(void **state)
+{
+    kl__packer *packer = pack_trained();
+    kl_object *old = pack_one(packer, 7);
+    kl_object *plain = pack_plain("shop", 7, PACK_LENGTH);
+    size_t before = 0, after = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 300; i++) {
+        kl_object_unref(pack_one(packer, i));
+    }
+    for (unsigned i = 0; i < 2000; i++) {
+        kl_object *other = kl__packer_pack(
+            packer, pack_plain("elsewhere", i, PACK_LENGTH), PACK_CROWD);
+
+        before += i < 100 ? kl_object_bytes(other) : 0;
+        after += i >= 1900 ? kl_object_bytes(other) : 0;
+        kl_object_unref(other);
+    }
+#ifndef KUBELUA_RETRAIN
+    assert_in_range(after, 1, before * 3 / 4);
+#endif
+    pack_expect_same(old, plain);
+    kl__packer_free(packer);
+    pack_expect_same(old, plain); /* its dictionary lives as long as it does */
+    kl_object_unref(old);
+    kl_object_unref(plain);
+}
+
+static void all_readers_share_one_text_and_the_last_one_frees_it(void **state)
+{
+    kl__packer *packer = pack_trained();
+    kl_object *object = pack_one(packer, 3);
+    const char *json;
+    long live;
+
+    (void)state;
+    failing_alloc_install();
+    live = failing_alloc_live();
+    json = kl_object_json(object, NULL, NULL);
+    assert_ptr_equal(kl_object_json(object, NULL, NULL), json);
+    kl_object_close_json(object);
+    assert_int_equal(failing_alloc_live(), live + 1);
+    kl_object_close_json(object);
+    assert_int_equal(failing_alloc_live(), live);
+    failing_alloc_uninstall();
+    assert_non_null(kl_object_json(object, NULL, NULL)); /* not closed */
+    kl_object_unref(object);
+    kl__packer_free(packer);
+}
+
+static void an_object_that_is_opened_again_is_kept_open(void **state)
+{
+    kl__packer *packer = pack_trained();
+    kl_object *objects[200];
+    const kl_value *root;
+
+    (void)state;
+    for (unsigned i = 0; i < 200; i++) {
+        objects[i] = pack_one(packer, i);
+        assert_non_null(kl_object_open(objects[i], NULL));
+        kl_object_close(objects[i]);
+    }
+    assert_int_equal(kl_live_count(KL_LIVE_DOC), 0);
+    root = kl_object_open(objects[0], NULL);
+    kl_object_close(objects[0]);
+    assert_int_equal(kl_live_count(KL_LIVE_DOC), 1);
+    assert_ptr_equal(kl_object_open(objects[0], NULL), root);
+    kl_object_close(objects[0]);
+    for (unsigned i = 0; i < 200; i++) {
+        assert_non_null(kl_object_open(objects[i], NULL));
+        kl_object_close(objects[i]);
+    }
+    assert_in_range(kl_live_count(KL_LIVE_DOC), 1, 32);
+    for (unsigned i = 0; i < 200; i++) {
+        kl_object_unref(objects[i]);
+    }
+    assert_int_equal(kl_live_count(KL_LIVE_DOC), 0);
+    kl__packer_free(packer);
+}
+
+static int expect_nothing_lives(void **state)
+{
+    (void)state;
+    return kl_live_count(KL_LIVE_OBJECT) == 0 && kl_live_count(KL_LIVE_DOC) == 0
+               ? 0
+               : -1;
+}
+
+#define PACK_TEST(name) cmocka_unit_test_teardown(name, expect_nothing_lives)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PACK_TEST(objects_that_are_alike_take_a_tenth),
+        PACK_TEST(objects_of_any_size_read_as_they_were),
+        PACK_TEST(what_would_not_get_smaller_stays_plain),
+        PACK_TEST(a_text_that_does_not_fit_spoils_nothing_for_others),
+        PACK_TEST(few_objects_have_no_dictionary),
+        PACK_TEST(the_end_of_a_list_makes_a_dictionary_of_what_there_is),
+        PACK_TEST(a_dictionary_that_does_not_fit_any_more_is_replaced),
+        PACK_TEST(all_readers_share_one_text_and_the_last_one_frees_it),
+        PACK_TEST(an_object_that_is_opened_again_is_kept_open),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

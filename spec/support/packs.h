@@ -1,0 +1,31 @@
+/*
+ * packs.h - objects that are alike, and packers for them.
+ */
+#ifndef KL_SPEC_PACKS_H
+#define KL_SPEC_PACKS_H
+
+#include "object/object.h"
+
+#include <stddef.h>
+
+enum {
+    PACK_CROWD = 100000, /* objects: so many are worth a dictionary */
+    PACK_LENGTH = 3000   /* of the text of one */
+};
+
+/* The object number `i` of a family, whose objects are alike. */
+kl_object *pack_plain(const char *family, unsigned i, size_t length);
+
+/* A small object of random text, which zstd gives up packing in the middle. */
+kl_object *pack_random(void);
+
+/* The object number `i` of the family "shop", as the packer gives it. */
+kl_object *pack_one(kl__packer *packer, unsigned i);
+
+/* A packer that has a dictionary for the family "shop". */
+kl__packer *pack_trained(void);
+
+/* Asserts that what is packed is the same object as the plain one. */
+void pack_expect_same(kl_object *object, kl_object *plain);
+
+#endif
