@@ -63,7 +63,7 @@ describe("informer", function()
         assert.has_error(function() client:informer {} end)
         assert.has_error(function() client:informer() end)
         assert.error_matches(function() client:informer { "pods", label = "x" } end,
-            "no option 'label'; do you mean 'labels'? there are fields, idle_", 1, true)
+            "no option 'label'; do you mean 'labels'? there are compress, ", 1, true)
         assert.error_matches(function() client:informer { "pods", "nodes" } end,
             "one resource each, not 'nodes' as well")
         assert.error_matches(function() client:informer("pods", { namespace = "web" }) end,
