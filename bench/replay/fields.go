@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What nobody owns: the server sets it.
+// Fields without an owner: the server sets them.
 var unowned = map[string]bool{"name": true, "namespace": true, "uid": true,
 	"resourceVersion": true, "creationTimestamp": true, "nodeName": true}
 

@@ -54,8 +54,8 @@ func NewServer(most int) (*Server, error) {
 	return s, nil
 }
 
-// Reset has so many pods in their first state, and forgets orders that nobody
-// carried out: a new client is to come.
+// Reset makes so many pods in their first state, and drops orders that no client
+// has carried out: a new client will connect.
 func (s *Server) Reset(count int) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -30,7 +30,7 @@ bool link_send(link_t *link, const char *method, const char *path,
 bool link_receive(link_t *link, int *status, size_t *length);
 /* Reads the head of a stream, which must be a 200. */
 bool link_begin(link_t *link);
-/* Whether bytes were read already that link_lines has not seen. */
+/* True if bytes were read that link_lines has not seen yet. */
 bool link_has_more(const link_t *link);
 /* Reads once what is there of a stream, and counts the events in it (lines of
  * JSON, not those of chunks). False: it has ended. */

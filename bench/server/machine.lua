@@ -1,4 +1,4 @@
--- The machine that is measured on, and who else used it.
+-- The machine of the measurement, and what else used its CPUs.
 local machine = {}
 
 ---A file's text, or nil.

@@ -165,7 +165,7 @@ function report.store(root, results)
     write(root .. "/bench/server/results.json", json.encode(results) .. "\n")
 end
 
----Whether the tree's table is that of its results.
+---True if the table in the tree has the figures of its results.
 ---@return boolean
 function report.check(root)
     local _, there = take_apart(root)

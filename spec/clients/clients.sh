@@ -48,8 +48,8 @@ start_simulator() {
     done
 }
 
-# TAP of what `go test -v` says; $1 is who says it. What is in the file `known`,
-# with a reason, has to fail: it passes as that, and the other way round.
+# Makes TAP of the output of `go test -v`; $1 names the program. A test in the
+# file `known`, which has reasons, has to fail: then it counts as passed.
 as_tap() {
     sed -nE -e "s/^ *--- PASS: ([^ ]*).*/ok - $1: \\1/p" \
         -e "s/^ *--- FAIL: ([^ ]*).*/not ok - $1: \\1/p" \

@@ -23,7 +23,8 @@ has_go() {
         "$wanted" ]
 }
 
-# build TAGS: whoever calls this meanwhile gets the old program or the new one.
+# build TAGS: another process that builds meanwhile gets the old program or the
+# new one.
 build() {
     (cd "$here" && GOTOOLCHAIN=local CGO_ENABLED=0 go build -trimpath \
         -buildvcs=false -tags "$1" -ldflags "-s -w" \

@@ -123,7 +123,7 @@ await() {
         fi
         sleep 0.1
     done
-    for name in $needed; do # it may have been somebody else who answered
+    for name in $needed; do # another server may have answered
         runs "$name" || return 1
     done
 }
@@ -211,8 +211,8 @@ stop() {
     rm -rf "$dir/etcd" "$dir/env"
 }
 
-# guard OWNER SECONDS: stops the cluster when nobody is left to do it. It
-# remembers who runs, for the case that the folder is taken away.
+# guard OWNER SECONDS: stops the cluster when its owner has ended. It remembers
+# which processes run, in case the folder is removed.
 guard() {
     owner=$1 deadline=$(($(date +%s) + $2)) born_owner='' known=''
     [ "$owner" = 0 ] || born_owner=$(birth "$owner") || born_owner=gone
@@ -280,7 +280,7 @@ compact() {
 }
 
 # kube-apiserver reads its token file at start only: a new token means a new
-# server. Who reads DIR/token sees the new one when it is valid.
+# server. A reader of DIR/token sees the new one only when it is valid.
 set_token() {
     TOKEN=$1
     case $TOKEN in

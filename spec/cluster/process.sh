@@ -29,7 +29,7 @@ runs() {
 }
 
 # launch NAME COMMAND...: in a session of its own, its output in DIR/NAME.log,
-# holding no descriptor of ours: a pipe to whoever called us would never end.
+# without our descriptors: a pipe to our caller would never end.
 launch() {
     name=$1
     shift
@@ -68,8 +68,8 @@ end() {
 }
 
 # free_port: below the ports that the kernel gives to outgoing connections, so
-# that none of those takes it while kube-apiserver is down. Somebody may still
-# be faster: whoever binds it must be ready to try another.
+# that none of those takes it while kube-apiserver is down. Another program may
+# still be faster: a caller that binds it must be ready to try another port.
 free_port() {
     while :; do
         port=$((20000 + $(od -An -N2 -tu2 /dev/urandom) % 12000))

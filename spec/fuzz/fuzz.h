@@ -36,8 +36,9 @@ fuzz_text fuzz_line(fuzz_text *rest);
 /* Takes what comes before the next line that is `separator`, and that line. */
 fuzz_text fuzz_part(fuzz_text *rest, const char *separator);
 
-/* The bytes in a block of their own and size, so that who reads beyond them is
- * caught; and the same up to a NUL, as a string. The caller frees them. */
+/* Copies the bytes into a block of exactly their size, so that a sanitizer
+ * finds a read beyond them; fuzz_string copies up to a NUL. The caller frees
+ * both. */
 char *fuzz_block(fuzz_text text);
 char *fuzz_string(fuzz_text text);
 
@@ -53,12 +54,11 @@ typedef struct fuzz_chunks {
 /* The next chunk's size, 1 to `left`; `left` is not 0. */
 size_t fuzz_chunk(fuzz_chunks *chunks, size_t left);
 
-/* Whether two values are the same, the order and the repetition of members
- * too; a number's type counts. */
+/* True if two values are the same, with the order and repetition of members
+ * and the types of numbers. */
 bool fuzz_same(const kl_value *a, const kl_value *b);
 
-/* Whether the text holds a byte that is not printable ASCII, a tab or a line's
- * end. */
+/* True if the text has only printable ASCII, tabs and line ends. */
 bool fuzz_is_plain(const char *text, size_t length);
 
 #endif

@@ -1,5 +1,5 @@
-# A simulator that is brought to life: rollouts end, pods run. The real server
-# here has nobody to do that. Sourced by kubectl.sh.
+# A simulator with controllers: rollouts end, pods run. The real server here has
+# no controllers. Sourced by kubectl.sh.
 stop_simulator
 start_simulator --controllers
 real=

@@ -1,7 +1,6 @@
 /*
- * guests.h - who comes and goes during a soak: clients of their own, informers
- * of all kinds, handlers and indexes; and the weather: cuts, compactions,
- * failures.
+ * guests.h - the guests of a soak, which come and go: clients, informers of all
+ * kinds, handlers and indexes; and the faults: cuts, compactions, failures.
  */
 #ifndef KL_SOAK_GUESTS_H
 #define KL_SOAK_GUESTS_H

@@ -1,5 +1,5 @@
--- Who comes and goes during a soak of a lua_State: clients of their own, informers of all kinds,
--- handlers and indexes; and the weather: cuts, compactions, failures.
+-- The guests of a soak of a lua_State, which come and go: clients, informers of all kinds, handlers
+-- and indexes; and the faults: cuts, compactions, failures.
 local kubelua = require "kubelua"
 local world = require "world"
 

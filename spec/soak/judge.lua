@@ -8,8 +8,8 @@
 -- up to 6 MB at a time: there it is the objects alive and the heap that find a leak.
 -- What is allocated (the heap of C, or of Lua) is much quieter, but for the two buffers of a
 -- watch's stream: each keeps the size of its largest burst, here up to 256 KB, until the stream
--- ends. So both may rise by 512 KB that nobody leaks; and of objects that live beside the
--- cache's, there may never be one.
+-- ends. So both may rise by 512 KB without a leak. No object may be alive beside those of the
+-- cache.
 local UNTRIMMED_KB = 12288
 local ALLOWED = {
     -- glibc 2.41 gives back and takes some 2 MB within a short run; a leak shows in the heap first.

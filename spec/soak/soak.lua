@@ -32,8 +32,8 @@ local function threads()
     return read_file("/proc/self/status", "Threads:%s*(%d+)")
 end
 
--- Everything that nobody holds goes; finalizers run, and what they held goes as well. A trace of
--- LuaJIT's keeps alive what it has seen to be constant.
+-- Collects all garbage: finalizers run, and then what they referred to is collected. A trace of
+-- LuaJIT keeps its constants alive, so traces are flushed first.
 local function collect()
     if rawget(_G, "jit") then
         require("jit").flush()

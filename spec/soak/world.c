@@ -20,8 +20,8 @@
 
 enum {
     TARGET_SIZE = 512, /* of a page, with where it goes on */
-    PAYLOAD = 3000,    /* bytes of an object that nobody reads */
-    BACKLOG = 200,     /* of the witness, who wants every change */
+    PAYLOAD = 3000,    /* bytes of an object that are not read */
+    BACKLOG = 200,     /* of the witness, which gets every change */
     PATIENCE_MS = 60000,
     LAPS = KEYS /* the name that tells the end of a lap */
 };
@@ -143,7 +143,7 @@ static bool believe(soak_world *self, const kl_event *event)
     self->known[key] = event->type != KL_EVENT_DELETE;
     snprintf(self->uids[key], UID_SIZE, "%s", uid);
     if (self->leak > 0 && self->seen % self->leak == 0) {
-        kl_object_ref(event->object); /* nobody will give this one back */
+        kl_object_ref(event->object); /* never given back: a leak */
     }
     return true;
 }

@@ -67,8 +67,8 @@ local function by_name(array)
     return items, order
 end
 
--- Entries of managedFields by who manages; a second that ends between two requests of one server,
--- and not of the other, is no difference. nil: two are the same one's.
+-- Entries of managedFields by their manager. (A second may end between two requests of one server,
+-- and not of the other: that is no difference.) nil: two entries have the same manager.
 local function by_manager(array)
     local entries = {}
     for _, entry in ipairs(array) do
@@ -82,7 +82,7 @@ local function by_manager(array)
     return entries
 end
 
--- Those who apply come first, then it goes by time and name.
+-- Operation Apply comes first; then the order is by time and name.
 local function is_in_order(array)
     local before = ""
     for _, entry in ipairs(array) do

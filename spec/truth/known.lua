@@ -17,7 +17,7 @@ for _, difference in ipairs(known.all) do
     end
 end
 
--- Whether what is known covers a part: that part itself, or one that it is inside of.
+-- True if a known difference covers a part: the part itself, or one that the part is inside of.
 local function covers(pattern, where)
     local next_byte = where:sub(#pattern + 1, #pattern + 1)
     return where == pattern or where:sub(1, #pattern) == pattern and next_byte:match("[.%[]")
@@ -32,7 +32,7 @@ local function note(whys, difference)
     return true
 end
 
--- Whether a part may differ in this answer.
+-- True if a part may differ in this answer.
 local function may_differ(where, entries, whys)
     local found = false
     for _, difference in ipairs(anywhere) do
@@ -47,8 +47,8 @@ local function may_differ(where, entries, whys)
     return found
 end
 
----Parts that nobody expected to differ, names of parts that do not differ any more, and what the
----others are about (nil if there are none).
+---Parts that differ unexpectedly, names of parts that no longer differ, and the subjects of the
+---other differences (nil if there are none).
 ---@param parts { where: string, what: string }[]
 function known.judge(name, parts)
     local entries = by_request[name] or {}

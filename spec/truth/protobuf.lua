@@ -21,7 +21,7 @@ function protobuf.read_frames(pipe, count)
     return table.concat(read)
 end
 
----Whether the headers of an answer say that it is a watch in protobuf.
+---True if the headers of an answer say that it is a watch in protobuf.
 function protobuf.is_watch(headers)
     local media = headers["content-type"] or ""
     return media:match(TYPE) ~= nil and media:match(";stream=watch$") ~= nil

@@ -96,7 +96,7 @@ function World:create_foo(name, deployment, replicas)
     })
 end
 
----As somebody else would make it; `owner` is a Foo that controls it.
+---Creates a Deployment as another user would; `owner` is a Foo that controls it.
 function World:create_deployment(name, owner)
     local labels = { made = "by-hand" }
     self:create("deployments", {

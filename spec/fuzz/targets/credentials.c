@@ -74,7 +74,7 @@ static void fuzz_exec(fuzz_text text)
     kl__buf_deinit(&output);
 }
 
-/* Whether the text tells its day in Greenwich: no zone, no leap second. */
+/* True if the day in the text is that in UTC: no zone, no leap second. */
 static bool is_plain_day(const char *text)
 {
     char last = text[strlen(text) - 1];

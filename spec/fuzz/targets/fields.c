@@ -70,7 +70,7 @@ static void strip_members(kl__node *object, const kl__schema *schema)
         const kl__schema_field *field = kl__schema_get(schema, name, length);
         bool is_map = schema->type == KL__SCHEMA_MAP;
         const kl__schema *inner = is_map ? schema->items : field->schema;
-        /* Nobody has checked yet that these are one or the other. */
+        /* It is not checked yet that these are one or the other. */
         bool is_either = (inner->flags & KL__PROTOBUF_EITHER) != 0;
         bool is_nothing = strip(value, inner);
 
@@ -114,8 +114,8 @@ static bool strip(kl__node *node, const kl__schema *schema)
     }
 }
 
-/* Whether a value has a part that may be one thing or another: nobody has
- * checked yet that it is either, and what is neither is read as nothing. */
+/* True if a value has a part of one of two types: it is not checked yet that
+ * the part is of either, and a part of neither is read as nothing. */
 static bool has_either(const kl__node *node, const kl__schema *schema)
 {
     bool is_map = schema->type == KL__SCHEMA_MAP;

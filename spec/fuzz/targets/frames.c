@@ -165,7 +165,7 @@ static yyjson_doc *read_next(fuzz_text *text)
     return doc;
 }
 
-/* Whether a frame's text is that value. */
+/* True if a frame's text is that value. */
 static bool is_value(fuzz_text frame, const yyjson_val *value)
 {
     kl_doc *doc = kl_doc_parse(frame.bytes, frame.length, NULL);

@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Who is silent for so long streams: it is ended then. */
+/* A connection that is silent for so long has a stream: it is closed then. */
 enum { SILENCE_MS = 50, MOST_BYTES = 1 << 20 };
 
 static int connect_to(const kl_sim *sim)

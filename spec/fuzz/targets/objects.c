@@ -36,8 +36,8 @@ static size_t count_of(const kl_value *object, const char *name,
     return count;
 }
 
-/* Whether a member can be a part of the identity, and what it is: "" where it
- * is absent or null. */
+/* True if a member can be a part of the identity; `text` gets the member, "" if
+ * it is absent or null. */
 static bool text_of(const kl_value *object, const char *name, const char **text)
 {
     const kl_value *value;
@@ -115,8 +115,8 @@ static bool expect_of(const kl_value *root, const kl_object_options *options,
            keep_metadata(options, out);
 }
 
-/* Whether two objects have the same members, but for one name of the first;
- * `inner` for the one that is called "metadata". */
+/* True if two objects have the same members, except one name of the first; with
+ * `inner` except that name in the member "metadata". */
 static bool same_without(const kl_value *a, const kl_value *b,
                          kl_value_iter at_b, const char *without, bool inner)
 {

@@ -54,7 +54,7 @@ static void drop(documents *self)
     }
 }
 
-/* Whether YAML can hold its keys and texts as JSON spells them. */
+/* True if YAML can hold the keys and texts of a value as JSON spells them. */
 static bool is_yaml_too(const kl_value *value)
 {
     kl_value_iter iter = {0};
@@ -79,8 +79,8 @@ static bool is_yaml_too(const kl_value *value)
     return true;
 }
 
-/* Whether YAML means the same number: it makes 1.0 an integer, and text of what
- * is very long or beyond a double. */
+/* True if YAML reads the same number: it makes 1.0 an integer, and it makes a
+ * very long number, or one beyond a double, a text. */
 static bool is_exact(const kl_value *value)
 {
     size_t length;
@@ -91,7 +91,7 @@ static bool is_exact(const kl_value *value)
             (length < LONGEST_NUMBER && strpbrk(text, ".eE") == NULL));
 }
 
-/* Whether all that is in a JSON value means the same in YAML. */
+/* True if a JSON value means the same in YAML, with everything in it. */
 static bool is_same_in_yaml(const kl_value *value)
 {
     kl_value_iter iter = {0};

@@ -1,5 +1,5 @@
--- Who manages which fields after applies and updates by several: lists of maps with several keys,
--- sets, what is atomic, nested removal, versions, reset.
+-- The managers of fields after applies and updates by several clients: lists of maps with several
+-- keys, sets, atomic fields, nested removal, versions, reset.
 local objects = require "objects"
 
 local APPLY = "application/apply-patch+yaml"

@@ -1,4 +1,4 @@
--- Answers in protobuf: who gets them, of what, and what they say.
+-- Answers in protobuf: for which requests, of which kinds, and their content.
 local objects = require "objects"
 local webs = require "webs"
 

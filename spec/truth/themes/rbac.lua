@@ -1,4 +1,4 @@
--- RBAC as users meet it: what they may do, and that nobody gives away what they do not have.
+-- RBAC as users see it: what they may do, and that no user can grant rights that it lacks.
 local core = require "kubelua.core"
 local objects = require "objects"
 
@@ -12,7 +12,7 @@ local function add(request)
     requests[#requests + 1] = request
 end
 
--- The request of somebody who is let in, for whom there are rules or not.
+-- A request of an authenticated user, with or without rules for it.
 local function as(user, request)
     request.headers = { ["Impersonate-User"] = user }
     add(request)

@@ -1,4 +1,4 @@
--- Who manages the replicas of what has a scale: they are a field of both, under other names.
+-- The managers of replicas: a field of the object and of its scale, under different names.
 local objects = require "objects"
 
 local APPS = "/apis/apps/v1/namespaces/{ns}/deployments"

@@ -105,7 +105,7 @@ ask("addresses that are none", "PATCH " .. CORE .. "services/a/status", {
     },
 })
 
--- Apply of a status, and who has which part of it.
+-- Apply of a status, and the managers of its parts.
 local POD = CORE .. "pods/p"
 local function conditions(...)
     return objects.of("v1", "Pod", "p", { status = { conditions = { ... } } })
@@ -132,7 +132,7 @@ ask("its containers of the moment", "PATCH " .. POD .. "/ephemeralcontainers?fie
     [[{"spec":{"ephemeralContainers":[{"name":"debug","image":"debug:1"}]}}]]).type = MERGE_KEYS
 ask("the pod", "GET " .. POD)
 
--- Who forgets who manages fields, and who cannot.
+-- Writes that reset managedFields, and writes that cannot.
 local MAP = CORE .. "configmaps/m"
 local function map(managers, data)
     return objects.configmap("m", { metadata = { managedFields = managers }, data = data })
