@@ -1,4 +1,4 @@
--- kubelua.backlog: what may wait for a handler before further changes are merged.
+-- kubelua.backlog: how many events may wait for a handler before changes are merged (coalesced).
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
@@ -15,7 +15,8 @@ describe("kubelua.backlog", function()
 
     after_each(function() kubelua.backlog = usual end)
 
-    -- How often handlers with these options were called for 50 updates that none dispatched.
+    -- How often handlers with these options were called for 50 updates without a dispatch in
+    -- between.
     local function calls(options)
         local sim = assert(Sim.new())
         local client = assert(sim:connect())
@@ -27,7 +28,7 @@ describe("kubelua.backlog", function()
             })
         end
         put(0)
-        local maps = assert(client:informer { "configmaps" }) -- with its object there already
+        local maps = assert(client:informer { "configmaps" }) -- its object exists already
         assert(maps:wait_synced(10))
         function options.update(_, new)
             count, last = count + 1, new.data.i
@@ -46,7 +47,7 @@ describe("kubelua.backlog", function()
         return count
     end
 
-    it("counts for handlers that set none", function()
+    it("is the bound of handlers that set none", function()
         kubelua.backlog = 3
         kubelua.log("info", "the warnings that follow are meant")
         assert.is_true(calls {} < 20)

@@ -1,18 +1,19 @@
--- Waits of coroutines and of whole commands, ended at random moments: within 50 ms. That is of the
--- time in which the machine let us run, so what a witness needed is taken off: for a wait here, how
--- long this thread stood in a run queue; for a command, when another process ended that got the
--- same signal. A breach is tried again, at the same moment; the second one fails.
+-- Waits of coroutines and of whole commands are ended at random moments, and must return within 50
+-- ms. Only the time in which the machine let the process run counts, so the time that a witness
+-- needed is subtracted: for a wait here, how long this thread stood in a run queue; for a command,
+-- when another process ended that got the same signal. A breach is tried again at the same moment;
+-- the second one fails.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
 
 local ROUNDS, COMMANDS, AGAIN = 60, 6, 3
--- A sanitizer in the interpreter takes its time to end.
+-- With a sanitizer, the interpreter takes longer to end.
 local LIMIT = os.getenv("LD_PRELOAD") and 0.5 or 0.05
 local seed = tonumber(os.getenv("KUBELUA_SEED")) or os.time() % 100000 + 1
 math.randomseed(seed)
 
--- Moments: as many between 20 and 40 us as between 10 and 20 ms.
+-- Random moments: as many between 20 and 40 us as between 10 and 20 ms.
 local function random_moment(longest)
     return 0.00001 * (longest / 0.00001) ^ math.random()
 end
@@ -116,7 +117,7 @@ describe("a wait that is ended returns within 50 ms", function()
     end)
 end)
 
--- The scripts run where nothing answers: what they wait for does not come.
+-- The scripts run against a server that does not answer, so their waits do not end by themselves.
 local SCRIPTS = {
     ["a run with an informer that retries"] = [[
         local client = kubelua.connect { server = "http://127.0.0.1:9" }
@@ -148,7 +149,7 @@ local SCRIPTS = {
         kubelua.run()]],
 }
 
--- A process that says its number, then "ready"; stderr goes the same way.
+-- A process that prints its number, then "ready"; stderr goes to the same pipe.
 local function start(command)
     local pipe = io.popen("echo $$; exec " .. command .. " 2>&1")
     local pid = pipe:read("*l")

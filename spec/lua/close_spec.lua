@@ -1,4 +1,5 @@
--- A client that is closed: its handlers do not run any more, and nothing of it is kept.
+-- A client that is closed: its handlers do not run any more, and nothing that belongs to it is
+-- kept.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
@@ -17,7 +18,7 @@ local function new_sim()
     return sim
 end
 
--- A trace of LuaJIT keeps alive what it has seen to be constant.
+-- A trace of LuaJIT keeps the constants alive that it has seen.
 local function alive()
     if rawget(_G, "jit") then
         require("jit").flush()
@@ -28,7 +29,7 @@ local function alive()
     return { live.informers, live.registrations, live.clients }
 end
 
--- In a frame of its own: a collector also looks at what a frame held before.
+-- In its own function: a collector also finds values that a frame held before.
 local function use_and_close(sim)
     local client = assert(sim:connect())
     local informer = assert(client:informer { "configmaps" })
@@ -38,7 +39,7 @@ local function use_and_close(sim)
     client:close()
 end
 
--- In a frame of its own, too.
+-- In its own function, too.
 local function use_and_forget(client)
     for _ = 1, 3 do
         local informer = assert(client:informer { "configmaps", indexes = {
@@ -50,7 +51,7 @@ local function use_and_forget(client)
 end
 
 describe("an informer that is forgotten", function()
-    it("ends, whatever its indexes are made of", function()
+    it("ends, with any kind of indexes", function()
         local sim = new_sim()
         local client = assert(sim:connect())
         local before = alive()
@@ -72,7 +73,7 @@ describe("a client that is closed", function()
         sim:close()
     end)
 
-    it("has no handler run after the one that closes it", function()
+    it("runs no handler after the one that closes it", function()
         local client = assert(sim:connect())
         local informer = assert(client:informer { "configmaps" })
         local calls = 0
@@ -103,7 +104,7 @@ describe("a client that is closed", function()
         assert.is_true(require("kubelua.scheduler").is_idle())
     end)
 
-    it("takes no handlers any more, which would be told nothing", function()
+    it("refuses new handlers, which would get no events", function()
         local client = assert(sim:connect())
         local informer = assert(client:informer { "configmaps" })
         client:close()
@@ -117,7 +118,7 @@ describe("a client that is closed", function()
         assert.is_true(require("kubelua.scheduler").is_idle())
     end)
 
-    it("leaves what it has to be read, by indexes too", function()
+    it("leaves its caches readable, by indexes too", function()
         local client = assert(sim:connect())
         local informer = assert(client:informer { "configmaps", indexes = {
             path = "data.node",

@@ -1,5 +1,5 @@
--- No key is lost: whatever reconcile returns, and whatever becomes of the connection, in the end
--- the last state of each object was reconciled, and each deletion was told.
+-- No key is lost: whatever reconcile returns, and whatever happens to the connection, in the end
+-- the last state of each object was reconciled, and each deletion was seen.
 local eventually = require "eventually"
 local kubelua = require "kubelua"
 local world = require "controller_world"
@@ -61,7 +61,7 @@ local function act(w, random, step)
     kubelua.step(0)
 end
 
--- What each key has to come to.
+-- The state that each key must reach.
 local function wanted(w, seen)
     local states = {}
     for key in pairs(seen) do
@@ -107,12 +107,12 @@ describe("in trouble of all kinds, no key is lost", function()
             end
             subject.is_calm = true
             await(w, subject)
-            w.cluster:advance(20) -- no timer is left that would run a key whose event was lost
+            w.cluster:advance(20) -- no timer is left that would run a key after a lost event
             for step = 1, STEPS do
                 act(w, random, step)
             end
             await(w, subject)
-            -- And nothing goes on by itself: at most the timers that were asked for, once each.
+            -- Nothing runs without a reason: at most the timers that were asked for, once each.
             w.cluster:advance(1000)
             local before = subject.runs
             w.cluster:advance(1000)

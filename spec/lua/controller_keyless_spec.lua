@@ -1,4 +1,4 @@
--- Controllers whose keys stand for no object.
+-- Controllers without a resource: their keys are any strings.
 local kubelua = require "kubelua"
 local world = require "controller_world"
 
@@ -13,7 +13,7 @@ after_each(function()
 end)
 
 describe("a controller without a resource", function()
-    it("reconciles keys that are any texts, from enqueue", function()
+    it("reconciles any string that enqueue is given", function()
         local controller = w:controller { keyless = true, name = "zones",
             reconcile = function(key, run)
                 assert.equal(key, run.key)
@@ -28,7 +28,7 @@ describe("a controller without a resource", function()
         end
     end)
 
-    it("has one timer for each key, which enqueue may set", function()
+    it("has one timer for each key; enqueue can set it", function()
         local controller = w:controller { keyless = true, name = "zones" }
         controller:enqueue("a", 10)
         controller:enqueue("a", 5)

@@ -1,4 +1,5 @@
--- What becomes of keys: their objects come, change, are deleted, come again under another UID.
+-- What happens to keys when their objects are created, changed, deleted, and created again with a
+-- new UID.
 local eventually = require "eventually"
 local kubelua = require "kubelua"
 local world = require "controller_world"
@@ -14,7 +15,7 @@ after_each(function()
 end)
 
 describe("a key", function()
-    it("is reconciled when its object comes, and when it changes", function()
+    it("is reconciled when its object is created, and when it changes", function()
         w:controller {}
         w:apply("a")
         assert.same({ "web/a" }, w:noted())
@@ -22,7 +23,7 @@ describe("a key", function()
         assert.same({ "web/a" }, w:noted())
     end)
 
-    it("is a name alone where its kind has no namespaces", function()
+    it("is only a name if its kind has no namespaces", function()
         w:controller { "namespaces", reconcile = function(object, run)
             assert.equal(object.name, run.key)
             w:note(run.key)
@@ -37,7 +38,7 @@ describe("a key", function()
         end, "the namespace of the ConfigMap is reconciled")
     end)
 
-    it("never runs twice at once, and once more for what came meanwhile", function()
+    it("never runs twice at once, and runs once more for events that came meanwhile", function()
         local inside, most, runs = 0, 0, 0
         local controller
         controller = w:controller { workers = 8, reconcile = function(object)
@@ -62,7 +63,7 @@ describe("a key", function()
         assert.equal(2, runs)
     end)
 
-    it("runs beside others, so many at once as there are workers", function()
+    it("runs beside other keys, at most as many as there are workers", function()
         local inside, most = 0, 0
         for i = 1, 10 do
             w:apply("a" .. i)
@@ -81,7 +82,7 @@ describe("a key", function()
         assert.equal(3, most)
     end)
 
-    it("of the first list goes behind news", function()
+    it("of the first list waits behind keys with newer events", function()
         local order, holds = {}, true
         for i = 1, 5 do
             w:apply("a" .. i)
@@ -125,7 +126,7 @@ describe("gone", function()
         assert.same({ "gone web/a" }, w:noted())
     end)
 
-    it("runs for a key that was never seen, perhaps again", function()
+    it("runs for a key that was never in the cache, perhaps again", function()
         local controller = start()
         for _ = 1, 2 do
             controller:enqueue("web/never")
@@ -150,7 +151,7 @@ describe("gone", function()
         assert.same({}, w.runs)
     end)
 
-    it("runs before an object of the same name is reconciled, which has an empty memo", function()
+    it("runs after a UID change, before the new object is reconciled with an empty memo", function()
         local holds = false
         local controller = w:controller { workers = 1, reconcile = function(object, run)
             w:note(object.data.value .. (run.memo.of or ""))
@@ -183,7 +184,7 @@ describe("an object with a deletionTimestamp", function()
         assert(w.cluster:delete("configmaps", "web/a"))
         w:apply("b", "1", HELD)
         local controller = w:controller { gone = function() w:note("gone") end }
-        local cache = assert(w.client:informer("configmaps")) -- the controller's own
+        local cache = assert(w.client:informer("configmaps")) -- shares the controller's cache
         assert.same({ "web/b" }, w:noted())
         assert(w.cluster:delete("configmaps", "web/b"))
         eventually(function()
@@ -195,7 +196,7 @@ describe("an object with a deletionTimestamp", function()
         assert.same({ "web/c" }, w:noted())
     end)
 
-    it("is with terminating = true", function()
+    it("is reconciled with terminating = true", function()
         w:apply("a", "1", HELD)
         assert(w.cluster:delete("configmaps", "web/a"))
         w:controller { terminating = true, reconcile = function(object)

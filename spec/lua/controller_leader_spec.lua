@@ -1,4 +1,5 @@
--- Controllers with a leader: which one reconciles, and what happens as a lease is gained and lost.
+-- Controllers with a leader: which one reconciles, and what happens when a lease is gained and
+-- lost.
 local eventually = require "eventually"
 local kubelua = require "kubelua"
 local world = require "controller_world"
@@ -109,7 +110,7 @@ describe("a controller with a leader", function()
         assert.equal("one a 1", w:noted()[1])
     end)
 
-    it("tells of misuse at once", function()
+    it("raises for wrong options at once", function()
         local ok, problem = pcall(kubelua.controller, { "configmaps", client = w.client,
             reconcile = print, leader = { name = "spec", leese = 5 } })
         assert.is_false(ok)

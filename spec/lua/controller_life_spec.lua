@@ -38,7 +38,7 @@ describe("a controller starts", function()
         assert.equal("running", controller:status().state)
     end)
 
-    it("by itself, and has_synced tells when each key was handled once", function()
+    it("by itself, and has_synced is true when each key was reconciled once", function()
         for i = 1, 20 do
             w:apply("a" .. i)
         end
@@ -75,7 +75,7 @@ describe("a controller starts", function()
         assert.equal(1, lists)
     end)
 
-    it("and refuses at once what can never work", function()
+    it("and refuses at once options that can never work", function()
         local made, message, code = kubelua.controller { "configmaps", client = w.client,
             labels = "a in (", reconcile = print }
         assert.is_nil(made)
@@ -117,7 +117,7 @@ describe("a timeout", function()
             w:note("began")
             while waits do
                 pcall(kubelua.sleep, 1)
-                coroutine.yield() -- lets others have their turn, and is no call that waits
+                coroutine.yield() -- lets other tasks have their turn, but is no call that waits
             end
         end }
         w:noted()
@@ -132,7 +132,7 @@ describe("a timeout", function()
 end)
 
 describe("resync", function()
-    it("runs every key again this often, behind all others", function()
+    it("runs every key again after this time, behind all other keys", function()
         w:apply("a")
         w:apply("b")
         local controller = w:controller { resync = 100 }
@@ -201,7 +201,7 @@ describe("stop", function()
         assert.equal(0, w:count_logged("error"))
     end)
 
-    it("ends what waits for a kind, too", function()
+    it("ends the wait for a kind, too", function()
         local controller = w:controller { "foos.example.com" }
         eventually(function() return controller:status().sources[1].error end, "it is missed")
         controller:stop()

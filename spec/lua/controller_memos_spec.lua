@@ -1,4 +1,4 @@
--- What a controller keeps of a key between its runs: run.memo.
+-- run.memo: what a controller keeps about a key between its runs.
 local core = require "kubelua.core"
 local memos = require "kubelua.controller.memos"
 local world = require "controller_world"
@@ -27,7 +27,7 @@ describe("a key", function()
         assert.same({ 1 }, w:noted())
     end)
 
-    it("costs no memory between runs where the script uses no memo", function()
+    it("costs no memory between runs if the script uses no memo", function()
         local wants_memo = false
         w:controller { reconcile = function(object, run)
             w:note(object.name .. (wants_memo and tostring(run.memo == run.memo) or ""))
@@ -46,7 +46,7 @@ describe("a key", function()
         local state, goes_on = nil, true
         w:controller { reconcile = function(_, run)
             if goes_on then
-                memos.begin_term(state) -- the lease was lost, and got again
+                memos.begin_term(state) -- the lease was lost, and gained again
             end
             goes_on = false
             w:note(run.memo.count or 0)

@@ -1,4 +1,4 @@
--- What a script does wrong with a controller is an error at its own line, with the remedy.
+-- Wrong options and calls of a controller raise an error with the script's line and the remedy.
 local kubelua = require "kubelua"
 local world = require "controller_world"
 
@@ -25,7 +25,7 @@ end
 local function f() end
 
 describe("misuse of kubelua.controller", function()
-    it("is no table, or no reconcile", function()
+    it("is a missing table, or a missing reconcile", function()
         assert.matches("a table expected", problem(nil))
         assert.matches("a table expected", problem("pods"))
         assert.matches("no reconcile", problem { "pods" })
@@ -33,7 +33,7 @@ describe("misuse of kubelua.controller", function()
         assert.matches("'reconcile' must be a function", problem { "pods", reconcile = "f" })
     end)
 
-    it("is an option that is mistyped, of the controller or of a source", function()
+    it("is a mistyped option, of the controller or of a source", function()
         assert.matches("no option 'worker'; do you mean 'workers'",
             problem { "pods", reconcile = f, worker = 5 })
         assert.matches("controller: watches: there is no option 'mpa'; do you mean 'map'",
@@ -46,7 +46,7 @@ describe("misuse of kubelua.controller", function()
             problem { "pods", "secrets", reconcile = f })
     end)
 
-    it("is a list of sources that is none", function()
+    it("is a wrong list of sources", function()
         assert.matches("owns: a list of sources expected, such as { { \"pods\", labels",
             problem { "pods", reconcile = f, owns = { "secrets", labels = "a=b" } })
         assert.matches("owns: which resource", problem { "pods", reconcile = f, owns = { {} } })
@@ -79,7 +79,7 @@ describe("misuse of kubelua.controller", function()
             problem { "pods", reconcile = f, reads = { { "secrets", namespace = "a,b" } } })
     end)
 
-    it("is what needs a resource, without one", function()
+    it("is an option that needs a resource, without a resource", function()
         assert.matches("needs a name", problem { reconcile = f })
         for name, value in pairs { gone = f, owns = { "pods" }, when = f, terminating = true } do
             assert.matches("'" .. name .. "' needs a resource",
@@ -95,7 +95,7 @@ describe("misuse of a controller", function()
         controller = w:controller { reconcile = f }
     end)
 
-    it("is a key that is none", function()
+    it("is a wrong key", function()
         local function enqueue(...)
             return select(2, pcall(controller.enqueue, controller, ...))
         end
@@ -114,7 +114,7 @@ describe("misuse of a controller", function()
         end
     end)
 
-    it("shows in nothing of its inside", function()
+    it("cannot reach the state of the controller", function()
         assert.equal("kubelua.controller spec", tostring(controller))
         assert.is_nil(next(controller))
     end)

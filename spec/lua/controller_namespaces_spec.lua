@@ -1,4 +1,4 @@
--- Controllers of several namespaces, and sources of metadata alone.
+-- Controllers of several namespaces, and sources with metadata only.
 local eventually = require "eventually"
 local world = require "controller_world"
 
@@ -23,7 +23,7 @@ local function sorted(list)
 end
 
 describe("a controller of several namespaces", function()
-    it("reconciles what is in these, and nothing else", function()
+    it("reconciles the objects in these namespaces only", function()
         for _, namespace in ipairs { "web", "db", "other" } do
             apply("ConfigMap", namespace, "a")
         end
@@ -55,7 +55,7 @@ describe("a controller of several namespaces", function()
         assert.equal(#w.cluster:list("namespaces"), results[3])
     end)
 
-    it("reads what it wrote in one while the other is quiet", function()
+    it("reads its own writes in one namespace while the other has no events", function()
         apply("ConfigMap", "web", "a")
         apply("ConfigMap", "db", "a")
         w:controller { namespace = { "web", "db" }, owns = { "secrets" },
@@ -77,7 +77,7 @@ describe("a controller of several namespaces", function()
 end)
 
 describe("a source of metadata alone", function()
-    it("maps to owners, and can be read as far as it goes", function()
+    it("maps to owners, and its metadata can be read", function()
         local a = apply("ConfigMap", "web", "a")
         local results
         w:controller { owns = { { "secrets", metadata = true } },
@@ -98,7 +98,7 @@ describe("a source of metadata alone", function()
         assert.matches("only metadata was asked for", results[3], 1, true)
     end)
 
-    it("may be what is reconciled", function()
+    it("can be the reconciled resource", function()
         apply("ConfigMap", "web", "a", { value = "1" })
         w:controller { metadata = true, reconcile = function(object)
             w:note(object.key .. " " .. object.metadata.labels.app)

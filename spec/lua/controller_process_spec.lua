@@ -1,4 +1,4 @@
--- Controllers in a process of their own: what blocks the loop, signals, and when a script is over.
+-- Controllers in a separate process: what blocks the loop, signals, and when a script ends.
 local process_of = require "process_of"
 
 local BEGIN = ([[
@@ -19,7 +19,7 @@ local BEGIN = ([[
     end
 ]]):gsub("\n", " ")
 
--- What its log says, once it has ended well.
+-- The log of the process, once it has ended without an error.
 local function log_of(text, environment)
     local path = os.tmpname()
     local said = process_of(BEGIN .. text, "LOG=" .. path .. " " .. (environment or ""), path)
@@ -32,7 +32,7 @@ local function log_of(text, environment)
 end
 
 describe("a reconcile that never waits #processes", function()
-    it("is named by the log, with its traceback", function()
+    it("is logged with its traceback", function()
         local log = log_of([[
 
             local function stand_still()
@@ -57,7 +57,7 @@ describe("a reconcile that never waits #processes", function()
 end)
 
 describe("SIGTERM #processes", function()
-    it("ends the runs, and gives the Lease back, within a second", function()
+    it("ends the runs, and releases the Lease, within a second", function()
         log_of [[
 
             local raised

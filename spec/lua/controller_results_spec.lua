@@ -1,4 +1,4 @@
--- What reconcile returns or raises, and what becomes of its key.
+-- What reconcile returns or raises, and what then happens to its key.
 local eventually = require "eventually"
 local world = require "controller_world"
 
@@ -114,7 +114,7 @@ describe("a result of reconcile:", function()
         assert.same({}, made:status().failures)
     end)
 
-    it("a failure with the server's Retry-After is not tried before", function()
+    it("a failure with the server's Retry-After is not retried earlier", function()
         result = { nil, "slow down", "too_many_requests", 30 }
         local made = run_once()
         w.cluster:advance(29.999)
@@ -153,7 +153,7 @@ describe("a result of reconcile:", function()
         assert.same({ 2 }, w:noted())
     end)
 
-    it("what assert raises of a call keeps its code, and has no traceback", function()
+    it("an error of assert keeps the call's code, and has no traceback", function()
         result = function(run) -- of busted's assert, which puts this position before the message
             local patched = assert(run.client:patch("configmaps", "web/missing", { data = {} }))
             return patched
@@ -172,7 +172,7 @@ describe("a result of reconcile:", function()
         end, "the code of run:create is kept, too")
     end)
 
-    it("what assert raises of a call keeps the server's Retry-After", function()
+    it("an error of assert keeps the server's Retry-After", function()
         w.cluster:fail { verb = "patch", status = 503, retry_after = 60, count = 0 }
         result = function(run)
             return assert(run.client:patch("configmaps", "web/a", { data = {} }, { timeout = 5 }))
@@ -185,13 +185,13 @@ describe("a result of reconcile:", function()
         w.cluster:heal()
     end)
 
-    it("a table that is raised is told", function()
+    it("a raised table is logged", function()
         result = function() error({ reason = "odd" }) end
         run_once()
         w:logged('error controller spec: ConfigMap web/a: {"reason":"odd"}')
     end)
 
-    it("what means nothing is an error that says so", function()
+    it("a result without a meaning is an error that says so", function()
         local odd = { ["a string"] = { "done" }, ["a table"] = { {} }, ["a function"] = { print },
             ["the number"] = { 0 / 0 }, ["the number inf"] = { math.huge },
             ["nil and what is no message"] = { nil, 5 } }

@@ -1,4 +1,4 @@
--- From events to keys: owners and map; and events that a map refuses.
+-- From events to keys: owners and map; and events for which map raises.
 local eventually = require "eventually"
 local kubelua = require "kubelua"
 local world = require "controller_world"
@@ -50,7 +50,7 @@ describe("owns", function()
         w:rest(controller)
     end
 
-    it("reconciles the owner when what it controls comes, changes and goes", function()
+    it("reconciles the owner when an object it controls is added, changed and deleted", function()
         start()
         assert(w.cluster:apply(secret("child", a)))
         assert.same({ "web/a" }, w:noted())
@@ -157,7 +157,7 @@ describe("map", function()
         assert.same({ "two" }, w:noted())
     end)
 
-    it("that raises has its event tried again, and holds up no other", function()
+    it("that raises is called again for the event, and delays no other event", function()
         local refuses = true
         map = function(object)
             if refuses and object.name == "poison" then
@@ -179,7 +179,7 @@ describe("map", function()
         assert.same({ "poison" }, w:noted())
     end)
 
-    it("that raised maps the oldest state too, once it is tried again", function()
+    it("that raised gets the oldest state too when the event is tried again", function()
         local calls, refuses = 0, true
         map = function(object)
             calls = calls + 1
@@ -202,14 +202,14 @@ describe("map", function()
         assert.same({ "one", "three" }, keys)
     end)
 
-    it("that waits is told so", function()
+    it("that waits raises an error that says so", function()
         map = function() kubelua.sleep(1) end
         start { keyless = true, name = "keys" }
         assert(w.cluster:apply(secret("s")))
         w:logged("kubelua.sleep inside map of controller keys, which must not wait")
     end)
 
-    it("that returns nonsense is told so", function()
+    it("that returns a wrong value raises an error that says so", function()
         local returned
         map = function() return returned end
         start { keyless = true, name = "keys" }

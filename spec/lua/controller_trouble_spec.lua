@@ -1,4 +1,4 @@
--- Controllers in trouble: what does not end, what vanishes; nothing is stuck, and nothing is lost.
+-- Controllers in trouble: runs that do not end, kinds that vanish. No key gets stuck or lost.
 local definition = require "definition"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
@@ -30,7 +30,7 @@ after_each(function()
 end)
 
 describe("a run that is cancelled, and catches that for ever,", function()
-    it("is left where it is, and its key runs again", function()
+    it("is abandoned, and its key runs again", function()
         local stubborn = true
         w:apply("a")
         local controller = w:controller { timeout = 5, reconcile = function()
@@ -52,7 +52,7 @@ describe("a run that is cancelled, and catches that for ever,", function()
 end)
 
 describe("a controller whose client is closed", function()
-    it("has stopped, without a word", function()
+    it("has stopped, and logs nothing", function()
         w:apply("a")
         local client = assert(w.cluster:connect())
         local controller = w:controller { client = client, reconcile = function()
@@ -70,7 +70,7 @@ end)
 local FOO = { apiVersion = "example.com/v1", kind = "Foo",
     metadata = { name = "a", namespace = "web" } }
 
--- The definition of Foos; `served` says it of each version.
+-- The CustomResourceDefinition of Foos; `served` says for each version if it is served.
 local function definition_of(served)
     local versions = {}
     for i, name in ipairs { "v1", "v2" } do
@@ -105,7 +105,7 @@ describe("the version that the server prefers when a controller starts", functio
 end)
 
 describe("a kind that vanishes", function()
-    it("is told by status(), and its objects are reconciled when it comes again", function()
+    it("is reported by status(), and its objects are reconciled when it is served again", function()
         local foos = definition_of { v1 = true }
         w:apply("other")
         assert(w.cluster:apply(foos))
@@ -123,7 +123,7 @@ describe("a kind that vanishes", function()
 end)
 
 describe("a right that is missing", function()
-    it("is named by status(), and the controller waits for it", function()
+    it("is named by status(), and the controller waits for that right", function()
         w:close()
         w = world.new { rbac = true,
             users = { { name = "jane", token = "t", groups = { "dev" } } } }
@@ -159,7 +159,7 @@ describe("several controllers of one script", function()
 end)
 
 describe("what is left to do", function()
-    it("is known to the simulated cluster", function()
+    it("is known to the simulated cluster, for cluster:settle", function()
         w:apply("a")
         local holds = true
         w:controller { reconcile = function()

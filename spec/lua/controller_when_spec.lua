@@ -14,7 +14,7 @@ after_each(function()
 end)
 
 describe("when", function()
-    it("is asked about updates, and about nothing else", function()
+    it("is called for updates, and for no other events", function()
         local asked = 0
         w:apply("a")
         w:controller { when = function(old, new)
@@ -32,7 +32,7 @@ describe("when", function()
         assert.equal(2, asked)
     end)
 
-    it("lets the beginning of a deletion pass", function()
+    it("does not hide the beginning of a deletion", function()
         w:apply("a", "1", { finalizers = { "example.com/a" } })
         w:controller { terminating = true, when = function() return false end }
         w:noted()
@@ -40,7 +40,7 @@ describe("when", function()
         assert.same({ "web/a" }, w:noted())
     end)
 
-    it("that raises has its event tried again", function()
+    it("that raises is called again for the event", function()
         local refuses = true
         w:apply("a")
         w:controller { when = function()
@@ -76,12 +76,12 @@ describe("kubelua.changed", function()
         assert.is_false(kubelua.changed("spec.absent", "status")(old, moved))
     end)
 
-    it("passes kinds that count no generations", function()
+    it("passes every update of kinds without a generation", function()
         local old = object '"metadata":{"name":"a"}'
         assert.is_true(kubelua.changed("generation")(old, old))
     end)
 
-    it("refuses what is no field, at the script's line", function()
+    it("refuses a wrong field, with the script's line", function()
         local function problem(...)
             return select(2, pcall(kubelua.changed, ...))
         end

@@ -1,4 +1,4 @@
--- docs/LUA.md is complete: a call, an option or a code that it does not name is not documented.
+-- docs/LUA.md is complete: it must name every call, option and error code.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local page = require "page"
@@ -11,7 +11,7 @@ local function expect_methods(type, name)
     end
 end
 
--- The quoted names between two marks of a source.
+-- The quoted names between two marks of a source file.
 local function names_between(path, first, last, pattern)
     local text = page.read(path)
     local from = assert(text:find(first, 1, true), path .. ": " .. first)

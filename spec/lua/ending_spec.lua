@@ -1,4 +1,5 @@
--- The end of a run: what waits is ended, and what has to be done before the process ends is done.
+-- The end of a run: waits in tasks are ended, and then functions run that the process needs before
+-- it ends.
 local kubelua = require "kubelua"
 local loop = require "kubelua.loop"
 local scheduler = require "kubelua.scheduler"
@@ -12,7 +13,7 @@ local function stop_soon()
 end
 
 describe("the end of a run", function()
-    it("ends what tasks wait in, which nothing logs", function()
+    it("ends the waits of tasks without logging an error", function()
         local raised, code
         local sleeper = kubelua.spawn(function()
             raised = select(2, pcall(kubelua.sleep, 3600))
@@ -64,7 +65,7 @@ describe("the end of a run", function()
         cluster:close()
     end)
 
-    it("starts no handler any more, and loses none", function()
+    it("starts no handler any more, and loses no event", function()
         local cluster = assert(Sim.new())
         local client = assert(cluster:connect())
         local names = {}
@@ -94,7 +95,7 @@ describe("the end of a run", function()
         cluster:close()
     end)
 
-    it("runs what was given to on_end, which may wait, after all else was ended", function()
+    it("runs the functions of on_end after the tasks have ended; they may wait", function()
         local order = {}
         kubelua.spawn(function()
             pcall(kubelua.sleep, 3600)
@@ -118,7 +119,7 @@ describe("the end of a run", function()
         assert.equal(3, #order)
     end)
 
-    it("does not wait longer than a second for what was given to on_end", function()
+    it("waits less than a second for the functions of on_end", function()
         local raised
         local remove = loop.on_end(function()
             raised = select(2, pcall(kubelua.sleep, 3600))
@@ -130,7 +131,7 @@ describe("the end of a run", function()
         assert.is_true(scheduler.is_idle())
     end)
 
-    it("when the time is over leaves what waits as it is", function()
+    it("leaves waiting tasks as they are when the run's time is over", function()
         local done = false
         local task = kubelua.spawn(function()
             kubelua.sleep(0.02)

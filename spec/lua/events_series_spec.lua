@@ -1,4 +1,4 @@
--- Which events are written, and when: series, and how many an object has.
+-- Which events are written, and when: series, and the budget of an object.
 local Ledger = require "kubelua.events.series"
 
 describe("equal events", function()
@@ -20,7 +20,7 @@ describe("equal events", function()
         assert.equal(1, other.count)
     end)
 
-    it("are told at once the second time, then ever more rarely", function()
+    it("are written at once the second time, then less and less often", function()
         local ledger = Ledger.new()
         local one = ledger:happened(0, "a", "o")
         ledger:was_written(0, one, 1)
@@ -52,7 +52,7 @@ describe("an object", function()
         assert.is_truthy(ledger:happened(1e6, "event 1", "another object"))
     end)
 
-    it("does not use them up with equal ones", function()
+    it("does not use them up with equal events", function()
         local ledger = Ledger.new()
         for i = 1, 1000 do
             assert.is_truthy(ledger:happened(i / 10, "a", "o"))
@@ -65,7 +65,7 @@ describe("an object", function()
 end)
 
 describe("what is remembered", function()
-    it("is bounded: the oldest half goes first", function()
+    it("is bounded: the older half is forgotten first", function()
         local ledger = Ledger.new()
         for i = 1, 20000 do
             ledger:happened(i / 1000, "event " .. i, "object " .. i)
@@ -83,7 +83,7 @@ describe("what is remembered", function()
         assert.is_true(is_new)
     end)
 
-    it("of what cannot be written is nothing", function()
+    it("forgets a series that cannot be written", function()
         local ledger = Ledger.new()
         ledger:forget(ledger:happened(0, "a", "o"))
         local _, is_new = ledger:happened(1, "a", "o")

@@ -37,7 +37,7 @@ describe("client:event", function()
         return assert(cluster:list("events.events.k8s.io", { namespace = namespace or "default" }))
     end
 
-    -- So many events are there, and nothing is on its way.
+    -- This many events exist, and no write is under way.
     local function await(count, namespace)
         local recorder = core.state(client, "kubelua.client").recorder
         eventually(function()
@@ -51,7 +51,7 @@ describe("client:event", function()
         return #cluster:requests { resource = "events" }
     end
 
-    it("writes one that kubectl shows with its object", function()
+    it("writes an Event that kubectl shows with its object", function()
         local object = map("a")
         record(object, "Warning", "Failed", "it broke")
         local event = await(1)[1]
@@ -72,7 +72,7 @@ describe("client:event", function()
         assert.equal(object.uid, old.involvedObject.uid)
     end)
 
-    it("is there in the namespace default for what has no namespace", function()
+    it("writes to the namespace default for an object without a namespace", function()
         record(assert(cluster:get("namespaces", "kube-system")), "Normal", "Seen")
         local event = await(1)[1]
         assert.equal("Namespace", event.regarding.kind)
@@ -89,7 +89,7 @@ describe("client:event", function()
         assert.equal("5", event.note)
     end)
 
-    it("makes one series of equal ones, written seldom", function()
+    it("makes one series of equal events, which is written seldom", function()
         local object = map("a")
         record(object, "Normal", "Tick", "again")
         await(1)
@@ -138,7 +138,7 @@ describe("client:event", function()
         assert.equal(76, core.state(client, "kubelua.client").recorder.dropped)
     end)
 
-    it("cuts what is too long, between characters, and mends what is no text", function()
+    it("cuts long texts between characters, and replaces bytes that are not UTF-8", function()
         local object = map("a")
         record(object, "Normal", "Long", ("ä"):rep(2000))
         record(object, "Normal", ("r"):rep(200), "bytes \255\254 and \0 zero \226\130")
@@ -150,7 +150,7 @@ describe("client:event", function()
         assert.equal("bytes ?? and \0 zero ??", notes[128])
     end)
 
-    it("makes an Event anew that the server has dropped", function()
+    it("creates an Event again that the server has dropped", function()
         local object = map("a")
         record(object, "Normal", "Tick", "m")
         local first = await(1)[1]
@@ -162,7 +162,7 @@ describe("client:event", function()
         assert.equal(first.eventTime, event.eventTime)
     end)
 
-    it("tries again what fails for a time, and drops what cannot be", function()
+    it("retries temporary failures, and drops events that cannot be written", function()
         local object = map("a")
         cluster:fail { resource = "events", status = 500, count = 2 }
         record(object, "Normal", "Late", "m")
@@ -196,7 +196,7 @@ describe("client:event", function()
         end, "the others are written", 20)
     end)
 
-    it("writes what is left at the end of a run", function()
+    it("writes the remaining events at the end of a run", function()
         local real = assert(Sim.new { no_controllers = true })
         local own = assert(real:connect())
         local object = assert(real:apply { apiVersion = "v1", kind = "ConfigMap",
@@ -205,7 +205,7 @@ describe("client:event", function()
             local event = real:list("events.events.k8s.io", { namespace = "default" })[1]
             return event and (event.series and event.series.count or 1) or 0
         end
-        for i = 1, 3 do -- the third waits for its time
+        for i = 1, 3 do -- the third one waits for its time
             own:event(object, "Normal", "Tick", "m")
             if i < 3 then
                 eventually(function() return count() == i end, "it happened " .. i .. " times", 10)
@@ -221,7 +221,7 @@ describe("client:event", function()
         real:close()
     end)
 
-    it("raises misuse only", function()
+    it("raises only for mistakes of the script", function()
         local object = map("a")
         local function refuses(message, ...)
             local ok, problem = pcall(client.event, client, ...)
@@ -234,6 +234,6 @@ describe("client:event", function()
         refuses("not a nil", object, nil, "X", "m")
         refuses("a reason expected", object, "Normal", "", "m")
         client:close()
-        client:event(object, "Normal", "X", "m") -- of a closed client: nothing
+        client:event(object, "Normal", "X", "m") -- the client is closed: nothing happens
     end)
 end)

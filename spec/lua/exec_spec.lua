@@ -1,4 +1,4 @@
--- kubelua.exec: programs beside the loop.
+-- kubelua.exec: runs programs while the loop goes on.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local scheduler = require "kubelua.scheduler"
@@ -8,14 +8,14 @@ local function sh(script, options)
 end
 
 describe("a program #processes", function()
-    it("is run with its arguments as they are, and tells what it wrote", function()
+    it("gets its arguments unchanged, and its output is returned", function()
         local result = assert(kubelua.exec { "printf", "%s|", "a b", "$HOME", "" })
         assert.same({ status = 0, stdout = "a b|$HOME||", stderr = "" }, result)
         result = assert(sh("echo out; echo one >&2; echo two >&2"))
         assert.same({ status = 0, stdout = "out\n", stderr = "one\ntwo\n" }, result)
     end)
 
-    it("that has an exit status fails with it", function()
+    it("with an exit status other than 0 is a failure with that status", function()
         local value, message, code, result = sh("echo no such zone >&2; exit 3")
         assert.is_nil(value)
         assert.equal("sh: exit status 3: no such zone", message)
@@ -28,18 +28,18 @@ describe("a program #processes", function()
         assert.equal(9, result.signal)
     end)
 
-    it("that is not there is named", function()
+    it("that does not exist is named in the error", function()
         local value, message, code = kubelua.exec { "no-such-program" }
         assert.is_nil(value)
         assert.matches("no%-such%-program", message)
         assert.equal("io", code)
     end)
 
-    it("reads what it is given, more than a pipe holds", function()
+    it("reads its stdin, more than a pipe holds", function()
         local text = ("0123456789abcdef"):rep(65536) .. "\0end"
         assert.equal(text, assert(kubelua.exec({ "cat" }, { stdin = text })).stdout)
         assert.equal("", assert(kubelua.exec { "cat" }).stdout)
-        assert(sh("exit 0", { stdin = text })) -- it need not read
+        assert(sh("exit 0", { stdin = text })) -- a program need not read its stdin
     end)
 
     it("has the environment and the folder that it is given", function()
@@ -48,7 +48,7 @@ describe("a program #processes", function()
         assert.equal("b=c .\n/\n", result.stdout)
     end)
 
-    it("lets all others run, and keeps a run going", function()
+    it("lets other tasks run, and keeps a run going", function()
         local loop = require "kubelua.loop"
         local ticks, status = 0, nil
         local ticker = kubelua.every(0.001, function() ticks = ticks + 1 end)
@@ -72,7 +72,7 @@ describe("a program #processes", function()
         local child = file:read("*n")
         file:close()
         os.remove(path)
-        if child then -- a machine that is busy may not have come to that
+        if child then -- on a busy machine the program may not have started its child
             local _, _, failed = sh("kill -0 " .. child .. " 2>&1 && grep -v '^[^)]*) Z' /proc/"
                 .. child .. "/stat")
             assert.equal("exit_status", failed)
@@ -96,11 +96,11 @@ describe("a program #processes", function()
         assert.is_true(scheduler.is_idle())
     end)
 
-    it("that writes without end is killed", function()
+    it("that writes endlessly is killed", function()
         assert.equal("too_large", select(3, kubelua.exec { "cat", "/dev/zero" }))
     end)
 
-    it("that makes no sense is misuse", function()
+    it("with wrong arguments or options raises", function()
         assert.has_error(function() kubelua.exec() end)
         assert.has_error(function() kubelua.exec {} end)
         assert.has_error(function() kubelua.exec("ls") end)

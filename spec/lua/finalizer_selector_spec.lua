@@ -1,4 +1,5 @@
--- A finalizer of a controller with a selector: an object that leaves the selector keeps it.
+-- A finalizer of a controller with a selector: an object that leaves the selector is still
+-- finalized.
 local eventually = require "eventually"
 local world = require "controller_world"
 
@@ -24,7 +25,7 @@ describe("with a selector, a finalizer", function()
             gone = function(key) w:note("gone " .. key) end }
     end
 
-    it("is there when the object leaves the selector, and works when it is deleted", function()
+    it("stays when the object leaves the selector, and runs finalize when it is deleted", function()
         w:apply("a", "1", { labels = { app = "shop" } })
         controller()
         w:until_noted("reconcile web/a")
@@ -35,7 +36,7 @@ describe("with a selector, a finalizer", function()
         eventually(function() return not w.cluster:get("configmaps", "web/a") end, "it is gone")
     end)
 
-    it("works on what left the selector and was deleted before the controller began", function()
+    it("finalizes what left and was deleted before the controller started", function()
         w:apply("a", "1", { labels = { app = "other" }, finalizers = { OURS } })
         w:apply("b", "1", { labels = { app = "other" }, finalizers = { OURS } })
         assert(w.cluster:delete("configmaps", "web/a"))
@@ -45,7 +46,7 @@ describe("with a selector, a finalizer", function()
         assert.is_table(w.cluster:get("configmaps", "web/b"):table())
     end)
 
-    it("works at once where leaving and deletion come together", function()
+    it("runs finalize at once if leaving and deletion come together", function()
         w:apply("a", "1", { labels = { app = "shop" } })
         controller()
         w:until_noted("reconcile web/a")

@@ -1,4 +1,4 @@
--- Finalizers: ours is there before the first reconcile, and goes when finalize says so.
+-- Finalizers: added before the first reconcile, and removed once finalize is done.
 local core = require "kubelua.core"
 local eventually = require "eventually"
 local world = require "controller_world"
@@ -35,13 +35,13 @@ describe("a finalizer", function()
         return w:controller(options)
     end
 
-    it("is there before the first reconcile, beside those of others", function()
+    it("is added before the first reconcile, beside other finalizers", function()
         w:apply("a", "1", { finalizers = { "example.com/other" } })
         controller()
         assert.equal("reconcile web/a example.com/other " .. OURS, w:noted()[1])
     end)
 
-    it("has finalize run instead of reconcile, and goes when that is done", function()
+    it("runs finalize instead of reconcile, and is removed when that is done", function()
         w:apply("a")
         controller { gone = function(key) w:note("gone " .. key) end }
         w:until_noted("reconcile web/a " .. OURS)
@@ -51,7 +51,7 @@ describe("a finalizer", function()
         assert.is_nil(finalizers())
     end)
 
-    it("leaves those of others when it goes", function()
+    it("leaves other finalizers when it is removed", function()
         w:apply("a", "1", { finalizers = { "example.com/other" } })
         controller()
         w:noted()
@@ -98,7 +98,7 @@ describe("a finalizer", function()
         eventually(function() return finalizers() == nil end, "the object is gone", 10)
     end)
 
-    it("is not added to what is being deleted already", function()
+    it("is not added to an object that is being deleted", function()
         w:apply("a", "1", { finalizers = { "example.com/other" } })
         assert(w.cluster:delete("configmaps", "web/a"))
         w:rest(controller())
@@ -106,7 +106,7 @@ describe("a finalizer", function()
         assert.same({}, w.runs)
     end)
 
-    it("is added and taken away by patches of this object at this version", function()
+    it("is added and removed by patches of this object at this version", function()
         w:apply("a")
         controller()
         w:noted()
@@ -124,7 +124,7 @@ describe("a finalizer", function()
         end
     end)
 
-    it("is read again on a conflict, however old the cache is", function()
+    it("reads the object again on a conflict, however old the cache is", function()
         w:apply("a")
         w.cluster:fail { verb = "patch", resource = "configmaps", status = 409, count = 2 }
         controller()
@@ -132,7 +132,7 @@ describe("a finalizer", function()
         assert.equal(2, #w.cluster:requests { verb = "get", resource = "configmaps" })
     end)
 
-    it("that may not be written is told with the reason, and added once it may be", function()
+    it("that may not be written is logged with the reason, and added once it may be", function()
         w:apply("a")
         local id = w.cluster:fail { verb = "patch", resource = "configmaps", name = "a",
             status = 403, count = 0, message = "may not patch" }
@@ -147,7 +147,7 @@ describe("a finalizer", function()
         w:until_noted("reconcile web/a " .. OURS)
     end)
 
-    it("that is deleted by another meanwhile is no failure", function()
+    it("that another client removes meanwhile is no failure", function()
         w:apply("a")
         local made = controller { finalize = function()
             w:note("finalize")
@@ -162,7 +162,7 @@ describe("a finalizer", function()
         assert.equal(0, #made:status().failures)
     end)
 
-    it("that another deletes meanwhile is finalized once, also with a late cache", function()
+    it("that another client removes meanwhile is finalized once, even with a late cache", function()
         w:apply("a")
         local made = controller { finalize = function()
             w:note("finalize")

@@ -1,7 +1,8 @@
--- Finalizers of scripts, which may run after those of what they use, and in the middle of a call.
+-- Finalizers (__gc) of scripts. They may run after the finalizers of objects that they use, and in
+-- the middle of a call.
 local process_of = require "process_of"
 
--- What a process says that runs the text, to its orderly end, and whether it got there.
+-- Runs a text in a process, to its normal end; returns its output, and true if it got there.
 local function said_by(text)
     return process_of([[
         local core, kubelua, Sim = require "kubelua.core", require "kubelua", require "kubelua.sim"
@@ -25,7 +26,7 @@ describe("a finalizer at the end of a script #processes", function()
         ]])
     end)
 
-    it("reads objects by paths that were used before", function()
+    it("reads objects by paths that were compiled before", function()
         assert.equal("n1\nstatus 0\n", said_by [[
             local pod = assert(core.object('{"metadata":{"name":"p"},"spec":{"nodeName":"n1"}}'))
             guard = at_collection(function()
@@ -36,8 +37,8 @@ describe("a finalizer at the end of a script #processes", function()
     end)
 end)
 
--- Runs the text of a call for many handles of one informer, each of which a finalizer stops at
--- some moment of a call: `pods` is the handle, `call` what the text defines.
+-- Runs the text of a call for many handles of one informer; a finalizer stops each handle at some
+-- moment of a call. `pods` is the handle, `call` the function that the text defines.
 local function stopped_meanwhile(text)
     return said_by([[
         local cluster = assert(Sim.new())
@@ -128,7 +129,7 @@ describe("a finalizer that closes what a text belongs to #processes", function()
 end)
 
 describe("an informer and its registrations that are collected together #processes", function()
-    it("end in any order, also where a finalizer uses them meanwhile", function()
+    it("end in any order, even if a finalizer uses them meanwhile", function()
         assert.equal("done\nstatus 0\n", said_by [[
             local cluster = assert(Sim.new())
             local client = assert(cluster:connect())
@@ -160,7 +161,7 @@ describe("an informer and its registrations that are collected together #process
                     collectgarbage()
                 end
             end
-            use(60) -- for the end of the script
+            use(60) -- a finalizer that runs at the end of the script
             if jit then jit.flush() end
             collectgarbage()
             collectgarbage()

@@ -1,9 +1,9 @@
--- Used before a fork and after it, as the modules of nginx are. LuaJIT alone can fork here.
+-- KubeLua before and after a fork, as in modules of nginx. Only LuaJIT can fork here (by FFI).
 local jit = rawget(_G, "jit")
 local process_of = require "process_of"
 
--- What a process of its own says that has loaded kubelua, run `before`, forked, and run `after` in
--- the child and then in the parent. `report(...)` writes a line.
+-- The output of a process that loads kubelua, runs `before`, forks, and runs `after` in the child
+-- and then in the parent. `report(...)` writes a line.
 local function forked(before, after)
     return process_of([[
         local ffi = require "ffi"
@@ -55,17 +55,17 @@ describe("A child of fork", function()
         return
     end
 
-    it("connects where the module was only loaded before", function()
+    it("can connect if the module was only loaded before", function()
         assert.equal("child 1\nparent 1\nstatus 0\n", forked("", COUNT))
     end)
 
-    it("connects where a client is open, and the parent goes on", function()
+    it("can connect if a client is open, and the parent goes on", function()
         assert.equal("child 1\nchild nil\nparent 1\nparent 1\nstatus 0\n", forked([[
             local before = read_pods()
         ]], COUNT .. " report(where, (before:count()))"))
     end)
 
-    it("connects where a client was open and was closed", function()
+    it("can connect if a client was open and was closed", function()
         assert.equal("child 1\nparent 1\nstatus 0\n", forked([[
             local _, client, sim = read_pods()
             client:close()
@@ -86,7 +86,7 @@ describe("A child of fork", function()
         ]]))
     end)
 
-    it("hears 'forked' of every call on what was opened before", function()
+    it("gets 'forked' from every call on what was opened before", function()
         local said = forked([[
             local pods, client = read_pods()
             local pod = pods:get("default/a")
@@ -140,12 +140,12 @@ describe("A child of fork", function()
             pods:stop()
             several:stop()
             client:close()
-            report(pod.name, pod.metadata.name) -- what was read before stays
+            report(pod.name, pod.metadata.name) -- objects that were read before stay
         ]])
         assert.equal("a a\nstatus 0\n", said)
     end)
 
-    it("ends in it what waits for an answer to the parent", function()
+    it("ends its copies of waits for an answer to the parent", function()
         assert.equal("child forked\nparent 200\nstatus 0\n", forked([[
             local _, client, sim = read_pods()
             sim:freeze(true)

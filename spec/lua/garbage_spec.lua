@@ -1,4 +1,4 @@
--- Objects that a script has dropped do not pile up, however much Lua itself has in its heap.
+-- Objects that a script has dropped do not pile up, however large the Lua heap is.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
@@ -7,7 +7,7 @@ local MEGABYTE = 1024 * 1024
 local TEXT = ("x"):rep(100000)
 local POD = '{"kind":"Pod","metadata":{"name":"p","namespace":"web"},"a":"' .. TEXT .. '"}'
 
--- A heap of so many megabytes, all of it in use.
+-- A heap of so many megabytes, all in use.
 local function heap_of(megabytes)
     local tables = {}
     collectgarbage()
@@ -20,8 +20,7 @@ local function heap_of(megabytes)
     return tables
 end
 
--- The most objects that there are at once beyond those at the beginning, while so many are made and
--- dropped.
+-- The largest number of objects above that at the beginning, while so many are made and dropped.
 local function most_of(count, make)
     local before, most = core.live().objects, 0
     for i = 1, count do
@@ -52,7 +51,7 @@ describe("objects that a script has dropped", function()
         assert.is_true(#tables > 0)
     end)
 
-    it("have their trees counted", function()
+    it("are counted with their parsed trees", function()
         local text = POD:gsub(TEXT, ("x"):rep(10000))
         local tables = heap_of(20)
         assert.is_true(most_of(8000, function()
@@ -72,7 +71,7 @@ describe("objects that a script has dropped", function()
         assert.is_true(most_of(1000, parse) < 400)
     end)
 
-    it("are collected by generations where the script says so", function()
+    it("are collected by the generational mode if the script chose it", function()
         if rawget(_G, "jit") or _VERSION ~= "Lua 5.4" then
             return
         end
@@ -84,7 +83,7 @@ describe("objects that a script has dropped", function()
 
     it("may be made in a finalizer", function()
         if rawget(_G, "jit") then
-            return -- has none for tables
+            return -- LuaJIT: tables have no __gc
         end
         local made = 0
         for _ = 1, 50 do

@@ -1,5 +1,5 @@
--- Handlers, indexes and waits at their worst, against the simulator in this process: whatever one
--- of them does, the others and the loop go on.
+-- Handlers, indexes and waits in trouble, against the simulator in this process: whatever one of
+-- them does, the others and the loop go on.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local scheduler = require "kubelua.scheduler"
@@ -14,7 +14,7 @@ local function pod(name, labels)
     }
 end
 
--- Dispatches until it holds, at most 10 s.
+-- Dispatches until the condition holds, at most 10 s.
 local function eventually(condition)
     local deadline = core.now() + 10
     while not condition() do
@@ -37,7 +37,7 @@ after_each(function()
 end)
 
 describe("a handler", function()
-    it("goes on after an error that cannot be shown", function()
+    it("goes on after an error whose text cannot be made", function()
         local seen = {}
         local hostile = setmetatable({}, { __tostring = function() error("meant: no text") end })
         pods:on { add = function(object)
@@ -50,7 +50,7 @@ describe("a handler", function()
         assert.same({ "a", "b" }, seen)
     end)
 
-    it("goes by its own name in messages", function()
+    it("has its own name in messages", function()
         local lines, write = {}, core.log
         core.log = function(_, line) -- luacheck: ignore 122
             lines[#lines + 1] = line
@@ -59,11 +59,11 @@ describe("a handler", function()
         eventually(function() return #lines == 1 end)
         core.log = write -- luacheck: ignore 122
         assert.matches("reaper: handler of add for Pod web/a failed", lines[1], 1, true)
-        assert.is_nil(lines[1]:find("registration.lua", 1, true)) -- the script's frames alone
+        assert.is_nil(lines[1]:find("registration.lua", 1, true)) -- only frames of the script
         assert.equal("kubelua.registration: reaper", tostring(handler))
     end)
 
-    it("goes on after a yield of its own", function()
+    it("goes on after it has yielded by itself", function()
         local seen = {}
         pods:on { add = function(object)
             coroutine.yield()
@@ -88,7 +88,7 @@ describe("a handler", function()
         assert.is_false(handler:has_synced())
     end)
 
-    it("may stop its informer while it waits, and be ended by that", function()
+    it("may stop its informer while it waits, which ends the wait", function()
         local after = false
         pods:on { add = function()
             pods:stop()
@@ -112,7 +112,7 @@ describe("a handler", function()
         eventually(function() return later end)
     end)
 
-    it("waits for another informer, and holds up itself alone", function()
+    it("may wait for another informer, which delays only itself", function()
         local order = {}
         sim:freeze(true)
         local maps = assert(client:informer { "configmaps" })
@@ -159,7 +159,7 @@ describe("wait_synced", function()
         maps:stop()
     end)
 
-    it("ends at its time, in a task and outside", function()
+    it("ends when its time is over, in a task and outside", function()
         local code, _
         sim:refuse(true)
         local maps = assert(client:informer { "configmaps" })
@@ -173,7 +173,7 @@ describe("wait_synced", function()
         maps:stop()
     end)
 
-    it("needs no rounds of its own", function()
+    it("does not need extra rounds of the loop", function()
         local rounds, original = 0, scheduler.round
         sim:refuse(true)
         local maps = assert(client:informer { "configmaps" })
@@ -201,7 +201,7 @@ describe("an index function", function()
         assert.same({}, pods:values("y"))
     end)
 
-    it("leaves out what has no text, and the loop goes on", function()
+    it("leaves out values without a text, and the loop goes on", function()
         local bad = setmetatable({}, { __tostring = function() error("meant: no text") end })
         assert.same({}, index_of(function() return { bad } end))
         assert(pods:index("file", function() return io.stdout end))

@@ -1,4 +1,5 @@
--- When a cache holds a write: by hand-made caches, for what no simulated server does.
+-- When a cache holds a write. The caches are made by hand, for states that no simulated server
+-- produces.
 local core = require "kubelua.core"
 local held = require "kubelua.controller.held"
 local OwnVersions = require "kubelua.controller.own_versions"
@@ -36,7 +37,7 @@ describe("a cache holds", function()
         return one
     end
 
-    it("a version once it has reached it as a number, and not by its letters", function()
+    it("a version once its own is as high, compared as numbers, not as text", function()
         cache.at = "9"
         local one = written(secret("10"))
         assert.same({ false, false }, { held.look(one) })
@@ -44,7 +45,7 @@ describe("a cache holds", function()
         assert.same({ true, true }, { held.look(one) })
     end)
 
-    it("it when the versions went back: the cluster was restored", function()
+    it("a write when the versions went back, as after a restored backup", function()
         cache.at = "100"
         local one = written(secret("105"))
         assert.is_false((held.look(one)))
@@ -52,7 +53,7 @@ describe("a cache holds", function()
         assert.is_true((held.look(one)))
     end)
 
-    it("a version that is no number once it was seen at this very one", function()
+    it("a version that is not a number once it was seen at exactly that version", function()
         cache.at = "r-a"
         local one = written(secret("r-b"))
         cache.object = secret("r-c")
@@ -67,7 +68,7 @@ describe("a cache holds", function()
         assert.is_true((held.look(one)))
     end)
 
-    it("a version that is no number in a list that began after the answer", function()
+    it("a version that is not a number after a list that began after the answer", function()
         cache.at = "r-a"
         local one = written(secret("r-b"))
         cache.state, cache.lists = "listing", 1
@@ -76,7 +77,7 @@ describe("a cache holds", function()
         assert.is_false((held.look(one)))
         cache.lists_held = 2
         assert.is_true((held.look(one)))
-        assert.is_false((held.look(during))) -- that one may have begun before
+        assert.is_false((held.look(during))) -- that list may have begun before
         cache.lists_held = 3
         assert.is_true((held.look(during)))
     end)
@@ -95,19 +96,19 @@ describe("a cache holds", function()
         assert.is_true((held.look(gone)))
     end)
 
-    it("the end of what a write let go: not at the version, but when it is gone", function()
+    it("the write that removed the last finalizer when the object is gone", function()
         cache.object = secret("10", { deletionTimestamp = "2026-01-01T00:00:00Z",
             finalizers = { "example.com/x" } })
         local one = written(secret("10", { deletionTimestamp = "2026-01-01T00:00:00Z" }))
         assert.is_false((held.look(one)))
         cache.object = nil
         assert.is_true((held.look(one)))
-        -- A Namespace is held back by its spec.
+        -- The spec (its finalizers) keeps a Namespace.
         cache.object = secret("10", { deletionTimestamp = "2026-01-01T00:00:00Z" })
         assert.is_true((held.look(one)))
     end)
 
-    it("the later of two writes, whatever is answered first", function()
+    it("the later of two writes, whichever answer comes first", function()
         cache.at = "11"
         local one = written(secret("12"))
         held.note(one, { verb = "update", kind = SECRETS, object = secret("11") })
@@ -116,7 +117,7 @@ describe("a cache holds", function()
         assert.is_true((held.look(one)))
     end)
 
-    it("what its selectors do not choose when it does not have it, but not for good", function()
+    it("an object outside of its selectors if it is not there, but not for good", function()
         source.given = { "secrets", labels = "app=shop" }
         source.request = source.given
         cache.object = secret("9", { labels = { app = "shop" } })
@@ -130,7 +131,7 @@ describe("a cache holds", function()
         assert.same({ true, true }, { held.look(one) })
     end)
 
-    it("what its field selector chooses", function()
+    it("an object that its field selector selects", function()
         local reach = require "kubelua.controller.reach"
         source.given = { "secrets", fields = "metadata.name=s,type!=Opaque,metadata.x=" }
         source.request = source.given
@@ -150,7 +151,7 @@ describe("an event of a key's own object", function()
         own = OwnVersions.new(function(key) queued[#queued + 1] = key end)
     end)
 
-    it("is no news at a version that a run of the key wrote, once", function()
+    it("is no news if a run of the key wrote that version, once", function()
         own:begin("a")
         own:add("a", secret("7"))
         own:finish("a")
@@ -161,7 +162,7 @@ describe("an event of a key's own object", function()
         assert.same({}, queued)
     end)
 
-    it("is judged when the answer is there, where it comes before that", function()
+    it("is judged after the answer, if the event comes first", function()
         own:begin("a")
         assert.is_true(own:take("a", secret("7")))
         own:add("a", secret("7"))

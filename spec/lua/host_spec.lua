@@ -1,4 +1,4 @@
--- What tells one process from another, and the clock that no suspension stops.
+-- core.hostname and core.random identify a process; core.boottime also counts during a suspension.
 local core = require "kubelua.core"
 
 describe("core.hostname", function()
@@ -10,7 +10,7 @@ describe("core.hostname", function()
 end)
 
 describe("core.random", function()
-    it("is so many bytes in hexadecimal digits, different ones each time", function()
+    it("returns so many bytes in hexadecimal digits, different each time", function()
         local first = core.random(16)
         assert.truthy(first:match("^%x+$"))
         assert.equal(32, #first)
@@ -21,7 +21,7 @@ describe("core.random", function()
 end)
 
 describe("core.boottime", function()
-    it("runs as core.now does, and is ahead of it by the time of suspensions", function()
+    it("runs like core.now, but counts the time of suspensions too", function()
         local now, boottime = core.now(), core.boottime()
         assert.is_true(boottime >= now - 0.001)
         local ahead = boottime - now

@@ -1,4 +1,4 @@
--- What the values of indexes are known by, in either Lua: numbers, texts with a NUL byte.
+-- The text of index values, in either Lua: numbers, and strings with a NUL byte.
 local definition = require "definition"
 local Sim = require "kubelua.sim"
 
@@ -19,7 +19,7 @@ describe("an index", function()
         sim:close()
     end)
 
-    -- An object that is in the cache, and that the function has been asked about.
+    -- An object in the cache, which the index function has seen.
     local function apply(value)
         local name = "f" .. #foos:list()
         assert(sim:apply('{"apiVersion":"x.io/v1","kind":"Foo","metadata":{"name":"' .. name
@@ -30,7 +30,7 @@ describe("an index", function()
         return foo
     end
 
-    it("finds an object by the number that it has", function()
+    it("finds an object by a number", function()
         assert(foos:wait_synced(10))
         for _, value in ipairs { "3", "2.0", "0.5", "0.3333333333333333", "2.5e-7", "1e16", "1e22",
             "1000000000000000", "9007199254740993", "18446744073709551615" } do
@@ -44,7 +44,7 @@ describe("an index", function()
         assert.same({}, foos:by("path", 1 / 0))
     end)
 
-    it("takes no text for what it has before a NUL byte", function()
+    it("does not cut a value at a NUL byte", function()
         assert(foos:wait_synced(10))
         local foo = apply('"a"')
         local other = apply([["a\u0000b"]])

@@ -1,11 +1,11 @@
--- The holder of a Lease as a state machine: times and answers in, orders out.
+-- The election for a Lease as a state machine: times and answers go in, orders come out.
 local rig = require "elector"
 
 local elector, lease_of, held_by = rig.elector, rig.lease_of, rig.held_by
 local stored, expect, leading = rig.stored, rig.expect, rig.leading
 
 describe("an election", function()
-    it("creates a Lease that is not there, and leads", function()
+    it("creates a Lease that does not exist, and leads", function()
         local election = elector()
         election:answer(expect(election, 100, "read"), 100, nil, "", "not_found")
         local order = expect(election, 100, "create")
@@ -48,18 +48,18 @@ describe("an election", function()
         assert.matches("^it was not renewed for 10 seconds", election.lost)
     end)
 
-    it("is not led by a renewal that took longer than it is good for", function()
+    it("does not lead by a renewal that took longer than `renew`", function()
         local election = elector()
         election:answer(expect(election, 0, "read"), 0, nil, "", "not_found")
         local order = expect(election, 0, "create")
-        election:answer(order, 60, stored(order, "1")) -- the process stood still
+        election:answer(order, 60, stored(order, "1")) -- the process was suspended
         assert.is_false(election.leading)
         order = expect(election, 60, "update")
         election:answer(order, 60.1, stored(order, "2"))
         assert.is_true(election.leading)
     end)
 
-    it("waits while another renews, and takes over when its record stays the same", function()
+    it("waits while another renews, and takes over when the record stays the same", function()
         local election = elector()
         election:answer(expect(election, 0, "read"), 0, held_by("you", "1"))
         local order = expect(election, 0, "wait")
@@ -86,7 +86,7 @@ describe("an election", function()
         expect(election, 14, "wait")
     end)
 
-    it("waits as long as the record of another says", function()
+    it("waits as long as another's record says", function()
         local election = elector()
         local lease = held_by("you", "1")
         lease.spec.leaseDurationSeconds = 60
@@ -98,7 +98,7 @@ describe("an election", function()
         expect(election, 60, "update")
     end)
 
-    it("sees no renewal in a change of metadata", function()
+    it("does not count a change of metadata as a renewal", function()
         local election = elector()
         election:answer(expect(election, 0, "read"), 0, held_by("you", "1", "then"))
         expect(election, 0, "wait")
@@ -112,7 +112,7 @@ describe("an election", function()
         expect(election, 0, "update")
     end)
 
-    it("takes garbage in the fields for a record of nobody, or of its own duration", function()
+    it("reads wrong types in the fields as no holder, or as its own duration", function()
         local kubelua = require "kubelua"
         for _, spec in ipairs { false, "text", {}, { holderIdentity = 5 },
             { holderIdentity = kubelua.null } } do
@@ -131,7 +131,7 @@ describe("an election", function()
         end
     end)
 
-    it("counts transitions no further than 32 bits", function()
+    it("counts transitions up to 32 bits only", function()
         local election = elector()
         local lease = held_by("", "1")
         lease.spec.leaseTransitions = 2147483647

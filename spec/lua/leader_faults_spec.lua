@@ -1,4 +1,4 @@
--- What the holder of a Lease makes of failures, and of writes without an answer.
+-- The election for a Lease: failures, and writes without an answer.
 local rig = require "elector"
 local world = require "election_world"
 
@@ -6,7 +6,7 @@ local elector, held_by = rig.elector, rig.held_by
 local stored, expect, leading = rig.stored, rig.expect, rig.leading
 
 describe("an election", function()
-    it("reads again after a conflict, and goes on where nobody else holds it", function()
+    it("reads again after a conflict, and goes on if no other process holds it", function()
         local election = leading(0)
         local order = expect(election, 2, "update")
         election:answer(order, 2.1, nil, "changed", "conflict")
@@ -36,7 +36,7 @@ describe("an election", function()
         assert.is_true(election.leading)
     end)
 
-    it("renews by another record each time, though its wall clock stands or goes back", function()
+    it("renews with a new record each time, even if its wall clock stands or goes back", function()
         local steps = { 0, 0, 0, 0, 60, 60, 60, -86400, -86400, -86400 }
         local election, seen, now = rig.elector(), {}, 0
         election:answer(election:next(now, 0), now, nil, "no such Lease", "not_found")
@@ -52,7 +52,7 @@ describe("an election", function()
         assert.is_true(election.leading)
     end)
 
-    it("loses what another has taken, at once", function()
+    it("loses a Lease that another process has taken, at once", function()
         local election = leading(0)
         election:answer(expect(election, 2, "update"), 2, nil, "changed", "conflict")
         election:answer(expect(election, 2, "read"), 2, held_by("you", "5"))
@@ -61,7 +61,7 @@ describe("an election", function()
         expect(election, 2, "wait")
     end)
 
-    it("makes a Lease anew that was deleted, if nobody else does", function()
+    it("creates a deleted Lease again, if no other process does", function()
         local election = leading(0)
         election:answer(expect(election, 2, "update"), 2, nil, "gone", "not_found")
         election:answer(expect(election, 2, "read"), 2, nil, "gone", "not_found")
@@ -79,7 +79,7 @@ describe("an election", function()
         assert.is_false(election.leading)
     end)
 
-    it("tries again every few seconds where it is refused, and says why", function()
+    it("retries every few seconds when it is refused, and says why", function()
         local election = elector()
         election:answer(expect(election, 0, "read"), 0, nil, "you may not", "forbidden")
         assert.equal("forbidden", election.code)
@@ -103,12 +103,13 @@ describe("a renewal without an answer", function()
         assert.equal("2", expect(election, 7.1, "update").lease.metadata.resourceVersion)
     end)
 
-    it("may happen later, and is known then too", function()
+    it("may take effect later, and is recognised then too", function()
         local election = leading(0)
         local before = election.object
         local first = expect(election, 2, "update")
         election:answer(first, 5, nil, "no answer", "unknown")
-        election:answer(expect(election, 5, "read"), 5, before) -- not yet
+        -- The write has not taken effect yet
+        election:answer(expect(election, 5, "read"), 5, before)
         local second = expect(election, 5, "update")
         election:answer(second, 6, nil, "changed", "conflict")
         election:answer(expect(election, 6.1, "read"), 6.1, stored(first, "2"))
@@ -116,7 +117,7 @@ describe("a renewal without an answer", function()
         assert.equal(2, election.renewed_at)
     end)
 
-    it("is no failure either: leadership ends by time, and the Lease is still its own", function()
+    it("is no failure either: leadership ends by time, and the Lease is still held", function()
         local election = leading(0)
         local order = expect(election, 2, "update")
         election:answer(order, 7, nil, "no answer", "unknown")
@@ -134,7 +135,7 @@ describe("a renewal without an answer", function()
 end)
 
 describe("writes of a leader", function()
-    it("have time until the lease ends, less a part of what is between renew and lease", function()
+    it("have time until the lease ends, less a tenth of lease - renew", function()
         local election = leading(0)
         assert.equal(14.5, election:time_for_write(0))
         assert.equal(4.5, election:time_for_write(10))
@@ -142,7 +143,7 @@ describe("writes of a leader", function()
 end)
 
 describe("requests for the Lease", function()
-    it("leave time for another one before leadership ends", function()
+    it("leave time for another request before leadership ends", function()
         local election = leading(0)
         assert.equal(5, expect(election, 2, "update").timeout)
         assert.equal(2, expect(election, 8, "update").timeout)
@@ -160,7 +161,7 @@ describe("two processes of one identity", function()
 end)
 
 describe("a release", function()
-    it("names nobody", function()
+    it("writes a Lease without a holder", function()
         local election = leading(0)
         local order = election:release(1767225603)
         assert.same({ holderIdentity = "", leaseDurationSeconds = 1, leaseTransitions = 0,
@@ -169,7 +170,7 @@ describe("a release", function()
         assert.equal("1", order.lease.metadata.resourceVersion)
     end)
 
-    it("leaves alone what another holds", function()
+    it("leaves a Lease alone that another process holds", function()
         local election = elector()
         election:answer(expect(election, 0, "read"), 0, held_by("you", "1"))
         assert.is_nil(election:release(0))
@@ -177,7 +178,7 @@ describe("a release", function()
 end)
 
 describe("electors in a world of faults", function()
-    it("never lead at the same time, nor while writes of another may go on", function()
+    it("never lead at the same time, nor while another's writes may go on", function()
         local gains = 0
         for seed = 1, 100 do
             local all = world.new(seed, { electors = 2 + seed % 3, faults = seed % 5 / 10 })
@@ -188,7 +189,7 @@ describe("electors in a world of faults", function()
         assert.is_true(gains > 500, gains)
     end)
 
-    it("do not either where all have one identity", function()
+    it("do not lead at the same time with one identity either", function()
         for seed = 1, 100 do
             local all = world.new(seed, { electors = 3, faults = seed % 5 / 10, identity = "same" })
             local ok, problem = pcall(all.run, all, 600)
@@ -196,12 +197,13 @@ describe("electors in a world of faults", function()
         end
     end)
 
-    it("have a leader within a lease and some retries after the faults have ended", function()
+    it("have a leader within a lease and some retries after the faults end", function()
         for seed = 1, 100 do
             local all = world.new(seed, { electors = 3, faults = 0.3 })
             all:run(200)
             all.faults = 0
-            all:run(200 + 60 + 40 + 15 + 3 * 2.4) -- who stands, what is on its way, the lease
+            -- The longest standstill, requests under way, the lease
+            all:run(200 + 60 + 40 + 15 + 3 * 2.4)
             assert.is_truthy(all.leader, "world " .. seed)
             local leader = all.leader
             all:run(all.time + 100)

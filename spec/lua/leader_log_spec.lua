@@ -1,8 +1,8 @@
--- What the log says of an election: each thing once, and the remedy.
+-- What an election logs: each thing once, and the remedy.
 local process_of = require "process_of"
 
 describe("the log of an election #processes", function()
-    it("names a failure that goes on once, and the right that is missing", function()
+    it("names a repeated failure once, and the right that is missing", function()
         local said = process_of([[
             package.path = "spec/support/?.lua;" .. package.path
             local world = require("leader_world").new()

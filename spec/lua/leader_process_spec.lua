@@ -1,5 +1,5 @@
--- Processes that compete for a Lease of one server, and are killed and stopped: one after another
--- leads, and none writes once another has taken the Lease.
+-- Processes that compete for a Lease of one server, and are killed and suspended. One leads after
+-- the other, and none writes after another has taken the Lease.
 local eventually = require "eventually"
 local lease_history = require "lease_history"
 local processes = require "processes"
@@ -46,7 +46,7 @@ describe("processes of one Lease #processes", function()
         end, 30)
     end
 
-    it("follow one another when they are killed, stopped, and ended", function()
+    it("lead one after another when they are killed, suspended, and ended", function()
         local a = start("a")
         await_writer("a")
         local b = start("b")

@@ -1,4 +1,4 @@
--- Leader election on the simulated cluster: what electors do to a Lease, and to one another.
+-- Leader election on the simulated cluster: several electors and one Lease.
 local leader = require "kubelua.leader"
 local worlds = require "leader_world"
 
@@ -22,7 +22,7 @@ describe("options of an election", function()
         refuses({ name = "foo", lease = 1e12 }, "0 < retry < renew < lease")
     end)
 
-    it("have the name of a Lease, and names of their own", function()
+    it("need a valid name of a Lease, and no unknown options", function()
         refuses({}, "the name of a Lease expected")
         refuses("Foo", "'Foo' cannot be the name of a Lease")
         refuses("a/b", "'a/b' cannot be the name of a Lease")
@@ -38,7 +38,7 @@ describe("electors", function()
     before_each(function() world = worlds.new() end)
     after_each(function() world:close() end)
 
-    it("make a Lease, and the first one leads", function()
+    it("create a Lease, and the first one leads", function()
         local one = world:join("a")
         world:settle()
         local other = world:join("b")
@@ -76,7 +76,7 @@ describe("electors", function()
         assert.equal(1, #world.cluster:requests { verb = "get", resource = "leases" })
     end)
 
-    it("take over a Lease that was not renewed for its time", function()
+    it("take over a Lease that was not renewed for its duration", function()
         local client = world:connect()
         world:join("a", nil, client)
         world:settle()
@@ -94,19 +94,19 @@ describe("electors", function()
         assert.equal(1, world:lease().spec.leaseTransitions)
     end)
 
-    it("hand a Lease on at once that is given back", function()
+    it("take over a released Lease at once", function()
         local one = world:join("a")
         world:settle()
         local other = world:join("b")
         world:pass(1)
         one.release()
-        assert.is_false(one.is_leader()) -- before the request is sent
+        assert.is_false(one.is_leader()) -- at once, before the request to release is sent
         world:settle()
         assert.equal("", world:lease().spec.holderIdentity)
         world:pass(3)
         assert.is_true(other.is_leader())
         assert.equal(1, world:lease().spec.leaseTransitions)
-        one.release() -- once more is nothing
+        one.release() -- a second release does nothing
     end)
 
     it("stop when they cannot renew, and say why", function()
@@ -123,10 +123,10 @@ describe("electors", function()
         world.cluster:heal()
         world:pass(5)
         assert.same({ "a gains", "a loses", "a gains" }, world.log)
-        assert.equal(0, world:lease().spec.leaseTransitions) -- nobody else had it
+        assert.equal(0, world:lease().spec.leaseTransitions) -- no other process has held it
     end)
 
-    it("go on after failures that end in time, and conflicts", function()
+    it("go on after conflicts, and after failures that end in time", function()
         local one = world:join("a")
         world:pass(2)
         world.cluster:fail { resource = "leases", verb = "update", status = 503, count = 3 }
@@ -139,7 +139,7 @@ describe("electors", function()
         assert.equal("y", world:lease().metadata.labels.x)
     end)
 
-    it("make a Lease anew that somebody deletes", function()
+    it("create a Lease again that was deleted", function()
         local one = world:join("a")
         world:pass(3)
         local uid = world:lease().uid
@@ -150,7 +150,7 @@ describe("electors", function()
         assert.same({ "a gains" }, world.log)
     end)
 
-    it("lose what another has written its name into", function()
+    it("lose a Lease into which another process has written its name", function()
         local one = world:join("a")
         world:pass(3)
         assert(world.cluster:patch("leases", "default/foo",
@@ -179,7 +179,7 @@ describe("electors", function()
         assert.is_true(two.is_leader())
     end)
 
-    it("of one identity do not lead both", function()
+    it("of one identity do not both lead", function()
         local one = world:join("same")
         world:settle()
         -- Another process with this identity: what it wrote is not what this one wrote.
@@ -191,7 +191,7 @@ describe("electors", function()
         world:pass(10)
         assert.is_false(one.is_leader())
         world:pass(6)
-        assert.is_true(one.is_leader()) -- the other one has gone
+        assert.is_true(one.is_leader()) -- the other one has released it
     end)
 
     it("end with their client", function()
@@ -211,7 +211,7 @@ describe("controllers of one process that name one Lease", function()
     before_each(function() world = worlds.new() end)
     after_each(function() world:close() end)
 
-    it("share an election, over any client, and the last one gives it back", function()
+    it("share an election, with any client, and the last one releases the Lease", function()
         local one = world:join()
         world:settle()
         local other = world:join()

@@ -1,4 +1,4 @@
--- What writes of a leader are let through, and for how long; and a process that stood still.
+-- Which writes of a leader are sent, and how long they may take; and a process that was suspended.
 local core = require "kubelua.core"
 local eventually = require "eventually"
 local leader = require "kubelua.leader"
@@ -27,7 +27,7 @@ describe("a write", function()
         refuses(other.guard() {})
     end)
 
-    it("ends before the Lease does, and not later than it wants itself", function()
+    it("ends before the Lease does, and within its own timeout", function()
         local one = world:join("a")
         world:settle()
         local write = {}
@@ -43,7 +43,7 @@ describe("a write", function()
         assert.equal(5.5, write.timeout)
     end)
 
-    it("of one leadership is not let through in the next", function()
+    it("of one leadership is refused in the next", function()
         local one = world:join("a")
         world:settle()
         local guard = one.guard()
@@ -58,7 +58,7 @@ describe("a write", function()
         assert.is_true(one.guard() {})
     end)
 
-    it("is refused once the Lease is given back", function()
+    it("is refused once the Lease is released", function()
         local one = world:join("a")
         world:settle()
         local guard = one.guard()
@@ -82,7 +82,7 @@ describe("under a fake clock", function()
 end)
 
 describe("a renewal that hangs", function()
-    it("ends the leadership in time, and the next one begins when answers come again", function()
+    it("ends the leadership in time; the next one begins when answers come again", function()
         local sim = assert(Sim.new { no_controllers = true })
         local client = assert(sim:connect())
         local one = leader.join(client, { name = "foo", lease = 1.2, renew = 0.8, retry = 0.1 })
@@ -118,7 +118,7 @@ describe("a process that stood still", function()
         sim:close()
     end)
 
-    it("notices by its clock before it writes, and before anything else runs", function()
+    it("notices it by its clock before it writes, and before handlers run", function()
         local one = leader.join(client, "foo")
         local losses = 0
         one.on_loss(function() losses = losses + 1 end)

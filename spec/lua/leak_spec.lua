@@ -1,4 +1,4 @@
--- What nobody holds any more is gone, of the core too.
+-- Objects that nothing refers to any more are freed, in the core too.
 local core = require "kubelua.core"
 
 local function collect()
@@ -7,7 +7,7 @@ local function collect()
     return core.live().objects
 end
 
--- In a frame of its own: a collector also looks at what a frame held before.
+-- In its own function: a collector also finds values that a frame held before.
 local function use()
     for i = 1, 100 do
         local text = string.format('{"metadata":{"name":"p%d","labels":{"a":"b"}}}', i)

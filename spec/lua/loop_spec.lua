@@ -1,10 +1,10 @@
--- The loop by itself: timers, coroutines, misuse, and the descriptor for other loops.
+-- The loop without a client: timers, coroutines, misuse, and the descriptor for other loops.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local timers = require "kubelua.timers"
 
 describe("timers", function()
-    it("come in the order of their times, and of their arrival", function()
+    it("fire in the order of their times, then of their arrival", function()
         local heap, fired = timers.new(), {}
         for i, at in ipairs { 5, 1, 3, 1, 2, 3 } do
             heap:add(at, function() fired[#fired + 1] = at .. ":" .. i end)
@@ -17,7 +17,7 @@ describe("timers", function()
         assert.same({ "1:2", "1:4", "2:5", "3:3", "3:6", "5:1" }, fired)
     end)
 
-    it("stay until they are due, and go when they are cancelled", function()
+    it("fire when they are due, and not if they are cancelled", function()
         local heap = timers.new()
         local timer = heap:add(5, function() end)
         assert.is_nil(heap:due(4))
@@ -26,7 +26,7 @@ describe("timers", function()
         assert.is_nil(heap:due(9))
     end)
 
-    it("do not stay by the thousand when they are cancelled", function()
+    it("are removed by the thousand when they are cancelled", function()
         local heap, fired = timers.new(), {}
         for at = 10, 1, -1 do
             heap:add(at, function() fired[#fired + 1] = at end)
@@ -43,7 +43,7 @@ describe("timers", function()
         assert.same({ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }, fired)
     end)
 
-    it("keep their order through many of them", function()
+    it("keep their order when there are many", function()
         local heap = timers.new()
         math.randomseed(7)
         for _ = 1, 500 do
@@ -68,7 +68,7 @@ describe("the loop", function()
         assert.same({ 1, "two" }, got)
     end)
 
-    it("lets what sleeps sleep, and runs the rest", function()
+    it("runs other tasks while one sleeps", function()
         local order = {}
         kubelua.spawn(function()
             kubelua.sleep(0.02)
@@ -80,7 +80,7 @@ describe("the loop", function()
         assert.same({ "quick", "slept" }, order)
     end)
 
-    it("lets the others have their turn in a sleep of no time", function()
+    it("lets other tasks have their turn in a sleep of 0 seconds", function()
         local done = false
         kubelua.spawn(function()
             while not done do
@@ -96,7 +96,7 @@ describe("the loop", function()
         assert.is_true(done)
     end)
 
-    it("reports an error that is no text by its content, with its traceback", function()
+    it("reports an error that is not a string by its content, with its traceback", function()
         local trace = require "kubelua.trace"
         local _, message = trace.call(function() error({ code = 1 }) end)
         assert.matches('^{"code":1}\n', message)
@@ -116,7 +116,7 @@ describe("the loop", function()
         assert.matches("^nil", message)
     end)
 
-    it("shows the script's part of a traceback, whatever the script calls things", function()
+    it("shows the script's part of a traceback, whatever names the script uses", function()
         local trace = require "kubelua.trace"
         local function protected(depth) -- a name that KubeLua itself uses
             return depth == 0 and error("meant") or (protected(depth - 1) and 1)
@@ -131,7 +131,7 @@ describe("the loop", function()
         end
     end)
 
-    it("takes up again who yields by itself", function()
+    it("resumes a task that yields by itself", function()
         local order = {}
         kubelua.log("info", "the warning that follows is meant")
         kubelua.spawn(function()
@@ -166,7 +166,7 @@ describe("the loop", function()
         assert.equal(3, count)
     end)
 
-    it("goes on after an error in what it runs", function()
+    it("goes on after an error in a task", function()
         local after = false
         kubelua.log("info", "the error that follows is meant")
         kubelua.spawn(function() error("meant: in spawn") end)
@@ -221,7 +221,7 @@ describe("the loop", function()
         assert.is_true(took >= 0.1)
     end)
 
-    it("raises on times that are none", function()
+    it("raises for times that are not valid", function()
         assert.has_error(function() kubelua.sleep(-1) end)
         assert.has_error(function() kubelua.sleep() end)
         assert.has_error(function() kubelua.run("x") end)

@@ -1,4 +1,4 @@
--- What a cache is compared with: selectors and versions, as the core orders them.
+-- Comparisons with a cache: label selectors, and resourceVersions in the order of the core.
 local core = require "kubelua.core"
 
 local shop = assert(core.object('{"kind":"Pod","apiVersion":"v1","metadata":{"name":"shop",'

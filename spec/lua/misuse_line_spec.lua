@@ -1,4 +1,5 @@
--- What a script does wrong is told at the script's own line, whichever function of KubeLua notices.
+-- A mistake of the script raises an error with the script's own line, whichever function notices
+-- it.
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
 
@@ -26,7 +27,7 @@ local function script(text)
     return assert((rawget(_G, "loadstring") or load)(text, "@the/script.lua"))
 end
 
--- Runs a line of a script, the fourth of its file; what it raises.
+-- Runs a text as the fourth line of a script; returns its error.
 local function error_of(line)
     local chunk = script("local kubelua, client, pods, handler = ...\n"
         .. "local pod = pods:get('web/a')\n\n" .. line)

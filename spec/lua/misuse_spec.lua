@@ -1,4 +1,4 @@
--- Misuse raises an error that says what was meant; what cannot work returns nil, message, code.
+-- Misuse raises an error that says what was expected; what cannot work returns nil, message, code.
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
 
@@ -15,7 +15,7 @@ teardown(function()
 end)
 
 describe("connect", function()
-    it("names the options that there are", function()
+    it("names the existing options", function()
         assert.error_matches(function() kubelua.connect { sever = "x" } end,
             "there is no option 'sever'; do you mean 'server'?", 1, true)
         assert.error_matches(function() kubelua.connect { token = 5 } end, "must be a string")
@@ -24,7 +24,7 @@ describe("connect", function()
             "connect takes options by name, such as { ca_data = ... }", 1, true)
     end)
 
-    it("leads to a cluster, or says that it is none", function()
+    it("takes a cluster, or says that the value is none", function()
         for _, none in ipairs { true, "sim", { load = "cluster.yaml" } } do
             assert.error_matches(function() kubelua.connect { sim = none } end,
                 "connect: 'sim' must be a cluster, such as require", 1, true)
@@ -49,7 +49,7 @@ describe("connect to a simulated cluster", function()
 end)
 
 describe("a write to a simulated cluster", function()
-    it("is told to be too large with the code for that", function()
+    it("that is too large fails with the code for that", function()
         local none, message, code = sim:create { apiVersion = "v1", kind = "ConfigMap",
             metadata = { name = "large" }, data = { text = ("x"):rep(4e6) } }
         assert.is_nil(none)
@@ -95,7 +95,7 @@ describe("informer", function()
         pods:stop()
     end)
 
-    it("refuses callbacks that are none", function()
+    it("refuses callbacks that are not functions", function()
         local pods = assert(client:informer { "pods" })
         assert.error_matches(function() pods:on { added = print } end,
             "there is no option 'added'; do you mean 'add'?", 1, true)
@@ -118,7 +118,7 @@ describe("informer", function()
         pods:stop()
     end)
 
-    it("blames who asks with something else than a string", function()
+    it("raises for arguments that are not strings", function()
         local pods = assert(client:informer { "pods" })
         assert.error_matches(function() pods:get(nil) end, "get: the key must be")
         assert.error_matches(function() pods:get("web", nil) end, "get: the name must be")
@@ -128,7 +128,7 @@ describe("informer", function()
         pods:stop()
     end)
 
-    it("names the indexes that there are, of both sorts", function()
+    it("names the existing indexes, by path and by function", function()
         local pods = assert(client:informer { "pods", indexes = {
             node = "spec.nodeName", owner = function() end, app = function() end } })
         for _, ask in ipairs { "by", "values" } do
@@ -138,7 +138,7 @@ describe("informer", function()
         pods:stop()
     end)
 
-    it("refuses a registration without a callback, as of a mistyped function", function()
+    it("refuses a registration without a callback, such as a mistyped function", function()
         local pods = assert(client:informer { "pods" })
         local message = "on: no callback; give one of add, update, delete, synced, error"
         for _, given in ipairs { {}, { add = rawget(_G, "pirnt") }, { resync = 5 } } do
@@ -148,7 +148,7 @@ describe("informer", function()
         pods:stop()
     end)
 
-    it("refuses namespaces that cannot be", function()
+    it("refuses names that cannot be namespaces", function()
         local pods = assert(client:informer { "pods", namespace = "*" })
         for _, name in ipairs { "default,web", "../x", "", "Web", "-a", "a.b", ("a"):rep(64) } do
             local message = "'" .. name .. "' cannot be a namespace"
@@ -187,11 +187,11 @@ describe("informer", function()
 end)
 
 describe("log", function()
-    it("refuses levels that it does not have", function()
+    it("refuses unknown levels", function()
         assert.error_matches(function() kubelua.log("loud", "x") end, "loud")
     end)
 
-    it("loses nothing behind a NUL byte", function()
+    it("writes the text after a NUL byte too", function()
         local core = require "kubelua.core"
         local original, got = core.log, nil
         core.log = function(_, message) got = message end

@@ -1,8 +1,9 @@
--- One core in a process: the C modules share one libkubelua.so, found beside them, and what only
--- watches a cluster loads nothing of the simulator. Read off /proc/self/maps.
+-- There is one core in a process: the C modules share one libkubelua.so, found beside them, and a
+-- script that only watches a cluster loads nothing of the simulator. Read from /proc/self/maps.
 local process_of = require "process_of"
 
--- The distinct files of that name which the process of a text has mapped, in its last line.
+-- The files of that name which a process running the text has mapped, each once; from its last
+-- line.
 local function mapped_by(text, name)
     return process_of(text .. ([[
 
@@ -18,14 +19,14 @@ local function mapped_by(text, name)
 end
 
 describe("the shared library #processes", function()
-    it("is there once for the core's module and the simulator's", function()
+    it("is mapped once for the modules of the core and the simulator", function()
         assert.equal("1\nstatus 0\n", mapped_by([[
             local kubelua = require "kubelua"
             assert(kubelua.connect { sim = assert(require("kubelua.sim").new()) }:close() == nil)
         ]], "libkubelua%.so"))
     end)
 
-    it("of the simulator is not loaded by a script that has a server", function()
+    it("of the simulator is not loaded by a script that uses a server", function()
         local text = [[
             local kubelua = require "kubelua"
             local client = assert(kubelua.connect { server = "http://127.0.0.1:1" })
@@ -40,7 +41,7 @@ end)
 if rawget(_G, "jit") then
     describe("LuaJIT's FFI #processes", function()
         it("calls into the library that the module uses", function()
-            -- The count of live clients that FFI reads is that of the module's client.
+            -- FFI reads the same number of live clients as the module has.
             assert.equal("true\nstatus 0\n", process_of [[
                 local ffi = require "ffi"
                 local kubelua = require "kubelua"

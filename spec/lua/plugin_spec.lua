@@ -1,4 +1,4 @@
--- An exec credential plugin that takes its time: whoever waits is told for what.
+-- A slow exec credential plugin: status() says what is awaited.
 local kubelua = require "kubelua"
 
 local KUBECONFIG = [[

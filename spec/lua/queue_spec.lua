@@ -1,5 +1,5 @@
--- The workqueue as Lua has it: what crosses the binding. What the queue promises is in
--- spec/core/queue and the model.
+-- The workqueue's Lua binding: what crosses between C and Lua. spec/core/queue and the model test
+-- what the queue promises.
 local core = require "kubelua.core"
 
 local function new(options)
@@ -29,7 +29,7 @@ describe("a queue", function()
         assert.is_nil(queue:next())
     end)
 
-    it("tells with a key its lane, attempt, wait, and the timer it had", function()
+    it("returns with a key its lane, attempt, wait, and the timer it had", function()
         local queue = new()
         queue:add("a", true)
         queue:advance(2)
@@ -69,7 +69,7 @@ describe("a queue", function()
         assert.equal(1, (select(3, queue:next())))
     end)
 
-    it("keeps a backoff when something related changes, and ends it for the key's own", function()
+    it("keeps a backoff for add_related, and ends it for add", function()
         local queue = new()
         queue:add("a")
         queue:next()
@@ -93,7 +93,7 @@ describe("a queue", function()
         queue:add_after("a", 5)
         queue:add_after("a", 3)
         assert.equal(3, queue:due_in())
-        queue:add_after("b", 1e300) -- far, and no overflow
+        queue:add_after("b", 1e300) -- far away, without an overflow
         queue:advance(3)
         assert.same({ "a" }, keys_of(queue))
     end)
@@ -119,7 +119,7 @@ describe("a queue", function()
         assert.is_true(queue:is_finished())
     end)
 
-    it("tells what is in it", function()
+    it("reports what is in it", function()
         local queue = new()
         queue:add("a")
         queue:add("b", true)
@@ -149,7 +149,7 @@ describe("misuse of a queue", function()
         assert.equal(0, queue:status().adds)
     end)
 
-    it("is the end of a run that did not begin", function()
+    it("is done of a key that is not in progress", function()
         local queue = new()
         queue:add("a")
         assert.matches("'a' is not in progress", problem(queue.done, queue, "a", "done"))
@@ -159,7 +159,7 @@ describe("misuse of a queue", function()
         queue:done("a", "done")
     end)
 
-    it("is an option that there is not", function()
+    it("is an unknown option", function()
         assert.matches("no option 'dely'", problem(core.queue, { dely = 1 }))
         assert.has_error(function() core.queue { delay = -1 } end)
     end)

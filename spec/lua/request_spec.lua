@@ -32,7 +32,7 @@ describe("a request", function()
         assert.same({ labelSelector = "a=b,c" }, cluster:requests()[1].query)
     end)
 
-    it("sends a body of text with the type that its headers name", function()
+    it("sends a text as body with the Content-Type of its headers", function()
         local reply = assert(client:request { method = "POST",
             path = "/api/v1/namespaces/default/configmaps", body = "metadata: {name: b}",
             headers = { ["Content-Type"] = "application/yaml" } })
@@ -48,7 +48,7 @@ describe("a request", function()
             body = assert(cluster:get("cm", "default/a")) })
     end)
 
-    it("whose status is 400 or above fails, with the reply as the fourth result", function()
+    it("with a status of 400 or more fails, with the reply as the fourth result", function()
         local reply, message, code, answer = client:request {
             path = "/api/v1/namespaces/default/pods/none" }
         assert.is_nil(reply)
@@ -58,7 +58,7 @@ describe("a request", function()
         assert.equal("Status", kubelua.decode(answer.body).kind)
     end)
 
-    it("that a mistake makes impossible is misuse", function()
+    it("with wrong arguments raises", function()
         for text, given in pairs {
             ["needs a path"] = {},
             ["do you mean 'method'"] = { path = "/", metod = "GET" },

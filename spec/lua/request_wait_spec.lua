@@ -1,5 +1,5 @@
--- Requests suspend their own task: others run meanwhile, hundreds are in flight, and all that ends
--- a wait ends them.
+-- Requests suspend only their own task: others run meanwhile, hundreds are in flight, and whatever
+-- ends a wait ends a request too.
 local core = require "kubelua.core"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
@@ -11,17 +11,17 @@ local Sim = require "kubelua.sim"
 local MAPS = "/api/v1/namespaces/default/configmaps"
 local cluster, client
 
--- Requests get no answer from now on.
+-- From now on, requests get no answer.
 local function hold()
     assert(cluster:freeze { count = 0 })
 end
 
--- How many the server has.
+-- How many requests the server has received.
 local function count_held()
     return cluster:faults()[1].hits
 end
 
--- Spawns f, and has its request sent.
+-- Spawns f, and waits until its request is sent.
 local function spawn_sent(f, ...)
     local before = count_held()
     local task = kubelua.spawn(f, ...)
@@ -50,7 +50,7 @@ after_each(function()
 end)
 
 describe("a request in a task", function()
-    it("lets all others run", function()
+    it("lets other tasks run", function()
         hold()
         local reply, ticks = nil, 0
         local ticker = kubelua.every(0.001, function() ticks = ticks + 1 end)
@@ -90,7 +90,7 @@ describe("a request in a task", function()
         assert.equal(200, status)
     end)
 
-    it("that is cancelled raises; of a write that was sent nothing is known", function()
+    it("that is cancelled raises; a write that was sent is unknown", function()
         hold()
         for _, case in ipairs { { read, "canceled" }, { write, "unknown" } } do
             local seen, problem
@@ -103,12 +103,12 @@ describe("a request in a task", function()
             task:cancel()
             task:wait()
             assert.equal("the task was cancelled", tostring(problem))
-            assert.equal("canceled", seen) -- of a later one, which was not sent
+            assert.equal("canceled", seen) -- the result of a later request, which was not sent
         end
         cluster:heal()
     end)
 
-    it("that is cancelled tells its scope what is known of the write", function()
+    it("that is cancelled reports the write to its scope", function()
         hold()
         local told = {}
         local scope = scopes.new()
@@ -157,7 +157,7 @@ describe("a request in a task", function()
         cluster:heal()
     end)
 
-    it("inside a coroutine of its own, or a function that C called, is misuse", function()
+    it("inside a script's coroutine, or a function that C called, raises", function()
         local messages = {}
         kubelua.spawn(function()
             coroutine.wrap(function()
@@ -172,7 +172,7 @@ describe("a request in a task", function()
 end)
 
 describe("a request outside of tasks", function()
-    it("dispatches meanwhile", function()
+    it("dispatches events meanwhile", function()
         hold()
         local ran = false
         kubelua.spawn(function()
@@ -189,7 +189,7 @@ describe("a request outside of tasks", function()
         local reply, _, code = read()
         assert.is_nil(reply)
         assert.equal("canceled", code)
-        assert.equal("canceled", select(3, read())) -- the stop stands until a run
+        assert.equal("canceled", select(3, read())) -- the stop stays in force until a run
         kubelua.run()
         cluster:heal()
     end)

@@ -1,4 +1,5 @@
--- What a run changes: exactly the object that is meant, or nothing.
+-- run:patch, run:delete, run:evict: they change exactly the object that the run has read, or
+-- nothing.
 local eventually = require "eventually"
 local world = require "controller_world"
 
@@ -61,7 +62,7 @@ describe("a run changes:", function()
         assert.equal("2", w.cluster:get("configmaps", "web/a").data.value)
     end)
 
-    it("delete of what is gone, or is another object by now, returns true", function()
+    it("delete of an object that is gone, or replaced, returns true", function()
         local first, second, third = run(function(_, of_run)
             local made = assert(of_run:apply(secret("s")))
             local one = assert(of_run:delete(made))
@@ -84,7 +85,7 @@ describe("a run changes:", function()
         assert.equal("conflict", code)
     end)
 
-    it("evict of what is gone returns true", function()
+    it("evict of a pod that is gone returns true", function()
         local evicted = run(function(_, of_run) return of_run:evict("web/none") end)
         assert.is_true(evicted)
     end)

@@ -1,4 +1,4 @@
--- What a run reads: the declared caches, by any name of theirs.
+-- run:get, list, by and owned: they read the declared caches, by any of their names.
 local kubelua = require "kubelua"
 local world = require "controller_world"
 
@@ -20,7 +20,7 @@ describe("a run reads", function()
         w:close()
     end)
 
-    -- What f(object, run) returned in one run.
+    -- The result of f(object, run) in one run.
     local function read(options, f)
         local results
         options.reconcile = function(object, run)
@@ -57,7 +57,7 @@ describe("a run reads", function()
         assert.equal("web/a", results[6].key)
     end)
 
-    it("lists with a filter, what an index holds, and what the object controls", function()
+    it("lists with a filter, by an index, and of objects that its object controls", function()
         local other = w:apply("b")
         for i = 1, 3 do
             assert(w.cluster:apply(secret("s" .. i, i < 3 and w.owner or other)))
@@ -75,7 +75,7 @@ describe("a run reads", function()
         assert.equal("web/s2", results[4][2].key)
     end)
 
-    it("only what is declared: anything else raises, and names that", function()
+    it("only declared caches: any other name raises, and is named", function()
         local results = read({ reads = { "secrets", { "pods", as = "shop_pods" } } },
             function(_, run)
                 local _, nodes = pcall(run.get, run, "nodes", "n1")
@@ -120,7 +120,7 @@ describe("a run reads", function()
         assert.equal(20, results[1])
     end)
 
-    it("metadata alone where that was asked for: spec and status raise", function()
+    it("metadata only if that was asked for: spec and status raise", function()
         assert(w.cluster:apply(secret("s")))
         local results = read({ reads = { { "secrets", metadata = true } } }, function(_, run)
             local found = run:get("secrets", "web/s")

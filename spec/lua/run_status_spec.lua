@@ -69,7 +69,7 @@ describe("run:status", function()
         return #w.cluster:requests { verb = "patch", resource = "foos" }
     end
 
-    it("makes each named field exactly this, and leaves the others", function()
+    it("sets each named field to exactly this value, and leaves the others", function()
         run(function(_, of_run)
             assert(of_run:status { phase = "New", zones = { a = "1", b = "2" }, list = { "x" } })
             assert(of_run:status { zones = { b = "3", c = "4" }, list = core.array() })
@@ -79,7 +79,7 @@ describe("run:status", function()
         assert.equal("status", w.cluster:requests { verb = "patch" }[1].subresource)
     end)
 
-    it("sends nothing where nothing changes, by the newest object that is known", function()
+    it("sends nothing if nothing changes, by the newest known object", function()
         run(function(_, of_run)
             w.cluster:freeze { verb = "watch", resource = "foos" }
             for _ = 1, 3 do
@@ -91,7 +91,7 @@ describe("run:status", function()
         assert.equal(1, sent())
     end)
 
-    it("sends nothing again of what the server leaves out", function()
+    it("does not send fields again that the server has dropped", function()
         run(function(_, of_run)
             for _ = 1, 3 do
                 assert(of_run:status { phase = "New", unknown_field = "x" })
@@ -101,7 +101,7 @@ describe("run:status", function()
         assert.same({ phase = "New" }, status())
     end)
 
-    it("reads the object again where another writes it at the same time", function()
+    it("reads the object again after a conflict", function()
         run(function(_, of_run)
             assert(of_run:status { conditions = { { type = "Ready", status = "False" } } })
             assert(w.cluster:patch("foos", "web/a", { status = { phase = "Old", conditions = {
@@ -116,7 +116,7 @@ describe("run:status", function()
         assert.equal("Other", now.conditions[2].type)
     end)
 
-    it("goes on after conflicts of others, and gives up after five in a row", function()
+    it("goes on after conflicts, and gives up after five in a row", function()
         w.cluster:fail { verb = "patch", resource = "foos", status = 409, count = 4 }
         local code = run(function(_, of_run)
             assert(of_run:status { phase = "New" })
@@ -158,7 +158,7 @@ describe("run:status", function()
         assert.equal("Synced", now[2].type)
     end)
 
-    it("writes another object's", function()
+    it("writes the status of another object", function()
         assert(w.cluster:apply { apiVersion = "example.com/v1", kind = "Foo",
             metadata = { name = "b", namespace = "web" } })
         run(function(_, of_run)
@@ -168,7 +168,7 @@ describe("run:status", function()
         assert.equal("Other", w.cluster:get("foos", "web/b").status.phase)
     end)
 
-    it("is a failure of what is gone, or is another object by now", function()
+    it("fails for an object that is gone, or replaced", function()
         local code, other = run(function(object, of_run)
             assert(w.cluster:delete("foos", "web/a"))
             local _, _, missing = of_run:status { phase = "New" }
@@ -182,7 +182,7 @@ describe("run:status", function()
         assert.is_nil(w.cluster:get("foos", "web/a").status)
     end)
 
-    it("raises for what is no condition", function()
+    it("raises for a wrong condition", function()
         local message = run(function(_, of_run)
             local _, problem = pcall(of_run.status, of_run,
                 { conditions = { { typ = "Ready", status = "True" } } })

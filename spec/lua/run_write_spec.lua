@@ -1,4 +1,4 @@
--- What a run writes for the object that it reconciles: owned, named, and never something else.
+-- run:create and run:apply: they write objects that the run's object owns, and touch no others.
 local world = require "controller_world"
 
 local secret = world.secret
@@ -121,7 +121,7 @@ describe("a run writes:", function()
         end)
     end
 
-    it("create of what it controls already is already_exists", function()
+    it("create of an object that it controls already is already_exists", function()
         local _, _, code = run(function(_, of_run)
             assert(of_run:create(secret("s")))
             return of_run:create(secret("s"))
@@ -129,7 +129,7 @@ describe("a run writes:", function()
         assert.equal("already_exists", code)
     end)
 
-    it("apply of what it controls changes it, with no question where a cache knows it", function()
+    it("apply to an object that it controls sends no read if a cache has the object", function()
         local made = run(function(_, of_run)
             assert(of_run:apply(secret("s")))
             local changed = secret("s")
@@ -140,7 +140,7 @@ describe("a run writes:", function()
         assert.equal(0, #w.cluster:requests { verb = "get", resource = "secrets" })
     end)
 
-    it("apply makes anew what another has deleted, however old the cache is", function()
+    it("apply creates a deleted object again, however old the cache is", function()
         local before, after = run(function(_, of_run)
             local one = assert(of_run:apply(secret("s")))
             assert.equal("web/s", of_run:get("secrets", "web/s").key)
@@ -153,7 +153,7 @@ describe("a run writes:", function()
         assert.not_equal(before.uid, after.uid)
     end)
 
-    it("apply goes on after conflicts of others", function()
+    it("apply goes on after conflicts", function()
         w.cluster:fail { verb = "patch", resource = "secrets", status = 409, count = 2 }
         assert.equal("web/s", run(function(_, of_run)
             return assert(of_run:apply(secret("s")))
@@ -173,7 +173,7 @@ describe("a run writes:", function()
         assert.equal("MQ==", forced.data.a)
     end)
 
-    it("apply of a view raises: what is applied is owned", function()
+    it("apply of an object that was read raises: all its fields would be owned", function()
         local message = run(function(object, of_run)
             local _, problem = pcall(of_run.apply, of_run, object)
             return problem

@@ -1,4 +1,4 @@
--- Scopes: what the tasks of one piece of work have in common.
+-- Scopes: the tasks of one piece of work, such as a run of a controller.
 local kubelua = require "kubelua"
 local scheduler = require "kubelua.scheduler"
 local scopes = require "kubelua.scope"
@@ -23,10 +23,10 @@ describe("a scope", function()
         settle()
         assert.equal(scope, seen.outer)
         assert.equal(scope, seen.inner)
-        assert.is_nil(next(scope.tasks)) -- they have ended
+        assert.is_nil(next(scope.tasks)) -- the tasks have ended
     end)
 
-    it("cancels all that is in it, and what comes later", function()
+    it("cancels its tasks, and the tasks that join later", function()
         local scope, ended, began = scopes.new(), 0, 0
         local outer
         local function wait()

@@ -1,4 +1,4 @@
--- cluster:settle: a test waits until caches, handlers and controllers have done what they can.
+-- cluster:settle: waits until caches, handlers and controllers have nothing left to do.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local world = require "controller_world"
@@ -11,7 +11,7 @@ local function settled(cluster, seconds)
     assert.is_true(ok)
 end
 
--- It is not at rest, for that reason.
+-- Expects that settle times out with this reason.
 local function unsettled(cluster, reason)
     local ok, message, code = cluster:settle(0.05)
     assert.is_nil(ok)
@@ -36,14 +36,14 @@ describe("cluster:settle", function()
         cluster:close()
     end)
 
-    it("is at once where nobody is connected", function()
+    it("returns at once if no client is connected", function()
         settled(assert(Sim.new()))
         settled(cluster)
     end)
 
-    it("waits until every cache has what was written, and every handler was told", function()
+    it("waits until every cache has every write, and every handler has seen it", function()
         local configmaps = assert(client:informer { "configmaps", namespace = "web" })
-        local pods = assert(client:informer { "pods", labels = "app=none" }) -- is told of nothing
+        local pods = assert(client:informer { "pods", labels = "app=none" }) -- it gets no events
         local seen = 0
         configmaps:on {
             add = function() seen = seen + 1 end,
@@ -93,7 +93,7 @@ describe("cluster:settle", function()
         assert.is_truthy(configmaps:get("web/b"))
     end)
 
-    it("names a handler that has not done", function()
+    it("names a handler that has not finished", function()
         local go_on = false
         local configmaps = assert(client:informer { "configmaps", namespace = "web" })
         configmaps:on { name = "slow", add = function()
@@ -130,7 +130,7 @@ describe("cluster:settle", function()
         cluster:refuse(false)
     end)
 
-    it("says what is no number of seconds", function()
+    it("raises for a wrong number of seconds", function()
         assert.error_matches(function() cluster:settle("soon") end, "how many seconds")
     end)
 end)
@@ -161,7 +161,7 @@ describe("cluster:settle with a controller", function()
         end
     end)
 
-    it("leaves what is delayed, or in backoff, to the time that passes", function()
+    it("does not wait for keys that are delayed, or in backoff", function()
         local fails = true
         w:controller { reconcile = function(object)
             w:note(object.key)
@@ -211,7 +211,7 @@ describe("cluster:settle with a controller", function()
         assert.same({ "web/a" }, w:noted())
     end)
 
-    it("waits for the answer to who leads, and not for another leader to go", function()
+    it("waits until the leader is known, but not for another leader to end", function()
         w:controller { leader = "spec-lease" }
         w:apply("a")
         settled(w.cluster)

@@ -1,5 +1,4 @@
--- Informers of several namespaces: what becomes of lists that are no list of several, and of kinds
--- that have no namespaces.
+-- Informers of several namespaces: lists with one namespace, and kinds without namespaces.
 local core = require "kubelua.core"
 local definition = require "definition"
 local kubelua = require "kubelua"
@@ -23,21 +22,21 @@ describe("a list of namespaces", function()
         return { message, code }
     end
 
-    it("has each once, and one is no list", function()
+    it("has each namespace once; one namespace is no list", function()
         local one = assert(client:informer { "pods", namespace = { "web", "web" } })
         assert.equal("userdata", type(one))
         local two = assert(client:informer { "pods", namespace = { "web", "db", "web" } })
         assert.equal("kubelua.informer: pods in db, web", (tostring(two):match("^(.-) %(")))
     end)
 
-    it("is refused as one namespace is where the kind has none", function()
+    it("is refused, as one namespace is, if the kind has no namespaces", function()
         assert.same(refusal { "nodes", namespace = "web" },
             refusal { "nodes", namespace = { "web", "db" } })
         assert.equal("invalid_argument", refusal({ "no", namespace = { "a", "b" },
             labels = "(" })[2])
     end)
 
-    it("says later of a custom kind that it has none, and which namespace was wanted", function()
+    it("fails later for a custom kind without namespaces, and names the namespace", function()
         assert(sim:apply(definition("foos.x.io", { scope = "Cluster" })))
         sim:refuse(true) -- so that the first is not answered before the second begins
         local foos = assert(client:informer { "foos.x.io", namespace = { "web", "db" } })
@@ -56,8 +55,8 @@ describe("a list of namespaces", function()
         assert.is_truthy(message:find("has not synced", 1, true), message)
     end)
 
-    it("keeps no informer of those that failed", function()
-        collectgarbage("stop") -- else informers of earlier specs may go meanwhile
+    it("keeps no informer after a failure", function()
+        collectgarbage("stop") -- otherwise informers of earlier specs might be collected meanwhile
         local before = core.live().informers
         assert.equal("invalid_argument", refusal({ "pods", namespace = { "a", "b" },
             fields = "no" })[2])
@@ -66,13 +65,13 @@ describe("a list of namespaces", function()
         assert.equal(before, after)
     end)
 
-    it("has no least version while they cannot be compared", function()
-        sim:refuse(true) -- so that neither is listed
+    it("has no lowest version while the versions cannot be compared", function()
+        sim:refuse(true) -- so that neither of them is listed
         local pods = assert(client:informer { "pods", namespace = { "web", "db" } })
         assert.equal("", pods:resource_version())
     end)
 
-    it("tells what comes to the first namespace while a handler waits for the last", function()
+    it("delivers events of the first namespace while a handler waits in one of the last", function()
         local function apply(namespace, name)
             assert(sim:apply { apiVersion = "v1", kind = "Secret",
                 metadata = { name = name, namespace = namespace } })
@@ -86,7 +85,7 @@ describe("a list of namespaces", function()
                 while not secrets:get("db/b") do
                     kubelua.sleep(0.01)
                 end
-                kubelua.sleep(0.05) -- rounds, in which the poller tells of it
+                kubelua.sleep(0.05) -- rounds, in which the poller returns its event
             end
         end })
         assert(secrets:wait_synced(10))
@@ -95,7 +94,7 @@ describe("a list of namespaces", function()
         assert.same({ "web/a", "db/b" }, seen)
     end)
 
-    it("keeps its informers while a handler of it is there", function()
+    it("keeps its informers alive while it has a handler", function()
         local seen = 0
         assert(client:informer { "configmaps", namespace = { "web", "db" } }):on {
             add = function() seen = seen + 1 end,

@@ -1,4 +1,4 @@
--- kubelua.sim as tests use it: objects, waiting for them, and options that are checked.
+-- kubelua.sim as tests use it: objects, waiting for them, and checked options.
 local definition = require "definition"
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
@@ -24,14 +24,14 @@ describe("a simulated cluster", function()
     end)
 
     describe("apply", function()
-        it("creates an object and returns it as it is now", function()
+        it("creates an object and returns its new state", function()
             local created = assert(cluster:apply(pod("shop-1", "Running")))
             assert.equal("Pod default/shop-1", tostring(created))
             assert.equal("Running", created.status.phase)
             assert.is_string(created.uid)
         end)
 
-        it("merges into what is there, status too", function()
+        it("merges into an existing object, status too", function()
             assert(cluster:apply(pod("shop-1", "Pending")))
             assert(cluster:apply {
                 apiVersion = "v1", kind = "Pod",
@@ -44,7 +44,7 @@ describe("a simulated cluster", function()
             assert.equal("Running", now.status.phase)
         end)
 
-        it("makes it another object where the uid is another", function()
+        it("replaces the object if the uid differs", function()
             local first = assert(cluster:apply(pod("shop-1")))
             local other = pod("shop-1")
             other.metadata.uid = "11111111-2222-4333-8444-555555555555"
@@ -65,7 +65,7 @@ describe("a simulated cluster", function()
             assert.equal("forbidden", (select(3, cluster:apply(map))))
         end)
 
-        it("takes a view back", function()
+        it("takes a view", function()
             local first = assert(cluster:apply(pod("shop-1", "Running")))
             local again = assert(cluster:apply(first))
             assert.equal(first.uid, again.uid)
@@ -85,7 +85,7 @@ metadata: {name: b, namespace: web}
             assert.equal("ConfigMap web/b", tostring(second))
         end)
 
-        it("names the nearest of an unknown kind", function()
+        it("names the nearest kind of an unknown one", function()
             local nothing, message, code = cluster:apply { apiVersion = "v1", kind = "Podd",
                 metadata = { name = "x" } }
             assert.is_nil(nothing)
@@ -160,7 +160,7 @@ metadata: {name: b, namespace: web}
         assert.equal("not_found", code)
     end)
 
-    it("refuses in the words of the API", function()
+    it("refuses with the messages of the API", function()
         assert(cluster:create(pod("shop-1")))
         local _, message, code = cluster:create(pod("shop-1"))
         assert.equal("already_exists", code)
@@ -171,7 +171,7 @@ metadata: {name: b, namespace: web}
         assert.equal("conflict", code)
     end)
 
-    it("waits for what a script does", function()
+    it("waits for changes by a script", function()
         kubelua.spawn(function()
             kubelua.sleep(0.02)
             assert(cluster:apply(pod("late", "Running")))
@@ -198,7 +198,7 @@ describe("options", function()
         return message
     end
 
-    it("that do not exist name the nearest", function()
+    it("that do not exist raise, and name the nearest", function()
         assert.truthy(message_of(Sim.new, { lod = "x" }):find("mean 'load'", 1, true))
         assert.truthy(message_of(Sim.new, { bookmarks = 1 }):find("mean 'bookmark'", 1, true))
         local cluster = assert(Sim.new())
@@ -208,12 +208,12 @@ describe("options", function()
         cluster:close()
     end)
 
-    it("of another type say which it has to be", function()
+    it("of a wrong type raise, and name the right one", function()
         assert.truthy(message_of(Sim.new, { token = 5 }):find("must be a string, not a", 1, true))
         assert.truthy(message_of(Sim.new, { clock = "slow" }):find('"real" or "fake"', 1, true))
     end)
 
-    it("ask for a token, which its own clients have", function()
+    it("require a token, which its own clients have", function()
         local cluster = assert(Sim.new { token = "secret" })
         local right, wrong = assert(cluster:connect()), assert(cluster:connect { token = "guess" })
         assert.equal(200, assert(right:request { path = "/api/v1/pods" }).status)
@@ -223,7 +223,7 @@ describe("options", function()
         cluster:close()
     end)
 
-    it("load what they name, or say which file", function()
+    it("load files, or name the wrong one", function()
         local cluster = assert(Sim.new { load = { "examples/cluster.yaml" } })
         assert.truthy(#cluster:list("pods") > 0)
         cluster:close()

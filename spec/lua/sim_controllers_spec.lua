@@ -1,4 +1,4 @@
--- The controllers of a simulated cluster: what a user of the cluster sees of them.
+-- The controllers of a simulated cluster, as a user of the cluster sees them.
 local kubelua = require "kubelua"
 local controllers = require "kubelua.sim.controllers"
 local Sim = require "kubelua.sim"
@@ -53,7 +53,7 @@ describe("the controllers of a simulated cluster", function()
         return found
     end
 
-    it("have nodes that are ready, and renew their leases", function()
+    it("make the nodes ready, and renew their leases", function()
         assert.equal(2, #assert(cluster:list("nodes")))
         assert(cluster:wait("nodes", "node-1", function(node)
             return conditions(node).Ready == "True"
@@ -61,7 +61,7 @@ describe("the controllers of a simulated cluster", function()
         assert(cluster:wait("leases", "kube-node-lease/node-1"))
     end)
 
-    it("make a node ready that comes later", function()
+    it("make a node ready that is created later", function()
         assert(cluster:apply { apiVersion = "v1", kind = "Node", metadata = { name = "late" } })
         assert(cluster:wait("nodes", "late", function(node)
             return conditions(node).Ready == "True"
@@ -81,7 +81,7 @@ describe("the controllers of a simulated cluster", function()
         assert.is_string(pod.status.containerStatuses[1].state.running.startedAt)
     end)
 
-    it("leave a pod that no node suits where it is", function()
+    it("leave a pod unscheduled if no node suits it", function()
         assert(cluster:create { apiVersion = "v1", kind = "Pod", metadata = { name = "picky" },
             spec = { nodeSelector = { disk = "ssd" },
                 containers = template("a:1").spec.containers } })
@@ -181,7 +181,7 @@ describe("the controllers of a simulated cluster", function()
         assert.equal(3, #cluster:list("pods"))
     end)
 
-    it("tell who is behind a Service", function()
+    it("list the pods of a Service in an EndpointSlice", function()
         assert(cluster:create { apiVersion = "v1", kind = "Service",
             metadata = { name = "shop", namespace = "default" },
             spec = { selector = { app = "shop" },

@@ -1,6 +1,6 @@
--- Bodies of megabytes take time in proportion to their size: one request holds all others of a
--- cluster up. What four times as many members take is compared with what they take; time in
--- proportion to the square would be sixteen times that.
+-- Bodies of megabytes take time in proportion to their size, because one request delays all others
+-- of a cluster. The time for four times as many members is compared; with time in proportion to the
+-- square, it would be sixteen times as long.
 local Sim = require "kubelua.sim"
 
 local FEW, MANY = 6000, 24000
@@ -9,8 +9,8 @@ local MERGE, STRATEGIC = "application/merge-patch+json", "application/strategic-
 local MAPS = "/api/v1/namespaces/default/configmaps"
 local DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
--- "begin, a piece for each number, end", backwards if asked: what looks for each from the front
--- finds the last one first.
+-- "begin, a piece for each number, end", backwards if asked: a search from the front then finds
+-- each piece last.
 local function join(count, begin, piece, ending, backwards)
     local pieces = {}
     for i = 1, count do
@@ -43,7 +43,7 @@ local function all_required(count)
         .. join(count, '"required":[', '"f%06d"', "]}"))
 end
 
--- Each: what it is, requests to prepare it, the request, and its status.
+-- Each: its name, requests to prepare it, the request, and the status.
 local bodies = {
     {
         "$setElementOrder of lists that are not there",

@@ -1,4 +1,5 @@
--- What happened to one cluster, recorded and played by another: its informers are told the same.
+-- The changes of one cluster are recorded, and another one replays them: its informers get the
+-- same.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local Recorder = require "kubelua.cli.recorder"
@@ -9,7 +10,7 @@ local function config_map(name, value)
         metadata = { name = name, namespace = "default" }, data = { v = value } }
 end
 
--- What an informer of ConfigMaps in the namespace default is told.
+-- The events of an informer of ConfigMaps in the namespace default.
 local function follow(client, told)
     local maps = assert(client:informer { "configmaps", namespace = "default" })
     local function tell(what)
@@ -38,7 +39,7 @@ describe("a recording", function()
         os.remove(path)
     end)
 
-    -- Records a short life; returns what an informer beside the recorder was told.
+    -- Records some changes; returns the events of an informer beside the recorder.
     local function record()
         local cluster, told = assert(Sim.new()), {}
         local client = assert(cluster:connect())
@@ -66,7 +67,7 @@ describe("a recording", function()
         return told
     end
 
-    it("is a line of JSON for each thing that was told", function()
+    it("is a line of JSON for each event", function()
         record()
         local types = {}
         for text in io.lines(path) do
@@ -83,7 +84,7 @@ describe("a recording", function()
         assert.equal(1, counts.DELETED)
     end)
 
-    it("is told again as it was, a step at a time", function()
+    it("is replayed step by step, with the same events", function()
         local was = record()
         local told = {}
         local cluster = assert(Sim.new { replay = path })
@@ -104,7 +105,7 @@ describe("a recording", function()
         cluster:close()
     end)
 
-    it("plays by itself, as fast as it goes", function()
+    it("plays by itself, without pauses", function()
         record()
         local cluster = assert(Sim.new { replay = path })
         cluster:play { speed = math.huge }
@@ -124,7 +125,7 @@ describe("a recording", function()
         assert.equal(left, cluster:left())
     end)
 
-    it("that is none says which line", function()
+    it("that is not valid names the line", function()
         local file = assert(io.open(path, "wb"))
         file:write('{"kubelua":"recording","version":1}\nnonsense\n')
         file:close()
@@ -134,7 +135,7 @@ describe("a recording", function()
         assert.equal("parse", code)
     end)
 
-    it("is needed to step", function()
+    it("is required by step", function()
         local cluster = assert(Sim.new())
         assert.has_error(function() cluster:step() end, "step: this cluster replays nothing; "
             .. "give it a recording: sim.new { replay = \"recording.ndjson\" }")
@@ -154,7 +155,7 @@ describe("changes of several resources", function()
         end
         line(1, "ConfigMap", 9002)
         line(1.5, "Secret", 9001)
-        line(2, "Secret", 9001) -- of a second informer
+        line(2, "Secret", 9001) -- recorded by a second informer
         file:close()
         local cluster = assert(Sim.new { replay = path })
         assert.equal(2, cluster:left())

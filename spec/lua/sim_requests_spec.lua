@@ -1,4 +1,4 @@
--- What a simulated cluster was asked, as tests assert on it.
+-- cluster:requests and cluster:asked, which tests use to check requests.
 local Sim = require "kubelua.sim"
 
 describe("what was asked", function()
@@ -14,7 +14,7 @@ describe("what was asked", function()
         cluster:close()
     end)
 
-    it("is told in parts", function()
+    it("is returned in fields", function()
         assert(client:request { path = "/apis/apps/v1/namespaces/web/deployments?limit=5"
             .. "&labelSelector=app%3Dshop%2Ctier" })
         local request = cluster:requests()[1]
@@ -68,7 +68,7 @@ describe("what was asked", function()
         assert.equal(1, #cluster:requests { query = { limit = "5" } })
     end)
 
-    it("is held against an order", function()
+    it("is compared with an expected order", function()
         client:request { path = "/api/v1/pods" }
         client:request { path = "/api/v1/nodes" }
         client:request { path = "/api/v1/pods?watch=true&timeoutSeconds=1" }
@@ -81,7 +81,7 @@ describe("what was asked", function()
         assert.has_error(function() cluster:asked {} end)
     end)
 
-    it("says where there was nothing", function()
+    it("says so if there was no request", function()
         local _, message = cluster:asked { { verb = "watch" } }
         assert.matches("there was no request at all", message, 1, true)
     end)
@@ -93,7 +93,7 @@ describe("what was asked", function()
         assert.matches('no request has the verb "GET"; there are get, list', message, 1, true)
     end)
 
-    it("leaves out what the test itself does", function()
+    it("leaves out the requests of the test itself", function()
         cluster:apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "mine" } }
         cluster:get("configmaps", "mine")
         assert.same({}, cluster:requests())

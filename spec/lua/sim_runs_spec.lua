@@ -1,4 +1,4 @@
--- cluster:requests tells which run of a controller has asked.
+-- cluster:requests says which run of a controller has sent a request.
 local kubelua = require "kubelua"
 local world = require "controller_world"
 
@@ -16,7 +16,7 @@ describe("a request of a controller's run", function()
         return { apiVersion = "v1", kind = "Secret", metadata = { name = name } }
     end
 
-    it("is known by the controller, the key and the attempt", function()
+    it("has the controller, the key and the attempt", function()
         local fails = true
         w:controller { name = "first", owns = { "secrets" }, reconcile = function(object, run)
             assert(run:apply(secret(object.name)))
@@ -45,7 +45,7 @@ describe("a request of a controller's run", function()
         })
     end)
 
-    it("is so of tasks that the run spawned, and of no others", function()
+    it("has them in tasks that the run spawned, and in no others", function()
         w:controller { reconcile = function(object, run)
             assert(kubelua.spawn(function()
                 assert(run.client:get("configmaps", object.key))
@@ -60,7 +60,7 @@ describe("a request of a controller's run", function()
         assert.is_nil(w.cluster:requests({ verb = "watch" })[1].controller)
     end)
 
-    it("is of no run where the client goes over a port", function()
+    it("does not have them if the client connects to a port", function()
         local client = assert(kubelua.connect { server = assert(w.cluster:listen()) })
         w:controller { reconcile = function(object)
             assert(client:get("configmaps", object.key))

@@ -1,4 +1,4 @@
--- Scripts under test whose timers follow a cluster's fake clock.
+-- Scripts under test: their timers follow a cluster's fake clock.
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
 
@@ -31,7 +31,7 @@ describe("a script under a fake clock", function()
         return cluster:run(paths[#paths], log)
     end
 
-    it("ticks when the test says so, once for each period, at its time", function()
+    it("ticks when the test moves the clock, once for each period, at its time", function()
         run [[kubelua.every(60, function() log[#log + 1] = kubelua.now() end)]]
         kubelua.step(0.02)
         assert.same({}, log)
@@ -63,7 +63,7 @@ describe("a script under a fake clock", function()
         assert.same({ 3, 2, 1 }, log)
     end)
 
-    it("has handlers, and what they begin, wait in its time", function()
+    it("has handlers and tasks that wait by its clock", function()
         run [[local client = assert(kubelua.connect())
         assert(client:informer { "configmaps", namespace = "default" }):on {
             add = function(map)
@@ -84,7 +84,7 @@ describe("a script under a fake clock", function()
         assert.same({ "add a", "handled a", "later a" }, log)
     end)
 
-    it("may give others their turn without any time", function()
+    it("may let other tasks have their turn in no time", function()
         run [[kubelua.spawn(function() kubelua.sleep(0); log[#log + 1] = "went on" end)]]
         assert(cluster:eventually(function() return log[1] == "went on" end))
     end)
@@ -109,7 +109,7 @@ describe("a script under a fake clock", function()
         assert.equal(1, #log)
     end)
 
-    it("is told when it would wait for ever", function()
+    it("gets an error when it would wait for ever", function()
         assert.error_matches(function() run [[kubelua.sleep(1)]] end,
             "the clock stands.*kubelua.spawn")
     end)
@@ -171,7 +171,7 @@ describe("a script whose cluster is closed", function()
 end)
 
 describe("a script under a clock that runs", function()
-    it("has the cluster's time of day", function()
+    it("sees the cluster's time of day", function()
         local cluster, log = assert(Sim.new { now = 86400 }), {}
         local path = script [[log.now = kubelua.now()]]
         cluster:run(path, log)
@@ -180,7 +180,7 @@ describe("a script under a clock that runs", function()
         cluster:close()
     end)
 
-    it("waits in the machine's time", function()
+    it("waits by the machine's clock", function()
         local cluster, log = assert(Sim.new()), {}
         local path = script [[kubelua.spawn(function() kubelua.sleep(0.01); log[1] = "slept" end)]]
         cluster:run(path, log)

@@ -1,4 +1,4 @@
--- A cluster whose time stands still until the test moves it.
+-- cluster:advance: a cluster with a fake clock, and one with a running clock.
 local Sim = require "kubelua.sim"
 
 describe("a fake clock", function()
@@ -25,7 +25,7 @@ describe("a fake clock", function()
         assert.equal("2026-01-01T01:01:01Z", made.metadata.creationTimestamp)
     end)
 
-    it("ends watches in its time, and the informer goes on", function()
+    it("ends watches by its time, and the informer goes on", function()
         local client = assert(cluster:connect())
         local maps = assert(client:informer { "configmaps", namespace = "default" })
         assert(maps:wait_synced(10))
@@ -38,7 +38,7 @@ describe("a fake clock", function()
         client:close()
     end)
 
-    it("takes the requests of a script along, which need none of its time", function()
+    it("waits for the requests of a script, which take none of its time", function()
         local kubelua = require "kubelua"
         local client = assert(cluster:connect())
         local at, path = {}, os.tmpname()
@@ -78,7 +78,7 @@ describe("a clock that runs", function()
 end)
 
 describe("times", function()
-    it("that are none are refused", function()
+    it("that are not valid are refused", function()
         assert.has_error(function() Sim.new { now = "soon" } end)
     end)
 end)

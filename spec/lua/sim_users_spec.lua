@@ -1,4 +1,4 @@
--- Users of a simulated cluster: who is let in, to what, and how a kubeconfig proves it.
+-- The users of a simulated cluster: how they authenticate, and what they may do.
 local clients = require "kubelua.client"
 local Sim = require "kubelua.sim"
 
@@ -40,7 +40,7 @@ describe("a user of a simulated cluster", function()
         cluster:close()
     end)
 
-    it("may do what a role allows, and is told what not", function()
+    it("may do what a role allows, and gets 403 for the rest", function()
         local client = assert(cluster:connect { user = "jane" })
         assert.equal(200, (ask(client, "GET", PODS)))
         local status, body = ask(client, "DELETE", PODS .. "/x")
@@ -49,13 +49,13 @@ describe("a user of a simulated cluster", function()
         client:close()
     end)
 
-    it("who is not known is named", function()
+    it("that does not exist is named", function()
         assert.has_error(function()
             cluster:connect { user = "joe" }
         end, 'sim: there is no user "joe"; name it in users = { { name = "joe", token = ... } }')
     end)
 
-    it("is let in by the certificate in a kubeconfig made for it", function()
+    it("can connect with the certificate in a kubeconfig made for it", function()
         assert(cluster:listen { tls = true })
         local path = write(assert(cluster:kubeconfig { name = "joe", groups = { "dev" } }))
         local client = assert(clients.connect { kubeconfig = path })
@@ -67,7 +67,7 @@ describe("a user of a simulated cluster", function()
         os.remove(path)
     end)
 
-    it("is not let in by a certificate that another authority has signed", function()
+    it("cannot connect with a certificate that another authority has signed", function()
         local other = assert(Sim.new())
         assert(cluster:listen { tls = true })
         assert(other:listen { tls = true })
@@ -104,14 +104,14 @@ describe("a token", function()
         return message
     end
 
-    it("is a word that a header can carry", function()
+    it("has only characters that a header can have", function()
         assert.matches("one word of ASCII", refusal { token = "" }, 1, true)
         assert.matches("one word of ASCII", refusal { token = "a\nb" }, 1, true)
         assert.matches("token of user \"jane\"", refusal { users = {
             { name = "jane", token = "a b" } } }, 1, true)
     end)
 
-    it("is of one user", function()
+    it("belongs to one user", function()
         assert.matches("user \"joe\" has the token of somebody else", refusal { users = {
             { name = "jane", token = "a" }, { name = "joe", token = "a" } } }, 1, true)
         refusal { token = "a", users = { { name = "jane", token = "a" } } }

@@ -1,5 +1,5 @@
--- Waiting in a simulated cluster: for fields, for conditions, for the end; and what a wait in vain
--- says. What makes no sense is told in the words of the call that was made.
+-- cluster:wait: for fields, for conditions, for a deletion; the message when it times out; and
+-- misuse, which raises with the name of the call.
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
 
@@ -20,7 +20,7 @@ after_each(function()
     cluster:close()
 end)
 
--- What a wait in vain says.
+-- The message of a wait that times out.
 local function refusal(condition)
     local found, message, code = cluster:wait("pods", "shop-1", condition, 0.01)
     assert.is_nil(found)
@@ -36,7 +36,7 @@ local function later(f)
 end
 
 describe("a wait", function()
-    it("is for fields", function()
+    it("can be for fields", function()
         later(function()
             return cluster:patch("pods", "shop-1", { metadata = { labels = { team = "web" } } })
         end)
@@ -47,7 +47,7 @@ describe("a wait", function()
         assert(cluster:wait("pods", "shop-1", { spec = { nodeName = kubelua.null } }))
     end)
 
-    it("tells which field is another, and what there is", function()
+    it("that times out names the field that differs, and the object", function()
         local message = refusal { metadata = { labels = { team = "web" } } }
         assert.matches('metadata.labels.team is absent, not "web"', message, 1, true)
         assert.matches('its status is {.*"phase":"Running"', message)
@@ -61,7 +61,7 @@ describe("a wait", function()
             { image = "shop:1" }, { image = "proxy:1" } } } }, 1, true)
     end)
 
-    it("is for a condition of the status", function()
+    it("can be for a condition of the status", function()
         assert.matches("its condition Ready is False", refusal("Ready"), 1, true)
         assert.matches("it has no condition Initialized", refusal("Initialized"), 1, true)
         later(function()
@@ -71,7 +71,7 @@ describe("a wait", function()
         assert.equal("shop-1", assert(cluster:wait("pods", "shop-1", "Ready")).name)
     end)
 
-    it("is for the end", function()
+    it("can be for a deletion", function()
         assert.matches('"app":"shop"', refusal("deleted"), 1, true)
         later(function()
             return cluster:delete("pods", "shop-1", { grace = 0 })
@@ -80,7 +80,7 @@ describe("a wait", function()
         assert.matches('it is not there: pods "shop-1" not found', refusal("Ready"), 1, true)
     end)
 
-    it("takes nothing for gone whose kind nobody serves", function()
+    it("does not count an object of an unserved kind as deleted", function()
         for _, condition in ipairs { "deleted", function(pod) return not pod end } do
             local gone, message, code = cluster:wait("podz", "shop-1", condition, 0.01)
             assert.is_nil(gone)
@@ -89,7 +89,7 @@ describe("a wait", function()
         end
     end)
 
-    it("tells of a kind that nobody serves", function()
+    it("that times out says that the kind is not served", function()
         local _, message = cluster:wait("podz", "shop-1", nil, 0.01)
         assert.matches('do you mean "pods"', message, 1, true)
     end)
@@ -102,14 +102,14 @@ describe("misuse", function()
         assert.matches(pattern, message, 1, true)
     end
 
-    it("of a wait names what it takes", function()
+    it("of a wait names its arguments", function()
         expect('wait: write wait("pods"', function() cluster:wait("pods") end)
         expect("wait: the condition is", function() cluster:wait("pods", "a", 5) end)
         expect("wait: how many seconds?", function() cluster:wait("pods", "a", nil, "x") end)
         expect("eventually: how many seconds?", function() cluster:eventually(print, "x") end)
     end)
 
-    it("of keys, kinds and objects is told", function()
+    it("of keys, kinds and objects raises", function()
         for _, key in ipairs { "", "a/", "a/b/c", "/" } do
             expect('get: write get("pods"', function() cluster:get("pods", key) end)
         end
@@ -134,7 +134,7 @@ describe("misuse", function()
         expect("the path of a manifest", function() Sim.new { load = { 5 } } end)
     end)
 
-    it("of a path in a manifest's place is told, and of a cluster that is closed", function()
+    it("of a path instead of a manifest, or of a closed cluster, raises", function()
         local _, message = cluster:apply("examples/cluster.yaml")
         assert.matches('not the text "examples/cluster.yaml"', message, 1, true)
         local other = assert(Sim.new())
@@ -142,7 +142,7 @@ describe("misuse", function()
         expect("run: the cluster is closed", function() other:run("examples/watch.lua") end)
     end)
 
-    it("of a version is told which one is served", function()
+    it("of a version names the one that is served", function()
         local _, message = cluster:apply { apiVersion = "extensions/v1beta1", kind = "Deployment",
             metadata = { name = "a" } }
         assert.equal("extensions/v1beta1 has no Deployment; it is served as apps/v1", message)

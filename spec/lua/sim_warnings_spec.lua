@@ -1,8 +1,8 @@
--- What a simulated cluster warns of: fields that no API server knows, and so leaves out.
+-- Warnings of a simulated cluster: fields that no API server knows, which it drops.
 local core = require "kubelua.core"
 local Sim = require "kubelua.sim"
 
-describe("a field that nobody knows", function()
+describe("an unknown field", function()
     local cluster, lines, write
     local service = {
         apiVersion = "v1", kind = "Service", metadata = { name = "web", namespace = "default" },
@@ -24,12 +24,12 @@ describe("a field that nobody knows", function()
         cluster:close()
     end)
 
-    it("is logged where an object is created", function()
+    it("is logged when an object is created", function()
         assert(cluster:create(service))
         assert.same({ "POST " .. COLLECTION .. ": " .. WARNING }, lines)
     end)
 
-    it("is the fourth result of a raw call, and in no log", function()
+    it("is in the fourth result of a raw call, and not logged", function()
         local _, _, _, warnings = cluster:call {
             method = "POST", target = COLLECTION, body = core.encode(service),
         }

@@ -1,4 +1,4 @@
--- Answers that are read as they come: requests.stream.
+-- requests.stream: answers that are read as they arrive.
 local core = require "kubelua.core"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
@@ -29,7 +29,7 @@ describe("a stream", function()
         assert(cluster:create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = name } })
     end
 
-    it("is read as it comes, in a task and outside", function()
+    it("is read as it arrives, in a task and outside", function()
         local names = {}
         local stream = assert(watch())
         local task = kubelua.spawn(function()
@@ -48,7 +48,7 @@ describe("a stream", function()
         assert.equal("closed", select(3, stream:read()))
     end)
 
-    it("ends with nil alone, and says when it broke off", function()
+    it("ends with nil alone, and reports when it broke", function()
         cluster:cut { how = "end", after_events = 1 }
         local stream = assert(watch())
         create("a")
@@ -62,7 +62,7 @@ describe("a stream", function()
         stream:close()
     end)
 
-    it("that is refused is none", function()
+    it("that is refused is a failure", function()
         local stream, message, code, reply = requests.stream(client, { path = "/nowhere" })
         assert.is_nil(stream)
         assert.is_string(message)
@@ -70,7 +70,7 @@ describe("a stream", function()
         assert.equal(404, reply.status)
     end)
 
-    it("that is closed, or whose client is, ends a read of it", function()
+    it("ends a read when it is closed, or its client is", function()
         local stream = assert(watch())
         local task = kubelua.spawn(stream.read, stream)
         kubelua.step(0.01)
@@ -94,7 +94,7 @@ describe("a stream", function()
         stream:close()
     end)
 
-    it("that nothing holds any more is given back", function()
+    it("is freed when nothing refers to it any more", function()
         local before = core.live().requests
         kubelua.spawn(function() assert(watch()) end):wait()
         eventually(function()

@@ -1,4 +1,4 @@
--- What a script can reach with the language alone, without the debug library, does no harm.
+-- What a script can reach without the debug library does no harm.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
@@ -24,7 +24,7 @@ teardown(function()
 end)
 
 describe("metatables", function()
-    it("are not handed out", function()
+    it("cannot be reached", function()
         local pod = pods:get("web/a")
         for _, box in ipairs { pod, pod.metadata, handler, pods, client, sim,
             require("kubelua.scheduler").poller } do
@@ -41,7 +41,7 @@ describe("metatables", function()
 end)
 
 describe("methods", function()
-    it("refuse what is not theirs", function()
+    it("refuse userdata of other types", function()
         local boxes = {
             [handler] = { "remove", "has_synced", "backlog" },
             [pods] = { "stop", "on", "get", "list", "by", "values", "index", "count", "status",
@@ -74,7 +74,7 @@ describe("methods", function()
         local one, two = assert(informer:on(callbacks)), assert(informer:on(callbacks))
         core.registration_remove(one)
         core.registration_remove(one)
-        core.informer_stop(informer) -- with the other registration in it
+        core.informer_stop(informer) -- stopped with its other registration
         core.informer_stop(informer)
         assert.is_nil(core.registration_next(two))
         core.registration_done(two)
@@ -85,7 +85,7 @@ describe("methods", function()
         one:remove()
     end)
 
-    it("hold an event that is out when its informer stops", function()
+    it("keep an event in progress when its informer stops", function()
         local informer = assert(client:informer { "pods" })
         local registration = assert(core.subscribe(informer, core.poller(), 1, {}))
         assert(informer:wait_synced(10))
@@ -99,7 +99,7 @@ describe("methods", function()
 end)
 
 describe("states", function()
-    it("may be emptied, and nothing of the core is lost or used after its end", function()
+    it("may be emptied without a leak or a use after free in the core", function()
         collectgarbage() -- clients that earlier specs have dropped
         collectgarbage()
         local before = core.live()
@@ -129,13 +129,13 @@ describe("states", function()
 end)
 
 describe("options", function()
-    it("are what the table holds, not what its metatable makes up", function()
+    it("are the table's own fields, not those of its metatable", function()
         local made_up = setmetatable({}, { __index = function(_, key) return key .. "!" end })
         assert.equal(1, #assert(pods:list(made_up)))
         assert.has_error(function() client:request(made_up) end)
     end)
 
-    it("are whole numbers where they count something", function()
+    it("that count something must be whole numbers", function()
         for _, size in ipairs { -1, 1.5, 2 ^ 40, 0 / 0 } do
             assert.error_matches(function()
                 client:informer { "pods", page_size = size }
@@ -145,7 +145,7 @@ describe("options", function()
 end)
 
 describe("views", function()
-    it("are equal to nothing else", function()
+    it("are equal to no other values", function()
         local pod = pods:get("web/a")
         assert.is_false(pod == io.stdout)
         assert.is_false(pod.metadata == io.stdout)
@@ -165,8 +165,8 @@ describe("views", function()
         end
         collectgarbage()
         collectgarbage()
-        -- The table itself keeps its size, which depends on when the collector came by: 200 to 800
-        -- KB. All the paths are 3 MB.
+        -- The table itself keeps its size, between 200 and 800 KB by when the collector ran. All
+        -- paths have 3 MB.
         assert.is_true(collectgarbage("count") - before < 1500)
         assert.equal("shop", pod:get("metadata.labels.app"))
         assert.equal("shop", kubelua.get(pod.metadata, "labels.app"))

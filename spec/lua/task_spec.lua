@@ -1,4 +1,4 @@
--- What kubelua.spawn returns: tasks that are waited for, and cancelled.
+-- kubelua.spawn: tasks that are awaited and cancelled.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local scheduler = require "kubelua.scheduler"
@@ -22,7 +22,7 @@ local function logged(f)
 end
 
 describe("a wait for a task", function()
-    it("returns what the function returned, nils and all, whenever it is called", function()
+    it("returns all results of the function, nils too, before and after it ends", function()
         local task = kubelua.spawn(function(...)
             kubelua.sleep(0)
             return nil, ..., nil
@@ -36,7 +36,7 @@ describe("a wait for a task", function()
         assert.equal(3, (count(task:wait(0))))
     end)
 
-    it("lets others run, also when many wait for one", function()
+    it("lets other tasks run, also when many wait for one", function()
         local order, task = {}, nil
         for i = 1, 3 do
             kubelua.spawn(function()
@@ -71,7 +71,7 @@ describe("a wait for a task", function()
             assert.equal("error", results[3])
         end)
 
-    it("that comes after the error still gets it; it was logged, once", function()
+    it("that begins after the error still gets it; the error was logged once", function()
         local task
         local log = logged(function()
             task = kubelua.spawn(error, "meant")
@@ -104,7 +104,7 @@ describe("a wait for a task", function()
         assert.is_true(done)
     end)
 
-    it("for itself is misuse, and so is one for what is no task", function()
+    it("for itself raises, and so does one for a value that is no task", function()
         local task, message
         task = kubelua.spawn(function()
             message = select(2, pcall(task.wait, task))
@@ -117,7 +117,7 @@ describe("a wait for a task", function()
 end)
 
 describe("a task that is cancelled", function()
-    it("raises at the call that it waits in, and at every later one, unlogged", function()
+    it("raises at the call that it waits in, and at every later one, without a log line", function()
         local raised, task = {}, nil
         local log = logged(function()
             task = kubelua.spawn(function()
@@ -152,7 +152,7 @@ describe("a task that is cancelled", function()
         assert.is_true(scheduler.is_idle())
     end)
 
-    it("before it has begun never does", function()
+    it("before it has begun never begins", function()
         local began = false
         local task = kubelua.spawn(function() began = true end)
         task:cancel()
@@ -160,7 +160,7 @@ describe("a task that is cancelled", function()
         assert.is_false(began)
     end)
 
-    it("by itself goes on until it waits", function()
+    it("by itself goes on until its next wait", function()
         local order, task = {}, nil
         task = kubelua.spawn(function()
             task:cancel()
@@ -172,7 +172,7 @@ describe("a task that is cancelled", function()
         assert.same({ "on" }, order)
     end)
 
-    it("returns what its function returned all the same, if that did", function()
+    it("still returns the results of its function, if that returned", function()
         local task = kubelua.spawn(function()
             pcall(kubelua.sleep, 3600)
             return "cleared up"
@@ -180,7 +180,7 @@ describe("a task that is cancelled", function()
         settle()
         task:cancel()
         assert.equal("cleared up", task:wait())
-        task:cancel() -- nothing is left of it
+        task:cancel() -- everything it had is freed
         assert.equal("cleared up", task:wait())
     end)
 
@@ -195,7 +195,7 @@ describe("a task that is cancelled", function()
         assert.is_true(scheduler.is_idle())
     end)
 
-    it("and catches every error in a loop is slowed down, and left in the end", function()
+    it("and catches every error in a loop is slowed down, then abandoned", function()
         local turns, calls = 0, 0
         local task = kubelua.spawn(function()
             while true do
@@ -220,7 +220,7 @@ describe("a task that is cancelled", function()
         assert.equal("canceled", select(3, task:wait()))
     end)
 
-    it("that waits without end is forgotten with all that it had", function()
+    it("that nothing can wake is collected with all that it refers to", function()
         local weak = setmetatable({}, { __mode = "k" })
         do
             local big = {}

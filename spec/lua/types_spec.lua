@@ -1,4 +1,4 @@
--- What an editor completes: the LuaCATS classes of the sources have every option and every method.
+-- LuaCATS classes, by which editors complete code: they have every option and every method.
 local core = require "kubelua.core"
 require "kubelua"
 
@@ -9,7 +9,7 @@ local function read(path)
     return text
 end
 
--- The fields of a class, and of what follows it the methods that have a comment.
+-- The fields of a class, and the documented methods that follow it.
 local function class_of(path, class)
     local text = read(path)
     local from = assert(text:find("---@class " .. class .. "[ \n]"), class)

@@ -1,4 +1,4 @@
--- Values as Kubernetes writes them: JSON, base64, hashes, times, conditions.
+-- kubelua.json, decode, base64, hash, time and condition.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 
@@ -12,7 +12,7 @@ describe("decode", function()
         assert.equal("changed", value.a[4].b)
     end)
 
-    it("keeps nulls, empty arrays and large integers for when it is written again", function()
+    it("keeps nulls, empty arrays and large integers, so it can be written again", function()
         for _, text in ipairs { "[]", "{}", '{"a":[]}', '{"a":{}}', "[null,null]", '[[],{},""]',
             "[9007199254740993,-9223372036854775808,18446744073709551615]",
             "123456789012345678901234567890" } do
@@ -23,7 +23,7 @@ describe("decode", function()
         assert.equal("9007199254740993", tostring(kubelua.decode("9007199254740993")))
     end)
 
-    it("is nil, a message and \"parse\" of what is no JSON", function()
+    it("is nil, a message and \"parse\" for text that is not JSON", function()
         for _, text in ipairs { "", "{", "{'a':1}", "[1,]", "nul", "1 2", '"\255"', "\0",
             ("["):rep(513) .. ("]"):rep(513) } do
             local value, message, code = kubelua.decode(text)
@@ -48,7 +48,7 @@ describe("json", function()
 end)
 
 describe("base64", function()
-    it("is that of RFC 4648, and back", function()
+    it("encodes and decodes as RFC 4648 says", function()
         for plain, text in pairs { [""] = "", f = "Zg==", fo = "Zm8=", foo = "Zm9v",
             foobar = "Zm9vYmFy", ["\0\255\0"] = "AP8A", ["p\0q"] = "cABx" } do
             assert.equal(text, kubelua.base64(plain))
@@ -63,7 +63,7 @@ describe("base64", function()
         assert.equal("foobar", kubelua.unbase64("Zm9v\nYmFy\r\n"))
     end)
 
-    it("that is none is nil, a message and \"parse\"", function()
+    it("that is not valid is nil, a message and \"parse\"", function()
         for _, text in ipairs { "Zg", "Zg=", "Z", "Zm9v!", "Zm9v\0", "_w==", "Zg==Zg==" } do
             local bytes, message, code = kubelua.unbase64(text)
             assert.is_nil(bytes)
@@ -75,14 +75,14 @@ end)
 
 describe("a hash", function()
     -- Made by Python's hashlib: the same in every process, interpreter and version.
-    it("is the same for ever", function()
+    it("never changes between versions", function()
         assert.equal("chxpgctjv2q7vw", kubelua.hash {})
         assert.equal("clnzprgjwbwqd5", kubelua.hash {
             a = "ü\n", b = { x = { 1, -2.5, kubelua.null }, y = kubelua.array {} }, c = 1000,
         })
     end)
 
-    it("is a name by itself, and at the end of one", function()
+    it("can be a name, or the end of a name", function()
         for i = 1, 1000 do
             assert.matches("^[bcdfghjklmnpqrstvwxz][bcdfghjklmnpqrstvwxz2456789]+$",
                 kubelua.hash { i = i })
@@ -96,7 +96,8 @@ describe("a hash", function()
             up["k" .. i] = i
             down["k" .. 101 - i] = 101 - i
         end
-        for i = 101, 200 do -- leaves other traces in the table
+        -- Other numbers are added and removed first, which changes the table's order
+        for i = 101, 200 do
             down["k" .. i] = i
             down["k" .. i] = nil
         end
@@ -120,7 +121,7 @@ describe("a hash", function()
         end
     end)
 
-    it("takes a number as its value, however Lua holds it", function()
+    it("hashes a number by its value, as integer or float", function()
         assert.equal(kubelua.hash { n = 3 }, kubelua.hash { n = 3.0 })
         assert.equal(kubelua.hash { n = 2 ^ 60 }, kubelua.hash(kubelua.decode(
             '{"n":1152921504606846976}')))
@@ -128,7 +129,7 @@ describe("a hash", function()
         assert.not_equal(kubelua.hash { n = 0.1 }, kubelua.hash { n = 0.2 })
     end)
 
-    it("of a view is that of its table", function()
+    it("of a view is the hash of its table", function()
         local pod = assert(core.object([[{"kind":"Pod","metadata":{"name":"a","labels":{}},
             "spec":{"big":18446744073709551615,"real":1.0,"exponent":1e17,"empty":[],"none":null,
                 "vast":123456789012345678901234567890}}]]))
@@ -138,7 +139,7 @@ describe("a hash", function()
         assert.not_equal(kubelua.hash(pod), kubelua.hash(pod.spec))
     end)
 
-    it("of what JSON cannot hold is misuse", function()
+    it("of a value without JSON form raises", function()
         local loop = {}
         loop.loop = { loop }
         for _, value in ipairs { print, { f = print }, loop, { 1, a = 2 }, { [1] = 1, [3] = 3 },
@@ -152,7 +153,7 @@ describe("a hash", function()
 end)
 
 describe("a time", function()
-    it("is Unix time", function()
+    it("is read as Unix time", function()
         assert.equal(0, kubelua.time("1970-01-01T00:00:00Z"))
         assert.equal(951827696, kubelua.time("2000-02-29T12:34:56Z"))
         assert.equal(1767225600.25, kubelua.time("2026-01-01T00:00:00.25Z"))
@@ -163,7 +164,7 @@ describe("a time", function()
         assert.equal("1795341600", tostring(kubelua.time("2026-11-22T10:00:00Z")))
     end)
 
-    it("that is none is nil, a message and \"parse\"", function()
+    it("that is not valid is nil, a message and \"parse\"", function()
         for _, text in ipairs { "", "yesterday", "2026-11-22", "2026-11-22T10:00:00",
             "2026-02-29T10:00:00Z", "2026-11-22 10:00:00Z", "2026-11-22T10:00:00Z\0" } do
             local seconds, message, code = kubelua.time(text)
@@ -185,7 +186,7 @@ describe("a time", function()
         assert.equal("9999-12-31T23:59:59Z", kubelua.timestamp(253402300799))
     end)
 
-    it("that a Lease has is written again as it was", function()
+    it("of a Lease is written again unchanged", function()
         for micros = 0, 999999, 4999 do
             local text = ("2026-11-22T10:00:00.%06dZ"):format(micros)
             assert.equal(text, kubelua.timestamp(kubelua.time(text), 6))
@@ -194,7 +195,7 @@ describe("a time", function()
         assert.is_true(math.abs(kubelua.time(kubelua.timestamp(now, 6)) - now) < 2e-6)
     end)
 
-    it("that no text can hold is misuse", function()
+    it("that RFC 3339 cannot write raises", function()
         for _, seconds in ipairs { 0 / 0, 1 / 0, -1 / 0, 1e300, 253402300800, -62135596801,
             "1795341600", false } do
             assert.has_error(function() kubelua.timestamp(seconds) end)
@@ -218,13 +219,13 @@ describe("a condition", function()
         end
     end)
 
-    it("of a table is the table that is in it", function()
+    it("of a table is the table itself", function()
         local object = kubelua.decode(READY)
         kubelua.condition(object, "Ready").status = "True"
         assert.equal("True", object.status.conditions[3].status)
     end)
 
-    it("is nil where there is no status, or one of another form", function()
+    it("is nil if there is no status, or one of another form", function()
         for _, status in ipairs { "null", "{}", '"Ready"', "[1]", '{"conditions":null}',
             '{"conditions":[]}', '{"conditions":"Ready"}', '{"conditions":{"type":"Ready"}}',
             '{"conditions":["Ready",7,[],null]}' } do
@@ -236,7 +237,7 @@ describe("a condition", function()
         assert.is_nil(kubelua.condition(assert(core.object('{"metadata":{"name":"a"}}')), "Ready"))
     end)
 
-    it("of what is no object is misuse", function()
+    it("of a value that is no object raises", function()
         assert.has_error(function() kubelua.condition(nil, "Ready") end)
         assert.has_error(function() kubelua.condition("Ready", "Ready") end)
         assert.has_error(function() kubelua.condition(kubelua.null, "Ready") end)

@@ -1,4 +1,4 @@
--- Verbs with data that make no sense, and with servers that answer nonsense: each is told clearly.
+-- Verbs with wrong arguments, and with servers that answer nonsense: each returns a clear message.
 local Sim = require "kubelua.sim"
 
 local cluster, client
@@ -47,7 +47,7 @@ describe("a verb returns what is wrong", function()
                 data = { port = 80 } })
     end)
 
-    it("with a subresource that there is not", function()
+    it("with a subresource that is not served", function()
         assert(client:create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a" } })
         expect_failure('no "scale" of configmaps', "not_found", client:scale("cm", "a", 1))
         expect_failure('no "status" of configmaps', "not_found",
@@ -70,7 +70,7 @@ describe("a verb returns what is wrong", function()
     end)
 
     describe("with a server that answers what no API server does:", function()
-        -- The next get, list and create of ConfigMaps are answered so.
+        -- The next get, list and create of ConfigMaps get this answer.
         local function answer(status, body, content_type)
             for _, verb in ipairs { "get", "list", "create" } do
                 cluster:fail { resource = "configmaps", verb = verb, status = status, body = body,
@@ -97,7 +97,7 @@ describe("a verb returns what is wrong", function()
             expect_failure("login page", "unknown", create())
         end)
 
-        it("a redirection", function()
+        it("a redirect", function()
             answer(302, "")
             expect_failure("HTTP status 302 and no body", "parse", client:get("cm", "a"))
             expect_failure("HTTP status 302", "unknown", create())
@@ -110,7 +110,7 @@ describe("a verb returns what is wrong", function()
             expect_failure("kind Table", "unknown", create())
         end)
 
-        it("JSON that is no object, no list, or half of one", function()
+        it("JSON that is no object, no list, or cut in half", function()
             answer(200, "[]")
             expect_failure("get configmaps default/a: ", "parse", client:get("cm", "a"))
             expect_failure("JSON that is none", "parse", client:list("cm"))
@@ -135,20 +135,20 @@ describe("a verb returns what is wrong", function()
             expect_failure("kind Status, not ConfigMap", "unknown", create())
         end)
 
-        it("no list at all where there is none", function()
+        it("an answer without a list", function()
             answer(200, '{"kind":"ConfigMapList","apiVersion":"v1","metadata":{},"items":null}')
             client:get("cm", "a")
             assert.same({}, client:list("cm"))
         end)
 
-        it("a discovery that is none", function()
+        it("a discovery that is not valid", function()
             cluster:fail { path = "/api", verb = "get", status = 200, body = "<html>", count = 0 }
             cluster:fail { path = "/apis", status = 200, body = "<html>", count = 0 }
             expect_failure("is its address right", "parse", client:get("foos", "a"))
         end)
     end)
 
-    it("with a right that is missing: its verb and resource", function()
+    it("with a missing right (403): its verb and resource", function()
         local guarded = assert(Sim.new { rbac = true, users = { { name = "jane", token = "t" } } })
         local hers = assert(guarded:connect { user = "jane" })
         expect_failure('User "jane" cannot delete resource "pods" in API group ""', "forbidden",
@@ -158,7 +158,7 @@ describe("a verb returns what is wrong", function()
         guarded:close()
     end)
 
-    it("with a server that asks to be left alone", function()
+    it("with a server that answers 429 with Retry-After", function()
         cluster:fail { verb = "create", status = 429, retry_after = 7, count = 0 }
         local _, _, code, retry_after = client:create({ apiVersion = "v1", kind = "ConfigMap",
             metadata = { name = "a" } }, { timeout = 0.5 })

@@ -1,5 +1,5 @@
--- How verbs find kinds: by the names that informers take, in either form of discovery, and with a
--- server whose discovery is nonsense.
+-- How verbs find kinds: by the same names as informers, with either form of discovery, and with a
+-- server that answers discovery with nonsense.
 local Sim = require "kubelua.sim"
 local verbs = require "kubelua.verbs"
 
@@ -49,7 +49,7 @@ after_each(function()
     cluster:close()
 end)
 
--- The path that an informer watches, or the code of why it does not.
+-- The path that an informer watches, or the code of its failure.
 local function watched(name)
     cluster:clear_requests()
     local code
@@ -65,7 +65,7 @@ local function watched(name)
     return code
 end
 
--- The path that a verb asks.
+-- The path that a verb requests.
 local function listed(name)
     cluster:clear_requests()
     local _, _, code = client:list(name)
@@ -78,7 +78,7 @@ local function listed(name)
 end
 
 describe("a name means for a verb", function()
-    it("what it means for an informer", function()
+    it("the same kind as for an informer", function()
         local found, expected = {}, {}
         for _, name in ipairs(NAMES) do
             if name ~= "" then
@@ -90,7 +90,7 @@ describe("a name means for a verb", function()
         assert.equal("unknown_kind", found.podz)
     end)
 
-    it("the same where the server has the old form of discovery only", function()
+    it("the same if the server has only the old form of discovery", function()
         local expected = {}
         for _, name in ipairs(NAMES) do
             expected[name] = listed(name)
@@ -132,7 +132,7 @@ describe("a discovery", function()
             content_type = "application/json" }
     end
 
-    it("of nonsense has nothing, and raises nothing", function()
+    it("with nonsense has no kinds, and raises nothing", function()
         for _, body in ipairs {
             '{"kind":"APIGroupDiscoveryList","items":null}',
             '{"kind":"APIGroupDiscoveryList","items":5}',
@@ -156,14 +156,14 @@ describe("a discovery", function()
         end
     end)
 
-    it("of another kind is told", function()
+    it("with another kind is reported", function()
         answer('{"kind":"PodList","items":[]}')
         local _, message, code = client:get("bars", "x")
         assert.equal("parse", code)
         assert.truthy(message:find('"PodList": is this a Kubernetes API server?', 1, true), message)
     end)
 
-    it("that may not be asked is told", function()
+    it("that is forbidden is reported", function()
         cluster:fail { path = "/api", status = 403, count = 0 }
         local _, _, code = client:get("bars", "x")
         assert.equal("forbidden", code)
@@ -171,7 +171,7 @@ describe("a discovery", function()
         assert.equal("not_found", (select(3, client:get("foos", "x"))))
     end)
 
-    it("that an API server behind it did not give is named", function()
+    it("names a group whose API server does not answer", function()
         cluster:fail { path = "/apis", status = 406 }
         cluster:fail { path = "/apis/batch/v1", status = 503 }
         local _, message, code = client:get("bars", "x")

@@ -1,4 +1,5 @@
--- client:logs: lines as they come. The simulator has no containers: a fault answers for them.
+-- client:logs: lines as they arrive. The simulator runs no containers, so a fault gives the
+-- answers.
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
 
@@ -41,18 +42,18 @@ describe("client:logs", function()
             asked.query)
     end)
 
-    it("puts lines together that come byte by byte", function()
+    it("joins lines that arrive byte by byte", function()
         answer("one\ntwo\n")
         cluster:delay { resource = "pods/log", bytes = 1 }
         assert.same({ "one", "two" }, lines_of(assert(client:logs("a"))))
     end)
 
-    it("ends a log without a line", function()
+    it("ends at once if the log is empty", function()
         answer("")
         assert.same({}, lines_of(assert(client:logs("a"))))
     end)
 
-    it("gives a line that does not end in pieces", function()
+    it("returns a very long line in pieces", function()
         answer(("x"):rep(3 * 1024 * 1024) .. "\nlast\n")
         local size, last = 0, nil
         local stream = assert(client:logs("a"))
@@ -64,7 +65,7 @@ describe("client:logs", function()
         assert.equal("last", last)
     end)
 
-    it("goes on where a loop was left", function()
+    it("goes on where an earlier loop stopped", function()
         answer("one\ntwo\nthree\n")
         local stream = assert(client:logs("a"))
         for line in stream:lines() do -- luacheck: ignore 512
@@ -75,7 +76,7 @@ describe("client:logs", function()
         stream:close()
     end)
 
-    it("says why it broke off, after the lines that came", function()
+    it("says why it broke, after the lines that have arrived", function()
         answer("one\ntwo\nhalf of th")
         cluster:cut { resource = "pods/log", after_bytes = 10 }
         local stream = assert(client:logs("a"))
@@ -85,7 +86,7 @@ describe("client:logs", function()
         assert.equal("unavailable", code)
     end)
 
-    it("waits in its own coroutine, until it is closed", function()
+    it("suspends its own task only, until it is closed", function()
         answer("one\ntwo\n")
         cluster:freeze { resource = "pods/log", after_bytes = 4 }
         local lines, stream, code = {}, nil, nil
@@ -129,7 +130,7 @@ describe("client:logs", function()
         end
     end)
 
-    it("is refused as other verbs are", function()
+    it("fails as other verbs do", function()
         local _, message, code = client:logs("none")
         assert.equal('pods "none" not found', message)
         assert.equal("not_found", code)
@@ -140,7 +141,7 @@ describe("client:logs", function()
         assert.equal("bad_request", code)
     end)
 
-    it("is told what makes no sense", function()
+    it("raises for wrong options", function()
         local function expect(text, ...)
             local ok, message = pcall(client.logs, client, ...)
             assert.is_false(ok)

@@ -1,5 +1,5 @@
--- The verbs that wait, that end many objects, and that ask before they end one: wait, delete_all,
--- evict. And the verbs of a simulated cluster, which are called alike.
+-- client:wait, client:delete_all and client:evict; and the verbs of a simulated cluster, which are
+-- called alike.
 local definition = require "definition"
 local informers = require "kubelua.informer"
 local kubelua = require "kubelua"
@@ -43,7 +43,7 @@ local function later(f)
 end
 
 describe("client:wait", function()
-    it("waits for what comes, what changes and what goes", function()
+    it("waits for an object that is created, changed and deleted", function()
         later(function() return cluster:apply(pod("a")) end)
         assert.equal("a", assert(client:wait("pods", "default/a")).name)
         later(function()
@@ -60,7 +60,7 @@ describe("client:wait", function()
         assert.is_true(client:wait(found, "deleted"))
     end)
 
-    it("takes another object of the name for none", function()
+    it("does not count another object with the same name", function()
         assert(cluster:create(map("a")))
         local first = assert(client:get("cm", "a"))
         assert(cluster:delete("cm", "a"))
@@ -68,7 +68,7 @@ describe("client:wait", function()
         assert.is_true(client:wait(first, "deleted", 5))
     end)
 
-    it("says after its time what there is instead", function()
+    it("names the object's state when it times out", function()
         assert(cluster:apply(pod("a")))
         expect_failure('status.phase is "Pending", not "Running"', "timeout",
             client:wait("pods", "a", { status = { phase = "Running" } }, 0.05))
@@ -76,7 +76,7 @@ describe("client:wait", function()
         expect_failure('do you mean "pods"', "unknown_kind", client:wait("podz", "a", nil, 0.05))
     end)
 
-    it("waits for a kind that comes later", function()
+    it("waits for a kind that is defined later", function()
         later(function()
             return cluster:apply(definition "foos.example.com") and cluster:apply {
                 apiVersion = "example.com/v1", kind = "Foo", metadata = { name = "x" } }
@@ -84,7 +84,7 @@ describe("client:wait", function()
         assert.equal("x", assert(client:wait("foos.example.com", "x", nil, 20)).name)
     end)
 
-    it("leaves no watch behind, also where its condition raises or its task ends", function()
+    it("leaves no watch behind, even if its condition raises or its task ends", function()
         assert(cluster:apply(pod("a")))
         assert.has_error(function()
             client:wait("pods", "a", function() error("no", 0) end)
@@ -97,7 +97,7 @@ describe("client:wait", function()
         assert(cluster:eventually(function() return next(informers.open) == nil end))
     end)
 
-    it("is told at once that it may not watch", function()
+    it("fails at once if it may not watch", function()
         cluster:fail { verb = "watch", resource = "pods", status = 403, count = 0 }
         cluster:fail { verb = "list", resource = "pods", status = 403, count = 0 }
         local _, _, code = client:wait("pods", "a", nil, 20)
@@ -125,14 +125,14 @@ describe("client:delete_all", function()
         return table.concat(names, " ")
     end
 
-    it("deletes what selectors choose, in one namespace", function()
+    it("deletes the selected objects, in one namespace", function()
         local deleted = assert(client:delete_all("cm", { namespace = "web", labels = "app=old" }))
         assert.equal("ConfigMap web/a", tostring(deleted[1]))
         assert.equal("db/a db/b web/b", left())
         assert.same({}, client:delete_all("cm", { namespace = "web", labels = "app=old" }))
     end)
 
-    it("deletes in all of them where it is told so", function()
+    it("deletes in all namespaces for \"*\"", function()
         assert.equal(2, #client:delete_all("cm", { namespace = "*", labels = "app=old" }))
         assert.equal("db/b web/b", left())
         assert.equal(1, #client:delete_all("cm", { namespace = "db", dry_run = true,
@@ -140,7 +140,7 @@ describe("client:delete_all", function()
         assert.equal("db/b web/b", left())
     end)
 
-    it("wants a namespace", function()
+    it("requires a namespace", function()
         local ok, message = pcall(client.delete_all, client, "cm", { labels = "app=old" })
         assert.is_false(ok)
         assert.truthy(message:find('"*" is all of them', 1, true), message)
@@ -150,7 +150,7 @@ describe("client:delete_all", function()
 end)
 
 describe("client:evict", function()
-    it("ends a pod by its key, and as itself", function()
+    it("evicts a pod by its key, and by its object", function()
         assert(cluster:apply(pod("a")))
         local first = assert(client:get("pods", "a"))
         assert.is_true(client:evict("default/a", { grace = 0 }))
@@ -161,7 +161,7 @@ describe("client:evict", function()
         assert(client:get("pods", "a"))
     end)
 
-    it("is an answer where a budget does not allow it, once", function()
+    it("returns a 429 of a budget without a retry", function()
         local ready = pod("a")
         ready.status = { phase = "Running", conditions = { { type = "Ready", status = "True" } } }
         assert(cluster:apply(ready))
@@ -195,7 +195,7 @@ describe("the verbs of a cluster", function()
         assert.equal(0, #cluster:requests())
     end)
 
-    it("know a definition that was written a moment ago", function()
+    it("know a kind that was defined a moment ago", function()
         assert.equal("unknown_kind", (select(3, cluster:get("foos", "x"))))
         assert(cluster:apply(definition("foos.example.com", { scope = "Cluster" })))
         assert.equal("not_found", (select(3, cluster:get("foos", "x"))))

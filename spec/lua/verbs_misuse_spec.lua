@@ -1,4 +1,4 @@
--- Verbs that are called wrongly: an error at the script's line says what was meant.
+-- Verbs with wrong arguments raise an error with the script's line.
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
 
@@ -14,7 +14,7 @@ after_each(function()
     cluster:close()
 end)
 
--- Misuse is raised at the line of the script that calls.
+-- The error has the line of the script that calls.
 local function expect_misuse(text, f)
     local ok, message = pcall(f)
     assert.is_false(ok)
@@ -22,8 +22,8 @@ local function expect_misuse(text, f)
     assert.truthy(message:find("^spec/lua/verbs_misuse_spec%.lua:%d+: "), message)
 end
 
-describe("a verb is told at its line", function()
-    it("that its target is none", function()
+describe("a verb raises at its line", function()
+    it("if its target is wrong", function()
         for _, verb in ipairs { "get", "delete", "patch", "wait" } do
             local call = client[verb]
             expect_misuse(verb .. ": a resource and a key expected", function() call(client) end)
@@ -41,7 +41,7 @@ describe("a verb is told at its line", function()
         end)
     end)
 
-    it("that a part of an object is none", function()
+    it("if it gets a part of an object", function()
         local pods = assert(client:get("ns", "default"))
         expect_misuse("part of an object", function() client:delete(pods.metadata) end)
         expect_misuse("part of an object", function() client:create(pods.metadata) end)
@@ -49,7 +49,7 @@ describe("a verb is told at its line", function()
         expect_misuse("not a number", function() client:apply(5) end)
     end)
 
-    it("that an option is none, or of another type", function()
+    it("if an option is unknown, or of a wrong type", function()
         local map = { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a" } }
         for call, f in pairs {
             get = function(o) client:get("cm", "a", o) end,
@@ -89,7 +89,7 @@ describe("a verb is told at its line", function()
         expect_misuse("patch: a table or a text expected", function() client:patch("cm", "a") end)
     end)
 
-    it("that an object has no name", function()
+    it("if an object has no name", function()
         expect_misuse("update: the object needs metadata.name", function()
             client:update { apiVersion = "v1", kind = "ConfigMap" }
         end)
@@ -103,7 +103,7 @@ describe("a verb is told at its line", function()
         end)
     end)
 
-    it("that it cannot wait where it stands", function()
+    it("if it cannot wait there", function()
         kubelua.spawn(function()
             expect_misuse("client:get inside a coroutine of your own", function()
                 coroutine.wrap(function() client:get("cm", "a") end)()

@@ -1,5 +1,5 @@
--- What a scope learns of the writes of its tasks, and how it holds them back; and what verbs do
--- about kinds that a server has in other versions, has later, or has no more.
+-- What a scope learns about the writes of its tasks, and how it stops them; and kinds that a server
+-- serves in another version, later, or no longer.
 local definition = require "definition"
 local kubelua = require "kubelua"
 local scheduler = require "kubelua.scheduler"
@@ -22,7 +22,7 @@ after_each(function()
     cluster:close()
 end)
 
--- Runs a function in a task of that scope, to its end.
+-- Runs a function in a task of the scope, to its end.
 local function run_in(hooks, f)
     local done = false
     kubelua.spawn(function()
@@ -38,7 +38,7 @@ local function map(name)
 end
 
 describe("a scope", function()
-    it("sees each write of its tasks, and what became of it", function()
+    it("sees each write of its tasks, and its result", function()
         local hooks, seen = scope.new(), {}
         hooks.wrote = function(write) seen[#seen + 1] = write end
         run_in(hooks, function()
@@ -71,7 +71,7 @@ describe("a scope", function()
         assert.is_string(seen[2].uid)
     end)
 
-    it("holds a write back, and shortens its time", function()
+    it("refuses a write, and shortens its timeout", function()
         local hooks, timeout = scope.new(), nil
         hooks.before_write = function(write)
             if write.verb == "delete" then
@@ -92,7 +92,7 @@ describe("a scope", function()
         assert.equal(0, #cluster:requests { verb = "delete" })
     end)
 
-    it("is that of its tasks alone", function()
+    it("sees only the writes of its own tasks", function()
         local hooks, count = scope.new(), 0
         hooks.wrote = function() count = count + 1 end
         run_in(hooks, function()
@@ -104,7 +104,7 @@ describe("a scope", function()
         assert.equal(2, count)
     end)
 
-    it("hears of a write whose task was cancelled that it may have happened", function()
+    it("gets \"unknown\" for a sent write of a cancelled task", function()
         local hooks, seen = scope.new(), nil
         hooks.wrote = function(write) seen = write end
         cluster:delay { verb = "create", before = 30 }
@@ -137,7 +137,7 @@ describe("a write that is not answered", function()
         assert.equal("unknown", code, message)
     end)
 
-    it("is no write where the server is not reached", function()
+    it("is no write if the server is not reached", function()
         local other = assert(kubelua.connect { server = assert(cluster:listen()) })
         assert(other:create(map("a")))
         cluster:refuse()
@@ -148,7 +148,7 @@ describe("a write that is not answered", function()
 end)
 
 describe("a kind", function()
-    it("is known as soon as its definition was written", function()
+    it("is known as soon as it is defined", function()
         assert.equal("unknown_kind", (select(3, client:get("foos", "x"))))
         assert(client:create(define("v1")))
         assert(client:wait("crd", "foos.example.com", "Established"))
@@ -157,7 +157,7 @@ describe("a kind", function()
         assert.equal("Foo default/x", tostring(client:get("foos", "x")))
     end)
 
-    it("is looked up once for all that ask at a time", function()
+    it("is looked up once for all tasks that ask at the same time", function()
         assert(cluster:apply(define("v1")))
         local done = 0
         for _ = 1, 5 do
@@ -174,7 +174,7 @@ describe("a kind", function()
         assert.equal(1, #cluster:requests { path = "/apis" })
     end)
 
-    it("is looked up again where the server has another version of it by now", function()
+    it("is looked up again if the server now serves another version", function()
         assert(cluster:apply(define("v1")))
         assert(cluster:create { apiVersion = "example.com/v1", kind = "Foo",
             metadata = { name = "x" } })
@@ -190,7 +190,7 @@ describe("a kind", function()
         assert.equal("example.com/v2", client:get("foos", "x").apiVersion)
     end)
 
-    it("that is there no more is told", function()
+    it("that is not served any more is reported", function()
         assert(cluster:apply(define("v1")))
         assert.equal("not_found", (select(3, client:get("foos", "x"))))
         assert(cluster:delete("crd", "foos.example.com"))

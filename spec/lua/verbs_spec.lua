@@ -1,4 +1,4 @@
--- The verbs of clients: what they do with objects of a server, by their names and as themselves.
+-- The verbs of clients, with objects named by a key and by an object.
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
 
@@ -18,7 +18,7 @@ local function shop(replicas)
     }
 end
 
--- What a verb returns when it fails: a message that has a text, and a code.
+-- The result of a failed verb: a message with a text, and a code.
 local function expect_failure(text, code, object, message, got)
     assert.is_nil(object)
     assert.truthy(message:find(text, 1, true), message)
@@ -50,7 +50,7 @@ describe("the verbs of a client", function()
         assert.equal("default", client:get("ns", "default").name)
     end)
 
-    it("say what is not there", function()
+    it("name an object that does not exist", function()
         expect_failure('configmaps "none" not found', "not_found", client:get("cm", "web/none"))
         expect_failure('do you mean "pods"', "unknown_kind", client:get("podz", "a"))
         expect_failure("install its CRD", "unknown_kind", client:get("foos.example.com", "a"))
@@ -72,7 +72,7 @@ data: {port: "80"}
         expect_failure("already exists", "already_exists", client:create(map("a")))
     end)
 
-    it("make a name of generateName before it is sent", function()
+    it("make a name of generateName before the request is sent", function()
         local given = { apiVersion = "v1", kind = "ConfigMap", metadata = { generateName = "a-" } }
         local created = assert(client:create(given))
         assert.truthy(created.name:find("^a%-%w%w%w%w%w$"), created.name)
@@ -94,7 +94,7 @@ data: {port: "80"}
         assert.equal("4", client:get("cm", "a").data.x)
     end)
 
-    it("mean an object itself, and no other of its name", function()
+    it("change the object itself, and no other with its name", function()
         local first = assert(client:create(map("a", { x = "1" })))
         assert(client:delete(first))
         expect_failure("not found", "not_found", client:patch(first, { data = { x = "2" } }))
@@ -170,7 +170,7 @@ data: {port: "80"}
         assert.equal(0, #client:list("cm", { labels = "a=b" }))
     end)
 
-    it("begin a list anew, once its token has expired", function()
+    it("begin a list again if its continue token has expired (410)", function()
         for i = 1, 4 do
             assert(client:create(map("a" .. i)))
         end
@@ -180,7 +180,7 @@ data: {port: "80"}
         assert.is_nil(cluster:requests { verb = "list" }[3].query.limit)
     end)
 
-    it("delete what something holds, and what nothing holds", function()
+    it("delete an object with a finalizer, and one without", function()
         local held = map("a")
         held.metadata.finalizers = { "example.com/hold" }
         assert(client:create(held))
@@ -195,7 +195,7 @@ data: {port: "80"}
         assert.is_true(client:delete("cm", "b", { propagation = "Foreground", grace = 0 }) ~= nil)
     end)
 
-    it("run side by side in their coroutines", function()
+    it("run side by side in their tasks", function()
         local done = 0
         for i = 1, 5 do
             kubelua.spawn(function()

@@ -1,4 +1,4 @@
--- How long objects and their parts live: as long as a script can get at one of them.
+-- Objects and their parts live as long as a script can reach one of them.
 local at_collection = require "at_collection"
 local core = require "kubelua.core"
 
@@ -13,19 +13,19 @@ local function collect()
 end
 
 describe("an object", function()
-    it("keeps its parts alive when it is forgotten", function()
+    it("is kept alive by its parts", function()
         local labels = pod().metadata.labels
         collect()
         assert.equal("shop", labels.app)
     end)
 
-    it("keeps the parts of its parts alive, too", function()
+    it("is kept alive by parts of its parts", function()
         local container = pod().spec.containers[2]
         collect()
         assert.equal("b", container.name)
     end)
 
-    it("is alive while one of its iterators is", function()
+    it("is kept alive by its iterators", function()
         local step = pod().spec.containers
         step = require("kubelua").pairs(step)
         collect()
@@ -33,10 +33,10 @@ describe("an object", function()
         assert.equal("a", first.name)
     end)
 
-    it("is an error to a finalizer that reads it after its own end", function()
+    it("raises in a finalizer that reads it after it was collected", function()
         local ok, message
         local function make()
-            local held = {} -- by the finalizer alone
+            local held = {} -- only the finalizer refers to it
             held.guard = at_collection(function()
                 ok, message = pcall(function() return held.part.nodeName end)
             end)

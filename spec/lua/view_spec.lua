@@ -1,4 +1,4 @@
--- Objects as scripts see them: read-only, lazy, and the same in every Lua.
+-- Objects as scripts see them: read-only, parsed when first read, and the same in every Lua.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 
@@ -70,7 +70,7 @@ describe("an object", function()
         assert.equal("i:1", kubelua.get(object.spec, "containers[1].image"))
     end)
 
-    it("takes no name for what it has before a NUL byte", function()
+    it("does not cut a name at a NUL byte", function()
         local object = pod()
         assert.is_nil(object["name\0"])
         assert.is_nil(object.metadata["name\0"])
@@ -141,7 +141,7 @@ describe("going through a view", function()
         end
     end)
 
-    it("visits plain tables alike, and says what it cannot visit", function()
+    it("visits plain tables too, and raises for other values", function()
         local seen = {}
         for key, value in kubelua.pairs { a = 1 } do
             seen[key] = value
@@ -165,7 +165,7 @@ describe("going through a view", function()
 end)
 
 describe("a copy", function()
-    it("is a table that can be changed, and leaves the object alone", function()
+    it("is a table that can be changed without changing the object", function()
         local object = pod()
         local copy = object:table()
         copy.spec.nodeName = "n2"
@@ -192,14 +192,14 @@ describe("a copy", function()
         assert.truthy(again:json():find('"big":9007199254740993', 1, true))
     end)
 
-    it("of a part has that part alone", function()
+    it("of a part has only that part", function()
         assert.same({ app = "shop", ["app.kubernetes.io/name"] = "x" },
             kubelua.table(pod().metadata.labels))
     end)
 end)
 
 describe("writing JSON", function()
-    it("writes what Lua values mean", function()
+    it("writes Lua values as JSON", function()
         assert.equal('{"a":[1,"x",true,null]}', kubelua.json { a = { 1, "x", true, kubelua.null } })
         assert.equal("{}", kubelua.json {})
         assert.equal("[]", kubelua.json(kubelua.array {}))
@@ -207,7 +207,7 @@ describe("writing JSON", function()
         assert.equal("0.5", kubelua.json(0.5))
     end)
 
-    it("raises on what JSON cannot hold", function()
+    it("raises for values without JSON form", function()
         assert.has_error(function() kubelua.json { 1, nil, 3 } end)
         assert.has_error(function() kubelua.json { 1, x = 2 } end)
         assert.has_error(function() kubelua.json(0 / 0) end)
@@ -232,7 +232,7 @@ describe("writing JSON", function()
     end)
 end)
 
-describe("rubbish", function()
+describe("text that is no object", function()
     it("is refused with a message and a code", function()
         for _, text in ipairs { "", "{", "[]", "null", '{"metadata":{}}', '{"metadata":{"name":1}}',
             '{"metadata":{"name":"a"}} x', '{"metadata":{"name":"\255"}}',

@@ -1,4 +1,4 @@
--- What has to end a wait ends it, whenever it comes: events, timers, stops and signals.
+-- Everything that must end a wait does so at any moment: events, timers, stops and signals.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local scheduler = require "kubelua.scheduler"
@@ -29,7 +29,7 @@ local function add_map(name)
         metadata = { name = name, namespace = "default" } })
 end
 
--- How long a run takes that calls f where it pulls events, outside of any handler, and before it
+-- How long a run takes that calls f while it pulls events: outside of any handler, and before it
 -- would wait.
 local function run_through(f)
     local calls = 0
@@ -78,7 +78,7 @@ describe("step", function()
         assert.equal("new", names[#names])
     end)
 
-    it("takes a yield as the end of a turn", function()
+    it("ends a turn at a yield", function()
         local turns = 0
         kubelua.spawn(function()
             for _ = 1, 3 do
@@ -100,7 +100,7 @@ describe("a stop", function()
         kubelua.spawn(kubelua.stop)
         kubelua.sleep(0.01) -- the stop comes while something else dispatches
         assert.is_true(took(kubelua.run, 10) < 5)
-        assert.is_true(took(kubelua.run, 0.05) >= 0.05) -- that one only
+        assert.is_true(took(kubelua.run, 0.05) >= 0.05) -- only that one run is ended
     end)
 
     it("outside of any handler ends the round", function()
@@ -121,7 +121,7 @@ describe("a signal #signals", function()
         assert.is_true(run_through(interrupt) < 5)
     end)
 
-    it("ends the second of two runs too", function()
+    it("ends the second of two runs, too", function()
         for _ = 1, 2 do
             kubelua.spawn(interrupt)
             assert.equal(2, kubelua.run(10))
@@ -130,7 +130,7 @@ describe("a signal #signals", function()
 end)
 
 describe("times", function()
-    it("may be absurd", function()
+    it("may be absurdly large", function()
         local woken
         kubelua.spawn(function()
             kubelua.sleep(1e15)
@@ -147,7 +147,7 @@ describe("times", function()
         ticker:stop()
     end)
 
-    it("of a ticker that was stopped before it began are none", function()
+    it("do not exist for a ticker that was stopped before it began", function()
         local count = 0
         local ticker = kubelua.every(0.001, function() count = count + 1 end)
         ticker:stop()

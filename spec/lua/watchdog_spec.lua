@@ -1,9 +1,9 @@
--- What blocks the loop is named in the log, with where it is, and so is what a signal ends. Each in
--- a process of its own, which looks at its own log.
+-- The log names a handler that blocks the loop, with its traceback, and what a signal interrupts.
+-- Each case runs in a separate process, which reads its own log.
 local process_of = require "process_of"
 
--- What every script here begins with, in its first line. `logged(text)`: the log has it.
--- `busy(text)` keeps the loop until the log has it, at most 30 s.
+-- The first line of every script here. `logged(text)`: true if the log has it. `busy(text)` blocks
+-- the loop until the log has it, at most 30 s.
 local BEGIN = ([[
     local core, kubelua = require "kubelua.core", require "kubelua"
     local function logged(text)
@@ -32,7 +32,7 @@ local BEGIN = ([[
     end
 ]]):gsub("\n", " ")
 
--- What its log says, once it has ended well.
+-- The log of the process, once it has ended without an error.
 local function log_of(text, environment)
     local path = os.tmpname()
     local said = process_of(BEGIN .. text, "LOG=" .. path .. " " .. environment, path)
@@ -126,7 +126,7 @@ describe("a handler that blocks the loop #processes", function()
             "KUBELUA_WATCHDOG=0.05"))
     end)
 
-    it("is named by an index that a function computes, too", function()
+    it("is also named if it is an index function", function()
         local log = log_of([[
 
             local informer = pods()

@@ -1,4 +1,4 @@
--- A run never reads what is older than its controller's own writes.
+-- A run never reads a cache that is older than its controller's own writes.
 local eventually = require "eventually"
 local kubelua = require "kubelua"
 local world = require "controller_world"
@@ -20,8 +20,8 @@ describe("what a controller has written", function()
         w:close()
     end)
 
-    -- Runs f(object, run, waits) once, while the cache of Secrets learns nothing; it is healed when
-    -- f has called waits().
+    -- Runs f(object, run, waits) once while the cache of Secrets gets no events; the watch is
+    -- healed when f has called waits().
     local function run_blind(source, f)
         w:apply("a")
         local has_run = false
@@ -39,7 +39,7 @@ describe("what a controller has written", function()
         end
     end
 
-    it("is waited for by get, list, by and owned", function()
+    it("is awaited by get, list, by and owned", function()
         for _, read in ipairs {
             function(run) return run:get("secrets", "web/s") end,
             function(run) return run:list("secrets")[1] end,
@@ -59,7 +59,7 @@ describe("what a controller has written", function()
         end
     end)
 
-    it("is no reason to wait for another key, namespace or owner", function()
+    it("does not delay reads of another key, namespace or owner", function()
         assert(w.cluster:apply(secret("other")))
         local seen = {}
         run_blind("secrets", function(_, run)
@@ -71,7 +71,7 @@ describe("what a controller has written", function()
         assert.same({}, seen[2])
     end)
 
-    it("is remembered of any handle of the cluster, and of spawned tasks", function()
+    it("is remembered for any client of the cluster, and for spawned tasks", function()
         local found = {}
         run_blind("secrets", function(_, run, waits)
             local other = assert(w.cluster:connect())
@@ -86,7 +86,7 @@ describe("what a controller has written", function()
         assert.equal(2, #found)
     end)
 
-    it("is gone from the cache, or seen terminating, once it was deleted", function()
+    it("is gone from the cache, or terminating, after a delete", function()
         assert(w.cluster:apply(secret("gone")))
         assert(w.cluster:apply(secret("held", { finalizers = { "example.com/x" } })))
         local gone, held
@@ -101,7 +101,7 @@ describe("what a controller has written", function()
         assert.is_string(held.metadata.deletionTimestamp)
     end)
 
-    it("is not waited for where no cache can hold it", function()
+    it("is not awaited if no cache can hold it", function()
         assert(w.cluster:apply { apiVersion = "v1", kind = "Namespace",
             metadata = { name = "db" } })
         assert(w.cluster:apply(secret("old", { labels = { app = "shop" } })))
@@ -118,7 +118,7 @@ describe("what a controller has written", function()
         assert.equal(1, count)
     end)
 
-    it("and is not chosen any more is out of the cache before it is read", function()
+    it("is out of the cache before a read, if selectors do not select it any more", function()
         assert(w.cluster:apply(secret("s", { labels = { app = "shop" } })))
         local count
         run_blind({ "secrets", labels = "app=shop" }, function(_, run, waits)
@@ -129,7 +129,7 @@ describe("what a controller has written", function()
         assert.equal(0, count)
     end)
 
-    it("is waited for 5 s: then the read fails with stale, and the key is tried again", function()
+    it("is awaited for 5 s; then the read fails with stale, and the key is retried", function()
         w:apply("a")
         local reads, caught = 0, nil
         local made = w:controller { reads = { "secrets" }, reconcile = function(_, run)
@@ -156,7 +156,7 @@ describe("what a controller has written", function()
         assert.equal("web/s", caught)
     end)
 
-    it("is looked up live before the next run, where the answer was lost", function()
+    it("is read from the server before the next run if the answer was lost", function()
         w:apply("a")
         local found, codes = nil, {}
         w.cluster:cut { verb = "create", resource = "secrets", after_bytes = 1 }

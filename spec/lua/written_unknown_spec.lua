@@ -1,9 +1,9 @@
--- Writes of unknown outcome, which the key's next run looks up.
+-- Writes with an unknown result: the key's next run looks them up.
 local trace = require "kubelua.trace"
 local written = require "kubelua.controller.written"
 
-describe("a write of unknown outcome", function()
-    it("is looked up again where the run was cancelled while it was", function()
+describe("a write with an unknown result", function()
+    it("is looked up again if the run was cancelled during the look-up", function()
         local asked = {}
         local client = {}
         function client:get(kind, key)

@@ -1,4 +1,4 @@
--- docs/NGINX.md is complete, and the classes for editors have every option.
+-- docs/NGINX.md is complete, and the LuaCATS classes have every option.
 local page = require "page"
 
 local nginx, expect = page.open("docs/NGINX.md")
@@ -19,7 +19,7 @@ local function options_of(path, class, types)
 end
 
 describe("docs/NGINX.md", function()
-    it("has every call", function()
+    it("names every call", function()
         for name, value in pairs(require "resty.kubelua") do
             if type(value) == "function" then
                 expect("kube." .. name)

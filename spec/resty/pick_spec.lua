@@ -1,4 +1,4 @@
--- Picks of a service: what the map in shared memory says, and how a resolved service follows it.
+-- Picks of a service: the state of the map in shared memory, and how a kube.service follows it.
 package.path = "spec/resty/?.lua;" .. package.path
 local world = require "world"
 
@@ -19,7 +19,7 @@ describe("pick", function()
         service = kube.service(NAME)
     end
 
-    -- How often each host was picked, of so many picks.
+    -- How often each host was picked in so many picks.
     local function tally(picks, options)
         local counts = {}
         for _ = 1, picks do
@@ -40,20 +40,20 @@ describe("pick", function()
         assert.same({ nil, "unknown" }, { kube.service("web/none:http"):pick() })
     end)
 
-    it("says host, port and version", function()
+    it("returns host, port and version", function()
         endpoints("10.0.0.7,8080")
         local host, port, version = service:pick()
         assert.same({ "10.0.0.7", 8080, "number" }, { host, port, type(version) })
         assert.same({ "10.0.0.7", 8080, version }, { kube.pick(NAME) })
     end)
 
-    it("gives each endpoint its turn", function()
+    it("picks the endpoints in turn (round robin)", function()
         endpoints("10.0.0.1", "10.0.0.2", "10.0.0.3")
         assert.same({ ["10.0.0.1"] = 20, ["10.0.0.2"] = 20, ["10.0.0.3"] = 20 }, tally(60))
         assert.same({ ["10.0.0.1"] = 20, ["10.0.0.2"] = 20, ["10.0.0.3"] = 20 }, tally(60, {}))
     end)
 
-    it("follows a change, and says another version", function()
+    it("follows a change, and returns another version", function()
         endpoints("10.0.0.1")
         local _, _, before = service:pick()
         world.write({ "endpoints", NAME, "10.0.0.2", "10.0.0.3" })
@@ -121,7 +121,7 @@ describe("pick", function()
         end
     end)
 
-    it("leaves out what was tried: hosts, addresses, one or several", function()
+    it("leaves out excluded hosts and addresses, one or several", function()
         endpoints("10.0.0.1", "10.0.0.2", "10.0.0.3", "fd00::1,80,0")
         for _, tried in ipairs { "10.0.0.2", "10.0.0.2:80", { "10.0.0.2" },
             { "10.0.0.2:80", "[fd00::1]:80", "10.9.9.9" } } do
@@ -132,7 +132,7 @@ describe("pick", function()
             { service:pick { exclude = { "10.0.0.1", "10.0.0.2", "10.0.0.3" } } })
     end)
 
-    it("leads the retries of a key to each endpoint once", function()
+    it("picks each endpoint once in the retries of a key", function()
         endpoints("10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4")
         local tried, seen = {}, {}
         for i = 1, 4 do
@@ -151,7 +151,7 @@ describe("pick", function()
         assert.same({ 3, 3, 3 }, { counts["10.0.0.1"], counts["10.0.0.2"], counts["10.0.0.3"] })
     end)
 
-    it("lists endpoints of all conditions, of more than it keeps by itself", function()
+    it("lists endpoints in all conditions, and more than its buffer holds", function()
         endpoints("10.0.0.1,8080,2,3,a,n1", "shop.example.com,443,1,11")
         local list = service:endpoints()
         table.sort(list, function(a, b) return a.host < b.host end)
@@ -171,7 +171,7 @@ describe("pick", function()
         assert.is_nil(tally(598, { exclude = "10.0.1.50" })["10.0.1.50"])
     end)
 
-    it("begins elsewhere in each process", function()
+    it("begins at another endpoint in each process", function()
         endpoints("10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.6")
         local script = string.format("package.path, package.cpath = %q, %q "
             .. "local kube = require 'resty.kubelua' "
@@ -216,7 +216,7 @@ describe("pick", function()
         assert.is_true(states > 10, "only " .. states .. " states were seen")
     end)
 
-    it("says what is wrong with a name or an option", function()
+    it("raises for a wrong name or option", function()
         local function refused(text, f, ...)
             local ok, problem = pcall(f, ...)
             assert.is_false(ok)

@@ -1,4 +1,5 @@
--- Tables of the user's own, as every worker reads them; and how the module is loaded.
+-- kube.put and kube.lookup: the script's own tables, as every worker reads them; and how the module
+-- is loaded.
 package.path = "spec/resty/?.lua;" .. package.path
 local world = require "world"
 
@@ -63,7 +64,7 @@ describe("lookup", function()
         assert.is_true(count <= 20)
     end)
 
-    it("lets only the owner put", function()
+    it("accepts puts of the owner only", function()
         local ok, message, code = kube.put("sites", "a", "b")
         assert.is_nil(ok)
         assert.equal("closed", code)
@@ -95,7 +96,7 @@ describe("the module", function()
         assert.match("lua_package_cpath", said)
     end)
 
-    it("is loaded twice in one lua_State", function()
+    it("can be loaded twice in one lua_State", function()
         assert.match("^fine", run([[
             require "resty.kubelua"
             for name in pairs(package.loaded) do
@@ -107,7 +108,7 @@ describe("the module", function()
             print "fine"]]))
     end)
 
-    it("says what kube.init cannot take", function()
+    it("raises for wrong options of kube.init", function()
         local kube = require "resty.kubelua"
         assert.error_matches(function() kube.init { emtpy = "keep" } end, "do you mean 'empty'")
         assert.error_matches(function() kube.init { empty = "kept" } end, 'do you mean "keep"')

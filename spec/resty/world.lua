@@ -1,4 +1,4 @@
--- A shared map in a file, which the program shared_writer owns and resty.kubelua reads: picks and
+-- A shared map in a file. The program shared_writer owns it, and resty.kubelua reads it: picks and
 -- lookups need no nginx.
 local world = { unpack = rawget(_G, "unpack") }
 
@@ -11,7 +11,7 @@ local function quote(word)
     return "'" .. tostring(word):gsub("'", "'\\''") .. "'"
 end
 
----Has the owner do something, and waits for its end.
+---Runs commands in the owner, and waits for its end.
 ---@param ... string[] commands; see shared_writer.c
 function world.write(...)
     local words = { WRITER, quote(world.path) }
@@ -25,7 +25,7 @@ function world.write(...)
     assert(status == 0 or status == true, "shared_writer failed")
 end
 
----The module, with its map open: once in a process.
+---The module, with its map open; made once in a process.
 ---@param options resty.kubelua.InitOptions?
 function world.open(options)
     local kube = require "resty.kubelua"
