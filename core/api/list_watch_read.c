@@ -345,7 +345,9 @@ kl_code kl__http_source_next(kl__list_watch *source, kl__item *item,
     if (kl__cancel_fired(cancel)) {
         return kl_error_set(err, KL_ECANCELED, "the call was cancelled");
     }
-    if (timeout_ms >= 0) {
+    if (timeout_ms == 0) {
+        at.deadline_ms = 0; /* a deadline of now is a wait in the kernel */
+    } else if (timeout_ms > 0) {
         at.deadline_ms = kl__clock_after(kl__clock_real(), timeout_ms);
     }
     code = advance(&at, err);

@@ -13,8 +13,9 @@
 enum {
     MAX_BODY = 64 * 1024 * 1024,
     READ_SIZE = 16 * 1024,
-    TURN = 256 * 1024,    /* read of one body before others have their turn */
-    MAX_AHEAD = 64 * 1024 /* of a stream, read before its user asks */
+    FIRST_READ = 4 * 1024, /* most answers are one object */
+    TURN = 256 * 1024,     /* read of one body before others have their turn */
+    MAX_AHEAD = 64 * 1024  /* of a stream, read before its user asks */
 };
 
 /* What a stream says that has nothing now, and the functions below too. */
@@ -181,7 +182,8 @@ static kl_code collect(kl_request *request, kl_error *err)
 
     for (size_t got = 0; got < TURN;) {
         size_t left = MAX_BODY - body->length;
-        size_t room = left < READ_SIZE ? left + 1 : READ_SIZE;
+        size_t most = body->length == 0 ? FIRST_READ : READ_SIZE;
+        size_t room = left < most ? left + 1 : most;
         size_t length = 0;
         char *end = kl__buf_reserve(body, room);
         kl_code code;

@@ -137,6 +137,9 @@ end
 
 -- Percent-encodes a segment of a path (RFC 3986).
 local function encode_path_segment(text)
+    if not text:find("[^%w%-._~:@]") then
+        return text
+    end
     return (text:gsub("[^%w%-._~:@]", function(byte)
         return string.format("%%%02X", byte:byte())
     end))

@@ -43,7 +43,11 @@ end
 
 -- Percent-encodes text for a query (RFC 3986).
 local function encode_query_text(text)
-    return (tostring(text):gsub("[^%w%-._~]", function(byte)
+    text = tostring(text)
+    if not text:find("[^%w%-._~]") then
+        return text
+    end
+    return (text:gsub("[^%w%-._~]", function(byte)
         return string.format("%%%02X", byte:byte())
     end))
 end

@@ -21,9 +21,10 @@
 
 typedef struct poller {
     kl_event_queue *queue; /* NULL: not open yet */
-    int timer;   /* fires when the next Lua timer is due; -1: none yet */
-    int epoll;   /* of queue and timer; kubelua.fd() returns it */
-    bool closed; /* for good: its lua_State ends */
+    int timer;       /* fires when the next Lua timer is due; -1: none yet */
+    double armed_at; /* when it fires, in seconds of core.now; 0: it does not */
+    int epoll;       /* of queue and timer; kubelua.fd() returns it */
+    bool closed;     /* for good: its lua_State ends */
     bool was_handed_out; /* the script has the descriptor */
     bool looks_again;    /* the next poller:next returns 0: look at all */
     loop_watch *watch;   /* NULL: not open, or not wanted */
@@ -58,6 +59,7 @@ static void close_poller(poller *self)
     self->queue = NULL;
     self->watch = NULL;
     self->timer = self->epoll = -1;
+    self->armed_at = 0;
 }
 
 static bool is_forked(const poller *self)
@@ -194,12 +196,17 @@ static int poller_fd(lua_State *L)
     return 1;
 }
 
-static int push_time(lua_State *L, clockid_t clock)
+static double read_clock(clockid_t clock)
 {
     struct timespec time;
 
     clock_gettime(clock, &time);
-    lua_pushnumber(L, (lua_Number)time.tv_sec + (lua_Number)time.tv_nsec / 1e9);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static int push_time(lua_State *L, clockid_t clock)
+{
+    lua_pushnumber(L, read_clock(clock));
     return 1;
 }
 
@@ -244,12 +251,23 @@ static int is_yieldable(lua_State *L)
     return 1;
 }
 
+/* True if the timer may stay as it is: it fires before `at`, and has not fired
+ * yet. The round that it begins for nothing arms it again. Most timers are
+ * timeouts that are cancelled long before, so this saves a system call for each
+ * run of a controller. */
+static bool is_armed_before(const poller *self, double at)
+{
+    return self->armed_at > 0 && self->armed_at <= at &&
+           self->armed_at > read_clock(CLOCK_MONOTONIC);
+}
+
 /* poller:arm(time or nil): the descriptor is readable from that time on (a time
- * of core.now). */
+ * of core.now), or earlier. */
 static int poller_arm(lua_State *L)
 {
     poller *self = check_poller(L, 1);
     struct itimerspec when = {0};
+    double armed_at = 0;
 
     if (self->queue == NULL && lua_isnoneornil(L, 2)) {
         return 0;
@@ -260,12 +278,17 @@ static int poller_arm(lua_State *L)
 
         /* 0 would disarm the timer, so a time in the past is set to 1 ns. */
         at = at > 1e-9 ? fmin(at, 4e9) : 1e-9;
+        if (is_armed_before(self, at)) {
+            return 0;
+        }
+        armed_at = at;
         when.it_value.tv_sec = (time_t)at;
         when.it_value.tv_nsec = (long)((at - floor(at)) * 1e9);
         if (when.it_value.tv_sec == 0 && when.it_value.tv_nsec == 0) {
             when.it_value.tv_nsec = 1;
         }
     }
+    self->armed_at = armed_at;
     timerfd_settime(self->timer, TFD_TIMER_ABSTIME, &when, NULL);
     return 0;
 }
