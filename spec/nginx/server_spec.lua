@@ -141,10 +141,4 @@ describe("Routing by the shared map", function()
         traffic.compare(flow:stop(), "kube")
         assert.equal(1, world.one:count("is full"))
     end)
-
-    it("keeps one connection to the API server, whatever the number of workers", function()
-        world = nginx_world.start { workers = 4 }
-        world:follows()
-        assert.is_true(world:connections() <= 2, "one client of HTTP/1.1: a watch each")
-    end)
 end)

@@ -23,7 +23,7 @@ local HTTP = [[
     init_by_lua_block {
         kube = require "resty.kubelua"
         assert(kube.init {
-            connect = { server = "@url@" }, services = { namespace = "*" }, @init@
+            connect = { server = "@url@", @connect@ }, services = { namespace = "*" }, @init@
         })
     }
     init_worker_by_lua_block {
@@ -82,6 +82,8 @@ end
 ---@field init string? more fields of kube.init
 ---@field init_worker string? Lua after kube.init_worker
 ---@field sim kubelua.Sim.Options?
+---@field through fun(url: string): string? makes the URL that workers connect to from the cluster's
+---@field connect string? more fields of kube.init's connect
 ---@field load string? a text for the cluster before nginx starts
 
 ---Starts everything: Service web/shop, whose endpoints are all backends.
@@ -92,6 +94,9 @@ function nginx_world.start(options)
     local self = setmetatable({ options = options }, World)
     self.sim = assert(Sim.new(options.sim or { no_controllers = true }))
     self.url = assert(self.sim:listen())
+    if options.through then
+        self.url = options.through(self.url)
+    end
     self.backends, self.addresses = traffic.backends(options.backend_count or 4)
     assert(self.sim:load(slices.service("web", "shop")))
     self:route(self.addresses)
@@ -109,7 +114,7 @@ end
 -- Adds the directives of this world to the options of nginx.
 function World:describe(given)
     given.http = self.http .. fill(HTTP, {
-        url = self.url, init = self.options.init or "",
+        url = self.url, connect = self.options.connect or "", init = self.options.init or "",
         init_worker = self.options.init_worker or "",
     }) .. fill(self.options.http or "", self.backends)
     given.server = self.server .. SERVER .. fill(self.options.server or "", self.backends)
