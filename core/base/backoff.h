@@ -9,10 +9,12 @@
 #include <stdint.h>
 
 /* A Retry-After header of more than five minutes counts as five minutes: a
- * wrong header must not silence a process for a day. */
+ * wrong header must not silence a process for a day
+ * (docs/KUBERNETES.md#retry-after). */
 enum { KL__RETRY_AFTER_CAP_MS = 300000 };
 
-/* d is `first_ms` for the first failure and doubles up to `cap_ms`. */
+/* d, the delay without jitter, is `first_ms` after the first failure and
+ * doubles with each further one, up to `cap_ms`. */
 typedef struct kl__backoff_range {
     int64_t first_ms;
     int64_t cap_ms;

@@ -9,9 +9,10 @@
 #include <stddef.h>
 #include <time.h>
 
-/* A thread that waits on a fake clock looks at the clock again after this much
- * real time: the clock does not know the condition variables of its waiters,
- * and so cannot wake them. */
+/* FAKE_POLL_MS: a thread that waits on a fake clock looks at the clock again
+ * after this much real time, because the clock does not know the condition
+ * variables of its waiters and cannot wake them. FAKE_PATIENCE_MS: the limit of
+ * kl__clock_await_waiters. */
 enum { FAKE_POLL_MS = 1, FAKE_PATIENCE_MS = 10000 };
 
 struct kl__clock {

@@ -24,9 +24,9 @@ struct kl_event_queue {
     kl__list ready;
     bool is_armed; /* the descriptor was written for `ready` */
 
-    /* The descriptor was written for a wake-up: set after that, so that it is
-     * taken back at the latest with the turn after. Relaxed: the descriptor
-     * itself is what wakes. */
+    /* kl_event_queue_wake has written the descriptor. Set after the write: a
+     * disarm that comes between the two does not clear the descriptor, and the
+     * next disarm does. Relaxed: only the descriptor wakes a thread. */
     atomic_bool is_woken;
 };
 

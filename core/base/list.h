@@ -1,7 +1,7 @@
 /*
  * list.h - an intrusive, circular, doubly linked list: adding allocates
- * nothing, removing is O(1). The head of a list is a kl__list that is in no
- * struct of the list.
+ * nothing, removing is O(1). The head of a list is a kl__list without a struct
+ * around it.
  */
 #ifndef KL_BASE_LIST_H
 #define KL_BASE_LIST_H

@@ -12,7 +12,8 @@
 
 enum { LINE_SIZE = 2048 };
 
-/* Guards the three below; rank LOG: held while the host's function runs. */
+/* Guards the three variables below. Rank LOG. Held while the host's function
+ * runs, so that lines do not mix. */
 static kl__mutex mutex = {PTHREAD_MUTEX_INITIALIZER, KL__RANK_LOG};
 static kl_log_fn sink;
 static void *sink_context;

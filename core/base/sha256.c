@@ -1,5 +1,6 @@
 /*
- * sha256.c - see sha256.h. The names are those of FIPS 180-4, section 6.2.
+ * sha256.c - see sha256.h. The variables have the names of FIPS 180-4, section
+ * 6.2.
  */
 #include "base/sha256.h"
 
@@ -8,7 +9,7 @@
 
 enum { BLOCK = 64 };
 
-/* Section 4.2.2: of the cube roots of the first 64 primes. */
+/* Section 4.2.2: from the cube roots of the first 64 primes. */
 static const uint32_t K[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1,
     0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3,
@@ -28,7 +29,7 @@ static uint32_t rotate_right(uint32_t word, int by)
     return word >> by | word << (32 - by);
 }
 
-/* The words of the message schedule. */
+/* Computes the words of the message schedule. */
 static void expand_schedule(uint32_t w[64], const unsigned char block[BLOCK])
 {
     for (int t = 0; t < 16; t++) {
@@ -49,7 +50,7 @@ static void expand_schedule(uint32_t w[64], const unsigned char block[BLOCK])
 
 static void add_block(uint32_t state[8], const unsigned char block[BLOCK])
 {
-    uint32_t w[64], v[8]; /* v: a to h */
+    uint32_t w[64], v[8]; /* v: the variables a to h */
 
     expand_schedule(w, block);
     memcpy(v, state, sizeof(v));
@@ -74,7 +75,7 @@ static void add_block(uint32_t state[8], const unsigned char block[BLOCK])
 void kl__sha256(const void *bytes, size_t length,
                 unsigned char digest[KL__SHA256_SIZE])
 {
-    /* Section 5.3.3: of the square roots of the first 8 primes. */
+    /* Section 5.3.3: from the square roots of the first 8 primes. */
     uint32_t state[8] = {
         0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,

@@ -11,8 +11,7 @@
 #include <stddef.h>
 
 /* A copy, owned by the caller (kl__free); NULL when out of memory. A NULL text
- * gives NULL as well, so a caller that passes one cannot see an out of
- * memory. */
+ * gives NULL as well; the caller cannot tell that from out of memory. */
 KL__FOR_SIM char *kl__strdup(const char *text);
 KL__FOR_SIM char *kl__strndup(const char *text, size_t length);
 

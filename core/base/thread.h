@@ -39,7 +39,7 @@ typedef enum kl__rank {
     KL__RANK_NEWS = 77,     /* requests for the transport thread */
     KL__RANK_OBJECT = 80,   /* parsing an object on first access */
     KL__RANK_SCHEMA = 85,   /* reading the built-in kinds' types */
-    KL__RANK_WATCHDOG = 88, /* a watchdog's state; below it, only the log */
+    KL__RANK_WATCHDOG = 88, /* a watchdog's state; only LOG ranks higher */
     KL__RANK_LOG = 90
 } kl__rank;
 

@@ -24,7 +24,7 @@ struct kl__delta_fifo {
     size_t head;
     size_t count;
     size_t bounded; /* how many of `count` count towards the bound */
-    bool gathers;   /* objects do not wake the consumer, see gather */
+    bool gathers;   /* see kl__delta_fifo_gather */
     bool has_news;  /* unlock_and_tell broadcasts `changed` */
     bool closed;
 };
@@ -165,7 +165,7 @@ static kl_code wait_room_locked(kl__delta_fifo *fifo, int64_t timeout_ms,
         if (!in_time) {
             return KL_ETIMEOUT;
         }
-        kl__cond_broadcast(&fifo->changed); /* the consumer may sleep */
+        kl__cond_broadcast(&fifo->changed); /* it may sleep: gathering */
         in_time =
             kl__clock_wait(fifo->clock, &fifo->changed, &fifo->mutex, deadline);
     }

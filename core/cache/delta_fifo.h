@@ -3,7 +3,8 @@
  * reads the stream, to the informer thread, which applies the deltas to the
  * indexer. Deltas keep the order of the stream, also across keys. A whole
  * relist is one Replaced delta, a resync is one Sync delta, and bookmarks and
- * errors keep their place. Objects are never merged.
+ * errors keep their place. Objects are never merged. client-go's queues:
+ * docs/KUBERNETES.md#delta-queue.
  */
 #ifndef KL_CACHE_DELTA_FIFO_H
 #define KL_CACHE_DELTA_FIFO_H

@@ -1,8 +1,9 @@
 /*
  * diff.c - compares a batch of deltas, or a whole list, with the store. The
  * result is the steps that change the store, and the changes (add, update,
- * delete) that handlers are told. A change of UID and a missed delete are found
- * here.
+ * delete) that handlers are told. A UID change
+ * (docs/KUBERNETES.md#uid-and-name) and a missed delete (#missed-deletes) are
+ * found here.
  */
 #include "cache/transaction.h"
 
@@ -89,8 +90,9 @@ static bool is_unchanged(const kl_object *known, const kl_object *object)
 }
 
 /* True if the list's version is lower than the store's: the cluster was
- * restored from a backup. Versions are then used a second time, and an equal
- * resourceVersion does not prove that an object is unchanged. */
+ * restored from a backup (docs/KUBERNETES.md#restored-backup). Versions are
+ * then used a second time, and an equal resourceVersion does not prove that an
+ * object is unchanged. */
 static bool is_restored(const kl__transaction *transaction)
 {
     const char *known = transaction->indexer->version;

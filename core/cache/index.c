@@ -109,7 +109,7 @@ static kl_code emit_value(void *context, const kl_value *value)
     case KL_NUMBER:
         string = kl_value_string(value, &length);
         if (memchr(string, '\0', length) != NULL) {
-            return KL_OK; /* no C string can equal it */
+            return KL_OK; /* has a NUL: no query can match it */
         }
         return kl_index_emit(sink, string, length);
     case KL_BOOL:

@@ -13,9 +13,9 @@
 
 typedef struct kl__indexer kl__indexer;
 
-/* What a transaction changes, in order; handlers are told exactly this. If the
- * UID under a key changes, that is two changes: a delete (unknown) and an add.
- * The holder of the list owns the references in it. */
+/* What a transaction changes, in order; handlers are told exactly this. A UID
+ * change under a key is two changes: a delete (unknown) and an add. The holder
+ * of the list owns the references in it. */
 typedef enum kl__change_type {
     KL__CHANGE_ADD,
     KL__CHANGE_UPDATE,
@@ -65,8 +65,8 @@ kl__transaction *kl__indexer_prepare_replace(kl__indexer *indexer,
 /* Borrowed until the transaction is freed. */
 const kl__change_list *
 kl__transaction_changes(const kl__transaction *transaction);
-/* Applies the transaction, for all readers at once; call until it is true, not
- * again. False: an index was added meanwhile and nothing is applied; call
+/* Applies the transaction, for all readers at once. Call it until it returns
+ * true. False: an index was added meanwhile and nothing is applied; call
  * refresh (KL_ENOMEM), then commit again. No other transaction may be prepared
  * between prepare and commit. */
 bool kl__transaction_commit(kl__transaction *transaction);

@@ -43,8 +43,8 @@ struct kl__transaction {
 /* The object that the store will have under this key; NULL: none. */
 kl_object *kl__transaction_known(const kl__transaction *transaction,
                                  const char *key);
-/* Adds the step that the store has `after` under this key (NULL: nothing).
- * KL_ENOMEM. */
+/* Adds a step: the store gets `after` under this key (NULL: the key is
+ * removed). KL_ENOMEM. */
 kl_code kl__transaction_stage(kl__transaction *transaction, const char *key,
                               kl_object *after);
 /* Sets the new version of the store (NULL or "": no change). `forward`: only if

@@ -55,10 +55,11 @@ int64_t kl__config_plugin_ms(kl_config *config, const char **command);
 void kl__credentials_clear(kl__credentials *credentials);
 
 /*
- * Call after a 401: the server has refused the credentials of this generation.
- * True if a second try may succeed: the plugin will be run again (once, even if
- * many requests report the same generation), a file has changed, or newer
- * credentials exist already. Thread-safe.
+ * Call after a 401 (docs/KUBERNETES.md#unauthorized): the server has refused
+ * the credentials of this generation. True if a second try may succeed: the
+ * plugin will be run again (once, even if many requests report the same
+ * generation), a file has changed, or newer credentials exist already.
+ * Thread-safe.
  */
 bool kl__config_rejected(kl_config *config, uint64_t generation);
 

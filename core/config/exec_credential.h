@@ -1,7 +1,8 @@
 /*
  * exec_credential.h - runs an exec credential plugin, such as the one of a
  * cloud provider, to get a token or a client certificate
- * (client.authentication.k8s.io v1 and v1beta1).
+ * (client.authentication.k8s.io v1 and v1beta1;
+ * docs/KUBERNETES.md#exec-credentials).
  */
 #ifndef KL_CONFIG_EXEC_CREDENTIAL_H
 #define KL_CONFIG_EXEC_CREDENTIAL_H

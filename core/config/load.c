@@ -1,6 +1,7 @@
 /*
- * load.c - searches for a configuration, in client-go's order: options,
- * KUBECONFIG, ~/.kube/config, the pod's service account.
+ * load.c - searches for a configuration, in client-go's order
+ * (docs/KUBERNETES.md#kubeconfig): options, KUBECONFIG, ~/.kube/config, the
+ * pod's service account.
  */
 #include "config/load.h"
 

@@ -34,11 +34,12 @@ typedef struct kl__process_result {
 /*
  * Runs the program in a new process group, with default signal handling, and
  * (glibc 2.34 or later) only descriptors 0 to 2 open. Standard output, and with
- * `keeps_errors` standard error, may each be `max_output` bytes. After a
- * failure the group is killed. KL_OK for any exit status; KL_ENOT_FOUND (no
- * such program), KL_EIO, KL_ETIMEOUT, KL_ETOO_LARGE, KL_ENOMEM; KL_ECANCELED
- * within 50 ms of `cancel` (may be NULL). The caller frees `result`, also after
- * a failure. Thread-safe.
+ * `keeps_errors` standard error, may each be `max_output` bytes; without it
+ * `errors` is the end of standard error, as one line. After a failure the group
+ * is killed. KL_OK for any exit status; KL_ENOT_FOUND (no such program),
+ * KL_EIO, KL_ETIMEOUT, KL_ETOO_LARGE, KL_ENOMEM; KL_ECANCELED within 50 ms of
+ * `cancel` (may be NULL). The caller frees `result`, also after a failure.
+ * Thread-safe.
  */
 kl_code kl__process_run(const kl__process *process, kl__process_result *result,
                         kl__cancel *cancel, kl_error *err);

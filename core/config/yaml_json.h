@@ -17,9 +17,9 @@
  */
 kl_code kl__yaml_write(kl_writer *writer, kl__yaml_node *root, kl_error *err);
 
-/* The same by kube-apiserver's rules: of a duplicate name the last value
- * counts, and `twice` gets a line `line 7: key "a" already set in map`. The
- * messages are those of go-yaml. */
+/* The same by kube-apiserver's rules (docs/KUBERNETES.md#yaml): of a duplicate
+ * name the last value counts, and `twice` gets a line `line 7: key "a" already
+ * set in map`. The messages are those of go-yaml. */
 KL__FOR_SIM kl_code kl__yaml_write_last(kl_writer *writer, kl__yaml_node *root,
                                         kl__buf *twice, kl_error *err);
 

@@ -284,11 +284,11 @@ static void nudge_stream(kl__curl_stream *stream)
 }
 
 /*
- * Works round a bug before libcurl 8.1. When curl reads an HTTP/2 connection
- * for one transfer, bytes of another may stay in its buffer until more arrive
- * from the network. Measured with 7.88.1, whose on_data_chunk_recv pauses
- * nghttp2 then: with 50 transfers at a time, one in 1,700 hung. So after bytes
- * have arrived or a transfer has ended, every transfer is looked at again
+ * A workaround for a bug in libcurl before 8.1. When curl reads an HTTP/2
+ * connection for one transfer, bytes of another may stay in its buffer until
+ * more arrive from the network. Measured with 7.88.1, whose on_data_chunk_recv
+ * pauses nghttp2 then: with 50 transfers at a time, one in 1,700 hung. So after
+ * bytes have arrived or a transfer has ended, every transfer is looked at again
  * before the loop sleeps, until no more bytes come.
  */
 static void nudge_all(kl__curl_transport *transport)

@@ -6,10 +6,10 @@
 
 #include "base/clock.h"
 
-/* Bytes of an answer that its reader may take on the loop. */
+/* A response of at most this many bytes is short: see kl__stream_hook.end. */
 enum { SHORT_ANSWER = 64 * 1024 };
 
-/* ---- telling the reader ---- */
+/* ---- waking the reader ---- */
 
 static void call_hook_locked(kl__curl_stream *stream)
 {
@@ -26,7 +26,7 @@ void kl__curl_stream_unlock_and_tell(kl__curl_stream *stream)
     kl__cond_broadcast(&stream->cond);
 }
 
-/* True if the reader is to be told. */
+/* True if this is the end that counts: then the caller wakes the reader. */
 static bool finish_locked(kl__curl_stream *stream, const kl_error *failure)
 {
     bool is_news = !stream->finished || failure->code == KL_ECLOSED;
@@ -48,9 +48,9 @@ void kl__curl_stream_finish(kl__curl_stream *stream, const kl_error *failure)
     }
 }
 
-/* Takes the hook whose `end` is to be called, if there is one: that of a short
- * answer. A long one may take long to decode, which other streams would wait
- * for. */
+/* Returns the hook if its `end` is to be called, else a zeroed one. `end` is
+ * called only for a short response: the reader decodes it on the loop, and
+ * other streams wait meanwhile. */
 static kl__stream_hook take_end_locked(kl__curl_stream *stream)
 {
     kl__stream_hook hook = {0};
@@ -79,7 +79,8 @@ void kl__curl_stream_leave(kl__curl_stream *stream, const kl_error *failure)
     stream->paused = false; /* nothing is left to be resumed */
     if (finish_locked(stream, failure)) {
         hook = take_end_locked(stream);
-        /* With the mutex held: afterwards the reader may free the stream. */
+        /* With the mutex locked: after the unlock the reader may free the
+         * stream. */
         kl__cond_broadcast(&stream->cond);
         call_hook_locked(stream);
     }

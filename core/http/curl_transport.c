@@ -121,7 +121,7 @@ static kl__stream *transport_open(kl_transport *base,
         goto fail;
     }
     if (code != KL_OK) {
-        kl__curl_stream_finish(stream, &failure); /* its reader gets it */
+        kl__curl_stream_finish(stream, &failure); /* for the reader */
     }
     if (!kl__curl_post(stream, KL__CURL_ADD)) {
         kl_error_set(err, KL_ECLOSED, "the connection was closed");

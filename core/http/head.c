@@ -58,8 +58,8 @@ static long parse_retry_after(const char *value)
     return (seconds > MAX_RETRY_AFTER_S ? MAX_RETRY_AFTER_S : seconds) * 1000;
 }
 
-/* Adds the text in `299 - "text"`, unescaped; the whole value if it has no
- * quotes. */
+/* Adds the text in `299 - "text"`, unescaped (docs/KUBERNETES.md#warnings); the
+ * whole value if it has no quotes. */
 static void parse_warning(const char *value, char *out, size_t size)
 {
     const char *quote = strchr(value, '"');

@@ -1,6 +1,6 @@
 /*
  * inflate.c - see inflate.h. In a compressed watch the API server ends a gzip
- * member at each flush, so a body has many members.
+ * member at each flush (docs/KUBERNETES.md#gzip), so a body has many members.
  */
 #include "http/inflate.h"
 

@@ -64,11 +64,11 @@ typedef struct kl__transport_ops {
  * a flag and wake the reader's thread, nothing else. */
 typedef struct kl__stream_hook {
     void (*wake)(void *arg);
-    /* Both or neither, and with `at_end` alone. Instead of `wake` a transport
-     * may call `hold`, as it calls `wake`, and then `end`, on its own thread
-     * and without a mutex: the stream has ended. `hold` sees to it that `arg`
-     * is there until `end` returns, which may read and close the stream. No
-     * other wake-up of the stream costs so little. */
+    /* Both are set or both NULL; only with `at_end`. When the stream has ended,
+     * a transport may call these instead of `wake`, which saves waking the
+     * reader's thread. First `hold`, under the same rules as `wake`: it keeps
+     * `arg` alive until `end` returns. Then `end`, on the transport thread and
+     * without a mutex: it may read and close the stream. */
     void (*hold)(void *arg);
     void (*end)(void *arg);
     void *arg;

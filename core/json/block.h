@@ -22,7 +22,7 @@ typedef struct kl__block {
     uint64_t quotes;  /* opening (also in `strings`), closing (not in it) */
     uint64_t escaped; /* bytes directly behind an escaping backslash */
     /* Outside of strings: */
-    uint64_t opens;  /* brackets and braces */
+    uint64_t opens;  /* opening brackets and braces */
     uint64_t closes; /* closing ones */
     uint64_t braces; /* only valid at a bit of `opens` or `closes` */
     uint64_t colons;
@@ -129,7 +129,7 @@ static inline KL__WIDE void kl__look_wide(kl__marks *all, const char *bytes)
     all->rare = kl__wide_bits(kl__wide_rare(a), kl__wide_rare(b));
 }
 
-/* Fills in which rare bytes there are; returns the backslashes. */
+/* Fills the masks of the rare bytes; returns the backslashes. */
 static inline uint64_t kl__tell_rare(kl__block *block, const char *bytes)
 {
     uint64_t slashes = 0;

@@ -28,8 +28,9 @@ typedef struct kl__outline {
     } keys[KL__OUTLINE_KEYS];
 } kl__outline;
 
-/* What the check carries from one block to the next. Each mask is 1 or 0: the
- * state of bit 0 of the next block. The comment says what the last byte was. */
+/* What the check carries from one block to the next. Each mask is 1 or 0 and
+ * stands for bit 0 of the next block: 1 if the last byte of this block was what
+ * the comment says. */
 typedef struct kl__check {
     uint64_t brace;  /* { */
     uint64_t list;   /* [ */

@@ -20,8 +20,9 @@ kl_doc *kl__doc_parse_measured(const char *json, size_t length,
  * its strings there. */
 kl_doc *kl__doc_parse_in_place(char *text, size_t length, kl_error *err);
 
-/* The offset of a string (a value or a member's name) of `doc` in the text that
- * `doc` was parsed from: of the first byte after the opening quote. */
+/* Returns where a string (a value or a member's name) of `doc` was in the text
+ * that `doc` was parsed from: the offset of the first byte behind the opening
+ * quote. */
 KL__FOR_SIM size_t kl__doc_offset(const kl_doc *doc, const kl_value *string);
 
 #endif

@@ -17,7 +17,7 @@ typedef enum step_kind { STEP_NAME, STEP_INDEX, STEP_ALL } step_kind;
 
 typedef struct step {
     step_kind kind;
-    const char *name; /* into kl_path.bytes */
+    const char *name; /* points into kl_path.bytes */
     size_t length;
     size_t index; /* from 0 */
 } step;

@@ -20,9 +20,9 @@ typedef enum kl__scan_mode {
     KL__SCAN_LIST   /* {"kind":..,"metadata":{..},"items":[O,O,..]} */
 } kl__scan_mode;
 
-/* A bound on memory, against a misbehaving server. A Kubernetes object is at
- * most 1.5 MB in etcd and 3 MB in a request; aggregated APIs may have larger
- * objects. */
+/* A bound on memory, against a misbehaving server. A Kubernetes object has at
+ * most 1.5 MB in etcd and 3 MB in a request (docs/KUBERNETES.md#sizes);
+ * aggregated API servers may have larger objects. */
 enum { KL__MAX_FRAME = 64 * 1024 * 1024 };
 
 typedef enum kl__frame_type {
@@ -53,10 +53,11 @@ kl__scan *kl__scan_new(kl__scan_mode mode);
 void kl__scan_free(kl__scan *scan); /* NULL is fine */
 
 /*
- * Three ways in one: kl__scan_room returns memory for `size` bytes (NULL:
- * KL_ENOMEM, or an earlier failure), the caller writes there, and kl__scan_fed
- * says how many bytes were written; kl__scan_feed copies bytes instead. Before
- * feeding more, call kl__scan_next until it returns KL__FRAME_MORE.
+ * Give the scan more bytes. kl__scan_room returns memory for `size` bytes
+ * (NULL: KL_ENOMEM, or an earlier failure); the caller writes bytes there and
+ * calls kl__scan_fed with their number. kl__scan_feed does both: it copies the
+ * given bytes. Before giving more, call kl__scan_next until it returns
+ * KL__FRAME_MORE.
  */
 char *kl__scan_room(kl__scan *scan, size_t size, kl_error *err);
 void kl__scan_fed(kl__scan *scan, size_t length);

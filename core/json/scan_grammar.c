@@ -1,7 +1,8 @@
 /*
  * scan_grammar.c - the state machine behind scan.c. Both modes read the members
  * of an object. A watch event gives one frame. A list gives one frame for each
- * item; its other members are collected for the last frame.
+ * item; its other members, before or behind the items
+ * (docs/KUBERNETES.md#order-of-members), are collected for the last frame.
  */
 #include "json/scan_state.h"
 

@@ -17,7 +17,7 @@ typedef enum kl__skip_result {
                         * *at on and more bytes behind them */
     KL__SKIP_DONE,     /* *at is behind the value's last byte */
     KL__SKIP_MISMATCH, /* *at closes a bracket of the other kind */
-    KL__SKIP_TOO_DEEP  /* *at opens a bracket below KL_MAX_DEPTH */
+    KL__SKIP_TOO_DEEP  /* *at opens a bracket deeper than KL_MAX_DEPTH */
 } kl__skip_result;
 
 typedef struct kl__skip {

@@ -195,9 +195,9 @@ static size_t last_value_end(const reader *self)
 }
 
 /* Finds the bytes of managedFields, with one comma: the one behind them, or,
- * for the last member, the one before them. managedFields are long, so their
- * end is found from what follows; an API server writes them last in the
- * metadata. */
+ * for the last member, the one before them. managedFields are long
+ * (docs/KUBERNETES.md#managed-fields), so their end is found from what follows;
+ * an API server writes them last in the metadata. */
 static void cut_managed_fields(kl__identity *identity, const reader *self)
 {
     const member *fields = &self->metadata[MANAGED_FIELDS];
@@ -274,7 +274,7 @@ static bool is_text(const kl__slice *slice, const char *text)
 }
 
 /* True if the object is a PartialObjectMetadata: what an API server sends if
- * only the metadata is requested. */
+ * only the metadata is requested (docs/KUBERNETES.md#metadata-only). */
 static bool is_partial(const kl__identity *identity)
 {
     return is_text(&identity->kind, "PartialObjectMetadata") &&

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 /* As kl_object_parse, for a text whose shape is known: the scanner that has cut
- * it from the stream has counted it already. */
+ * it from the stream has measured it already. */
 kl_object *kl__object_parse_measured(const char *json, size_t length,
                                      const kl__text_shape *shape,
                                      const kl_object_options *options,

@@ -1,7 +1,7 @@
 /*
  * selector.c - matches objects' labels with a compiled label selector. It
  * selects the same objects as an API server does with ?labelSelector=
- * (kubernetes.io, "Labels and Selectors"; k8s.io/apimachinery, pkg/labels).
+ * (docs/KUBERNETES.md#label-selectors).
  */
 #include "object/selector.h"
 

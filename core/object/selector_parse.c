@@ -13,8 +13,7 @@
 
 #include <string.h>
 
-/* The limits of kubernetes.io, "Labels and Selectors", "Syntax and character
- * set". */
+/* Limits of API servers: docs/KUBERNETES.md#label-selectors. */
 enum { LONGEST_PREFIX = 253, LONGEST_NAME = 63 };
 
 typedef struct parser {

@@ -11,8 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The reasons of Kubernetes' API conventions, "Response Status Kind", and of
- * k8s.io/apimachinery, pkg/apis/meta/v1/types.go (StatusReason). */
+/* The reasons: docs/KUBERNETES.md#status-objects. */
 static kl_code code_of_reason(const char *reason)
 {
     static const struct {
@@ -81,8 +80,8 @@ static const char *text_of(const kl_value *object, const char *name)
 }
 
 /* True if the request asked for a resourceVersion that the server has not
- * reached yet. The cause says so; servers that send no cause say it in the
- * message (k8s.io/apiserver, pkg/storage/errors.go). */
+ * reached yet. The cause says so; servers before 1.17 say it in the message
+ * only (docs/KUBERNETES.md#version-ahead). */
 static bool is_version_ahead(const kl_value *status, const char *message)
 {
     const kl_value *causes =

@@ -1,6 +1,6 @@
 /*
- * version.c - compares resourceVersions. KEP-5504 makes them comparable: they
- * are decimal integers of any length.
+ * version.c - compares resourceVersions: decimal integers of any length
+ * (docs/KUBERNETES.md#comparable-versions).
  */
 #include "kubelua/object.h"
 

@@ -1,7 +1,8 @@
 /*
  * keys.h - the keys of a workqueue and the state of each key: waiting in a
  * lane, in progress, or delayed. The rules that kubelua/queue.h promises for
- * one key are here; workqueue.c adds the lock and the wake-ups.
+ * one key are here (client-go's are in docs/KUBERNETES.md#workqueue);
+ * workqueue.c adds the lock and the wake-ups.
  */
 #ifndef KL_QUEUE_KEYS_H
 #define KL_QUEUE_KEYS_H
@@ -12,7 +13,7 @@
 #include "queue/timing.h"
 
 /* A key in the queue: it waits in a lane, or is in progress, or is delayed. A
- * key in a lane is also in the heap if a timer of it may move it to a better
+ * key in a lane is also in the heap if its timer will move it to a better
  * lane. */
 typedef struct kl__key {
     kl__lane_place place;

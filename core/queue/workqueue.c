@@ -85,7 +85,7 @@ static int64_t move_due_locked(kl_queue *queue)
     return now_ms;
 }
 
-/* The begin of each public call; returns the time for the keys. */
+/* Every public call begins with this; returns the time for the keys. */
 static int64_t lock_queue(kl_queue *queue)
 {
     kl__mutex_lock(&queue->mutex);
@@ -109,8 +109,8 @@ static bool note_news_locked(kl_queue *queue)
     return true;
 }
 
-/* The end of each public call that may have made a key due. Wakes all waiting
- * threads, not one: the one that would be woken may just have timed out. */
+/* Every public call that may have made a key due ends with this. Wakes all
+ * waiting threads, not one: the one that is woken may just have timed out. */
 static void unlock_and_tell(kl_queue *queue)
 {
     bool wakes = note_news_locked(queue);
