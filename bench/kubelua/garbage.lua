@@ -1,5 +1,5 @@
--- What objects that a script has dropped cost: makes pods of some 7 KB, reads three fields of each,
--- drops it, and tells how many were there at once, and the CPU time of each.
+-- Measures dropped objects: makes pods of some 7 KB, reads three fields of each, drops it, and
+-- prints how many existed at once, and the CPU time for each.
 -- Usage: garbage.lua [MEGABYTES that the script keeps in tables] [PODS]
 local core = require "kubelua.core"
 

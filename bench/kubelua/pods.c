@@ -44,7 +44,7 @@ static long monotonic_ns(void)
     return now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Runs with the lock held. */
+/* Call with the lock held. */
 static void see(tally *seen, kl_object *pod)
 {
     long now = seen->delays != NULL ? monotonic_ns() : 0;
@@ -115,8 +115,9 @@ static long cpu_us(void)
            usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
 }
 
-/* Waits for the end of a phase that began at the CPU time `since`, prints what
- * it cost and what was seen, and forgets that. `count` < 0: events seen. */
+/* Waits for the end of a phase that began at the CPU time `since`; prints its
+ * cost and its counters, and resets them. `count` < 0: prints the number of
+ * events. */
 static void end(tally *seen, const char *name, long since, kl_informer *pods)
 {
     long used;
@@ -140,8 +141,8 @@ static void end(tally *seen, const char *name, long since, kl_informer *pods)
     pthread_mutex_unlock(&seen->mutex);
 }
 
-/* Does what the other side says, which looks at this process from outside,
- * until it says no more. */
+/* Does what the comparing process asks for, which measures this process from
+ * outside, until it asks for nothing more. */
 static void follow(tally *seen)
 {
     char name[16];

@@ -1,5 +1,5 @@
--- What bench/nginx measures inside of a worker: the time of one read, and when this worker sees a
--- change or a new owner.
+-- The part of bench/nginx that runs inside a worker: the time of one read, and when this worker
+-- sees a change or a new owner.
 local core = require "kubelua.core"
 local ffi = require "ffi"
 local kube = require "resty.kubelua"
@@ -15,7 +15,7 @@ local function name_of(number)
     return string.format("many/s%05d:http", number)
 end
 
--- The least nanoseconds of a read, of several rounds, services in an order that no cache knows.
+-- The least nanoseconds of a read in several rounds, with the services in a random order.
 local function time_of(count, prepare, read)
     local things, order = {}, {}
     for i = 1, count do
@@ -90,7 +90,7 @@ function READS.shared_dictionary(count)
     end)
 end
 
--- As APISIX does: the version from the dictionary, the nodes from the worker's cache.
+-- Like APISIX: the version from the dictionary, the nodes from the worker's cache.
 function READS.dictionary_and_cache(count)
     local dictionary, cache = ngx.shared.bench, lrucache.new(count)
     for i = 1, count do

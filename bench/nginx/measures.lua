@@ -119,7 +119,7 @@ function measures.requests(seconds)
         for name, path in pairs(paths) do
             local flow = traffic.start(world.one, { one = path }, { connections = 8, rate = 0 })
             local before = cpu_of(pid, true)
-            kubelua.step(0) -- nothing of before is left
+            kubelua.step(0) -- nothing of the measurement before is left
             local ends = core.now() + seconds / 5
             while core.now() < ends do
                 kubelua.step(ends - core.now())

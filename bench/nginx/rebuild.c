@@ -1,8 +1,8 @@
 /*
- * rebuild.c - how long the owner of a shared map takes to publish it: one of so
- * many Services with three endpoints each, one of which has changed.
- * Prints the median and the longest of the rounds, in ms. Usage:
- * rebuild [SERVICES [ROUNDS]]
+ * rebuild.c - how long the owner of a shared map takes to publish it: so many
+ * Services with three endpoints each, one of which has changed. Prints the
+ * median and the longest of the rounds, in ms. Usage: rebuild [SERVICES
+ * [ROUNDS]]
  */
 #include "kubelua/shared_serve.h"
 #include "kubelua/shared_write.h"

@@ -1,5 +1,5 @@
--- What results.json says, and how figures are written. No ratio is made of figures that differ too
--- much from round to round: then the range is told instead.
+-- Reads results.json, and formats figures. If figures differ too much from round to round, no ratio
+-- is made: a range is shown instead.
 local cjson = require "cjson"
 
 local figures = {}
@@ -27,7 +27,7 @@ function figures.read(path)
     return results
 end
 
--- The contenders that were measured, and those that were not.
+-- The contenders that were measured, and the others.
 function figures.measured(results)
     local there, absent = {}, {}
     for _, contender in ipairs(results.contenders) do
@@ -73,8 +73,8 @@ function figures.write(contender, name, unit, divisor)
     return figures.number(value / (divisor or 1)) .. (unit and " " .. unit or "")
 end
 
--- How often `name` of a contender goes into that of the base, or the other way round. Returns the
--- lowest, the median and the highest; is_wide says that the median says nothing.
+-- How many times the figure of the base is contained in that of a contender, or the other way
+-- round. Returns the lowest, the median and the highest; is_wide: the median means nothing.
 function figures.ratio(results, contender, name, inverse)
     local base = results.by_name[figures.BASE]
     local a, b = contender.figures[name], base and base.figures[name]
@@ -89,7 +89,7 @@ function figures.ratio(results, contender, name, inverse)
     return range
 end
 
--- A figure as a range of its own.
+-- A figure as a range.
 function figures.range(contender, name, divisor)
     local figure = contender.figures[name]
     return {

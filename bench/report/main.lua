@@ -1,6 +1,6 @@
--- Makes tables and the picture of what bench/compare measured.
--- Usage: main.lua RESULTS.json   prints the tables; a complete run also rewrites those in the tree
---        main.lua --check        fails where the tree's tables are not those of bench/results.json
+-- Makes the tables and the picture of the results of bench/compare.
+-- Usage: main.lua RESULTS.json   prints the tables; a complete run also rewrites the tree's tables
+--        main.lua --check        fails if the tree's tables do not match bench/results.json
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
 package.path = here .. "/?.lua;" .. package.path
 
@@ -34,7 +34,7 @@ local function between_marks(path, content)
     return text:sub(1, from) .. content .. text:sub(to)
 end
 
--- What the tree has to say of these results, by path.
+-- The files of the tree that show these results, by path.
 local function generated(results)
     return {
         [root .. "bench/results.svg"] = plot.svg(results),

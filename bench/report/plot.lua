@@ -1,5 +1,5 @@
--- The same figures as SVG: a small bar chart for each of five, and lines for the size of the cache.
--- It brings its own background, and colours for a light and a dark page.
+-- Draws the figures as SVG: small bar charts for five of them, and lines for the size of the cache.
+-- The picture has its own background, and colours for a light and a dark page.
 local figures = require "figures"
 
 local plot = {}

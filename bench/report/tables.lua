@@ -105,7 +105,7 @@ local function relist(results, there)
     })
 end
 
--- What issue 4 asks of KubeLua: at most, or at least, that.
+-- The bounds that KubeLua has to keep: at most, or at least, that value.
 local ASKED = {
     { "CPU to sync, of client-go protobuf's", most = 0.4, ratio = "sync_cpu" },
     { "resident KB a cached pod", most = 6, own = "rest_bytes", divisor = 1024 },
@@ -131,7 +131,7 @@ local function verdict(range, most, least)
     return first and "yes" or "**no**"
 end
 
--- A row for each thing asked of each KubeLua: asked, reached, passed.
+-- A row for each bound of each KubeLua contender: bound, reached, passed.
 local function asked(results, there)
     local lines = { "| | | asked | reached | passed |", "|---|---|---|---|---|" }
     for _, row in ipairs(ASKED) do

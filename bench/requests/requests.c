@@ -1,6 +1,6 @@
 /*
- * requests.c - sends many requests at once, reads and writes in turn, and tells
- * how long it took until all were answered, and over how many connections.
+ * requests.c - sends many requests at once, reads and writes in turn. Prints
+ * how long it took until all were answered, and how many connections were used.
  * Arguments: the server's URL, how many requests, how many rounds.
  */
 #include "kubelua/kubelua.h"

@@ -1,7 +1,6 @@
--- What a simulated cluster does for a script in whose process it is, for bench/server/run.
--- Usage: kubelua run inside.lua WRITES; prints a line of JSON: seconds from nothing to the first
--- answer, and for so many creates, updates and deletes through a client of it, without a socket;
--- the CPU seconds of these.
+-- A script with a simulated cluster in its own process, for bench/server/run. Usage: kubelua run
+-- inside.lua WRITES; prints a line of JSON: seconds from the start to the first answer; seconds for
+-- so many creates, updates and deletes through a client, without a socket; and their CPU seconds.
 local core = require "kubelua.core"
 local Sim = require "kubelua.sim"
 

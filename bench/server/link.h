@@ -1,5 +1,5 @@
 /*
- * link.h - one connection of load.c's: HTTP/1.1, as little of it as two servers
+ * link.h - one connection of load.c: the part of HTTP/1.1 that two servers
  * need.
  */
 #ifndef BENCH_LINK_H
@@ -26,14 +26,14 @@ int link_fd(const link_t *link);
 
 bool link_send(link_t *link, const char *method, const char *path,
                const char *body);
-/* Reads a whole answer: its status and the bytes of its body. */
+/* Reads a whole answer: its status and the size of its body. */
 bool link_receive(link_t *link, int *status, size_t *length);
 /* Reads the head of a stream, which must be a 200. */
 bool link_begin(link_t *link);
 /* True if bytes were read that link_lines has not seen yet. */
 bool link_has_more(const link_t *link);
-/* Reads once what is there of a stream, and counts the events in it (lines of
- * JSON, not those of chunks). False: it has ended. */
+/* Reads once what has arrived of a stream, and counts its events (lines of
+ * JSON, not those of chunks). False: the stream has ended. */
 bool link_lines(link_t *link, size_t *lines);
 
 #endif

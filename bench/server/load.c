@@ -1,8 +1,8 @@
 /*
- * load.c - a client that costs next to nothing, to measure an API server with:
- * bytes in and out of a socket, no JSON. Each measurement prints one line of
- * JSON. Over TLS where the URL says https; the server's certificate is not
- * looked at, which is alike for all that are compared.
+ * load.c - a client that needs almost no CPU, to measure an API server: bytes
+ * in and out of a socket, no JSON. Each measurement prints one line of JSON.
+ * With https in the URL it uses TLS, and does not check the server's
+ * certificate; this is the same for all servers that are compared.
  *
  * usage: load URL TOKEN list PATH TIMES
  *        load URL TOKEN write COUNT IN-FLIGHT
@@ -141,8 +141,8 @@ static void stay_on(int core)
     }
 }
 
-/* What this machine takes for a request and an answer that cost nothing: two
- * processes, each of which waits for the other. Apart, on two cores, either
+/* How long this machine takes for a request and an answer without any work: two
+ * processes, each waiting for the other. "apart" runs them on two cores: each
  * sleeps while the other works, and has to be woken. */
 static void measure_echo(int count, bool is_apart)
 {

@@ -1,6 +1,6 @@
 /*
  * load.h - what the measurements of load.c share: the clock, one exchange, and
- * how they give up.
+ * the end of the process after a failure.
  */
 #ifndef BENCH_LOAD_H
 #define BENCH_LOAD_H
@@ -21,10 +21,10 @@ double load_spent_by(pid_t process);
 /* Prints what went wrong, and ends the process. */
 _Noreturn void load_fail(const char *what);
 
-/* Opens a connection, or gives up. */
+/* Opens a connection; ends the process if that fails. */
 link_t *load_open(const link_target *target);
-/* The length of an answer, whose body is thrown away. Gives up where it is not
- * what was wanted. */
+/* Reads an answer, drops its body, and returns its length. Ends the process if
+ * the status is another one. */
 size_t load_exchange(link_t *link, const char *method, const char *path,
                      const char *body, int wanted);
 /* PUT of the ConfigMap of a name. */
@@ -32,11 +32,12 @@ void load_send_change(link_t *link, const char *name, int number);
 /* The answer to what was sent. */
 size_t load_receive(link_t *link, int wanted);
 
-/* writes.c: objects created, each updated once, then all deleted again, with so
- * many requests in flight, each on a connection of its own. */
+/* writes.c: creates so many objects, updates each once, then deletes all, with
+ * so many requests in flight, each on its own connection. */
 void load_write(const link_target *target, int count, int in_flight);
-/* watches.c: so many watches of one resource, each of which sees so many
- * updates; `server`: the process whose CPU and memory are looked at. */
+/* watches.c: opens so many watches of one resource, and makes so many updates
+ * that each of them sees; `server`: the process whose CPU and memory are
+ * measured. */
 void load_watch(const link_target *target, int count, int updates,
                 pid_t server);
 

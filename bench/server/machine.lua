@@ -1,4 +1,4 @@
--- The machine of the measurement, and what else used its CPUs.
+-- The machine on which the benchmark runs, and the load of other processes on it.
 local machine = {}
 
 ---A file's text, or nil.
@@ -43,7 +43,8 @@ function machine.load()
     return tonumber((machine.read("/proc/loadavg") or "0"):match("^[%d.]+"))
 end
 
----The share of the CPU time since `before` that the hypervisor kept; without it, where it stands.
+---The share of the CPU time since `before` that the hypervisor kept; without `before`, the
+---counters.
 ---@param before { all: number, stolen: number }?
 ---@return { all: number, stolen: number, share: number? }
 function machine.stolen(before)

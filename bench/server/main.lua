@@ -1,5 +1,5 @@
--- Lets the simulated and the real API server do the same, in turns, and tells how long they took.
--- Usage: main.lua ROOT BUILD CLUSTER ["quick"], or main.lua ROOT --check; see run beside it.
+-- Measures the simulated and the real API server in turns, with the same requests. Usage: main.lua
+-- ROOT BUILD CLUSTER ["quick"], or main.lua ROOT --check; see `run` beside it.
 local root, build, cluster, quick = arg[1], arg[2], arg[3], arg[4] == "quick"
 package.path = root .. "/bench/server/?.lua;" .. package.path
 local Figures = require "figures"
@@ -17,8 +17,8 @@ local ECHOES = 20000
 local FIRST_PORT = 18400
 local IN_FLIGHT = 8
 
--- How much each is asked for. A real server's rates need less to show; and what 1,000 watchers
--- over TLS are told 1,000 times takes it the better part of an hour.
+-- How much each server has to do. The real server gets less, because its rates need less; and 1,000
+-- updates to 1,000 watchers over TLS would take it most of an hour.
 local SIMULATED = { writes = quick and 5000 or 20000, list = "/api/v1/pods", lists = 3,
     listed = quick and 10000 or 100000, watchers = quick and 100 or 1000,
     updates = quick and 100 or 1000 }
@@ -43,7 +43,7 @@ local function measure_starts(figures)
     end
 end
 
--- In a process of their own, without a socket.
+-- In a separate process, without a socket.
 local function measure_inside(figures)
     progress("  simulated, in the process of the client")
     local took = Figures.measure(root .. "/bin/kubelua", "run", root .. "/bench/server/inside.lua",
@@ -52,7 +52,7 @@ local function measure_inside(figures)
     figures:add_writes("_inside", took, took.cpu)
 end
 
--- What a round trip costs on this machine that does nothing.
+-- The time of a round trip on this machine, without any work.
 local function measure_echoes(figures)
     for _, where in ipairs { "together", "apart" } do
         local took = Figures.measure(load, "-", "-", "echo", ECHOES, where)
@@ -114,7 +114,7 @@ local function measure_all()
 end
 
 local ok, results = xpcall(measure_all, debug.traceback)
-server.stop_all() -- whatever came: the real one is stopped by run
+server.stop_all() -- in any case; `run` stops the real server
 if not ok then
     io.stderr:write(results, "\n")
     os.exit(false)

@@ -10,8 +10,8 @@ local function group(title, rows)
     return { title = title, rows = rows }
 end
 
--- What is shown, the figure, how, times what; which of two is better, where both have it. "ours":
--- the real server's says nothing, as Go's heap has room for watchers before it grows.
+-- The rows: title, figure, format, factor, and which of two values is better. "ours": the real
+-- server's value means nothing, because Go's heap has room for watchers before it grows.
 local GROUPS = {
     group("Start to the first answer", {
         { "of a process", "start", "%.1f ms", 1e3, "less" },
@@ -88,7 +88,7 @@ local function figure(name, factor)
     end
 end
 
--- What was asked of the simulated one, how it is shown, the least or most, what it reached.
+-- The bounds of the simulated server: figure, format, least or most, and the reached value.
 local ASKED = {
     { "start of a process to the first answer", "%.1f ms", "below", 10, figure("start", 1e3) },
     { "pods loaded", "%.0f", "at least", 100000, figure("listed", 1) },
@@ -150,7 +150,7 @@ local function write(path, text)
     assert(file:close())
 end
 
--- The text around the table, and the table between them.
+-- The text around the table, and the marks between which the table is.
 local function take_apart(root)
     local text = assert(machine.read(root .. "/bench/RESULTS.md"))
     local _, from = text:find(FIRST, 1, true)

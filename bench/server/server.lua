@@ -1,4 +1,4 @@
--- The servers that bench/server compares: started, asked for their CPU time, stopped.
+-- The servers that bench/server compares: starts them, reads their CPU time, stops them.
 local json = require "cjson"
 local machine = require "machine"
 
@@ -29,11 +29,11 @@ function Server:resident()
     return tonumber(status:match("VmRSS:%s*(%d+)")) * 1024
 end
 
--- taskset gives up where a thread ends while it goes through them, as those of connections do.
+-- taskset fails if a thread ends while it lists them, as threads of connections do.
 local KEEP = "tries=0; until taskset -a -c -p %s %s >/dev/null 2>&1; do tries=$((tries + 1)); "
     .. "[ $tries -lt 50 ] || exit 1; sleep 0.1; done"
 
----Keeps its threads, and those to come, on one core; nil: lets them go where they like.
+---Keeps its threads, also later ones, on one core; nil: on any core.
 ---@param core integer?
 function Server:keep_on_core(core)
     machine.run(KEEP:format(core or "0-" .. machine.cores() - 1, self.pid))
@@ -41,7 +41,7 @@ end
 
 local started = {}
 
----Ends the simulated ones.
+---Stops the simulated servers.
 function server.stop_all()
     for _, pid in ipairs(started) do
         os.execute("kill " .. pid .. " 2>/dev/null")

@@ -1,6 +1,7 @@
 /*
- * watches.c - what it costs a server to tell many watchers of one resource of
- * every change: first to have them, then an update to each of them.
+ * watches.c - measures what a server needs to tell many watchers of one
+ * resource about every change: first to open the watches, then to send updates
+ * to all.
  */
 #include "load.h"
 
@@ -33,7 +34,8 @@ static long resident(pid_t process)
     return kilobytes * 1024;
 }
 
-/* Opens watches until all have their head; the lines that were seen by then. */
+/* Opens watches until all have their head; returns the lines that arrived
+ * meanwhile. */
 static uint64_t open_watches(link_t **watches, const link_target *target,
                              int count, int poller)
 {
@@ -101,11 +103,11 @@ void load_watch(const link_target *target, int count, int updates, pid_t server)
     opening_cpu = load_spent_by(server);
     opened = load_now();
     seen = open_watches(watches, target, count, poller);
-    await_lines(poller, (uint64_t)count, &seen); /* what is there already */
+    await_lines(poller, (uint64_t)count, &seen); /* the initial events */
     opened = load_now() - opened;
     opening_cpu = load_spent_by(server) - opening_cpu;
     idle = resident(server);
-    /* 2. To tell them. */
+    /* 2. To send them updates. */
     begun = load_now();
     cpu = load_spent_by(server);
     seen = 0;

@@ -1,6 +1,6 @@
 /*
- * writes.c - how many writes a second one client gets through: one after the
- * other, or with several in flight as a client with a few workers has.
+ * writes.c - how many writes a second one client can make: one after the other,
+ * or with several in flight, like a client with a few workers.
  */
 #include "load.h"
 

@@ -1,4 +1,4 @@
--- pick.lua - what a pick costs through LuaJIT's FFI, any of the 10,000 Services of the map that
+-- pick.lua - measures a pick through LuaJIT's FFI, of any of the 10,000 Services in the map that
 -- shared.c has left in a file. Usage: luajit bench/shared/pick.lua LIBKUBELUA.SO MAP
 local ffi = require "ffi"
 

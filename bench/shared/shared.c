@@ -1,6 +1,6 @@
 /*
- * shared.c - what a shared map costs, in C: reads in ns, publishes in ms, of
- * CPU, with 10,000 Services of three endpoints. Prints a line each: name, least
+ * shared.c - measures a shared map in C: reads in ns, publishes in ms of CPU,
+ * with 10,000 Services of three endpoints. Prints a line for each: name, least
  * and median of the rounds. With a path it leaves the map there, for pick.lua.
  */
 #include "kubelua/shared_write.h"
@@ -21,8 +21,8 @@ typedef struct bench {
     kl_shared *map;
     kl_shared_key *keys, *values;
     char (*names)[32];
-    uint32_t *order; /* of the reads: any service after any other */
-    uint64_t sum;    /* so that nothing read is for nothing */
+    uint32_t *order; /* a random order of the services to read */
+    uint64_t sum;    /* uses all that is read, so no read is optimised away */
 } bench;
 
 static double now_ns(void)
@@ -41,7 +41,7 @@ static void must(bool claim, const char *what)
     }
 }
 
-static int compare(const void *a_, const void *b_)
+static int compare_doubles(const void *a_, const void *b_)
 {
     const double *a = a_, *b = b_;
 
@@ -51,7 +51,7 @@ static int compare(const void *a_, const void *b_)
 static void report(const char *name, double *rounds, double unit,
                    const char *unit_name)
 {
-    qsort(rounds, ROUNDS, sizeof(*rounds), compare);
+    qsort(rounds, ROUNDS, sizeof(*rounds), compare_doubles);
     printf("%-44s %9.2f %9.2f %s\n", name, rounds[0] / unit,
            rounds[ROUNDS / 2] / unit, unit_name);
 }
@@ -78,7 +78,7 @@ static void put_service(bench *self, int i, int version)
          "cannot put");
 }
 
-static void fill(bench *self)
+static void fill_map(bench *self)
 {
     char text[64] = "a value of 64 bytes";
 
@@ -216,7 +216,7 @@ int main(int argc, char **argv)
     self.order = calloc(SERVICES, sizeof(*self.order));
     must(self.keys && self.values && self.names && self.order, "no memory");
     must(kl__shared_take(self.map, &err) == KL_OK, "cannot take");
-    fill(&self);
+    fill_map(&self);
     kl_shared_get_status(self.map, &status);
     printf("%d services of %d endpoints, %.1f MB a slot\n%-44s %9s %9s\n",
            SERVICES, ENDPOINTS, (double)status.used / 1e6, "", "least",

@@ -137,7 +137,7 @@ static int registration_remove(lua_State *L)
 
 /* Takes the next event, unless one is left that Lua did not receive because
  * memory was short. From here on the box owns what the event holds. */
-static bool take_event(registration_box *box)
+static bool pull_event(registration_box *box)
 {
     if (box->told) {
         give_event_back(box);
@@ -192,7 +192,7 @@ static int registration_next(lua_State *L)
     registration_box *box = check_box(L);
     int count;
 
-    if (!take_event(box)) {
+    if (!pull_event(box)) {
         return 0;
     }
     count = push_event(L, &box->event);

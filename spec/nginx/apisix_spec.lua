@@ -1,5 +1,5 @@
--- Three faults of APISIX's discovery, which its published algorithm shows here on the simulator;
--- the same trouble shows none of them in KubeLua: scenarios of faults_spec.lua.
+-- Three faults of the discovery in APISIX: its published algorithm shows them here, on the
+-- simulator. KubeLua has none of them in the same situations: see faults_spec.lua.
 local discovery = require "published_discovery"
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
@@ -21,7 +21,7 @@ describe("The published algorithm of APISIX", function()
         cluster:close()
     end)
 
-    it("takes a list whose second page failed as complete, and drops live services", function()
+    it("takes a list whose second page failed as complete: drops live services", function()
         assert.is_true(theirs:relist())
         local resolve = theirs:worker()
         assert.equal("10.0.0.1", resolve("web/c"))
@@ -32,7 +32,7 @@ describe("The published algorithm of APISIX", function()
         assert.is_nil(resolve("web/c"))
     end)
 
-    it("keeps old nodes under the new version for good, if resolved between both writes", function()
+    it("keeps old nodes under the new version for ever, if resolved between both writes", function()
         theirs:relist()
         local resolve = theirs:worker()
         theirs.on_write = function(key)
@@ -44,7 +44,7 @@ describe("The published algorithm of APISIX", function()
         theirs.on_write = nil
         assert.equal("10.0.0.2", theirs.dictionary["web/a"])
         assert.equal("10.0.0.1", resolve("web/a"))
-        theirs:relist() -- heals nothing, for the version is right
+        theirs:relist() -- a relist does not help, because the version is right
         assert.equal("10.0.0.1", resolve("web/a"))
     end)
 

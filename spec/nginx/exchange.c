@@ -1,7 +1,8 @@
 /*
- * exchange.c - one request of the load and its answer, on a blocking socket.
- * Answers have a Content-Length, as those of nginx's `return` and of a proxied
- * backend do; an answer in chunks is read to the end of its connection.
+ * exchange.c - sends one request of the load, and reads its answer, on a
+ * blocking socket. Answers have a Content-Length, as nginx's `return` and a
+ * proxied backend send it; a chunked answer is read to the end of its
+ * connection.
  */
 #include "load.h"
 
@@ -82,8 +83,9 @@ static void copy_line(char *to, const char *from, size_t length)
     to[n] = '\0';
 }
 
-/* Reads until `text` holds an answer of known length, or all there is. The end
- * of the head in *body; the result: how much there is, or -1 where it broke. */
+/* Reads until `text` holds a whole answer of known length, or the connection
+ * ends. *body: where the head ends. Returns how many bytes there are, or -1 if
+ * the connection broke. */
 static ssize_t read_answer(int s, char *text, char **body, bool *keeps)
 {
     size_t used = 0, wanted = HEAD_SIZE - 1;

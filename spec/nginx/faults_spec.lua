@@ -1,6 +1,6 @@
--- The trouble that shows APISIX's faults (apisix_spec.lua), upon resty.kubelua in a real nginx: a
--- list whose second page fails, changes that workers resolve all the time, a relist that waits
--- between its pages.
+-- The situations in which APISIX has faults (apisix_spec.lua), with resty.kubelua in a real nginx:
+-- a list whose second page fails, changes while workers resolve, a relist that waits between its
+-- pages.
 local eventually = require "eventually"
 local kubelua = require "kubelua"
 local nginx_world = require "nginx_world"
@@ -8,7 +8,7 @@ local slices = require "slices"
 
 local SLICES = "endpointslices.discovery.k8s.io"
 
--- What a worker knows: the names of services that it cannot resolve; the hosts of one of them.
+-- What a worker knows: the names of services that it cannot resolve, and the hosts of one service.
 local LOCATIONS = [[
     location /missing {
         content_by_lua_block {
@@ -44,7 +44,7 @@ describe("resty.kubelua", function()
         end
     end)
 
-    -- A new owner's lists are in pages of 500 where the API server has no streaming lists.
+    -- A new owner lists in pages of 500 if the API server has no streaming lists.
     local function start(count)
         local texts = { slices.slice("web", "two", "two-1", { "10.0.0.1", "10.0.0.2" }, 80),
             slices.service("web", "two") }
@@ -53,7 +53,7 @@ describe("resty.kubelua", function()
             texts[#texts + 1] = slices.service("many", name)
             texts[#texts + 1] = slices.slice("many", name, name .. "-1", { "127.0.0.1" }, 80)
         end
-        -- The last of all slices, and so on the last page.
+        -- The last of all slices, so it is on the last page.
         texts[#texts + 1] = slices.slice("web", "two", "zz-2", { "10.0.0.3", "10.0.0.4" }, 80)
         world = nginx_world.start {
             sim = { no_controllers = true, no_streaming_list = true },
@@ -67,11 +67,11 @@ describe("resty.kubelua", function()
         return body
     end
 
-    it("keeps every service where the second page of a list fails", function()
+    it("keeps every service if the second page of a list fails", function()
         start(800)
         local fault = assert(world.sim:fault { action = "fail", status = 500, verb = "list",
             resource = SLICES, page = 2, count = 0 })
-        world:kill_owner() -- the next one lists it all, in pages
+        world:kill_owner() -- the next owner lists everything, in pages
         eventually(function()
             assert.equal("", body_of("/missing?count=800"))
             return world.sim:faults()[1].hits > 1
@@ -85,10 +85,10 @@ describe("resty.kubelua", function()
         start(800)
         assert.equal("10.0.0.1 10.0.0.2 10.0.0.3 10.0.0.4", body_of("/hosts?of=web/two:http"))
         world.sim:fault { action = "delay", before = 1, verb = "list", resource = SLICES, page = 2 }
-        world:kill_owner() -- the next one lists it all, in pages
+        world:kill_owner() -- the next owner lists everything, in pages
         world:route { "127.0.0.3" }
         local looks = 0
-        eventually(function() -- which is when both pages are there
+        eventually(function() -- that is, once both pages have arrived
             assert.equal("10.0.0.1 10.0.0.2 10.0.0.3 10.0.0.4", body_of("/hosts?of=web/two:http"))
             looks = looks + 1
             return body_of("/hosts?of=web/shop:http") == "127.0.0.3"
@@ -99,7 +99,8 @@ describe("resty.kubelua", function()
 
     it("keeps no old nodes under a new version, however often it changes", function()
         start(0)
-        local flow = world:traffic { rate = 0, connections = 4 } -- each request resolves it
+        -- Each request resolves the service.
+        local flow = world:traffic { rate = 0, connections = 4 }
         for number = 1, nginx_world.length(20, 200) do
             for change = 1, 20 do
                 world:route { world.addresses[(number + change) % 3 + 1] }

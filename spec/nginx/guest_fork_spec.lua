@@ -1,4 +1,4 @@
--- What init_by_lua opened, and what workers have of it: nginx forks after it. So do daemons.
+-- What init_by_lua opens, and what workers can use of it: nginx forks afterwards. Daemons fork too.
 local eventually = require "eventually"
 local guest = require "nginx_guest"
 
@@ -65,13 +65,13 @@ describe("A worker of nginx", function()
         one = world:start(options, init)
     end
 
-    it("leaves workers clean of a client that init_by_lua closed, through reloads", function()
+    it("keeps nothing in workers of a client that init_by_lua closed, through reloads", function()
         start({ workers = 2 }, CLOSED)
         world:says("/state", "3 3 3")
         reloads_well()
     end)
 
-    it("says 'forked' of what init_by_lua left open, and connects beside it", function()
+    it("returns 'forked' for what init_by_lua left open; a new client can connect", function()
         start({ workers = 2 }, [[
             init_by_lua_block {
                 kubelua = require "kubelua"
@@ -87,7 +87,7 @@ describe("A worker of nginx", function()
         world:says("/forked", ("nil forked, "):rep(6) .. "nil forked")
     end)
 
-    it("keeps its promises where nginx is a daemon, which forks once more", function()
+    it("does so too if nginx is a daemon, which forks once more", function()
         start({ workers = 2, daemon = true }, CLOSED)
         world:says("/state", "3 3 3")
         reloads_well()
@@ -98,7 +98,7 @@ describe("A worker of nginx", function()
         world:says("/state", "3 3 3")
     end)
 
-    it("connects again in the worker that takes the place of a killed one", function()
+    it("connects in the worker that replaces a killed one", function()
         start({ workers = 1 }, CLOSED)
         for _ = 1, 5 do
             world:says("/state", "3 3 3")

@@ -1,4 +1,4 @@
--- KubeLua as a guest of nginx's Lua module: where its handlers may run, and what it refuses.
+-- KubeLua inside nginx's Lua module: where its handlers can run, and which calls it refuses.
 local eventually = require "eventually"
 local guest = require "nginx_guest"
 
@@ -38,7 +38,7 @@ describe("KubeLua inside of nginx", function()
         world:says("/seen", "3")
     end)
 
-    it("has ngx functions that need a request raise in a handler, and not crash", function()
+    it("makes ngx functions that need a request raise in a handler, instead of crashing", function()
         one = world:start { workers = 1,
             http = guest.INIT_WORKER:gsub("MORE", guest.TIMER), server = guest.STATE }
         world:says("/state", "3 3 3")
@@ -103,7 +103,7 @@ describe("KubeLua inside of nginx", function()
         } }
     ]]
 
-    it("refuses what would block the worker, and names the alternative", function()
+    it("refuses calls that would block the worker, and names the alternative", function()
         one = world:start { workers = 1,
             http = guest.INIT_WORKER:gsub("MORE", guest.TIMER), server = guest.STATE .. REFUSED }
         world:says("/state", "3 3 3")
@@ -114,7 +114,7 @@ describe("KubeLua inside of nginx", function()
             assert.match("^[%l_: ]+: false .*would block nginx's worker; .*ngx.timer.every", line)
         end
         assert.equal(10, lines)
-        one:reload() -- its signals are still nginx's
+        one:reload() -- nginx's signals still work
         eventually(function()
             return one:count("gracefully shutting down") > 0
         end, "nginx reloads", 20)
@@ -134,7 +134,7 @@ describe("KubeLua inside of nginx", function()
             .. "block")
     end)
 
-    it("has a Lua state a request where the code cache is off", function()
+    it("has a Lua state for each request if the code cache is off", function()
         one = world:start({ workers = 1, code_cache = false, server = [[
             location /own { content_by_lua_block {
                 local kubelua = require "kubelua"
@@ -159,7 +159,7 @@ describe("KubeLua inside of nginx", function()
         world:says("/own", "3")
     end)
 
-    it("writes to error.log with nginx's levels, and only what that shows", function()
+    it("writes to error.log with nginx's levels, and only levels that it shows", function()
         one = world:start { workers = 1, level = "warn",
             http = guest.INIT_WORKER:gsub("MORE", guest.TIMER .. [[
             kubelua.log("info", "an info of ours")
@@ -173,7 +173,7 @@ describe("KubeLua inside of nginx", function()
         assert.match("%[warn%] %d+#%d+: .*kubelua: a warning of ours", log)
         assert.match("%[error%] %d+#%d+: .*kubelua.spawn failed: [^\n]*an error of ours", log)
         assert.falsy(log:find("an info of ours", 1, true))
-        -- A line of the core itself.
+        -- A line that the core logs.
         assert.match("%[warn%] %d+#%d+: [^\n]*kubelua: [^\n]*plain http", log)
     end)
 

@@ -1,16 +1,16 @@
 /*
- * load.c - traffic for the specs of nginx: a thread for each connection, which
- * sends one request at a time and takes the targets in turn, so that trouble
- * with a connection meets all targets alike. Ends at its time or at SIGTERM,
- * and prints a line for each target:
+ * load.c - traffic for the specs of nginx: a thread for each connection. It
+ * sends one request at a time, to all targets in turn, so that trouble with a
+ * connection meets all targets alike. Ends at its time or at SIGTERM, and
+ * prints a line for each target:
  *
  *   NAME requests=N refused=N broken=N raced=N late=N p50_us=N p99_us=N
  *   max_us=N status.200=N ... body.TEXT=N ...         (all in one line)
  *
  * refused: no connection; broken: an answer cut short, or none on a new
- * connection; raced: none on a connection that had answers before, which any
- * HTTP client tries again; late: none in time. It prints "flowing" as soon as
- * each connection has had an answer.
+ * connection; raced: none on a connection that had answers before, in which
+ * case any HTTP client retries; late: no answer in time. It prints "flowing" as
+ * soon as each connection has had an answer.
  *
  * usage: nginx_load [-c CONNECTIONS] [-s SECONDS] [-r REQUESTS-A-SECOND]
  *            ADDRESS PORT NAME=PATH...
@@ -65,7 +65,7 @@ static void *run_worker(void *argument)
     int64_t gap =
         plan.rate > 0 ? (int64_t)plan.connections * 1000000 / plan.rate : 0;
     int64_t due = read_clock_us() + gap * w->number / plan.connections;
-    int turn = w->number; /* so that the targets are asked alike */
+    int turn = w->number; /* so that all targets are asked equally often */
 
     for (bool has_answer = false; !atomic_load(&is_over); turn++) {
         int target = turn % plan.target_count;
@@ -84,17 +84,18 @@ static void *run_worker(void *argument)
             atomic_fetch_add(&answered_count, 1);
         }
         if (answer.outcome == LOAD_REFUSED) {
-            sleep_until(read_clock_us() + 1000); /* not thousands of them */
+            sleep_until(read_clock_us() +
+                        1000); /* avoids thousands of attempts */
         }
         if (gap > 0 && due < begun) {
-            due = begun; /* no burst after an answer that took long */
+            due = begun; /* no burst after a slow answer */
         }
     }
     load_close(&connection);
     return NULL;
 }
 
-/* Until the plan's time is over, or a SIGTERM or SIGINT arrives. */
+/* Runs until the plan's time is over, or a SIGTERM or SIGINT arrives. */
 static void await_end(const sigset_t *signals)
 {
     int64_t end = read_clock_us() + (int64_t)(plan.seconds * 1e6);
@@ -156,7 +157,7 @@ static int run_plan(void)
     return 0;
 }
 
-/* All at once, so that no two are the same. */
+/* Opens all of them at the same time, so no two are the same. */
 static int print_free_ports(int count)
 {
     for (int i = 0; i < count; i++) {

@@ -1,6 +1,6 @@
 /*
- * load.h - what load.c (the threads) has of exchange.c (one request and its
- * answer) and of tally.c (what is counted of answers).
+ * load.h - what load.c (threads), exchange.c (one request and its answer) and
+ * tally.c (counters of answers) share.
  */
 #ifndef SPEC_NGINX_LOAD_H
 #define SPEC_NGINX_LOAD_H
@@ -11,7 +11,7 @@
 
 enum {
     LOAD_MAX_TARGETS = 8,
-    LOAD_MAX_BODIES = 64, /* different ones that are counted each */
+    LOAD_MAX_BODIES = 64, /* different bodies that are counted */
     LOAD_BODY_SIZE = 64,
     LOAD_LATE_MS = 5000,
     LOAD_TIMES = 400 /* buckets of the histogram of times */
@@ -30,7 +30,7 @@ typedef struct {
 
 typedef struct {
     int socket;  /* -1 while there is none */
-    int answers; /* that this connection has had */
+    int answers; /* how many answers this connection has had */
 } load_connection;
 
 typedef enum {
@@ -60,7 +60,7 @@ typedef struct {
     } bodies[LOAD_MAX_BODIES];
 } load_tally;
 
-/* exchange.c: GET of a path; connects where needed. */
+/* exchange.c: GET of a path; connects if necessary. */
 void load_exchange(load_connection *connection, const load_plan *plan,
                    const char *path, load_answer *answer);
 void load_close(load_connection *connection);

@@ -23,7 +23,7 @@ for tool in apt-get apt-cache dpkg dpkg-deb; do
     command -v $tool >/dev/null 2>&1 || skip "this machine has no $tool"
 done
 
-# One process unpacks; others wait for it.
+# One process unpacks; other processes wait for it.
 exec 8>"$folder/lock"
 flock 8
 if [ -e "$folder/env" ]; then
@@ -36,7 +36,7 @@ mkdir -p "$folder/root" "$folder/debs"
 as_user=
 [ "$(id -u)" != 0 ] || as_user="-o APT::Sandbox::User=root"
 
-# fetch PACKAGE...: into debs, and from there into root.
+# fetch PACKAGE...: downloads into debs, and unpacks into root.
 fetch() {
     # shellcheck disable=SC2086 # options
     (cd "$folder/debs" && apt-get -qq $as_user download "$@") \
@@ -47,7 +47,7 @@ fetch() {
     done
 }
 
-# The first of those names that the machine's sources know.
+# The first of these names that the machine's package sources have.
 known() {
     for candidate in "$@"; do
         if [ -n "$(apt-cache madison "$candidate" 2>/dev/null)" ]; then
@@ -64,12 +64,12 @@ fetch_all() {
         lua-resty-lrucache "$(known libluajit2-5.1-2 libluajit-5.1-2)"
 }
 if ! fetch_all; then
-    # The machine's lists of packages may be missing, or old.
+    # The machine's package lists may be missing, or old.
     [ "$(id -u)" != 0 ] || apt-get -qq update >/dev/null 2>&1
     fetch_all || skip "apt-get download: $(tail -n 1 "$folder/fetch.log")"
 fi
 
-# An application of Debian's nginx, and where everything is.
+# Where nginx's files are in Debian's packages.
 nginx=$folder/root/usr/sbin/nginx
 modules=$folder/root/usr/lib/nginx/modules
 share=$folder/root/usr/share/lua/5.1
@@ -79,7 +79,7 @@ library=$(dirname "$(find "$folder/root/usr/lib" -name 'libluajit-5.1.so.2' |
     [ -e "$share/resty/core.lua" ] && [ -e "$library/libluajit-5.1.so.2" ] ||
     skip "its packages are laid out otherwise"
 
-# The libraries that nothing else on this machine brought.
+# The libraries that are not on this machine.
 package_of_library() {
     case $1 in
     libpcre.so.3) echo libpcre3 ;;
@@ -102,7 +102,7 @@ for place in "$folder/root/lib/"*-linux-gnu; do
     [ ! -d "$place" ] || paths=$paths:$place
 done
 
-# What the copies are, as shell words and as Lua's harness reads it.
+# Describes the copies, as shell words; Lua's harness reads them too.
 said=$(LD_LIBRARY_PATH=$paths "$nginx" -v 2>&1) ||
     skip "it does not start: $said"
 cat >"$folder/env.new" <<END

@@ -1,5 +1,5 @@
 -- resty.kubelua in a real nginx: picks in every worker, scripts of kube.owner that go on in the
--- next owner, tables, metrics, lua_code_cache off. Trouble under traffic is in the other specs.
+-- next owner, tables, metrics, lua_code_cache off. Other specs have trouble under traffic.
 local eventually = require "eventually"
 local kubelua = require "kubelua"
 local nginx = require "nginx"
@@ -56,7 +56,7 @@ local HTTP = [[
     }
 ]]
 
--- Timers that leave no room for those that look after the scripts.
+-- Timers that use up nginx's limit, so none is left to supervise the scripts.
 local HOG = "lua_max_running_timers 2;\n"
 local HOGS = " for _ = 1, 2 do ngx.timer.at(0, function() ngx.sleep(4) end) end "
 
@@ -114,7 +114,7 @@ describe("resty.kubelua in nginx", function()
         return tonumber(get("/metrics"):match("\nkubelua_" .. name .. " (%-?%d+)"))
     end
 
-    -- Until as many workers as there are have said that to a request.
+    -- Waits until as many different workers as there are have answered so.
     local function everywhere(path, said, workers)
         local seen, count = {}, 0
         eventually(function()
@@ -152,7 +152,7 @@ describe("resty.kubelua in nginx", function()
         assert.match("^10%.0%.0%.[12] 8080$", get("/pick"))
     end)
 
-    it("empties a service where empty is \"clear\"", function()
+    it("empties a service if empty is \"clear\"", function()
         start({ workers = 1 }, 'empty = "clear"')
         assert(sim:apply(slice()))
         eventually(function() return get("/pick") == "nil empty" end, "it is empty", 10)
@@ -180,7 +180,7 @@ describe("resty.kubelua in nginx", function()
         assert.is_true(metric("takeovers_total") >= 2)
     end)
 
-    it("hands over at once when it is reloaded", function()
+    it("changes the owner at once when nginx is reloaded", function()
         start { workers = 1, shutdown = 60 }
         local before = metric("owner_pid")
         local slow = io.popen("curl -s -N -m 20 http://127.0.0.1:" .. one.port .. "/slow")
@@ -195,7 +195,7 @@ describe("resty.kubelua in nginx", function()
         slow:close()
     end)
 
-    it("runs handlers late where nginx had no timer for them", function()
+    it("runs handlers later if nginx had no timer for them", function()
         start({ workers = 1, hog = true })
         assert(sim:apply { apiVersion = "v1", kind = "ConfigMap", data = { text = "late" },
             metadata = { name = "a", namespace = "default" } })
@@ -203,7 +203,7 @@ describe("resty.kubelua in nginx", function()
         assert.is_true(one:count("lua_max_running_timers are not enough") > 0)
     end)
 
-    it("publishes what a request of the owner puts", function()
+    it("publishes values that a request in the owner puts", function()
         start { workers = 1 }
         assert.equal("true", get("/put"))
         eventually(function() return get("/put_seen") == "yes" end, "it is published", 10)

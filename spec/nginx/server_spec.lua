@@ -1,5 +1,5 @@
--- Trouble with the API server and with what it says, under traffic beside a static upstream: many
--- changes, an outage, lists that are cut, versions that are gone, more than the map can hold.
+-- Trouble with the API server and its answers, under traffic, beside a static upstream: many
+-- changes, an outage, lists that are cut, versions that are gone (410), more than the map can hold.
 local eventually = require "eventually"
 local kubelua = require "kubelua"
 local nginx_world = require "nginx_world"
@@ -26,7 +26,7 @@ describe("Routing by the shared map", function()
         return slices.list(texts)
     end
 
-    -- The watches break, and what they would go on from is gone.
+    -- Breaks the watches; the versions from which they would resume are gone.
     local function force_relist()
         world.sim:compact()
         world.sim:cut()
@@ -51,14 +51,14 @@ describe("Routing by the shared map", function()
         world:follows()
     end)
 
-    it("serves on without the API server while workers are killed", function()
+    it("goes on serving without the API server while workers are killed", function()
         world = nginx_world.start()
         world:follows()
         world.sim:refuse(true)
         local flow = world:traffic()
         local ends = kubelua.now() + nginx_world.length(4, 60)
         while kubelua.now() < ends do
-            -- More often, and the requests that are in flight for longer break more.
+            -- If reloads came more often, more of the long requests in flight would break.
             local due = kubelua.now() + 0.25
             local pids = world.one:workers()
             world.one:signal("KILL", pids[1])
@@ -77,7 +77,7 @@ describe("Routing by the shared map", function()
         world:follows(30)
     end)
 
-    it("serves on without the API server through reloads", function()
+    it("goes on serving without the API server through reloads", function()
         world = nginx_world.start()
         world:follows()
         world.sim:refuse(true)
@@ -96,11 +96,11 @@ describe("Routing by the shared map", function()
         world:follows(30)
     end)
 
-    it("takes nothing from a list that is cut in the middle", function()
+    it("uses nothing of a list that is cut in the middle", function()
         world = nginx_world.start { load = services(300, { "127.0.0.1" }) }
         local entries = world:state().kubelua_entries
         local flow = world:traffic()
-        -- Streamed or paged: neither comes to its end.
+        -- Streamed or paged, no list is complete.
         world.sim:cut { resource = "endpointslices.discovery.k8s.io", after_bytes = 20000,
             open = false, count = 4 }
         world.sim:cut { resource = "services", after_bytes = 20000, open = false, count = 4 }
@@ -115,7 +115,7 @@ describe("Routing by the shared map", function()
         assert.equal(entries, world:state().kubelua_entries)
     end)
 
-    it("answers every request through versions that are gone", function()
+    it("answers every request through versions that are gone (410)", function()
         world = nginx_world.start { load = services(300, { "127.0.0.1" }) }
         local flow = world:traffic()
         for _ = 1, nginx_world.length(3, 20) do
@@ -126,7 +126,7 @@ describe("Routing by the shared map", function()
         traffic.compare(flow:stop(), "kube")
     end)
 
-    it("keeps its last state where the map is full, says so once, and recovers", function()
+    it("keeps its last state if the map is full, logs it once, and recovers", function()
         world = nginx_world.start { init = "size = 1048576," }
         world:follows()
         local flow = world:traffic()

@@ -1,5 +1,5 @@
--- The harness itself: nginx starts with the module in it, and a static upstream loses nothing
--- through reloads. What these show, the other specs of this folder build upon.
+-- The harness itself: nginx starts with the module, and a static upstream loses no request through
+-- reloads. The other specs in this folder rely on this.
 local eventually = require "eventually"
 local nginx = require "nginx"
 local traffic = require "nginx_traffic"
@@ -59,7 +59,7 @@ describe("nginx", function()
         assert.equal(tallies.static.status[200], answered)
     end)
 
-    it("says which worker was killed, and fails one that crashes", function()
+    it("names a worker that was killed, and fails if one crashes", function()
         one = nginx.start { server = [[
             location / { return 200 "up\n"; }
             location /crash {
@@ -82,7 +82,7 @@ describe("nginx", function()
         end, "the crash is found")
         assert.match("exited on signal 11", one:faults()[1])
         for _, pid in ipairs { one:log():match("process (%d+) exited on signal 11") } do
-            one.killed[pid] = true -- it was meant
+            one.killed[pid] = true -- the test has killed it
         end
     end)
 end)

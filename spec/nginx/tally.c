@@ -1,5 +1,5 @@
 /*
- * tally.c - what the load counts of its answers, and the line that says it.
+ * tally.c - counts the answers of the load, and prints the line of a target.
  */
 #include "load.h"
 

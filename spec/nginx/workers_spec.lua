@@ -1,5 +1,5 @@
--- Trouble with nginx's own processes, under traffic beside a static upstream: reloads, workers that
--- are killed or stopped, another number of them, no code cache, a binary upgrade.
+-- Trouble with nginx's processes, under traffic, beside a static upstream: reloads, workers that
+-- are killed or suspended, another number of workers, no code cache, a binary upgrade.
 local eventually = require "eventually"
 local kubelua = require "kubelua"
 local nginx_world = require "nginx_world"
@@ -50,12 +50,12 @@ describe("Routing by the shared map", function()
         assert.is_true(world:state().kubelua_takeovers_total >= before + times)
     end)
 
-    it("serves on while the owner is stopped, and tells how old its state is", function()
+    it("goes on serving while the owner is suspended, and reports the age of its state", function()
         world = nginx_world.start { workers = 3 }
         world:follows()
         local owner = world:owner()
         world.one:signal("STOP", owner)
-        local flow = world:traffic() -- which the other workers accept
+        local flow = world:traffic() -- the other workers accept it
         local begun = kubelua.now()
         local aged = eventually(function()
             local state = world:state()
