@@ -76,8 +76,9 @@ end
 ---@param object any
 ---@return table|kubelua.Object|nil, string?, string?
 function documents.one(call, object)
-    if type(object) == "table" and object.items == nil then
-        return object -- no List: the usual case
+    if type(object) == "table" and object.items == nil then -- no List: the usual case
+        check_whole(call, object)
+        return object
     end
     local all, message, code = documents.all(call, object)
     if not all then
