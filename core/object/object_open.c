@@ -1,7 +1,7 @@
 /*
  * object_open.c - references to objects, and what is made of their text while
- * it is read: a tree, and the text itself where it is packed. All who have an
- * object open share one of each.
+ * it is read: a tree, and the text itself where it is packed. All readers of an
+ * object share one of each.
  */
 #include "object/block.h"
 

@@ -14,8 +14,8 @@
  * 4. When what is packed gets half as large again as it was, the dictionary
  *    does not fit any more: another one is made of the next objects. The former
  *    one lives for as long as an object that needs it.
- * 5. Opening an object, or its JSON, unpacks into memory that all who have it
- *    open share and the last one frees; the trees of a few objects that are
+ * 5. Opening an object, or its JSON, unpacks into memory that all readers
+ *    share and the last one frees; the trees of a few objects that are
  *    opened again and again are kept (object.c). `old` is unpacked if it is
  *    read.
  * 6. A frame has a checksum of the text: what is damaged, be it the frame or
