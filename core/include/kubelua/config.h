@@ -1,5 +1,7 @@
 /*
- * config.h - which cluster, and as whom: kubeconfig, in-cluster, or by hand.
+ * config.h - the address of a cluster and the user's credentials: read from a
+ * kubeconfig or the pod's service account, or given by the caller. A client
+ * (client.h) is made of it.
  */
 #ifndef KUBELUA_CONFIG_H
 #define KUBELUA_CONFIG_H
@@ -15,8 +17,8 @@ extern "C" {
 typedef struct kl_config kl_config;
 
 /*
- * Every field may be NULL, false or 0. Where `server` is set, no kubeconfig is
- * read unless `kubeconfig` or `context` is set too; the other fields override
+ * Every field may be NULL, false or 0. If `server` is set, no kubeconfig is
+ * read unless `kubeconfig` or `context` is set too. The other fields override
  * what a kubeconfig says.
  */
 typedef struct kl_config_options {
@@ -25,20 +27,20 @@ typedef struct kl_config_options {
     const char *server; /* "https://host:port/prefix" */
     const char *token;
     const char *token_file; /* read again when it changes */
-    const char *ca_file;    /* the same */
-    const char *ca_data;    /* PEM; wins over ca_file */
+    const char *ca_file;    /* read again when it changes */
+    const char *ca_data;    /* PEM; ca_file is ignored then */
     const char *cert_file;
     const char *key_file;
-    const char *name_space; /* of the config; else the context's, "default" */
+    const char *name_space; /* NULL: the context's, else "default" */
     const char *tls_server_name;
     const char *proxy_url;
-    bool insecure; /* no verification of the server's certificate */
+    bool insecure; /* do not verify the server's certificate */
 } kl_config_options;
 
 /*
  * Finds and reads the configuration as client-go does: `options`, else
- * KUBECONFIG (several files merged), else ~/.kube/config, else the service
- * account of the pod. One reference for the caller. No network. NULL:
+ * KUBECONFIG (several files are merged), else ~/.kube/config, else the service
+ * account of the pod. Makes no connection. One reference for the caller. NULL:
  * KL_ECONFIG naming file, line and remedy; KL_ENOMEM. Thread-safe.
  */
 KL_API kl_config *kl_config_load(const kl_config_options *options,
@@ -47,13 +49,16 @@ KL_API kl_config *kl_config_load(const kl_config_options *options,
 /* One reference more; returns `config`. Thread-safe. */
 KL_API kl_config *kl_config_ref(kl_config *config);
 
-/* One reference less; the last one frees it, keys wiped. Thread-safe. */
+/* One reference less; the last one overwrites the keys and frees the config.
+ * Thread-safe. */
 KL_API void kl_config_unref(kl_config *config);
 
-/* Borrowed from the config, never NULL. Thread-safe. */
+/* The server's URL and the namespace; borrowed from the config, never NULL.
+ * Thread-safe. */
 KL_API const char *kl_config_server(const kl_config *config);
 KL_API const char *kl_config_namespace(const kl_config *config);
-/* Where it came from: "/root/.kube/config, context kind", "in-cluster". */
+/* The origin of the config: "/root/.kube/config, context kind", "in-cluster".
+ * Borrowed. Thread-safe. */
 KL_API const char *kl_config_source(const kl_config *config);
 
 #ifdef __cplusplus

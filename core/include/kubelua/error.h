@@ -1,6 +1,6 @@
 /*
- * error.h - what can go wrong, and how a caller is told.
- * Every fallible call returns kl_code or a pointer and takes a kl_error last.
+ * error.h - error codes. A call that can fail returns a kl_code, or a pointer
+ * (NULL is failure), and takes a kl_error as its last argument.
  */
 #ifndef KUBELUA_ERROR_H
 #define KUBELUA_ERROR_H
@@ -18,9 +18,9 @@ extern "C" {
 #endif
 
 /*
- * X(constant, stable name, what it means). The name is the third value that a
- * Lua call returns; names never change. Names that an API server's Status has
- * a reason for follow that reason (API conventions, "Response Status Kind").
+ * X(constant, stable name, meaning). The name is the third value that a Lua
+ * call returns; it never changes. Where a Status of Kubernetes has a reason for
+ * the error, the name is that reason (API conventions, "Response Status Kind").
  */
 #define KL_CODE_LIST(X)                                                        \
     X(KL_OK, "ok", "success")                                                  \
@@ -61,9 +61,9 @@ typedef enum kl_code {
 #define KL_ERROR_MESSAGE_SIZE 1024
 
 /*
- * Owned by the caller, holds no resource, needs no cleaning up. A call fills
- * it only when it fails. `http_status` is 0 where no server answered;
- * `retry_after_ms` is -1 where the server did not say.
+ * The caller owns it; it needs no cleaning up. A call fills it only if the call
+ * fails. `http_status` is 0 if no server answered; `retry_after_ms` is -1 if
+ * the answer had no Retry-After.
  */
 typedef struct kl_error {
     kl_code code;
@@ -76,8 +76,8 @@ typedef struct kl_error {
 KL_API const char *kl_code_name(kl_code code);
 
 /*
- * Fills `err` (may be NULL) and returns `code`, so that a failing function can
- * end with `return kl_error_set(err, KL_EINVAL, "...")`. Thread-safe.
+ * Fills `err` (may be NULL) and returns `code`, for
+ * `return kl_error_set(err, KL_EINVAL, "...")`. Thread-safe.
  */
 KL_API kl_code kl_error_set(kl_error *err, kl_code code, const char *format,
                             ...) KL_PRINTF(3, 4);

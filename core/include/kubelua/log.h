@@ -1,5 +1,6 @@
 /*
- * log.h - where the library's log lines go. The library itself never prints.
+ * log.h - log lines of the library, which a function of the user receives. The
+ * library never prints.
  */
 #ifndef KUBELUA_LOG_H
 #define KUBELUA_LOG_H
@@ -19,15 +20,15 @@ typedef enum kl_log_level {
 } kl_log_level;
 
 /*
- * Called on any thread, one call at a time, with one line without its newline.
- * It must not call back into the library.
+ * Receives one line, without its newline. It is called on any thread, one call
+ * at a time, and must not call the library.
  */
 typedef void (*kl_log_fn)(void *context, kl_log_level level,
                           const char *message);
 
 /*
- * Sends lines of `level` and above to `fn` (NULL: nowhere, the default).
- * Thread-safe; after it returns the former function is not called any more.
+ * Sends lines of `level` and above to `fn` (NULL: no lines, the default). After
+ * it returns, the former function is not called any more. Thread-safe.
  */
 KL_API void kl_set_log(kl_log_fn fn, void *context, kl_log_level level);
 

@@ -1,5 +1,5 @@
 /*
- * manifest.h - YAML and JSON manifests as the JSON documents that they mean.
+ * manifest.h - reads manifests (YAML or JSON) as JSON documents.
  */
 #ifndef KUBELUA_MANIFEST_H
 #define KUBELUA_MANIFEST_H
@@ -12,7 +12,8 @@
 extern "C" {
 #endif
 
-/* Called with each document's JSON text, in order; anything but KL_OK stops. */
+/* Called with each document's JSON text, in order; any result but KL_OK ends
+ * the reading. */
 typedef kl_code (*kl_manifest_fn)(void *context, const char *json,
                                   size_t length, kl_error *err);
 

@@ -1,5 +1,5 @@
 /*
- * memory.h - where the library's memory comes from, and what of it is live.
+ * memory.h - the library's allocator, and counts of what is alive, for tests.
  */
 #ifndef KUBELUA_MEMORY_H
 #define KUBELUA_MEMORY_H
@@ -12,7 +12,8 @@
 extern "C" {
 #endif
 
-/* The three must behave as their namesakes of <stdlib.h>, on any thread. */
+/* Functions that behave as malloc, realloc and free of <stdlib.h>, on any
+ * thread. */
 typedef struct kl_allocator {
     void *(*malloc)(size_t size);
     void *(*realloc)(void *block, size_t size);
@@ -20,15 +21,17 @@ typedef struct kl_allocator {
 } kl_allocator;
 
 /*
- * Replaces the allocator of the whole process (NULL: the C library's). Not
- * thread-safe: before any other call, or while nothing of the library lives.
+ * Replaces the library's allocator in this process (NULL: the C library's). Not
+ * thread-safe: call it before any other call, or when every object of the
+ * library has been freed.
  */
 KL_API void kl_set_allocator(const kl_allocator *allocator);
 
-/* Frees what a call of this library says that the caller owns. NULL is fine. */
+/* Frees memory that a call of this library gave to the caller ("the caller
+ * frees it with kl_free"). NULL is fine. */
 KL_API void kl_free(void *block);
 
-/* What is counted while it lives; for tests and for finding leaks. */
+/* Kinds of objects of which the library counts the live ones. */
 typedef enum kl_live_kind {
     KL_LIVE_OBJECT,
     KL_LIVE_DOC,
@@ -45,8 +48,9 @@ typedef enum kl_live_kind {
     KL_LIVE_KINDS
 } kl_live_kind;
 
-/* How many of a kind live in this process now. Whoever reads 0 also sees what
- * they did before they went. Thread-safe. */
+/* The number of live objects of a kind in this process. A thread that reads 0
+ * also sees everything that those objects wrote before they were freed.
+ * Thread-safe. */
 KL_API long kl_live_count(kl_live_kind kind);
 
 /* The kind's name ("objects"), static, never NULL. Thread-safe. */

@@ -1,6 +1,7 @@
 /*
- * object.h - a Kubernetes object: immutable, reference-counted JSON text with
- * its identity taken out once. Store, queue and handlers share one object.
+ * object.h - a Kubernetes object: immutable, reference-counted JSON text, with
+ * its name, namespace, UID and versions read once. The cache, event queues and
+ * handlers share one copy.
  */
 #ifndef KUBELUA_OBJECT_H
 #define KUBELUA_OBJECT_H
@@ -17,22 +18,22 @@ extern "C" {
 
 typedef struct kl_object kl_object;
 
-/* How an object is made of bytes. Zeroed: the defaults. */
+/* Zeroed fields are the defaults. */
 typedef struct kl_object_options {
-    const char *kind;         /* put in where the text has none: items of */
-    const char *api_version;  /* a built-in kind's list carry neither     */
-    bool keep_managed_fields; /* else metadata.managedFields is cut out   */
-    bool metadata_only; /* apiVersion, kind and metadata are kept, and all else
-                           is dropped; the kind of a PartialObjectMetadata is
-                           the one above */
+    const char *kind;         /* for a text without kind and apiVersion, as */
+    const char *api_version;  /* items of lists of built-in kinds are       */
+    bool keep_managed_fields; /* else metadata.managedFields is removed     */
+    bool metadata_only; /* keep only apiVersion, kind and metadata; the kind of
+                           a PartialObjectMetadata becomes `kind` */
 } kl_object_options;
 
 /*
- * Makes an object of one JSON object's text, which is copied (compact, without
- * managedFields); all else stays as it is spelled. `options` may be NULL. One
- * reference for the caller. NULL: KL_EPARSE (not JSON, not UTF-8, too deep; no
- * metadata.name, or one with a slash; wrong types, or a member of the identity
- * twice), KL_ETOO_LARGE (over 2 GB), KL_ENOMEM. Thread-safe.
+ * Makes an object of a JSON text. The object has a copy, without white space
+ * and managedFields, and otherwise byte for byte the same. `options` may be
+ * NULL. One reference for the caller. NULL: KL_EPARSE (not JSON, not UTF-8,
+ * nested too deep, no metadata.name, a slash in it, a wrong type, or a member
+ * such as metadata.uid twice), KL_ETOO_LARGE (over 2 GB), KL_ENOMEM.
+ * Thread-safe.
  */
 KL_API kl_object *kl_object_parse(const char *json, size_t length,
                                   const kl_object_options *options,
@@ -45,8 +46,8 @@ KL_API kl_object *kl_object_ref(const kl_object *object);
 KL_API void kl_object_unref(kl_object *object);
 
 /*
- * Identity, borrowed from the object, never NULL; "" where the object has
- * none. The key is "namespace/name", or "name" for a cluster-scoped object.
+ * Fields of the object, borrowed, never NULL; "" if the object has no such
+ * field. The key is "namespace/name", or "name" for a cluster-scoped object.
  */
 KL_API const char *kl_object_key(const kl_object *object);
 KL_API const char *kl_object_name(const kl_object *object);
@@ -56,59 +57,58 @@ KL_API const char *kl_object_resource_version(const kl_object *object);
 KL_API const char *kl_object_kind(const kl_object *object);
 KL_API const char *kl_object_api_version(const kl_object *object);
 
-/* True if it was made with metadata_only: that it has no spec does not say that
- * the object in the cluster has none. Thread-safe. */
+/* True if it was made with metadata_only: then it has no spec, although the
+ * object in the cluster may have one. Thread-safe. */
 KL_API bool kl_object_is_metadata_only(const kl_object *object);
 
 /*
- * The object's JSON text, NUL terminated. An object of a cache may rest
- * compressed: then it is unpacked, and stays so until as many calls of
- * kl_object_close_json as there were of this one, or the last unref. Borrowed
- * until then. `length` may be NULL. NULL: KL_ENOMEM. Thread-safe.
+ * The object's JSON text, NUL terminated. A cache may keep its objects
+ * compressed; this call unpacks the text. The text is borrowed until each call
+ * has been followed by a kl_object_close_json, or until the last unref.
+ * `length` may be NULL. NULL: KL_ENOMEM. Thread-safe.
  */
 KL_API const char *kl_object_json(const kl_object *object, size_t *length,
                                   kl_error *err);
 
-/* The caller does not read the text of one successful kl_object_json any more.
- * Thread-safe. */
+/* Ends the use of the text of one successful kl_object_json. Thread-safe. */
 KL_API void kl_object_close_json(const kl_object *object);
 
-/* Bytes of that text, unpacked or not. */
+/* The length of that text in bytes, whether it is unpacked or not. */
 KL_API size_t kl_object_json_length(const kl_object *object);
 
 /*
- * Parses the text, or shares the tree that somebody else holds open; the root
- * is borrowed until the matching kl_object_close. NULL: KL_ENOMEM.
- * Opens nest; an open object also needs a reference. Thread-safe.
+ * Parses the text into a tree of values and returns its root, which is valid
+ * until the matching kl_object_close. Callers share one tree; opens nest, and
+ * need a reference to the object. NULL: KL_ENOMEM. Thread-safe.
  */
 KL_API const kl_value *kl_object_open(kl_object *object, kl_error *err);
 
-/* Ends one open; the last one frees the tree. Thread-safe. */
+/* Undoes one kl_object_open; the last one frees the tree. Thread-safe. */
 KL_API void kl_object_close(kl_object *object);
 
-/* Bytes of memory that the object itself takes: without an open tree, or a text
- * that was unpacked. */
+/* The memory that the object takes, in bytes, without an open tree and without
+ * a text that was unpacked. */
 KL_API size_t kl_object_bytes(const kl_object *object);
 
 /*
  * Compares two resourceVersions as decimal integers of any length (KEP-5504:
- * comparable): <0, 0, >0. Where one is no number: 0 if the same text, else
- * INT_MIN. Thread-safe.
+ * comparable): <0, 0, >0. If one is not a number: 0 if the texts are equal,
+ * else INT_MIN. Thread-safe.
  */
 KL_API int kl_version_compare(const char *a, const char *b);
 
 /* A label selector: "app=shop,tier!=db,env in (a,b),!gone". */
 typedef struct kl_selector kl_selector;
 
-/* Compiles a selector, in the grammar of an API server's ?labelSelector=; NULL
- * text or "" selects everything. The caller owns it. NULL: KL_EINVAL with the
- * position, KL_ENOMEM. Thread-safe. */
+/* Compiles a selector, in the grammar of an API server's ?labelSelector=; a
+ * text of NULL or "" selects everything. The caller owns it. NULL: KL_EINVAL
+ * with the position, KL_ENOMEM. Thread-safe. */
 KL_API kl_selector *kl_selector_parse(const char *text, kl_error *err);
 /* Frees a selector; NULL is fine. */
 KL_API void kl_selector_free(kl_selector *selector);
-/* Whether it selects everything. Thread-safe. */
+/* True if it selects everything. Thread-safe. */
 KL_API bool kl_selector_is_empty(const kl_selector *selector);
-/* Whether an object with that metadata.labels value (NULL: none) is selected.
+/* True if an object with these metadata.labels (NULL: none) is selected.
  * Thread-safe. */
 KL_API bool kl_selector_matches(const kl_selector *selector,
                                 const kl_value *labels);

@@ -1,6 +1,7 @@
 /*
- * process.h - runs programs to their end while the caller's loop goes on:
- * without a shell, without a terminal, without blocking the caller.
+ * process.h - runs a program and collects its output, without a shell or a
+ * terminal, and without blocking the caller: an event queue returns the
+ * process's tag when the program has ended.
  */
 #ifndef KUBELUA_PROCESS_H
 #define KUBELUA_PROCESS_H
@@ -17,24 +18,25 @@ extern "C" {
 
 typedef struct kl_process kl_process;
 
-/* What is run; all of it is copied. */
+/* The program to run; the library copies all of it. */
 typedef struct kl_process_options {
-    const char *const *args; /* NULL-ended; the program first, in PATH if it has
-                                no slash */
-    const char *const *env;  /* NULL-ended "NAME=value"; NULL: this process's */
-    const char *cwd;         /* NULL: this process's */
-    const char *input;       /* its standard input; NULL: /dev/null */
+    const char *const *args; /* ends with NULL; the program comes first, and is
+                                found in PATH if it has no slash */
+    const char *const *env;  /* "NAME=value" ..., ends with NULL; NULL: this
+                                process's environment */
+    const char *cwd;         /* NULL: this process's working directory */
+    const char *input;       /* standard input; NULL: /dev/null */
     size_t input_length;
-    int timeout_ms; /* 0: as long as it takes */
+    int timeout_ms; /* 0: no limit */
 } kl_process_options;
 
-/* What came of it. The texts belong to the process, until it is freed. */
+/* The result of a program. The texts are borrowed until kl_process_free. */
 typedef struct kl_process_outcome {
-    bool has_exited; /* with `status`; else a signal ended it: `status` */
-    int status;
-    const char *output; /* NUL terminated */
+    bool has_exited;    /* false: a signal ended it */
+    int status;         /* the exit status, or the number of that signal */
+    const char *output; /* standard output, NUL terminated */
     size_t output_length;
-    const char *errors; /* what it wrote to standard error; the same */
+    const char *errors; /* standard error, NUL terminated */
     size_t errors_length;
 } kl_process_outcome;
 
@@ -52,19 +54,20 @@ KL_API kl_process *kl_process_start(const kl_process_options *options,
 KL_API bool kl_process_is_complete(const kl_process *process);
 
 /*
- * What came of one that is complete: KL_OK whatever its exit status; KL_EIO (no
- * such program, no descriptor, its status went to another part of this
- * process), KL_ETIMEOUT, KL_ECANCELED, KL_ETOO_LARGE (over 64 MB of output),
- * KL_ENOMEM; KL_EINVAL: it is not complete. For one thread at a time.
+ * The result of a complete program: KL_OK whatever its exit status; KL_EIO (no
+ * such program, no descriptor, or another waitpid() in this process took its
+ * status), KL_ETIMEOUT, KL_ECANCELED, KL_ETOO_LARGE (over 64 MB of output),
+ * KL_ENOMEM; KL_EINVAL: it is not complete. One thread at a time.
  */
 KL_API kl_code kl_process_result(const kl_process *process,
                                  kl_process_outcome *outcome, kl_error *err);
 
-/* Kills its process group; it is complete within 50 ms. Thread-safe. */
+/* Kills the program's process group; it is complete within 50 ms. Thread-safe.
+ */
 KL_API void kl_process_cancel(kl_process *process);
 
-/* Kills it if it runs, waits for that (some 50 ms at most), and frees it. NULL
- * is fine. */
+/* Kills the program if it runs, waits for its end (about 50 ms at most), and
+ * frees it. NULL is fine. */
 KL_API void kl_process_free(kl_process *process);
 
 #ifdef __cplusplus

@@ -31,8 +31,8 @@ KL_API char *kl_base64_encode(const void *bytes, size_t length, size_t *written,
 KL_API char *kl_base64_decode(const char *text, size_t length, size_t *decoded,
                               kl_error *err);
 
-/* A moment: Unix time. `nanoseconds`, 0 to 999999999, go forward from
- * `seconds`, also before 1970. */
+/* Unix time. `nanoseconds`, 0 to 999999999, are added to `seconds`, also before
+ * 1970. */
 typedef struct kl_time {
     int64_t seconds;
     int32_t nanoseconds;
@@ -42,7 +42,7 @@ typedef struct kl_time {
  * Reads a time of RFC 3339, such as "2026-11-22T11:00:00.5+01:00", of the years
  * 0001 to 9999; a fraction is cut at nanoseconds. A leap second, which is at
  * the end of a month in UTC, is the same Unix time as the second after it
- * (POSIX). KL_EPARSE: it is none. Thread-safe, allocates nothing.
+ * (POSIX). KL_EPARSE: not such a time. Thread-safe, allocates nothing.
  */
 KL_API kl_code kl_time_parse(const char *text, kl_time *out, kl_error *err);
 
@@ -52,8 +52,8 @@ KL_API kl_code kl_time_parse(const char *text, kl_time *out, kl_error *err);
 /*
  * Writes a time in UTC as Kubernetes does: "2026-11-22T10:00:00Z" where
  * `digits` is 0 (metav1.Time), "2026-11-22T10:00:00.000000Z" where it is 6
- * (metav1.MicroTime); what is finer is cut. KL_EINVAL: a year before 0001 or
- * after 9999, other digits. Thread-safe, allocates nothing.
+ * (metav1.MicroTime); further digits are cut. KL_EINVAL: a year before 0001 or
+ * after 9999, or other `digits`. Thread-safe, allocates nothing.
  */
 KL_API kl_code kl_time_format(kl_time time, int digits, char out[KL_TIME_SIZE],
                               kl_error *err);

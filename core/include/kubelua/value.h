@@ -1,6 +1,6 @@
 /*
- * value.h - reading JSON: values of a parsed document, and paths into them.
- * A value is borrowed: it lives exactly as long as the document it is in.
+ * value.h - reads JSON: values of a parsed document, and paths to them. A value
+ * is borrowed: it is valid as long as its document.
  */
 #ifndef KUBELUA_VALUE_H
 #define KUBELUA_VALUE_H
@@ -25,13 +25,13 @@ typedef enum kl_type {
     KL_INTEGER,  /* fits int64_t */
     KL_UNSIGNED, /* fits uint64_t but not int64_t */
     KL_REAL,     /* has a fraction or an exponent */
-    KL_NUMBER,   /* beyond all of these: its text, kl_value_string */
+    KL_NUMBER,   /* does not fit any of these: kl_value_string is its text */
     KL_STRING,
     KL_ARRAY,
     KL_OBJECT
 } kl_type;
 
-/* Nesting deeper than this is refused as a parse error, at any door. */
+/* Every parser of the library refuses deeper nesting, as a parse error. */
 #define KL_MAX_DEPTH 512
 
 /*
@@ -50,24 +50,24 @@ KL_API void kl_doc_unref(kl_doc *doc);
 /* The outermost value; borrowed from the document. Never NULL. */
 KL_API const kl_value *kl_doc_root(const kl_doc *doc);
 
-/* All of the following are thread-safe: documents never change. A NULL value
- * is accepted everywhere and reads as KL_NULL, so that lookups can chain. */
+/* The type of a value. Like all functions below it is thread-safe, as documents
+ * never change, and takes NULL for a JSON null, so that lookups can chain. */
 KL_API kl_type kl_value_type(const kl_value *value);
-/* False unless the value is `true`. */
+/* True if the value is `true`. */
 KL_API bool kl_value_bool(const kl_value *value);
-/* The number as int64_t; 0 where it is none or does not fit exactly. */
+/* The number as int64_t; 0 if it is no number or does not fit exactly. */
 KL_API int64_t kl_value_integer(const kl_value *value);
-/* The number as uint64_t; 0 where it is none or does not fit exactly. */
+/* The number as uint64_t; 0 if it is no number or does not fit exactly. */
 KL_API uint64_t kl_value_unsigned(const kl_value *value);
-/* The number as double, rounded where need be; 0 where it is none. */
+/* The number as double, rounded if necessary; 0 if it is no number. */
 KL_API double kl_value_real(const kl_value *value);
 /* The bytes of a KL_STRING, or the text of a KL_NUMBER; else NULL. NUL
  * terminated, but a string may hold NUL bytes: `length` (may be NULL) counts
  * bytes. Borrowed from the document. */
 KL_API const char *kl_value_string(const kl_value *value, size_t *length);
-/* Elements of an array, members of an object; 0 for anything else. */
+/* The number of elements of an array or members of an object; else 0. */
 KL_API size_t kl_value_size(const kl_value *value);
-/* The element at `index`, from 0; NULL beyond the end or if no array. */
+/* The element at `index`, from 0; NULL beyond the end, or if it is no array. */
 KL_API const kl_value *kl_value_at(const kl_value *value, size_t index);
 /* The member of that name (the first, if there are several), or NULL. */
 KL_API const kl_value *kl_value_get(const kl_value *value, const char *name);
@@ -75,14 +75,14 @@ KL_API const kl_value *kl_value_get(const kl_value *value, const char *name);
 KL_API const kl_value *kl_value_get_n(const kl_value *value, const char *name,
                                       size_t length);
 
-/* Goes through an array or object in order. Start it zeroed. */
+/* A position in an array or object; zero it to begin. */
 typedef struct kl_value_iter {
     size_t index;
     const void *next;
 } kl_value_iter;
 
-/* The next element or member value, or NULL at the end; `key` (may be NULL)
- * gets the member's name value, or NULL in an array. */
+/* The next element or member's value, or NULL at the end; `key` (may be NULL)
+ * gets the member's name, or NULL in an array. */
 KL_API const kl_value *kl_value_next(const kl_value *value, kl_value_iter *iter,
                                      const kl_value **key);
 
@@ -95,11 +95,11 @@ KL_API char *kl_value_json(const kl_value *value, size_t *length,
 #define KL_HASH_SIZE 15
 
 /*
- * A hash of the value: 64 bits as 14 letters and digits that a name may have,
- * the first a letter, none of them a vowel (rand.SafeEncodeString of
- * k8s.io/apimachinery has this alphabet). Equal values have equal hashes on any
- * machine and in any version: the order of members does not matter, nor how a
- * number is written (1, 1.0, 10e-1). KL_ENOMEM. Thread-safe.
+ * A hash of the value: 64 bits as 14 letters and digits that names of objects
+ * may contain; the first is a letter, none is a vowel (the alphabet of
+ * rand.SafeEncodeString in k8s.io/apimachinery). Equal values have equal hashes
+ * on any machine and in any version; the order of members does not matter, and
+ * 1, 1.0 and 10e-1 are equal. KL_ENOMEM. Thread-safe.
  */
 KL_API kl_code kl_value_hash(const kl_value *value, char out[KL_HASH_SIZE],
                              kl_error *err);
@@ -118,19 +118,19 @@ KL_API void kl_path_free(kl_path *path);
 /* The text that the path was compiled from; borrowed from the path. */
 KL_API const char *kl_path_text(const kl_path *path);
 
-/* True if the path begins with that member of an object. Thread-safe. */
+/* True if the path begins with a member of that name. Thread-safe. */
 KL_API bool kl_path_begins_with(const kl_path *path, const char *name);
 
-/* The first value that the path leads to, or NULL; null counts as absent.
+/* The first value at the path, or NULL; a JSON null counts as absent.
  * Thread-safe. */
 KL_API const kl_value *kl_path_first(const kl_path *path, const kl_value *root);
 
-/* Called with each value found; stops when it returns anything but KL_OK. */
+/* Called with a value; any result but KL_OK ends the search. */
 typedef kl_code (*kl_path_fn)(void *context, const kl_value *value);
 
-/* Calls `fn` with every value that the path leads to, in order; [*] stands for
- * all elements or all member values; null counts as absent. Returns what `fn`
- * returned last, or KL_OK. Thread-safe. */
+/* Calls `fn` with every value at the path, in order; [*] stands for all
+ * elements or all members' values; a JSON null counts as absent. Returns the
+ * last result of `fn`, or KL_OK. Thread-safe. */
 KL_API kl_code kl_path_each(const kl_path *path, const kl_value *root,
                             kl_path_fn fn, void *context);
 
