@@ -13,8 +13,8 @@
 enum { RETRY_MS = 500 };
 
 /* The registration after `node`, or NULL: how the list is gone through. */
-static kl_registration *after(const kl__processor *processor,
-                              const kl__list *node)
+static kl_registration *registration_after(const kl__processor *processor,
+                                           const kl__list *node)
 {
     return node->next != &processor->registrations
                ? KL__CONTAINER(node->next, kl_registration, node)
@@ -23,13 +23,13 @@ static kl_registration *after(const kl__processor *processor,
 
 static kl_registration *first_locked(const kl__processor *processor)
 {
-    return after(processor, &processor->registrations);
+    return registration_after(processor, &processor->registrations);
 }
 
 static kl_registration *next_locked(const kl__processor *processor,
                                     const kl_registration *registration)
 {
-    return after(processor, &registration->node);
+    return registration_after(processor, &registration->node);
 }
 
 static bool reserve_locked(kl__processor *processor, size_t count)
@@ -43,11 +43,11 @@ static bool reserve_locked(kl__processor *processor, size_t count)
     return true;
 }
 
-static void settle_locked(kl__processor *processor)
+static void free_spares_locked(kl__processor *processor)
 {
     for (kl_registration *each = first_locked(processor); each != NULL;
          each = next_locked(processor, each)) {
-        kl__listener_settle(&each->listener);
+        kl__listener_free_spares(&each->listener);
     }
 }
 
@@ -104,8 +104,9 @@ static bool commit_first_locked(kl__processor *processor,
 
 /* One try: KL_OK and `is_done`, KL_OK for refresh and try again, or an error.
  */
-static kl_code step(kl__processor *processor, kl__transaction *transaction,
-                    bool is_list, bool *is_done)
+static kl_code try_transaction(kl__processor *processor,
+                               kl__transaction *transaction, bool is_list,
+                               bool *is_done)
 {
     const kl__change_list *changes = kl__transaction_changes(transaction);
     bool is_first = is_list && !kl__health_has_synced(processor->health);
@@ -122,7 +123,7 @@ static kl_code step(kl__processor *processor, kl__transaction *transaction,
     } else {
         *is_done = commit_locked(processor, transaction, false, &merging);
     }
-    settle_locked(processor);
+    free_spares_locked(processor);
     kl__mutex_unlock(&processor->distribute);
     log_merging(processor, &merging);
     if (*is_done && !is_first) {
@@ -132,14 +133,14 @@ static kl_code step(kl__processor *processor, kl__transaction *transaction,
 }
 
 /* Takes the transaction. */
-static kl_code run(kl__processor *processor, kl__transaction *transaction,
-                   bool is_list)
+static kl_code run_transaction(kl__processor *processor,
+                               kl__transaction *transaction, bool is_list)
 {
     kl_code code = transaction != NULL ? KL_OK : KL_ENOMEM;
     bool is_done = false;
 
     while (code == KL_OK && !is_done) {
-        code = step(processor, transaction, is_list, &is_done);
+        code = try_transaction(processor, transaction, is_list, &is_done);
         if (code == KL_OK && !is_done) {
             code = kl__transaction_refresh(transaction);
         }
@@ -151,21 +152,21 @@ static kl_code run(kl__processor *processor, kl__transaction *transaction,
 kl_code kl__processor_apply(kl__processor *processor,
                             const kl__delta_batch *batch)
 {
-    return run(processor, kl__indexer_prepare(processor->indexer, batch),
-               false);
+    return run_transaction(
+        processor, kl__indexer_prepare(processor->indexer, batch), false);
 }
 
 kl_code kl__processor_replace(kl__processor *processor,
                               const kl_object_list *list, const char *version)
 {
-    return run(processor,
-               kl__indexer_prepare_replace(processor->indexer, list, version),
-               true);
+    return run_transaction(
+        processor,
+        kl__indexer_prepare_replace(processor->indexer, list, version), true);
 }
 
 /* Tells the error of number told_error to the listeners that were not told it;
  * false: none wants errors. One that cannot be told now is due again. */
-static bool tell_error_locked(kl__processor *processor, const kl_error *error)
+static bool send_error_locked(kl__processor *processor, const kl_error *error)
 {
     bool is_wanted = false;
 
@@ -196,7 +197,7 @@ void kl__processor_error(kl__processor *processor, const kl_error *error,
 
     kl__mutex_lock(&processor->distribute);
     processor->told_error = number;
-    must_log = !tell_error_locked(processor, error) &&
+    must_log = !send_error_locked(processor, error) &&
                processor->logged_error != number;
     if (must_log) {
         processor->logged_error = number;
@@ -209,14 +210,14 @@ void kl__processor_error(kl__processor *processor, const kl_error *error,
 }
 
 /* One of another number is in the queue still: it will be told in line. */
-static void tell_again_locked(kl__processor *processor)
+static void resend_error_locked(kl__processor *processor)
 {
     kl_error error;
     uint64_t number = kl__health_told(processor->health, &error);
 
     processor->error_due_ms = -1;
     if (number != 0 && number == processor->told_error) {
-        (void)tell_error_locked(processor, &error);
+        (void)send_error_locked(processor, &error);
     }
 }
 
@@ -224,19 +225,19 @@ void kl__processor_error_again(kl__processor *processor)
 {
     kl__mutex_lock(&processor->distribute);
     if (!processor->is_closed) {
-        tell_again_locked(processor);
+        resend_error_locked(processor);
     }
     kl__mutex_unlock(&processor->distribute);
 }
 
-static bool is_due(const kl_registration *registration, int64_t now_ms)
+static bool resync_is_due(const kl_registration *registration, int64_t now_ms)
 {
     return registration->resync_ms > 0 &&
            registration->next_resync_ms <= now_ms;
 }
 
 /* Its own period, exactly; one that was missed is not made up for. */
-static void schedule(kl_registration *registration, int64_t now_ms)
+static void schedule_resync(kl_registration *registration, int64_t now_ms)
 {
     registration->next_resync_ms += registration->resync_ms;
     if (registration->next_resync_ms <= now_ms) {
@@ -253,7 +254,7 @@ static kl_code resync_locked(kl__processor *processor)
 
     for (kl_registration *each = first_locked(processor); each != NULL;
          each = next_locked(processor, each)) {
-        if (!is_due(each, now_ms)) {
+        if (!resync_is_due(each, now_ms)) {
             continue;
         }
         if (snapshot != KL_OK) {
@@ -263,7 +264,7 @@ static kl_code resync_locked(kl__processor *processor)
         }
         if (snapshot == KL_OK &&
             kl__listener_resync(&each->listener, &objects) == KL_OK) {
-            schedule(each, now_ms);
+            schedule_resync(each, now_ms);
         } else {
             each->next_resync_ms = now_ms + RETRY_MS;
             code = KL_ENOMEM;
@@ -286,7 +287,7 @@ kl_code kl__processor_resync(kl__processor *processor)
     kl__mutex_lock(&processor->distribute);
     code = processor->is_closed ? KL_ECLOSED : resync_locked(processor);
     if (code != KL_ECLOSED && error_is_due_locked(processor)) {
-        tell_again_locked(processor);
+        resend_error_locked(processor);
         code = processor->error_due_ms >= 0 ? KL_ENOMEM : code;
     }
     kl__mutex_unlock(&processor->distribute);

@@ -102,7 +102,7 @@ kl_code kl__health_wait_synced(kl__health *health, kl__sync_waiters *waiters,
     kl__mutex_lock(&health->mutex);
     waiters->count++;
     while (!health->has_synced && code == KL_OK) {
-        if (health->has_ended || waiters->dismissed) {
+        if (health->has_ended || waiters->is_cancelled) {
             code = KL_ECLOSED;
         } else if (deadline >= 0 && kl__clock_now(health->clock) >= deadline) {
             code = KL_ETIMEOUT;
@@ -115,7 +115,7 @@ kl_code kl__health_wait_synced(kl__health *health, kl__sync_waiters *waiters,
     return code;
 }
 
-void kl__health_leave(kl__health *health, kl__sync_waiters *waiters)
+void kl__health_end_wait(kl__health *health, kl__sync_waiters *waiters)
 {
     kl__mutex_lock(&health->mutex);
     waiters->count--;
@@ -154,10 +154,10 @@ kl_code kl__health_wake_changed(kl__health *health,
     return code;
 }
 
-void kl__health_dismiss(kl__health *health, kl__sync_waiters *waiters)
+void kl__health_cancel_waits(kl__health *health, kl__sync_waiters *waiters)
 {
     kl__mutex_lock(&health->mutex);
-    waiters->dismissed = true;
+    waiters->is_cancelled = true;
     kl__cond_broadcast(&health->cond);
     kl__sync_wakers_forget(&health->wakers, waiters);
     kl__sync_wakers_forget(&health->changes, waiters);
@@ -172,7 +172,7 @@ static bool is_same_reason(const kl_error *a, const kl_error *b)
     return a->code == b->code && strcmp(a->message, b->message) == 0;
 }
 
-static uint64_t tell_locked(kl__health *health, const kl_error *error)
+static uint64_t number_reason_locked(kl__health *health, const kl_error *error)
 {
     if (!is_same_reason(&health->told, error)) {
         health->told = *error;
@@ -192,7 +192,7 @@ uint64_t kl__health_fail(kl__health *health, const kl_error *error,
     kl__mutex_lock(&health->mutex);
     health->error = *error;
     if (!is_quiet) {
-        number = tell_locked(health, error);
+        number = number_reason_locked(health, error);
     }
     kl__mutex_unlock(&health->mutex);
     return number;
@@ -205,7 +205,7 @@ void kl__health_untell(kl__health *health)
     kl__mutex_unlock(&health->mutex);
 }
 
-static void forget_locked(kl__health *health)
+static void clear_error_locked(kl__health *health)
 {
     health->error.code = KL_OK;
     health->error.message[0] = '\0';
@@ -215,7 +215,7 @@ static void forget_locked(kl__health *health)
 void kl__health_forget(kl__health *health)
 {
     kl__mutex_lock(&health->mutex);
-    forget_locked(health);
+    clear_error_locked(health);
     kl__mutex_unlock(&health->mutex);
 }
 
@@ -224,7 +224,7 @@ bool kl__health_recover(kl__health *health, kl_error *reason)
     bool was_told;
 
     kl__mutex_lock(&health->mutex);
-    forget_locked(health);
+    clear_error_locked(health);
     was_told = health->told.code != KL_OK;
     if (reason != NULL) {
         *reason = health->told;

@@ -17,7 +17,7 @@ typedef struct kl__health {
     /* Rank HEALTH; guards all below. Held while the first list is applied and
      * told, so that the cache, the handlers and has_synced change as one. */
     kl__mutex mutex;
-    kl__cond cond; /* synced, ended, dismissed, or a waiter has left */
+    kl__cond cond; /* synced, ended, is_cancelled, or a waiter has left */
     bool has_synced;
     bool has_ended;      /* nothing more will be applied */
     uint64_t lists_held; /* lists that the cache has held */
@@ -62,18 +62,18 @@ void kl__health_end(kl__health *health);
  * the health that they wait for. Zeroed: there are none. */
 typedef struct kl__sync_waiters {
     int count;
-    bool dismissed;
+    bool is_cancelled;
 } kl__sync_waiters;
 
 /* Blocks until has_synced: KL_OK; KL_ETIMEOUT; KL_ECLOSED once it has ended or
- * the waiters are dismissed. The caller is one of `waiters` until it calls
+ * the waiters are is_cancelled. The caller is one of `waiters` until it calls
  * leave; after that a close may free the handle and the health. */
 kl_code kl__health_wait_synced(kl__health *health, kl__sync_waiters *waiters,
                                int64_t timeout_ms);
-void kl__health_leave(kl__health *health, kl__sync_waiters *waiters);
+void kl__health_end_wait(kl__health *health, kl__sync_waiters *waiters);
 
 /* Wakes the queue once, when it has synced or ended; the queues of `waiters`
- * are forgotten when they are dismissed. KL_ENOMEM. */
+ * are forgotten when they are is_cancelled. KL_ENOMEM. */
 kl_code kl__health_wake_synced(kl__health *health,
                                const kl__sync_waiters *waiters,
                                kl_event_queue *queue);
@@ -85,7 +85,7 @@ kl_code kl__health_wake_changed(kl__health *health,
                                 kl_event_queue *queue);
 
 /* Ends the waits of `waiters`; returns once the last of them has left. */
-void kl__health_dismiss(kl__health *health, kl__sync_waiters *waiters);
+void kl__health_cancel_waits(kl__health *health, kl__sync_waiters *waiters);
 
 /*
  * The reflector's calls. Fail makes an error the one that stands. It returns

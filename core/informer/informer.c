@@ -49,14 +49,14 @@ static kl__indexer *indexer_of(const kl_informer *informer)
 
 /* In a child of fork() a lock may be held for ever by a thread that is not
  * there: every door asks first. */
-static bool is_stale(const kl_informer *informer, kl_error *err)
+static bool is_forked(const kl_informer *informer, kl_error *err)
 {
     return kl__check_process(informer->made_in, err) != KL_OK;
 }
 
 /* What can never work is refused at once; all else is retried. */
-static kl_code check(kl_client *client, const kl_informer_options *options,
-                     kl_error *err)
+static kl_code check_options(kl_client *client,
+                             const kl_informer_options *options, kl_error *err)
 {
     kl_selector *labels;
     kl_error own;
@@ -107,7 +107,7 @@ static void free_handle(kl_informer *informer)
     kl__free(informer);
 }
 
-static void keep(void *owner)
+static void ref_handle(void *owner)
 {
     kl_informer *informer = owner;
 
@@ -116,7 +116,7 @@ static void keep(void *owner)
     kl__mutex_unlock(&informer->mutex);
 }
 
-static void release(void *owner)
+static void unref_handle(void *owner)
 {
     kl_informer *informer = owner;
     bool is_last;
@@ -126,13 +126,13 @@ static void release(void *owner)
     kl__cond_signal(&informer->left);
     kl__mutex_unlock(&informer->mutex);
     if (is_last) {
-        kl__informer_factory_leave(informer->use);
+        kl__shared_use_close(informer->use);
         free_handle(informer);
     }
 }
 
 /* Also for those that have removed themselves, and are on their way out. */
-static void await_handlers(kl_informer *informer)
+static void wait_for_handlers(kl_informer *informer)
 {
     kl__mutex_lock(&informer->mutex);
     while (informer->references > 1) {
@@ -146,14 +146,14 @@ kl_informer *kl_informer_open(kl_client *client,
 {
     kl_informer *informer;
 
-    if (check(client, options, err) != KL_OK) {
+    if (check_options(client, options, err) != KL_OK) {
         return NULL;
     }
     informer = make_handle(options, err);
     if (informer == NULL) {
         return NULL;
     }
-    informer->use = kl__informer_factory_join(client, options, err);
+    informer->use = kl__informer_factory_open(client, options, err);
     if (informer->use == NULL) {
         free_handle(informer);
         return NULL;
@@ -198,20 +198,20 @@ kl_informer *kl__informer_over(kl__list_watch *source, kl__clock *clock,
 
 void kl_informer_close(kl_informer *informer)
 {
-    if (informer == NULL || is_stale(informer, NULL)) {
+    if (informer == NULL || is_forked(informer, NULL)) {
         return; /* in a forked child there is nothing that could be stopped */
     }
     /* 1. Nobody joins or waits in it any more. 2. No handler of its own runs
      * any more, but for those that only one of them could not wait for. 3. One
      * user less: the last one stops the threads. */
     atomic_store(&informer->is_closed, true);
-    kl__health_dismiss(health_of(informer), &informer->waiters);
+    kl__health_cancel_waits(health_of(informer), &informer->waiters);
     kl__processor_remove_owner(
         kl__shared_informer_processor(shared_of(informer)), informer);
     if (!kl__on_handler_thread()) {
-        await_handlers(informer);
+        wait_for_handlers(informer);
     }
-    release(informer);
+    unref_handle(informer);
 }
 
 kl_code kl_informer_check(const kl_informer *informer, kl_error *err)
@@ -221,14 +221,14 @@ kl_code kl_informer_check(const kl_informer *informer, kl_error *err)
 
 bool kl_informer_has_synced(const kl_informer *informer)
 {
-    return !is_stale(informer, NULL) &&
+    return !is_forked(informer, NULL) &&
            kl__health_has_synced(health_of(informer));
 }
 
 kl_code kl_informer_wait_synced(kl_informer *informer, int64_t timeout_ms,
                                 kl_error *err)
 {
-    if (is_stale(informer, err)) {
+    if (is_forked(informer, err)) {
         return KL_EFORKED;
     }
     return kl__shared_informer_wait_synced(shared_of(informer),
@@ -269,7 +269,7 @@ kl_code kl_informer_wake_changed(kl_informer *informer, kl_event_queue *queue,
 
 kl_object *kl_informer_get(const kl_informer *informer, const char *key)
 {
-    return is_stale(informer, NULL)
+    return is_forked(informer, NULL)
                ? NULL
                : kl__indexer_get(indexer_of(informer), key);
 }
@@ -278,7 +278,7 @@ kl_code kl_informer_list(const kl_informer *informer, const char *name_space,
                          const kl_selector *labels, kl_object_list *list,
                          kl_error *err)
 {
-    if (is_stale(informer, err)) {
+    if (is_forked(informer, err)) {
         return KL_EFORKED;
     }
     if (kl__streq(name_space, "*")) {
@@ -296,7 +296,7 @@ kl_code kl_informer_by_index(const kl_informer *informer, const char *index,
                              const char *value, kl_object_list *list,
                              kl_error *err)
 {
-    if (is_stale(informer, err)) {
+    if (is_forked(informer, err)) {
         return KL_EFORKED;
     }
     return kl__indexer_by_index(indexer_of(informer), index, value, list, err);
@@ -305,7 +305,7 @@ kl_code kl_informer_by_index(const kl_informer *informer, const char *index,
 kl_code kl_informer_index_values(const kl_informer *informer, const char *index,
                                  kl_string_list *list, kl_error *err)
 {
-    if (is_stale(informer, err)) {
+    if (is_forked(informer, err)) {
         return KL_EFORKED;
     }
     return kl__indexer_index_values(indexer_of(informer), index, list, err);
@@ -313,14 +313,14 @@ kl_code kl_informer_index_values(const kl_informer *informer, const char *index,
 
 size_t kl_informer_count(const kl_informer *informer)
 {
-    return is_stale(informer, NULL) ? 0
-                                    : kl__indexer_count(indexer_of(informer));
+    return is_forked(informer, NULL) ? 0
+                                     : kl__indexer_count(indexer_of(informer));
 }
 
 void kl_informer_resource_version(const kl_informer *informer, char *buffer,
                                   size_t size)
 {
-    if (!is_stale(informer, NULL)) {
+    if (!is_forked(informer, NULL)) {
         kl__indexer_version(indexer_of(informer), buffer, size);
     } else if (size > 0) {
         buffer[0] = '\0';
@@ -330,7 +330,7 @@ void kl_informer_resource_version(const kl_informer *informer, char *buffer,
 void kl_informer_told_version(const kl_informer *informer, char *buffer,
                               size_t size)
 {
-    if (!is_stale(informer, NULL)) {
+    if (!is_forked(informer, NULL)) {
         kl__processor_version(
             kl__shared_informer_processor(shared_of(informer)), buffer, size);
     } else if (size > 0) {
@@ -341,7 +341,7 @@ void kl_informer_told_version(const kl_informer *informer, char *buffer,
 void kl_informer_status_get(const kl_informer *informer,
                             kl_informer_status *status)
 {
-    if (!is_stale(informer, NULL)) {
+    if (!is_forked(informer, NULL)) {
         kl__shared_informer_status(shared_of(informer), status);
         return;
     }
@@ -349,7 +349,7 @@ void kl_informer_status_get(const kl_informer *informer,
         .state = KL_STATE_STOPPED,
         .last_message_age_ms = -1,
     };
-    (void)is_stale(informer, &status->error);
+    (void)is_forked(informer, &status->error);
 }
 
 /* An index of what the objects never have would be empty for ever. */
@@ -380,7 +380,7 @@ kl_code kl_informer_add_path_index(kl_informer *informer, const char *name,
     kl_code code;
 
     err = err != NULL ? err : &own; /* its code is asked for below */
-    if (is_stale(informer, err)) {
+    if (is_forked(informer, err)) {
         return KL_EFORKED;
     }
     if (name == NULL || path == NULL) {
@@ -405,7 +405,7 @@ kl_code kl_informer_add_index(kl_informer *informer, const char *name,
                               void (*drop_context)(void *context),
                               kl_error *err)
 {
-    if (is_stale(informer, err)) {
+    if (is_forked(informer, err)) {
         return KL_EFORKED;
     }
     if (name == NULL || fn == NULL) {
@@ -422,14 +422,16 @@ kl_code kl_informer_add_index(kl_informer *informer, const char *name,
                                  err);
 }
 
-static kl_registration *join(kl_informer *informer, kl__subscriber *subscriber,
-                             const kl_handler_options *options, kl_error *err)
+static kl_registration *add_subscriber(kl_informer *informer,
+                                       kl__subscriber *subscriber,
+                                       const kl_handler_options *options,
+                                       kl_error *err)
 {
     kl__shared_informer *shared = shared_of(informer);
     kl_handler_options own = {0};
     kl_registration *registration;
 
-    if (is_stale(informer, err)) {
+    if (is_forked(informer, err)) {
         return NULL;
     }
     if (options != NULL) {
@@ -439,14 +441,14 @@ static kl_registration *join(kl_informer *informer, kl__subscriber *subscriber,
         own.resync_ms = informer->resync_ms;
     }
     subscriber->owner = informer;
-    subscriber->owner_left = &informer->is_closed;
-    subscriber->keep_owner = keep;
-    subscriber->release_owner = release;
+    subscriber->owner_is_closed = &informer->is_closed;
+    subscriber->ref_owner = ref_handle;
+    subscriber->unref_owner = unref_handle;
     subscriber->options = &own;
     registration = kl__processor_add(kl__shared_informer_processor(shared),
                                      subscriber, err);
     if (registration != NULL) {
-        kl__shared_informer_joined(shared);
+        kl__shared_informer_added(shared);
     }
     return registration;
 }
@@ -462,7 +464,7 @@ kl_registration *kl_informer_add_handler(kl_informer *informer,
         kl_error_set(err, KL_EINVAL, "a registration needs a handler");
         return NULL;
     }
-    return join(informer, &subscriber, options, err);
+    return add_subscriber(informer, &subscriber, options, err);
 }
 
 kl_registration *kl_informer_subscribe(kl_informer *informer,
@@ -476,5 +478,5 @@ kl_registration *kl_informer_subscribe(kl_informer *informer,
         kl_error_set(err, KL_EINVAL, "a subscription needs an event queue");
         return NULL;
     }
-    return join(informer, &subscriber, options, err);
+    return add_subscriber(informer, &subscriber, options, err);
 }

@@ -68,18 +68,18 @@ static void free_use(kl__shared_use *use)
 }
 
 /* "" and, for a namespace, "*" mean the same as NULL. */
-static const char *given(const char *text)
+static const char *null_if_empty(const char *text)
 {
     return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
-static const char *given_scope(const char *name_space)
+static const char *scope_or_null(const char *name_space)
 {
-    return kl__streq(name_space, "*") ? NULL : given(name_space);
+    return kl__streq(name_space, "*") ? NULL : null_if_empty(name_space);
 }
 
 /* Copies a text that may be NULL; false: out of memory. */
-static bool copy(char **to, const char *text)
+static bool copy_text(char **to, const char *text)
 {
     *to = kl__strdup(text);
     return text == NULL || *to != NULL;
@@ -87,7 +87,7 @@ static bool copy(char **to, const char *text)
 
 /* The one name of what was typed: as discovery knows it, or, before it was
  * asked, Kubernetes' own; false: out of memory. */
-static bool canonicalise(kl_client *client, kl__shared_use *use)
+static bool find_canonical_name(kl_client *client, kl__shared_use *use)
 {
     kl__resource resource;
     kl__buf name = {0};
@@ -120,7 +120,7 @@ static kl_code find_scope(kl_client *client, const kl_informer_options *options,
     bool is_cached;
     kl_code code = KL_OK;
 
-    *name_space = given_scope(options->name_space);
+    *name_space = scope_or_null(options->name_space);
     if (*name_space == NULL) {
         return KL_OK;
     }
@@ -155,18 +155,18 @@ static kl__shared_use *make_use(kl_client *client,
     }
     use->keep_managed_fields = options->keep_managed_fields;
     use->metadata_only = options->metadata_only;
-    if (!copy(&use->resource, options->resource) ||
-        !copy(&use->name_space, name_space) ||
-        !copy(&use->labels, given(options->labels)) ||
-        !copy(&use->fields, given(options->fields)) ||
-        !canonicalise(client, use)) {
+    if (!copy_text(&use->resource, options->resource) ||
+        !copy_text(&use->name_space, name_space) ||
+        !copy_text(&use->labels, null_if_empty(options->labels)) ||
+        !copy_text(&use->fields, null_if_empty(options->fields)) ||
+        !find_canonical_name(client, use)) {
         free_use(use);
         return NULL;
     }
     return use;
 }
 
-static bool same_resource(const kl__shared_use *a, const kl__shared_use *b)
+static bool is_same_resource(const kl__shared_use *a, const kl__shared_use *b)
 {
     if (a->canonical != NULL && b->canonical != NULL) {
         return strcmp(a->canonical, b->canonical) == 0;
@@ -174,13 +174,13 @@ static bool same_resource(const kl__shared_use *a, const kl__shared_use *b)
     return strcmp(a->resource, b->resource) == 0;
 }
 
-static bool same(const kl__shared_use *a, const kl__shared_use *b)
+static bool is_same_use(const kl__shared_use *a, const kl__shared_use *b)
 {
     return a->keep_managed_fields == b->keep_managed_fields &&
            a->metadata_only == b->metadata_only &&
            kl__streq(a->name_space, b->name_space) &&
            kl__streq(a->labels, b->labels) && kl__streq(a->fields, b->fields) &&
-           same_resource(a, b);
+           is_same_resource(a, b);
 }
 
 /* One that is running for the same, or NULL. Those whose name was unknown when
@@ -193,8 +193,8 @@ static kl__shared_use *find_locked(informer_factory *factory, kl_client *client,
         kl__shared_use *use = KL__CONTAINER(node, kl__shared_use, node);
 
         /* Out of memory: it is compared by what was typed. */
-        (void)canonicalise(client, use);
-        if (same(use, wanted)) {
+        (void)find_canonical_name(client, use);
+        if (is_same_use(use, wanted)) {
             return use;
         }
     }
@@ -202,7 +202,7 @@ static kl__shared_use *find_locked(informer_factory *factory, kl_client *client,
 }
 
 /* "pods in web (app=shop; spec.nodeName=n1)", "metadata of pods" */
-static char *describe(const kl__shared_use *use)
+static char *describe_use(const kl__shared_use *use)
 {
     const char *labels = use->labels != NULL ? use->labels : "";
     const char *fields = use->fields != NULL ? use->fields : "";
@@ -221,7 +221,7 @@ static char *describe(const kl__shared_use *use)
     return kl__buf_take(&text, NULL);
 }
 
-/* As kl_informer_options.compress says. */
+/* True if the option kl_informer_options.compress asks for compression. */
 static bool compresses(int compress)
 {
 #ifdef KUBELUA_RETRAIN
@@ -231,13 +231,14 @@ static bool compresses(int compress)
 #endif
 }
 
-static kl__shared_informer *start(kl_client *client, const kl__shared_use *use,
-                                  const kl_informer_options *options,
-                                  kl_error *err)
+static kl__shared_informer *start_informer(kl_client *client,
+                                           const kl__shared_use *use,
+                                           const kl_informer_options *options,
+                                           kl_error *err)
 {
     kl__shared_informer *informer;
     kl__list_watch *source;
-    char *name = describe(use);
+    char *name = describe_use(use);
 
     if (name == NULL) {
         kl_error_set(err, KL_ENOMEM, "out of memory for an informer");
@@ -274,7 +275,7 @@ static kl__shared_informer *start(kl_client *client, const kl__shared_use *use,
     return informer;
 }
 
-kl__shared_use *kl__informer_factory_join(kl_client *client,
+kl__shared_use *kl__informer_factory_open(kl_client *client,
                                           const kl_informer_options *options,
                                           kl_error *err)
 {
@@ -300,7 +301,7 @@ kl__shared_use *kl__informer_factory_join(kl_client *client,
     kl__mutex_lock(&factory->mutex);
     use = find_locked(factory, client, wanted);
     if (use == NULL) {
-        wanted->informer = start(client, wanted, options, err);
+        wanted->informer = start_informer(client, wanted, options, err);
         if (wanted->informer != NULL) {
             kl__list_append(&factory->uses, &wanted->node);
             use = wanted;
@@ -326,7 +327,7 @@ kl__shared_use *kl__shared_use_alone(kl__shared_informer *informer)
     return use;
 }
 
-static bool is_last(kl__shared_use *use)
+static bool remove_user(kl__shared_use *use)
 {
     informer_factory *factory = use->factory;
     bool last;
@@ -343,9 +344,9 @@ static bool is_last(kl__shared_use *use)
     return last;
 }
 
-void kl__informer_factory_leave(kl__shared_use *use)
+void kl__shared_use_close(kl__shared_use *use)
 {
-    if (is_last(use)) {
+    if (remove_user(use)) {
         /* Its client, and with it the factory, may be freed here. */
         kl__shared_informer_stop(use->informer);
         free_use(use);

@@ -16,7 +16,7 @@ typedef struct kl__shared_use kl__shared_use;
  * timeout, streaming) is that of the first user. NULL: KL_ENOMEM, KL_EIO,
  * KL_ECLOSED. Thread-safe.
  */
-kl__shared_use *kl__informer_factory_join(kl_client *client,
+kl__shared_use *kl__informer_factory_open(kl_client *client,
                                           const kl_informer_options *options,
                                           kl_error *err);
 
@@ -25,7 +25,7 @@ kl__shared_use *kl__informer_factory_join(kl_client *client,
 kl__shared_use *kl__shared_use_alone(kl__shared_informer *informer);
 
 /* One user less; the last one stops it. Thread-safe. */
-void kl__informer_factory_leave(kl__shared_use *use);
+void kl__shared_use_close(kl__shared_use *use);
 
 /* Borrowed while in use. */
 kl__shared_informer *kl__shared_use_informer(const kl__shared_use *use);

@@ -15,7 +15,7 @@ void kl__listener_init(kl__listener *listener,
     kl__list_init(&listener->spares);
 }
 
-static void free_all(kl__list *notes)
+static void free_notes(kl__list *notes)
 {
     kl__list *node;
 
@@ -27,7 +27,7 @@ static void free_all(kl__list *notes)
 void kl__listener_deinit(kl__listener *listener)
 {
     kl__notes_deinit(&listener->notes);
-    free_all(&listener->spares);
+    free_notes(&listener->spares);
     kl__mutex_deinit(&listener->mutex);
 }
 
@@ -41,7 +41,7 @@ static bool make_notes(kl__list *list, size_t count)
         kl__note *note = kl__note_new();
 
         if (note == NULL) {
-            free_all(&fresh);
+            free_notes(&fresh);
             return false;
         }
         kl__list_append(&fresh, &note->node);
@@ -53,7 +53,7 @@ static bool make_notes(kl__list *list, size_t count)
 }
 
 /* The first of the notes, filled with the event. */
-static kl__note *fill(kl__list *notes, const kl_event *event)
+static kl__note *fill_note(kl__list *notes, const kl_event *event)
 {
     kl__note *note = KL__CONTAINER(kl__list_shift(notes), kl__note, node);
 
@@ -95,9 +95,9 @@ bool kl__listener_reserve(kl__listener *listener, size_t count)
     return has_room;
 }
 
-void kl__listener_settle(kl__listener *listener)
+void kl__listener_free_spares(kl__listener *listener)
 {
-    free_all(&listener->spares);
+    free_notes(&listener->spares);
     listener->spare_count = 0;
 }
 
@@ -124,7 +124,7 @@ static void wake_locked(kl__listener *listener)
     }
 }
 
-static kl_event event_of(const kl__change *change, bool initial)
+static kl_event make_event(const kl__change *change, bool initial)
 {
     kl_event event = {.object = kl_object_ref(change->object)};
 
@@ -167,13 +167,14 @@ static bool merge_locked(kl__listener *listener, kl_event *event)
 static void push_locked(kl__listener *listener, const kl__change *change,
                         bool initial)
 {
-    kl_event event = event_of(change, initial);
+    kl_event event = make_event(change, initial);
 
     if (event.initial) {
         kl__sync_tracker_start(&listener->tracker);
     }
     if (!merge_locked(listener, &event)) {
-        kl__notes_append(&listener->notes, fill(&listener->spares, &event));
+        kl__notes_append(&listener->notes,
+                         fill_note(&listener->spares, &event));
         listener->spare_count--;
     }
 }
@@ -182,7 +183,7 @@ static void push_synced_locked(kl__listener *listener)
 {
     const kl_event event = {.type = KL_EVENT_SYNCED};
 
-    kl__notes_append(&listener->notes, fill(&listener->spares, &event));
+    kl__notes_append(&listener->notes, fill_note(&listener->spares, &event));
     listener->spare_count--;
     kl__sync_tracker_complete(&listener->tracker);
 }
@@ -225,7 +226,7 @@ static void resync_locked(kl__listener *listener, const kl_object_list *objects,
         }
         event.old = kl_object_ref(object);
         event.object = kl_object_ref(object);
-        kl__notes_append(notes, fill(fresh, &event));
+        kl__notes_append(notes, fill_note(fresh, &event));
     }
 }
 
@@ -248,7 +249,7 @@ kl_code kl__listener_resync(kl__listener *listener,
         wake_locked(listener);
     }
     kl__mutex_unlock(&listener->mutex);
-    free_all(&fresh);
+    free_notes(&fresh);
     return code;
 }
 
@@ -310,7 +311,7 @@ kl_code kl__listener_open(kl__listener *listener,
         !kl__notes_key(&listener->notes,
                        snapshot->count + listener->reserved)) {
         kl__mutex_unlock(&listener->mutex);
-        free_all(&node_list);
+        free_notes(&node_list);
         return KL_ENOMEM;
     }
     for (size_t i = 0; i < snapshot->count; i++) {

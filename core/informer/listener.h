@@ -55,7 +55,7 @@ void kl__listener_deinit(kl__listener *listener);
  * memory. Settle frees what was reserved for nothing.
  */
 bool kl__listener_reserve(kl__listener *listener, size_t count);
-void kl__listener_settle(kl__listener *listener);
+void kl__listener_free_spares(kl__listener *listener);
 
 /* Pushes changes that were reserved for. `initial`: they are the initial list
  * as a whole. True: for the first time, some were merged. */

@@ -57,7 +57,7 @@ static const char *key_of(const kl__note *note)
 }
 
 /* Makes it the newest of its key; there is room. */
-static void enter(kl__notes *notes, kl__note *note)
+static void link_note(kl__notes *notes, kl__note *note)
 {
     const char *key = key_of(note);
     void *former;
@@ -85,7 +85,7 @@ bool kl__notes_key(kl__notes *notes, size_t extra)
     notes->is_keyed = true;
     for (kl__list *node = notes->list.next; node != &notes->list;
          node = node->next) {
-        enter(notes, KL__CONTAINER(node, kl__note, node));
+        link_note(notes, KL__CONTAINER(node, kl__note, node));
     }
     return true;
 }
@@ -119,18 +119,18 @@ void kl__notes_append(kl__notes *notes, kl__note *note)
         notes->error = note;
     }
     if (notes->is_keyed) {
-        enter(notes, note);
+        link_note(notes, note);
     }
 }
 
 /* Makes it the oldest of its key; there is room. */
-static void enter_oldest(kl__notes *notes, kl__note *note)
+static void link_oldest(kl__notes *notes, kl__note *note)
 {
     const char *key = key_of(note);
     kl__note *oldest = key != NULL ? kl__notes_find(notes, key) : NULL;
 
     if (oldest == NULL) {
-        enter(notes, note);
+        link_note(notes, note);
         return;
     }
     while (oldest->older != NULL) {
@@ -148,14 +148,14 @@ void kl__notes_prepend(kl__notes *notes, kl__list *older, size_t count)
         kl__list_remove(last);
         kl__list_append(notes->list.next, last);
         if (notes->is_keyed) {
-            enter_oldest(notes, KL__CONTAINER(last, kl__note, node));
+            link_oldest(notes, KL__CONTAINER(last, kl__note, node));
         }
     }
     notes->count += count;
 }
 
 /* Takes it out of its key's chain. */
-static void leave(kl__notes *notes, kl__note *note)
+static void unlink_note(kl__notes *notes, kl__note *note)
 {
     const char *key = key_of(note);
 
@@ -180,7 +180,7 @@ static void leave(kl__notes *notes, kl__note *note)
 void kl__notes_remove(kl__notes *notes, kl__note *note)
 {
     if (notes->is_keyed) {
-        leave(notes, note);
+        unlink_note(notes, note);
     }
     if (notes->error == note) {
         notes->error = NULL;
@@ -190,7 +190,7 @@ void kl__notes_remove(kl__notes *notes, kl__note *note)
 }
 
 /* Gives a note the newer object; the map's key moves over to it. */
-static void take_object(kl__notes *notes, kl__note *note, kl_event *event)
+static void replace_object(kl__notes *notes, kl__note *note, kl_event *event)
 {
     kl_object *former = note->event.object;
 
@@ -202,13 +202,13 @@ static void take_object(kl__notes *notes, kl__note *note, kl_event *event)
 
 static void merge_update(kl__notes *notes, kl__note *last, kl_event *event)
 {
-    take_object(notes, last, event);
+    replace_object(notes, last, event);
     last->event.resync = false; /* of an update: it is a real one now */
 }
 
 static void merge_delete(kl__notes *notes, kl__note *last, kl_event *event)
 {
-    take_object(notes, last, event);
+    replace_object(notes, last, event);
     kl_object_unref(last->event.old);
     last->event.old = NULL;
     last->event.type = KL_EVENT_DELETE;

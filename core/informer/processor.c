@@ -111,10 +111,10 @@ static kl_code choose_name(kl__processor *processor,
 }
 
 /* As one step: what the cache holds, and being told what changes. */
-static kl_code join_locked(kl__processor *processor,
-                           kl_registration *registration,
-                           kl_object_list *snapshot, bool *is_complete,
-                           kl_error *err)
+static kl_code add_locked(kl__processor *processor,
+                          kl_registration *registration,
+                          kl_object_list *snapshot, bool *is_complete,
+                          kl_error *err)
 {
     if (processor->is_closed) {
         return closed_error(processor, err);
@@ -127,7 +127,7 @@ static kl_code join_locked(kl__processor *processor,
     registration->next_resync_ms =
         kl__clock_after(processor->clock, registration->resync_ms);
     kl__mutex_lock(&processor->listeners);
-    kl__registration_join(registration);
+    kl__registration_enter(registration);
     kl__list_append(&processor->registrations, &registration->node);
     kl__mutex_unlock(&processor->listeners);
     return KL_OK;
@@ -135,24 +135,25 @@ static kl_code join_locked(kl__processor *processor,
 
 /* Asked under the mutex: take_owned, which comes after it is set, finds whoever
  * has joined before. */
-static bool has_left(const kl__subscriber *subscriber)
+static bool owner_is_gone(const kl__subscriber *subscriber)
 {
-    return subscriber->owner_left != NULL &&
-           atomic_load(subscriber->owner_left);
+    return subscriber->owner_is_closed != NULL &&
+           atomic_load(subscriber->owner_is_closed);
 }
 
 /* Ends what could not join, unless the thread that took it out does. */
-static void refuse(kl__processor *processor, kl_registration *registration,
-                   bool has_joined)
+static void discard_registration(kl__processor *processor,
+                                 kl_registration *registration, bool has_joined)
 {
-    if (!has_joined || kl__processor_leave(processor, registration)) {
-        kl__registration_refuse(registration);
+    if (!has_joined || kl__processor_remove(processor, registration)) {
+        kl__registration_discard(registration);
     }
 }
 
 /* Joins and begins, or gives the registration back. */
-static kl_code join(kl__processor *processor, const kl__subscriber *subscriber,
-                    kl_registration *registration, kl_error *err)
+static kl_code add_registration(kl__processor *processor,
+                                const kl__subscriber *subscriber,
+                                kl_registration *registration, kl_error *err)
 {
     kl_object_list snapshot = {0};
     bool is_complete = false;
@@ -160,9 +161,9 @@ static kl_code join(kl__processor *processor, const kl__subscriber *subscriber,
     kl_code code;
 
     kl__mutex_lock(&processor->distribute);
-    code = has_left(subscriber) ? closed_error(processor, err)
-                                : join_locked(processor, registration,
-                                              &snapshot, &is_complete, err);
+    code = owner_is_gone(subscriber) ? closed_error(processor, err)
+                                     : add_locked(processor, registration,
+                                                  &snapshot, &is_complete, err);
     kl__mutex_unlock(&processor->distribute);
     has_joined = code == KL_OK;
     if (has_joined) {
@@ -177,8 +178,8 @@ static kl_code join(kl__processor *processor, const kl__subscriber *subscriber,
     }
     kl_object_list_clear(&snapshot);
     if (code != KL_OK) {
-        refuse(processor, registration, has_joined);
-    } else if (!kl__registration_launch(registration)) {
+        discard_registration(processor, registration, has_joined);
+    } else if (!kl__registration_start(registration)) {
         code = closed_error(processor, err); /* its owner has left meanwhile */
     }
     return code;
@@ -200,18 +201,18 @@ kl_registration *kl__processor_add(kl__processor *processor,
         return NULL;
     }
     kl__registration_ref(registration); /* its owner may close meanwhile */
-    code = join(processor, subscriber, registration, err);
+    code = add_registration(processor, subscriber, registration, err);
     kl__registration_unref(registration);
     return code == KL_OK ? registration : NULL;
 }
 
-bool kl__processor_leave(kl__processor *processor,
-                         kl_registration *registration)
+bool kl__processor_remove(kl__processor *processor,
+                          kl_registration *registration)
 {
     bool was_in;
 
     lock_both(processor);
-    was_in = kl__registration_leave(registration);
+    was_in = kl__registration_exit(registration);
     if (was_in) {
         kl__list_remove(&registration->node);
     }
@@ -220,8 +221,8 @@ bool kl__processor_leave(kl__processor *processor,
 }
 
 /* Moves those of the owner (NULL: all) out of the processor. */
-static void take_owned(kl__processor *processor, const void *owner,
-                       kl__list *taken)
+static void remove_owned(kl__processor *processor, const void *owner,
+                         kl__list *taken)
 {
     kl__list *node, *next;
 
@@ -232,7 +233,7 @@ static void take_owned(kl__processor *processor, const void *owner,
         kl_registration *each = KL__CONTAINER(node, kl_registration, node);
 
         if (owner == NULL || each->owner == owner) {
-            (void)kl__registration_leave(each);
+            (void)kl__registration_exit(each);
             kl__list_remove(node);
             kl__list_append(taken, node);
         }
@@ -246,7 +247,7 @@ void kl__processor_remove_owner(kl__processor *processor, void *owner)
     kl__list *node;
 
     kl__list_init(&taken);
-    take_owned(processor, owner, &taken);
+    remove_owned(processor, owner, &taken);
     /* All are told before any is waited for: the slowest decides how long. */
     for (node = taken.next; node != &taken; node = node->next) {
         kl__registration_close(KL__CONTAINER(node, kl_registration, node));
@@ -256,9 +257,9 @@ void kl__processor_remove_owner(kl__processor *processor, void *owner)
     }
 }
 
-void kl__processor_cease(kl__processor *processor)
+void kl__processor_stop(kl__processor *processor)
 {
-    atomic_store(&processor->has_ceased, true);
+    atomic_store(&processor->is_stopped, true);
     kl__processor_made_room(processor);
 }
 
@@ -332,7 +333,7 @@ static kl_code wait_room_locked(kl__processor *processor, kl__cancel *cancel)
     int64_t since_ms = kl__clock_now(processor->clock);
     kl_registration *full;
 
-    while (!processor->is_closed && !atomic_load(&processor->has_ceased) &&
+    while (!processor->is_closed && !atomic_load(&processor->is_stopped) &&
            !kl__cancel_fired(cancel)) {
         full = find_full_locked(processor);
         if (full == NULL) {

@@ -69,11 +69,11 @@ typedef struct kl__subscriber {
     void *tag;
     void *owner;
     /* May be NULL: nobody joins any more from the moment that it is true. */
-    const atomic_bool *owner_left;
+    const atomic_bool *owner_is_closed;
     /* May be NULL, like both: called before the handler's thread begins, and
      * when it has run its last callback. */
-    void (*keep_owner)(void *owner);
-    void (*release_owner)(void *owner);
+    void (*ref_owner)(void *owner);
+    void (*unref_owner)(void *owner);
     const kl_handler_options *options; /* may be NULL */
 } kl__subscriber;
 kl_registration *kl__processor_add(kl__processor *processor,
@@ -90,7 +90,7 @@ void kl__processor_version(kl__processor *processor, char *buffer, size_t size);
 
 /* From here on no event is handed out, and waiters for room do not wait any
  * more; close follows. With any mutex of rank CANCEL held; any thread. */
-void kl__processor_cease(kl__processor *processor);
+void kl__processor_stop(kl__processor *processor);
 
 /* No new registrations, no further events, waiters wake; pull registrations
  * that are left stay valid, and empty, until they are removed. */

@@ -16,7 +16,7 @@ struct kl__processor {
     kl__clock *clock;
     char *name;
     atomic_int references;  /* its owner's and each registration's */
-    atomic_bool has_ceased; /* events that wait are dropped */
+    atomic_bool is_stopped; /* events that wait are dropped */
 
     /*
      * Rank DISTRIBUTE. Held while the indexer changes and that is told, and
@@ -44,8 +44,8 @@ struct kl__processor {
 void kl__processor_ref(kl__processor *processor);
 void kl__processor_unref(kl__processor *processor);
 /* It is told nothing more. False: whoever has to end it took it out before. */
-bool kl__processor_leave(kl__processor *processor,
-                         kl_registration *registration);
+bool kl__processor_remove(kl__processor *processor,
+                          kl_registration *registration);
 /* It was full, and is not any more. */
 void kl__processor_made_room(kl__processor *processor);
 

@@ -78,7 +78,7 @@ int64_t kl__reflector_now(const kl__reflector *self)
     return kl__clock_now(self->options.clock);
 }
 
-void kl__reflector_heard(kl__reflector *self)
+void kl__reflector_note_item(kl__reflector *self)
 {
     atomic_store_explicit(&self->last_item_at, kl__reflector_now(self),
                           memory_order_relaxed);
@@ -242,7 +242,7 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
 }
 
 /* Such as the CRD of an operator that is being installed. */
-static void say_that_it_waits(kl_error *err)
+static void append_that_it_waits(kl_error *err)
 {
     size_t used = strlen(err->message);
 
@@ -258,12 +258,12 @@ kl_informer_state kl__reflector_unresolved(kl__reflector *self,
 
     if (err.code == KL_EUNKNOWN_KIND || err.code == KL_ENOT_FOUND) {
         failure.cap_ms = UNKNOWN_KIND_CAP_MS;
-        say_that_it_waits(&err);
+        append_that_it_waits(&err);
     }
     return kl__reflector_fail(self, &failure);
 }
 
-static kl_informer_state resolve(kl__reflector *self)
+static kl_informer_state resolve_resource(kl__reflector *self)
 {
     kl_error err = {.retry_after_ms = -1};
 
@@ -277,7 +277,7 @@ static kl_informer_state resolve(kl__reflector *self)
     return kl__reflector_relist(self);
 }
 
-static void wake(void *arg)
+static void wake_reflector(void *arg)
 {
     kl__reflector *self = arg;
 
@@ -301,7 +301,7 @@ static void wait_until(kl__reflector *self, int64_t deadline)
  * rotated, the wait is over. */
 static kl_informer_state back_off(kl__reflector *self)
 {
-    kl__cancel_hook stop = {.wake = wake, .arg = self};
+    kl__cancel_hook stop = {.wake = wake_reflector, .arg = self};
     int64_t deadline = kl__reflector_now(self) + self->wait_ms;
 
     kl__cancel_add(self->options.stop, &stop);
@@ -319,7 +319,7 @@ static kl_informer_state back_off(kl__reflector *self)
 }
 
 /* Makes a state visible to kl__reflector_status. */
-static void enter(kl__reflector *self, kl_informer_state state)
+static void enter_state(kl__reflector *self, kl_informer_state state)
 {
     kl_log(KL_LOG_DEBUG, "%s: %s", self->options.name,
            kl_informer_state_name(state));
@@ -333,7 +333,7 @@ static void enter(kl__reflector *self, kl_informer_state state)
 void *kl__reflector_run(void *reflector)
 {
     static kl_informer_state (*const states[])(kl__reflector *) = {
-        [KL_STATE_RESOLVING] = resolve,
+        [KL_STATE_RESOLVING] = resolve_resource,
         [KL_STATE_LISTING] = kl__reflector_list,
         [KL_STATE_STREAMING] = kl__reflector_stream,
         [KL_STATE_WATCHING] = kl__reflector_watch,
@@ -343,11 +343,11 @@ void *kl__reflector_run(void *reflector)
     kl_informer_state state = KL_STATE_RESOLVING;
 
     while (state != KL_STATE_STOPPED && !is_stopped(self)) {
-        enter(self, state);
+        enter_state(self, state);
         state = states[state](self);
     }
     kl__list_watch_end(self->options.source);
-    enter(self, KL_STATE_STOPPED);
+    enter_state(self, KL_STATE_STOPPED);
     kl__delta_fifo_close(self->options.fifo);
     return NULL;
 }

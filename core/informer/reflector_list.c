@@ -31,7 +31,7 @@ typedef struct listing {
  * and would do so each time. Later pages carry the token and the limit alone
  * (P-2).
  */
-static void first_page(const kl__reflector *self, kl__list_params *params)
+static void fill_first_page(const kl__reflector *self, kl__list_params *params)
 {
     int page_size = self->options.page_size;
 
@@ -125,7 +125,7 @@ static kl_code read_page(kl__reflector *self, listing *list, kl_error *err)
         if (code != KL_OK) {
             return code;
         }
-        kl__reflector_heard(self);
+        kl__reflector_note_item(self);
         if (item.type == KL__ITEM_PAGE) {
             if (list->fuzzy) {
                 kl__ahead_reach(&self->ahead, item.version);
@@ -176,7 +176,7 @@ static kl_code read_pages(kl__reflector *self, listing *list, kl_error *err)
     kl__list_params params = {0};
     kl_code code;
 
-    first_page(self, &params);
+    fill_first_page(self, &params);
     list->limit = params.limit;
     do {
         code = kl__list_watch_list(self->options.source, &params,

@@ -128,7 +128,7 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
                                         const char *version);
 
 /* Notes that an item came in. */
-void kl__reflector_heard(kl__reflector *self);
+void kl__reflector_note_item(kl__reflector *self);
 
 /* The server has just shown that it has reached `version`, or cannot be asked:
  * the version is not doubted for an idle timeout. */

@@ -45,7 +45,7 @@ static bool is_final(const kl_error *why)
 /* The watch goes on, and the question is asked again: after an idle timeout, or
  * after part of one where an answer may come; without an idle timeout, after
  * the next break. */
-static void put_off(kl__reflector *self, const kl_error *why)
+static void postpone_probe(kl__reflector *self, const kl_error *why)
 {
     int64_t idle_ms = self->options.idle_timeout_ms;
     int64_t wait_ms = idle_ms / ASK_AGAIN;
@@ -103,7 +103,7 @@ kl_code kl__reflector_probe(kl__reflector *self, kl_error *err)
     }
     if (code != KL_EVERSION_AHEAD &&
         (why.http_status != 0 || code == KL_EPARSE)) {
-        put_off(self, &why);
+        postpone_probe(self, &why);
         return KL_OK;
     }
     *err = why;

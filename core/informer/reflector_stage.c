@@ -22,7 +22,7 @@ static bool same_version(const kl_object *a, const kl_object *b)
 
 /* The cache's copy of the object where it is the same, else the object in its
  * packed form. */
-static kl_object *share(const kl__stage *stage, kl_object *object)
+static kl_object *share_cached(const kl__stage *stage, kl_object *object)
 {
     kl_object *cached =
         stage->known != NULL
@@ -38,7 +38,7 @@ static kl_object *share(const kl__stage *stage, kl_object *object)
     return kl__packer_pack(stage->packer, object, stage->count);
 }
 
-static bool grow(kl__stage *stage)
+static bool grow_stage(kl__stage *stage)
 {
     size_t capacity =
         stage->capacity != 0 ? stage->capacity * 2 : FIRST_CAPACITY;
@@ -57,7 +57,7 @@ static bool grow(kl__stage *stage)
 }
 
 /* A list is thousands of objects that stay. */
-static void look_ahead(kl__stage *stage, const kl_object *object)
+static void reserve_ahead(kl__stage *stage, const kl_object *object)
 {
     stage->bytes += kl_object_bytes(object);
     if (stage->bytes >= AHEAD) {
@@ -70,10 +70,10 @@ bool kl__stage_put(kl__stage *stage, kl_object *object)
 {
     uintptr_t place;
 
-    object = share(stage, object);
-    look_ahead(stage, object);
+    object = share_cached(stage, object);
+    reserve_ahead(stage, object);
     place = (uintptr_t)kl__map_get(&stage->places, kl_object_key(object));
-    if (!grow(stage) || !kl__map_reserve(&stage->places, 1)) {
+    if (!grow_stage(stage) || !kl__map_reserve(&stage->places, 1)) {
         kl_object_unref(object);
         return false;
     }

@@ -92,7 +92,7 @@ static verdict judge_silence(kl__reflector *self, int64_t deadline,
 }
 
 /* Applies one item to the stage. */
-static verdict take_item(kl__stage *stage, kl__item *item, kl_error *err)
+static verdict stage_item(kl__stage *stage, kl__item *item, kl_error *err)
 {
     kl_object *object = item->object;
 
@@ -144,8 +144,8 @@ static verdict read_initial(kl__reflector *self, kl__stage *stage,
             err->code = code;
             return judge_break(err);
         }
-        kl__reflector_heard(self);
-        result = take_item(stage, &item, err);
+        kl__reflector_note_item(self);
+        result = stage_item(stage, &item, err);
         if (result == COMPLETE) {
             strcpy(version, item.version);
         } else if (result == GOES_ON && kl__reflector_now(self) >= deadline) {
@@ -165,8 +165,8 @@ static kl_informer_state fall_back(kl__reflector *self, const kl_error *err)
     return KL_STATE_LISTING;
 }
 
-static kl_informer_state not_complete(kl__reflector *self, verdict result,
-                                      const kl_error *err)
+static kl_informer_state handle_failure(kl__reflector *self, verdict result,
+                                        const kl_error *err)
 {
     if (result == UNSUPPORTED) {
         return fall_back(self, err);
@@ -211,7 +211,7 @@ kl_informer_state kl__reflector_stream(kl__reflector *self)
         next = kl__reflector_replace(self, &stage, version);
         self->streaming = next == KL_STATE_WATCHING;
     } else {
-        next = not_complete(self, result, &err);
+        next = handle_failure(self, result, &err);
     }
     kl__stage_clear(&stage);
     return next;

@@ -56,7 +56,8 @@ static bool awaits_answer(const kl__reflector *self)
 }
 
 /* An item of `version` or above was taken: the server has reached that. */
-static void advance(kl__reflector *self, attempt *now, const char *version)
+static void advance_version(kl__reflector *self, attempt *now,
+                            const char *version)
 {
     if (!awaits_answer(self)) {
         kl__reflector_trust_version(self);
@@ -80,7 +81,7 @@ static kl__delta_type delta_type_of(const kl__item *item)
     }
 }
 
-static kl_code push(kl__reflector *self, kl__item *item)
+static kl_code push_item(kl__reflector *self, kl__item *item)
 {
     size_t crowd = self->packer != NULL && self->options.known != NULL
                        ? kl__indexer_count(self->options.known)
@@ -115,8 +116,8 @@ static bool is_backward(kl__reflector *self, const char *version)
 
 /* An event about an object. The version moves only once the event is queued,
  * and never to "" (K-24). */
-static outcome take_event(kl__reflector *self, attempt *now, kl__item *item,
-                          kl_error *err)
+static outcome handle_event(kl__reflector *self, attempt *now, kl__item *item,
+                            kl_error *err)
 {
     kl_code code;
 
@@ -130,7 +131,7 @@ static outcome take_event(kl__reflector *self, attempt *now, kl__item *item,
                           item->version)) {
         /* Before a handler can see it. */
         kl__health_forget(self->options.health);
-        code = push(self, item);
+        code = push_item(self, item);
         if (code == KL_ETIMEOUT) {
             return SLOW;
         }
@@ -140,13 +141,13 @@ static outcome take_event(kl__reflector *self, attempt *now, kl__item *item,
         }
     }
     if (item->version[0] != '\0') {
-        advance(self, now, item->version);
+        advance_version(self, now, item->version);
     }
     return GOES_ON;
 }
 
-static outcome take_bookmark(kl__reflector *self, attempt *now,
-                             const kl__item *item, kl_error *err)
+static outcome handle_bookmark(kl__reflector *self, attempt *now,
+                               const kl__item *item, kl_error *err)
 {
     kl_code code;
 
@@ -162,25 +163,25 @@ static outcome take_bookmark(kl__reflector *self, attempt *now,
         return BROKE;
     }
     strcpy(self->listed, item->version);
-    advance(self, now, item->version);
+    advance_version(self, now, item->version);
     return GOES_ON;
 }
 
-static outcome take_item(kl__reflector *self, attempt *now, kl__item *item,
-                         kl_error *err)
+static outcome handle_item(kl__reflector *self, attempt *now, kl__item *item,
+                           kl_error *err)
 {
     if (item->type != KL__ITEM_END) {
-        kl__reflector_heard(self);
+        kl__reflector_note_item(self);
     }
     switch (item->type) {
     case KL__ITEM_ADDED:
     case KL__ITEM_MODIFIED:
     case KL__ITEM_DELETED:
         atomic_fetch_add_explicit(&self->events, 1, memory_order_relaxed);
-        return take_event(self, now, item, err);
+        return handle_event(self, now, item, err);
     case KL__ITEM_BOOKMARK:
         atomic_fetch_add_explicit(&self->events, 1, memory_order_relaxed);
-        return take_bookmark(self, now, item, err);
+        return handle_bookmark(self, now, item, err);
     case KL__ITEM_END:
         return ENDED;
     default:
@@ -190,7 +191,7 @@ static outcome take_item(kl__reflector *self, attempt *now, kl__item *item,
 }
 
 /* How long to wait for an item: until the watch has to be looked at again. */
-static int64_t patience(const kl__reflector *self, const attempt *now)
+static int64_t item_timeout(const kl__reflector *self, const attempt *now)
 {
     int64_t wait_ms = -1;
 
@@ -211,7 +212,7 @@ static int64_t patience(const kl__reflector *self, const attempt *now)
 }
 
 /* Lets the queue gather what comes in one burst, or hands it over. */
-static void gather(kl__reflector *self, attempt *now, bool gathers)
+static void set_gathering(kl__reflector *self, attempt *now, bool gathers)
 {
     if (now->gathers != gathers) {
         now->gathers = gathers;
@@ -220,8 +221,8 @@ static void gather(kl__reflector *self, attempt *now, bool gathers)
 }
 
 /* The next item; in a burst at first only what is there already. */
-static kl_code next(kl__reflector *self, attempt *now, kl__item *item,
-                    kl_error *err)
+static kl_code next_item(kl__reflector *self, attempt *now, kl__item *item,
+                         kl_error *err)
 {
     kl__list_watch *source = self->options.source;
     kl_code code;
@@ -231,21 +232,21 @@ static kl_code next(kl__reflector *self, attempt *now, kl__item *item,
         if (code != KL_ETIMEOUT || err->http_status != 0) {
             return code;
         }
-        gather(self, now, false);
+        set_gathering(self, now, false);
     }
-    code = kl__list_watch_next(source, item, patience(self, now),
+    code = kl__list_watch_next(source, item, item_timeout(self, now),
                                self->options.stop, err);
-    gather(self, now, code == KL_OK);
+    set_gathering(self, now, code == KL_OK);
     return code;
 }
 
-static outcome follow(kl__reflector *self, attempt *now, kl_error *err)
+static outcome read_watch(kl__reflector *self, attempt *now, kl_error *err)
 {
     outcome result = GOES_ON;
 
     while (result == GOES_ON) {
         kl__item item = {0};
-        kl_code code = next(self, now, &item, err);
+        kl_code code = next_item(self, now, &item, err);
 
         if (kl__reflector_now(self) - now->began >= HEALTHY_MS) {
             kl__reflector_healthy(self);
@@ -258,14 +259,14 @@ static outcome follow(kl__reflector *self, attempt *now, kl_error *err)
             continue;
         }
         if (code == KL_OK) {
-            result = take_item(self, now, &item, err);
+            result = handle_item(self, now, &item, err);
             kl__item_clear(&item);
         } else {
             err->code = code;
             result = BROKE;
         }
     }
-    gather(self, now, false);
+    set_gathering(self, now, false);
     return result;
 }
 
@@ -377,8 +378,8 @@ static kl_informer_state after_stall(kl__reflector *self)
                : KL_STATE_STOPPED;
 }
 
-static kl_informer_state after(kl__reflector *self, outcome result,
-                               const attempt *now, const kl_error *err)
+static kl_informer_state end_watch(kl__reflector *self, outcome result,
+                                   const attempt *now, const kl_error *err)
 {
     /* Whoever ended it, perhaps a proxy that has its own time, or silence: what
      * failed before it was over. That it will last is not proved (HEALTHY_MS).
@@ -443,7 +444,7 @@ static int64_t spread_idle(kl__reflector *self)
 
 /* Begins a watch, unless its version is one of the future. Of whatever length
  * the watches before were: a proxy may end each of them early. */
-static kl_code begin(kl__reflector *self, attempt *now, kl_error *err)
+static kl_code begin_watch(kl__reflector *self, attempt *now, kl_error *err)
 {
     kl__watch_params params = {
         .resource_version = self->version,
@@ -467,7 +468,7 @@ kl_informer_state kl__reflector_watch(kl__reflector *self)
     kl_error err = {.retry_after_ms = -1};
 
     if (!self->streaming) {
-        err.code = begin(self, &now, &err);
+        err.code = begin_watch(self, &now, &err);
         if (err.code != KL_OK) {
             return after_error(self, &err, &now);
         }
@@ -475,5 +476,5 @@ kl_informer_state kl__reflector_watch(kl__reflector *self)
     now.idle_ms = spread_idle(self);
     self->streaming = false;
     atomic_fetch_add_explicit(&self->watches, 1, memory_order_relaxed);
-    return after(self, follow(self, &now, &err), &now, &err);
+    return end_watch(self, read_watch(self, &now, &err), &now, &err);
 }

@@ -53,7 +53,7 @@ static void wake_queue(void *context)
     kl__event_queue_add(registration->queue, &registration->ready);
 }
 
-static bool take_event(kl_registration *registration, kl_event *event)
+static bool next_event(kl_registration *registration, kl_event *event)
 {
     bool made_room;
     bool found = kl__listener_next(&registration->listener, event, &made_room);
@@ -61,7 +61,7 @@ static bool take_event(kl_registration *registration, kl_event *event)
     if (made_room && registration->listener.options.every_change) {
         kl__processor_made_room(registration->processor);
     }
-    if (found && atomic_load(&registration->processor->has_ceased)) {
+    if (found && atomic_load(&registration->processor->is_stopped)) {
         kl__listener_done(&registration->listener, event);
         found = false;
     }
@@ -108,21 +108,21 @@ static bool wait_for_launch(kl_registration *registration)
     bool may_begin;
 
     kl__mutex_lock(mutex);
-    while (registration->state < KL__REGISTRATION_LAUNCHED) {
+    while (registration->state < KL__REGISTRATION_STARTED) {
         kl__cond_wait(&registration->cond, mutex, -1);
     }
-    may_begin = registration->state != KL__REGISTRATION_REFUSED;
+    may_begin = registration->state != KL__REGISTRATION_DISCARDED;
     kl__mutex_unlock(mutex);
     return may_begin;
 }
 
 /* Touches its registration only, of which it has a reference; no lock is held
  * while a callback runs. */
-static void *run(void *arg)
+static void *run_handler(void *arg)
 {
     kl_registration *registration = arg;
     const kl_handler *handler = &registration->handler;
-    void (*release_owner)(void *owner) = registration->release_owner;
+    void (*unref_owner)(void *owner) = registration->unref_owner;
     void *owner = registration->owner;
     kl_event event;
 
@@ -130,7 +130,7 @@ static void *run(void *arg)
     if (wait_for_launch(registration)) {
         while (
             kl__listener_wait(&registration->listener, &registration->cond)) {
-            if (take_event(registration, &event)) {
+            if (next_event(registration, &event)) {
                 call_handler(handler, &event);
                 kl__listener_done(&registration->listener, &event);
             }
@@ -140,8 +140,8 @@ static void *run(void *arg)
         }
     }
     kl__registration_unref(registration);
-    if (release_owner != NULL) {
-        release_owner(owner);
+    if (unref_owner != NULL) {
+        unref_owner(owner);
     }
     return NULL;
 }
@@ -152,23 +152,23 @@ static kl_code start_thread(kl_registration *registration,
     kl_code code;
 
     kl__registration_ref(registration); /* the thread's */
-    if (subscriber->keep_owner != NULL) {
-        subscriber->keep_owner(subscriber->owner);
+    if (subscriber->ref_owner != NULL) {
+        subscriber->ref_owner(subscriber->owner);
     }
-    registration->release_owner = subscriber->release_owner;
-    code = kl__thread_start(&registration->thread, "kl-handler", run,
+    registration->unref_owner = subscriber->unref_owner;
+    code = kl__thread_start(&registration->thread, "kl-handler", run_handler,
                             registration, err);
     if (code != KL_OK) {
         atomic_fetch_sub(&registration->references, 1);
-        if (subscriber->release_owner != NULL) {
-            subscriber->release_owner(subscriber->owner);
+        if (subscriber->unref_owner != NULL) {
+            subscriber->unref_owner(subscriber->owner);
         }
     }
     return code;
 }
 
-static void init(kl_registration *registration,
-                 const kl__subscriber *subscriber)
+static void init_registration(kl_registration *registration,
+                              const kl__subscriber *subscriber)
 {
     static const kl_handler_options defaults;
     const kl_handler_options *options =
@@ -211,7 +211,7 @@ kl_registration *kl__registration_new(kl__processor *processor,
         kl_error_set(err, KL_ENOMEM, "out of memory for a registration");
         return NULL;
     }
-    init(registration, subscriber);
+    init_registration(registration, subscriber);
     registration->made_in = kl__process_here();
     registration->name = copy;
     registration->processor = processor;
@@ -226,29 +226,29 @@ kl_registration *kl__registration_new(kl__processor *processor,
 }
 
 /* Tells a waiting thread what becomes of it. */
-static void enter_locked(kl_registration *registration,
-                         kl__registration_state state)
+static void set_state_locked(kl_registration *registration,
+                             kl__registration_state state)
 {
     registration->state = state;
     kl__cond_signal(&registration->cond);
 }
 
-void kl__registration_join(kl_registration *registration)
+void kl__registration_enter(kl_registration *registration)
 {
     kl__mutex_lock(&registration->listener.mutex);
-    enter_locked(registration, KL__REGISTRATION_MEMBER);
+    set_state_locked(registration, KL__REGISTRATION_MEMBER);
     kl__mutex_unlock(&registration->listener.mutex);
 }
 
-bool kl__registration_leave(kl_registration *registration)
+bool kl__registration_exit(kl_registration *registration)
 {
     bool was_member = true;
 
     kl__mutex_lock(&registration->listener.mutex);
     if (registration->state == KL__REGISTRATION_MEMBER) {
-        enter_locked(registration, KL__REGISTRATION_REFUSED);
-    } else if (registration->state == KL__REGISTRATION_LAUNCHED) {
-        enter_locked(registration, KL__REGISTRATION_LEFT);
+        set_state_locked(registration, KL__REGISTRATION_DISCARDED);
+    } else if (registration->state == KL__REGISTRATION_STARTED) {
+        set_state_locked(registration, KL__REGISTRATION_REMOVED);
     } else {
         was_member = false;
     }
@@ -256,14 +256,14 @@ bool kl__registration_leave(kl_registration *registration)
     return was_member;
 }
 
-bool kl__registration_launch(kl_registration *registration)
+bool kl__registration_start(kl_registration *registration)
 {
     bool is_member;
 
     kl__mutex_lock(&registration->listener.mutex);
     is_member = registration->state == KL__REGISTRATION_MEMBER;
     if (is_member) {
-        enter_locked(registration, KL__REGISTRATION_LAUNCHED);
+        set_state_locked(registration, KL__REGISTRATION_STARTED);
     }
     kl__mutex_unlock(&registration->listener.mutex);
     return is_member;
@@ -274,10 +274,10 @@ static bool has_thread(const kl_registration *registration)
     return registration->queue == NULL;
 }
 
-void kl__registration_refuse(kl_registration *registration)
+void kl__registration_discard(kl_registration *registration)
 {
     kl__mutex_lock(&registration->listener.mutex);
-    enter_locked(registration, KL__REGISTRATION_REFUSED);
+    set_state_locked(registration, KL__REGISTRATION_DISCARDED);
     kl__mutex_unlock(&registration->listener.mutex);
     if (has_thread(registration)) {
         kl__thread_join(&registration->thread);
@@ -310,7 +310,7 @@ void kl_registration_remove(kl_registration *registration)
         kl__check_process(registration->made_in, NULL) != KL_OK) {
         return; /* in a child of fork() there is nobody to wait for */
     }
-    if (!kl__processor_leave(registration->processor, registration)) {
+    if (!kl__processor_remove(registration->processor, registration)) {
         return; /* its handler removes it while its informer is closed */
     }
     kl__registration_close(registration);
@@ -342,7 +342,7 @@ bool kl_registration_next(kl_registration *registration, kl_event *event)
 {
     *event = (kl_event){0};
     if (kl__check_process(registration->made_in, NULL) != KL_OK ||
-        !take_event(registration, event)) {
+        !next_event(registration, event)) {
         return false;
     }
     kl__registration_ref(registration); /* the event's */

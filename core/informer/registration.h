@@ -15,9 +15,9 @@
 typedef enum kl__registration_state {
     KL__REGISTRATION_NEW,      /* it has joined nothing yet */
     KL__REGISTRATION_MEMBER,   /* in the processor; the thread waits */
-    KL__REGISTRATION_LAUNCHED, /* a member; its thread runs callbacks */
-    KL__REGISTRATION_LEFT,     /* no member; its thread drops the context */
-    KL__REGISTRATION_REFUSED   /* no member; its thread never began */
+    KL__REGISTRATION_STARTED,  /* a member; its thread runs callbacks */
+    KL__REGISTRATION_REMOVED,  /* no member; its thread drops the context */
+    KL__REGISTRATION_DISCARDED /* no member; its thread never began */
 } kl__registration_state;
 
 struct kl_registration {
@@ -26,8 +26,8 @@ struct kl_registration {
     kl__processor *processor; /* a reference */
     char *name;               /* in logs */
     void *owner;
-    void (*release_owner)(void *owner); /* may be NULL; its thread's */
-    int64_t resync_ms;                  /* 0: none */
+    void (*unref_owner)(void *owner); /* may be NULL; its thread's */
+    int64_t resync_ms;                /* 0: none */
     bool wants_errors;
     /* Its user, its thread, and each event that was pulled and is not done:
      * the last one frees. */
@@ -35,7 +35,7 @@ struct kl_registration {
 
     /* Guarded by the processor's mutexes; see there. */
     kl__list node; /* among the processor's while a member; then of the caller
-                      of kl__registration_leave */
+                      of kl__registration_exit */
     int64_t next_resync_ms;
     uint64_t told_error; /* the number of the error that it was told last */
 
@@ -64,16 +64,16 @@ void kl__registration_unref(kl_registration *registration);
 
 /* With both mutexes of the processor held. Join makes it a member. Leave makes
  * it none; false: it was none, and another thread ends it. */
-void kl__registration_join(kl_registration *registration);
-bool kl__registration_leave(kl_registration *registration);
+void kl__registration_enter(kl_registration *registration);
+bool kl__registration_exit(kl_registration *registration);
 
 /* Lets a member's thread begin. False: it was taken out before that; its thread
  * never begins, and the thread that took it out ends it. */
-bool kl__registration_launch(kl_registration *registration);
+bool kl__registration_start(kl_registration *registration);
 
 /* Ends one that was not launched and that no other thread has taken out: as if
  * it had never been. */
-void kl__registration_refuse(kl_registration *registration);
+void kl__registration_discard(kl_registration *registration);
 
 /* Ends it, in two steps, once it has left the processor: the first wakes all
  * that wait for it, the second waits for its thread (but on no handler's

@@ -27,8 +27,8 @@ struct kl__shared_informer {
     kl__delta_fifo *fifo;
     kl__processor *processor;
     kl__reflector *reflector;
-    kl__cancel_either stop; /* fired by the last user, or by its client */
-    kl__cancel_hook cease;  /* in it */
+    kl__cancel_either stop;  /* fired by the last user, or by its client */
+    kl__cancel_hook on_stop; /* in it */
     kl__thread reflecting;
     kl__thread informing;
     kl__health health;
@@ -43,11 +43,11 @@ struct kl__shared_informer {
     kl__cond cond;
 };
 
-static void destroy(kl__shared_informer *self)
+static void destroy_informer(kl__shared_informer *self)
 {
     /* First, and this waits: whoever closes the client at this moment is about
      * to have the processor cease. */
-    kl__cancel_remove(&self->stop.token, &self->cease);
+    kl__cancel_remove(&self->stop.token, &self->on_stop);
     kl__cancel_either_deinit(&self->stop);
     kl__reflector_free(self->reflector);
     kl__processor_free(self->processor);
@@ -62,7 +62,7 @@ static void destroy(kl__shared_informer *self)
     kl__live_add(KL_LIVE_INFORMER, -1);
 }
 
-static void wake(void *arg)
+static void wake_informer(void *arg)
 {
     kl__shared_informer *self = arg;
 
@@ -71,7 +71,7 @@ static void wake(void *arg)
     kl__mutex_unlock(&self->mutex);
 }
 
-static void say_starving(kl__shared_informer *self)
+static void log_starving(kl__shared_informer *self)
 {
     if (!self->starves) {
         self->starves = true;
@@ -84,10 +84,10 @@ static void say_starving(kl__shared_informer *self)
 /* Waits a little for memory; false: stopped. */
 static bool wait_for_memory(kl__shared_informer *self)
 {
-    kl__cancel_hook hook = {.wake = wake, .arg = self};
+    kl__cancel_hook hook = {.wake = wake_informer, .arg = self};
     int64_t deadline = kl__clock_now(self->clock) + RETRY_MS;
 
-    say_starving(self);
+    log_starving(self);
     kl__cancel_add(&self->stop.token, &hook);
     kl__mutex_lock(&self->mutex);
     while (!kl__cancel_fired(&self->stop.token) &&
@@ -100,7 +100,8 @@ static bool wait_for_memory(kl__shared_informer *self)
 }
 
 /* One step of the cache and of every listener, or none of them: KL_ENOMEM. */
-static kl_code apply(kl__shared_informer *self, const kl__delta_batch *batch)
+static kl_code apply_batch(kl__shared_informer *self,
+                           const kl__delta_batch *batch)
 {
     const kl__delta *first = &batch->items[0];
 
@@ -119,9 +120,9 @@ static kl_code apply(kl__shared_informer *self, const kl__delta_batch *batch)
 }
 
 /* Applies a batch, however long memory is short; false: stopped. */
-static bool process(kl__shared_informer *self, kl__delta_batch *batch)
+static bool process_batch(kl__shared_informer *self, kl__delta_batch *batch)
 {
-    while (apply(self, batch) != KL_OK) {
+    while (apply_batch(self, batch) != KL_OK) {
         if (!wait_for_memory(self)) {
             return false;
         }
@@ -146,7 +147,7 @@ static int64_t until_resync(const kl__shared_informer *self)
 }
 
 /* One turn of the informer thread; false: it is over. */
-static bool turn(kl__shared_informer *self)
+static bool run_once(kl__shared_informer *self)
 {
     kl__delta_batch batch = {0};
     int64_t wait_ms = until_resync(self);
@@ -156,7 +157,7 @@ static bool turn(kl__shared_informer *self)
     /* What is not replayed for want of memory is due again a little later; what
      * waits in the queue may need less. */
     if (wait_ms == 0 && kl__processor_resync(self->processor) == KL_ENOMEM) {
-        say_starving(self);
+        log_starving(self);
     }
     if (kl__processor_wait_room(self->processor, &self->stop.token) != KL_OK) {
         return false;
@@ -164,7 +165,7 @@ static bool turn(kl__shared_informer *self)
     code = kl__delta_fifo_pop(self->fifo, &batch, BATCH_MAX, wait_ms);
     switch (code) {
     case KL_OK:
-        goes_on = process(self, &batch);
+        goes_on = process_batch(self, &batch);
         kl__delta_batch_clear(&batch);
         return goes_on;
     case KL_ETIMEOUT:
@@ -181,27 +182,27 @@ static bool turn(kl__shared_informer *self)
  * indexer and the processor, and ends once the queue is closed and drained, or
  * at once when it is stopped or its client closed.
  */
-static void *inform(void *arg)
+static void *run_informer(void *arg)
 {
     kl__shared_informer *self = arg;
 
-    while (!kl__cancel_fired(&self->stop.token) && turn(self)) {
+    while (!kl__cancel_fired(&self->stop.token) && run_once(self)) {
     }
     kl__processor_close(self->processor);
     kl__health_end(&self->health);
     if (self->orphaned) {
         kl__thread_join(&self->reflecting);
-        destroy(self);
+        destroy_informer(self);
     }
     return NULL;
 }
 
 /* Runs on the thread that closes the client, or stops the informer. */
-static void cease(void *arg)
+static void stop_processor(void *arg)
 {
     kl__shared_informer *self = arg;
 
-    kl__processor_cease(self->processor);
+    kl__processor_stop(self->processor);
 }
 
 static bool make_parts(kl__shared_informer *self,
@@ -218,8 +219,8 @@ static bool make_parts(kl__shared_informer *self,
     if (self->processor == NULL) {
         return false;
     }
-    if (!kl__cancel_add(&self->stop.token, &self->cease)) {
-        cease(self); /* the client was closed meanwhile */
+    if (!kl__cancel_add(&self->stop.token, &self->on_stop)) {
+        stop_processor(self); /* the client was closed meanwhile */
     }
     self->reflector = kl__reflector_new(&(kl__reflector_options){
         .source = options->source,
@@ -258,15 +259,15 @@ kl__shared_informer_start(const kl__shared_options *options, kl_error *err)
     kl__cancel_either_init(
         &self->stop,
         self->client != NULL ? kl__client_closed(self->client) : NULL, NULL);
-    self->cease = (kl__cancel_hook){.wake = cease, .arg = self};
-    kl__list_init(&self->cease.node);
+    self->on_stop = (kl__cancel_hook){.wake = stop_processor, .arg = self};
+    kl__list_init(&self->on_stop.node);
     if (!make_parts(self, options)) {
         kl__list_watch_free(options->source);
         kl_error_set(err, KL_ENOMEM, "out of memory for an informer");
         goto fail;
     }
-    if (kl__thread_start(&self->informing, "kl-informer", inform, self, err) !=
-        KL_OK) {
+    if (kl__thread_start(&self->informing, "kl-informer", run_informer, self,
+                         err) != KL_OK) {
         goto fail;
     }
     if (kl__thread_start(&self->reflecting, "kl-reflector", kl__reflector_run,
@@ -279,7 +280,7 @@ kl__shared_informer_start(const kl__shared_options *options, kl_error *err)
     return self;
 
 fail:
-    destroy(self);
+    destroy_informer(self);
     return NULL;
 }
 
@@ -294,7 +295,7 @@ void kl__shared_informer_stop(kl__shared_informer *self)
     kl__cancel_fire(&self->stop.token);
     kl__thread_join(&self->reflecting);
     kl__thread_join(&self->informing);
-    destroy(self);
+    destroy_informer(self);
 }
 
 const char *kl__shared_informer_name(const kl__shared_informer *self)
@@ -318,8 +319,8 @@ kl__health *kl__shared_informer_health(kl__shared_informer *self)
 }
 
 /* "pods has not synced within 5.0 s: ..." and what stands in the way. */
-static void not_synced(kl__shared_informer *self, int64_t timeout_ms,
-                       kl_error *err)
+static void set_not_synced(kl__shared_informer *self, int64_t timeout_ms,
+                           kl_error *err)
 {
     kl_informer_status status;
     kl__buf reason = {0};
@@ -346,9 +347,9 @@ kl_code kl__shared_informer_wait_synced(kl__shared_informer *self,
     if (code == KL_ECLOSED) {
         kl_error_set(err, code, "%s was closed", self->name);
     } else if (code == KL_ETIMEOUT && err != NULL) {
-        not_synced(self, timeout_ms, err);
+        set_not_synced(self, timeout_ms, err);
     }
-    kl__health_leave(&self->health, waiters);
+    kl__health_end_wait(&self->health, waiters);
     return code;
 }
 
@@ -371,7 +372,7 @@ void kl__shared_informer_status(kl__shared_informer *self,
     }
 }
 
-void kl__shared_informer_joined(kl__shared_informer *self)
+void kl__shared_informer_added(kl__shared_informer *self)
 {
     kl__processor_error_again(self->processor);
     /* Out of memory for a wake-up: the resync comes with the next event. */

@@ -68,6 +68,6 @@ void kl__shared_informer_status(kl__shared_informer *shared,
 
 /* After a registration was added: it is told what stands in the way, if
  * anything does, and its resync may be due before anything else happens. */
-void kl__shared_informer_joined(kl__shared_informer *shared);
+void kl__shared_informer_added(kl__shared_informer *shared);
 
 #endif

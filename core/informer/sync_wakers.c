@@ -17,8 +17,8 @@ void kl__sync_wakers_init(kl__sync_wakers *wakers)
     kl__list_init(&wakers->list);
 }
 
-static bool has(const kl__sync_wakers *wakers, const void *user,
-                const kl_event_queue *queue)
+static bool has_waker(const kl__sync_wakers *wakers, const void *user,
+                      const kl_event_queue *queue)
 {
     for (const kl__list *node = wakers->list.next; node != &wakers->list;
          node = node->next) {
@@ -36,7 +36,7 @@ kl_code kl__sync_wakers_add(kl__sync_wakers *wakers, const void *user,
 {
     waker *added;
 
-    if (has(wakers, user, queue)) {
+    if (has_waker(wakers, user, queue)) {
         return KL_OK;
     }
     added = kl__malloc(sizeof(*added));
@@ -50,7 +50,7 @@ kl_code kl__sync_wakers_add(kl__sync_wakers *wakers, const void *user,
     return KL_OK;
 }
 
-static void drop(waker *each)
+static void drop_waker(waker *each)
 {
     kl__list_remove(&each->node);
     kl__event_queue_unref(each->queue);
@@ -63,7 +63,7 @@ void kl__sync_wakers_wake(kl__sync_wakers *wakers)
         waker *first = KL__CONTAINER(wakers->list.next, waker, node);
 
         kl_event_queue_wake(first->queue);
-        drop(first);
+        drop_waker(first);
     }
 }
 
@@ -76,7 +76,7 @@ void kl__sync_wakers_forget(kl__sync_wakers *wakers, const void *user)
 
         next = node->next;
         if (user == NULL || each->user == user) {
-            drop(each);
+            drop_waker(each);
         }
     }
 }

@@ -50,7 +50,7 @@ static void *wait_for_sync(void *arg)
     world *self = arg;
 
     self->code = kl__health_wait_synced(&self->health, &self->waiters, 5000);
-    kl__health_leave(&self->health, &self->waiters);
+    kl__health_end_wait(&self->health, &self->waiters);
     return NULL;
 }
 
@@ -75,7 +75,7 @@ static void a_wait_ends_with_the_first_list(void **state)
     kl__health_end(&self->health);
     assert_int_equal(kl__health_wait_synced(&self->health, &self->waiters, 0),
                      KL_OK);
-    kl__health_leave(&self->health, &self->waiters);
+    kl__health_end_wait(&self->health, &self->waiters);
 }
 
 static void a_first_list_that_is_not_applied_syncs_nothing(void **state)
@@ -87,7 +87,7 @@ static void a_first_list_that_is_not_applied_syncs_nothing(void **state)
     assert_false(kl__health_has_synced(&self->health));
     assert_int_equal(kl__health_wait_synced(&self->health, &self->waiters, 0),
                      KL_ETIMEOUT);
-    kl__health_leave(&self->health, &self->waiters);
+    kl__health_end_wait(&self->health, &self->waiters);
 }
 
 static void a_wait_ends_with_the_informer(void **state)
@@ -105,7 +105,7 @@ static void a_dismissal_returns_once_the_waiters_have_left(void **state)
     world *self = *state;
 
     start_waiting(self);
-    kl__health_dismiss(&self->health, &self->waiters);
+    kl__health_cancel_waits(&self->health, &self->waiters);
     assert_int_equal(self->waiters.count, 0);
     kl__thread_join(&self->thread);
     assert_int_equal(self->code, KL_ECLOSED);
@@ -130,7 +130,7 @@ static void a_queue_is_woken_once_and_not_after_a_dismissal(void **state)
     kl__health_wake_synced(&self->health, &self->waiters, queue);
     kl__health_wake_synced(&self->health, &others, other);
     assert_false(was_woken(queue));
-    kl__health_dismiss(&self->health, &others);
+    kl__health_cancel_waits(&self->health, &others);
     kl__health_begin_sync(&self->health);
     kl__health_end_sync(&self->health, true);
     kl__health_end(&self->health);

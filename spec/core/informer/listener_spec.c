@@ -55,7 +55,7 @@ static bool push(kl__listener *listener, kl__change change, bool initial)
 
     assert_true(kl__listener_reserve(listener, 1));
     begins = kl__listener_push(listener, &changes, initial);
-    kl__listener_settle(listener);
+    kl__listener_free_spares(listener);
     kl_object_unref(change.old);
     kl_object_unref(change.object);
     return begins;
@@ -151,7 +151,7 @@ static void changes_reserved_before_open_are_merged_after_it(void **state)
     assert_true(kl__listener_reserve(&listener, 4));
     assert_int_equal(kl__listener_open(&listener, &snapshot, true), KL_OK);
     kl__listener_push(&listener, &changes, false);
-    kl__listener_settle(&listener);
+    kl__listener_free_spares(&listener);
     assert_string_equal(take_all(&listener),
                         "i+a@1 i+b@1 synced ~a@1>5 -b@3 +c@4");
     for (size_t i = 0; i < changes.count; i++) {
