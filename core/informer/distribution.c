@@ -1,6 +1,6 @@
 /*
- * distribution.c - what the informer thread tells its listeners: changes,
- * errors and resyncs.
+ * distribution.c - the informer thread's half of the processor: applies changes
+ * to the cache and pushes them, errors and resyncs to all listeners.
  */
 #include "informer/processor_members.h"
 
@@ -9,10 +9,10 @@
 
 #include <string.h>
 
-/* What lacked memory is tried again after so long. */
+/* A push that failed for want of memory is tried again after this time. */
 enum { RETRY_MS = 500 };
 
-/* The registration after `node`, or NULL: how the list is gone through. */
+/* The registration after `node`, or NULL at the end of the list. */
 static kl_registration *registration_after(const kl__processor *processor,
                                            const kl__list *node)
 {
@@ -51,7 +51,7 @@ static void free_spares_locked(kl__processor *processor)
     }
 }
 
-/* Appends to `merging` the names of those that have just begun to merge. */
+/* Appends to `merging` the names of the handlers that have begun to merge. */
 static void push_locked(kl__processor *processor,
                         const kl__change_list *changes, bool initial,
                         kl__buf *merging)
@@ -76,7 +76,8 @@ static void log_merging(const kl__processor *processor, kl__buf *names)
     kl__buf_deinit(names);
 }
 
-/* Changes the cache and tells the listeners; false: refresh, and try again. */
+/* Changes the cache and pushes to the listeners. False: an index was added
+ * meanwhile; the caller refreshes the transaction and tries again. */
 static bool commit_locked(kl__processor *processor,
                           kl__transaction *transaction, bool initial,
                           kl__buf *merging)
@@ -89,8 +90,8 @@ static bool commit_locked(kl__processor *processor,
     return true;
 }
 
-/* With the first list the informer has synced: for all that ask, that is one
- * step with the cache and the listeners. */
+/* The first list: the cache, the listeners and has_synced change as one step
+ * for all readers. */
 static bool commit_first_locked(kl__processor *processor,
                                 kl__transaction *transaction, kl__buf *merging)
 {
@@ -102,8 +103,8 @@ static bool commit_first_locked(kl__processor *processor,
     return is_done;
 }
 
-/* One try: KL_OK and `is_done`, KL_OK for refresh and try again, or an error.
- */
+/* One try. KL_OK with `is_done`; KL_OK without: refresh and try again; or an
+ * error. */
 static kl_code try_transaction(kl__processor *processor,
                                kl__transaction *transaction, bool is_list,
                                bool *is_done)
@@ -132,7 +133,7 @@ static kl_code try_transaction(kl__processor *processor,
     return code;
 }
 
-/* Takes the transaction. */
+/* Applies the transaction, however many tries it needs, and frees it. */
 static kl_code run_transaction(kl__processor *processor,
                                kl__transaction *transaction, bool is_list)
 {
@@ -164,8 +165,9 @@ kl_code kl__processor_replace(kl__processor *processor,
         kl__indexer_prepare_replace(processor->indexer, list, version), true);
 }
 
-/* Tells the error of number told_error to the listeners that were not told it;
- * false: none wants errors. One that cannot be told now is due again. */
+/* Pushes the error of number told_error to the listeners that want errors and
+ * have not had this one. False: no listener wants errors. A listener for which
+ * there is no memory gets it later (error_due_ms). */
 static bool send_error_locked(kl__processor *processor, const kl_error *error)
 {
     bool is_wanted = false;
@@ -209,7 +211,8 @@ void kl__processor_error(kl__processor *processor, const kl_error *error,
     }
 }
 
-/* One of another number is in the queue still: it will be told in line. */
+/* Pushes the standing error again. An error of a higher number is still in the
+ * delta_fifo, and is pushed when its turn comes. */
 static void resend_error_locked(kl__processor *processor)
 {
     kl_error error;
@@ -236,7 +239,7 @@ static bool resync_is_due(const kl_registration *registration, int64_t now_ms)
            registration->next_resync_ms <= now_ms;
 }
 
-/* Its own period, exactly; one that was missed is not made up for. */
+/* Adds exactly one period; a resync that was missed is not repeated. */
 static void schedule_resync(kl_registration *registration, int64_t now_ms)
 {
     registration->next_resync_ms += registration->resync_ms;
@@ -249,7 +252,7 @@ static kl_code resync_locked(kl__processor *processor)
 {
     int64_t now_ms = kl__clock_now(processor->clock);
     kl_object_list objects = {0};
-    kl_code snapshot = KL_EINVAL; /* none was taken yet */
+    kl_code snapshot = KL_EINVAL; /* no snapshot was taken yet */
     kl_code code = KL_OK;
 
     for (kl_registration *each = first_locked(processor); each != NULL;
@@ -294,8 +297,8 @@ kl_code kl__processor_resync(kl__processor *processor)
     return code;
 }
 
-/* The cache changes before its listeners are told, in one step of this mutex.
- */
+/* The cache changes and the listeners are told under this mutex, so the version
+ * read here is one that all listeners have reached. */
 void kl__processor_version(kl__processor *processor, char *buffer, size_t size)
 {
     kl__mutex_lock(&processor->distribute);

@@ -18,7 +18,8 @@ static size_t term_length(const char *text)
     return length;
 }
 
-/* A backslash stands before a comma, an equals sign or another one. */
+/* True if the value is well formed: a backslash stands only before a comma, an
+ * equals sign or a backslash. */
 static bool is_value(const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++) {

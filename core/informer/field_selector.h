@@ -1,6 +1,6 @@
 /*
- * field_selector.h - whether a field selector can be understood by a server at
- * all. Which fields it can select by, only the server knows.
+ * field_selector.h - checks the syntax of a field selector. Which fields can be
+ * selected by, only the server knows.
  */
 #ifndef KL_INFORMER_FIELD_SELECTOR_H
 #define KL_INFORMER_FIELD_SELECTOR_H

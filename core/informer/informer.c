@@ -1,6 +1,7 @@
 /*
- * informer.c - handles: the public calls on an informer, and what each of its
- * users has of their own. Who owns whom stands in shared_informer.h.
+ * informer.c - the public calls on an informer. Each kl_informer_open makes a
+ * handle of its own on a shared informer; shared_informer.h says which part
+ * owns which.
  */
 #include "informer/informer.h"
 
@@ -17,16 +18,19 @@
 struct kl_informer {
     kl__forks made_in;
     kl__shared_use *use;
-    int64_t resync_ms; /* of its handlers that ask for none */
+    int64_t resync_ms; /* for handlers that set none */
 
-    /* Guards the count below; rank LIFECYCLE, and never with a factory's. */
+    /* Guards the count below; rank LIFECYCLE. Never held together with a
+     * factory's mutex. */
     kl__mutex mutex;
-    kl__cond left; /* a handler's thread did */
-    /* Its user's, and each handler's whose thread runs: when it is closed on
-     * one of those, the others may still be reading. The last one leaves. */
+    kl__cond left; /* the thread of a handler has ended */
+    /* One of the user, and one of each handler's thread. When the handle is
+     * closed on one of these threads, the others may still read the cache; the
+     * last unref gives the shared informer back. */
     int references;
 
-    /* Sequentially consistent: whoever joins looks before the close takes. */
+    /* Sequentially consistent: a thread that adds a registration reads it
+     * before the close collects the registrations. */
     atomic_bool is_closed;
 
     kl__sync_waiters waiters;
@@ -47,21 +51,21 @@ static kl__indexer *indexer_of(const kl_informer *informer)
     return kl__shared_informer_indexer(shared_of(informer));
 }
 
-/* In a child of fork() a lock may be held for ever by a thread that is not
- * there: every door asks first. */
+/* True in a child of fork(), where a lock may be held for ever by a thread that
+ * does not exist there. Every public call checks this first. */
 static bool is_forked(const kl_informer *informer, kl_error *err)
 {
     return kl__check_process(informer->made_in, err) != KL_OK;
 }
 
-/* What can never work is refused at once; all else is retried. */
+/* Refuses options that can never work. All other failures are retried later. */
 static kl_code check_options(kl_client *client,
                              const kl_informer_options *options, kl_error *err)
 {
     kl_selector *labels;
     kl_error own;
 
-    err = err != NULL ? err : &own; /* its code is asked for below */
+    err = err != NULL ? err : &own; /* err->code is read below */
     if (client == NULL || options == NULL || options->resource == NULL ||
         options->resource[0] == '\0') {
         return kl_error_set(err, KL_EINVAL,
@@ -131,7 +135,8 @@ static void unref_handle(void *owner)
     }
 }
 
-/* Also for those that have removed themselves, and are on their way out. */
+/* Waits until the threads of all handlers have ended, also of handlers that
+ * removed themselves and are about to end. */
 static void wait_for_handlers(kl_informer *informer)
 {
     kl__mutex_lock(&informer->mutex);
@@ -199,11 +204,11 @@ kl_informer *kl__informer_over(kl__list_watch *source, kl__clock *clock,
 void kl_informer_close(kl_informer *informer)
 {
     if (informer == NULL || is_forked(informer, NULL)) {
-        return; /* in a forked child there is nothing that could be stopped */
+        return; /* in a child of fork() there is no thread to stop */
     }
-    /* 1. Nobody joins or waits in it any more. 2. No handler of its own runs
-     * any more, but for those that only one of them could not wait for. 3. One
-     * user less: the last one stops the threads. */
+    /* 1. Refuse new registrations and end waits. 2. Remove the registrations
+     * and wait for their threads, if this is not a handler's thread. 3. Drop
+     * the user's reference: the last one stops the threads. */
     atomic_store(&informer->is_closed, true);
     kl__health_cancel_waits(health_of(informer), &informer->waiters);
     kl__processor_remove_owner(
@@ -352,7 +357,7 @@ void kl_informer_status_get(const kl_informer *informer,
     (void)is_forked(informer, &status->error);
 }
 
-/* An index of what the objects never have would be empty for ever. */
+/* Refuses an index over fields that are not kept: it would always be empty. */
 static kl_code check_path(const kl_informer *informer, const kl_path *path,
                           kl_error *err)
 {
@@ -379,7 +384,7 @@ kl_code kl_informer_add_path_index(kl_informer *informer, const char *name,
     kl_error own;
     kl_code code;
 
-    err = err != NULL ? err : &own; /* its code is asked for below */
+    err = err != NULL ? err : &own; /* err->code is read below */
     if (is_forked(informer, err)) {
         return KL_EFORKED;
     }

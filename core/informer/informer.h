@@ -1,6 +1,6 @@
 /*
- * informer.h (internal) - an informer over a source of one's own, shared with
- * nobody: for specs, and for what is not read through a client.
+ * informer.h (internal) - an informer over a given kl__list_watch instead of a
+ * client's, shared with no other handle. The specs use it.
  */
 #ifndef KL_INFORMER_INFORMER_H
 #define KL_INFORMER_INFORMER_H
@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "kubelua/informer.h"
 
-/* Takes the source, also when it fails. `clock`: NULL is the real one. Of the
- * options `resource` is its name, and scope and selectors do not matter. The
- * handle is like any other. NULL: KL_ENOMEM, KL_EIO. */
+/* Opens a handle. Takes the source, also when it fails. `clock` NULL: the real
+ * one. `options->resource` is only a name; scope and selectors are ignored.
+ * NULL: KL_ENOMEM, KL_EIO. */
 kl_informer *kl__informer_over(kl__list_watch *source, kl__clock *clock,
                                const kl_informer_options *options,
                                kl_error *err);

@@ -1,6 +1,6 @@
 /*
- * informer_factory.c - see informer_factory.h; who owns whom stands in
- * shared_informer.h.
+ * informer_factory.c - see informer_factory.h; shared_informer.h says which
+ * part owns which.
  */
 #include "informer/informer_factory.h"
 
@@ -20,12 +20,13 @@ typedef struct informer_factory {
 
 struct kl__shared_use {
     kl__list node;                 /* in the factory while users > 0 */
-    informer_factory *factory;     /* NULL: it is in none */
+    informer_factory *factory;     /* NULL: in no factory */
     kl__shared_informer *informer; /* owned by the users together */
     int users;
 
-    /* Identity; NULL where there is none. */
-    char *resource;  /* as typed by the first user */
+    /* The identity: two uses with the same values share an informer. NULL: not
+     * given. */
+    char *resource;  /* as the first user wrote it */
     char *canonical; /* "pods.v1."; NULL: not known yet */
     char *name_space;
     char *labels;
@@ -45,7 +46,7 @@ static void *make_factory(void)
     return factory;
 }
 
-/* The client is freed after its last informer: nothing is in the list. */
+/* The client is freed after its last informer, so the list is empty. */
 static void drop_factory(void *content)
 {
     informer_factory *factory = content;
@@ -67,7 +68,7 @@ static void free_use(kl__shared_use *use)
     kl__free(use);
 }
 
-/* "" and, for a namespace, "*" mean the same as NULL. */
+/* "" means the same as NULL; for a namespace, "*" does too. */
 static const char *null_if_empty(const char *text)
 {
     return text != NULL && text[0] != '\0' ? text : NULL;
@@ -85,8 +86,8 @@ static bool copy_text(char **to, const char *text)
     return text == NULL || *to != NULL;
 }
 
-/* The one name of what was typed: as discovery knows it, or, before it was
- * asked, Kubernetes' own; false: out of memory. */
+/* Sets the canonical name of the resource: as discovery knows it, or, before
+ * discovery has answered, that of the built-in kind. False: out of memory. */
 static bool find_canonical_name(kl_client *client, kl__shared_use *use)
 {
     kl__resource resource;
@@ -109,9 +110,9 @@ static bool find_canonical_name(kl_client *client, kl__shared_use *use)
 }
 
 /*
- * The namespace that an informer is for, NULL: all. KL_EINVAL: it cannot be
- * one, or the kind has none; KL_ENOMEM. A kind that is not known yet is asked
- * for, and then told as an error of the informer.
+ * Finds the namespace of an informer, NULL: all. KL_EINVAL: a wrong name, or
+ * the kind has no namespaces; KL_ENOMEM. A kind that is not known yet passes:
+ * if it has no namespaces, that becomes an error of the informer later.
  */
 static kl_code find_scope(kl_client *client, const kl_informer_options *options,
                           const char **name_space, kl_error *err)
@@ -183,8 +184,8 @@ static bool is_same_use(const kl__shared_use *a, const kl__shared_use *b)
            is_same_resource(a, b);
 }
 
-/* One that is running for the same, or NULL. Those whose name was unknown when
- * they began may have been resolved meanwhile. */
+/* The use with the same identity, or NULL. Names that discovery did not know
+ * when the use began may be known now, so they are looked up again. */
 static kl__shared_use *find_locked(informer_factory *factory, kl_client *client,
                                    const kl__shared_use *wanted)
 {
@@ -192,7 +193,7 @@ static kl__shared_use *find_locked(informer_factory *factory, kl_client *client,
          node = node->next) {
         kl__shared_use *use = KL__CONTAINER(node, kl__shared_use, node);
 
-        /* Out of memory: it is compared by what was typed. */
+        /* if it is out of memory, the names as written are compared */
         (void)find_canonical_name(client, use);
         if (is_same_use(use, wanted)) {
             return use;
@@ -347,7 +348,7 @@ static bool remove_user(kl__shared_use *use)
 void kl__shared_use_close(kl__shared_use *use)
 {
     if (remove_user(use)) {
-        /* Its client, and with it the factory, may be freed here. */
+        /* This may free the client, and the factory with it. */
         kl__shared_informer_stop(use->informer);
         free_use(use);
     }

@@ -1,36 +1,35 @@
 /*
- * informer_factory.h - which shared informers a client has, so that the same
- * resource, scope and selectors are watched once, however they are spelt.
+ * informer_factory.h - the shared informers of a client: the same resource,
+ * scope and selectors are watched once, however the resource's name is spelt.
  */
 #ifndef KL_INFORMER_INFORMER_FACTORY_H
 #define KL_INFORMER_INFORMER_FACTORY_H
 
 #include "informer/shared_informer.h"
 
-/* One that is in use; counted by the factory. */
+/* A shared informer in use, with the number of its users. */
 typedef struct kl__shared_use kl__shared_use;
 
 /*
- * Joins the shared informer of that resource, scope and selectors, or starts
- * it; one more user. What only changes how it is fetched (page size, idle
- * timeout, streaming) is that of the first user. NULL: KL_ENOMEM, KL_EIO,
- * KL_ECLOSED. Thread-safe.
+ * Finds the shared informer of that resource, scope and selectors, or starts
+ * it; adds a user. Page size, idle timeout and streaming are those of the first
+ * user. NULL: KL_ENOMEM, KL_EIO, KL_ECLOSED. Thread-safe.
  */
 kl__shared_use *kl__informer_factory_open(kl_client *client,
                                           const kl_informer_options *options,
                                           kl_error *err);
 
-/* One that is in no factory, with one user: for a source of one's own. Takes
- * the shared informer when it succeeds; NULL: out of memory. */
+/* The same for a shared informer that is in no factory. Takes it when it
+ * succeeds; NULL: out of memory. */
 kl__shared_use *kl__shared_use_alone(kl__shared_informer *informer);
 
-/* One user less; the last one stops it. Thread-safe. */
+/* Removes a user; the last one stops the shared informer. Thread-safe. */
 void kl__shared_use_close(kl__shared_use *use);
 
-/* Borrowed while in use. */
+/* Borrowed until kl__shared_use_close. */
 kl__shared_informer *kl__shared_use_informer(const kl__shared_use *use);
 
-/* True if its objects have their metadata only. */
+/* True if its objects have only their metadata. */
 bool kl__shared_use_is_metadata_only(const kl__shared_use *use);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * listener.c - see listener.h. Memory for a push is reserved before the store
- * changes, so that a change of the store never fails to reach a handler.
+ * listener.c - see listener.h. Memory for a push is reserved before the cache
+ * changes: so a change of the cache always reaches every handler.
  */
 #include "informer/listener.h"
 
@@ -31,7 +31,8 @@ void kl__listener_deinit(kl__listener *listener)
     kl__mutex_deinit(&listener->mutex);
 }
 
-/* Appends `count` empty notes, or none. */
+/* Appends `count` empty notes; false: out of memory, and nothing was appended.
+ */
 static bool make_notes(kl__list *list, size_t count)
 {
     kl__list fresh;
@@ -52,7 +53,7 @@ static bool make_notes(kl__list *list, size_t count)
     return true;
 }
 
-/* The first of the notes, filled with the event. */
+/* Takes the first empty note and fills it with the event. */
 static kl__note *fill_note(kl__list *notes, const kl_event *event)
 {
     kl__note *note = KL__CONTAINER(kl__list_shift(notes), kl__note, node);
@@ -61,10 +62,10 @@ static kl__note *fill_note(kl__list *notes, const kl_event *event)
     return note;
 }
 
-/* Notes are keyed from when they could be more than the backlog until they are
- * none. Only the distributing thread does either; `open`, which may come
- * between its reserve and its push, leaves the keys and the room as they are.
- */
+/* Notes get an index by key (for merging) when they could exceed the backlog,
+ * and lose it when none waits. Only the informer thread does either. `open`,
+ * which may run between its reserve and its push, does not change the index or
+ * its room. */
 static bool reserve_keys_locked(kl__listener *listener, size_t count)
 {
     kl__notes *notes = &listener->notes;
@@ -80,7 +81,7 @@ static bool reserve_keys_locked(kl__listener *listener, size_t count)
 
 bool kl__listener_reserve(kl__listener *listener, size_t count)
 {
-    size_t wanted = count + 1; /* and synced */
+    size_t wanted = count + 1; /* one more for synced */
     bool has_room;
 
     if (listener->spare_count < wanted) {
@@ -101,8 +102,8 @@ void kl__listener_free_spares(kl__listener *listener)
     listener->spare_count = 0;
 }
 
-/* Synced is held back until each initial add is done with: an owner may hold
- * several events at once. */
+/* Synced is held back until each initial add is done, as the owner of a queue
+ * may have pulled several events that it has not handled yet. */
 static bool can_deliver_locked(const kl__listener *listener)
 {
     const kl__list *first = listener->notes.list.next;
@@ -145,7 +146,7 @@ static kl_event make_event(const kl__change *change, bool initial)
     return event;
 }
 
-/* True: it was merged into what waits. */
+/* True: the event was merged into a note that waits. */
 static bool merge_locked(kl__listener *listener, kl_event *event)
 {
     kl__notes *notes = &listener->notes;
@@ -210,7 +211,7 @@ bool kl__listener_push(kl__listener *listener, const kl__change_list *changes,
     return begins;
 }
 
-/* Appends one update for each object of which nothing waits. */
+/* Appends an update for each object of which no event waits. */
 static void resync_locked(kl__listener *listener, const kl_object_list *objects,
                           kl__list *fresh)
 {

@@ -1,6 +1,7 @@
 /*
- * listener.h - what one handler has not been shown yet, in order and bounded:
- * between the informer thread, which pushes, and the handler's, which pulls.
+ * listener.h - the events that wait for one handler, in order and bounded. The
+ * informer thread pushes changes; the handler's thread, or the user's, pulls
+ * events.
  */
 #ifndef KL_INFORMER_LISTENER_H
 #define KL_INFORMER_LISTENER_H
@@ -11,85 +12,89 @@
 #include "informer/notes.h"
 
 typedef struct kl__listener_options {
-    size_t backlog;    /* how many notes wait before they are merged */
+    size_t backlog;    /* the number of notes that may wait before new ones are
+                          merged */
     bool every_change; /* never merge */
-    /* Called when an event waits after `next` said that none does; with the
-     * mutex held, on any thread. */
+    /* Called when an event can be pulled again after `next` returned false;
+     * with the mutex held, on any thread. */
     void (*wake)(void *context);
     void *context;
 } kl__listener_options;
 
 /*
- * With a backlog of B, of K objects at most B + 3K + 1 notes wait: the first B;
- * behind them of each object a delete and an add, but no delete of an object
- * that has a note among the first B; an initial add of each, from `open`;
- * synced and one error. Nothing is merged while fewer than B wait.
+ * With a backlog of B and K objects at most B + 3K + 1 notes wait: the first B;
+ * behind them a delete and an add of each object, but no delete of an object
+ * that has a note among the first B; an initial add of each object, from
+ * `open`; synced and one error. Nothing is merged while fewer than B wait.
  */
 typedef struct kl__listener {
     kl__listener_options options; /* constant */
 
-    /* Guards what follows, up to spares; rank LISTENER. */
+    /* Guards the fields down to `spares`; rank LISTENER. */
     kl__mutex mutex;
     kl__notes notes;
-    size_t reserved; /* keys for which the last reserve has made room */
+    size_t reserved; /* keys that the last reserve made room for */
     kl__sync_tracker tracker;
-    bool is_paused; /* until open: nothing is handed out */
-    bool is_awake;  /* the owner knows that there is something */
+    bool is_paused; /* until `open`: no event can be pulled */
+    bool is_awake;  /* `wake` was called and not all was pulled since */
     bool is_closed;
     bool has_merged; /* ever */
 
-    /* Of the thread that distributes: notes to be filled. */
+    /* The informer thread's: empty notes, reserved for the next push. */
     kl__list spares;
     size_t spare_count;
 } kl__listener;
 
-/* It begins paused. */
+/* A listener begins paused: `open` ends that. */
 void kl__listener_init(kl__listener *listener,
                        const kl__listener_options *options);
-/* Drops what waits. */
+/* Drops the notes that wait. */
 void kl__listener_deinit(kl__listener *listener);
 
 /*
- * The distributing thread's calls. Reserve makes sure that `count` changes, and
- * the end of the initial list, can be pushed without more memory; false: out of
- * memory. Settle frees what was reserved for nothing.
+ * The informer thread calls these. Reserve makes sure that `count` changes, and
+ * synced, can be pushed without further memory; false: out of memory.
+ * free_spares frees the notes that were not used.
  */
 bool kl__listener_reserve(kl__listener *listener, size_t count);
 void kl__listener_free_spares(kl__listener *listener);
 
-/* Pushes changes that were reserved for. `initial`: they are the initial list
- * as a whole. True: for the first time, some were merged. */
+/* Pushes changes; reserve came before. `initial`: they are the whole initial
+ * list. True: some changes were merged, for the first time. */
 bool kl__listener_push(kl__listener *listener, const kl__change_list *changes,
                        bool initial);
-/* Pushes objects as updates that change nothing, but for the keys of which
- * something waits: that will be news enough. KL_ENOMEM: nothing was pushed. */
+/* Pushes a resync: each object as an update of itself, except objects of which
+ * an event waits. KL_ENOMEM: nothing was pushed. */
 kl_code kl__listener_resync(kl__listener *listener,
                             const kl_object_list *objects);
-/* Pushes an error; beyond the backlog it takes the place of one that waits.
+/* Pushes an error; if the backlog is full, it replaces an error that waits.
  * KL_ENOMEM. */
 kl_code kl__listener_error(kl__listener *listener, const kl_error *error);
 
-/* Ends the pause: the snapshot goes first, as initial adds, and where that is
- * complete, synced after it. KL_ENOMEM: it stays paused. */
+/* Ends the pause. The snapshot goes before all that waits, as initial adds; if
+ * it is the complete first list (`is_complete`), synced follows it. KL_ENOMEM:
+ * it stays paused. */
 kl_code kl__listener_open(kl__listener *listener,
                           const kl_object_list *snapshot, bool is_complete);
 
-/* No further events, those that wait are dropped; does not wake. Any thread. */
+/* Drops the events that wait, and ends pushing and pulling; does not call
+ * `wake`. Any thread. */
 void kl__listener_close(kl__listener *listener);
 
 /*
- * The owner's calls. Next takes the next event; false: none waits, and wake
- * will be called for the next. `made_room`: it was full, and is not any more.
- * Done counts an initial add as handled, and drops what the event holds.
+ * The owner calls these. Next pulls the next event; false: none waits, and
+ * `wake` will be called for the next one. `made_room`: the backlog was full and
+ * is not full any more. Done counts an initial add as handled, and drops the
+ * event's references.
  */
 bool kl__listener_next(kl__listener *listener, kl_event *event,
                        bool *made_room);
 void kl__listener_done(kl__listener *listener, kl_event *event);
-/* Blocks until awake, on a condition that wake signals, and whoever closes the
- * listener; false: closed. */
+/* Blocks until an event waits: `cond` is signalled by `wake`, and by the thread
+ * that closes the listener. False: closed. */
 bool kl__listener_wait(kl__listener *listener, kl__cond *cond);
 
-/* Any thread. Full: as many notes wait as the backlog says, or more. */
+/* Any thread. Full: the number of notes that wait has reached the backlog. */
 bool kl__listener_is_full(kl__listener *listener);
 size_t kl__listener_count(kl__listener *listener);
 

@@ -1,6 +1,6 @@
 /*
- * notes.c - see notes.h. While keyed, the notes of one object form a chain, and
- * the map's key belongs to the object of the newest.
+ * notes.c - see notes.h. While keyed, the notes of one object form a chain; the
+ * map has the newest note, and borrows the key from its object.
  */
 #include "informer/notes.h"
 
@@ -49,14 +49,14 @@ void kl__notes_deinit(kl__notes *notes)
     kl__notes_init(notes);
 }
 
-/* The key of the object that it is about, or NULL. */
+/* The key of the event's object; NULL: the event has no object. */
 static const char *key_of(const kl__note *note)
 {
     return note->event.object != NULL ? kl_object_key(note->event.object)
                                       : NULL;
 }
 
-/* Makes it the newest of its key; there is room. */
+/* Makes a note the newest of its key. There is room in the map. */
 static void link_note(kl__notes *notes, kl__note *note)
 {
     const char *key = key_of(note);
@@ -123,7 +123,7 @@ void kl__notes_append(kl__notes *notes, kl__note *note)
     }
 }
 
-/* Makes it the oldest of its key; there is room. */
+/* Makes a note the oldest of its key. There is room in the map. */
 static void link_oldest(kl__notes *notes, kl__note *note)
 {
     const char *key = key_of(note);
@@ -154,7 +154,7 @@ void kl__notes_prepend(kl__notes *notes, kl__list *older, size_t count)
     notes->count += count;
 }
 
-/* Takes it out of its key's chain. */
+/* Removes a note from the chain of its key. */
 static void unlink_note(kl__notes *notes, kl__note *note)
 {
     const char *key = key_of(note);
@@ -189,7 +189,8 @@ void kl__notes_remove(kl__notes *notes, kl__note *note)
     notes->count--;
 }
 
-/* Gives a note the newer object; the map's key moves over to it. */
+/* Gives a note the event's object; the map borrows its key from the new object.
+ */
 static void replace_object(kl__notes *notes, kl__note *note, kl_event *event)
 {
     kl_object *former = note->event.object;
@@ -203,7 +204,7 @@ static void replace_object(kl__notes *notes, kl__note *note, kl_event *event)
 static void merge_update(kl__notes *notes, kl__note *last, kl_event *event)
 {
     replace_object(notes, last, event);
-    last->event.resync = false; /* of an update: it is a real one now */
+    last->event.resync = false; /* a resync becomes a real update */
 }
 
 static void merge_delete(kl__notes *notes, kl__note *last, kl_event *event)
@@ -217,19 +218,20 @@ static void merge_delete(kl__notes *notes, kl__note *last, kl_event *event)
 }
 
 /*
- * What the handler has not seen yet | what comes | what it will see
- * ----------------------------------+------------+---------------------------
- * add(1)                            | update(1,2)| add(2), initial as before
- * add(1)                            | delete(2)  | nothing
- * update(1,2)                       | update(2,3)| update(1,3)
- * update(1,2)                       | delete(3)  | delete(3)
- * update(1,1), a resync             | update(1,2)| update(1,2), not a resync
- * update(1,1), a resync             | delete(2)  | delete(2)
- * delete(1)                         | add(2)     | delete(1), add(2)
- * anything                          | a resync   | as before (listener.c)
+ * What waits, unseen by the handler | what comes  | what the handler gets
+ * ----------------------------------+-------------+---------------------------
+ * add(1)                            | update(1,2) | add(2), initial as before
+ * add(1)                            | delete(2)   | nothing
+ * update(1,2)                       | update(2,3) | update(1,3)
+ * update(1,2)                       | delete(3)   | delete(3)
+ * update(1,1), a resync             | update(1,2) | update(1,2), not a resync
+ * update(1,1), a resync             | delete(2)   | delete(2)
+ * delete(1)                         | add(2)      | delete(1), add(2)
+ * anything                          | a resync    | as before (listener.c)
  *
- * A change of UID comes as delete and add, so no row mixes two objects. Rows
- * that are missing cannot be: an indexer does not add what it knows.
+ * The indexer reports a changed UID as a delete and an add, so no row mixes two
+ * objects. Other combinations cannot occur: the indexer never adds a key that
+ * it has.
  */
 bool kl__notes_merge(kl__notes *notes, kl_event *event, kl__note **unseen)
 {

@@ -1,6 +1,6 @@
 /*
- * notes.h - the events that wait for one handler, oldest first, and the rule by
- * which two events of one object become one. No lock of its own.
+ * notes.h - the events of one listener, oldest first, and the rules by which
+ * two events of one object are merged into one. It has no lock of its own.
  */
 #ifndef KL_INFORMER_NOTES_H
 #define KL_INFORMER_NOTES_H
@@ -9,26 +9,27 @@
 #include "base/map.h"
 #include "kubelua/handler.h"
 
-/* One event that waits. */
+/* An event that waits. */
 typedef struct kl__note {
     kl__list node;
     kl_event event;
-    /* While the notes are keyed: the neighbours of the same key. */
+    /* While the notes are keyed: the previous and next note of the same key. */
     struct kl__note *older;
     struct kl__note *newer;
 } kl__note;
 
-/* Drops what an event holds, and zeroes it. */
+/* Drops the references of an event, and zeroes it. */
 void kl__event_clear(kl_event *event);
 
-/* An empty note, NULL when out of memory; and its end with what it holds. */
+/* Makes an empty note; NULL: out of memory. Frees a note with its references.
+ */
 kl__note *kl__note_new(void);
 void kl__note_free(kl__note *note);
 
 typedef struct kl__notes {
     kl__list list;
     size_t count;
-    kl__map keys; /* while keyed: key -> its newest note */
+    kl__map keys; /* while keyed: the newest note of each key */
     bool is_keyed;
     kl__note *error; /* the newest error that waits, or NULL */
 } kl__notes;
@@ -37,26 +38,27 @@ void kl__notes_init(kl__notes *notes);
 /* Frees all notes. */
 void kl__notes_deinit(kl__notes *notes);
 
-/* Makes notes findable by key, with room for `extra` more; O(notes) the first
- * time. False: out of memory, and as before. */
+/* Builds the index by key, with room for `extra` more notes; O(notes) the first
+ * time. False: out of memory, nothing has changed. */
 bool kl__notes_key(kl__notes *notes, size_t extra);
-/* Undoes that; O(notes). */
+/* Drops the index; O(notes). */
 void kl__notes_unkey(kl__notes *notes);
-/* The newest note of that key, or NULL; while keyed. */
+/* The newest note of that key, or NULL. Only while keyed. */
 kl__note *kl__notes_find(const kl__notes *notes, const char *key);
 
-/* Takes the note; while keyed, there must be room for it. */
+/* Appends the note and owns it. While keyed, room was made before. */
 void kl__notes_append(kl__notes *notes, kl__note *note);
-/* Takes notes that are older than all that wait; while keyed, there must be
- * room for them. */
+/* Puts notes before all that wait, and owns them. While keyed, room was made
+ * before. */
 void kl__notes_prepend(kl__notes *notes, kl__list *older, size_t count);
-/* Removes a note, for its taker. */
+/* Removes a note; the caller owns it. */
 void kl__notes_remove(kl__notes *notes, kl__note *note);
 
 /*
- * Merges an event into the newest note of its object, while keyed. True: done,
- * and the event is empty; `unseen` gets the note (or NULL) that went because it
- * and the event cancel each other out. False: there is nothing to merge with.
+ * Merges an event into the newest note of its object; only while keyed. True:
+ * merged, and the event is empty. If the add was still waiting and this is its
+ * delete, both vanish, and `unseen` gets the note of the add (else NULL).
+ * False: no note to merge with.
  */
 bool kl__notes_merge(kl__notes *notes, kl_event *event, kl__note **unseen);
 

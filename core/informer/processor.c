@@ -1,5 +1,6 @@
 /*
- * processor.c - registrations come, wait for room, and go.
+ * processor.c - adds and removes the registrations of a processor, and makes
+ * the informer thread wait for room in a full one.
  */
 #include "informer/processor.h"
 
@@ -13,8 +14,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* How long the informer waits for a slow handler before it says so, and how
- * often it repeats that. */
+/* The informer has waited so long for a slow handler when the log says so, and
+ * again each minute. */
 enum { FIRST_WARNING_MS = 1000, WARNING_MS = 60000, NAME_SIZE = 128 };
 
 kl__processor *kl__processor_new(kl__indexer *indexer, kl__health *health,
@@ -88,7 +89,7 @@ static kl_code closed_error(const kl__processor *processor, kl_error *err)
                         processor->name);
 }
 
-/* The name that it asks for, or a number. */
+/* Chooses the name of a registration: the user's, or a number. */
 static kl_code choose_name(kl__processor *processor,
                            const kl__subscriber *subscriber, char *name,
                            kl_error *err)
@@ -110,7 +111,8 @@ static kl_code choose_name(kl__processor *processor,
     return is_closed ? closed_error(processor, err) : KL_OK;
 }
 
-/* As one step: what the cache holds, and being told what changes. */
+/* Takes the snapshot of the cache and adds the registration as one step: no
+ * change is missed or comes twice. */
 static kl_code add_locked(kl__processor *processor,
                           kl_registration *registration,
                           kl_object_list *snapshot, bool *is_complete,
@@ -133,15 +135,16 @@ static kl_code add_locked(kl__processor *processor,
     return KL_OK;
 }
 
-/* Asked under the mutex: take_owned, which comes after it is set, finds whoever
- * has joined before. */
+/* Read with the mutex held. The closing thread sets it before remove_owned: so
+ * either it is true here, or remove_owned finds the registration. */
 static bool owner_is_gone(const kl__subscriber *subscriber)
 {
     return subscriber->owner_is_closed != NULL &&
            atomic_load(subscriber->owner_is_closed);
 }
 
-/* Ends what could not join, unless the thread that took it out does. */
+/* Ends a registration that could not be added, unless another thread has taken
+ * it out and ends it. */
 static void discard_registration(kl__processor *processor,
                                  kl_registration *registration, bool has_joined)
 {
@@ -150,7 +153,7 @@ static void discard_registration(kl__processor *processor,
     }
 }
 
-/* Joins and begins, or gives the registration back. */
+/* Adds a registration and starts it, or ends it. */
 static kl_code add_registration(kl__processor *processor,
                                 const kl__subscriber *subscriber,
                                 kl_registration *registration, kl_error *err)
@@ -167,7 +170,7 @@ static kl_code add_registration(kl__processor *processor,
     kl__mutex_unlock(&processor->distribute);
     has_joined = code == KL_OK;
     if (has_joined) {
-        /* What changes meanwhile is queued behind the snapshot. */
+        /* Changes that come meanwhile wait behind the snapshot. */
         kl__object_list_sort(&snapshot);
         code =
             kl__listener_open(&registration->listener, &snapshot, is_complete);
@@ -180,7 +183,8 @@ static kl_code add_registration(kl__processor *processor,
     if (code != KL_OK) {
         discard_registration(processor, registration, has_joined);
     } else if (!kl__registration_start(registration)) {
-        code = closed_error(processor, err); /* its owner has left meanwhile */
+        code =
+            closed_error(processor, err); /* its owner was closed meanwhile */
     }
     return code;
 }
@@ -200,7 +204,7 @@ kl_registration *kl__processor_add(kl__processor *processor,
     if (registration == NULL) {
         return NULL;
     }
-    kl__registration_ref(registration); /* its owner may close meanwhile */
+    kl__registration_ref(registration); /* its owner may be closed meanwhile */
     code = add_registration(processor, subscriber, registration, err);
     kl__registration_unref(registration);
     return code == KL_OK ? registration : NULL;
@@ -220,7 +224,7 @@ bool kl__processor_remove(kl__processor *processor,
     return was_in;
 }
 
-/* Moves those of the owner (NULL: all) out of the processor. */
+/* Moves the registrations of `owner` (NULL: all) out of the processor. */
 static void remove_owned(kl__processor *processor, const void *owner,
                          kl__list *taken)
 {
@@ -248,7 +252,8 @@ void kl__processor_remove_owner(kl__processor *processor, void *owner)
 
     kl__list_init(&taken);
     remove_owned(processor, owner, &taken);
-    /* All are told before any is waited for: the slowest decides how long. */
+    /* Close all before waiting for the first: the total is the longest wait,
+     * not the sum. */
     for (node = taken.next; node != &taken; node = node->next) {
         kl__registration_close(KL__CONTAINER(node, kl_registration, node));
     }
@@ -281,7 +286,7 @@ void kl__processor_made_room(kl__processor *processor)
     kl__mutex_unlock(&processor->listeners);
 }
 
-/* A registration that merges nothing and is full, or NULL. */
+/* A full registration with every_change, or NULL. */
 static kl_registration *find_full_locked(const kl__processor *processor)
 {
     for (const kl__list *node = processor->registrations.next;
@@ -297,7 +302,7 @@ static kl_registration *find_full_locked(const kl__processor *processor)
     return NULL;
 }
 
-/* When the log is to name whom the informer waits for. */
+/* When to log the name of the handler that the informer waits for. */
 static int64_t next_warning(const kl__processor *processor, int64_t since_ms)
 {
     int64_t first = since_ms + FIRST_WARNING_MS;
@@ -306,7 +311,7 @@ static int64_t next_warning(const kl__processor *processor, int64_t since_ms)
     return processor->warned_ms >= 0 && again > first ? again : first;
 }
 
-/* Unlocks the mutex while the log runs. */
+/* Unlocks the mutex while it logs. */
 static void warn_locked(kl__processor *processor,
                         const kl_registration *registration)
 {

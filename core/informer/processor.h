@@ -1,7 +1,7 @@
 /*
- * processor.h - hands what the informer thread applied to every listener, and
- * lets listeners come and go meanwhile. The step from cache to listeners is one
- * with the change of the cache, under the distribute lock.
+ * processor.h - the registrations of an informer. The informer thread changes
+ * the cache through it: the change, and the push of its events to every
+ * listener, are one step under the distribute lock.
  */
 #ifndef KL_INFORMER_PROCESSOR_H
 #define KL_INFORMER_PROCESSOR_H
@@ -16,62 +16,61 @@
 
 typedef struct kl__processor kl__processor;
 
-/* `name`: of the informer, for logs; copied. The others are borrowed until
- * close. Owned by the caller; NULL when out of memory. */
+/* `name`: the informer's, for logs; copied. The other arguments are borrowed
+ * until close. The caller owns the processor; NULL: out of memory. */
 kl__processor *kl__processor_new(kl__indexer *indexer, kl__health *health,
                                  kl__clock *clock, const char *name);
-/* Once closed. Registrations that are left keep what they need of it. NULL is
- * fine. */
+/* After close. Registrations that are left hold a reference. NULL is fine. */
 void kl__processor_free(kl__processor *processor);
 
 /*
- * The informer thread's calls. Each changes the indexer and tells every
- * listener as one step (rank DISTRIBUTE): a registration that joins meanwhile
- * sees a change in its snapshot or as an event, never both, never neither.
- * All or nothing: KL_ENOMEM means that neither the indexer nor a listener has
- * changed; the caller still owns batch or list and may try again.
+ * The informer thread calls these. Each changes the indexer and pushes to every
+ * listener as one step (rank DISTRIBUTE): a registration that is added
+ * meanwhile has the change in its snapshot or gets it as an event, never both,
+ * never neither. KL_ENOMEM: neither the indexer nor a listener has changed; the
+ * caller still owns the batch or list, and may try again.
  */
 kl_code kl__processor_apply(kl__processor *processor,
                             const kl__delta_batch *batch);
-/* The first one is the initial list: with it the informer has synced, and
- * registrations come to be. */
+/* The first call applies the initial list: then the informer and its
+ * registrations have synced. */
 kl_code kl__processor_replace(kl__processor *processor,
                               const kl_object_list *list, const char *version);
-/* Tells each listener that wants errors, once for each number of a reason (see
- * kl__health_fail); the log if none does. A listener for which there is no
- * memory is told by kl__processor_resync, if the error stands that long. */
+/* Pushes an error to each listener that wants errors, once for each number (see
+ * kl__health_fail); logs it if none does. A listener for which there is no
+ * memory gets it from kl__processor_resync, if the error still stands then. */
 void kl__processor_error(kl__processor *processor, const kl_error *error,
                          uint64_t number);
-/* Tells the error that stands, if one does, to listeners that joined after it
- * was told. Any thread. */
+/* Pushes the standing error, if any, to listeners that were added after it was
+ * pushed. Any thread. */
 void kl__processor_error_again(kl__processor *processor);
-/* Replays the cache, as updates with resync = true, to the listeners whose
- * period has come, and sets their next. KL_ENOMEM: not to all of them; it is
- * due again for the others in half a second, and so is an error. */
+/* Pushes the cache, as updates with resync = true, to the listeners whose
+ * period is over, and sets their next time. KL_ENOMEM: some listeners, or an
+ * error, have to wait; they are due again in half a second. */
 kl_code kl__processor_resync(kl__processor *processor);
 
-/* When kl__processor_resync has something to do, on the clock; -1: never. After
- * a registration was added that may be sooner: whoever adds one wakes the
- * informer thread (kl__delta_fifo_resync). */
+/* The time, on the clock, when kl__processor_resync has work; -1: never. A
+ * registration that is added may make it earlier: its adder wakes the informer
+ * thread (kl__delta_fifo_resync). */
 int64_t kl__processor_next_resync(kl__processor *processor);
 
-/* Blocks while a listener that merges nothing is full; after a second, then
- * once a minute, the log names the handler that it waits for. KL_ECANCELED,
- * KL_ECLOSED. */
+/* Blocks while a listener with every_change is full. After a second, and then
+ * once a minute, the log names that handler. KL_ECANCELED, KL_ECLOSED. */
 kl_code kl__processor_wait_room(kl__processor *processor, kl__cancel *cancel);
 
-/* Any thread. As kl_informer_add_handler (handler set) and
- * kl_informer_subscribe (queue set); `owner` is kept for its caller. After
- * close: NULL, KL_ECLOSED. */
+/* Arguments of kl__processor_add, which any thread may call: those of
+ * kl_informer_add_handler (handler set) or kl_informer_subscribe (queue set).
+ * `owner` is the handle that it is made through. After close: NULL, KL_ECLOSED.
+ */
 typedef struct kl__subscriber {
     const kl_handler *handler;
     kl_event_queue *queue;
     void *tag;
     void *owner;
-    /* May be NULL: nobody joins any more from the moment that it is true. */
+    /* May be NULL. Once it is true, add fails with KL_ECLOSED. */
     const atomic_bool *owner_is_closed;
-    /* May be NULL, like both: called before the handler's thread begins, and
-     * when it has run its last callback. */
+    /* Both may be NULL: called before the handler's thread starts, and after
+     * its last callback. */
     void (*ref_owner)(void *owner);
     void (*unref_owner)(void *owner);
     const kl_handler_options *options; /* may be NULL */
@@ -80,20 +79,19 @@ kl_registration *kl__processor_add(kl__processor *processor,
                                    const kl__subscriber *subscriber,
                                    kl_error *err);
 
-/* Removes every registration of `owner` (NULL: all), as
- * kl_registration_remove does each. */
+/* Removes every registration of `owner` (NULL: all), as kl_registration_remove
+ * does. */
 void kl__processor_remove_owner(kl__processor *processor, void *owner);
 
-/* The version of the cache, as kl__indexer_version: what every listener has
- * been given. Any thread. */
+/* The version of the cache that every listener has reached. Any thread. */
 void kl__processor_version(kl__processor *processor, char *buffer, size_t size);
 
-/* From here on no event is handed out, and waiters for room do not wait any
- * more; close follows. With any mutex of rank CANCEL held; any thread. */
+/* Events cannot be pulled any more, and waits for room end; close follows. May
+ * be called with a mutex of rank CANCEL held; any thread. */
 void kl__processor_stop(kl__processor *processor);
 
-/* No new registrations, no further events, waiters wake; pull registrations
- * that are left stay valid, and empty, until they are removed. */
+/* Refuses new registrations and further events. Pull registrations that are
+ * left stay valid and empty until they are removed. */
 void kl__processor_close(kl__processor *processor);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * processor_members.h - what a processor is made of, for the files that make
- * it: processor.c lets registrations come and go, distribution.c tells them.
+ * processor_members.h - the fields of a processor, for its two files:
+ * processor.c adds and removes registrations, distribution.c pushes to them.
  */
 #ifndef KL_INFORMER_PROCESSOR_MEMBERS_H
 #define KL_INFORMER_PROCESSOR_MEMBERS_H
@@ -11,42 +11,46 @@
 #include <stdatomic.h>
 
 struct kl__processor {
-    kl__indexer *indexer; /* these three: until close */
+    kl__indexer *indexer; /* these three are valid until close */
     kl__health *health;
     kl__clock *clock;
     char *name;
-    atomic_int references;  /* its owner's and each registration's */
-    atomic_bool is_stopped; /* events that wait are dropped */
+    atomic_int references;  /* one of the owner, one of each registration */
+    atomic_bool is_stopped; /* no event can be pulled any more */
 
     /*
-     * Rank DISTRIBUTE. Held while the indexer changes and that is told, and
-     * while a registration takes its snapshot and joins. Guards what follows,
-     * and of each registration next_resync_ms and told_error.
+     * Rank DISTRIBUTE. Held while the indexer changes and the change is pushed,
+     * and while a registration takes its snapshot and is added. Guards the
+     * fields below, and next_resync_ms and told_error of each registration.
      */
     kl__mutex distribute;
-    uint64_t joined;       /* how many ever, to name those that have no name */
-    uint64_t told_error;   /* the number of the error that was told last */
-    uint64_t logged_error; /* the same, of the log */
-    int64_t error_due_ms;  /* it is told again then, for want of memory; -1 */
+    uint64_t joined; /* registrations so far: a registration without a name gets
+                        its number */
+    uint64_t told_error;   /* the number of the error that was pushed last */
+    uint64_t logged_error; /* the number of the error that was logged last */
+    int64_t error_due_ms;  /* when to push it again, as there was no memory; -1:
+                              not */
 
     /*
-     * Rank LISTENERS. The list and is_closed are changed under both mutexes,
-     * and read under either.
+     * Rank LISTENERS. The list and is_closed are changed with both mutexes
+     * held, and read with either.
      */
     kl__mutex listeners;
     kl__list registrations;
     bool is_closed;
-    kl__cond room;     /* of listeners: one has room, left, or was cancelled */
-    int64_t warned_ms; /* when the log last named one that has none; or -1 */
+    kl__cond room; /* of `listeners`: a listener has room, or a registration was
+                      removed, or a wait was cancelled */
+    int64_t warned_ms; /* when the log last named a full listener; -1: never */
 };
 
-/* For registrations: one reference more, or less. */
+/* A registration takes or drops a reference. */
 void kl__processor_ref(kl__processor *processor);
 void kl__processor_unref(kl__processor *processor);
-/* It is told nothing more. False: whoever has to end it took it out before. */
+/* Takes a registration out: no event is pushed to it any more. False: another
+ * thread took it out before, and ends it. */
 bool kl__processor_remove(kl__processor *processor,
                           kl_registration *registration);
-/* It was full, and is not any more. */
+/* Wakes the informer thread if it waits for room: a listener has some. */
 void kl__processor_made_room(kl__processor *processor);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * registration.c - the life of a registration, and the thread that runs its
- * callbacks. What it waits for is in its listener.
+ * registration.c - the life of a registration, its thread, and the public calls
+ * on it. The events that wait are in its listener.
  */
 #include "informer/registration.h"
 
@@ -23,7 +23,8 @@ void kl__registration_unref(kl_registration *registration)
     kl__listener_deinit(&registration->listener);
     kl__cond_deinit(&registration->cond);
     if (registration->queue != NULL) {
-        /* It may have been handed back after its removal. */
+        /* kl_event_queue_again may have put it into the queue after its removal
+         */
         kl__event_queue_forget(registration->queue, &registration->ready);
         kl__event_queue_unref(registration->queue);
     }
@@ -99,9 +100,10 @@ static void call_handler(const kl_handler *handler, const kl_event *event)
     }
 }
 
-/* Waits until the starter has noted the thread, which a handler may detach.
- * False: it is not to begin. A registration that was launched may have left
- * again before its thread looks: the thread drops its context then. */
+/* Waits until the registration is started or taken out: a handler may detach
+ * its own thread, so the thread's id must be stored before it runs one. False:
+ * it was taken out before it was started. If it was started and removed before
+ * this thread looks, the thread still calls drop_context. */
 static bool wait_for_launch(kl_registration *registration)
 {
     kl__mutex *mutex = &registration->listener.mutex;
@@ -116,8 +118,8 @@ static bool wait_for_launch(kl_registration *registration)
     return may_begin;
 }
 
-/* Touches its registration only, of which it has a reference; no lock is held
- * while a callback runs. */
+/* The handler's thread. It touches only its registration, to which it has a
+ * reference; no lock is held while a callback runs. */
 static void *run_handler(void *arg)
 {
     kl_registration *registration = arg;
@@ -225,7 +227,7 @@ kl_registration *kl__registration_new(kl__processor *processor,
     return registration;
 }
 
-/* Tells a waiting thread what becomes of it. */
+/* Sets the state, and wakes its thread if that waits for it. */
 static void set_state_locked(kl_registration *registration,
                              kl__registration_state state)
 {
@@ -308,10 +310,10 @@ void kl_registration_remove(kl_registration *registration)
 {
     if (registration == NULL ||
         kl__check_process(registration->made_in, NULL) != KL_OK) {
-        return; /* in a child of fork() there is nobody to wait for */
+        return; /* in a child of fork() there is no thread to wait for */
     }
     if (!kl__processor_remove(registration->processor, registration)) {
-        return; /* its handler removes it while its informer is closed */
+        return; /* its handler removes it while kl_informer_close does */
     }
     kl__registration_close(registration);
     kl__registration_finish(registration);
@@ -334,7 +336,7 @@ size_t kl_registration_backlog(const kl_registration *registration)
     if (kl__check_process(registration->made_in, NULL) != KL_OK) {
         return 0;
     }
-    /* Not const within: it takes the listener's mutex. */
+    /* the count takes the listener's mutex, so it cannot be const */
     return kl__listener_count(&((kl_registration *)registration)->listener);
 }
 
@@ -352,7 +354,7 @@ bool kl_registration_next(kl_registration *registration, kl_event *event)
 void kl_registration_done(kl_registration *registration, kl_event *event)
 {
     if (event->type == KL_EVENT_ADD && event->object == NULL) {
-        return; /* none: it was done before, or never filled */
+        return; /* an empty event: it was done before, or never filled */
     }
     if (kl__check_process(registration->made_in, NULL) != KL_OK) {
         kl__event_clear(event);

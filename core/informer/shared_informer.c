@@ -13,9 +13,9 @@
 #include <string.h>
 
 enum {
-    BATCH_MAX = 1000, /* client-go's: half of what the queue holds */
-    /* Out of memory: the batch is tried again so often. Nothing is lost, the
-     * queue fills, and the reflector stops reading. */
+    BATCH_MAX = 1000, /* as client-go; half of the queue's bound */
+    /* The pause before a batch is tried again, when out of memory. No change is
+       lost: the queue fills, and the reflector stops reading. */
     RETRY_MS = 500
 };
 
@@ -27,26 +27,28 @@ struct kl__shared_informer {
     kl__delta_fifo *fifo;
     kl__processor *processor;
     kl__reflector *reflector;
-    kl__cancel_either stop;  /* fired by the last user, or by its client */
-    kl__cancel_hook on_stop; /* in it */
+    kl__cancel_either
+        stop; /* fired by the last user, or when the client closes */
+    kl__cancel_hook on_stop; /* in `stop` */
     kl__thread reflecting;
     kl__thread informing;
     kl__health health;
 
-    /* The informer thread's own. */
-    bool starves;  /* it waits for memory */
-    bool orphaned; /* it was detached: it frees all of this at its end */
+    /* Only the informer thread uses these. */
+    bool starves; /* it waits for memory */
+    bool
+        orphaned; /* the thread was detached: it frees all of this at its end */
 
     /* The informer thread sleeps on these while it waits for memory; they guard
-     * nothing. Rank REFLECTOR, and never with the reflector's mutex. */
+     * no field. Rank REFLECTOR; never held with the reflector's mutex. */
     kl__mutex mutex;
     kl__cond cond;
 };
 
 static void destroy_informer(kl__shared_informer *self)
 {
-    /* First, and this waits: whoever closes the client at this moment is about
-     * to have the processor cease. */
+    /* First, as this waits for a thread that is closing the client and is about
+     * to stop the processor. */
     kl__cancel_remove(&self->stop.token, &self->on_stop);
     kl__cancel_either_deinit(&self->stop);
     kl__reflector_free(self->reflector);
@@ -81,7 +83,7 @@ static void log_starving(kl__shared_informer *self)
     }
 }
 
-/* Waits a little for memory; false: stopped. */
+/* Waits before the next try; false: stopped. */
 static bool wait_for_memory(kl__shared_informer *self)
 {
     kl__cancel_hook hook = {.wake = wake_informer, .arg = self};
@@ -99,7 +101,8 @@ static bool wait_for_memory(kl__shared_informer *self)
     return !kl__cancel_fired(&self->stop.token);
 }
 
-/* One step of the cache and of every listener, or none of them: KL_ENOMEM. */
+/* Applies a batch to the cache and all listeners; KL_ENOMEM: to none of them.
+ */
 static kl_code apply_batch(kl__shared_informer *self,
                            const kl__delta_batch *batch)
 {
@@ -113,13 +116,14 @@ static kl_code apply_batch(kl__shared_informer *self,
         kl__processor_error(self->processor, first->error, first->number);
         return KL_OK;
     case KL__DELTA_SYNC:
-        return KL_OK; /* it woke the thread: the loop looks at what is due */
+        return KL_OK; /* it only wakes this thread, which then runs the resyncs
+                         that are due */
     default:
         return kl__processor_apply(self->processor, batch);
     }
 }
 
-/* Applies a batch, however long memory is short; false: stopped. */
+/* Applies a batch, and waits for memory if necessary; false: stopped. */
 static bool process_batch(kl__shared_informer *self, kl__delta_batch *batch)
 {
     while (apply_batch(self, batch) != KL_OK) {
@@ -134,7 +138,7 @@ static bool process_batch(kl__shared_informer *self, kl__delta_batch *batch)
     return true;
 }
 
-/* How long the queue may be waited for: until a resync is due. */
+/* The time to wait for the queue: until the next resync. */
 static int64_t until_resync(const kl__shared_informer *self)
 {
     int64_t due = kl__processor_next_resync(self->processor);
@@ -146,7 +150,7 @@ static int64_t until_resync(const kl__shared_informer *self)
     return due > now ? due - now : 0;
 }
 
-/* One turn of the informer thread; false: it is over. */
+/* Resyncs what is due, then applies one batch. False: the thread has to end. */
 static bool run_once(kl__shared_informer *self)
 {
     kl__delta_batch batch = {0};
@@ -154,8 +158,8 @@ static bool run_once(kl__shared_informer *self)
     kl_code code;
     bool goes_on;
 
-    /* What is not replayed for want of memory is due again a little later; what
-     * waits in the queue may need less. */
+    /* A resync that lacks memory is due again a little later; the batches in
+     * the queue may need less memory. */
     if (wait_ms == 0 && kl__processor_resync(self->processor) == KL_ENOMEM) {
         log_starving(self);
     }
@@ -178,9 +182,9 @@ static bool run_once(kl__shared_informer *self)
 }
 
 /*
- * The informer thread: the only writer of the indexer. Touches the queue, the
- * indexer and the processor, and ends once the queue is closed and drained, or
- * at once when it is stopped or its client closed.
+ * The informer thread, the only writer of the indexer. It uses the queue, the
+ * indexer and the processor. It ends when the queue is closed and empty, or at
+ * once when it is stopped or its client is closed.
  */
 static void *run_informer(void *arg)
 {
@@ -197,7 +201,8 @@ static void *run_informer(void *arg)
     return NULL;
 }
 
-/* Runs on the thread that closes the client, or stops the informer. */
+/* The hook in `stop`. Runs on the thread that closes the client or stops the
+ * informer. */
 static void stop_processor(void *arg)
 {
     kl__shared_informer *self = arg;
@@ -220,7 +225,7 @@ static bool make_parts(kl__shared_informer *self,
         return false;
     }
     if (!kl__cancel_add(&self->stop.token, &self->on_stop)) {
-        stop_processor(self); /* the client was closed meanwhile */
+        stop_processor(self); /* the client is closed already */
     }
     self->reflector = kl__reflector_new(&(kl__reflector_options){
         .source = options->source,
@@ -318,7 +323,7 @@ kl__health *kl__shared_informer_health(kl__shared_informer *self)
     return &self->health;
 }
 
-/* "pods has not synced within 5.0 s: ..." and what stands in the way. */
+/* Fills the error: "pods has not synced within 5.0 s: ..." and the reason. */
 static void set_not_synced(kl__shared_informer *self, int64_t timeout_ms,
                            kl_error *err)
 {
@@ -359,7 +364,7 @@ void kl__shared_informer_status(kl__shared_informer *self,
     memset(status, 0, sizeof(*status));
     kl__reflector_status(self->reflector, status);
     if (kl__cancel_fired(&self->stop.token)) {
-        /* The reflector is about to see it, whatever it waits for. */
+        /* The reflector will notice soon, whatever it waits for. */
         status->state = KL_STATE_STOPPED;
         status->retry_in_ms = 0;
     }
@@ -375,6 +380,6 @@ void kl__shared_informer_status(kl__shared_informer *self,
 void kl__shared_informer_added(kl__shared_informer *self)
 {
     kl__processor_error_again(self->processor);
-    /* Out of memory for a wake-up: the resync comes with the next event. */
+    /* without memory for a wake-up the resync comes after the next event */
     (void)kl__delta_fifo_resync(self->fifo);
 }

@@ -1,24 +1,25 @@
 /*
- * shared_informer.h - one reflector, one cache and one processor for all who
- * ask for the same collection; and the two threads that join them.
+ * shared_informer.h - a reflector, a cache and a processor, which all handles
+ * on the same collection share, and the two threads that drive them.
  *
- * Who owns whom:
+ * Who owns what:
  *   kl_informer (a handle, one for each kl_informer_open)
- *     -> counts as one user of a kl__shared_informer; owns the registrations
- *        that were made through it
- *   kl__informer_factory, in the slot of a client: knows, and does not own, the
- *     shared informers that have users; counts those
+ *     -> is one user of a kl__shared_informer
+ *     -> owns the registrations that were made through it
+ *   kl__informer_factory, in the slot of a client
+ *     -> finds the shared informers that have users and counts the users; owns
+ *        none of them
  *   kl__shared_informer, owned by its users together
  *     -> kl_client (one reference), kl__health, kl__indexer, kl__delta_fifo,
  *        kl__processor, kl__reflector -> kl__list_watch (a reference to the
  *        client of its own)
- *   so a client is freed after its last informer, and the factory with it.
+ *   So a client is freed after its last informer, and the factory with it.
  *
  * Stop, in the reverse order of start: fire the token; the reflector returns,
  * closes the queue, and is joined; the informer thread returns, closes the
- * processor, and is joined; then all is freed. Where the last user leaves on
+ * processor, and is joined; then all is freed. If the last user is removed on
  * the informer thread (inside an index function), that thread cannot join
- * itself: it is told to, and does all the rest on its way out.
+ * itself: it does the rest at its end.
  */
 #ifndef KL_INFORMER_SHARED_INFORMER_H
 #define KL_INFORMER_SHARED_INFORMER_H
@@ -32,7 +33,7 @@ typedef struct kl__shared_informer kl__shared_informer;
 
 /* Zeroed fields are the defaults. */
 typedef struct kl__shared_options {
-    kl_client *client;      /* one more reference is taken; may be NULL */
+    kl_client *client;      /* takes a reference; may be NULL */
     kl__list_watch *source; /* taken, also when it fails; required */
     kl__clock *clock;       /* borrowed; NULL: the real one */
     const char *name;       /* for logs and errors; copied; required */
@@ -42,12 +43,13 @@ typedef struct kl__shared_options {
     bool compress;
 } kl__shared_options;
 
-/* Starts its threads. NULL: KL_ENOMEM, KL_EIO (no thread). */
+/* Makes a shared informer and starts its threads. NULL: KL_ENOMEM, KL_EIO (no
+ * thread). */
 kl__shared_informer *
 kl__shared_informer_start(const kl__shared_options *options, kl_error *err);
 
-/* Stops and frees it, once nobody uses it any more. Takes at most 50 ms, plus
- * the batch that is being applied; see above for its own thread. */
+/* Stops and frees it after its last user. Takes at most 50 ms, plus the batch
+ * that is being applied; see above for a call on its own thread. */
 void kl__shared_informer_stop(kl__shared_informer *shared);
 
 /* Borrowed. */
@@ -57,8 +59,8 @@ kl__processor *kl__shared_informer_processor(const kl__shared_informer *shared);
 
 kl__health *kl__shared_informer_health(kl__shared_informer *shared);
 
-/* From here on: any thread. As kl__health_wait_synced and leave, in one; the
- * error says what stands in the way, or what was closed. */
+/* Calls kl__health_wait_synced and kl__health_end_wait; the error says what the
+ * informer waits for, or that it was closed. Any thread, as all below. */
 kl_code kl__shared_informer_wait_synced(kl__shared_informer *shared,
                                         kl__sync_waiters *waiters,
                                         int64_t timeout_ms, kl_error *err);
@@ -66,8 +68,8 @@ kl_code kl__shared_informer_wait_synced(kl__shared_informer *shared,
 void kl__shared_informer_status(kl__shared_informer *shared,
                                 kl_informer_status *status);
 
-/* After a registration was added: it is told what stands in the way, if
- * anything does, and its resync may be due before anything else happens. */
+/* Called after a registration was added: pushes the standing error to it, and
+ * wakes the informer thread, as its resync may be the next one due. */
 void kl__shared_informer_added(kl__shared_informer *shared);
 
 #endif

@@ -19,7 +19,7 @@ const char *kl_informer_state_name(kl_informer_state state)
                                                             : "unknown";
 }
 
-/* What it waits for, in each state before the first list is there. */
+/* What an informer waits for, in each state before it has synced. */
 static const char *waits_for(kl_informer_state state)
 {
     switch (state) {

@@ -1,5 +1,6 @@
 /*
- * status.h - what the state of an informer is called, and why it is not synced.
+ * status.h - an informer's state in words, and the reason why it has not
+ * synced.
  */
 #ifndef KL_INFORMER_STATUS_H
 #define KL_INFORMER_STATUS_H
@@ -7,12 +8,12 @@
 #include "base/buf.h"
 #include "kubelua/informer.h"
 
-/* Appends, for people, what an informer that has not synced is at, and the last
- * error, which names its remedy. */
+/* Appends what an informer that has not synced is doing, and its last error
+ * with the remedy, for a message. */
 void kl__status_reason(const kl_informer_status *status, kl__buf *out);
 
-/* Notes the exec plugin of the client, if it runs now, in the status of an
- * informer that is at something and has no answer: it waits for that. */
+/* Fills the plugin fields of a status: the client's exec plugin, if it runs now
+ * and the informer has no answer, as it waits for the plugin then. */
 void kl__status_plugin(kl_informer_status *status, kl_client *client);
 
 #endif
