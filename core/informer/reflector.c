@@ -1,6 +1,6 @@
 /*
- * reflector.c - the life of a reflector: its loop over the states, waiting,
- * telling of failures, its status. See reflector_machine.h.
+ * reflector.c - the life of a reflector: its loop over the states, waits, the
+ * report of failures, its status. See reflector_machine.h.
  */
 #include "informer/reflector_machine.h"
 
@@ -16,13 +16,14 @@
 enum {
     DEFAULT_IDLE_MS = 90000,
     DEFAULT_STALL_MS = 15000,
-    /* A resource that the server does not know may be a CRD that is about to
-     * be installed: worth asking every 5 to 10 s. */
+    /* A resource that the server does not know may be a CRD that is being
+       installed: ask every 5 to 10 s. */
     UNKNOWN_KIND_CAP_MS = 5000,
-    CREDENTIALS_MS = 1000, /* between two looks at what may be rotated */
-    /* The spread of clients whose streams broke at one moment. */
+    CREDENTIALS_MS = 1000, /* between two checks for rotated credentials */
+    /* When a server's connections break, its clients come back within this
+       time, not all at once. */
     AT_ONCE_MS = 200,
-    /* Reference R-30: a watch ends after 5 to 10 minutes. */
+    /* a watch ends after 5 to 10 minutes (docs/KUBERNETES.md#watch-timeouts) */
     WATCH_TIMEOUT_MIN_S = 300,
     WATCH_TIMEOUT_MAX_S = 600
 };
@@ -122,8 +123,8 @@ static bool is_stopped(const kl__reflector *self)
     return kl__cancel_fired(self->options.stop);
 }
 
-/* Notes a failure, and tells handlers in line with what they see, once per
- * change of reason. */
+/* Reports a failure, and queues it for handlers, in line with the events, if
+ * the reason is new. */
 static void note_failure(kl__reflector *self, const kl__failure *failure)
 {
     kl__health *health = self->options.health;
@@ -199,9 +200,10 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
     kl_error err;
 
     if (older && !self->newest) {
-        /* A server that ignored NotOlderThan, or one that lags: ask for the
-         * newest state. If that is older too, the cluster was restored from a
-         * backup, and holding on to what was would never end (K-6). */
+        /* The server ignored NotOlderThan, or lags: ask for the newest state.
+         * If that is older too, the cluster was restored from a backup; a
+         * reflector that insisted on its version would never recover
+         * (docs/KUBERNETES.md#restored-backup). */
         kl__stage_clear(stage);
         kl__list_watch_end(self->options.source);
         self->newest = true;
@@ -212,14 +214,15 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
                "%s: the server's newest version %s is older than %s, which it "
                "told before: was the cluster restored from a backup?",
                self->options.name, version, kl__reflector_floor(self));
-        self->backward_until = 0; /* that explains an event below */
+        self->backward_until =
+            0; /* the restore explains an event below the version */
     }
-    /* Counted first: a handler that sees an object of the list finds the
-     * list counted. */
+    /* Counted first, so that a handler that gets an object of the list finds
+     * the list counted in the status. */
     atomic_fetch_add_explicit(&self->lists, 1, memory_order_relaxed);
     kl__stage_finish(stage);
     kl__stage_take(stage, &list);
-    /* Before a handler can see the list. */
+    /* Before a handler can get an object of the list. */
     kl__health_forget(self->options.health);
     kl_error_set(&err,
                  kl__delta_fifo_replace(self->options.fifo, &list, version, -1,
@@ -230,8 +233,8 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
             self, &(kl__failure){.error = &err,
                                  .resume = kl__reflector_relist(self)});
     }
-    /* Handlers see by it that what they were told is over: if it comes again,
-     * they are told again, though the backoff goes on. */
+    /* The list shows handlers that the error is over. If the error comes back
+     * they are told again, although the backoff goes on. */
     kl__health_recover(self->options.health, NULL);
     strcpy(self->version, version);
     strcpy(self->listed, version);
@@ -241,7 +244,7 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
     return KL_STATE_WATCHING;
 }
 
-/* Such as the CRD of an operator that is being installed. */
+/* A missing resource may be a CRD that is being installed. */
 static void append_that_it_waits(kl_error *err)
 {
     size_t used = strlen(err->message);
@@ -272,7 +275,7 @@ static kl_informer_state resolve_resource(kl__reflector *self)
     if (err.code != KL_OK) {
         return kl__reflector_unresolved(self, &err);
     }
-    self->is_opaque = false; /* it may be served by another server now */
+    self->is_opaque = false; /* another server may serve the resource now */
     self->backward_until = 0;
     return kl__reflector_relist(self);
 }
@@ -297,8 +300,8 @@ static void wait_until(kl__reflector *self, int64_t deadline)
     kl__mutex_unlock(&self->mutex);
 }
 
-/* A token that was refused is looked at each second: as soon as it has been
- * rotated, the wait is over. */
+/* The state KL_STATE_BACKOFF. After a 401 it checks each second for new
+ * credentials, which end the wait. */
 static kl_informer_state back_off(kl__reflector *self)
 {
     kl__cancel_hook stop = {.wake = wake_reflector, .arg = self};

@@ -1,7 +1,8 @@
 /*
- * reflector.h - keeps a delta_fifo told of what a server's collection holds:
- * resolve, list (streamed or paged), watch; and what to do when any of it
- * fails. One thread, pull only, an explicit state machine.
+ * reflector.h - reads a collection from the server and puts its changes into a
+ * delta_fifo: find the resource, LIST (streamed or paged), WATCH, and recover
+ * from failures. It is one thread and an explicit state machine; it only pulls
+ * bytes.
  */
 #ifndef KL_INFORMER_REFLECTOR_H
 #define KL_INFORMER_REFLECTOR_H
@@ -15,37 +16,36 @@
 
 typedef struct kl__reflector kl__reflector;
 
-/* Zeroed fields are the defaults. What is borrowed outlives the reflector. */
+/* Zeroed fields are the defaults. Borrowed parts must outlive the reflector. */
 typedef struct kl__reflector_options {
     kl__list_watch *source; /* taken by a successful new; required */
     kl__delta_fifo *fifo;   /* borrowed; required */
-    kl__indexer *known;     /* borrowed: unchanged objects are shared with it */
-    kl__health *health;     /* borrowed: where it says how it fares; required */
-    kl__cancel *stop;       /* borrowed; ends everything; required; a client
-                               that is closed has to fire it too */
-    kl__clock *clock;       /* borrowed; NULL: the real one */
-    const char *name;       /* for logs; copied; required */
+    kl__indexer *known;     /* borrowed: a list shares its unchanged objects */
+    kl__health *health;     /* borrowed: errors are reported to it; required */
+    kl__cancel *stop; /* borrowed; ends the thread; required; a closing client
+                         must fire it too */
+    kl__clock *clock; /* borrowed; NULL: the real one */
+    const char *name; /* for logs; copied; required */
     int64_t idle_timeout_ms; /* 0: 90 s; < 0: never */
     int64_t stall_ms; /* how long the queue may be full before the watch is
                          closed, to be resumed later; 0: 15 s */
-    int page_size;    /* 0: 500, and none where a version is asked for */
+    int page_size;    /* 0: 500, and no pages for a list with a version */
     bool no_streaming_list;
     bool compress; /* objects rest packed: see object/pack.h */
-    uint64_t seed; /* of the jitter; 0: random */
+    uint64_t seed; /* seed of the jitter; 0: random */
 } kl__reflector_options;
 
 /* NULL: out of memory; the source stays the caller's. */
 kl__reflector *kl__reflector_new(const kl__reflector_options *options);
 
-/* Frees it, and its source. Once it does not run; NULL is fine. */
+/* Frees it with its source. It must not run; NULL is fine. */
 void kl__reflector_free(kl__reflector *reflector);
 
-/* Runs until it is stopped or the client is closed; then closes the queue. A
- * thread's entry: `reflector` is a kl__reflector *, the result is NULL. */
+/* The thread's function: runs until it is stopped or the client is closed, then
+ * closes the queue. `reflector` is a kl__reflector *, the result is NULL. */
 void *kl__reflector_run(void *reflector);
 
-/* Fills what a reflector knows of a status: all but has_synced, objects and
- * queued. Thread-safe. */
+/* Fills a status, except has_synced, objects and queued. Thread-safe. */
 void kl__reflector_status(kl__reflector *reflector, kl_informer_status *status);
 
 /* True while a list or watch of this reflector is being read. Thread-safe. */

@@ -1,6 +1,6 @@
 /*
- * reflector_list.c - a paged list: pages are staged object by object and become
- * visible together. See reflector_machine.h.
+ * reflector_list.c - the state that reads a paged list: objects of all pages
+ * are staged and become visible together. See reflector_machine.h.
  */
 #include "informer/reflector_machine.h"
 
@@ -10,26 +10,29 @@
 
 #include <string.h>
 
-enum { SLOW_LIST_MS = 10000 }; /* reference R-28 */
+enum {
+    SLOW_LIST_MS = 10000
+}; /* a slower list is logged at INFO (docs/KUBERNETES.md#slow-lists) */
 
 typedef struct listing {
     kl__stage stage;
     char *token; /* owned; NULL: the first page */
     int limit;
     char version[KL__VERSION_SIZE]; /* of the first page */
-    size_t staged;                  /* before the page at hand */
-    bool has_items;                 /* that page */
-    bool renewed; /* `token` is a server's offer to go on inconsistently */
-    bool fuzzy;   /* such an offer was taken */
+    size_t staged;                  /* objects in the stage before this page */
+    bool has_items;                 /* this page has objects */
+    bool renewed; /* `token` replaces an expired one: it goes on at a newer
+                     version */
+    bool fuzzy;   /* such a token was used: the pages are of two versions */
 } listing;
 
 /*
- * The first page asks for the newest state, or for one that is not older than
- * what is known (reference 5.3; a bare version with a limit would mean exactly
- * that version). A limit with a version makes servers bypass their cache, so
- * there is none unless it was asked for (R-21), or the whole has taken too long
- * and would do so each time. Later pages carry the token and the limit alone
- * (P-2).
+ * The parameters of the first page: the newest state, or a state that is not
+ * older than the known version (a bare version with a limit would mean exactly
+ * that version). A limit together with a version makes servers before 1.34
+ * bypass their cache, so a list with a version has no limit, unless the user
+ * asked for pages or the last list took too long. Later pages have only the
+ * token and the limit. See docs/KUBERNETES.md#version-of-a-list.
  */
 static void fill_first_page(const kl__reflector *self, kl__list_params *params)
 {
@@ -47,8 +50,8 @@ static void fill_first_page(const kl__reflector *self, kl__list_params *params)
     }
 }
 
-/* A later page is at the newest version where a renewed token was used: it may
- * be ahead of the version from which the watch will begin. */
+/* Stages an object. After a renewed token, a page may be ahead of the version
+ * from which the watch will begin: kl__ahead notes its objects. */
 static bool stage_object(kl__reflector *self, listing *list, kl__item *item)
 {
     kl_object *object = item->object;
@@ -62,8 +65,8 @@ static bool stage_object(kl__reflector *self, listing *list, kl__item *item)
     return kl__stage_put(&list->stage, object);
 }
 
-/* No page of a list has what another has: it is the first one again and again,
- * of a server that knows limits, but no tokens. */
+/* True if this page added no new object: the server knows limits, but no
+ * tokens, and sends the first page again and again. */
 static bool is_repeated(const listing *list)
 {
     return list->has_items && list->stage.count == list->staged;
@@ -98,7 +101,7 @@ static kl_code end_page(listing *list, kl__item *item, kl_error *err)
     return KL_OK;
 }
 
-/* Reads one page's items; KL_OK at its end. */
+/* Reads the items of one page; KL_OK at its end. */
 static kl_code read_page(kl__reflector *self, listing *list, kl_error *err)
 {
     kl__list_watch *source = self->options.source;
@@ -144,10 +147,11 @@ static kl_code read_page(kl__reflector *self, listing *list, kl_error *err)
     }
 }
 
-/* The token of a later page has expired. The server offers one that goes on at
- * its newest version: nothing that came is thrown away (K-16); the watch from
- * the first page's version repairs what is inconsistent, by comparing versions:
- * not where they may be no order. */
+/* The token of a later page has expired, and the server offers another one that
+ * goes on at its newest version. With it the pages read so far are kept
+ * (docs/KUBERNETES.md#expired-token): the watch from the first page's version
+ * repairs the difference by comparing versions. Not possible if versions may
+ * have no order. */
 static bool take_renewed_token(kl__reflector *self, listing *list)
 {
     char *token;
@@ -201,9 +205,11 @@ kl_informer_state kl__reflector_list_failed(kl__reflector *self,
     bool asked_for_version = !self->newest && self->version[0] != '\0';
 
     switch (err->code) {
-    case KL_EUNKNOWN_KIND: /* a built-in one that this server does not have */
+    case KL_EUNKNOWN_KIND: /* a built-in resource that this server does not
+                              serve */
         return kl__reflector_unresolved(self, err);
-    case KL_ENOT_FOUND: /* the resource is gone: perhaps its CRD was deleted */
+    case KL_ENOT_FOUND: /* the resource is gone; its CRD may have been deleted
+                         */
         self->newest = true;
         failure.resume = KL_STATE_RESOLVING;
         return kl__reflector_fail(self, &failure);
@@ -211,7 +217,8 @@ kl_informer_state kl__reflector_list_failed(kl__reflector *self,
     case KL_EVERSION_AHEAD:
     case KL_EINVALID:
     case KL_EBAD_REQUEST:
-        /* The version cannot be had: once, and at once, without it. */
+        /* The server cannot list at that version: list again at once, without a
+         * version (docs/KUBERNETES.md#gone). */
         self->newest = true;
         if (asked_for_version && err->retry_after_ms <= 0) {
             kl__list_watch_end(self->options.source);
@@ -223,8 +230,8 @@ kl_informer_state kl__reflector_list_failed(kl__reflector *self,
     }
 }
 
-/* The cache holds later pages, which are newer than the version: a list that is
- * only no older than that could take their objects back in time. */
+/* The cache may hold objects of later pages, which are newer than the version;
+ * a list that is only not older than the version could undo them. */
 void kl__reflector_prepare_list(kl__reflector *self)
 {
     if (self->ahead.until[0] != '\0' || self->is_opaque) {
@@ -233,8 +240,8 @@ void kl__reflector_prepare_list(kl__reflector *self)
     kl__ahead_clear(&self->ahead);
 }
 
-/* Says why lists are paged, once one has succeeded: where that fails too, the
- * reason was another one, such as a field that cannot be selected by. */
+/* Logs why lists are paged, after a paged list has succeeded. If that fails
+ * too, the cause is another one, such as a wrong field selector. */
 static void tell_fallback(kl__reflector *self)
 {
     if (self->no_stream.code != KL_OK) {
@@ -254,7 +261,8 @@ kl_informer_state kl__reflector_list(kl__reflector *self)
     kl_error err = {.retry_after_ms = -1};
 
     kl__reflector_prepare_list(self);
-    list.stage.by_text = self->newest; /* of a backup, perhaps: see replace */
+    list.stage.by_text = self->newest; /* the cluster may have been restored:
+                                          see kl__reflector_replace */
     err.code = read_pages(self, &list, &err);
     if (err.code == KL_OK) {
         int64_t took = kl__reflector_now(self) - began;

@@ -1,18 +1,19 @@
 /*
- * reflector_probe.c - watches told nothing for long: has the server reached the
- * version at all? One that was restored from a backup is silent until it has,
- * and never tells what happened meanwhile. See reflector_machine.h.
+ * reflector_probe.c - after a long silence, asks whether the server has reached
+ * the version of the watch at all. A server that was restored from a backup has
+ * not: the watch is silent until then, and all changes before are missed. See
+ * reflector_machine.h.
  */
 #include "informer/reflector_machine.h"
 
 #include <string.h>
 
-/* A question that was not answered is asked again after this part of an idle
+/* A question that got no clear answer is asked again after 1/4 of the idle
  * timeout. */
 enum { ASK_AGAIN = 4 };
 
-/* Reads the page up to its end, or to where it is clear that the limit is not
- * heeded: a whole collection is not worth its version. */
+/* Reads the page's version. Gives up at the second object: the server ignores
+ * the limit, and the whole collection is too much to read for a version. */
 static kl_code read_version(kl__reflector *self, char *version, kl_error *err)
 {
     for (int items = 0; items <= 1; items++) {
@@ -33,18 +34,18 @@ static kl_code read_version(kl__reflector *self, char *version, kl_error *err)
     return KL_OK;
 }
 
-/* True for an answer that the server will give again: it does not serve such a
- * request, or not to this user. Overload, and what a proxy says in the server's
- * place, may be over soon. */
+/* True for a refusal that will not change: the server does not serve such a
+ * request, or not to this user. Overload and errors of a proxy may be over
+ * soon. */
 static bool is_final(const kl_error *why)
 {
     return why->http_status >= 400 && why->http_status < 500 &&
            why->code != KL_ETOO_MANY_REQUESTS;
 }
 
-/* The watch goes on, and the question is asked again: after an idle timeout, or
- * after part of one where an answer may come; without an idle timeout, after
- * the next break. */
+/* The question was not answered, and the watch goes on. It is asked again after
+ * an idle timeout, or after a part of it if an answer may come; without an idle
+ * timeout, after the watch has ended. */
 static void postpone_probe(kl__reflector *self, const kl_error *why)
 {
     int64_t idle_ms = self->options.idle_timeout_ms;

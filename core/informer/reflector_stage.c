@@ -20,8 +20,8 @@ static bool same_version(const kl_object *a, const kl_object *b)
            strcmp(kl_object_uid(a), kl_object_uid(b)) == 0;
 }
 
-/* The cache's copy of the object where it is the same, else the object in its
- * packed form. */
+/* The cached object if it is the same, else `object` in its packed form. Takes
+ * `object`. */
 static kl_object *share_cached(const kl__stage *stage, kl_object *object)
 {
     kl_object *cached =
@@ -56,7 +56,8 @@ static bool grow_stage(kl__stage *stage)
     return true;
 }
 
-/* A list is thousands of objects that stay. */
+/* Asks the system for memory in large pieces: a list has thousands of objects
+ * that stay. */
 static void reserve_ahead(kl__stage *stage, const kl_object *object)
 {
     stage->bytes += kl_object_bytes(object);
@@ -81,7 +82,8 @@ bool kl__stage_put(kl__stage *stage, kl_object *object)
         place = ++stage->count;
         stage->items[place - 1] = NULL;
     }
-    /* The map borrows the key: of the new object, before the old one goes. */
+    /* The map borrows the key from the new object before the old one is freed.
+     */
     kl__map_put(&stage->places, kl_object_key(object), (void *)place, NULL);
     kl_object_unref(stage->items[place - 1]);
     stage->items[place - 1] = object;

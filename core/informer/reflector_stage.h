@@ -1,5 +1,5 @@
 /*
- * reflector_stage.h - a list that is still coming in, paged or streamed. It
+ * reflector_stage.h - a list, paged or streamed, that is still coming in. It
  * becomes visible as a whole, as one Replaced delta, or not at all.
  */
 #ifndef KL_INFORMER_REFLECTOR_STAGE_H
@@ -11,33 +11,31 @@
 
 /* Zeroed: empty. */
 typedef struct kl__stage {
-    kl_object **items; /* NULL where one was removed; references */
+    kl_object **items; /* references; NULL: was removed */
     size_t count;
     size_t capacity;
-    size_t bytes;       /* of objects, since memory was asked for ahead */
-    kl__map places;     /* key -> index + 1, as a pointer; keys of the items */
-    kl__indexer *known; /* borrowed, may be NULL: see put */
-    kl__packer *packer; /* borrowed, of what is put; NULL: it stays plain */
-    bool by_text;       /* a version may be of another write than before */
+    size_t bytes;   /* bytes of objects since kl__mem_ahead was called last */
+    kl__map places; /* key -> index + 1, as a pointer; keys are borrowed from
+                       the items */
+    kl__indexer *known; /* borrowed; may be NULL; see kl__stage_put */
+    kl__packer *packer; /* borrowed; packs the objects; NULL: they stay plain */
+    bool by_text; /* compare texts too: after a restore, the same version may be
+                     another write */
 } kl__stage;
 
 /*
- * Takes the object, also when it fails (false: out of memory). An object with
- * the key of an earlier one replaces it in its place. Where the cache `known`
- * has the same version of the same object (and, with `by_text`, the same text),
- * the cache's one is staged and the copy dropped: a relist costs the memory of
- * what changed (reference K-3). Another one is packed.
+ * Adds an object and takes it, also when it fails (false: out of memory). An
+ * object with the same key is replaced in its place. If the cache `known` has
+ * the same version of the same object (with `by_text`: and the same text), the
+ * cached one is used and the new copy dropped: so a relist needs memory only
+ * for what changed.
  */
 bool kl__stage_put(kl__stage *stage, kl_object *object);
 
-/* Removes a key, if it is there. */
+/* Removes the object of a key, if there is one. */
 void kl__stage_remove(kl__stage *stage, const char *key);
 
-/* The list is complete. Packs the objects that came before there was a
- * dictionary for them. */
-void kl__stage_finish(kl__stage *stage);
-
-/* Moves all objects, in the order in which they came, into `list` (empty); the
+/* Moves all objects into `list` (empty), in the order in which they came; the
  * stage is empty afterwards. */
 void kl__stage_take(kl__stage *stage, kl_object_list *list);
 
@@ -45,25 +43,26 @@ void kl__stage_take(kl__stage *stage, kl_object_list *list);
 void kl__stage_clear(kl__stage *stage);
 
 /*
- * What a fuzzy snapshot knows better than the watch that follows it. When the
- * token of a paged list has expired, its later pages are newer than the version
- * of the first page, from which the watch begins (reference 5.4): for a while
- * it tells of changes that the snapshot has gone beyond. Zeroed: knows nothing.
+ * The objects of a list that are newer than its version. If the token of a
+ * paged list has expired, its later pages are newer than the first page's
+ * version, from which the watch begins (docs/KUBERNETES.md#expired-token). So
+ * at first the watch sends changes that the list already contains; this finds
+ * them. Zeroed: none.
  */
 typedef struct kl__ahead {
     kl__map objects; /* key -> object (a reference) of a later page */
-    char until[64];  /* the greatest version among them, and of the pages */
+    char until[64];  /* the greatest version of these objects and pages */
 } kl__ahead;
 
 /* Notes an object of a later page, if it is newer than `version`. False: out of
  * memory. */
 bool kl__ahead_note(kl__ahead *ahead, kl_object *object, const char *version);
 
-/* Notes that the snapshot reaches as far as `version`, by what it lacks too. */
+/* Notes that the list contains all changes up to `version`. */
 void kl__ahead_reach(kl__ahead *ahead, const char *version);
 
-/* True if an event about `key` at `version` is history that the snapshot
- * already contains. Forgets everything once the watch is past `until`. */
+/* True if the list already contains an event about `key` at `version`. Forgets
+ * everything once the watch is past `until`. */
 bool kl__ahead_covers(kl__ahead *ahead, const char *key, const char *version);
 
 /* Forgets everything. */

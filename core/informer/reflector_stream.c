@@ -1,7 +1,7 @@
 /*
- * reflector_stream.c - a streaming list: the initial state as watch events up
- * to the end bookmark, then the same stream is the watch. Falls back to paged
- * lists where a server cannot do it. See reflector_machine.h.
+ * reflector_stream.c - the state that reads a streaming list: the objects as
+ * watch events up to the end bookmark; then the same stream is the watch. If
+ * the server cannot do it, paged lists are used. See reflector_machine.h.
  */
 #include "informer/reflector_machine.h"
 
@@ -11,43 +11,45 @@
 
 enum {
     /*
-     * A server that ignores sendInitialEvents sends ADDED events and never an
-     * end bookmark (K-7). One that honours it sends the end bookmark within
-     * seconds of the last object, and nothing pauses it before: so ten seconds
-     * of silence, or two minutes in all, mean that no end will come.
+     * A server that ignores sendInitialEvents sends ADDED events and no end
+     * bookmark (docs/KUBERNETES.md#no-end-bookmark). Other servers send it
+     * within seconds of the last object, and do not pause before. So 10 s of
+     * silence, or 2 minutes in all, mean that no end will come.
      */
     SILENCE_MS = 10000,
     DEADLINE_MS = 120000,
-    /* Endings without an end bookmark, in a row, until it is given up. */
+    /* So many streams in a row without an end bookmark, and paged lists are
+       used. */
     UNFINISHED_MAX = 2,
-    /* How long paged lists are used then: servers are upgraded. */
+    /* Paged lists are used for an hour; then the server may have been upgraded.
+     */
     REMEMBERED_MS = 3600000
 };
 
-/* How far an initial stream is, and what its end says of the server. */
+/* The state of a streaming list, or what its end says about the server. */
 typedef enum verdict {
-    GOES_ON,     /* more has to be read */
-    COMPLETE,    /* its end bookmark came */
-    FAILED,      /* it says nothing: the network, credentials, overload */
+    GOES_ON,  /* more items have to come */
+    COMPLETE, /* the end bookmark came */
+    FAILED, /* network, credentials, overload: says nothing about the server */
     UNFINISHED,  /* the server may not know streaming lists */
-    UNSUPPORTED, /* it does not know them */
+    UNSUPPORTED, /* the server does not know them */
 } verdict;
 
-/* A refusal of the request itself (reference 5.2, 5.5). */
+/* Judges a refusal of the request (docs/KUBERNETES.md#streaming-list). */
 static verdict judge_refusal(const kl_error *err)
 {
     switch (err->code) {
     case KL_EINVALID:     /* 422: sendInitialEvents is forbidden */
-    case KL_EBAD_REQUEST: /* 400: by an older or aggregated server */
-    case KL_ENOT_ALLOWED: /* 405: it can list, perhaps, but not watch */
+    case KL_EBAD_REQUEST: /* 400: an older or aggregated server */
+    case KL_ENOT_ALLOWED: /* 405: it may be able to list, but not to watch */
         return UNSUPPORTED;
     default:
         return FAILED;
     }
 }
 
-/* True if the message of an internal error is about streaming lists: a storage
- * that has none says so, in words of its own. */
+/* True if the message of an internal error says that the storage cannot stream
+ * lists; each storage has words of its own. */
 static bool says_unsupported(const char *message)
 {
     static const char *const words[] = {"unsupported", "Unsupported",
@@ -61,19 +63,20 @@ static bool says_unsupported(const char *message)
     return false;
 }
 
-/* An error after the request was accepted. */
+/* Judges an error after the request was accepted. */
 static verdict judge_break(const kl_error *err)
 {
     if (judge_refusal(err) == UNSUPPORTED) {
         return UNSUPPORTED;
     }
-    if (err->code == KL_EINTERNAL) { /* 200, then ERROR 500: by its storage */
+    if (err->code ==
+        KL_EINTERNAL) { /* 200, then an ERROR of 500: from the storage */
         return says_unsupported(err->message) ? UNSUPPORTED : UNFINISHED;
     }
     return err->code == KL_EPARSE ? UNFINISHED : FAILED;
 }
 
-/* Nothing came for the time that was waited. */
+/* Judges a wait that ended without an item. */
 static verdict judge_silence(kl__reflector *self, int64_t deadline,
                              kl_error *err)
 {
@@ -91,7 +94,7 @@ static verdict judge_silence(kl__reflector *self, int64_t deadline,
     return GOES_ON;
 }
 
-/* Applies one item to the stage. */
+/* Adds or removes the object of one item in the stage. */
 static verdict stage_item(kl__stage *stage, kl__item *item, kl_error *err)
 {
     kl_object *object = item->object;
@@ -121,7 +124,7 @@ static verdict stage_item(kl__stage *stage, kl__item *item, kl_error *err)
     }
 }
 
-/* Reads the initial events; `version` gets the end bookmark's. */
+/* Reads the initial events; `version` gets the end bookmark's version. */
 static verdict read_initial(kl__reflector *self, kl__stage *stage,
                             char *version, kl_error *err)
 {
@@ -199,7 +202,8 @@ kl_informer_state kl__reflector_stream(kl__reflector *self)
     kl_error err = {.retry_after_ms = -1};
 
     kl__reflector_prepare_list(self);
-    stage.by_text = self->newest; /* of a backup, perhaps: see replace */
+    stage.by_text = self->newest; /* the cluster may have been restored: see
+                                     kl__reflector_replace */
     params.resource_version = self->newest ? "" : self->version;
     err.code = kl__list_watch_watch(self->options.source, &params,
                                     self->options.stop, &err);

@@ -1,7 +1,7 @@
 /*
- * reflector_watch.c - the watch: events one by one into the queue, the version
- * kept, and the stream made anew from it whenever it ends, breaks or falls
- * silent. Lists again only where the version is in doubt. See
+ * reflector_watch.c - the state that watches: puts each event into the queue,
+ * keeps the version, and resumes the watch from that version when it ends,
+ * breaks or falls silent. It lists again only if the version is in doubt. See
  * reflector_machine.h.
  */
 #include "informer/reflector_machine.h"
@@ -11,51 +11,53 @@
 #include <string.h>
 
 enum {
-    /* A watch that lived so long is healthy, even if nothing happened. */
+    /* A watch that lasted this long is healthy, even without events. */
     HEALTHY_MS = 10000,
-    /* One that ended sooner, without anything new, was refused. */
+    /* A watch that ended sooner and brought nothing new counts as refused
+       (docs/KUBERNETES.md#short-watches). */
     SHORT_MS = 1000,
-    /* In a row, before handlers are told that the server closes at once. */
+    /* So many refused watches in a row, and handlers are told that the server
+       ends each watch at once. */
     REFUSALS_MAX = 3,
-    /* Watches in a row that a relist may cure, until there is one. */
+    /* So many failed watches in a row that a relist may cure, and it lists. */
     DOUBTS_MAX = 3,
-    /* The least spread between short watches that did bring something. */
+    /* The longest pause after a short watch that did bring something. */
     SPREAD_MS = 200,
-    /* An event below the version is cured by a list; a second one in this time
-     * is not. */
+    /* After an event below the version there is one relist; a second such event
+       in this time shows that the versions have no order. */
     BACKWARD_MS = 3600000,
-    /* Watches that fell silent in one moment are made again over a tenth of
-     * their idle timeout: each makes a connection of its own. */
+    /* Watches that fall silent together are resumed over a tenth of their idle
+       timeout, as each opens a new connection. */
     IDLE_SPREAD = 10
 };
 
-/* How a watch came to its end. */
+/* How a watch ended. */
 typedef enum outcome {
     GOES_ON,
-    ENDED,    /* cleanly */
-    SILENT,   /* for longer than idle_timeout_ms */
-    DOUBTED,  /* what came does not show that the version was reached */
-    SLOW,     /* the queue was full for longer than stall_ms */
-    BACKWARD, /* a version below one that the same stream had told */
-    BROKE     /* err says how */
+    ENDED,    /* the server ended it cleanly */
+    SILENT,   /* no byte for idle_timeout_ms */
+    DOUBTED,  /* items came, but none at the version or above */
+    SLOW,     /* the queue was full for stall_ms */
+    BACKWARD, /* an event had a lower version than one before */
+    BROKE     /* it failed; `err` says why */
 } outcome;
 
 typedef struct attempt {
-    int64_t began;   /* before the request: proxies hold heads back */
-    int64_t idle_ms; /* how long it may be silent; < 0: for ever */
+    int64_t began; /* taken before the request, as a proxy may delay the head */
+    int64_t idle_ms; /* how long it may be silent; < 0: no limit */
     bool progress;   /* it brought something new */
-    bool gathers;    /* the queue: items come without waiting */
+    bool gathers;    /* the queue gathers: items come without a wait */
 } attempt;
 
-/* True while only an answer to the question about the version can show that the
- * server was not restored: where versions are opaque, a bookmark of less than
- * what events had may be above the last list's. */
+/* True while only a probe (reflector_probe.c) can show that the server was not
+ * restored. With opaque versions, a bookmark is compared with the last list
+ * only, so it may be of a restored server and pass. */
 static bool awaits_answer(const kl__reflector *self)
 {
     return self->is_opaque && self->unchecked;
 }
 
-/* An item of `version` or above was taken: the server has reached that. */
+/* An item moves the version: the server has reached it. */
 static void advance_version(kl__reflector *self, attempt *now,
                             const char *version)
 {
@@ -94,9 +96,9 @@ static kl_code push_item(kl__reflector *self, kl__item *item)
 }
 
 /*
- * True for an event below the version, where a list may cure that. Built-in
- * kinds and CRDs have versions that rise; an aggregated API server may have
- * others (KEP-5504), and then a list cures nothing.
+ * True for an event below the version, if a relist may cure that. Versions of
+ * built-in kinds and CRDs rise; those of an aggregated API server may not
+ * (docs/KUBERNETES.md#opaque-versions), and then a list cures nothing.
  */
 static bool is_backward(kl__reflector *self, const char *version)
 {
@@ -114,8 +116,8 @@ static bool is_backward(kl__reflector *self, const char *version)
     return false;
 }
 
-/* An event about an object. The version moves only once the event is queued,
- * and never to "" (K-24). */
+/* Handles an event about an object. The version moves only after the event is
+ * queued, and never to "". */
 static outcome handle_event(kl__reflector *self, attempt *now, kl__item *item,
                             kl_error *err)
 {
@@ -129,7 +131,7 @@ static outcome handle_event(kl__reflector *self, attempt *now, kl__item *item,
     }
     if (!kl__ahead_covers(&self->ahead, kl_object_key(item->object),
                           item->version)) {
-        /* Before a handler can see it. */
+        /* Before a handler can get the event. */
         kl__health_forget(self->options.health);
         code = push_item(self, item);
         if (code == KL_ETIMEOUT) {
@@ -190,7 +192,8 @@ static outcome handle_item(kl__reflector *self, attempt *now, kl__item *item,
     }
 }
 
-/* How long to wait for an item: until the watch has to be looked at again. */
+/* The time to wait for an item: until the idle timeout, or until the watch
+ * counts as healthy. */
 static int64_t item_timeout(const kl__reflector *self, const attempt *now)
 {
     int64_t wait_ms = -1;
@@ -211,7 +214,7 @@ static int64_t item_timeout(const kl__reflector *self, const attempt *now)
     return wait_ms;
 }
 
-/* Lets the queue gather what comes in one burst, or hands it over. */
+/* Makes the queue gather the items of a burst, or hand them over. */
 static void set_gathering(kl__reflector *self, attempt *now, bool gathers)
 {
     if (now->gathers != gathers) {
@@ -220,7 +223,8 @@ static void set_gathering(kl__reflector *self, attempt *now, bool gathers)
     }
 }
 
-/* The next item; in a burst at first only what is there already. */
+/* The next item. In a burst it does not wait at first; when no item is there,
+ * the burst is over. */
 static kl_code next_item(kl__reflector *self, attempt *now, kl__item *item,
                          kl_error *err)
 {
@@ -276,10 +280,10 @@ static bool was_healthy(const kl__reflector *self, const attempt *now)
 }
 
 /*
- * Who says that a version is too old is there: the failures of an outage before
- * that are over, and do not delay the list that ends it. Once in a row: then it
- * was the list itself that is too old, out of a cache that lags behind what was
- * compacted, and the next one asks for the newest state.
+ * A 410 is an answer: the server is up, so the backoff of the outage ends here
+ * and the relist is not delayed. Only once in a row: at a second 410 the list
+ * itself was too old (it came from a cache that lags behind compaction), so the
+ * next list asks for the newest state.
  */
 static kl_informer_state relist_because(kl__reflector *self,
                                         const kl_error *err, bool at_once)
@@ -298,9 +302,10 @@ static kl_informer_state relist_because(kl__reflector *self,
 }
 
 /*
- * The request failed, or the stream did. What does not question the version is
- * tried again with the same version, however long it takes: the network,
- * credentials, rights, overload (K-36).
+ * Chooses the next state after a failed request or stream. Failures of the
+ * network, credentials, rights and overload say nothing about the version: the
+ * watch is tried again from the same version, however long it takes
+ * (docs/KUBERNETES.md#errors-that-keep-the-version).
  */
 static kl_informer_state after_error(kl__reflector *self, const kl_error *err,
                                      const attempt *now)
@@ -310,17 +315,18 @@ static kl_informer_state after_error(kl__reflector *self, const kl_error *err,
     switch (err->code) {
     case KL_EGONE:
         return relist_because(self, err, true);
-    case KL_EVERSION_AHEAD: /* a restored backup: no list can have it either */
+    case KL_EVERSION_AHEAD: /* a restored backup: a list cannot reach it either
+                             */
         self->newest = true;
         return relist_because(self, err, true);
-    case KL_ENOT_FOUND: /* no such resource: its CRD was deleted */
+    case KL_ENOT_FOUND: /* the resource is gone: its CRD was deleted */
         self->newest = true;
         failure.resume = KL_STATE_RESOLVING;
         return kl__reflector_fail(self, &failure);
     case KL_ETIMEOUT:
         self->fresh = true;
         return kl__reflector_fail(self, &failure);
-    case KL_EUNAVAILABLE: /* it broke off: a stream that was well comes back */
+    case KL_EUNAVAILABLE: /* a healthy stream broke: it is resumed at once */
         failure.at_once = err->http_status == 0 && was_healthy(self, now);
         return kl__reflector_fail(self, &failure);
     case KL_ETLS:
@@ -332,7 +338,7 @@ static kl_informer_state after_error(kl__reflector *self, const kl_error *err,
     case KL_ECANCELED:
     case KL_ECLOSED:
         return kl__reflector_fail(self, &failure);
-    default: /* rubbish, 500, an unknown code: it may be the version */
+    default: /* rubbish, 500, an unknown code: the version may be the cause */
         if (++self->doubts >= DOUBTS_MAX) {
             return relist_because(self, err, false);
         }
@@ -340,8 +346,8 @@ static kl_informer_state after_error(kl__reflector *self, const kl_error *err,
     }
 }
 
-/* A clean end is normal, and the watch goes on at once; but a server that
- * always ends it at once is paced like one that fails. */
+/* A clean end is normal: the watch is resumed at once. A server that always
+ * ends it at once is treated as one that fails, with backoff. */
 static kl_informer_state after_end(kl__reflector *self, const attempt *now)
 {
     kl__failure failure = {.resume = KL_STATE_WATCHING};
@@ -363,8 +369,9 @@ static kl_informer_state after_end(kl__reflector *self, const attempt *now)
     return kl__reflector_fail(self, &failure);
 }
 
-/* The consumer is behind: give the connection back, and go on from the version
- * that was queued last once there is room (ARCHITECTURE, decision 2). */
+/* The informer thread is behind: close the watch, wait for room in the queue,
+ * and resume from the last queued version. (A reader that is paused for long
+ * would make libcurl buffer up to 32 MB.) */
 static kl_informer_state after_stall(kl__reflector *self)
 {
     kl_log(KL_LOG_INFO,
@@ -381,9 +388,9 @@ static kl_informer_state after_stall(kl__reflector *self)
 static kl_informer_state end_watch(kl__reflector *self, outcome result,
                                    const attempt *now, const kl_error *err)
 {
-    /* Whoever ended it, perhaps a proxy that has its own time, or silence: what
-     * failed before it was over. That it will last is not proved (HEALTHY_MS).
-     */
+    /* A watch that lasted SHORT_MS and ended or fell silent shows that an
+     * earlier failure is over. It does not show health yet (HEALTHY_MS): a
+     * proxy may have ended it. */
     if ((result == ENDED || result == SILENT) &&
         kl__reflector_now(self) - now->began >= SHORT_MS) {
         kl__health_forget(self->options.health);
@@ -398,7 +405,8 @@ static kl_informer_state end_watch(kl__reflector *self, outcome result,
                self->version);
         kl__list_watch_end(self->options.source);
         self->fresh = true;
-        /* Its last item was read somewhat later than its last byte came. */
+        /* check_at was set when the last item was read, which is later than its
+         * last byte came */
         self->check_at = kl__reflector_now(self);
         return KL_STATE_WATCHING;
     case DOUBTED:
@@ -418,16 +426,16 @@ static kl_informer_state end_watch(kl__reflector *self, outcome result,
         return relist_because(self, err, true);
     default:
         if (self->is_opaque) {
-            /* It may be a restore that broke the stream; later events do not
-             * show it, as their versions are not compared. */
+            /* A restore may have broken the stream; later events would not show
+             * it, as their versions are not compared. */
             self->check_at = 0;
         }
         return after_error(self, err, now);
     }
 }
 
-/* How long the next watch may be silent: an idle timeout, or until the question
- * that was not answered is asked again. */
+/* How long the next watch may be silent: an idle timeout, or until the server
+ * is asked again about the version. */
 static int64_t spread_idle(kl__reflector *self)
 {
     int64_t idle = self->options.idle_timeout_ms;
@@ -442,8 +450,8 @@ static int64_t spread_idle(kl__reflector *self)
     return idle < INT64_MAX - spread ? idle + spread : INT64_MAX;
 }
 
-/* Begins a watch, unless its version is one of the future. Of whatever length
- * the watches before were: a proxy may end each of them early. */
+/* Begins a watch, unless the server has not reached its version. It is probed
+ * however short the watches before were: a proxy may end each of them early. */
 static kl_code begin_watch(kl__reflector *self, attempt *now, kl_error *err)
 {
     kl__watch_params params = {
