@@ -49,7 +49,7 @@ bool kl__health_has_synced(kl__health *health);
 
 /* The informer thread calls these around the application of the first list.
  * end_sync has `has_synced` false if the list could not be applied. In between,
- * all other calls on `health` block. */
+ * all other calls on `health` are held up. */
 void kl__health_begin_sync(kl__health *health);
 void kl__health_end_sync(kl__health *health, bool has_synced);
 
