@@ -9,7 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Where two groups have a name, a bare name means the first, as for kubectl. */
+/* If two groups have the same name, a bare name means the first row, as for
+ * kubectl. */
 static const kl_kind builtins[] = {
     {"pods", "Pod", "po", "v1", "", true, true},
     {"services", "Service", "svc", "v1", "", true, true},
@@ -104,7 +105,7 @@ static const kl_kind builtins[] = {
 
 enum { NAME_SIZE = 128 };
 
-/* One of "crd,crds"; any case. */
+/* True if `name` is one of `names` ("crd,crds"), in upper or lower case. */
 static bool is_short_name(const char *names, const char *name)
 {
     size_t length = strlen(name);
@@ -120,8 +121,8 @@ static bool is_short_name(const char *names, const char *name)
     return false;
 }
 
-/* Plural, kind (which is the singular, in capitals) or short name; any case,
- * as for kubectl. */
+/* True if `name` is the plural, the kind (the singular in capitals) or a short
+ * name; upper and lower case are equal, as for kubectl. */
 static bool is_called(const kl_kind *entry, const char *name)
 {
     return strcasecmp(entry->plural, name) == 0 ||
@@ -149,7 +150,8 @@ static bool is_suffix(const kl_kind *entry, const char *text)
            (entry->group[0] != '\0' && strcmp(entry->group, text) == 0);
 }
 
-/* The part of a name up to a slash or dot; false: too long for any. */
+/* Copies the part of a name up to a slash or dot. False: it is longer than any
+ * name. */
 static bool copy_first(const char *typed, size_t length, char first[NAME_SIZE])
 {
     if (length >= NAME_SIZE) {

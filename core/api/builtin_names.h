@@ -1,6 +1,7 @@
 /*
- * builtin_names.h - which of Kubernetes' own resources a name means, without
- * asking the server: "pods" needs no discovery before its first request.
+ * builtin_names.h - the resources that are built into Kubernetes, found by name
+ * without asking the server: "pods" needs no discovery before its first
+ * request.
  */
 #ifndef KL_API_BUILTIN_NAMES_H
 #define KL_API_BUILTIN_NAMES_H

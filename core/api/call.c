@@ -1,5 +1,5 @@
 /*
- * call.c - kl_client_call: a request that its caller waits for.
+ * call.c - kl_client_call: sends a request and waits for its answer.
  */
 #include "kubelua/request.h"
 
@@ -20,7 +20,7 @@ kl_code kl_client_call(kl_client *client, const kl_call *call, kl_reply *reply,
     if (request == NULL) {
         return err->code;
     }
-    /* It has its own timeout. */
+    /* the request has a timeout of its own */
     code = kl_request_wait(request, -1);
     if (code == KL_OK) {
         code = kl_request_result(request, reply, err);

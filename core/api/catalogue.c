@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-/* A server with more is not believed; clusters have some thousand. */
+/* More entries are refused as an error of the server; clusters have some
+ * thousands. */
 enum { MAX_ENTRIES = 200000, FIRST_ENTRIES = 128 };
 
 kl__catalogue *kl__catalogue_new(void)
@@ -45,7 +46,7 @@ const char *kl__catalogue_text(const kl__catalogue *catalogue, kl__text_at at)
     return catalogue->texts.bytes + at;
 }
 
-/* Failing sticks to `texts`. */
+/* Appends a text. A failure is kept in `texts.failed`. */
 static kl__text_at put_text(kl__catalogue *catalogue, const char *text)
 {
     size_t at = catalogue->texts.length;

@@ -1,7 +1,7 @@
 /*
- * catalogue_find.c - reads a name as kubectl does, and a little more leniently:
- * "po", "Pod", "deployments.apps", "deployments.v1.apps", "v1/Pod",
- * "apps/v1/Deployment". See catalogue.h.
+ * catalogue_find.c - finds a resource by name, as kubectl reads names and
+ * slightly more tolerant: "po", "Pod", "deployments.apps",
+ * "deployments.v1.apps", "v1/Pod", "apps/v1/Deployment". See catalogue.h.
  */
 #include "api/catalogue.h"
 
@@ -22,13 +22,13 @@ typedef struct reading {
 
 enum { MAX_READINGS = 3 };
 
-/* By hand, as strcasecmp() follows the host's locale. */
+/* Not tolower(), which follows the host's locale. */
 static char lower(char byte)
 {
     return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
 }
 
-/* Whether `text` begins with the span, whatever the case of letters. */
+/* True if `text` begins with the span; upper and lower case are equal. */
 static bool begins(const char *text, span with)
 {
     for (size_t i = 0; i < with.length; i++) {
@@ -71,8 +71,8 @@ static int read_slashes(const char *name, const char *slash, reading *out)
     return 1;
 }
 
-/* "word.version.group", "word.group", "word.version" of the core group; all
- * that it may be, in kubectl's order. */
+/* "word.version.group", "word.group", "word.version" of the core group: all
+ * possible readings, in kubectl's order. */
 static int read_dots(const char *name, const char *dot, reading *out)
 {
     const char *second = strchr(dot + 1, '.');
@@ -94,7 +94,7 @@ static int read_dots(const char *name, const char *dot, reading *out)
     return count;
 }
 
-/* All readings of a name, the likelier ones first; how many. */
+/* All readings of a name, likelier ones first; returns their number. */
 static int read_name(const char *name, reading out[MAX_READINGS])
 {
     const char *slash = strchr(name, '/');
@@ -135,7 +135,7 @@ const char *kl__resource_group(const char *name, size_t *length)
     span group = {"", 0};
 
     /* "foos.example.com" can be read as version "example" of group "com": a
-     * reading with a version counts only where that looks like one. */
+     * reading with a version counts only if that looks like a version. */
     for (int i = 0; i < count && group.length == 0; i++) {
         const reading *at = &readings[i];
 
@@ -160,10 +160,10 @@ bool kl__catalogue_has_group(const kl__catalogue *catalogue, const char *group,
     return false;
 }
 
-/* What a pass over the entries looks at. */
+/* What one pass over the entries compares. */
 typedef struct pass {
-    bool short_names; /* else plural, singular and kind */
-    bool by_prefix;   /* of the group */
+    bool short_names; /* compare short names, else plural, singular and kind */
+    bool by_prefix;   /* compare the beginning of the group only */
     bool stale;
 } pass;
 
@@ -207,7 +207,7 @@ static bool matches(const kl__catalogue *catalogue, const kl__entry *entry,
                            : is_named(catalogue, entry, wanted->word);
 }
 
-/* The first match, but one that can be watched before one that cannot. */
+/* The first match; a resource that can be watched is preferred. */
 static const kl__entry *run_pass(const kl__catalogue *catalogue,
                                  const reading *wanted, pass how)
 {
@@ -226,8 +226,8 @@ static const kl__entry *run_pass(const kl__catalogue *catalogue,
     return found;
 }
 
-/* A full name before a short one, an exact group before a prefix of one, what
- * the server is sure of before what it is not: in this order. */
+/* Searches in this order: full names before short ones, exact groups before
+ * beginnings of groups, fresh entries before stale ones. */
 static const kl__entry *find_reading(const kl__catalogue *catalogue,
                                      const reading *wanted)
 {

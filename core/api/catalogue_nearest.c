@@ -1,6 +1,6 @@
 /*
- * catalogue_nearest.c - what somebody may have meant by a name that the server
- * does not know, by edit distance. See catalogue.h.
+ * catalogue_nearest.c - suggests names that are near (by edit distance) to one
+ * that the server does not know. See catalogue.h.
  */
 #include "api/catalogue.h"
 
@@ -25,8 +25,9 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* How many letters to insert, drop, replace or swap with the next to make `a`
- * of `b` (optimal string alignment), whatever their case. */
+/* The number of letters to insert, remove, replace or swap with the next one to
+ * make `a` of `b` (optimal string alignment); upper and lower case are equal.
+ */
 static unsigned distance_of(const char *a, size_t a_length, const char *b)
 {
     unsigned rows[3][MAX_WORD + 1];
@@ -70,8 +71,8 @@ static unsigned nearest_name(const kl__catalogue *catalogue,
     return least(plural, kind);
 }
 
-/* Whether a candidate of the same group and name is there already: another
- * version of the same. */
+/* True if a candidate of the same group and name is listed already, in another
+ * version. */
 static bool is_listed(const kl__catalogue *catalogue, const candidate *best,
                       size_t count, const kl__entry *entry)
 {
@@ -86,8 +87,9 @@ static bool is_listed(const kl__catalogue *catalogue, const candidate *best,
     return false;
 }
 
-/* The nearest, best first; how many. What is much farther than the best one is
- * noise: an exact word in another group leaves no others. */
+/* Finds the nearest candidates, best first; returns their number. Candidates
+ * that are much farther than the best one are left out: an exact word in
+ * another group is the only one then. */
 static size_t find_nearest(const kl__catalogue *catalogue, const char *name,
                            candidate best[NEAREST])
 {
@@ -161,7 +163,7 @@ static bool is_near_group(const kl__catalogue *catalogue, const char *group,
     return false;
 }
 
-/* True if the server has this group, but could not tell about it. */
+/* True if the server has this group, but discovery failed for it. */
 static bool is_unreachable(const kl__catalogue *catalogue, const char *group,
                            size_t length)
 {
@@ -171,9 +173,9 @@ static bool is_unreachable(const kl__catalogue *catalogue, const char *group,
            memmem(texts->bytes, texts->length, group, length) != NULL;
 }
 
-/* The group that a name gives, where the server has none that is like it;
- * length 0: there is no such group. One without a dot is Kubernetes' own, such
- * as "extensions", from which resources have moved to others. */
+/* The group in a name, if the server has no similar one; length 0: there is no
+ * such group. A group without a dot is one of Kubernetes' own, such as
+ * "extensions", whose resources have moved to others. */
 static const char *unserved_group(const kl__catalogue *catalogue,
                                   const char *name, size_t *length)
 {

@@ -1,6 +1,6 @@
 /*
- * client.c - a client's life, and one request with its credentials: the door
- * through which everything of the layers above goes out.
+ * client.c - the life of a client, and the opening of a request with
+ * credentials: all requests of the layers above go through here.
  */
 #include "api/client.h"
 
@@ -20,33 +20,34 @@
 enum { READ_SIZE = 16 * 1024 };
 
 /*
- * Who holds whom: informers, list_watches and callers hold a client; a client
- * holds its transport, its config and the slot of the layer above, which holds
- * no client by itself. So the last reference is dropped by whoever needed the
- * client last, and there is no cycle.
+ * Who holds what: informers, list_watches and callers hold a client. A client
+ * holds its transport, its config and the slot of the informer layer, whose
+ * content does not hold the client by itself. So there is no cycle, and the
+ * last user of the client frees it.
  */
 struct kl_client {
     atomic_int refs; /* acquire-release: the last one frees */
     kl__forks made_in;
-    kl_config *config;       /* NULL: a simulator's transport, no credentials */
-    kl_transport *transport; /* this client's alone: closing closes it */
+    kl_config *config; /* NULL: a simulator's transport, no credentials */
+    kl_transport
+        *transport; /* no other client has it; kl_client_close closes it */
     char *user_agent;
     kl__discovery *discovery;
     kl__warnings *warnings;
     kl__cancel closed;
-    /* The credentials that a server refused last, + 1; 0: none. Relaxed: the
-     * number stands for itself. */
+    /* The generation of the credentials that a server refused last, + 1; 0:
+     * none. Relaxed: no other field depends on it. */
     _Atomic uint64_t refused;
 
     kl__mutex starting;       /* rank LIFECYCLE; guards the one below */
-    kl__requester *requester; /* NULL: there was no request yet */
+    kl__requester *requester; /* NULL: before the first request */
 
     kl__mutex mutex; /* rank CLIENT; guards the two below */
     void *slot;
     void (*drop_slot)(void *content);
 };
 
-/* Frees what a client holds, in reverse order of its making. */
+/* Frees the parts of a client, in the reverse order of their making. */
 static void destroy(kl_client *client)
 {
     kl__requester_free(client->requester);
@@ -83,7 +84,7 @@ static kl_code check_options(const kl_client_options *options, kl_error *err)
                : KL_OK;
 }
 
-/* Everything of a client that can fail. */
+/* Makes the parts of a client that can fail. */
 static kl_code fill(kl_client *client, const kl_client_options *options,
                     kl_error *err)
 {
@@ -147,7 +148,7 @@ void kl_client_unref(kl_client *client)
                               &client->refs, 1, memory_order_acq_rel) != 1) {
         return;
     }
-    /* In a child of fork() the threads to join do not exist: leave it all. */
+    /* In a child of fork() there are no threads to join: free nothing. */
     if (kl__check_process(client->made_in, NULL) == KL_OK) {
         destroy(client);
     }
@@ -169,7 +170,7 @@ void kl_client_close(kl_client *client)
     if (kl__check_process(client->made_in, NULL) != KL_OK) {
         return;
     }
-    /* 1. No request begins any more. 2. Those that began are ended. */
+    /* 1. Refuse new requests. 2. End the open ones. */
     kl__cancel_fire(&client->closed);
     kl__transport_close(client->transport);
 }
@@ -233,7 +234,7 @@ void *kl__client_slot(kl_client *client, void *(*make)(void),
     return slot;
 }
 
-/* A request on its way out, with what its tries share. */
+/* A request that is being sent, for both of its tries. */
 typedef struct outgoing {
     kl_client *client;
     const kl__request *request;
@@ -287,7 +288,7 @@ kl__stream *kl__client_begin(kl_client *client, const kl__request *request,
     return stream;
 }
 
-/* Sends it once, with these credentials. */
+/* Sends the request once, with these credentials. */
 static kl_code send_as(const outgoing *out, const kl__credentials *credentials,
                        kl__stream **stream, kl__response *response,
                        kl_error *err)
@@ -321,7 +322,7 @@ void kl__client_warn(kl_client *client, const kl__response *response)
     kl__warnings_note(client->warnings, response->warnings);
 }
 
-/* One try; `again`: it was a 401, and another try may differ. */
+/* One try; `again`: the answer was 401, and there are new credentials. */
 static kl_code try_once(const outgoing *out, kl__stream **stream,
                         kl__response *response, bool *again, kl_error *err)
 {

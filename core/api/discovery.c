@@ -1,6 +1,7 @@
 /*
- * discovery.c - caches what a server serves, and asks it again when a name is
- * unknown: one flight at a time, shared by all who wait. See discovery.h.
+ * discovery.c - caches the resources of a server, and asks the server again for
+ * an unknown name. Threads that need an answer at the same time share one
+ * refresh. See discovery.h.
  */
 #include "api/discovery.h"
 
@@ -9,21 +10,23 @@
 #include "api/discovery_fetch.h"
 #include "base/mem.h"
 
-/* An answer this young is not asked for again. */
+/* A name that a fresher answer does not have is unknown, without another
+ * request. */
 enum { YOUNG_MS = 1000 };
 
 struct kl__discovery {
     kl_client *client; /* its owner */
     kl__clock *clock;
 
-    kl__mutex mutex; /* rank CLIENT; guards all below; not held in flight */
+    kl__mutex
+        mutex; /* rank CLIENT; guards all below; not held during requests */
     kl__cond landed;
     kl__catalogue *catalogue; /* NULL before the first answer */
-    int64_t answered_ms;      /* when it came, on the clock */
+    int64_t answered_ms;      /* when the last answer came, on the clock */
     bool is_expired;
     bool in_flight;
-    uint64_t flights; /* that ended */
-    kl_error outcome; /* of the last one */
+    uint64_t flights; /* refreshes that have ended */
+    kl_error outcome; /* the result of the last refresh */
 };
 
 kl__discovery *kl__discovery_new(kl_client *client)
@@ -54,11 +57,11 @@ void kl__discovery_free(kl__discovery *discovery)
     }
 }
 
-/* What is known at a moment. */
+/* The cache at one moment. */
 typedef struct view {
     kl__catalogue *catalogue; /* a reference, or NULL */
-    bool is_young;            /* it need not be asked for again */
-    bool is_valid;            /* what it holds may be used */
+    bool is_young;            /* the answer is younger than YOUNG_MS */
+    bool is_valid; /* its entries may be used (see kl__discovery_expire) */
     uint64_t flights;
 } view;
 
@@ -78,7 +81,7 @@ static view look(kl__discovery *self)
     return seen;
 }
 
-/* Asks the server; the one who does this has set in_flight. */
+/* Asks the server. The calling thread has set in_flight. */
 static void fly(kl__discovery *self, kl__cancel *cancel, kl_error *err)
 {
     kl__catalogue *fresh = kl__catalogue_new();
@@ -114,9 +117,9 @@ static void wake(void *arg)
 }
 
 /*
- * Waits for the flight of somebody else, or takes off: true then, and the
- * caller has to fly. `seen`: how many had landed when the caller looked; what
- * has landed since is as good as a flight of its own.
+ * Waits for another thread's refresh. True: there is none, and the caller has
+ * to do it (in_flight is set). `seen`: the number of refreshes when the caller
+ * looked; if one has ended since, its result is used.
  */
 static bool join_or_take_off(kl__discovery *self, uint64_t seen,
                              kl__cancel *cancel, kl_error *err)
@@ -125,8 +128,8 @@ static bool join_or_take_off(kl__discovery *self, uint64_t seen,
 
     kl__mutex_lock(&self->mutex);
     for (;;) {
-        /* Whoever flew was stopped, which is no answer for those who waited:
-         * the next of them takes over. */
+        /* The thread that asked the server was cancelled, which is no answer:
+         * the next waiting thread asks. */
         if (self->outcome.code == KL_ECANCELED) {
             seen = self->flights;
         }
@@ -164,7 +167,7 @@ static kl_code refresh(kl__discovery *self, uint64_t seen, kl__cancel *cancel,
     return err->code;
 }
 
-/* Fills `resource` if the name is known; `is_known` tells. */
+/* Fills `resource` if the name is in the catalogue (`is_known`). */
 static kl_code find(const kl__catalogue *catalogue, const char *name,
                     kl__resource *resource, bool *is_known, kl_error *err)
 {
@@ -214,10 +217,10 @@ kl_code kl__discovery_resolve(kl_client *client, const char *name,
     return code;
 }
 
-/* Copies a row of the table; false: out of memory. */
+/* Copies a row of the built-in table; false: out of memory. */
 static bool copy_builtin(const kl_kind *builtin, kl__resource *resource)
 {
-    /* Never written through: kl__resource_copy makes its own. */
+    /* the casts are safe: kl__resource_copy only reads */
     kl__resource borrowed = {.group = (char *)(uintptr_t)builtin->group,
                              .version = (char *)(uintptr_t)builtin->version,
                              .plural = (char *)(uintptr_t)builtin->plural,

@@ -13,7 +13,8 @@
 
 enum { MAX_BODY = 64 * 1024 * 1024, TIMEOUT_MS = 30000, EXCERPT = 80 };
 
-/* The newest form first; a server takes the first that it has. */
+/* The Accept header: the newest form first; a server uses the first form that
+ * it has. */
 static const char aggregated_types[] =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
     "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,"
@@ -38,7 +39,7 @@ static kl_code no_json(const char *target, const kl__buf *body, kl_error *err)
                         target, excerpt);
 }
 
-/* Makes a document of a whole answer. */
+/* Reads the whole answer and parses it. */
 static kl_code read_answer(const char *target, const kl__response *response,
                            const kl__buf *body, kl_doc **doc, kl_error *err)
 {
@@ -65,7 +66,7 @@ static kl_code read_answer(const char *target, const kl__response *response,
     return KL_OK;
 }
 
-/* Gets one document; the caller's to unref. */
+/* Gets one document; the caller unrefs it. */
 static kl_code get(const fetch *self, const char *target, const char *accept,
                    kl_doc **doc, kl_error *err)
 {
@@ -95,8 +96,8 @@ static kl_code get(const fetch *self, const char *target, const char *accept,
     return code;
 }
 
-/* Whether the server answered, but not with what was asked for: one group that
- * is out of order must not keep us from the others. */
+/* True if the server answered, but with a failure: the discovery of other
+ * groups goes on. */
 static bool is_answer(const kl_error *err)
 {
     return err->http_status != 0 || err->code == KL_EPARSE ||
@@ -129,7 +130,7 @@ static kl_code add_version(const fetch *self, const char *group,
     return code;
 }
 
-/* A group of the old form: its preferred version, then the others. */
+/* Asks for a group in the old form: its preferred version, then the others. */
 static kl_code add_group(const fetch *self, const kl_value *group,
                          kl_error *err)
 {
@@ -186,8 +187,8 @@ static kl_code add_old_groups(const fetch *self, const kl_value *groups,
     return code;
 }
 
-/* One of the two roots: "/api" with the core group, "/apis" with the others.
- * What form the answer has is told by its kind. */
+/* Asks one of the two roots: "/api" with the core group, "/apis" with the
+ * others. The kind of the answer says which form it has. */
 static kl_code add_root(const fetch *self, const char *root, kl_error *err)
 {
     const kl_value *answer;
@@ -226,8 +227,8 @@ kl_code kl__discovery_fetch(kl_client *client, kl__catalogue *catalogue,
     fetch self = {client, catalogue, cancel};
     int refused = 0;
 
-    /* A server may have one of them only, and a user may see one of them only;
-     * neither is an error. */
+    /* It is no error if only one of the two works: a server may have one, or a
+     * user may see one. */
     for (int i = 0; i < 2; i++) {
         kl_code code = add_root(&self, roots[i], err);
 

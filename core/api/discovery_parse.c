@@ -1,6 +1,6 @@
 /*
- * discovery_parse.c - see discovery_parse.h. What is no resource is skipped:
- * subresources, and parents that the server has only for their subresources.
+ * discovery_parse.c - see discovery_parse.h. Subresources are skipped, and so
+ * are parents that the server has only for their subresources.
  */
 #include "api/discovery_parse.h"
 
@@ -30,7 +30,7 @@ static bool is_watchable(const kl_value *verbs)
     return can_list && can_watch;
 }
 
-/* Adds what is listed and, of `resource`, its verbs and short names. */
+/* Adds a listing, with the verbs and short names in `resource`. */
 static kl_code add(kl__catalogue *catalogue, kl__listing *listing,
                    const kl_value *resource, kl_error *err)
 {
@@ -78,8 +78,8 @@ kl_code kl__discovery_add_version(kl__catalogue *catalogue, const char *group,
     return code;
 }
 
-/* One version of a group in the aggregated form. A stale one has what its API
- * server said when it last answered, or nothing. */
+/* Adds one version of a group in the aggregated form. If its API server is down
+ * ("stale"), it has that server's last answer, or nothing. */
 static kl_code add_aggregated(kl__catalogue *catalogue, const char *group,
                               const kl_value *served, kl_error *err)
 {

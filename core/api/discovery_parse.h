@@ -1,6 +1,6 @@
 /*
- * discovery_parse.h - from the documents of discovery to a catalogue: the
- * aggregated form, and the lists of the old one.
+ * discovery_parse.h - parses the documents of discovery into a catalogue: the
+ * aggregated form, and the lists of the old form.
  */
 #ifndef KL_API_DISCOVERY_PARSE_H
 #define KL_API_DISCOVERY_PARSE_H
@@ -12,8 +12,8 @@
 kl_code kl__discovery_add_groups(kl__catalogue *catalogue, const kl_value *list,
                                  kl_error *err);
 
-/* Adds the resources of an APIResourceList, which is what a group and version
- * answers with. Errors as above. */
+/* Adds the resources of an APIResourceList, the old form of one group and
+ * version. Errors as above. */
 kl_code kl__discovery_add_version(kl__catalogue *catalogue, const char *group,
                                   const char *version, const kl_value *list,
                                   kl_error *err);

@@ -1,7 +1,7 @@
 /*
- * list_watch.c - sends each call to the kind of source that it is for, and the
- * kind over HTTP: its making, its discovery, its end. What it asks is in
- * list_watch_request.c, what it is told in list_watch_read.c.
+ * list_watch.c - calls the functions of a source's table, and makes, resolves
+ * and frees a source over HTTP. list_watch_request.c sends its requests,
+ * list_watch_read.c reads the answers.
  */
 #include "api/list_watch.h"
 
@@ -99,8 +99,8 @@ kl_code kl__http_source_adopt(kl__http_source *self, kl__resource *resource,
     return KL_OK;
 }
 
-/* Asks the server, unless that is not needed; a user that may not ask discovery
- * has to do with the table. */
+/* Finds the resource, by discovery if necessary. A user that may not use
+ * discovery gets the built-in table. */
 static kl_code find_resource(kl__http_source *self, kl__resource *found,
                              kl__cancel *cancel, kl_error *err)
 {
@@ -135,8 +135,8 @@ static kl_code resolve(kl__list_watch *source, kl__cancel *cancel,
     kl__resource found;
     kl_code code = find_resource(self, &found, cancel, err);
 
-    /* Not so if the server could not be asked: fifty informers that were
-     * waiting for it shall be content with one answer. */
+    /* Not if the server could not be asked: otherwise each of fifty informers
+     * that wait for it would ask again. */
     self->is_doubted = code == KL_OK || code == KL_ENOT_ALLOWED;
     return code == KL_OK ? kl__http_source_adopt(self, &found, err) : code;
 }

@@ -1,7 +1,7 @@
 /*
- * list_watch.h - one resource, scope and selection of a server, read as a
- * sequence of items: paged LIST, WATCH and streaming list alike. A table of
- * functions, so that a reflector can be run against scripted ones.
+ * list_watch.h - a collection of a server (resource, scope, selectors), read as
+ * a sequence of items: by paged LIST, WATCH or streaming list. It is a table of
+ * functions, so that specs can run a reflector on a scripted one.
  */
 #ifndef KL_API_LIST_WATCH_H
 #define KL_API_LIST_WATCH_H
@@ -24,16 +24,15 @@ typedef struct kl__list_params {
 } kl__list_params;
 
 typedef struct kl__watch_params {
-    const char
-        *resource_version;    /* NULL or "": with send_initial_events only */
-    bool send_initial_events; /* a streaming list: NotOlderThan is added */
+    const char *resource_version; /* NULL or "" only with send_initial_events */
+    bool send_initial_events;     /* a streaming list; NotOlderThan is added */
     int timeout_seconds;
     bool fresh_connection;
 } kl__watch_params;
 
 typedef enum kl__item_type {
-    KL__ITEM_OBJECT, /* of a list */
-    KL__ITEM_PAGE,   /* a page's end: version, continue_token */
+    KL__ITEM_OBJECT, /* an object of a list */
+    KL__ITEM_PAGE,   /* the end of a page: version, continue_token */
     KL__ITEM_ADDED,
     KL__ITEM_MODIFIED,
     KL__ITEM_DELETED,
@@ -64,47 +63,48 @@ typedef struct kl__list_watch_ops {
                     kl__cancel *cancel, kl_error *err);
     int64_t (*silence_ms)(kl__list_watch *source);
     char *(*take_continue)(kl__list_watch *source);
-    bool (*has_new_credentials)(kl__list_watch *source); /* NULL: never */
+    bool (*has_new_credentials)(
+        kl__list_watch *source); /* may be NULL: never */
     void (*end)(kl__list_watch *source);
     void (*free)(kl__list_watch *source);
 } kl__list_watch_ops;
 
-/* First member of every kind. */
+/* The first member of each implementation. */
 struct kl__list_watch {
     const kl__list_watch_ops *ops;
 };
 
 typedef struct kl__list_watch_options {
-    const char *resource;   /* as typed */
+    const char *resource;   /* as the user wrote it */
     const char *name_space; /* NULL: all */
     const char *labels;
     const char *fields;
     bool keep_managed_fields;
     bool metadata_only;    /* as of kl_informer_options */
-    bool namespace_if_any; /* else a namespace of a kind that has none is
-                              KL_EINVAL once the kind is known */
+    bool namespace_if_any; /* for a kind without namespaces, ignore name_space;
+                              else resolve fails with KL_EINVAL */
 } kl__list_watch_options;
 
-/* Over HTTP, through the client (one more reference is taken). Strings are
- * copied. Owned by the caller, one thread at a time but for silence_ms. */
+/* A list_watch over HTTP, through the client (it takes a reference). Strings
+ * are copied. The caller owns it. One thread at a time, except for silence_ms.
+ */
 kl__list_watch *kl__list_watch_new(kl_client *client,
                                    const kl__list_watch_options *options,
                                    kl_error *err);
 
 /*
- * Finds the resource by discovery, which may be cached the first time; each
- * further call is a doubt of what was found, and asks the server again (see
- * kl__discovery_expire). `list` and `watch` need it done once. As
+ * Finds the resource by discovery, the first time perhaps from the cache. Each
+ * further call says that the result was wrong, and asks the server again (see
+ * kl__discovery_expire). `list` and `watch` need one call before. As
  * kl__discovery_resolve.
  */
 kl_code kl__list_watch_resolve(kl__list_watch *source, kl__cancel *cancel,
                                kl_error *err);
 
 /*
- * Begin a page, or a watch: send the request and wait for its head (at most
- * 30 s for a list or watch to be answered: then KL_ETIMEOUT). HTTP errors are
- * codes: kl__status_error. An answer that is no JSON is KL_EPARSE. An earlier
- * transfer is ended first.
+ * Begin a page, or a watch: send the request and wait for the head of the
+ * answer, at most 30 s (KL_ETIMEOUT). HTTP errors are codes: kl__status_error.
+ * An answer that is not JSON is KL_EPARSE. An earlier transfer is ended first.
  */
 kl_code kl__list_watch_list(kl__list_watch *source,
                             const kl__list_params *params, kl__cancel *cancel,
@@ -114,34 +114,34 @@ kl_code kl__list_watch_watch(kl__list_watch *source,
                              kl_error *err);
 
 /*
- * The next item. KL_ETIMEOUT after timeout_ms (< 0: none) without one: call
- * again or not. An ERROR event is its Status's code (KL_EGONE, ...); a stream
- * that breaks off is KL_EUNAVAILABLE, in the middle of a frame too; rubbish is
- * KL_EPARSE. An object without a name, or of another kind (a Table), is
- * KL_EPARSE: nothing is skipped silently. After any error but KL_ETIMEOUT, and
- * after KL__ITEM_PAGE or KL__ITEM_END, the transfer is over: KL_EINVAL until
- * the next `list` or `watch`.
+ * The next item. KL_ETIMEOUT after timeout_ms (< 0: no limit) without one: it
+ * may be called again. An ERROR event is the code of its Status (KL_EGONE,
+ * ...). A stream that breaks is KL_EUNAVAILABLE, in the middle of a frame too.
+ * Rubbish, an object without a name, or of another kind (a Table) is KL_EPARSE:
+ * nothing is skipped silently. After any error but KL_ETIMEOUT, and after
+ * KL__ITEM_PAGE or KL__ITEM_END, the transfer is over: KL_EINVAL until the next
+ * `list` or `watch`.
  */
 kl_code kl__list_watch_next(kl__list_watch *source, kl__item *item,
                             int64_t timeout_ms, kl__cancel *cancel,
                             kl_error *err);
 
-/* Milliseconds since the last byte of the transfer at hand came in; -1: no
- * transfer. Thread-safe. */
+/* Milliseconds since the last byte of the current transfer came; -1: there is
+ * no transfer. Thread-safe. */
 int64_t kl__list_watch_silence_ms(kl__list_watch *source);
 
 /* After a KL_EGONE of `list` or `next` on a later page: the token that the
- * server offers to go on inconsistently; owned by the caller, NULL: none. */
+ * server offers to go on at a newer version; the caller owns it; NULL: none. */
 char *kl__list_watch_take_continue(kl__list_watch *source);
 
-/* True if a request was refused for its credentials (401), and they are others
- * now. */
+/* True if a request was answered with 401, and the credentials have changed
+ * since. */
 bool kl__list_watch_has_new_credentials(kl__list_watch *source);
 
-/* Ends the transfer at hand, if any. */
+/* Ends the current transfer, if there is one. */
 void kl__list_watch_end(kl__list_watch *source);
 
-/* Ends it and frees the source; NULL is fine. */
+/* Ends the transfer and frees the source; NULL is fine. */
 void kl__list_watch_free(kl__list_watch *source);
 
 #endif

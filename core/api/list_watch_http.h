@@ -1,7 +1,7 @@
 /*
- * list_watch_http.h - the parts of a list_watch over HTTP, between the files
- * that make it, send its requests and read its answers; other files do not
- * include it.
+ * list_watch_http.h - the fields of a list_watch over HTTP, for its files:
+ * list_watch.c makes it, list_watch_request.c sends its requests,
+ * list_watch_read.c reads the answers. No other file includes it.
  */
 #ifndef KL_API_LIST_WATCH_HTTP_H
 #define KL_API_LIST_WATCH_HTTP_H
@@ -12,11 +12,11 @@
 #include "json/scan.h"
 #include "object/resource.h"
 
-/* All but `stream` belongs to the one thread that works with the source. */
+/* The one thread that works with the source owns all fields but `stream`. */
 typedef struct kl__http_source {
     kl__list_watch base;
     kl_client *client; /* a reference */
-    char *name;        /* of the resource, as typed */
+    char *name;        /* the resource as the user wrote it */
     char *name_space;  /* NULL: all */
     char *labels;
     char *fields;
@@ -24,18 +24,18 @@ typedef struct kl__http_source {
     bool is_metadata_only;
     bool namespace_if_any;
 
-    bool is_doubted; /* a second resolve doubts what discovery knows */
-    bool is_guessed; /* `resource` is out of the table of built-in names, and no
-                        request has been answered with it yet */
+    bool is_doubted; /* the next resolve asks the server again */
+    bool is_guessed; /* `resource` is from the built-in table, and no request
+                        has succeeded with it yet */
     kl__resource resource;
-    char *api_version; /* of the resource; NULL until it is resolved */
+    char *api_version; /* the resource's; NULL until it is resolved */
 
     kl__mutex mutex;    /* rank CLIENT: taken below REFLECTOR, above STREAM */
-    kl__stream *stream; /* the transfer at hand; changed under the mutex, so
-                           that silence_ms may look at it from any thread */
+    kl__stream *stream; /* the current transfer; changed with the mutex held, as
+                           any thread may read it in silence_ms */
     bool is_watch;
-    kl__scan *scan;         /* of the transfer at hand */
-    char *offered_continue; /* by the last 410; NULL: none */
+    kl__scan *scan;         /* of the current transfer */
+    char *offered_continue; /* from the last 410; NULL: none */
 } kl__http_source;
 
 static inline kl__http_source *kl__http_source_of(kl__list_watch *source)
@@ -43,21 +43,21 @@ static inline kl__http_source *kl__http_source_of(kl__list_watch *source)
     return (kl__http_source *)(void *)source;
 }
 
-/* Takes over what `resource` was found to be; clears it in any case. KL_EINVAL:
- * a namespace was asked for, and it has none. KL_ENOMEM. */
+/* Stores the resource that was found, and clears `resource` in any case.
+ * KL_EINVAL: it has no namespaces, and one was given. KL_ENOMEM. */
 kl_code kl__http_source_adopt(kl__http_source *self, kl__resource *resource,
                               kl_error *err);
 
 /*
- * After a 404 to a guessed resource: asks discovery. True: the server has it
- * under another group, version or name, and the request shall be sent again.
- * False: `err` says why not; the 404 where the guess was right, or where this
- * user may not ask discovery.
+ * After a 404 for a guessed resource: uses discovery. True: the server has it
+ * under another group, version or name, and the request is to be sent again.
+ * False: `err` says why not; it is the 404 if the guess was right, or if the
+ * user may not use discovery.
  */
 bool kl__http_source_correct(kl__http_source *self, kl__cancel *cancel,
                              kl_error *err);
 
-/* The transfer at hand becomes `stream` (NULL: none); the old one is closed. */
+/* Sets the current transfer (NULL: none) and closes the old one. */
 void kl__http_source_set_stream(kl__http_source *self, kl__stream *stream);
 
 /* See kl__list_watch_ops. */

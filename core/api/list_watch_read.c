@@ -1,7 +1,7 @@
 /*
- * list_watch_read.c - from the bytes of a transfer to items: frames are cut as
- * they arrive, and become objects, bookmarks, pages, errors. Nothing that is
- * not understood is skipped.
+ * list_watch_read.c - makes items of the bytes of a transfer: cuts frames as
+ * the bytes come, and makes objects, bookmarks, ends of pages and errors of
+ * them. A frame that is not understood is an error.
  */
 #include "api/list_watch_http.h"
 
@@ -15,12 +15,13 @@
 #include <string.h>
 
 enum {
-    DRAIN_MS = 1000, /* for the end of a body behind a list's last brace */
+    DRAIN_MS =
+        1000, /* wait for the end of the body after a list's last brace */
     EXCERPT = 80,
-    CHUNK_SIZE = 32 * 1024 /* of one read */
+    CHUNK_SIZE = 32 * 1024 /* bytes of one read */
 };
 
-/* What a call of next works with. */
+/* The arguments of one call of `next`. */
 typedef struct reading {
     kl__http_source *self;
     kl__item *item;
@@ -41,7 +42,7 @@ static kl_code put_version(kl__item *item, const char *version, kl_error *err)
     return KL_OK;
 }
 
-/* The text of a member of `metadata`; "" where there is none. */
+/* The text of a member of `metadata`; "": there is none. */
 static const char *metadata_text(const kl_value *root, const char *name)
 {
     const kl_value *value = kl_value_get(kl_value_get(root, "metadata"), name);
@@ -60,7 +61,7 @@ static kl_code take_object(const reading *at, const kl__frame *frame,
                                  .keep_managed_fields =
                                      self->keeps_managed_fields,
                                  .metadata_only = self->is_metadata_only};
-    /* Too deep a frame is not cut at all. */
+    /* The scanner refuses frames that are nested too deep. */
     kl__text_shape shape = {.spaces = frame->spaces, .outline = frame->outline};
     kl_object *object = kl__object_parse_measured(frame->text, frame->length,
                                                   &shape, &options, err);
@@ -87,8 +88,8 @@ static kl_code take_object(const reading *at, const kl__frame *frame,
     return KL_OK;
 }
 
-/* Parses a small document that the server sent: a bookmark, a Status, the head
- * of a page. The caller drops `doc`. */
+/* Parses a small document: a bookmark, a Status, the head of a page. The caller
+ * drops `doc`. */
 static kl_code parse_frame(const kl__frame *frame, kl_doc **doc, kl_error *err)
 {
     *doc = kl_doc_parse(frame->text, frame->length, err);
@@ -159,8 +160,8 @@ static kl_code take_event(const reading *at, const kl__frame *frame,
                         (int)(length < 40 ? length : 40), frame->name);
 }
 
-/* What is no list must not be taken for an empty one: that would delete all
- * that is known. A list's own kind may be anything (listKind of a CRD). */
+/* Refuses an answer that is not a list: taken for an empty list it would delete
+ * the whole cache. The kind of a list may be any (listKind of a CRD). */
 static kl_code check_list(const kl__http_source *self, const kl__frame *frame,
                           const kl_value *root, kl_error *err)
 {
@@ -210,7 +211,7 @@ static kl_code take_page(const reading *at, const kl__frame *frame,
     return code;
 }
 
-/* Reads some bytes into the scan; `is_over`: the body ended. */
+/* Reads some bytes into the scanner; `is_over`: the body has ended. */
 static kl_code fill(const reading *at, bool *is_over, kl_error *err)
 {
     kl__http_source *self = at->self;
@@ -232,9 +233,9 @@ static kl_code fill(const reading *at, bool *is_over, kl_error *err)
 }
 
 /*
- * Behind the last brace of a list only whitespace may follow. The end of the
- * body is read as well, so that the connection can be used again; it does not
- * matter if it does not come, as the list is complete.
+ * After the last brace of a list only white space may follow. Reads to the end
+ * of the body, so that the connection can be used again; if the end does not
+ * come, the list is complete anyway.
  */
 static kl_code drain(const reading *at, kl_error *err)
 {
@@ -287,7 +288,7 @@ static kl_code take_end(const reading *at, kl_error *err)
                         self->is_watch ? "an event" : "a list");
 }
 
-/* Something that was not JSON at all is told by how it begins. */
+/* Puts the first bytes of an answer that is not JSON into the message. */
 static void explain_rubbish(const kl__http_source *self, kl_error *err)
 {
     char excerpt[EXCERPT];
@@ -301,7 +302,7 @@ static void explain_rubbish(const kl__http_source *self, kl_error *err)
     }
 }
 
-/* Cuts frames and reads until there is an item. */
+/* Reads and cuts frames until there is an item. */
 static kl_code advance(const reading *at, kl_error *err)
 {
     kl__http_source *self = at->self;

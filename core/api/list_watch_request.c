@@ -1,6 +1,7 @@
 /*
- * list_watch_request.c - what a list_watch asks: targets, and the answers that
- * are none. A transfer that begins here is read in list_watch_read.c.
+ * list_watch_request.c - sends the requests of a list_watch: their targets, and
+ * answers that are errors. list_watch_read.c reads the transfer that begins
+ * here.
  */
 #include "api/list_watch_http.h"
 
@@ -14,7 +15,7 @@
 #include <string.h>
 
 enum {
-    ANSWER_MS = 30000, /* until a request has its head */
+    ANSWER_MS = 30000, /* to wait for the head of an answer */
     ERROR_BODY_MS = 5000,
     ERROR_BODY = 64 * 1024,
     EXCERPT_BODY = 512,
@@ -22,13 +23,13 @@ enum {
 };
 
 /*
- * The media types of a list or watch, best first. Servers from 1.37 on leave
- * managedFields out; older ones ignore a parameter that they do not know. The
- * second choice is for servers that do neither. For metadata alone, a list is
- * a PartialObjectMetadataList and an object in a watch event is a
- * PartialObjectMetadata (Kubernetes 1.15 and later, any resource). A server
- * that does not know these kinds sends whole objects, and only their metadata
- * is kept.
+ * The media types of a list or watch, best first. Servers from 1.37 on then
+ * leave managedFields out; older servers ignore a parameter that they do not
+ * know; the second choice is for servers that do neither. For metadata only, a
+ * list is a PartialObjectMetadataList and an object in a watch event a
+ * PartialObjectMetadata (Kubernetes 1.15 and later, any resource;
+ * docs/KUBERNETES.md#metadata-only). A server that does not know these kinds
+ * sends whole objects, of which only the metadata is kept.
  */
 #define PLAIN "application/json"
 #define LEAN ";drop=metadata.managedFields"
@@ -50,7 +51,7 @@ static const char *accepted_types(const kl__http_source *self)
     return types[self->keeps_managed_fields ? 1 : 0];
 }
 
-/* The collection's path and what every request of this source selects. */
+/* Appends the collection's path and the selectors. */
 static void put_collection(const kl__http_source *self, kl__buf *target)
 {
     kl__resource_path(&self->resource, self->name_space, target);
@@ -77,8 +78,8 @@ static void put_text(kl__buf *target, const char *name, const char *text)
     }
 }
 
-/* What went wrong with reading the body of an error does not matter: what there
- * is of it has to do. */
+/* A failure to read the body of an error is ignored: the part that came is
+ * used. */
 static void read_error_body(kl__stream *stream, size_t limit,
                             kl__cancel *cancel, kl__buf *body)
 {
@@ -87,8 +88,8 @@ static void read_error_body(kl__stream *stream, size_t limit,
     (void)kl__client_read_all(stream, limit, deadline_ms, cancel, body, NULL);
 }
 
-/* A user with a Role in one namespace asks for all by default: to say which one
- * is simpler than to have a ClusterRole made. */
+/* Adds a remedy: a user with a Role in one namespace, who asked for all, can
+ * name that namespace; that is simpler than a new ClusterRole. */
 static void suggest_namespace(const kl__http_source *self, kl_error *err)
 {
     size_t used = strlen(err->message);
@@ -119,7 +120,7 @@ static kl_code refused(kl__http_source *self, kl__stream *stream,
     return code;
 }
 
-/* An answer that no API server gives. */
+/* Makes the error for an answer that no API server gives. */
 static kl_code not_understood(kl__stream *stream, const kl__response *response,
                               kl__cancel *cancel, kl_error *err)
 {
@@ -141,14 +142,15 @@ static kl_code not_understood(kl__stream *stream, const kl__response *response,
                         excerpt);
 }
 
-/* A missing type is given the benefit of the doubt: rubbish is found soon. */
+/* A missing type passes: if the body is not JSON, the parser finds that. */
 static bool is_json(const char *type)
 {
     return type[0] == '\0' ||
            strncmp(type, "application/json", strlen("application/json")) == 0;
 }
 
-/* Sends the request and waits for its head; then the transfer is at hand. */
+/* Sends the request and waits for the head of the answer; then the transfer is
+ * the current one. */
 static kl_code begin(kl__http_source *self, const kl__request *request,
                      kl__cancel *cancel, kl_error *err)
 {
@@ -181,7 +183,7 @@ static kl_code begin(kl__http_source *self, const kl__request *request,
     return KL_OK;
 }
 
-/* Sends what `target` asks for; takes the target's bytes. */
+/* Sends a GET of `target`; takes the bytes of `target`. */
 static kl_code ask(kl__http_source *self, kl__buf *target,
                    bool fresh_connection, kl__cancel *cancel, kl_error *err)
 {
@@ -202,7 +204,7 @@ static kl_code ask(kl__http_source *self, kl__buf *target,
     return code;
 }
 
-/* Before a request: nothing of an earlier one is left. */
+/* Ends an earlier transfer and drops its state. */
 static kl_code prepare(kl__http_source *self, bool is_watch, kl_error *err)
 {
     kl__http_source_end(&self->base);
@@ -249,7 +251,8 @@ static kl_code ask_watch(kl__http_source *self, const kl__watch_params *params,
     return ask(self, &target, params->fresh_connection, cancel, err);
 }
 
-/* True if a request that was answered so shall be sent once more. */
+/* True if the request is to be sent again, as a guessed resource was corrected.
+ */
 static bool is_corrected(kl__http_source *self, kl_code code,
                          kl__cancel *cancel, kl_error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * reply.c - what a server answered, as its caller gets it.
+ * reply.c - makes the kl_reply of an answer: its head, warnings and headers.
  */
 #include "api/requester.h"
 
@@ -20,7 +20,7 @@ static size_t count_lines(const char *lines)
     return count;
 }
 
-/* One block: the fields, then their texts. */
+/* Allocates one block: the array of headers, then their texts. */
 static bool fill_headers(kl_reply *reply, const char *lines)
 {
     size_t count = count_lines(lines), length = strlen(lines);

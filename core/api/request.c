@@ -1,6 +1,6 @@
 /*
- * request.c - the public side of requests: all that their users do is done with
- * the requester's mutex, for a moment; the loop does the rest.
+ * request.c - the public calls on requests. Each holds the requester's mutex
+ * for a moment; the loop does the work.
  */
 #include "api/requester.h"
 
@@ -15,8 +15,9 @@ static kl_code refuse_closed(kl_error *err)
     return kl_error_set(err, KL_ECLOSED, "the client is closed");
 }
 
-/* Puts it on its way; where that never waits, on this thread. A client that is
- * closed from here on ends it: closing looks at all requests. */
+/* Puts a request into the outbox, or opens its stream on this thread if that
+ * never waits. If the client is closed after the check, the close ends the
+ * request, as it handles all of them. */
 static kl_code post(kl_request *request, kl_error *err)
 {
     kl__requester *requester = request->requester;
@@ -157,7 +158,8 @@ kl_code kl_request_result(kl_request *request, kl_reply *reply, kl_error *err)
     return code;
 }
 
-/* Copies what there is, and lets the loop bring more once half is gone. */
+/* Copies the bytes that have come, and makes the loop read more once half is
+ * gone. */
 static size_t copy_bytes_locked(kl_request *request, char *buffer, size_t size)
 {
     size_t unread = request->bytes.length - request->bytes_used;
@@ -242,7 +244,8 @@ void kl_request_free(kl_request *request)
     kl_event_queue *queue;
     kl_client *client;
 
-    /* In a child of fork() the loop does not exist, and locks may be held. */
+    /* in a child of fork() the loop does not exist, and locks may be held for
+     * ever */
     if (request == NULL || kl__check_process(request->made_in, NULL) != KL_OK) {
         return;
     }
@@ -259,6 +262,6 @@ void kl_request_free(kl_request *request)
         kl__event_queue_unref(queue);
     }
     kl__request_unref(request);
-    /* Last: if this was the last user of the client, it ends the loop. */
+    /* Last: if it frees the client, that waits for the loop. */
     kl_client_unref(client);
 }

@@ -1,6 +1,5 @@
 /*
- * request_copy.c - checks a call, and keeps what it says for as long as its
- * request needs it.
+ * request_copy.c - checks a kl_call and makes a request with a copy of it.
  */
 #include "api/requester.h"
 
@@ -13,7 +12,7 @@
 
 enum { DEFAULT_TIMEOUT_MS = 30000 };
 
-/* A token of RFC 9110, as far as methods need it. */
+/* True if it is a method: a token of RFC 9110, in letters. */
 static bool is_method(const char *method)
 {
     return method != NULL && method[0] != '\0' &&
@@ -31,7 +30,8 @@ static bool is_optional_header(const char *text)
     return text == NULL || kl__is_header_text(text);
 }
 
-/* A name that is a token, and not one that the client sets. */
+/* True for a header name that is a token, and that the client does not set
+ * itself. */
 static bool is_header_name(const char *name)
 {
     static const char *const own[] = {
@@ -91,7 +91,7 @@ static kl_code check_call(const kl_call *call, kl_error *err)
     return check_headers(call, err);
 }
 
-/* Copies a text to *at and moves that on. */
+/* Copies a text to *at and moves *at behind it. */
 static const char *keep_text(char **at, const char *text)
 {
     size_t size = strlen(text) + 1;
@@ -122,7 +122,7 @@ static size_t size_of_texts(const kl_call *call, const char *accept,
     return size;
 }
 
-/* False: out of memory. */
+/* Copies the texts of the call into one block. False: out of memory. */
 static bool keep_call(kl_request *request, const kl_call *call)
 {
     static const char json[] = "application/json";

@@ -1,7 +1,7 @@
 /*
- * request_course.c - what becomes of a request: asks the stream what has come
- * in, never waiting, and moves the request on. On the loop; on the transport's
- * thread where the answer is complete.
+ * request_course.c - moves a request forward: reads what its stream has,
+ * without waiting, and completes, repeats or fails it. Runs on the requester's
+ * loop; on the transport's thread if the answer is complete.
  */
 #include "api/requester.h"
 
@@ -14,16 +14,16 @@ enum {
     MAX_BODY = 64 * 1024 * 1024,
     READ_SIZE = 16 * 1024,
     FIRST_READ = 4 * 1024, /* most answers are one object */
-    TURN = 256 * 1024,     /* read of one body before others have their turn */
-    MAX_AHEAD = 64 * 1024  /* of a stream, read before its user asks */
+    TURN = 256 * 1024,     /* read of one body before other requests' turn */
+    MAX_AHEAD = 64 * 1024  /* read of a stream before the user asks for it */
 };
 
-/* What a stream says that has nothing now, and the functions below too. */
+/* The code of a stream that has no bytes now, and of the functions below. */
 #define NOT_NOW KL_ETIMEOUT
 
 /* ---- ends of a try ---- */
 
-/* Tells how a try ended; headers, which hold tokens, are not told. */
+/* Logs how a try ended; not its headers, which contain tokens. */
 static void log_try(const kl_request *request, const kl_error *failure)
 {
     long long took_ms = kl__clock_now(kl__clock_real()) - request->began_ms;
@@ -38,7 +38,7 @@ static void log_try(const kl_request *request, const kl_error *failure)
     }
 }
 
-/* From here on no hook is called, and the request may be let go. */
+/* After this the stream calls no hook, and the request may be freed. */
 static void close_stream(kl_request *request)
 {
     kl__stream_close(request->stream);
@@ -47,7 +47,8 @@ static void close_stream(kl_request *request)
     kl__buf_deinit(&request->body);
 }
 
-/* `failure` NULL: it was answered, or the stream came to its end. */
+/* Completes the request. `failure` NULL: it was answered, or its stream has
+ * ended. */
 static void finish(kl_request *request, const kl_error *failure)
 {
     kl__requester *requester = request->requester;
@@ -58,7 +59,7 @@ static void finish(kl_request *request, const kl_error *failure)
     kl__mutex_unlock(&requester->mutex);
 }
 
-/* Lets it rest, to be tried again. */
+/* Puts the request aside; it is tried again after the pause. */
 static void rest(kl_request *request, int64_t pause_ms)
 {
     kl__requester *requester = request->requester;
@@ -73,7 +74,8 @@ static void rest(kl_request *request, int64_t pause_ms)
     kl__mutex_unlock(&requester->mutex);
 }
 
-/* The stream failed, or the request has to end. */
+/* Ends a try that failed: repeats the request or completes it with the failure.
+ */
 static void break_off(kl_request *request, kl_error *failure)
 {
     bool was_sent = kl__stream_withdraw(request->stream);
@@ -105,7 +107,7 @@ static kl_code fill_reply(kl_request *request, kl_error *err)
                : code;
 }
 
-/* The whole answer is there. */
+/* Makes the reply of a complete answer. */
 static kl_code take_answer(kl_request *request, kl_error *err)
 {
     kl__requester *requester = request->requester;
@@ -139,7 +141,8 @@ static kl_code take_answer(kl_request *request, kl_error *err)
     return KL_OK;
 }
 
-/* Of a stream: its head is the result. */
+/* For a call that streams: completes the request with the head of the answer.
+ */
 static kl_code publish_head(kl_request *request, kl_error *err)
 {
     kl__requester *requester = request->requester;
@@ -175,7 +178,7 @@ static kl_code take_head(kl_request *request, kl_error *err)
 
 /* ---- a body ---- */
 
-/* Collects what is there, up to a turn's worth. */
+/* Collects the bytes of the body that have come, at most TURN. */
 static kl_code collect(kl_request *request, kl_error *err)
 {
     kl__buf *body = &request->body;
@@ -207,11 +210,11 @@ static kl_code collect(kl_request *request, kl_error *err)
         }
         body->bytes[body->length] = '\0';
     }
-    kl__request_tell(request); /* others first */
+    kl__request_tell(request); /* let other requests have a turn */
     return NOT_NOW;
 }
 
-/* How much may be read before the user takes some away. */
+/* How many bytes may be read before the user takes some. */
 static size_t room_of(kl_request *request)
 {
     kl__mutex *mutex = &request->requester->mutex;
@@ -244,8 +247,8 @@ static kl_code hand_over(kl_request *request, const char *bytes, size_t length,
                    : kl_error_set(err, KL_ENOMEM, "out of memory for a stream");
 }
 
-/* Moves bytes on to the user, as far as there is room: the user makes more and
- * tells. */
+/* Hands bytes of a stream to the user, as far as there is room. When the user
+ * takes some, the loop is told. */
 static kl_code pump(kl_request *request, kl_error *err)
 {
     char bytes[READ_SIZE];
@@ -276,8 +279,9 @@ static kl_code pump(kl_request *request, kl_error *err)
     return NOT_NOW;
 }
 
-/* When the loop has to look at it even if it hears nothing: of one that is held
- * up, what its stream said last is long past. */
+/* Sets the time when the loop has to look at the request even without news. A
+ * stream that waits for its user has no such time: its last byte is long ago.
+ */
 static void note_due(kl_request *request)
 {
     kl__mutex *mutex = &request->requester->mutex;
@@ -292,7 +296,7 @@ static void note_due(kl_request *request)
     kl__mutex_unlock(mutex);
 }
 
-/* Takes in what its stream has. True: the stream has nothing more now. */
+/* Reads what the stream has. True: it has nothing more now. */
 static bool advance(kl_request *request)
 {
     kl_error err;
@@ -313,7 +317,7 @@ static bool advance(kl_request *request)
 
 /* ---- the loop looks at it ---- */
 
-/* Its time is over: what did it wait for? */
+/* Makes the error of a timeout: it says what the request waited for. */
 static kl_code explain_timeout_locked(const kl_request *request, kl_error *err)
 {
     double seconds = (double)(request->deadline_ms - request->began_ms) / 1000;
@@ -335,7 +339,8 @@ static kl_code explain_timeout_locked(const kl_request *request, kl_error *err)
                         request->call.method, request->call.target, seconds);
 }
 
-/* KL_OK: it may go on. */
+/* Checks if the request has to end: cancelled, closed, or its time is over.
+ * KL_OK: it may go on. */
 static kl_code find_end_locked(const kl_request *request, kl_error *err)
 {
     kl_client *client = request->requester->client;
@@ -353,8 +358,8 @@ static kl_code find_end_locked(const kl_request *request, kl_error *err)
     return KL_OK;
 }
 
-/* In flight; `why`, if it has to end. An answer that is there counts, even if
- * its time is over. */
+/* Handles a request with an open stream; `why` if it has to end. A complete
+ * answer counts, even if the time is over. */
 static void attend_open(kl_request *request, kl_code code, kl_error *why)
 {
     if (code == KL_OK || code == KL_ETIMEOUT) {
@@ -369,7 +374,8 @@ static void attend_open(kl_request *request, kl_code code, kl_error *why)
     break_off(request, why);
 }
 
-/* Not in flight; with the mutex, which it gives back. */
+/* Handles a request without a stream. Called with the mutex held, returns
+ * without it. */
 static void attend_waiting_locked(kl_request *request, kl_code code,
                                   const kl_error *why)
 {
@@ -380,7 +386,8 @@ static void attend_waiting_locked(kl_request *request, kl_code code,
         kl__list_remove(&request->outbox_node);
         kl__request_complete_locked(request, why);
         kl__mutex_unlock(&requester->mutex);
-        /* A plugin that is only slow may serve the next request. */
+        /* After a timeout the plugin is not ended: it may only be slow, and can
+         * serve the next request. */
         if (code != KL_ETIMEOUT) {
             kl__request_end_flight(requester);
         }
@@ -397,9 +404,10 @@ static void attend_waiting_locked(kl_request *request, kl_code code,
     kl__mutex_unlock(&requester->mutex);
 }
 
-/* With the mutex, which it gives back. The loop is told of it no more:
- * that is done with the mutex, and never of a request that is DONE. Another
- * thread may have done this already. */
+/* Removes a request that is DONE from the loop's list and drops the loop's
+ * reference. Called with the mutex held, returns without it. No news of it
+ * comes later, as news are added with the mutex held and never for a request
+ * that is DONE. Another thread may have done this already. */
 static void let_go_locked(kl_request *request)
 {
     kl__requester *requester = request->requester;
@@ -416,7 +424,8 @@ static void let_go_locked(kl_request *request)
     kl__request_unref(request);
 }
 
-/* With the mutex, which it gives back. */
+/* Ends this thread's work on the request. Called with the mutex held, returns
+ * without it. */
 static void end_attending_locked(kl_request *request)
 {
     request->is_attended = false;
@@ -448,7 +457,8 @@ void kl__request_attend(kl_request *request)
     case KL__PHASE_DONE:
         let_go_locked(request);
         return;
-    case KL__PHASE_OPENING: /* the thread that opens it will tell */
+    case KL__PHASE_OPENING: /* the thread that opens it tells the loop
+                               afterwards */
         request->was_passed_by = true;
         kl__mutex_unlock(mutex);
         return;

@@ -1,6 +1,6 @@
 /*
- * request_outcome.c - what comes of a request: another try, or what its
- * caller is told.
+ * request_outcome.c - decides the outcome of a try: a pause and another try, or
+ * a result, which it hands to the user.
  */
 #include "api/requester.h"
 
@@ -12,7 +12,8 @@
  * twice as long each time after that, up to 3.2 s. */
 static const kl__backoff_range pauses = {100, 3200};
 
-/* The server says that it has not carried it out, and when to come again. */
+/* True if the server refused the request without carrying it out, and said when
+ * to try again. */
 static bool is_turned_away(const kl__response *response)
 {
     return (response->status == 429 || response->status == 503) &&
@@ -35,18 +36,19 @@ int64_t kl__request_pause_ms(kl_request *request, bool was_sent,
     if (request->no_retry || !may_repeat) {
         return -1;
     }
-    if (request->random == 0) { /* seldom: it is a system call */
+    if (request->random == 0) { /* only when needed, as it is a system call */
         request->random = kl__random_seed(request) | 1;
     }
     pause_ms =
         kl__backoff_wait(pauses, request->pauses, asked_ms, &request->random);
-    /* One that does not fit is not waited for: what there is, is told. */
+    /* If the pause does not fit into the timeout, the user gets this answer or
+     * failure. */
     return kl__clock_now(kl__clock_real()) + pause_ms < request->deadline_ms
                ? pause_ms
                : -1;
 }
 
-/* The failures that leave open what the server has done. */
+/* True for failures after which the server may have carried the request out. */
 static bool leaves_open(kl_code code)
 {
     switch (code) {
@@ -98,7 +100,8 @@ void kl__request_complete_locked(kl_request *request, const kl_error *failure)
     request->has_ended = true;
     request->phase = KL__PHASE_DONE;
     kl__request_announce_locked(request);
-    if (!request->is_attended) { /* else that thread lets it go */
+    if (!request->is_attended) { /* else the thread that attends to it lets it
+                                    go */
         kl__request_tell(request);
     }
 }

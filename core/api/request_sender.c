@@ -1,6 +1,6 @@
 /*
- * request_sender.c - takes requests out of the outbox, gets the credentials
- * that they need, once for all, and opens their streams.
+ * request_sender.c - the sender thread: takes requests out of the outbox, gets
+ * credentials for all of them once, and opens their streams.
  */
 #include "api/requester.h"
 
@@ -27,7 +27,8 @@ static bool has_batch(kl__requester *requester)
 
 /* ---- requests that were answered with 401 ---- */
 
-/* The first in the batch that was refused, with a reference; NULL: none. */
+/* The first request in the batch that was answered with 401, with a reference;
+ * NULL: none. */
 static kl_request *find_refused(kl__requester *requester)
 {
     kl_request *found = NULL;
@@ -46,7 +47,8 @@ static kl_request *find_refused(kl__requester *requester)
     return found;
 }
 
-/* A request for which there are no other credentials keeps its 401. */
+/* Looks for new credentials; a request for which there are none completes with
+ * its 401. */
 static void judge_refused(kl__requester *requester)
 {
     kl_request *request;
@@ -72,11 +74,13 @@ static void judge_refused(kl__requester *requester)
 
 /* ---- credentials ---- */
 
-/* False: no request waits for them any more. */
+/* Makes the token that ends the wait for credentials. False: no request waits
+ * for them any more. */
 static bool begin_flight(kl__requester *requester)
 {
-    /* The loop takes requests out of the batch first and looks for a flight to
-     * end after that: one of both sees the other. */
+    /* The loop takes a request out of the batch first, and then looks for a
+     * flight to end. So either this thread sees the empty batch, or the loop
+     * sees the flight. */
     kl__mutex_lock(&requester->flight_mutex);
     requester->is_flying = has_batch(requester);
     if (requester->is_flying) {
@@ -149,13 +153,14 @@ static void fail_batch(kl__requester *requester, const kl_error *failure)
 
 /* ---- opening ---- */
 
-/* On any thread of the transport. */
+/* The stream's hook: it has news. On any thread of the transport. */
 static void tell(void *arg)
 {
     kl__request_tell(arg);
 }
 
-/* Before attend_end. The request is there: its stream is open. */
+/* The stream's hook before attend_end. The request exists, as its stream is
+ * open. */
 static void hold(void *arg)
 {
     kl_request *request = arg;
@@ -165,8 +170,9 @@ static void hold(void *arg)
                               memory_order_relaxed);
 }
 
-/* On the transport's thread: the whole answer is there. To wake the loop for it
- * would cost two changes of threads. */
+/* The stream's hook when the whole answer has come, on the transport's thread.
+ * It completes the request here: to wake the loop for it would cost two
+ * switches of threads. */
 static void attend_end(void *arg)
 {
     kl_request *request = arg;
@@ -182,7 +188,8 @@ static void attend_end(void *arg)
     kl__request_unref(request);
 }
 
-/* The next one, with a reference; from here on only this thread may end it. */
+/* Takes the next request of the batch, with a reference. From here on only this
+ * thread may end it. */
 static kl_request *take_next(kl__requester *requester)
 {
     kl_request *request = NULL;
@@ -200,7 +207,8 @@ static kl_request *take_next(kl__requester *requester)
     return request;
 }
 
-/* NULL: it is not sent. A transport looks at the clock too, if it waits. */
+/* Opens the stream; NULL: the request is not sent. A transport that waits
+ * checks send_by_ms again. */
 static kl__stream *begin(const kl_request *request,
                          const kl__credentials *credentials, kl_error *failure)
 {
@@ -273,7 +281,7 @@ void kl__request_open(kl_request *request)
     }
 }
 
-/* Sends what is in the batch. */
+/* Opens the streams of all requests in the batch. */
 static void send_batch(kl__requester *requester)
 {
     kl__credentials credentials;
@@ -288,8 +296,9 @@ static void send_batch(kl__requester *requester)
     } else if (code != KL_ECANCELED) {
         fail_batch(requester, &failure);
     }
-    /* Cancelled with the last request that waited: a later one waits in the
-     * outbox, or came into the batch since, and flies anew. */
+    /* The flight was cancelled together with the last request that waited. A
+     * later request waits in the outbox, or is in the batch and starts a new
+     * flight. */
 }
 
 void kl__request_send_all(kl__requester *requester)
@@ -302,7 +311,7 @@ void kl__request_send_all(kl__requester *requester)
     } while (has_batch(requester));
 }
 
-/* Waits until there is something to send. False: the client goes. */
+/* Waits for a request to send. False: the client is being freed. */
 static bool await_outbox(kl__requester *requester)
 {
     bool goes_on;

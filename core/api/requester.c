@@ -1,6 +1,6 @@
 /*
- * requester.c - the life of a client's requester, and its loop: it looks at
- * each request of which there is news, or whose time has come.
+ * requester.c - the life of a client's requester, and its loop thread, which
+ * handles each request that has news or whose time has come.
  */
 #include "api/requester.h"
 
@@ -9,10 +9,10 @@
 
 /* ---- telling the loop ---- */
 
-/* Gives the mutex of news back, and wakes the loop if it sleeps: once for all
- * that comes until it runs, and without the mutex, on which it would only wait
- * anew. The requester outlives the call: what its callers hold (a mutex that
- * the loop needs to let the request go, or the client) keeps it. */
+/* Unlocks the news and wakes the loop if it sleeps: once for all news until it
+ * runs, and after the unlock, as it would only wait for the mutex. The
+ * requester is not freed during the call: the caller holds the client, or a
+ * mutex that the loop needs to let the request go. */
 static void unlock_news_and_wake(kl__requester *requester)
 {
     bool must_wake = requester->is_asleep;
@@ -74,7 +74,8 @@ void kl__request_post_locked(kl_request *request)
     }
 }
 
-/* The client is closed; on that thread, with the token's mutex held. */
+/* The hook in the client's token: the client is being closed. Runs on the
+ * closing thread, with the token's mutex held. */
 static void look_at_all(void *arg)
 {
     kl__requester *requester = arg;
@@ -84,15 +85,15 @@ static void look_at_all(void *arg)
 
 /* ---- the loop ---- */
 
-/* What there is to do: one of them. */
+/* One piece of work for the loop; one field is set. */
 typedef struct chore {
-    kl_request *request; /* look at this one; a reference */
-    bool is_all;         /* look at all of them */
+    kl_request *request; /* handle this request; a reference */
+    bool is_all;         /* handle all requests */
     bool is_outbox;      /* empty the outbox */
     bool is_due;         /* look for requests whose time has come */
 } chore;
 
-/* Takes `*flag` back, if it was set. */
+/* Clears `*flag`; returns what it was. */
 static bool take_flag(bool *flag)
 {
     bool was_set = *flag;
@@ -101,7 +102,7 @@ static bool take_flag(bool *flag)
     return was_set;
 }
 
-/* False: there is none now. */
+/* Finds the next piece of work. False: there is none now. */
 static bool find_chore_locked(kl__requester *requester, chore *found)
 {
     kl__list *node;
@@ -122,7 +123,7 @@ static bool find_chore_locked(kl__requester *requester, chore *found)
     node = kl__list_shift(&requester->news);
     if (node != NULL) {
         found->request = KL__CONTAINER(node, kl_request, news_node);
-        /* Another thread may let it go from here on. */
+        /* another thread may let the request go after the unlock */
         atomic_fetch_add_explicit(&found->request->refs, 1,
                                   memory_order_relaxed);
     }
@@ -144,9 +145,9 @@ static chore await_chore(kl__requester *requester)
     return found;
 }
 
-/* Puts the requests whose time has come by `until_ms` among the news, and asks
- * for the next look. All are looked through; but nearly every request is
- * answered long before its time is over, so this is done seldom. */
+/* Adds the requests that are due by `until_ms` to the news, and sets the next
+ * time to do this. It goes through all requests; that is seldom, as nearly
+ * every request is answered long before its time is over. */
 static void look_for_due(kl__requester *requester, int64_t until_ms)
 {
     int64_t next_ms = INT64_MAX;
@@ -170,8 +171,8 @@ static void look_for_due(kl__requester *requester, int64_t until_ms)
     kl__mutex_unlock(&requester->mutex);
 }
 
-/* True once the client goes, the sender has ended and no request is left, nor a
- * thread of the transport that attends to one. */
+/* True once the client is being freed, the sender has ended, and neither a
+ * request is left nor a thread of the transport that attends to one. */
 static bool is_over(kl__requester *requester)
 {
     bool over;
@@ -187,7 +188,7 @@ static bool is_over(kl__requester *requester)
 static void *run_loop(void *arg)
 {
     kl__requester *requester = arg;
-    bool may_end = false; /* it has been told to look at all */
+    bool may_end = false; /* look_at_all was set: it may be the end */
 
     while (!may_end || !is_over(requester)) {
         chore todo = await_chore(requester);
@@ -220,7 +221,7 @@ static void deinit(kl__requester *requester)
     kl__free(requester);
 }
 
-/* Ends the loop, once the sender has ended or where there is none. */
+/* Ends the loop's thread, after the sender has ended or if there is none. */
 static void end_loop(kl__requester *requester)
 {
     kl__mutex_lock(&requester->mutex);
@@ -278,13 +279,14 @@ kl__requester *kl__requester_new(kl_client *client, kl_config *config,
     }
     requester->closing.wake = look_at_all;
     requester->closing.arg = requester;
-    /* Closed already: the call that made this asks again before it sends. */
+    /* If the client is closed already, the caller checks that again before it
+     * sends. */
     (void)kl__cancel_add(kl__client_closed(client), &requester->closing);
     return requester;
 }
 
-/* Users' requests hold the client, so there is none; what is left was freed by
- * its user, which cancels it. */
+/* Each request of a user holds the client, so no user has one any more.
+ * Requests that are left were freed by their users, which cancelled them. */
 void kl__requester_free(kl__requester *requester)
 {
     if (requester == NULL) {
@@ -292,7 +294,7 @@ void kl__requester_free(kl__requester *requester)
     }
     kl__cancel_remove(kl__client_closed(requester->client),
                       &requester->closing);
-    /* 1. The sender ends; if a plugin holds it up, the loop ends that, as it
+    /* 1. End the sender. If it waits for a plugin, the loop ends that, as it
      * ends the requests that wait for it. */
     if (requester->has_sender) {
         kl__mutex_lock(&requester->mutex);
@@ -302,7 +304,7 @@ void kl__requester_free(kl__requester *requester)
         tell_to_look(requester, &requester->look_at_all);
         kl__thread_join(&requester->sender);
     }
-    /* 2. The loop ends, with the last request. */
+    /* 2. End the loop, after the last request. */
     end_loop(requester);
     deinit(requester);
 }

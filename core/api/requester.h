@@ -1,26 +1,28 @@
 /*
- * requester.h - what the files of requests share. A client's requester has two
- * threads: the sender takes requests out of the outbox, gets credentials (which
- * may read files, or run a plugin) and opens their streams; the loop does the
- * rest, and never blocks but for news. Where credentials never wait, there is
- * no sender: kl_client_send opens the stream itself, and the loop those of
- * later tries. Each thread less on the way of a request is a wake-up less.
+ * requester.h - the requester of a client and its requests, for the files
+ * request*.c. A requester has two threads: the sender takes requests out of the
+ * outbox, gets credentials (which may read files, or run a plugin) and opens
+ * their streams; the loop does the rest, and blocks only while there are no
+ * news. If credentials never wait, there is no sender: kl_client_send opens the
+ * stream itself, and the loop opens those of later tries, which saves a wake-up
+ * for each request.
  *
- * The way of a request: kl_client_send -> WAITING -> OPENING -> OPEN -> DONE
- * (without WAITING, where there is no sender), and from OPEN back to WAITING
- * (other credentials), or to RESTING and WAITING (a pause before the next try).
+ * The phases of a request: kl_client_send -> WAITING -> OPENING -> OPEN -> DONE
+ * (without WAITING, if there is no sender), and from OPEN back to WAITING (new
+ * credentials), or to RESTING and WAITING (a pause before the next try).
  *
  * Locks, lowest rank first:
  *
- * - flight (FLIGHT): the life of the token that ends the sender's waiting. It
- *   is held while the token is fired, which wakes that thread.
- * - mutex (REQUESTS): where each request is, and what came of it.
+ * - flight (FLIGHT): guards the token that ends the sender's wait. It is held
+ *   while the token is fired, which wakes the sender.
+ * - mutex (REQUESTS): guards the phase and result of each request.
  * - QUEUE: of an event queue, taken with `mutex` held.
- * - STREAM and below: of a transport, which calls kl__request_tell with one
- *   held.
- * - news (NEWS): which requests the loop is to look at, and when.
+ * - STREAM and below: of a transport, which calls kl__request_tell with one of
+ *   them held.
+ * - news (NEWS): guards the list of requests that the loop has to handle, and
+ *   when.
  *
- * Streams are opened, read and closed with none of them held.
+ * Streams are opened, read and closed with none of these held.
  */
 #ifndef KL_API_REQUESTER_H
 #define KL_API_REQUESTER_H
@@ -35,8 +37,8 @@
 typedef struct kl__requester {
     kl_client *client;       /* borrowed: it owns the requester */
     kl_config *config;       /* borrowed; NULL: no credentials */
-    bool has_sender;         /* fixed */
-    kl__cancel_hook closing; /* in the client's token */
+    bool has_sender;         /* constant */
+    kl__cancel_hook closing; /* hangs in the client's token */
     kl__thread loop;
     kl__thread sender;
 
@@ -45,49 +47,50 @@ typedef struct kl__requester {
     kl__cancel flight; /* valid while `is_flying` */
     bool is_flying;    /* the sender waits for credentials */
 
-    /* Rank REQUESTS; guards all down to the next comment, and what a request
-     * says is guarded by it. */
+    /* Rank REQUESTS; guards all down to news_mutex, and the fields of requests
+     * that say so. */
     kl__mutex mutex;
-    kl__cond outbox_cond; /* the outbox, or `is_ending` */
-    kl__cond result_cond; /* a result, for threads in kl_request_wait */
-    kl__list all;         /* every request that the loop has not let go */
-    kl__list outbox;      /* in the order in which they go out */
+    kl__cond outbox_cond; /* the outbox or `is_ending` has changed */
+    kl__cond result_cond; /* a request is complete: for kl_request_wait */
+    kl__list all;         /* every request that has a reference of the loop */
+    kl__list outbox;      /* requests to send, in their order */
     kl__list batch;       /* requests that the sender has taken */
     atomic_int held;      /* requests that the transport's thread is about to
                              attend to, or does; relaxed: the stream's mutex
                              orders it before, and this mutex afterwards */
-    bool is_ending;       /* the client goes, and no user has a request */
+    bool is_ending; /* the client is being freed, and no user has a request */
     bool sender_ended;
 
     /* Rank NEWS; guards the rest. */
     kl__mutex news_mutex;
     kl__cond news_cond;
-    bool is_asleep;   /* the loop is to be woken */
-    kl__list news;    /* requests to look at, first come, first served */
+    bool is_asleep;   /* the loop sleeps and has to be woken */
+    kl__list news;    /* requests with news, first in, first out */
     int64_t due_ms;   /* when to look for requests whose time has come, on the
                          real clock; INT64_MAX: none */
-    bool look_at_all; /* the client is closed, or ends */
-    bool look_at_outbox; /* where there is no sender */
+    bool look_at_all; /* the client is closed or being freed */
+    bool look_at_outbox; /* there is no sender, and the outbox has requests */
 } kl__requester;
 
 typedef enum kl__phase {
     KL__PHASE_WAITING, /* in the outbox or the batch */
     KL__PHASE_OPENING, /* a thread opens its stream, without the mutex */
-    KL__PHASE_OPEN,    /* it has a stream, which is the loop's */
+    KL__PHASE_OPEN,    /* it has a stream, which the loop uses */
     KL__PHASE_RESTING, /* until `rest_until_ms` */
-    KL__PHASE_DONE     /* nothing more comes; the loop lets it go */
+    KL__PHASE_DONE     /* complete; the loop drops it */
 } kl__phase;
 
 struct kl_request {
-    /* The user's, the loop's, and the sender's while it works on it. */
+    /* One of the user, one of the loop, one of the sender while it works on it.
+     */
     atomic_int refs; /* acquire-release: the last one frees */
 
-    /* Fixed by kl_client_send. */
+    /* Set by kl_client_send, then constant. */
     kl__forks made_in;
-    kl__requester *requester; /* the client keeps it, and ends it last */
-    kl_client *client;        /* a reference, with the user's */
-    char *texts;              /* what the call said, in one block */
-    kl__request call;         /* points to them */
+    kl__requester *requester; /* the client owns it, and frees it last */
+    kl_client *client; /* a reference, until the user frees the request */
+    char *texts;       /* the texts of the call, in one block */
+    kl__request call;  /* points to them */
     kl__header *headers;
     int64_t began_ms;
     int64_t deadline_ms; /* on the real clock */
@@ -99,100 +102,105 @@ struct kl_request {
     kl__list node; /* in `all` */
     kl__list outbox_node;
     kl__phase phase;
-    kl_event_queue *queue; /* a reference; NULL: none, or the user let go */
+    kl_event_queue *queue; /* a reference; NULL: none, or the user freed it */
     kl__ready ready;
     bool is_canceled;
-    bool was_passed_by; /* the loop came by while it was OPENING */
+    bool was_passed_by; /* the loop had news of it while it was OPENING */
     bool is_attended;   /* a thread looks at it, without the mutex */
-    bool is_overlooked; /* and another one came by meanwhile */
-    bool is_refused;    /* by a 401, which is in `reply`; for the sender */
-    bool has_result;  /* `reply` or `failure` are set, for the user; once it is
-                         set, the loop looks at it without the mutex */
-    bool is_answered; /* it is the reply */
+    bool is_overlooked; /* another thread had news of it meanwhile */
+    bool is_refused;    /* a 401, which is in `reply`; for the sender */
+    bool has_result; /* `reply` or `failure` is set, for the user; then the loop
+                        reads it without the mutex */
+    bool is_answered; /* the result is `reply` */
     bool was_taken;   /* the user has the reply */
-    bool has_ended;   /* of a stream: no more bytes; `failure` says why */
+    bool has_ended;   /* no more bytes will come; `failure` says why */
     kl_reply reply;
     kl_error failure;
-    kl__buf bytes; /* of a stream, unread from `bytes_used` on */
+    kl__buf bytes; /* unread bytes of a stream, from `bytes_used` on */
     size_t bytes_used;
     int64_t rest_until_ms;
-    int64_t due_ms; /* when the loop has to look at it, at the latest */
+    int64_t due_ms; /* when the loop has to handle it at the latest */
 
-    /* The thread's that attends to it: the loop, or the transport's at the end
-     * of the answer. `stream` is set by the thread that opens it, with the
-     * mutex, as it becomes OPEN. */
+    /* Only the thread that attends to the request uses these: the loop, or the
+     * transport's thread at the end of the answer. The thread that opens
+     * `stream` sets it with the mutex held, as the request becomes OPEN. */
     kl__stream *stream;
-    uint64_t generation; /* of the credentials that it went out with */
-    bool was_refreshed;  /* after a 401: once */
+    uint64_t generation; /* of the credentials that it was sent with */
+    bool was_refreshed;  /* new credentials were tried after a 401: once only */
     bool has_head;
-    bool is_held_up; /* its user has to read, before its stream is */
+    bool
+        is_held_up; /* the user has to read before more is read of its stream */
     kl__response response;
     kl__buf body;
-    unsigned pauses; /* how often the request was put off */
-    uint64_t random; /* state of the generator for the jitter of pauses; 0:
-                        there was none yet */
+    unsigned pauses; /* pauses so far */
+    uint64_t random; /* state of the generator for the jitter of pauses; 0: not
+                        seeded yet */
 
-    /* The news mutex guards it. */
+    /* Guarded by the news mutex. */
     kl__list news_node;
 };
 
 /* requester.c */
 
-/* The client's requester, which its first call makes. NULL: KL_ENOMEM, KL_EIO.
- */
+/* Makes a client's requester, at the client's first request. NULL: KL_ENOMEM,
+ * KL_EIO. */
 kl__requester *kl__requester_new(kl_client *client, kl_config *config,
                                  kl_error *err);
-/* Ends its threads; no user may have a request any more. NULL is fine. */
+/* Ends its threads and frees it; no user may have a request any more. NULL is
+ * fine. */
 void kl__requester_free(kl__requester *requester);
 
-/* Has the loop look at a request, whatever it waits for. With the mutex held or
- * not; the request is in `all`. */
+/* Adds a request to the loop's news and wakes the loop. With or without the
+ * mutex held; the request is in `all`. */
 void kl__request_tell(kl_request *request);
-/* Has the loop look at it at `ms`, at the latest. As above. */
+/* Makes the loop handle the request at `ms` at the latest. */
 void kl__request_due_locked(kl_request *request, int64_t ms);
-/* Puts it at the end of the outbox. */
+/* Puts a request at the end of the outbox. */
 void kl__request_post_locked(kl_request *request);
 
 void kl__request_unref(kl_request *request);
 
-/* request_sender.c: the thread; and what it does, once, where there is none:
- * empties the outbox. */
+/* request_sender.c: the sender's thread; and, if there is no sender, one
+ * emptying of the outbox. */
 void *kl__request_sender(void *arg);
 void kl__request_send_all(kl__requester *requester);
 /* Opens the stream of a request that is OPENING, or completes it with the
- * failure; where there is no sender. */
+ * failure. Only if there is no sender. */
 void kl__request_open(kl_request *request);
-/* Ends the flight of credentials, if no request is there that needs them. */
+/* Ends the wait for credentials, if no request needs them any more. */
 void kl__request_end_flight(kl__requester *requester);
 
-/* Has the loop look whether all is over. With the mutex held or not. */
+/* Makes the loop check if it has to end. With or without the mutex held. */
 void kl__requester_look(kl__requester *requester);
 
-/* request_course.c: looks at a request, on the loop, or on the thread of the
- * transport where its stream has ended. The caller holds a reference. */
+/* request_course.c: handles a request, on the loop, or on the transport's
+ * thread when its stream has ended. The caller holds a reference. */
 void kl__request_attend(kl_request *request);
 
-/* request_copy.c: checks a call and makes a request of it, with one reference.
- * NULL: KL_EINVAL, KL_ENOMEM. Frees it. */
+/* request_copy.c: checks a call and makes a request of it, with one reference
+ * (NULL: KL_EINVAL, KL_ENOMEM); and frees a request. */
 kl_request *kl__request_new(const kl_call *call, kl_error *err);
 void kl__request_destroy(kl_request *request);
 
 /* request_outcome.c */
 
-/* Completes it: with the reply that is there (failure: NULL), or a failure.
- * What it was doing must have ended. */
+/* Completes a request with its reply (failure: NULL) or a failure. Its try must
+ * have ended. */
 void kl__request_complete_locked(kl_request *request, const kl_error *failure);
-/* Tells the user that there is something new. */
+/* Puts the request's tag into the event queue and wakes threads in
+ * kl_request_wait. */
 void kl__request_announce_locked(kl_request *request);
-/* What a failure is to the caller: a write that was sent is "unknown". */
+/* Makes the failure that the caller gets: after a write that was sent it is
+ * KL_EUNKNOWN. */
 void kl__request_judge(const kl_request *request, bool was_sent,
                        kl_error *failure);
-/* How many ms the request waits before it is tried again; < 0: it is not tried
- * again. `failure` is the stream's; NULL if the server answered. */
+/* The ms to wait before the request is tried again; < 0: it is not tried again.
+ * `failure` is the stream's; NULL: the server answered. */
 int64_t kl__request_pause_ms(kl_request *request, bool was_sent,
                              const kl_error *failure);
 
-/* reply.c: fills a reply with the head of an answer. KL_ENOMEM: it is empty. */
+/* reply.c: fills a reply with the head of an answer. KL_ENOMEM: the reply is
+ * empty. */
 kl_code kl__reply_fill(kl_reply *reply, const kl__response *response,
                        const char *header_lines, kl_error *err);
 

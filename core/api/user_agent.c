@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-/* uname's word for a machine in Go's, where they differ. */
+/* Go's name for a machine, where it differs from uname's. */
 static const char *machine_of(const char *name)
 {
     static const char *const words[][2] = {{"x86_64", "amd64"},

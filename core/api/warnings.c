@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-/* A server that invents texts without end must not fill our memory: at so many
- * all are forgotten, and may be told once more. */
+/* A bound on the texts that are remembered: at so many all are forgotten, and
+ * may be logged again. */
 enum { MAX_TEXTS = 256 };
 
 struct kl__warnings {
@@ -50,7 +50,7 @@ void kl__warnings_free(kl__warnings *warnings)
     }
 }
 
-/* Out of memory it is told again next time, which is no harm. */
+/* Out of memory: the text is logged again next time, which does no harm. */
 static bool remember_locked(kl__warnings *warnings, const char *text)
 {
     char *copy;

@@ -1,6 +1,6 @@
 /*
- * warnings.h - a server's Warning headers (a deprecated API, mostly): each
- * distinct text is logged once a client.
+ * warnings.h - logs a server's Warning headers (mostly about deprecated APIs):
+ * each different text once for a client.
  */
 #ifndef KL_API_WARNINGS_H
 #define KL_API_WARNINGS_H

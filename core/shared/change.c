@@ -80,7 +80,7 @@ kl__change *kl__change_complete(const char *table, kl_error *err)
     change = kl__change_new(KL__CHANGE_COMPLETE,
                             KL__BLOCK_HEAD + kl__text_words(length), err);
     if (change != NULL) {
-        /* With its NUL: as names of entries begin. */
+        /* with its NUL, as in the names of entries */
         change->name_length = (uint32_t)length + 1;
         memcpy(&change->block[KL__BLOCK_HEAD], table, length);
     }

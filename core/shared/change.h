@@ -1,6 +1,6 @@
 /*
- * change.h - a change of an entry, as the owner keeps it: the block that goes
- * into a slot as it is, made outside of all locks.
+ * change.h - a put or a removal of an entry, as the owner keeps it: it contains
+ * the block that is copied into a slot, made without any lock held.
  */
 #ifndef KL_SHARED_CHANGE_H
 #define KL_SHARED_CHANGE_H
@@ -11,17 +11,17 @@
 typedef enum kl__change_kind {
     KL__CHANGE_PUT,
     KL__CHANGE_REMOVE,
-    KL__CHANGE_COMPLETE /* the name is that of a table */
+    KL__CHANGE_COMPLETE /* `name` is a table's */
 } kl__change_kind;
 
-/* One allocation (kl__free). A put that is applied is the entry from then on.
- * The block of another kind ends after the name. */
+/* One allocation (kl__free). A put becomes the entry when it is applied. The
+ * block of any other kind ends after the name. */
 typedef struct kl__change {
-    struct kl__change *next; /* in what waits for the next publish */
+    struct kl__change *next; /* in the list of changes for the next publish */
     kl__change_kind kind;
-    bool is_left; /* an entry of an owner before */
+    bool is_left; /* an entry that a former owner published */
     uint32_t name_length;
-    uint32_t words; /* of the block */
+    uint32_t words; /* length of the block */
     uint64_t block[];
 } kl__change;
 
@@ -30,7 +30,8 @@ static inline const char *kl__change_name(const kl__change *change)
     return (const char *)&change->block[KL__BLOCK_HEAD];
 }
 
-/* NULL: KL_ENOMEM, and what the public calls say. */
+/* Make the change of a public call of shared_write.h. NULL: KL_ENOMEM, and the
+ * errors of that call. */
 kl__change *kl__change_put(const kl_shared_key *key, const void *value,
                            size_t size, kl_error *err);
 kl__change *kl__change_put_endpoints(const kl_shared_key *key,
@@ -39,11 +40,11 @@ kl__change *kl__change_put_endpoints(const kl_shared_key *key,
 kl__change *kl__change_remove(const kl_shared_key *key, kl_error *err);
 kl__change *kl__change_complete(const char *table, kl_error *err);
 
-/* One of that name, with room for a value of so many words, which is zeroed. */
+/* A change of the entry `key`, with a zeroed value of so many words. */
 kl__change *kl__change_of_key(kl__change_kind kind, const kl_shared_key *key,
                               size_t value_words, kl_error *err);
 
-/* An entry with `words` words, to be copied into; NULL: KL_ENOMEM. */
+/* A change of `words` words, which the caller fills; NULL: KL_ENOMEM. */
 kl__change *kl__change_new(kl__change_kind kind, size_t words, kl_error *err);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * change_endpoints.c - the block of an entry of endpoints. The same endpoints
- * in another order make the same block, so that nothing is published for that.
+ * change_endpoints.c - makes the block of an entry of endpoints. The same
+ * endpoints in another order give the same block, so that such a put publishes
+ * nothing.
  */
 #include "shared/change.h"
 
@@ -17,7 +18,7 @@ typedef enum class_of {
     CLASSES
 } class_of;
 
-/* An endpoint, as it is sorted. */
+/* An endpoint with its sort keys. */
 typedef struct ranked {
     const kl_endpoint *endpoint;
     class_of class_;
@@ -104,8 +105,8 @@ static kl_code rank(const kl_endpoint *endpoint, ranked *to, kl_error *err)
     return KL_OK;
 }
 
-/* Ranks all, drops those that are there in a better class, and sorts the rest;
- * `count` is how many are left. NULL: an error. */
+/* Sorts the endpoints, without duplicates of which a better class exists;
+ * `count` gets the number that are left. NULL: an error. */
 static ranked *rank_all(const kl_endpoint *endpoints, size_t *count,
                         kl_error *err)
 {

@@ -69,8 +69,8 @@ static void remove_entry(kl__entries *self, const char *name, size_t length)
     }
 }
 
-/* Entries that are left of an owner before, of a table whose name (with its
- * NUL) is `table`; a list of them by `next`. */
+/* Finds the entries of a former owner in a table, whose name (with its NUL) is
+ * `table`; a list by `next`. */
 static kl__change *find_left(const kl__entries *self, const kl__change *table)
 {
     kl__change *list = NULL;
@@ -116,7 +116,8 @@ static void move_on(const kl_shared *map, uint32_t bucket)
     _Atomic uint32_t *version = &map->versions[bucket];
     uint32_t last = atomic_load_explicit(version, memory_order_relaxed);
 
-    /* Released: a reader that sees it sees the generation before it. */
+    /* Release: a reader that sees this version also sees the generation before
+     * it. */
     atomic_store_explicit(version, last + 1, memory_order_release);
 }
 

@@ -1,7 +1,7 @@
 /*
- * file.c - the memory of a shared map: a memfd, or an unlinked file where the
- * system has none, or a file that has a name. Its pages are taken here, so that
- * nothing that touches the map can die of SIGBUS later.
+ * file.c - makes the memory of a shared map: a memfd, or an unlinked file if
+ * the system has none, or a named file. All its pages are reserved here, so
+ * that no later access can fail with SIGBUS.
  */
 #include "shared/map.h"
 
@@ -27,8 +27,8 @@ static kl_code fail(kl_error *err, const char *what, const char *path)
     return kl_error_set(err, code, "%s %s: %s", what, path, strerror(errno));
 }
 
-/* The number in a file of the kernel's, behind `label` (NULL: at its start);
- * UINT64_MAX: there is none ("max" in a file of a cgroup). */
+/* Reads a number from a file of the kernel, behind `label` (NULL: at its
+ * start); UINT64_MAX: there is none ("max" in a file of a cgroup). */
 static uint64_t read_number(const char *path, const char *label)
 {
     FILE *file = fopen(path, "re");
@@ -49,9 +49,9 @@ static uint64_t read_number(const char *path, const char *label)
     return number;
 }
 
-/* Bytes that the machine, and the container with cgroups v2, still have. A
- * memfd is not refused when there are fewer: the kernel takes what there is,
- * and then kills processes (seen with Linux 6.18). */
+/* The free bytes of the machine, and of the container with cgroups v2. The
+ * kernel would not refuse a memfd that needs more: it takes the memory, and
+ * then kills processes (seen with Linux 6.18). */
 static uint64_t memory_left(void)
 {
     uint64_t free_kb = read_number("/proc/meminfo", "MemAvailable:");
@@ -66,7 +66,7 @@ static uint64_t memory_left(void)
     return left;
 }
 
-/* Takes the pages and writes the head. */
+/* Reserves the pages and writes the head. */
 static bool fill(int descriptor, const kl__shared_head *head, kl_error *err)
 {
     int failed = head->size > memory_left()
@@ -88,7 +88,7 @@ static bool fill(int descriptor, const kl__shared_head *head, kl_error *err)
     return true;
 }
 
-/* A file without a name in one of the folders for such. */
+/* Opens an unlinked file in one of the folders for temporary files. */
 static int open_unlinked(void)
 {
     const char *folders[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
@@ -124,14 +124,14 @@ static int make_unnamed(const kl__shared_head *head, kl_error *err)
         close(descriptor);
         return -1;
     }
-    /* Only a memfd has seals; another file is out of reach without a name. */
+    /* only a memfd has seals; no other process can open an unlinked file */
     fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     return descriptor;
 }
 
 /* Writes the file under a temporary name and then links it to `path`, so that
- * no process ever opens half a map. -1 with errno EEXIST: another process has
- * made the file meanwhile. */
+ * no process opens half a map. -1 with errno EEXIST: another process has made
+ * the file meanwhile. */
 static int make_named(const char *path, const kl__shared_head *head,
                       kl_error *err)
 {

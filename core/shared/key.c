@@ -1,6 +1,6 @@
 /*
- * key.c - names of entries as readers and writers compare them, and the hash
- * that is the same on every machine.
+ * key.c - prepares names of entries, which readers and the writer compare, and
+ * computes the hash that is the same on every machine.
  */
 #include "shared/map.h"
 
@@ -31,8 +31,8 @@ uint64_t kl_shared_hash(const void *bytes, size_t length)
 {
     const uint64_t under_2_53 = ((uint64_t)1 << 53) - 1;
     const unsigned char *at = bytes;
-    /* FNV-1a, finished as below: short texts, byte by byte, so that the order
-     * of a machine's bytes does not matter. */
+    /* FNV-1a with a final mix: byte by byte, so that the machine's byte order
+     * does not matter. */
     uint64_t hash = 14695981039346656037ULL;
 
     for (size_t i = 0; i < length; i++) {

@@ -14,7 +14,7 @@ static uint64_t slots_begin(void)
     return KL__SHARED_HEAD_BYTES + KL_SHARED_VERSIONS * sizeof(uint32_t);
 }
 
-/* Offsets in a slot are 32 bits, of words. */
+/* Offsets in a slot are 32-bit numbers of words. */
 static uint64_t slot_words_of(uint64_t size)
 {
     uint64_t words = (size - slots_begin()) / KL__SHARED_SLOTS / 8;
@@ -82,7 +82,8 @@ kl_code kl__shared_check_head(const kl__shared_head *head, size_t size,
     return KL_OK;
 }
 
-/* The steps of MurmurHash2 for 64 bits, and the finish of MurmurHash3. */
+/* Uses the steps of MurmurHash2 for 64 bits, and the final mix of MurmurHash3.
+ */
 uint64_t kl__shared_hash_words(const uint64_t *words, size_t bytes,
                                uint64_t seed)
 {

@@ -1,8 +1,8 @@
 /*
- * layout.h - what stands where in a shared map: the one header that a reader, a
- * writer and a fuzz target agree on. A map is a header, the versions and three
- * slots; generation g is in slot g % 3. Everything is made of 64-bit words that
- * are read and written as relaxed atomics, for a reader may meet a writer.
+ * layout.h - the layout of a shared map in memory, for readers, the writer and
+ * the fuzz target. A map is a header, the versions and three slots; generation
+ * g is in slot g % 3. All of it is 64-bit words, which are read and written as
+ * relaxed atomics, as a reader may read what the writer is writing.
  */
 #ifndef KL_SHARED_LAYOUT_H
 #define KL_SHARED_LAYOUT_H
@@ -19,28 +19,31 @@ typedef _Atomic uint64_t kl__word;
 #define KL__SHARED_MAGIC 0x3150414d41554c4bULL /* "KLUAMAP1" */
 
 enum {
-    /* Raised by every change of what this header says. */
+    /* Raised by every change of this layout. */
     KL__SHARED_LAYOUT = 1,
     KL__SHARED_SLOTS = 3,
     KL__SHARED_HEAD_BYTES = 4096,
     KL__SHARED_SIZE_MIN = 1 << 20
 };
 
-/* The first page. What is above `generation` is written once, before any other
- * process can see the map. */
+/* The first page. The fields above `generation` are written once, before any
+ * other process can see the map. */
 typedef struct kl__shared_head {
     uint64_t magic;
     uint32_t layout;
-    uint32_t versions;   /* how many */
+    uint32_t versions;   /* number of versions */
     uint64_t size;       /* bytes of the map */
-    uint64_t slots_at;   /* bytes from its start */
+    uint64_t slots_at;   /* in bytes from the map's start */
     uint64_t slot_words; /* of each slot */
-    uint64_t seed;       /* of the hash of names */
+    uint64_t seed;       /* seed of the hash of names */
     char made_by[32];    /* the version of the library, ends with NUL */
 
-    /* Published: the slot's words are stored before it (release). */
+    /* The newest generation; its slot's words are stored before it (release).
+     */
     _Alignas(64) kl__word generation;
-    _Alignas(64) kl__word heard_ms; /* monotonic clock; 0: never */
+    _Alignas(
+        64) kl__word heard_ms; /* when the owner last heard from the server, on
+                                  the monotonic clock; 0: never */
     kl__word epoch;
     kl__word takeovers;
     kl__word full;
@@ -54,10 +57,10 @@ _Static_assert(sizeof(kl__shared_head) <= KL__SHARED_HEAD_BYTES, "one page");
  * A slot, in words:
  *   0  its generation
  *   1  words in use (high half) and entries
- *   2  how many bits number the buckets
+ *   2  the number of buckets is 2^bits: bits
  *   3  0
- *   then 2^bits buckets, a word each: where the first block of its chain
- *        begins (high half), and the high half of that block's hash
+ *   then 2^bits buckets, a word each: where the first block of its chain begins
+ *      (high half), and the high half of that block's hash
  *   then blocks
  */
 enum {
@@ -69,18 +72,18 @@ enum {
 };
 
 /*
- * A block is an entry; offsets in it count words from its start, so it can be
+ * A block is an entry. Offsets in it count words from its start, so it can be
  * copied as it is; only `link` depends on the slot.
  *   0  hash of the name
  *   1  link: next block of the bucket (high half, 0: none), words of this block
  *   2  bytes of the name (16 bits), kind (8), has weights (8), bytes of the
  *      value (32)
- *   3  endpoints: how many are ready (16), serving beside them (16), in all
- *      (16)
- *   then the name, table NUL key
+ *   3  endpoints: ready ones (16), other serving ones (16), all (16)
+ *   then the name: table NUL key
  *   then the value: bytes, or records and their texts
+ *
  * Blocks, names and values are filled up with NUL to cache lines, so that a
- * pick touches two of a block: its first, and that of the record.
+ * pick reads two lines of a block: the first one, and that of the record.
  */
 enum {
     KL__BLOCK_HASH,
@@ -88,15 +91,15 @@ enum {
     KL__BLOCK_FORM,
     KL__BLOCK_COUNTS,
     KL__BLOCK_HEAD,
-    KL__BLOCK_BYTES = 1, /* kinds */
+    KL__BLOCK_BYTES = 1, /* kinds of entries */
     KL__BLOCK_ENDPOINTS = 2
 };
 
 /*
  * The record of an endpoint. Records are sorted: ready, serving, others; in
- * these by zone, node and identity. Texts: host, zone, node, each filled up
- * with at least one NUL to whole words. A host of less than 16 bytes is in the
- * record, and has no text.
+ * each of these by zone, node and identity. Texts: host, zone, node, each
+ * filled up with at least one NUL to whole words. A host of less than 16 bytes
+ * is in the record, and has no text.
  *   0  hash of the zone, 0: none
  *   1  hash of the node, 0: none
  *   2  identity
@@ -117,7 +120,8 @@ enum {
     KL__RECORD_HOST_SIZE = (KL__RECORD_WORDS - KL__RECORD_HOST) * 8
 };
 
-/* ThreadSanitizer knows no fences, and needs none to see that all is atomic. */
+/* ThreadSanitizer does not know fences, and does not need them here, as all
+ * accesses are atomic. */
 #if defined(__SANITIZE_THREAD__)
 #define kl__fence(order) atomic_signal_fence(order)
 #elif defined(__has_feature)
@@ -154,7 +158,7 @@ static inline uint64_t kl__pair(uint32_t high, uint32_t low)
     return (uint64_t)high << 32 | low;
 }
 
-/* The 16 bits at `place` (0 to 3, from the lowest). */
+/* The 16 bits number `place` (0 to 3, from the lowest). */
 static inline uint16_t kl__quarter(uint64_t word, int place)
 {
     return (uint16_t)(word >> (16 * place));
@@ -165,34 +169,34 @@ static inline uint32_t kl__words_of(size_t bytes)
     return (uint32_t)((bytes + 7) / 8);
 }
 
-/* So many words, filled up to whole cache lines. */
+/* `words` rounded up to whole cache lines. */
 static inline uint32_t kl__line_words(uint32_t words)
 {
     return (words + 7) & ~(uint32_t)7;
 }
 
-/* Where the value of a block begins, with a name of so many bytes. */
+/* The word of a block where the value begins, for a name of so many bytes. */
 static inline uint32_t kl__value_at(size_t name_length)
 {
     return kl__line_words(KL__BLOCK_HEAD + kl__words_of(name_length));
 }
 
-/* Words of a text with at least one NUL behind it. */
+/* The words of a text with at least one NUL behind it. */
 static inline uint32_t kl__text_words(size_t bytes)
 {
     return (uint32_t)(bytes / 8 + 1);
 }
 
-/* How a map of so many bytes is divided: KL_EINVAL if it is too small or too
- * large. Fills what is written once, but for the seed. */
+/* Divides a map of so many bytes: fills the constant fields of `head`, except
+ * the seed. KL_EINVAL: it is too small or too large. */
 kl_code kl__shared_divide(size_t size, kl__shared_head *head, kl_error *err);
 
-/* Checks what another process wrote: that it is a map, of this layout, and that
- * its parts fit in `size` bytes. `where` is for messages. KL_ECONFIG. */
+/* Checks a head that another process wrote: it is a map of this layout, and its
+ * parts fit in `size` bytes. `where` is for messages. KL_ECONFIG. */
 kl_code kl__shared_check_head(const kl__shared_head *head, size_t size,
                               const char *where, kl_error *err);
 
-/* A well mixed hash of words and the number of bytes in them. */
+/* A well mixed hash of words and of their length in bytes. */
 uint64_t kl__shared_hash_words(const uint64_t *words, size_t bytes,
                                uint64_t seed);
 

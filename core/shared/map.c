@@ -1,6 +1,5 @@
 /*
- * map.c - opens and closes shared maps, one of a name in a process, and tells
- * processes that were forked from one another apart.
+ * map.c - opens and closes shared maps. A process has one map of a name.
  */
 #include "shared/map.h"
 
@@ -17,12 +16,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Guards the list, and names and counts in it. Rank: LIFECYCLE, but a native
- * one, for it is there before anything else; nothing is locked under it. */
+/* Guards the list of maps, their names and counts. Rank LIFECYCLE, but a native
+ * mutex, as it must exist before any call; no other lock is taken with it held.
+ */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static kl_shared *maps;
 
-/* Relaxed: a number by itself. */
+/* Relaxed: no other data depends on it. */
 static _Atomic uint64_t process_seed;
 
 static void reseed(void)
@@ -32,7 +32,8 @@ static void reseed(void)
     atomic_store_explicit(&process_seed, seed, memory_order_relaxed);
 }
 
-/* A child has one thread, whatever its parent's threads had locked. */
+/* In the child of a fork() the lock is made anew: its parent's threads, which
+ * may have held it, do not exist here. */
 static void in_child(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -50,7 +51,7 @@ uint64_t kl__shared_process_seed(void)
     return atomic_load_explicit(&process_seed, memory_order_relaxed);
 }
 
-/* Maps the file and believes its head once it is checked. */
+/* Maps the file and checks its head. */
 static kl_code map_file(kl_shared *self, const char *where, kl_error *err)
 {
     kl__shared_head head = {0};
@@ -139,8 +140,8 @@ static kl_shared *find_map(const char *name)
     return map;
 }
 
-/* The map of this very file, whatever it is called here. A process loses its
- * lock of a file when it closes any descriptor of it, so it never has two. */
+/* Finds the open map of this file, by any name. A process loses its lock of a
+ * file when it closes any descriptor of it, so a file is opened only once. */
 static kl_shared *find_file(const char *path)
 {
     kl_shared *map = maps;

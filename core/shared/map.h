@@ -1,6 +1,6 @@
 /*
- * map.h - a shared map as one process has it: what kl_shared points to. Opened
- * in map.c, read by read.c and pick.c, written by writer.c.
+ * map.h - a shared map in one process: the struct behind kl_shared. map.c opens
+ * it, read.c and pick.c read it, writer.c writes it.
  */
 #ifndef KL_SHARED_MAP_H
 #define KL_SHARED_MAP_H
@@ -10,7 +10,7 @@
 typedef struct kl__shared_writer kl__shared_writer;
 
 struct kl_shared {
-    /* The sizes as they were verified; the map's own are not read again. */
+    /* The verified sizes; those in the map are not read again. */
     kl__shared_head *head;
     kl__word *slots;
     _Atomic uint32_t *versions;
@@ -18,28 +18,28 @@ struct kl_shared {
     uint64_t seed;
     size_t size;
     int descriptor;
-    uint64_t epoch; /* of the kl_shared_open before the fork */
-    /* Set by the first kl__shared_take in this process, never unset while the
-     * map is open: readers of it need no lock. */
+    uint64_t epoch; /* the epoch of the last kl_shared_open before the fork */
+    /* Set by the first kl__shared_take in this process, and not unset while the
+     * map is open: reading it needs no lock. */
     _Atomic(kl__shared_writer *) writer;
     atomic_bool is_serving;
-    /* What core/shared/owner.c keeps here; NULL without it. */
+    /* The owner's state (owner.c); NULL: this process does not serve. */
     void *owner;
 
-    /* Guarded by the lock of map.c. */
+    /* Guarded by the lock in map.c. */
     char *name;
-    int opened; /* how often */
+    int opened; /* how often it was opened */
     struct kl_shared *next;
 };
 
-/* Maps that are open in this process differ by this number, and processes that
- * were forked from one another too: where turns of round robin begin. */
+/* A number that differs between processes, forked ones too, and between open
+ * maps: where turns of round robin begin. */
 uint64_t kl__shared_process_seed(void);
 
 /*
- * Makes the memory of a map that begins with `head`, with its disk space or
- * pages taken; with a path opens that file, whatever is in it, or makes it.
- * Returns a descriptor, close-on-exec; -1: KL_EIO, KL_ENOMEM.
+ * Makes the memory of a map with this `head`, and reserves its disk space or
+ * pages. With a path, opens that file, whatever is in it, or makes it. Returns
+ * a descriptor, close-on-exec; -1: KL_EIO, KL_ENOMEM.
  */
 int kl__shared_file_open(const char *path, const kl__shared_head *head,
                          kl_error *err);

@@ -1,12 +1,12 @@
 /*
- * owner.c - one process of several owns a map: the thread that waits for the
- * lock, watches, publishes, and gives the lock up.
+ * owner.c - the thread of kl_shared_serve: waits for the lock, then watches the
+ * cluster and publishes, and at the end gives up the lock.
  *
- * The lock is F_SETLK's on the map's descriptor, which belongs to a process,
- * not to a descriptor that several have inherited. The thread asks for it again
- * and again. F_SETLKW would wait without that, but only a signal or
+ * The lock is F_SETLK on the map's descriptor: it belongs to the process, not
+ * to a descriptor that several processes have inherited. The thread tries to
+ * get it again and again. F_SETLKW would wait instead, but only a signal or
  * pthread_cancel ends it. pthread_cancel may come just when the lock was given;
- * and a library must not take a signal number from the program.
+ * and a library must not use up a signal number of the program.
  */
 #include "base/clock.h"
 #include "base/mem.h"
@@ -26,14 +26,16 @@
 #include <unistd.h>
 
 enum {
-    LOCK_MS = 8,      /* between two tries to get the lock, and up to 3 more:
-                         processes that try at the same moment part */
-    REFUSED_MS = 500, /* the same, where no lock can be had at all */
-    TICK_MS = 500,  /* so often an idle owner tells that it hears the server */
-    HEARD_MS = 100, /* at most so often a busy one does */
+    LOCK_MS = 8, /* between two tries to get the lock, and up to 3 ms more, so
+                    that processes do not keep trying at the same moment */
+    REFUSED_MS = 500, /* the same, if locks do not work at all */
+    TICK_MS =
+        500, /* an idle owner stores this often that it hears the server */
+    HEARD_MS = 100, /* a busy owner stores it at most this often */
     PUBLISH_MS = 2,
-    RETRY_MS = 1000, /* after want of memory or of threads */
-    REST = 4 /* the pause after a publish is so many times as long as that */
+    RETRY_MS = 1000, /* the pause after a lack of memory or threads */
+    REST = 4         /* the pause after a publish is so many times the publish's
+                        duration */
 };
 
 typedef struct kl__owner {
@@ -44,22 +46,23 @@ typedef struct kl__owner {
     bool clear_empty;
     int publish_ms;
 
-    pid_t pid;             /* in which the thread is */
-    kl_event_queue *queue; /* wakes the thread, and brings its events */
+    pid_t pid;             /* the process of the thread */
+    kl_event_queue *queue; /* wakes the thread; its informers use it */
     kl__thread thread;
     /* The caller stores, then wakes the queue; the thread clears the queue,
-     * then loads: sequentially consistent, so that neither is lost. */
+     * then loads. Sequentially consistent, so that the thread never misses the
+     * store and the wake-up both. */
     atomic_bool is_leaving;
     atomic_bool wants_publish;
-    atomic_int role; /* kl_serve_role: for kl_shared_role alone */
+    atomic_int role; /* a kl_serve_role, read by kl_shared_role only */
 
     /* The thread's own. */
-    kl__feed *feed;   /* NULL: to be opened at `retry_at` */
-    bool has_put_all; /* everything that the feed heard first was put */
-    bool has_more;    /* something was put and not published */
+    kl__feed *feed;   /* NULL: it is opened at `retry_at` */
+    bool has_put_all; /* the first lists of the feed were put */
+    bool has_more;    /* there are puts that are not published */
     int64_t retry_at;
-    int64_t publish_at; /* not before */
-    int64_t heard_at;   /* when the age was looked at */
+    int64_t publish_at; /* the earliest time of the next publish */
+    int64_t heard_at;   /* when the age was stored last */
 } kl__owner;
 
 static int64_t now_ms(void)
@@ -79,7 +82,8 @@ static int set_lock(const kl_shared *map, short type)
     return fcntl(map->descriptor, F_SETLK, &lock) == 0 ? 0 : errno;
 }
 
-/* Waits until this process has the lock and owns the map: true; or leaves. */
+/* Waits until this process has the lock and owns the map: true; false:
+ * kl_shared_leave was called. */
 static bool await_lock(kl__owner *self)
 {
     unsigned seed = (unsigned)kl__random_seed(self);
@@ -115,8 +119,8 @@ static bool await_lock(kl__owner *self)
     return false;
 }
 
-/* Opens the feed once it is time for that; false: there is nothing to serve any
- * more. */
+/* Opens the feed when its time has come. False: the client is closed, and there
+ * is nothing to serve. */
 static bool need_feed(kl__owner *self)
 {
     kl_error err;
@@ -143,7 +147,8 @@ static bool need_feed(kl__owner *self)
     return true;
 }
 
-/* For want of memory something was missed: all is listed again. */
+/* A change was missed for want of memory: the feed is opened again, and lists
+ * everything. */
 static void reopen_feed(kl__owner *self, const kl_error *err)
 {
     kl_log(KL_LOG_ERROR,
@@ -165,7 +170,7 @@ static void read_feed(kl__owner *self)
     }
 }
 
-/* Puts what changed, once all has been heard for the first time. */
+/* Puts the changes of the feed, once its first lists are complete. */
 static kl_code put_feed(kl__owner *self, kl_error *err)
 {
     kl_code code;
@@ -228,7 +233,7 @@ static void tell_heard(kl__owner *self)
     }
 }
 
-/* How long to wait for the next event. */
+/* The time to wait for the next event. */
 static int64_t next_wait(const kl__owner *self)
 {
     int64_t now = now_ms(), at = now + TICK_MS;
@@ -245,9 +250,9 @@ static int64_t next_wait(const kl__owner *self)
     return at > now ? at - now : 0;
 }
 
-/* 1. The feed of the cluster: opened, and again after want of memory.
- * 2. Events, until none waits.
- * 3. What they changed, and what scripts put, in one publish. */
+/* The owner's loop. 1. Open the feed, and again after a lack of memory. 2.
+ * Handle events until none waits. 3. Publish their changes, and the puts of
+ * callers, together. */
 static void own_map(kl__owner *self)
 {
     while (!is_leaving(self) && need_feed(self)) {
@@ -258,7 +263,8 @@ static void own_map(kl__owner *self)
     }
 }
 
-/* The lock goes first: the next owner begins while this one closes. */
+/* Gives up the lock first, so that the next owner starts while this one closes
+ * its informers. */
 static void give_up(kl__owner *self)
 {
     kl__shared_drop(self->map);
@@ -267,8 +273,8 @@ static void give_up(kl__owner *self)
     self->feed = NULL;
 }
 
-/* Touches what is its own of kl__owner, the atomics, the map's head and its
- * writer. */
+/* The thread. It uses its own fields of kl__owner, the atomics, the map's head
+ * and its writer. */
 static void *run_owner(void *arg)
 {
     kl__owner *self = arg;
@@ -346,8 +352,8 @@ static kl__owner *new_owner(kl_shared *map, kl_client *client,
     return self;
 }
 
-/* What this process has; in a child of fork() that is nothing: its parent's
- * stays as it is, for its thread is not there. */
+/* The owner state of this process; NULL in a child of fork(), where the thread
+ * does not exist. The parent's is left as it is. */
 static kl__owner *owner_of(const kl_shared *map)
 {
     kl__owner *self = map != NULL ? map->owner : NULL;

@@ -1,6 +1,5 @@
 /*
- * owner_feed.c - see owner_feed.h. How the endpoints of a route get into the
- * map is in owner_put.c.
+ * owner_feed.c - see owner_feed.h. owner_put.c puts the endpoints into the map.
  */
 #include "shared/owner_feed.h"
 
@@ -15,7 +14,7 @@
 
 enum { READ_MS = 100, EVENTS_AT_ONCE = 256 };
 
-/* An informer of Services or of slices, in a namespace or in all. */
+/* An informer of Services or of slices, of one namespace or of all. */
 typedef struct source {
     kl_informer *informer;
     kl_registration *registration;
@@ -135,8 +134,8 @@ static kl_code take_event(kl__feed *feed, source *one, const kl_event *event,
     }
 }
 
-/* Takes in some events of a source, and has the queue return it again if there
- * may be more. */
+/* Handles some events of a source, and puts it back into the queue if there may
+ * be more. */
 static kl_code read_source(kl__feed *feed, source *one, kl_error *err)
 {
     kl_code code = KL_OK;

@@ -1,6 +1,6 @@
 /*
- * owner_feed.h - what an owner hears of the cluster: informers of Services and
- * EndpointSlices, their events, and the routes that come of them.
+ * owner_feed.h - the owner's view of the cluster: informers of Services and
+ * EndpointSlices, and the routes that are made of their events.
  */
 #ifndef KL_SHARED_OWNER_FEED_H
 #define KL_SHARED_OWNER_FEED_H
@@ -13,47 +13,47 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* It belongs to the owner's thread. */
+/* Only the owner's thread uses it. */
 typedef struct kl__feed kl__feed;
 
 /*
- * Watches the Services and slices of these namespaces ("*": all of them); none:
- * it hears nothing and has synced. Events come in through `queue`, which lives
+ * Watches the Services and slices of these namespaces ("*": all). Without any,
+ * it watches nothing and has synced. Events come through `queue`, which lives
  * longer and has no other user. The caller owns it. NULL: KL_ENOMEM, KL_EIO,
- * KL_EINVAL (what cannot be a namespace), KL_ECLOSED.
+ * KL_EINVAL (a wrong namespace), KL_ECLOSED.
  */
 kl__feed *kl__feed_open(kl_client *client, char *const *namespaces,
                         size_t count, kl_event_queue *queue, kl_error *err);
-/* Takes at most 50 ms. NULL is fine. */
+/* Closes its informers, in at most 50 ms. NULL is fine. */
 void kl__feed_close(kl__feed *feed);
 
-/* Takes in events that wait, until there are none or 100 ms have passed: a
- * Service is not published while half of what is known about it is on its way.
- * KL_ENOMEM: it misses something from now on, and is to be closed. */
+/* Handles the events that wait, until there are none or 100 ms have passed: a
+ * Service should not be published while half of its changes are still waiting.
+ * KL_ENOMEM: it has missed a change, and has to be closed. */
 kl_code kl__feed_read(kl__feed *feed, kl_error *err);
 
-/* True once each first list was read completely; it stays true. */
+/* True once the first list of each informer was read; it stays true. */
 bool kl__feed_has_synced(const kl__feed *feed);
 
-/* True if the client was closed: nothing will be heard any more. */
+/* True if the client was closed: no event will come any more. */
 bool kl__feed_has_ended(const kl__feed *feed);
 
-/* Milliseconds since the last word for the watch that waits longest; -1: one of
- * them never had any. */
+/* Milliseconds since the last byte of the watch that is silent longest; -1: a
+ * watch never had any. */
 int64_t kl__feed_age_ms(const kl__feed *feed);
 
-/* True if a put would put something. */
+/* True if there are changes for kl__feed_put. */
 bool kl__feed_changed(const kl__feed *feed);
 
 /*
- * Puts what changed since the last time into the table "services" of the map,
- * of which this process is the owner; nothing is published. KL_ENOMEM: what is
- * missing comes the next time.
+ * Puts the changes since the last call into the table "services" of the map,
+ * which this process owns; does not publish. KL_ENOMEM: the missing changes
+ * come at the next call.
  */
 kl_code kl__feed_put(kl__feed *feed, kl_shared *map, bool clear_empty,
                      kl_error *err);
 
-/* The table that it puts into. */
+/* The table of Services. */
 #define KL__SERVICES_TABLE "services"
 
 #endif

@@ -13,7 +13,7 @@
 typedef struct putting {
     kl_shared *map;
     bool clear_empty;
-    kl_endpoint *endpoints; /* room for one route */
+    kl_endpoint *endpoints; /* memory for one route */
     size_t capacity;
 } putting;
 
@@ -34,9 +34,8 @@ static bool reserve_endpoints(putting *self, size_t count)
     return true;
 }
 
-/* The flags of an endpoint in the map. `serving` counts only for an endpoint
- * that is ready or terminating: a slice written by hand may say it of others.
- */
+/* The flags of an endpoint in the map. `serving` counts only if the endpoint is
+ * ready or terminating: a slice written by hand may have it otherwise. */
 static uint16_t flags_of(const kl__endpoint *endpoint)
 {
     bool serves =
@@ -53,8 +52,8 @@ static const char *text_or_null(const char *text)
     return text[0] != '\0' ? text : NULL;
 }
 
-/* What has no place in an entry (a node's name has at most 253 bytes) would be
- * refused with all its list: it is left out. */
+/* A text that is too long for an entry would make the whole list fail, so it is
+ * left out. (A node's name has at most 253 bytes.) */
 static const char *place_or_null(const char *text, size_t limit)
 {
     return strlen(text) <= limit ? text_or_null(text) : NULL;
@@ -82,8 +81,8 @@ static kl_code put_list(putting *self, const kl_shared_key *key,
                                    route->count, err);
 }
 
-/* Puts what the map has once more: after a takeover an entry that is not put
- * again would be removed. KL_ENOT_FOUND: it has nothing to be kept. */
+/* Puts the published entry again, as after a takeover an entry that is not put
+ * again is removed. KL_ENOT_FOUND: there is nothing to keep. */
 static kl_code put_again(putting *self, kl_shared_key *key, kl_error *err)
 {
     kl_pick *picks = NULL;
@@ -130,8 +129,8 @@ static kl_code put_again(putting *self, kl_shared_key *key, kl_error *err)
     return code;
 }
 
-/* What fails for another reason than memory would fail again, and must not keep
- * other Services from being put. */
+/* A failure other than KL_ENOMEM would repeat, so it is logged and must not
+ * keep other Services from being put. */
 static kl_code judge_failure(const kl__route *route, kl_code code,
                              const kl_error *err)
 {
@@ -151,7 +150,7 @@ static kl_code put_route(void *context, const kl__route *route, kl_error *err)
 
     if (!kl_shared_key_init(self->map, KL__SERVICES_TABLE, route->name,
                             strlen(route->name), &key)) {
-        return KL_OK; /* longer than names of Kubernetes can be */
+        return KL_OK; /* longer than any name in Kubernetes */
     }
     if (route->is_gone) {
         return kl_shared_remove(self->map, &key, err);

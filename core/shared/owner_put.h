@@ -1,6 +1,6 @@
 /*
- * owner_put.h - puts routes that changed into a map, and keeps lists that an
- * update would empty.
+ * owner_put.h - puts changed routes into a map, and keeps the last endpoints of
+ * a Service that would become empty.
  */
 #ifndef KL_SHARED_OWNER_PUT_H
 #define KL_SHARED_OWNER_PUT_H
@@ -9,9 +9,9 @@
 #include "shared/routes.h"
 
 /*
- * Puts each name that changed into the table "services", or removes it.
- * KL_ENOMEM: the Service at hand and those after it come the next time. One
- * that is too large for an entry is logged, and keeps what the map has.
+ * Puts or removes each changed name in the table "services". KL_ENOMEM: this
+ * Service and those after it come at the next call. A Service that is too large
+ * for an entry is logged, and its entry stays as it is.
  */
 kl_code kl__put_routes(kl__routes *routes, kl_shared *map, bool clear_empty,
                        kl_error *err);

@@ -1,14 +1,14 @@
 /*
- * pick.c - endpoints copied out of an entry: all of them, or the one that is
- * next. Records are sorted by class (ready, serving), zone, node and identity,
- * so what is for a node or a zone is a range.
+ * pick.c - copies endpoints out of an entry: all, or the one to use next.
+ * Records are sorted by class (ready, serving), zone, node and identity, so the
+ * endpoints of a node or zone are a range.
  */
 #include "shared/records.h"
 
 #include <string.h>
 
-/* Copies a text of `length` bytes out of the block; false: it is not in it, or
- * has no room for a NUL behind it. */
+/* Copies a text of `length` bytes out of the block. False: it is not inside the
+ * block, or there is no room for its NUL. */
 static bool copy_text(const kl__shared_view *view, uint64_t at, size_t length,
                       size_t room, char *to)
 {
@@ -35,8 +35,8 @@ static bool copy_places(const kl__shared_view *view, const kl__word *record,
                      pick->node);
 }
 
-/* A short host is in the record; a long one is the first of its texts, which
- * are at `at`: what comes behind it then. */
+/* Copies the host. A short one is in the record; a long one is the first of the
+ * record's texts, at `at`, which is moved behind it. */
 static bool copy_host(const kl__shared_view *view, const kl__word *record,
                       uint64_t *at, kl_pick *pick)
 {
@@ -76,7 +76,7 @@ static bool copy_record(const kl__shared_view *view, const kl__records *records,
            (!with_places || copy_places(view, record, at, pick));
 }
 
-/* One of the range that is not excluded. */
+/* Chooses a record of the range that is not excluded. */
 static uint32_t choose(const kl__records *records, kl__range range,
                        const kl_pick_options *options, uint32_t turn)
 {
@@ -88,7 +88,8 @@ static uint32_t choose(const kl__records *records, kl__range range,
                : kl__choose_by_turn(records, range, options, turn);
 }
 
-/* The nearest of a class: for the node, for the zone, of all. */
+/* Chooses the nearest record of a class: of the node, else of the zone, else
+ * any. */
 static uint32_t choose_near(const kl__records *records, kl__range class_,
                             const kl_pick_options *options, kl_pick *pick,
                             uint32_t turn)

@@ -1,15 +1,16 @@
 /*
- * read.c - reads of a shared map: see read.h for how each goes. A writer stores
- * the words of a slot, then the generation; three generations later it writes
- * the same slot again. So what was read of generation g is whole if the
- * generation is g or g + 1 afterwards.
+ * read.c - reads of a shared map; read.h has their steps.
+ *
+ * The writer stores the words of a slot, then the generation; three generations
+ * later it writes the same slot again. So words that were read of generation g
+ * are whole if the generation is g or g + 1 afterwards.
  */
 #include "shared/read.h"
 
 #include <string.h>
 
-/* How often a read begins again. Each takes less than a microsecond, and is in
- * vain only if two publishes came meanwhile. */
+/* How often a read is tried. A try takes less than a microsecond, and fails
+ * only if two publishes came meanwhile. */
 enum { MOST_TRIES = 1000 };
 
 const char *kl_shared_result_name(kl_shared_result result)
@@ -23,7 +24,8 @@ const char *kl_shared_result_name(kl_shared_result result)
 
 uint32_t kl_shared_version(const kl_shared *map, const kl_shared_key *key)
 {
-    /* Acquired: what is read after it is as new as it says, or newer. */
+    /* Acquire: words that are read after it are of this generation or a newer
+     * one. */
     return atomic_load_explicit(
         &map->versions[key->bucket % KL_SHARED_VERSIONS], memory_order_acquire);
 }
@@ -54,7 +56,8 @@ static bool is_named(const kl__shared_view *view, const kl_shared_key *key)
     uint64_t form = kl__word_load(&view->block[KL__BLOCK_FORM]);
     uint32_t words = kl__words_of(key->name_length);
 
-    /* The name is as long as the view says, for it has been read twice. */
+    /* The second read of the head may give another length of the name, so it is
+     * compared with the view's. */
     if (kl__word_load(&view->block[KL__BLOCK_HASH]) != key->hash ||
         kl__quarter(form, 0) != key->name_length ||
         view->value_at != kl__value_at(key->name_length)) {
@@ -68,7 +71,8 @@ static bool is_named(const kl__shared_view *view, const kl_shared_key *key)
     return true;
 }
 
-/* Goes through the bucket. A chain is no longer than there are entries. */
+/* Searches the bucket. A chain has at most as many blocks as there are entries.
+ */
 static kl_shared_result search(kl__shared_view *view, kl_shared_key *key)
 {
     uint64_t bits = kl__word_load(&view->slot[KL__SLOT_BITS]);
@@ -97,12 +101,13 @@ static kl_shared_result search(kl__shared_view *view, kl_shared_key *key)
     return KL_SHARED_UNKNOWN;
 }
 
-/* The entry is where it was if nothing was published since: its name was read
- * then, and is not read again. */
+/* If nothing was published since the last read, the entry is where it was; its
+ * name was compared then, and is not compared again. */
 static bool is_where_it_was(kl__shared_view *view, const kl_shared_key *key)
 {
     if (key->at != 0 && key->at < view->used) {
-        /* The first records: they are in other cache lines than the head. */
+        /* Prefetches the first records, which are in other cache lines than the
+         * head. */
         const kl__word *value =
             view->slot + key->at + kl__value_at(key->name_length);
 

@@ -32,7 +32,7 @@ static uint64_t field(const kl__records *records, uint32_t index, int which)
     return kl__word_load(&kl__records_at(records, index)[which]);
 }
 
-/* The first of a sorted range whose field is `least` or more. */
+/* The first record of a sorted range whose field is `least` or more. */
 static uint32_t lower_bound(const kl__records *records, kl__range range,
                             int which, uint64_t least)
 {
@@ -48,7 +48,7 @@ static uint32_t lower_bound(const kl__records *records, kl__range range,
     return range.first;
 }
 
-/* Those whose field is `value`. */
+/* The part of a sorted range whose field is `value`. */
 static kl__range equal_range(const kl__records *records, kl__range range,
                              int which, uint64_t value)
 {
@@ -63,7 +63,7 @@ kl__range kl__find_zone(const kl__records *records, kl__range class_,
     return equal_range(records, class_, KL__RECORD_ZONE, zone);
 }
 
-/* A node is in one zone: goes from zone to zone. */
+/* A node is in one zone, so this searches zone by zone. */
 kl__range kl__find_node(const kl__records *records, kl__range class_,
                         uint64_t node)
 {
@@ -78,7 +78,7 @@ kl__range kl__find_node(const kl__records *records, kl__range class_,
         if (found.first < found.end) {
             return found;
         }
-        /* One further at least, even if it is torn and not sorted. */
+        /* at least one step, even if the records are torn and not sorted */
         rest.first = in_zone.end > rest.first ? in_zone.end : rest.first + 1;
     }
     return rest;
@@ -111,8 +111,8 @@ static uint64_t mix(uint64_t value)
     return value ^ (value >> 32);
 }
 
-/* Weighted rendezvous hashing: of an even number u in (0, 1) and a weight,
- * -w / ln(u) is highest with a chance that is proportional to the weight. */
+/* Weighted rendezvous hashing: for u uniform in (0, 1) and a weight w, -w /
+ * ln(u) is the highest with a probability proportional to w. */
 static double score_of(const kl__records *records, uint32_t index,
                        uint64_t hash)
 {
@@ -130,7 +130,7 @@ static double score_of(const kl__records *records, uint32_t index,
 uint32_t kl__choose_by_hash(const kl__records *records, kl__range range,
                             const kl_pick_options *options)
 {
-    /* Mixed once more: hashes that differ little choose independently. */
+    /* mixed again, so that similar hashes choose independently */
     uint64_t hash = mix(options->hash);
     uint32_t best = KL__NO_RECORD;
     double best_score = -1;
@@ -146,7 +146,7 @@ uint32_t kl__choose_by_hash(const kl__records *records, kl__range range,
     return best;
 }
 
-/* The record whose share of the weights the turn falls on. Turns times the
+/* The record in whose share of the weights the turn falls. Turns times the
  * golden ratio are spread evenly: after any number of turns each record is
  * within about one turn of its share (three-distance theorem). */
 static uint32_t weigh(const kl__records *records, kl__range range,
@@ -180,7 +180,8 @@ uint32_t kl__choose_by_turn(const kl__records *records, kl__range range,
                          ? weigh(records, range, turn)
                          : range.first + (uint32_t)(turn % count);
 
-    /* Identities are unique, so as many are passed over as are excluded. */
+    /* Identities are unique, so at most as many records are skipped as are
+     * excluded. */
     for (uint32_t i = 0; i <= KL_SHARED_EXCLUDES && i < count; i++) {
         if (!is_excluded(records, index, options)) {
             return index;

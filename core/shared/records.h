@@ -1,7 +1,7 @@
 /*
- * records.h - the endpoints of an entry, between kl__shared_view_begin and
- * kl__shared_view_end: ranges of them, and one out of a range. Whatever the
- * records say, an index that comes out is below `total`, and searches end.
+ * records.h - finds endpoints in an entry, between kl__shared_view_begin and
+ * kl__shared_view_end. Whatever the records contain, an index that is returned
+ * is below `total`, and every search ends.
  */
 #ifndef KL_SHARED_RECORDS_H
 #define KL_SHARED_RECORDS_H
@@ -11,11 +11,12 @@
 #define KL__NO_RECORD UINT32_MAX
 
 typedef struct kl__records {
-    const kl__word *first; /* total * KL__RECORD_WORDS words are in the block */
-    uint32_t ready;        /* <= usable */
-    uint32_t usable;       /* ready and serving; <= total */
+    const kl__word
+        *first;      /* total * KL__RECORD_WORDS words, all inside the block */
+    uint32_t ready;  /* number of ready ones, <= usable */
+    uint32_t usable; /* number of ready and serving ones, <= total */
     uint32_t total;
-    bool has_weights; /* they differ */
+    bool has_weights; /* the weights are not all equal */
 } kl__records;
 
 typedef struct kl__range {
@@ -32,13 +33,13 @@ static inline const kl__word *kl__records_at(const kl__records *records,
     return records->first + (size_t)index * KL__RECORD_WORDS;
 }
 
-/* What of a class (sorted by zone and node) is for a zone, for a node. */
+/* The range of a class (sorted by zone and node) for a zone, or for a node. */
 kl__range kl__find_zone(const kl__records *records, kl__range class_,
                         uint64_t zone);
 kl__range kl__find_node(const kl__records *records, kl__range class_,
                         uint64_t node);
 
-/* One of a range that is not empty; KL__NO_RECORD if all are excluded. */
+/* Chooses one of a range that is not empty; KL__NO_RECORD: all are excluded. */
 uint32_t kl__choose_by_hash(const kl__records *records, kl__range range,
                             const kl_pick_options *options);
 uint32_t kl__choose_by_turn(const kl__records *records, kl__range range,

@@ -1,6 +1,6 @@
 /*
- * routes.c - which Service has which slices and which names, and which of them
- * changed since the last flush.
+ * routes.c - keeps the slices and names of each Service, and which Services
+ * have changed since the last flush.
  */
 #include "shared/routes.h"
 
@@ -12,14 +12,14 @@
 
 #include <string.h>
 
-/* A Service by its key: one that is there, one whose slices came before it, or
- * one that is gone and whose names are still to be taken back. */
+/* A Service: it exists, or its slices came before it, or it is gone and its
+ * names still have to be removed. */
 typedef struct kl__routed {
     char *key;
-    kl__route_service *service; /* NULL: it is not there */
-    kl__list slices;            /* of kl__slice_node */
-    kl__list changed;           /* in the routes' list, or in none */
-    char **names;               /* that were told at the last flush */
+    kl__route_service *service; /* NULL: it does not exist */
+    kl__list slices;            /* list of kl__slice_node */
+    kl__list changed; /* in the routes' list of changed Services, or in none */
+    char **names;     /* names given to `fn` at the last flush */
     size_t name_count;
 } kl__routed;
 
@@ -95,7 +95,8 @@ static void mark_changed(kl__routes *routes, kl__routed *routed)
     }
 }
 
-/* The Service of that key, made if it is not there; NULL: out of memory. */
+/* The Service of that key, which is added if it is missing; NULL: out of
+ * memory. */
 static kl__routed *need_routed(kl__routes *routes, const char *key)
 {
     kl__routed *routed = kl__map_get(&routes->services, key);
@@ -118,7 +119,7 @@ static kl__routed *need_routed(kl__routes *routes, const char *key)
     return routed;
 }
 
-/* Forgets a Service of which nothing is left, not even names to take back. */
+/* Frees a Service that has no object, no slices and no names. */
 static void drop_if_empty(kl__routes *routes, kl__routed *routed)
 {
     if (routed->service == NULL && kl__list_empty(&routed->slices) &&
@@ -161,7 +162,7 @@ void kl__routes_remove_service(kl__routes *routes, const char *key)
     drop_if_empty(routes, routed);
 }
 
-/* Takes a slice from its Service, which is forgotten if it was the last. */
+/* Removes a slice from its Service, which is freed if nothing is left of it. */
 static void leave_service(kl__routes *routes, kl__slice_node *node)
 {
     kl__routed *routed = node->routed;
@@ -202,7 +203,8 @@ static void drop_node(kl__routes *routes, kl__slice_node *node)
     free_node(node);
 }
 
-/* Gives the slice a node and its Service a place: both or neither. */
+/* Adds a node for a slice, and its Service if that is missing: both or neither.
+ */
 static kl_code place_slice(kl__routes *routes, const char *key,
                            kl__route_slice *read)
 {
@@ -262,7 +264,7 @@ bool kl__routes_changed(const kl__routes *routes)
     return !kl__list_empty(&routes->changed);
 }
 
-/* The names of a Service that is told, while it is told. */
+/* The names of a Service during its flush. */
 typedef struct kl__naming {
     kl__routes *routes;
     kl__routed *routed;
@@ -272,8 +274,8 @@ typedef struct kl__naming {
     size_t count;
 } kl__naming;
 
-/* Of two ports of one number (DNS has TCP and UDP at 53) the number means the
- * TCP one, or the first. */
+/* If two ports have one number (DNS has TCP and UDP at 53), the number means
+ * the TCP port, else the first one. */
 static bool has_number(const kl__route_service *service, size_t index)
 {
     const kl__route_port *port = &service->ports[index];
@@ -292,7 +294,7 @@ static bool has_number(const kl__route_service *service, size_t index)
     return port->number != 0;
 }
 
-/* Takes the name (NULL: out of memory) and tells where it leads to. */
+/* Takes the name (NULL: out of memory) and calls `fn` with its endpoints. */
 static kl_code tell_name(kl__naming *naming, char *name, kl_error *err)
 {
     const kl__merge *merge = &naming->routes->merge;
@@ -341,7 +343,7 @@ static kl_code tell_names(kl__naming *naming, kl_error *err)
     size_t ports = service != NULL ? service->port_count : 0;
     kl_code code = KL_OK;
 
-    /* Room for the former names too: see keep_names. */
+    /* room for the former names too: see keep_names */
     naming->names =
         kl__calloc(3 * ports + 1 + naming->routed->name_count, sizeof(char *));
     if (service == NULL && naming->names != NULL) {
@@ -388,8 +390,8 @@ static kl_code tell_gone(kl__naming *naming, kl_error *err)
     return code;
 }
 
-/* After a failure, names that were told before may still be there, beside
- * those that were told now: all of them count. */
+/* After a failure the user may have former names beside those of this flush, so
+ * all are kept. */
 static void keep_names(kl__naming *naming)
 {
     kl__routed *routed = naming->routed;

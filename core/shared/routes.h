@@ -1,7 +1,8 @@
 /*
- * routes.h - Services and their EndpointSlices, merged into lists of endpoints
- * by name ("web/shop:http"). Pure: the owner's thread feeds it with objects and
- * takes out what changed; what an object costs is bounded by its Service.
+ * routes.h - merges Services and their EndpointSlices into lists of endpoints
+ * by name ("web/shop:http"). It does no input or output: the owner's thread
+ * puts objects in and takes changes out. The cost of an object is bounded by
+ * the size of its Service.
  */
 #ifndef KL_SHARED_ROUTES_H
 #define KL_SHARED_ROUTES_H
@@ -13,15 +14,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a request can be sent to. Texts are never NULL. */
+/* An address for requests. Texts are never NULL. */
 typedef struct kl__endpoint {
     const char *host; /* an IPv4 or IPv6 address, or a host name */
-    const char *zone; /* that it is for: of the hint, where all endpoints have
-                         one, else that it is in; "" if it is not known */
-    const char *node; /* that it is on; "" if it is not known */
+    const char *zone; /* the zone of its hint, if all endpoints have hints; else
+                         its own zone; "": unknown */
+    const char *node; /* its node; "": unknown */
     uint16_t port;    /* 0: the Service has no ports */
-    uint16_t weight;  /* 1 unless an annotation says more, or less */
-    bool is_name;     /* the host is a name that has to be resolved */
+    uint16_t weight;  /* 1, or the value of an annotation */
+    bool is_name;     /* the host is a DNS name */
     bool ready;
     bool serving;
     bool terminating;
@@ -32,57 +33,57 @@ typedef struct kl__endpoint {
 
 /*
  * On a Service: "NAME=WEIGHT,...", where NAME is an address, a pod, a node or a
- * zone, and may end in "*"; the first that fits an endpoint counts. On an
- * EndpointSlice: the weight of its endpoints, where the Service has none for
+ * zone, and may end in "*"; the first one that matches an endpoint counts. On
+ * an EndpointSlice: the weight of its endpoints, if the Service has none for
  * them.
  */
 #define KL__WEIGHTS_ANNOTATION "kubelua.dev/weights"
 #define KL__WEIGHT_ANNOTATION "kubelua.dev/weight"
 
-/* A name and where it leads to now. */
+/* A name and its endpoints now. */
 typedef struct kl__route {
     const char *name;
     const kl__endpoint *endpoints; /* sorted by host, then port */
     size_t count;
-    size_t usable; /* ready, or terminating and still serving */
-    bool is_gone;  /* the name leads nowhere any more */
+    size_t usable; /* number that are ready, or terminating and still serving */
+    bool is_gone;  /* the name does not exist any more */
 } kl__route;
 
-/* Called for each name of a Service that changed; the route is borrowed for
- * the call. Anything but KL_OK stops, and the Service comes again. */
+/* Called for each name of a Service that changed; the route is borrowed for the
+ * call. Any result but KL_OK ends the flush, and the Service comes again. */
 typedef kl_code (*kl__route_fn)(void *context, const kl__route *route,
                                 kl_error *err);
 
-/* Not thread-safe: it belongs to the owner's thread. */
+/* Not thread-safe: only the owner's thread uses it. */
 typedef struct kl__routes kl__routes;
 
-/* Empty ones; the caller owns them. NULL: KL_ENOMEM. */
+/* Empty routes; the caller owns them. NULL: KL_ENOMEM. */
 kl__routes *kl__routes_new(kl_error *err);
-/* Frees them; NULL is fine. */
+/* Frees the routes; NULL is fine. */
 void kl__routes_free(kl__routes *routes);
 
-/* A Service was added or changed. KL_ENOMEM: it is as it was before. */
+/* Adds or changes a Service. KL_ENOMEM: nothing has changed. */
 kl_code kl__routes_put_service(kl__routes *routes, kl_object *service,
                                kl_error *err);
-/* A Service is gone, by its key ("web/shop"); one that was not there is fine.
- * Its slices stay, for a Service that comes again. */
+/* Removes a Service by its key ("web/shop"), if it is there. Its slices stay,
+ * for a Service that is created again. */
 void kl__routes_remove_service(kl__routes *routes, const char *key);
 
-/* An EndpointSlice was added or changed; it waits for its Service. KL_ENOMEM:
- * it is as it was before. */
+/* Adds or changes an EndpointSlice, also before its Service. KL_ENOMEM: nothing
+ * has changed. */
 kl_code kl__routes_put_slice(kl__routes *routes, kl_object *slice,
                              kl_error *err);
-/* An EndpointSlice is gone, by its key; one that was not there is fine. */
+/* Removes an EndpointSlice by its key, if it is there. */
 void kl__routes_remove_slice(kl__routes *routes, const char *key);
 
-/* True if a flush has something to tell. */
+/* True if there are changes for kl__routes_flush. */
 bool kl__routes_changed(const kl__routes *routes);
 
 /*
  * Calls `fn` with every name of each Service that changed since the last flush,
- * also where the endpoints came out the same. Names of one Service come one
- * after the other, those that are gone last. KL_ENOMEM, or what `fn` returned:
- * the Service at hand and those after it come at the next flush.
+ * even if the endpoints are the same. Names of a Service come together, those
+ * that do not exist any more last. KL_ENOMEM, or the result of `fn`: this
+ * Service and those after it come at the next flush.
  */
 kl_code kl__routes_flush(kl__routes *routes, kl__route_fn fn, void *context,
                          kl_error *err);

@@ -1,6 +1,7 @@
 /*
- * routes_merge.c - one port of a Service: the endpoints of all its slices as
- * one list, each once, in an order that does not depend on when they came.
+ * routes_merge.c - makes the list of endpoints of one port of a Service from
+ * all its slices: each endpoint once, in an order that does not depend on when
+ * it came.
  */
 #include "shared/routes_parts.h"
 
@@ -57,8 +58,8 @@ static bool same_text(const char *texts, kl__text_at at, const char *others,
     return strcmp(texts + at, others + other) == 0;
 }
 
-/* The number that a slice has for a port of its Service, by name and protocol;
- * false: it has none, and none of its endpoints serves the port. */
+/* Finds the number that a slice has for a port of its Service, by name and
+ * protocol. False: none, and the slice's endpoints do not serve the port. */
 static bool find_target(const kl__route_service *service,
                         const kl__route_port *port,
                         const kl__route_slice *slice, uint16_t *number)
@@ -110,9 +111,9 @@ static int find_weight(const kl__route_service *service,
     return slice->weight >= 0 ? slice->weight : 1;
 }
 
-/* By host and port; of the same twice, the one of the newer slice first: while
- * slices are rebalanced an endpoint is in two of them, and the older one may
- * not know any more how the endpoint is. */
+/* Sorts by host and port; of two equal ones, the one of the newer slice comes
+ * first: while slices are rebalanced an endpoint is in two of them, and the
+ * older slice may have an old state. */
 static int compare_candidates(const void *left, const void *right)
 {
     const kl__candidate *a = left, *b = right;
@@ -131,8 +132,8 @@ static int compare_candidates(const void *left, const void *right)
     return order != INT_MIN ? order : strcmp(newer, older);
 }
 
-/* Puts the endpoints of one family at the beginning of the candidates, sorted,
- * each once, and returns how many there are. */
+/* Collects the endpoints of one family at the beginning of the candidates,
+ * sorted and without duplicates; returns their number. */
 static size_t collect_family(kl__merge *merge, const kl__route_service *service,
                              const kl__route_port *port, const kl__list *slices,
                              kl__family family)
@@ -175,9 +176,9 @@ static size_t collect_family(kl__merge *merge, const kl__route_service *service,
 
 /* How well a family serves a port. */
 typedef enum grade {
-    GRADE_NONE,     /* no endpoint at all */
-    GRADE_UNREADY,  /* none that can be used now */
-    GRADE_DRAINING, /* only such as terminate, and still serve */
+    GRADE_NONE,     /* no endpoint */
+    GRADE_UNREADY,  /* no usable endpoint */
+    GRADE_DRAINING, /* only endpoints that terminate and still serve */
     GRADE_READY
 } grade;
 
@@ -200,7 +201,7 @@ static void append_endpoint(kl__merge *merge, const kl__route_service *service,
     };
 }
 
-/* An endpoint that weighs nothing is never used, ready or not. */
+/* An endpoint with weight 0 is never used, ready or not. */
 static grade grade_endpoint(const kl__endpoint *endpoint)
 {
     if (endpoint->weight == 0) {
@@ -213,8 +214,8 @@ static grade grade_endpoint(const kl__endpoint *endpoint)
                                                       : GRADE_UNREADY;
 }
 
-/* True if each endpoint that is ready has a hint: while some have none, hints
- * are being made or taken away, and say nothing (as for kube-proxy). */
+/* True if each ready endpoint has a hint. If some have none, the controller is
+ * adding or removing hints, and they are ignored (as by kube-proxy). */
 static bool check_hints(const kl__merge *merge,
                         const kl__route_service *service, size_t count)
 {
@@ -229,7 +230,7 @@ static bool check_hints(const kl__merge *merge,
     return count > 0;
 }
 
-/* Makes endpoints of the candidates of one family. */
+/* Makes the endpoints of one family's candidates. */
 static grade take_family(kl__merge *merge, const kl__route_service *service,
                          size_t count)
 {
@@ -269,7 +270,7 @@ static void take_external_name(kl__merge *merge,
 
 static size_t count_endpoints(const kl__list *slices)
 {
-    size_t count = 1; /* of an ExternalName */
+    size_t count = 1; /* for an ExternalName */
 
     for (kl__list *at = slices->next; at != slices; at = at->next) {
         count += KL__CONTAINER(at, kl__slice_node, node)->slice->endpoint_count;
@@ -277,8 +278,8 @@ static size_t count_endpoints(const kl__list *slices)
     return count;
 }
 
-/* One family alone: a pod of two families has an endpoint in each, and would
- * count twice. The first one that has a ready endpoint; without any, the one
+/* Only one family is used, as a pod with two families has an endpoint in each
+ * and would count twice: the first family with a ready endpoint, else the one
  * that serves best. */
 bool kl__merge_port(kl__merge *merge, const kl__route_service *service,
                     const kl__route_port *port, const kl__list *slices)

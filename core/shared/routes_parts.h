@@ -1,6 +1,6 @@
 /*
- * routes_parts.h - what the routes keep of a Service and of an EndpointSlice:
- * their texts in one block, and numbers that lead into it.
+ * routes_parts.h - the fields of Services and EndpointSlices that routes need:
+ * their texts in one block, and numbers that point into it.
  */
 #ifndef KL_SHARED_ROUTES_PARTS_H
 #define KL_SHARED_ROUTES_PARTS_H
@@ -15,39 +15,39 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In the order in which they are tried where the Service says nothing. */
+/* In the order in which they are tried if the Service names none. */
 typedef enum kl__family {
     KL__FAMILY_IPV4,
     KL__FAMILY_IPV6,
-    KL__FAMILY_FQDN, /* host names; behind both others, always */
+    KL__FAMILY_FQDN, /* host names; always last */
     KL__FAMILIES
 } kl__family;
 
-/* Where a text begins in the texts of its Service or slice; 0 is "". */
+/* The position of a text in the block of its Service or slice; 0 is "". */
 typedef uint32_t kl__text_at;
 
-/* A port of a Service, or of a slice: there it is the target. */
+/* A port of a Service, or of a slice (the target port). */
 typedef struct kl__route_port {
     kl__text_at name;
-    kl__text_at protocol; /* "TCP" where the object says nothing */
+    kl__text_at protocol; /* "TCP" if the object has none */
     uint16_t number;      /* 0: none */
 } kl__route_port;
 
 typedef struct kl__weight_rule {
-    kl__text_at name; /* without the "*" at its end */
+    kl__text_at name; /* without a final "*" */
     uint16_t weight;
     bool is_prefix;
 } kl__weight_rule;
 
-/* What is of interest of a Service; never changes. */
+/* The fields of a Service; constant. */
 typedef struct kl__route_service {
     char *texts;
     kl__route_port *ports;
     size_t port_count;
     kl__weight_rule *rules;
     size_t rule_count;
-    kl__family families[KL__FAMILIES]; /* the first one goes first */
-    kl__text_at external_name;         /* 0: its endpoints are in slices */
+    kl__family families[KL__FAMILIES]; /* in the order of preference */
+    kl__text_at external_name;         /* 0: it has slices instead */
     bool publish_not_ready; /* each endpoint counts as ready (KEP-1672) */
 } kl__route_service;
 
@@ -55,14 +55,14 @@ typedef struct kl__slice_endpoint {
     kl__text_at address;
     kl__text_at zone;
     kl__text_at node;
-    kl__text_at pod;  /* its targetRef's name */
-    kl__text_at hint; /* a zone that it is for; 0: any */
+    kl__text_at pod;  /* the name in its targetRef */
+    kl__text_at hint; /* the zone of its hint; 0: none */
     bool ready;
     bool serving;
     bool terminating;
 } kl__slice_endpoint;
 
-/* What is of interest of an EndpointSlice; never changes. */
+/* The fields of an EndpointSlice; constant. */
 typedef struct kl__route_slice {
     char *texts;
     kl__text_at version;
@@ -72,11 +72,11 @@ typedef struct kl__route_slice {
     kl__slice_endpoint *endpoints;
     size_t endpoint_count;
     kl__family family;
-    int weight; /* of its annotation; -1: none */
+    int weight; /* from its annotation; -1: none */
 } kl__route_slice;
 
-/* Reads a Service; the caller owns it. NULL: KL_ENOMEM. What is of a wrong type
- * is taken as absent: the API server checks it. */
+/* Reads a Service; the caller owns the result. NULL: KL_ENOMEM. A field of a
+ * wrong type is taken as absent, as the API server has checked the object. */
 kl__route_service *kl__route_service_read(kl_object *object, kl_error *err);
 void kl__route_service_free(kl__route_service *service);
 
@@ -84,11 +84,11 @@ void kl__route_service_free(kl__route_service *service);
 kl__route_slice *kl__route_slice_read(kl_object *object, kl_error *err);
 void kl__route_slice_free(kl__route_slice *slice);
 
-/* Appends a text and its NUL byte to a block and says where it begins; a block
+/* Appends a text and its NUL byte to a block and returns its position; a block
  * begins with one NUL byte, so that 0 is "". NULL is "". */
 kl__text_at kl__texts_add(kl__buf *texts, const char *text);
 
-/* The member of that name as text, or "". Borrowed from the document. */
+/* The text of a member, or "". Borrowed from the document. */
 const char *kl__member_text(const kl_value *object, const char *name);
 
 /* Reads the ports of a Service, or of a slice, into a new array. False: out of
@@ -96,35 +96,35 @@ const char *kl__member_text(const kl_value *object, const char *name);
 bool kl__route_ports_read(const kl_value *list, kl__buf *texts,
                           kl__route_port **ports, size_t *count);
 
-/* The annotation of that name, or NULL. Borrowed from the document. */
+/* The text of an annotation, or NULL. Borrowed from the document. */
 const char *kl__annotation(const kl_value *root, const char *name);
 
-/* The number of a text, from 0 to KL__WEIGHT_MAX; -1: it is none. */
+/* Parses a weight, from 0 to KL__WEIGHT_MAX; -1: it is none. */
 int kl__weight_parse(const char *text, size_t length);
 
-/* One slice of a Service, as the merge sees it. */
+/* One slice of a Service, for the merge. */
 typedef struct kl__slice_node {
-    kl__list node; /* in the slices of its Service */
+    kl__list node; /* in the list of its Service */
     char *key;
     kl__route_slice *slice;
     struct kl__routed *routed;
 } kl__slice_node;
 
-/* Room for the endpoints of one port; kept from one merge to the next. */
+/* The endpoints of one port; the memory is used again for the next merge. */
 typedef struct kl__merge {
     struct kl__candidate *candidates;
     size_t capacity;
-    kl__endpoint *endpoints; /* as many */
+    kl__endpoint *endpoints; /* of the same number */
     size_t count;
-    size_t usable; /* of them: ready, or terminating and still serving */
+    size_t usable; /* number that are ready, or terminating and still serving */
 } kl__merge;
 
 void kl__merge_deinit(kl__merge *merge);
 
 /*
- * Fills `merge->endpoints` with where a port of a Service leads to. `port`
- * NULL: of a Service that has none. `slices`: of kl__slice_node. Texts are
- * borrowed from the Service and its slices. False: out of memory.
+ * Fills `merge->endpoints` with the endpoints of a port. `port` NULL: of a
+ * Service without ports. `slices`: a list of kl__slice_node. Texts are borrowed
+ * from the Service and its slices. False: out of memory.
  */
 bool kl__merge_port(kl__merge *merge, const kl__route_service *service,
                     const kl__route_port *port, const kl__list *slices);

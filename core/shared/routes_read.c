@@ -1,5 +1,5 @@
 /*
- * routes_read.c - takes out of a Service and of an EndpointSlice what routes
+ * routes_read.c - reads the fields of Services and EndpointSlices that routes
  * need, once, so that a merge reads no JSON.
  */
 #include "shared/routes_parts.h"
@@ -89,7 +89,7 @@ bool kl__route_ports_read(const kl_value *list, kl__buf *texts,
     return true;
 }
 
-/* Takes the texts over; false: there was no memory for some of them. */
+/* Moves the texts to *out. False: an append ran out of memory. */
 static bool take_texts(kl__buf *texts, char **out)
 {
     kl__texts_add(texts, NULL);
@@ -97,7 +97,7 @@ static bool take_texts(kl__buf *texts, char **out)
     return *out != NULL;
 }
 
-/* The zone that an endpoint is for: its own one if the hint names that, else
+/* The zone of an endpoint's hint: the endpoint's own if the hint has it, else
  * the first one. Controllers name exactly one. */
 static const char *read_hint(const kl_value *zones, const char *own)
 {
@@ -132,8 +132,8 @@ static void read_endpoint(const kl_value *value, kl__buf *texts,
     const kl_value *address = kl_value_at(kl_value_get(value, "addresses"), 0);
     const char *zone = kl__member_text(value, "zone");
 
-    /* Consumers take the first address only: the API gives the others no
-     * meaning. An absent condition reads as its documentation says. */
+    /* Only the first address is used: the API gives the others no meaning. An
+     * absent condition has the default of its documentation. */
     endpoint->address =
         kl__texts_add(texts, kl_value_type(address) == KL_STRING
                                  ? kl_value_string(address, NULL)
@@ -168,7 +168,7 @@ static bool read_endpoints(const kl_value *list, kl__buf *texts,
         kl__slice_endpoint *endpoint = &slice->endpoints[slice->endpoint_count];
 
         read_endpoint(value, texts, endpoint);
-        /* One without an address leads nowhere. */
+        /* an endpoint without an address is skipped */
         slice->endpoint_count += endpoint->address != 0 ? 1 : 0;
     }
     return true;
@@ -252,7 +252,8 @@ void kl__route_slice_free(kl__route_slice *slice)
     kl__free(slice);
 }
 
-/* The families in the Service's order; those that it does not name follow. */
+/* Reads the families in the Service's order; families that it does not name
+ * follow. */
 static void read_families(const kl_value *list, kl__route_service *service)
 {
     bool has[KL__FAMILIES] = {false};
@@ -278,7 +279,7 @@ static void read_families(const kl_value *list, kl__route_service *service)
     }
 }
 
-/* Reads one "NAME=WEIGHT"; what does not parse is left out. */
+/* Reads one "NAME=WEIGHT"; one that does not parse is skipped. */
 static void read_rule(const char *text, size_t length, kl__buf *texts,
                       kl__route_service *service)
 {

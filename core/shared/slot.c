@@ -1,7 +1,6 @@
 /*
- * slot.c - a slot written from the owner's entries, and entries read back from
- * one: the slot that an owner before has published, which is no more believed
- * than by a reader.
+ * slot.c - writes the owner's entries to a slot, and reads entries back from
+ * the slot that a former owner published, with the same checks as a reader.
  */
 #include "shared/entries.h"
 
@@ -10,7 +9,7 @@
 
 #include <string.h>
 
-/* As many buckets as entries, or a few more. */
+/* The number of buckets, as bits: at least as many as entries. */
 static uint32_t bits_for(size_t count)
 {
     uint32_t bits = 0;
@@ -31,7 +30,7 @@ uint64_t kl__entries_size(const kl__entries *self)
     return first_block(bits_for(self->by_name.count)) + self->words;
 }
 
-/* Copies a block to word `at` and puts it at the head of its bucket. */
+/* Copies a block to word `at` and links it as the first of its bucket. */
 static void link_block(kl__word *slot, uint32_t at, const kl__change *entry,
                        uint64_t mask)
 {
@@ -72,7 +71,7 @@ void kl__entries_write(const kl__entries *self, kl__word *slot,
                    kl__pair(at, (uint32_t)self->by_name.count));
 }
 
-/* True if the block has the name that its hash says, and a kind. */
+/* True if the block's name has its hash, and its kind is known. */
 static bool is_whole(const kl_shared *map, const kl__change *entry)
 {
     uint32_t kind = entry->block[KL__BLOCK_FORM] >> 16 & 0xff;
@@ -127,7 +126,7 @@ kl_code kl__entries_read(kl__entries *self, const kl_shared *map, kl_error *err)
         kl__word_load(&slot[KL__SLOT_GENERATION]) != generation) {
         return KL_OK;
     }
-    /* Blocks stand one behind the other: no need to follow links. */
+    /* blocks follow each other, so links are not needed */
     at = first_block((uint32_t)bits);
     while (at < view.used && kl__shared_view_look(&view, (uint32_t)at) &&
            view.words > 0) {

@@ -1,6 +1,6 @@
 /*
- * writer.c - the owner of a shared map: changes come in from any thread, are
- * kept in a list, and are applied and published together.
+ * writer.c - the owner's writes: any thread adds changes to a list, and a
+ * publish applies and publishes them together.
  */
 #include "shared/writer.h"
 
@@ -14,20 +14,20 @@
 #include <unistd.h>
 
 struct kl__shared_writer {
-    pid_t pid;            /* of the process that has taken the map; set once */
+    pid_t pid;            /* the process that has taken the map; set once */
     kl__mutex publishing; /* guards `entries`, `is_full`; KL__RANK_SHARED */
     kl__entries entries;
-    bool is_full; /* the last publish found no room: that has been logged */
+    bool is_full; /* the last publish did not fit, which was logged */
 
-    kl__mutex changing; /* guards what follows; KL__RANK_CHANGES */
+    kl__mutex changing; /* guards the list below; KL__RANK_CHANGES */
     bool is_owner;
-    kl__change *first; /* changes, the oldest first */
+    kl__change *first; /* the list of changes, oldest first */
     kl__change **end;
 };
 
-/* NULL: this process has never taken the map. In a child of the owner that is
- * so as well: its locks may have been held by threads that it does not have, so
- * what it has of its parent's writer is never touched, nor freed. */
+/* The writer of this process; NULL: it has never taken the map. In a child of
+ * the owner it is NULL too: threads that do not exist there may have held the
+ * parent's locks, so the copy of its writer is never used or freed. */
 static kl__shared_writer *writer_of(const kl_shared *map)
 {
     kl__shared_writer *self =
@@ -58,7 +58,7 @@ static kl__change *take_changes(kl__shared_writer *self)
     return first;
 }
 
-/* Before those that came meanwhile. */
+/* Puts changes back before those that came meanwhile. */
 static void give_back(kl__shared_writer *self, kl__change *changes)
 {
     kl__change **end = &changes;
@@ -133,7 +133,7 @@ kl_code kl__shared_take(kl_shared *map, kl_error *err)
         kl__word_store(&head->owner_pid, (uint64_t)getpid());
         self->entries.is_all_dirty = true;
         kl__entries_move_versions(&self->entries, map);
-        /* A map without entries is news as well, once. */
+        /* the first generation is published even if it has no entries */
         self->entries.is_changed = kl__word_load(&head->generation) == 0;
         set_owner(self, true);
     } else {
@@ -190,7 +190,7 @@ static kl_code not_owner(kl_error *err)
                         "the owner writes");
 }
 
-/* Takes the change, which is NULL after an error. */
+/* Adds a change and takes it; NULL: an error before. */
 static kl_code add_change(kl_shared *map, kl__change *change, kl_error *err)
 {
     kl__shared_writer *self = writer_of(map);
@@ -224,7 +224,8 @@ static bool is_ours(const kl_shared *map)
     return is_owner;
 }
 
-/* What a change that could not be made returns: the error may be NULL. */
+/* Adds a change, or returns the code of the error that made it NULL; `err` may
+ * be NULL. */
 static kl_code add_made(kl_shared *map, kl__change *change,
                         const kl_error *made, kl_error *err)
 {
@@ -279,7 +280,8 @@ kl_code kl_shared_complete(kl_shared *map, const char *table, kl_error *err)
                : not_owner(err);
 }
 
-/* Applies what was put and removed; what has no memory waits again. */
+/* Applies the list of changes; on KL_ENOMEM the rest waits in the list again.
+ */
 static kl_code apply_changes(kl__shared_writer *self, kl_error *err)
 {
     kl__change *change = take_changes(self), *next;
@@ -316,7 +318,7 @@ static kl_code say_full(kl_shared *map, kl__shared_writer *self, kl_error *err)
 }
 
 /* Writes the next slot and publishes it. No process reads the slot before the
- * generation is stored, so a writer that dies here leaves nothing behind. */
+ * generation is stored, so a writer that dies here does no harm. */
 static kl_code publish_entries(kl_shared *map, kl__shared_writer *self,
                                kl_error *err)
 {
@@ -328,8 +330,8 @@ static kl_code publish_entries(kl_shared *map, kl__shared_writer *self,
     if (kl__entries_size(&self->entries) > map->slot_words) {
         return say_full(map, self, err);
     }
-    /* A reader that sees a word of this generation sees, after its fence, that
-     * its own one is two behind. */
+    /* A reader that sees a word of this generation also sees, after its fence,
+     * that its own generation is two behind. */
     kl__fence(memory_order_release);
     kl__entries_write(&self->entries, slot, next);
     atomic_store_explicit(&head->generation, next, memory_order_release);

@@ -37,10 +37,6 @@ local EXEMPT = {
     kl__skip_blocks = "a block of bytes",
     kl__shared_view_look = "a block of words",
     kl__texts_add = "a block of bytes",
-    kl__mutex_outlive_fork = "before main()",
-    kl__config_plugin_ms = "tells of requests that wait",
-    kl__sim_options_await = "tells of a request that waits",
-    kl__sim_owners_hold = "marks an object that waits",
 }
 
 -- What a comment says of a call that blocks, and of one that does not.
