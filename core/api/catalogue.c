@@ -59,12 +59,12 @@ static kl__text_at put_text(kl__catalogue *catalogue, const char *text)
     return (kl__text_at)at;
 }
 
-static kl_code no_memory(kl_error *err)
+static kl_code set_no_memory(kl_error *err)
 {
     return kl_error_set(err, KL_ENOMEM, "out of memory for discovery");
 }
 
-static kl_code make_room(kl__catalogue *catalogue, kl_error *err)
+static kl_code reserve_entry(kl__catalogue *catalogue, kl_error *err)
 {
     size_t capacity =
         catalogue->capacity != 0 ? catalogue->capacity * 2 : FIRST_ENTRIES;
@@ -81,7 +81,7 @@ static kl_code make_room(kl__catalogue *catalogue, kl_error *err)
     }
     entries = kl__realloc(catalogue->entries, capacity * sizeof(*entries));
     if (entries == NULL) {
-        return no_memory(err);
+        return set_no_memory(err);
     }
     catalogue->entries = entries;
     catalogue->capacity = capacity;
@@ -91,7 +91,7 @@ static kl_code make_room(kl__catalogue *catalogue, kl_error *err)
 kl_code kl__catalogue_add(kl__catalogue *catalogue, const kl__listing *listing,
                           kl_error *err)
 {
-    kl_code code = make_room(catalogue, err);
+    kl_code code = reserve_entry(catalogue, err);
     kl__entry *entry;
 
     if (code != KL_OK) {
@@ -108,7 +108,7 @@ kl_code kl__catalogue_add(kl__catalogue *catalogue, const kl__listing *listing,
                          .stale = listing->stale};
     entry->short_names = (kl__text_at)catalogue->texts.length;
     if (catalogue->texts.failed) {
-        return no_memory(err);
+        return set_no_memory(err);
     }
     catalogue->count++;
     return KL_OK;
@@ -119,7 +119,7 @@ kl_code kl__catalogue_add_short(kl__catalogue *catalogue, const char *name,
 {
     put_text(catalogue, name);
     if (catalogue->texts.failed) {
-        return no_memory(err);
+        return set_no_memory(err);
     }
     catalogue->entries[catalogue->count - 1].short_count++;
     return KL_OK;
@@ -132,7 +132,7 @@ kl_code kl__catalogue_add_unreachable(kl__catalogue *catalogue,
     kl__buf_printf(&catalogue->unreachable, "%s%s%s%s",
                    catalogue->unreachable.length != 0 ? ", " : "", group,
                    group[0] != '\0' ? "/" : "", version);
-    return catalogue->unreachable.failed ? no_memory(err) : KL_OK;
+    return catalogue->unreachable.failed ? set_no_memory(err) : KL_OK;
 }
 
 bool kl__catalogue_resource(const kl__catalogue *catalogue,

@@ -23,28 +23,28 @@ typedef struct reading {
 enum { MAX_READINGS = 3 };
 
 /* Not tolower(), which follows the host's locale. */
-static char lower(char byte)
+static char to_lower(char byte)
 {
     return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
 }
 
 /* True if `text` begins with the span; upper and lower case are equal. */
-static bool begins(const char *text, span with)
+static bool begins_with(const char *text, span with)
 {
     for (size_t i = 0; i < with.length; i++) {
-        if (text[i] == '\0' || lower(text[i]) != lower(with.at[i])) {
+        if (text[i] == '\0' || to_lower(text[i]) != to_lower(with.at[i])) {
             return false;
         }
     }
     return true;
 }
 
-static bool equals(const char *text, span other)
+static bool equals_span(const char *text, span other)
 {
-    return begins(text, other) && text[other.length] == '\0';
+    return begins_with(text, other) && text[other.length] == '\0';
 }
 
-static span span_of(const char *at)
+static span make_span(const char *at)
 {
     return (span){at, strlen(at)};
 }
@@ -59,14 +59,14 @@ static int read_slashes(const char *name, const char *slash, reading *out)
         return 0;
     }
     if (second != NULL) {
-        *out = (reading){.word = span_of(second + 1),
+        *out = (reading){.word = make_span(second + 1),
                          .group = first,
                          .version = {slash + 1, (size_t)(second - slash - 1)}};
-    } else if (equals("v1", first)) {
+    } else if (equals_span("v1", first)) {
         *out = (reading){
-            .word = span_of(slash + 1), .group = {"", 0}, .version = first};
+            .word = make_span(slash + 1), .group = {"", 0}, .version = first};
     } else {
-        *out = (reading){.word = span_of(slash + 1), .group = first};
+        *out = (reading){.word = make_span(slash + 1), .group = first};
     }
     return 1;
 }
@@ -83,13 +83,13 @@ static int read_dots(const char *name, const char *dot, reading *out)
         out[count++] =
             (reading){.word = word,
                       .version = {dot + 1, (size_t)(second - dot - 1)},
-                      .group = span_of(second + 1)};
+                      .group = make_span(second + 1)};
     }
     out[count++] = (reading){
-        .word = word, .group = span_of(dot + 1), .group_may_be_prefix = true};
+        .word = word, .group = make_span(dot + 1), .group_may_be_prefix = true};
     if (second == NULL) {
         out[count++] = (reading){
-            .word = word, .version = span_of(dot + 1), .group = {"", 0}};
+            .word = word, .version = make_span(dot + 1), .group = {"", 0}};
     }
     return count;
 }
@@ -106,7 +106,7 @@ static int read_name(const char *name, reading out[MAX_READINGS])
     if (dot != NULL) {
         return read_dots(name, dot, out);
     }
-    out[0] = (reading){.word = span_of(name)};
+    out[0] = (reading){.word = make_span(name)};
     return 1;
 }
 
@@ -124,7 +124,7 @@ const char *kl__resource_word(const char *name, size_t *length)
 
 static bool is_version(span text)
 {
-    return text.at != NULL && text.length > 1 && lower(text.at[0]) == 'v' &&
+    return text.at != NULL && text.length > 1 && to_lower(text.at[0]) == 'v' &&
            text.at[1] >= '0' && text.at[1] <= '9';
 }
 
@@ -152,8 +152,9 @@ bool kl__catalogue_has_group(const kl__catalogue *catalogue, const char *group,
                              size_t length)
 {
     for (size_t i = 0; i < catalogue->count; i++) {
-        if (begins(kl__catalogue_text(catalogue, catalogue->entries[i].group),
-                   (span){group, length})) {
+        if (begins_with(
+                kl__catalogue_text(catalogue, catalogue->entries[i].group),
+                (span){group, length})) {
             return true;
         }
     }
@@ -173,7 +174,7 @@ static bool has_short_name(const kl__catalogue *catalogue,
     const char *name = kl__catalogue_text(catalogue, entry->short_names);
 
     for (uint32_t i = 0; i < entry->short_count; i++) {
-        if (equals(name, word)) {
+        if (equals_span(name, word)) {
             return true;
         }
         name += strlen(name) + 1;
@@ -184,9 +185,9 @@ static bool has_short_name(const kl__catalogue *catalogue,
 static bool is_named(const kl__catalogue *catalogue, const kl__entry *entry,
                      span word)
 {
-    return equals(kl__catalogue_text(catalogue, entry->plural), word) ||
-           equals(kl__catalogue_text(catalogue, entry->singular), word) ||
-           equals(kl__catalogue_text(catalogue, entry->kind), word);
+    return equals_span(kl__catalogue_text(catalogue, entry->plural), word) ||
+           equals_span(kl__catalogue_text(catalogue, entry->singular), word) ||
+           equals_span(kl__catalogue_text(catalogue, entry->kind), word);
 }
 
 static bool matches(const kl__catalogue *catalogue, const kl__entry *entry,
@@ -196,11 +197,12 @@ static bool matches(const kl__catalogue *catalogue, const kl__entry *entry,
     const char *version = kl__catalogue_text(catalogue, entry->version);
 
     if (entry->stale != how.stale ||
-        (wanted->version.at != NULL && !equals(version, wanted->version)) ||
+        (wanted->version.at != NULL &&
+         !equals_span(version, wanted->version)) ||
         (wanted->group.at != NULL && !how.by_prefix &&
-         !equals(group, wanted->group)) ||
+         !equals_span(group, wanted->group)) ||
         (wanted->group.at != NULL && how.by_prefix &&
-         !begins(group, wanted->group))) {
+         !begins_with(group, wanted->group))) {
         return false;
     }
     return how.short_names ? has_short_name(catalogue, entry, wanted->word)

@@ -15,7 +15,7 @@ typedef struct candidate {
     unsigned distance;
 } candidate;
 
-static char lower(char byte)
+static char to_lower(char byte)
 {
     return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
 }
@@ -46,12 +46,12 @@ static unsigned distance_of(const char *a, size_t a_length, const char *b)
 
         row[0] = (unsigned)i;
         for (size_t j = 1; j <= b_length; j++) {
-            char x = lower(a[i - 1]), y = lower(b[j - 1]);
+            char x = to_lower(a[i - 1]), y = to_lower(b[j - 1]);
 
             row[j] =
                 least(least(row[j - 1], above[j]) + 1, above[j - 1] + (x != y));
-            if (i > 1 && j > 1 && x == lower(b[j - 2]) &&
-                lower(a[i - 2]) == y) {
+            if (i > 1 && j > 1 && x == to_lower(b[j - 2]) &&
+                to_lower(a[i - 2]) == y) {
                 row[j] = least(row[j], higher[j - 2] + 1);
             }
         }

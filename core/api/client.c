@@ -28,9 +28,8 @@ enum { READ_SIZE = 16 * 1024 };
 struct kl_client {
     atomic_int refs; /* acquire-release: the last one frees */
     kl__forks made_in;
-    kl_config *config; /* NULL: a simulator's transport, no credentials */
-    kl_transport
-        *transport; /* no other client has it; kl_client_close closes it */
+    kl_config *config;       /* NULL: a simulator's transport, no credentials */
+    kl_transport *transport; /* of this client only, which closes it */
     char *user_agent;
     kl__discovery *discovery;
     kl__warnings *warnings;
@@ -48,7 +47,7 @@ struct kl_client {
 };
 
 /* Frees the parts of a client, in the reverse order of their making. */
-static void destroy(kl_client *client)
+static void destroy_client(kl_client *client)
 {
     kl__requester_free(client->requester);
     if (client->slot != NULL) {
@@ -85,8 +84,9 @@ static kl_code check_options(const kl_client_options *options, kl_error *err)
 }
 
 /* Makes the parts of a client that can fail. */
-static kl_code fill(kl_client *client, const kl_client_options *options,
-                    kl_error *err)
+static kl_code make_client_parts(kl_client *client,
+                                 const kl_client_options *options,
+                                 kl_error *err)
 {
     if (options->config != NULL) {
         client->config = kl_config_ref(options->config);
@@ -129,8 +129,8 @@ kl_client *kl_client_new(const kl_client_options *options, kl_error *err)
     kl__cancel_init(&client->closed);
     kl__mutex_init(&client->mutex, KL__RANK_CLIENT);
     kl__mutex_init(&client->starting, KL__RANK_LIFECYCLE);
-    if (fill(client, options, err) != KL_OK) {
-        destroy(client);
+    if (make_client_parts(client, options, err) != KL_OK) {
+        destroy_client(client);
         return NULL;
     }
     return client;
@@ -150,7 +150,7 @@ void kl_client_unref(kl_client *client)
     }
     /* In a child of fork() there are no threads to join: free nothing. */
     if (kl__check_process(client->made_in, NULL) == KL_OK) {
-        destroy(client);
+        destroy_client(client);
     }
 }
 
@@ -289,9 +289,10 @@ kl__stream *kl__client_begin(kl_client *client, const kl__request *request,
 }
 
 /* Sends the request once, with these credentials. */
-static kl_code send_as(const outgoing *out, const kl__credentials *credentials,
-                       kl__stream **stream, kl__response *response,
-                       kl_error *err)
+static kl_code send_with(const outgoing *out,
+                         const kl__credentials *credentials,
+                         kl__stream **stream, kl__response *response,
+                         kl_error *err)
 {
     int64_t began_ms = kl__clock_now(kl__clock_real());
     kl_code code;
@@ -336,7 +337,7 @@ static kl_code try_once(const outgoing *out, kl__stream **stream,
                                       err);
     }
     if (code == KL_OK) {
-        code = send_as(out, &credentials, stream, response, err);
+        code = send_with(out, &credentials, stream, response, err);
     }
     if (code == KL_OK && response->status == 401 && client->config != NULL) {
         *again = kl__client_refused(client, credentials.generation);
@@ -347,8 +348,8 @@ static kl_code try_once(const outgoing *out, kl__stream **stream,
     return code;
 }
 
-static kl_code send_out(const outgoing *out, kl__stream **stream,
-                        kl__response *response, kl_error *err)
+static kl_code send_with_retry(const outgoing *out, kl__stream **stream,
+                               kl__response *response, kl_error *err)
 {
     bool again;
     kl_code code = try_once(out, stream, response, &again, err);
@@ -378,7 +379,7 @@ kl_code kl__client_open(kl_client *client, const kl__request *request,
     }
     kl__cancel_either_init(&either, cancel, &client->closed);
     out.cancel = &either.token;
-    code = send_out(&out, stream, response, err);
+    code = send_with_retry(&out, stream, response, err);
     kl__cancel_either_deinit(&either);
     if (code == KL_ECANCELED && !kl__cancel_fired(cancel)) {
         return kl_error_set(err, KL_ECLOSED, "the client is closed");

@@ -18,8 +18,7 @@ struct kl__discovery {
     kl_client *client; /* its owner */
     kl__clock *clock;
 
-    kl__mutex
-        mutex; /* rank CLIENT; guards all below; not held during requests */
+    kl__mutex mutex; /* rank CLIENT; guards all below; not during requests */
     kl__cond landed;
     kl__catalogue *catalogue; /* NULL before the first answer */
     int64_t answered_ms;      /* when the last answer came, on the clock */
@@ -65,7 +64,7 @@ typedef struct view {
     uint64_t flights;
 } view;
 
-static view look(kl__discovery *self)
+static view view_cache(kl__discovery *self)
 {
     int64_t now_ms = kl__clock_now(self->clock);
     view seen = {0};
@@ -82,7 +81,8 @@ static view look(kl__discovery *self)
 }
 
 /* Asks the server. The calling thread has set in_flight. */
-static void fly(kl__discovery *self, kl__cancel *cancel, kl_error *err)
+static void refresh_catalogue(kl__discovery *self, kl__cancel *cancel,
+                              kl_error *err)
 {
     kl__catalogue *fresh = kl__catalogue_new();
     kl__catalogue *old;
@@ -107,7 +107,7 @@ static void fly(kl__discovery *self, kl__cancel *cancel, kl_error *err)
     kl__catalogue_unref(old);
 }
 
-static void wake(void *arg)
+static void wake_waiters(void *arg)
 {
     kl__discovery *self = arg;
 
@@ -121,8 +121,8 @@ static void wake(void *arg)
  * to do it (in_flight is set). `seen`: the number of refreshes when the caller
  * looked; if one has ended since, its result is used.
  */
-static bool join_or_take_off(kl__discovery *self, uint64_t seen,
-                             kl__cancel *cancel, kl_error *err)
+static bool wait_or_begin_refresh(kl__discovery *self, uint64_t seen,
+                                  kl__cancel *cancel, kl_error *err)
 {
     bool takes_off = false;
 
@@ -151,25 +151,26 @@ static bool join_or_take_off(kl__discovery *self, uint64_t seen,
     return takes_off;
 }
 
-static kl_code refresh(kl__discovery *self, uint64_t seen, kl__cancel *cancel,
-                       kl_error *err)
+static kl_code refresh_for_name(kl__discovery *self, uint64_t seen,
+                                kl__cancel *cancel, kl_error *err)
 {
-    kl__cancel_hook hook = {.wake = wake, .arg = self};
+    kl__cancel_hook hook = {.wake = wake_waiters, .arg = self};
 
     err->code = KL_OK;
     if (!kl__cancel_add(cancel, &hook)) {
         return kl_error_set(err, KL_ECANCELED, "the call was cancelled");
     }
-    if (join_or_take_off(self, seen, cancel, err)) {
-        fly(self, cancel, err);
+    if (wait_or_begin_refresh(self, seen, cancel, err)) {
+        refresh_catalogue(self, cancel, err);
     }
     kl__cancel_remove(cancel, &hook);
     return err->code;
 }
 
 /* Fills `resource` if the name is in the catalogue (`is_known`). */
-static kl_code find(const kl__catalogue *catalogue, const char *name,
-                    kl__resource *resource, bool *is_known, kl_error *err)
+static kl_code find_resource(const kl__catalogue *catalogue, const char *name,
+                             kl__resource *resource, bool *is_known,
+                             kl_error *err)
 {
     const kl__entry *entry = kl__catalogue_find(catalogue, name);
 
@@ -197,21 +198,21 @@ kl_code kl__discovery_resolve(kl_client *client, const char *name,
     bool is_known = false;
     kl_error local;
     kl_code code = KL_OK;
-    view seen = look(self);
+    view seen = view_cache(self);
 
     *resource = (kl__resource){0};
     err = err != NULL ? err : &local;
     if (seen.is_valid) {
-        code = find(seen.catalogue, name, resource, &is_known, err);
+        code = find_resource(seen.catalogue, name, resource, &is_known, err);
     }
     if (!is_known && !seen.is_young) {
         kl__catalogue_unref(seen.catalogue);
-        code = refresh(self, seen.flights, cancel, err);
+        code = refresh_for_name(self, seen.flights, cancel, err);
         if (code != KL_OK) {
             return code;
         }
-        seen = look(self);
-        code = find(seen.catalogue, name, resource, &is_known, err);
+        seen = view_cache(self);
+        code = find_resource(seen.catalogue, name, resource, &is_known, err);
     }
     kl__catalogue_unref(seen.catalogue);
     return code;
@@ -233,14 +234,14 @@ static bool copy_builtin(const kl_kind *builtin, kl__resource *resource)
 kl_code kl__discovery_guess(kl_client *client, const char *name,
                             kl__resource *resource, bool *is_cached)
 {
-    view seen = look(kl__client_discovery(client));
+    view seen = view_cache(kl__client_discovery(client));
     const kl_kind *builtin;
     kl_code code = KL_OK;
 
     *resource = (kl__resource){0};
     *is_cached = false;
     if (seen.catalogue != NULL) {
-        code = find(seen.catalogue, name, resource, is_cached, NULL);
+        code = find_resource(seen.catalogue, name, resource, is_cached, NULL);
         kl__catalogue_unref(seen.catalogue);
     }
     if (*is_cached) {

@@ -26,7 +26,8 @@ typedef struct fetch {
     kl__cancel *cancel;
 } fetch;
 
-static kl_code no_json(const char *target, const kl__buf *body, kl_error *err)
+static kl_code set_not_json(const char *target, const kl__buf *body,
+                            kl_error *err)
 {
     char excerpt[EXCERPT];
 
@@ -56,19 +57,20 @@ static kl_code read_answer(const char *target, const kl__response *response,
     *doc =
         kl_doc_parse(body->bytes != NULL ? body->bytes : "", body->length, err);
     if (*doc == NULL) {
-        return err->code == KL_EPARSE ? no_json(target, body, err) : err->code;
+        return err->code == KL_EPARSE ? set_not_json(target, body, err)
+                                      : err->code;
     }
     if (kl_value_type(kl_doc_root(*doc)) != KL_OBJECT) {
         kl_doc_unref(*doc);
         *doc = NULL;
-        return no_json(target, body, err);
+        return set_not_json(target, body, err);
     }
     return KL_OK;
 }
 
 /* Gets one document; the caller unrefs it. */
-static kl_code get(const fetch *self, const char *target, const char *accept,
-                   kl_doc **doc, kl_error *err)
+static kl_code get_document(const fetch *self, const char *target,
+                            const char *accept, kl_doc **doc, kl_error *err)
 {
     int64_t deadline_ms = kl__clock_now(kl__clock_real()) + TIMEOUT_MS;
     kl__header header = {"Accept", accept};
@@ -117,7 +119,7 @@ static kl_code add_version(const fetch *self, const char *group,
     if (target.failed) {
         return kl_error_set(err, KL_ENOMEM, "out of memory for discovery");
     }
-    code = get(self, target.bytes, "application/json", &doc, err);
+    code = get_document(self, target.bytes, "application/json", &doc, err);
     if (code == KL_OK) {
         code = kl__discovery_add_version(self->catalogue, group, version,
                                          kl_doc_root(doc), err);
@@ -194,10 +196,10 @@ static kl_code add_root(const fetch *self, const char *root, kl_error *err)
     const kl_value *answer;
     const char *kind;
     kl_doc *doc;
-    kl_code code = get(self, root, aggregated_types, &doc, err);
+    kl_code code = get_document(self, root, aggregated_types, &doc, err);
 
     if (code != KL_OK && err->http_status == 406) {
-        code = get(self, root, "application/json", &doc, err);
+        code = get_document(self, root, "application/json", &doc, err);
     }
     if (code != KL_OK) {
         return code;

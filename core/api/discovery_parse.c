@@ -31,8 +31,8 @@ static bool is_watchable(const kl_value *verbs)
 }
 
 /* Adds a listing, with the verbs and short names in `resource`. */
-static kl_code add(kl__catalogue *catalogue, kl__listing *listing,
-                   const kl_value *resource, kl_error *err)
+static kl_code add_listing(kl__catalogue *catalogue, kl__listing *listing,
+                           const kl_value *resource, kl_error *err)
 {
     kl_value_iter iter = {0};
     const kl_value *name;
@@ -73,7 +73,7 @@ kl_code kl__discovery_add_version(kl__catalogue *catalogue, const char *group,
             .kind = kl__discovery_text(resource, "kind"),
             .namespaced = kl_value_bool(kl_value_get(resource, "namespaced"))};
 
-        code = add(catalogue, &listing, resource, err);
+        code = add_listing(catalogue, &listing, resource, err);
     }
     return code;
 }
@@ -105,7 +105,7 @@ static kl_code add_aggregated(kl__catalogue *catalogue, const char *group,
                                  "Namespaced") == 0,
             .stale = stale};
 
-        code = add(catalogue, &listing, resource, err);
+        code = add_listing(catalogue, &listing, resource, err);
     }
     return code;
 }

@@ -128,8 +128,8 @@ static kl_code find_resource(kl__http_source *self, kl__resource *found,
     return code;
 }
 
-static kl_code resolve(kl__list_watch *source, kl__cancel *cancel,
-                       kl_error *err)
+static kl_code resolve_resource(kl__list_watch *source, kl__cancel *cancel,
+                                kl_error *err)
 {
     kl__http_source *self = kl__http_source_of(source);
     kl__resource found;
@@ -141,7 +141,7 @@ static kl_code resolve(kl__list_watch *source, kl__cancel *cancel,
     return code == KL_OK ? kl__http_source_adopt(self, &found, err) : code;
 }
 
-static bool is_same(const kl__resource *one, const kl__resource *two)
+static bool is_same_resource(const kl__resource *one, const kl__resource *two)
 {
     return strcmp(one->group, two->group) == 0 &&
            strcmp(one->version, two->version) == 0 &&
@@ -162,7 +162,7 @@ bool kl__http_source_correct(kl__http_source *self, kl__cancel *cancel,
     if (code == KL_EFORBIDDEN) {
         return false;
     }
-    if (code == KL_OK && is_same(&found, &self->resource)) {
+    if (code == KL_OK && is_same_resource(&found, &self->resource)) {
         kl__resource_clear(&found);
         return false;
     }
@@ -242,7 +242,7 @@ static void free_source(kl__list_watch *source)
 }
 
 /* Copies an option; false: out of memory. */
-static bool copy(char **to, const char *from)
+static bool copy_text(char **to, const char *from)
 {
     *to = kl__strdup(from);
     return *to != NULL || from == NULL;
@@ -253,7 +253,7 @@ kl__list_watch *kl__list_watch_new(kl_client *client,
                                    kl_error *err)
 {
     static const kl__list_watch_ops ops = {
-        .resolve = resolve,
+        .resolve = resolve_resource,
         .list = kl__http_source_list,
         .watch = kl__http_source_watch,
         .next = kl__http_source_next,
@@ -275,10 +275,10 @@ kl__list_watch *kl__list_watch_new(kl_client *client,
     self->is_metadata_only = options->metadata_only;
     self->namespace_if_any = options->namespace_if_any;
     kl__mutex_init(&self->mutex, KL__RANK_CLIENT);
-    if (!copy(&self->name, options->resource) ||
-        !copy(&self->name_space, options->name_space) ||
-        !copy(&self->labels, options->labels) ||
-        !copy(&self->fields, options->fields)) {
+    if (!copy_text(&self->name, options->resource) ||
+        !copy_text(&self->name_space, options->name_space) ||
+        !copy_text(&self->labels, options->labels) ||
+        !copy_text(&self->fields, options->fields)) {
         free_source(&self->base);
         kl_error_set(err, KL_ENOMEM, "out of memory for a list and watch");
         return NULL;

@@ -212,7 +212,7 @@ static kl_code take_page(const reading *at, const kl__frame *frame,
 }
 
 /* Reads some bytes into the scanner; `is_over`: the body has ended. */
-static kl_code fill(const reading *at, bool *is_over, kl_error *err)
+static kl_code read_bytes(const reading *at, bool *is_over, kl_error *err)
 {
     kl__http_source *self = at->self;
     char *room = kl__scan_room(self->scan, CHUNK_SIZE, err);
@@ -237,14 +237,14 @@ static kl_code fill(const reading *at, bool *is_over, kl_error *err)
  * of the body, so that the connection can be used again; if the end does not
  * come, the list is complete anyway.
  */
-static kl_code drain(const reading *at, kl_error *err)
+static kl_code drain_body(const reading *at, kl_error *err)
 {
     reading rest = *at;
     bool is_over = false;
     kl_error ignored;
 
     rest.deadline_ms = kl__clock_now(kl__clock_real()) + DRAIN_MS;
-    while (!is_over && fill(&rest, &is_over, &ignored) == KL_OK) {
+    while (!is_over && read_bytes(&rest, &is_over, &ignored) == KL_OK) {
         kl__frame frame;
         kl_code code = kl__scan_next(at->self->scan, &frame, err);
 
@@ -269,7 +269,7 @@ static kl_code take_frame(const reading *at, const kl__frame *frame,
     default:
         code = take_page(at, frame, err);
         if (code == KL_OK) {
-            code = drain(at, err);
+            code = drain_body(at, err);
         }
         return code;
     }
@@ -303,7 +303,7 @@ static void explain_rubbish(const kl__http_source *self, kl_error *err)
 }
 
 /* Reads and cuts frames until there is an item. */
-static kl_code advance(const reading *at, kl_error *err)
+static kl_code cut_frame(const reading *at, kl_error *err)
 {
     kl__http_source *self = at->self;
     bool is_over = false;
@@ -322,7 +322,7 @@ static kl_code advance(const reading *at, kl_error *err)
             return take_end(at, err);
         }
         if (code == KL_OK) {
-            code = fill(at, &is_over, err);
+            code = read_bytes(at, &is_over, err);
         }
         if (code != KL_OK) {
             return code;
@@ -351,7 +351,7 @@ kl_code kl__http_source_next(kl__list_watch *source, kl__item *item,
     } else if (timeout_ms > 0) {
         at.deadline_ms = kl__clock_after(kl__clock_real(), timeout_ms);
     }
-    code = advance(&at, err);
+    code = cut_frame(&at, err);
     if (code != KL_OK) {
         kl__item_clear(item);
     }

@@ -102,9 +102,9 @@ static void suggest_namespace(const kl__http_source *self, kl_error *err)
     }
 }
 
-static kl_code refused(kl__http_source *self, kl__stream *stream,
-                       const kl__response *response, kl__cancel *cancel,
-                       kl_error *err)
+static kl_code set_refused(kl__http_source *self, kl__stream *stream,
+                           const kl__response *response, kl__cancel *cancel,
+                           kl_error *err)
 {
     kl__buf body = {0};
     kl_code code;
@@ -121,8 +121,9 @@ static kl_code refused(kl__http_source *self, kl__stream *stream,
 }
 
 /* Makes the error for an answer that no API server gives. */
-static kl_code not_understood(kl__stream *stream, const kl__response *response,
-                              kl__cancel *cancel, kl_error *err)
+static kl_code set_not_understood(kl__stream *stream,
+                                  const kl__response *response,
+                                  kl__cancel *cancel, kl_error *err)
 {
     kl__buf body = {0};
     char excerpt[EXCERPT];
@@ -151,8 +152,8 @@ static bool is_json(const char *type)
 
 /* Sends the request and waits for the head of the answer; then the transfer is
  * the current one. */
-static kl_code begin(kl__http_source *self, const kl__request *request,
-                     kl__cancel *cancel, kl_error *err)
+static kl_code begin_transfer(kl__http_source *self, const kl__request *request,
+                              kl__cancel *cancel, kl_error *err)
 {
     int64_t deadline_ms = kl__clock_now(kl__clock_real()) + ANSWER_MS;
     kl__response response;
@@ -164,9 +165,9 @@ static kl_code begin(kl__http_source *self, const kl__request *request,
         return code;
     }
     if (response.status >= 400) {
-        code = refused(self, stream, &response, cancel, err);
+        code = set_refused(self, stream, &response, cancel, err);
     } else if (response.status != 200 || !is_json(response.content_type)) {
-        code = not_understood(stream, &response, cancel, err);
+        code = set_not_understood(stream, &response, cancel, err);
     } else {
         self->scan =
             kl__scan_new(self->is_watch ? KL__SCAN_WATCH : KL__SCAN_LIST);
@@ -184,8 +185,9 @@ static kl_code begin(kl__http_source *self, const kl__request *request,
 }
 
 /* Sends a GET of `target`; takes the bytes of `target`. */
-static kl_code ask(kl__http_source *self, kl__buf *target,
-                   bool fresh_connection, kl__cancel *cancel, kl_error *err)
+static kl_code send_get(kl__http_source *self, kl__buf *target,
+                        bool fresh_connection, kl__cancel *cancel,
+                        kl_error *err)
 {
     kl__header accept = {"Accept", accepted_types(self)};
     kl__request request = {.method = "GET",
@@ -198,14 +200,15 @@ static kl_code ask(kl__http_source *self, kl__buf *target,
     if (target->failed) {
         code = kl_error_set(err, KL_ENOMEM, "out of memory for a request");
     } else {
-        code = begin(self, &request, cancel, err);
+        code = begin_transfer(self, &request, cancel, err);
     }
     kl__buf_deinit(target);
     return code;
 }
 
 /* Ends an earlier transfer and drops its state. */
-static kl_code prepare(kl__http_source *self, bool is_watch, kl_error *err)
+static kl_code prepare_request(kl__http_source *self, bool is_watch,
+                               kl_error *err)
 {
     kl__http_source_end(&self->base);
     kl__free(self->offered_continue);
@@ -229,7 +232,7 @@ static kl_code ask_list(kl__http_source *self, const kl__list_params *params,
     put_text(&target, "continue", params->continue_token);
     put_text(&target, "resourceVersion", params->resource_version);
     put_text(&target, "resourceVersionMatch", params->resource_version_match);
-    return ask(self, &target, params->fresh_connection, cancel, err);
+    return send_get(self, &target, params->fresh_connection, cancel, err);
 }
 
 static kl_code ask_watch(kl__http_source *self, const kl__watch_params *params,
@@ -248,7 +251,7 @@ static kl_code ask_watch(kl__http_source *self, const kl__watch_params *params,
         kl__url_query(&target, "sendInitialEvents", "true");
         kl__url_query(&target, "resourceVersionMatch", "NotOlderThan");
     }
-    return ask(self, &target, params->fresh_connection, cancel, err);
+    return send_get(self, &target, params->fresh_connection, cancel, err);
 }
 
 /* True if the request is to be sent again, as a guessed resource was corrected.
@@ -269,7 +272,7 @@ kl_code kl__http_source_list(kl__list_watch *source,
     kl_code code;
 
     err = err != NULL ? err : &own;
-    code = prepare(self, false, err);
+    code = prepare_request(self, false, err);
     if (code == KL_OK) {
         code = ask_list(self, params, cancel, err);
         if (is_corrected(self, code, cancel, err)) {
@@ -288,7 +291,7 @@ kl_code kl__http_source_watch(kl__list_watch *source,
     kl_code code;
 
     err = err != NULL ? err : &own;
-    code = prepare(self, true, err);
+    code = prepare_request(self, true, err);
     if (code == KL_OK) {
         code = ask_watch(self, params, cancel, err);
         if (is_corrected(self, code, cancel, err)) {

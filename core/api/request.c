@@ -18,7 +18,7 @@ static kl_code refuse_closed(kl_error *err)
 /* Puts a request into the outbox, or opens its stream on this thread if that
  * never waits. If the client is closed after the check, the close ends the
  * request, as it handles all of them. */
-static kl_code post(kl_request *request, kl_error *err)
+static kl_code post_request(kl_request *request, kl_error *err)
 {
     kl__requester *requester = request->requester;
     bool is_closed;
@@ -78,7 +78,7 @@ kl_request *kl_client_send(kl_client *client, const kl_call *call,
         request->queue = queue;
         kl__event_queue_ref(queue);
     }
-    if (post(request, err) != KL_OK) {
+    if (post_request(request, err) != KL_OK) {
         kl_request_free(request);
         return NULL;
     }

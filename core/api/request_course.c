@@ -49,7 +49,7 @@ static void close_stream(kl_request *request)
 
 /* Completes the request. `failure` NULL: it was answered, or its stream has
  * ended. */
-static void finish(kl_request *request, const kl_error *failure)
+static void finish_request(kl_request *request, const kl_error *failure)
 {
     kl__requester *requester = request->requester;
 
@@ -60,7 +60,7 @@ static void finish(kl_request *request, const kl_error *failure)
 }
 
 /* Puts the request aside; it is tried again after the pause. */
-static void rest(kl_request *request, int64_t pause_ms)
+static void pause_request(kl_request *request, int64_t pause_ms)
 {
     kl__requester *requester = request->requester;
 
@@ -76,7 +76,7 @@ static void rest(kl_request *request, int64_t pause_ms)
 
 /* Ends a try that failed: repeats the request or completes it with the failure.
  */
-static void break_off(kl_request *request, kl_error *failure)
+static void end_try(kl_request *request, kl_error *failure)
 {
     bool was_sent = kl__stream_withdraw(request->stream);
     int64_t pause_ms = -1;
@@ -86,13 +86,13 @@ static void break_off(kl_request *request, kl_error *failure)
         pause_ms = kl__request_pause_ms(request, was_sent, failure);
     }
     if (pause_ms >= 0) {
-        rest(request, pause_ms);
+        pause_request(request, pause_ms);
         return;
     }
     if (!request->has_result) {
         kl__request_judge(request, was_sent, failure);
     }
-    finish(request, failure);
+    finish_request(request, failure);
 }
 
 /* ---- an answer ---- */
@@ -134,9 +134,9 @@ static kl_code take_answer(kl_request *request, kl_error *err)
         kl__request_due_locked(request, request->deadline_ms);
         kl__mutex_unlock(&requester->mutex);
     } else if (pause_ms >= 0) {
-        rest(request, pause_ms);
+        pause_request(request, pause_ms);
     } else {
-        finish(request, NULL);
+        finish_request(request, NULL);
     }
     return KL_OK;
 }
@@ -179,7 +179,7 @@ static kl_code take_head(kl_request *request, kl_error *err)
 /* ---- a body ---- */
 
 /* Collects the bytes of the body that have come, at most TURN. */
-static kl_code collect(kl_request *request, kl_error *err)
+static kl_code collect_body(kl_request *request, kl_error *err)
 {
     kl__buf *body = &request->body;
 
@@ -215,7 +215,7 @@ static kl_code collect(kl_request *request, kl_error *err)
 }
 
 /* How many bytes may be read before the user takes some. */
-static size_t room_of(kl_request *request)
+static size_t stream_room(kl_request *request)
 {
     kl__mutex *mutex = &request->requester->mutex;
     size_t unread;
@@ -226,8 +226,8 @@ static size_t room_of(kl_request *request)
     return unread < MAX_AHEAD ? MAX_AHEAD - unread : 0;
 }
 
-static kl_code hand_over(kl_request *request, const char *bytes, size_t length,
-                         kl_error *err)
+static kl_code hand_over_bytes(kl_request *request, const char *bytes,
+                               size_t length, kl_error *err)
 {
     kl__mutex *mutex = &request->requester->mutex;
     kl__buf *to = &request->bytes;
@@ -249,12 +249,12 @@ static kl_code hand_over(kl_request *request, const char *bytes, size_t length,
 
 /* Hands bytes of a stream to the user, as far as there is room. When the user
  * takes some, the loop is told. */
-static kl_code pump(kl_request *request, kl_error *err)
+static kl_code pump_stream(kl_request *request, kl_error *err)
 {
     char bytes[READ_SIZE];
 
     for (size_t got = 0; got < TURN;) {
-        size_t room = room_of(request), length = 0;
+        size_t room = stream_room(request), length = 0;
         kl_code code;
 
         request->is_held_up = room == 0;
@@ -265,9 +265,9 @@ static kl_code pump(kl_request *request, kl_error *err)
                                room < READ_SIZE ? room : READ_SIZE, &length, 0,
                                NULL, err);
         if (code == KL_OK && length != 0) {
-            code = hand_over(request, bytes, length, err);
+            code = hand_over_bytes(request, bytes, length, err);
         } else if (code == KL_OK) {
-            finish(request, NULL);
+            finish_request(request, NULL);
             return KL_OK;
         }
         if (code != KL_OK) {
@@ -297,7 +297,7 @@ static void note_due(kl_request *request)
 }
 
 /* Reads what the stream has. True: it has nothing more now. */
-static bool advance(kl_request *request)
+static bool advance_request(kl_request *request)
 {
     kl_error err;
     kl_code code = KL_OK;
@@ -306,11 +306,11 @@ static bool advance(kl_request *request)
         code = take_head(request, &err);
     }
     if (code == KL_OK) {
-        code =
-            request->has_result ? pump(request, &err) : collect(request, &err);
+        code = request->has_result ? pump_stream(request, &err)
+                                   : collect_body(request, &err);
     }
     if (code != KL_OK && code != NOT_NOW) {
-        break_off(request, &err);
+        end_try(request, &err);
     }
     return code == NOT_NOW;
 }
@@ -363,7 +363,7 @@ static kl_code find_end_locked(const kl_request *request, kl_error *err)
 static void attend_open(kl_request *request, kl_code code, kl_error *why)
 {
     if (code == KL_OK || code == KL_ETIMEOUT) {
-        if (!advance(request)) {
+        if (!advance_request(request)) {
             return;
         }
         if (code == KL_OK || request->has_result) {
@@ -371,7 +371,7 @@ static void attend_open(kl_request *request, kl_code code, kl_error *why)
             return;
         }
     }
-    break_off(request, why);
+    end_try(request, why);
 }
 
 /* Handles a request without a stream. Called with the mutex held, returns

@@ -154,7 +154,7 @@ static void fail_batch(kl__requester *requester, const kl_error *failure)
 /* ---- opening ---- */
 
 /* The stream's hook: it has news. On any thread of the transport. */
-static void tell(void *arg)
+static void tell_loop(void *arg)
 {
     kl__request_tell(arg);
 }
@@ -190,7 +190,7 @@ static void attend_end(void *arg)
 
 /* Takes the next request of the batch, with a reference. From here on only this
  * thread may end it. */
-static kl_request *take_next(kl__requester *requester)
+static kl_request *take_next_request(kl__requester *requester)
 {
     kl_request *request = NULL;
     kl__list *node;
@@ -226,7 +226,7 @@ static kl__stream *begin(const kl_request *request,
 static void open_stream(kl_request *request, const kl__credentials *credentials)
 {
     kl__requester *requester = request->requester;
-    const kl__stream_hook hook = {.wake = tell,
+    const kl__stream_hook hook = {.wake = tell_loop,
                                   .hold = request->streams ? NULL : hold,
                                   .end = request->streams ? NULL : attend_end,
                                   .arg = request,
@@ -254,7 +254,7 @@ static void open_batch(kl__requester *requester,
 {
     kl_request *request;
 
-    while ((request = take_next(requester)) != NULL) {
+    while ((request = take_next_request(requester)) != NULL) {
         open_stream(request, credentials);
         kl__request_unref(request);
     }

@@ -173,7 +173,7 @@ static void look_for_due(kl__requester *requester, int64_t until_ms)
 
 /* True once the client is being freed, the sender has ended, and neither a
  * request is left nor a thread of the transport that attends to one. */
-static bool is_over(kl__requester *requester)
+static bool loop_is_over(kl__requester *requester)
 {
     bool over;
 
@@ -190,7 +190,7 @@ static void *run_loop(void *arg)
     kl__requester *requester = arg;
     bool may_end = false; /* look_at_all was set: it may be the end */
 
-    while (!may_end || !is_over(requester)) {
+    while (!may_end || !loop_is_over(requester)) {
         chore todo = await_chore(requester);
 
         if (todo.request != NULL) {
@@ -210,7 +210,7 @@ static void *run_loop(void *arg)
 
 /* ---- life ---- */
 
-static void deinit(kl__requester *requester)
+static void deinit_requester(kl__requester *requester)
 {
     kl__cond_deinit(&requester->news_cond);
     kl__mutex_deinit(&requester->news_mutex);
@@ -274,7 +274,7 @@ kl__requester *kl__requester_new(kl_client *client, kl_config *config,
     kl__list_init(&requester->batch);
     kl__list_init(&requester->news);
     if (start_threads(requester, err) != KL_OK) {
-        deinit(requester);
+        deinit_requester(requester);
         return NULL;
     }
     requester->closing.wake = look_at_all;
@@ -306,7 +306,7 @@ void kl__requester_free(kl__requester *requester)
     }
     /* 2. End the loop, after the last request. */
     end_loop(requester);
-    deinit(requester);
+    deinit_requester(requester);
 }
 
 void kl__request_unref(kl_request *request)

@@ -128,8 +128,7 @@ struct kl_request {
     uint64_t generation; /* of the credentials that it was sent with */
     bool was_refreshed;  /* new credentials were tried after a 401: once only */
     bool has_head;
-    bool
-        is_held_up; /* the user has to read before more is read of its stream */
+    bool is_held_up; /* the user has to read before its stream goes on */
     kl__response response;
     kl__buf body;
     unsigned pauses; /* pauses so far */

@@ -23,8 +23,7 @@ typedef struct kl__health {
     bool has_ended;      /* the cache will not change any more */
     uint64_t lists_held; /* lists that were applied to the cache */
     kl__sync_wakers wakers;
-    kl__sync_wakers
-        changes; /* queues to wake at the next change of the cache */
+    kl__sync_wakers changes; /* woken at the next change of the cache */
     /* True while `changes` has a queue; written with the mutex held. Relaxed: a
      * thread adds its queue before it reads the cache, and the informer thread
      * changes the cache before it reads this; the cache's lock orders the two.

@@ -25,10 +25,8 @@ struct kl__reflector {
     kl__reflector_options options; /* defaults filled in; name is owned */
 
     /* Only the reflector's thread uses these. */
-    char version[KL__VERSION_SIZE]; /* the version to watch from; "" before the
-                                       first list */
-    char
-        listed[KL__VERSION_SIZE]; /* the version of the last list or bookmark */
+    char version[KL__VERSION_SIZE]; /* to watch from; "" before a list */
+    char listed[KL__VERSION_SIZE];  /* of the last list or bookmark */
     bool newest; /* the next list asks for the newest state, not for one that is
                     not older than `version` */
     bool in_pages;  /* the next relist uses pages, as the last one was too slow
@@ -38,14 +36,15 @@ struct kl__reflector {
     bool is_opaque; /* the versions of this resource have no order: they are
                        sent back to the server, but only versions of lists and
                        bookmarks are compared */
-    int64_t
-        backward_until; /* on the clock: a second event below `version` before
-                           this time shows that the versions have no order */
-    int64_t check_at; /* on the clock: from then on the server is asked whether
-                         it has reached `version`, as no answer has shown it; a
-                         server that was restored from a backup may not have */
-    bool unchecked;   /* the server was asked, and the answer did not tell */
-    int unfinished;   /* streaming lists in a row without an end bookmark */
+    /* On the clock: a second event below `version` before this time shows that
+     * the versions have no order. */
+    int64_t backward_until;
+    /* On the clock: from then on the server is asked whether it has reached
+     * `version`, as no answer has shown it; a server that was restored from a
+     * backup may not have. */
+    int64_t check_at;
+    bool unchecked; /* the server was asked, and the answer did not tell */
+    int unfinished; /* streaming lists in a row without an end bookmark */
     int64_t streams_from; /* on the clock: only paged lists until then */
     kl_error no_stream;   /* why lists are paged; KL_OK: that was logged */
     int doubts;           /* failed watches in a row that a relist may cure */

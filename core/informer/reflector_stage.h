@@ -28,12 +28,16 @@ typedef struct kl__stage {
  * object with the same key is replaced in its place. If the cache `known` has
  * the same version of the same object (with `by_text`: and the same text), the
  * cached one is used and the new copy dropped: so a relist needs memory only
- * for what changed.
+ * for what changed. Other objects are packed.
  */
 bool kl__stage_put(kl__stage *stage, kl_object *object);
 
 /* Removes the object of a key, if there is one. */
 void kl__stage_remove(kl__stage *stage, const char *key);
+
+/* Called when the list is complete: packs the objects that came before there
+ * was a dictionary for them. */
+void kl__stage_finish(kl__stage *stage);
 
 /* Moves all objects into `list` (empty), in the order in which they came; the
  * stage is empty afterwards. */

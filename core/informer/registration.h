@@ -40,8 +40,7 @@ struct kl_registration {
     kl__list node; /* in the processor's list while a member; then the caller of
                       kl__registration_exit uses it */
     int64_t next_resync_ms;
-    uint64_t
-        told_error; /* the number of the error that was pushed to it last */
+    uint64_t told_error; /* the number of the last error pushed to it */
 
     /* Guarded by the listener's mutex. Changes to and from MEMBER and STARTED
      * also need the processor's mutexes. */

@@ -27,17 +27,15 @@ struct kl__shared_informer {
     kl__delta_fifo *fifo;
     kl__processor *processor;
     kl__reflector *reflector;
-    kl__cancel_either
-        stop; /* fired by the last user, or when the client closes */
+    kl__cancel_either stop;  /* fired by the last user or a closing client */
     kl__cancel_hook on_stop; /* in `stop` */
     kl__thread reflecting;
     kl__thread informing;
     kl__health health;
 
     /* Only the informer thread uses these. */
-    bool starves; /* it waits for memory */
-    bool
-        orphaned; /* the thread was detached: it frees all of this at its end */
+    bool starves;  /* it waits for memory */
+    bool orphaned; /* the thread was detached: it frees all at its end */
 
     /* The informer thread sleeps on these while it waits for memory; they guard
      * no field. Rank REFLECTOR; never held with the reflector's mutex. */

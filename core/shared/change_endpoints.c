@@ -26,7 +26,7 @@ typedef struct ranked {
     size_t host_length, zone_length, node_length;
 } ranked;
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_texts(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
 }
@@ -34,19 +34,19 @@ static int compare(uint64_t a, uint64_t b)
 static int by_identity(const void *a_, const void *b_)
 {
     const ranked *a = a_, *b = b_;
-    int order = compare(a->identity, b->identity);
+    int order = compare_texts(a->identity, b->identity);
 
-    return order != 0 ? order : compare(a->class_, b->class_);
+    return order != 0 ? order : compare_texts(a->class_, b->class_);
 }
 
 static int by_place(const void *a_, const void *b_)
 {
     const ranked *a = a_, *b = b_;
-    int order = compare(a->class_, b->class_);
+    int order = compare_texts(a->class_, b->class_);
 
-    order = order != 0 ? order : compare(a->zone, b->zone);
-    order = order != 0 ? order : compare(a->node, b->node);
-    return order != 0 ? order : compare(a->identity, b->identity);
+    order = order != 0 ? order : compare_texts(a->zone, b->zone);
+    order = order != 0 ? order : compare_texts(a->node, b->node);
+    return order != 0 ? order : compare_texts(a->identity, b->identity);
 }
 
 static uint64_t identity_of(const kl_endpoint *endpoint)
@@ -58,7 +58,7 @@ static uint64_t identity_of(const kl_endpoint *endpoint)
     return kl_shared_hash(text, (size_t)length);
 }
 
-static class_of classify(const kl_endpoint *endpoint)
+static class_of classify_endpoint(const kl_endpoint *endpoint)
 {
     if (endpoint->weight == 0) {
         return CLASS_OTHER;
@@ -79,7 +79,8 @@ static uint64_t place_of(const char *text, size_t length)
     return length > 0 ? kl_shared_hash(text, length) : 0;
 }
 
-static kl_code rank(const kl_endpoint *endpoint, ranked *to, kl_error *err)
+static kl_code rank_endpoint(const kl_endpoint *endpoint, ranked *to,
+                             kl_error *err)
 {
     to->endpoint = endpoint;
     to->host_length = length_of(endpoint->host);
@@ -98,7 +99,7 @@ static kl_code rank(const kl_endpoint *endpoint, ranked *to, kl_error *err)
                             KL_SHARED_HOST_MAX, KL_SHARED_PLACE_MAX,
                             KL_SHARED_NODE_MAX);
     }
-    to->class_ = classify(endpoint);
+    to->class_ = classify_endpoint(endpoint);
     to->zone = place_of(endpoint->zone, to->zone_length);
     to->node = place_of(endpoint->node, to->node_length);
     to->identity = identity_of(endpoint);
@@ -107,8 +108,8 @@ static kl_code rank(const kl_endpoint *endpoint, ranked *to, kl_error *err)
 
 /* Sorts the endpoints, without duplicates of which a better class exists;
  * `count` gets the number that are left. NULL: an error. */
-static ranked *rank_all(const kl_endpoint *endpoints, size_t *count,
-                        kl_error *err)
+static ranked *rank_endpoints(const kl_endpoint *endpoints, size_t *count,
+                              kl_error *err)
 {
     ranked *all = kl__malloc((*count + 1) * sizeof(*all));
     size_t kept = 0;
@@ -118,7 +119,7 @@ static ranked *rank_all(const kl_endpoint *endpoints, size_t *count,
         return NULL;
     }
     for (size_t i = 0; i < *count; i++) {
-        if (rank(&endpoints[i], &all[i], err) != KL_OK) {
+        if (rank_endpoint(&endpoints[i], &all[i], err) != KL_OK) {
             kl__free(all);
             return NULL;
         }
@@ -215,7 +216,7 @@ kl__change *kl__change_put_endpoints(const kl_shared_key *key,
                      count, KL_SHARED_ENDPOINTS_MAX);
         return NULL;
     }
-    all = rank_all(endpoints, &count, err);
+    all = rank_endpoints(endpoints, &count, err);
     if (all == NULL) {
         return NULL;
     }

@@ -111,7 +111,7 @@ bool kl__entries_apply(kl__entries *self, kl__change *change)
     return true;
 }
 
-static void move_on(const kl_shared *map, uint32_t bucket)
+static void raise_version(const kl_shared *map, uint32_t bucket)
 {
     _Atomic uint32_t *version = &map->versions[bucket];
     uint32_t last = atomic_load_explicit(version, memory_order_relaxed);
@@ -127,7 +127,7 @@ void kl__entries_move_versions(kl__entries *self, const kl_shared *map)
         if (i % 64 == 0 && self->dirty[i / 64] == 0 && !self->is_all_dirty) {
             i += 63;
         } else if (self->is_all_dirty || (self->dirty[i / 64] >> i % 64 & 1)) {
-            move_on(map, i);
+            raise_version(map, i);
         }
     }
     memset(self->dirty, 0, sizeof(self->dirty));

@@ -20,7 +20,8 @@
 
 enum { TRIES = 16 };
 
-static kl_code fail(kl_error *err, const char *what, const char *path)
+static kl_code set_errno_error(kl_error *err, const char *what,
+                               const char *path)
 {
     kl_code code = errno == ENOMEM ? KL_ENOMEM : KL_EIO;
 
@@ -67,7 +68,8 @@ static uint64_t memory_left(void)
 }
 
 /* Reserves the pages and writes the head. */
-static bool fill(int descriptor, const kl__shared_head *head, kl_error *err)
+static bool write_head(int descriptor, const kl__shared_head *head,
+                       kl_error *err)
 {
     int failed = head->size > memory_left()
                      ? ENOMEM
@@ -82,7 +84,7 @@ static bool fill(int descriptor, const kl__shared_head *head, kl_error *err)
         return false;
     }
     if (pwrite(descriptor, head, sizeof(*head), 0) != sizeof(*head)) {
-        fail(err, "cannot write", "a shared map");
+        set_errno_error(err, "cannot write", "a shared map");
         return false;
     }
     return true;
@@ -117,10 +119,10 @@ static int make_unnamed(const kl__shared_head *head, kl_error *err)
         descriptor = open_unlinked();
     }
     if (descriptor < 0) {
-        fail(err, "cannot make", "a shared map");
+        set_errno_error(err, "cannot make", "a shared map");
         return -1;
     }
-    if (!fill(descriptor, head, err)) {
+    if (!write_head(descriptor, head, err)) {
         close(descriptor);
         return -1;
     }
@@ -145,16 +147,16 @@ static int make_named(const char *path, const kl__shared_head *head,
     }
     descriptor = mkostemp(fresh, O_CLOEXEC);
     if (descriptor < 0) {
-        fail(err, "cannot make", path);
+        set_errno_error(err, "cannot make", path);
         goto done;
     }
-    if (!fill(descriptor, head, err)) {
+    if (!write_head(descriptor, head, err)) {
         errno = EIO;
     } else if (link(fresh, path) == 0) {
         unlink(fresh);
         goto done;
     } else if (errno != EEXIST) {
-        fail(err, "cannot make", path);
+        set_errno_error(err, "cannot make", path);
     }
     saved = errno;
     close(descriptor);
@@ -180,7 +182,7 @@ int kl__shared_file_open(const char *path, const kl__shared_head *head,
             return descriptor;
         }
         if (errno != ENOENT) {
-            fail(err, "cannot open", path);
+            set_errno_error(err, "cannot open", path);
             return -1;
         }
         descriptor = make_named(path, head, err);

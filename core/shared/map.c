@@ -25,7 +25,7 @@ static kl_shared *maps;
 /* Relaxed: no other data depends on it. */
 static _Atomic uint64_t process_seed;
 
-static void reseed(void)
+static void set_process_seed(void)
 {
     uint64_t seed = kl__random_seed(&lock) ^ ((uint64_t)getpid() << 20);
 
@@ -34,16 +34,16 @@ static void reseed(void)
 
 /* In the child of a fork() the lock is made anew: its parent's threads, which
  * may have held it, do not exist here. */
-static void in_child(void)
+static void reset_in_child(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    reseed();
+    set_process_seed();
 }
 
 static void watch_fork(void)
 {
-    reseed();
-    pthread_atfork(NULL, NULL, in_child);
+    set_process_seed();
+    pthread_atfork(NULL, NULL, reset_in_child);
 }
 
 uint64_t kl__shared_process_seed(void)

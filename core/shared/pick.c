@@ -77,8 +77,8 @@ static bool copy_record(const kl__shared_view *view, const kl__records *records,
 }
 
 /* Chooses a record of the range that is not excluded. */
-static uint32_t choose(const kl__records *records, kl__range range,
-                       const kl_pick_options *options, uint32_t turn)
+static uint32_t choose_record(const kl__records *records, kl__range range,
+                              const kl_pick_options *options, uint32_t turn)
 {
     if (range.first >= range.end) {
         return KL__NO_RECORD;
@@ -90,25 +90,27 @@ static uint32_t choose(const kl__records *records, kl__range range,
 
 /* Chooses the nearest record of a class: of the node, else of the zone, else
  * any. */
-static uint32_t choose_near(const kl__records *records, kl__range class_,
-                            const kl_pick_options *options, kl_pick *pick,
-                            uint32_t turn)
+static uint32_t choose_nearest(const kl__records *records, kl__range class_,
+                               const kl_pick_options *options, kl_pick *pick,
+                               uint32_t turn)
 {
     uint32_t index = KL__NO_RECORD;
 
     if (options->node != 0) {
         pick->scope = KL_PICK_NODE;
-        index = choose(records, kl__find_node(records, class_, options->node),
-                       options, turn);
+        index = choose_record(records,
+                              kl__find_node(records, class_, options->node),
+                              options, turn);
     }
     if (index == KL__NO_RECORD && options->zone != 0) {
         pick->scope = KL_PICK_ZONE;
-        index = choose(records, kl__find_zone(records, class_, options->zone),
-                       options, turn);
+        index = choose_record(records,
+                              kl__find_zone(records, class_, options->zone),
+                              options, turn);
     }
     if (index == KL__NO_RECORD) {
         pick->scope = KL_PICK_ALL;
-        index = choose(records, class_, options, turn);
+        index = choose_record(records, class_, options, turn);
     }
     return index;
 }
@@ -130,9 +132,9 @@ static kl_shared_result pick_one(const kl__shared_view *view,
     }
     ready = (kl__range){0, records.ready};
     serving = (kl__range){records.ready, records.usable};
-    index = choose_near(&records, ready, options, pick, turn);
+    index = choose_nearest(&records, ready, options, pick, turn);
     if (index == KL__NO_RECORD) {
-        index = choose_near(&records, serving, options, pick, turn);
+        index = choose_nearest(&records, serving, options, pick, turn);
     }
     if (index == KL__NO_RECORD) {
         return KL_SHARED_EXCLUDED;

@@ -73,7 +73,7 @@ static bool is_named(const kl__shared_view *view, const kl_shared_key *key)
 
 /* Searches the bucket. A chain has at most as many blocks as there are entries.
  */
-static kl_shared_result search(kl__shared_view *view, kl_shared_key *key)
+static kl_shared_result search_bucket(kl__shared_view *view, kl_shared_key *key)
 {
     uint64_t bits = kl__word_load(&view->slot[KL__SLOT_BITS]);
     uint32_t left = kl__low(kl__word_load(&view->slot[KL__SLOT_USE]));
@@ -119,7 +119,7 @@ static bool is_where_it_was(kl__shared_view *view, const kl_shared_key *key)
            kl__word_load(&view->block[KL__BLOCK_HASH]) == key->hash;
 }
 
-static kl_shared_result find(kl__shared_view *view, kl_shared_key *key)
+static kl_shared_result find_entry(kl__shared_view *view, kl_shared_key *key)
 {
     if (view->generation == 0) {
         return KL_SHARED_UNKNOWN;
@@ -127,7 +127,7 @@ static kl_shared_result find(kl__shared_view *view, kl_shared_key *key)
     if (kl__word_load(&view->slot[KL__SLOT_GENERATION]) != view->generation) {
         return KL_SHARED_BROKEN;
     }
-    return is_where_it_was(view, key) ? KL_SHARED_OK : search(view, key);
+    return is_where_it_was(view, key) ? KL_SHARED_OK : search_bucket(view, key);
 }
 
 bool kl__shared_view_begin(const kl_shared *map, kl_shared_key *key,
@@ -145,7 +145,7 @@ bool kl__shared_view_begin(const kl_shared *map, kl_shared_key *key,
                                   (size_t)map->slot_words;
     used = kl__high(kl__word_load(&view->slot[KL__SLOT_USE]));
     view->used = used < map->slot_words ? used : map->slot_words;
-    view->found = find(view, key);
+    view->found = find_entry(view, key);
     if (view->found == KL_SHARED_UNKNOWN && !kl_shared_synced(map)) {
         view->found = KL_SHARED_NOT_SYNCED;
     }

@@ -104,7 +104,7 @@ static bool is_excluded(const kl__records *records, uint32_t index,
     return false;
 }
 
-static uint64_t mix(uint64_t value)
+static uint64_t mix_hash(uint64_t value)
 {
     value = (value ^ (value >> 32)) * 0xd6e8feb86659fd93ULL;
     value = (value ^ (value >> 32)) * 0xd6e8feb86659fd93ULL;
@@ -116,7 +116,8 @@ static uint64_t mix(uint64_t value)
 static double score_of(const kl__records *records, uint32_t index,
                        uint64_t hash)
 {
-    uint64_t mixed = mix(hash ^ field(records, index, KL__RECORD_IDENTITY));
+    uint64_t mixed =
+        mix_hash(hash ^ field(records, index, KL__RECORD_IDENTITY));
     double even = ((double)(mixed >> 11) + 0.5) * 0x1p-53;
     uint64_t form;
 
@@ -131,7 +132,7 @@ uint32_t kl__choose_by_hash(const kl__records *records, kl__range range,
                             const kl_pick_options *options)
 {
     /* mixed again, so that similar hashes choose independently */
-    uint64_t hash = mix(options->hash);
+    uint64_t hash = mix_hash(options->hash);
     uint32_t best = KL__NO_RECORD;
     double best_score = -1;
 
@@ -149,8 +150,8 @@ uint32_t kl__choose_by_hash(const kl__records *records, kl__range range,
 /* The record in whose share of the weights the turn falls. Turns times the
  * golden ratio are spread evenly: after any number of turns each record is
  * within about one turn of its share (three-distance theorem). */
-static uint32_t weigh(const kl__records *records, kl__range range,
-                      uint32_t turn)
+static uint32_t choose_by_weight(const kl__records *records, kl__range range,
+                                 uint32_t turn)
 {
     uint32_t low = range.first, high = range.end;
     uint32_t base = kl__low(field(records, low, KL__RECORD_PLACE));
@@ -177,7 +178,7 @@ uint32_t kl__choose_by_turn(const kl__records *records, kl__range range,
 {
     uint32_t count = range.end - range.first;
     uint32_t index = records->has_weights && count > 1
-                         ? weigh(records, range, turn)
+                         ? choose_by_weight(records, range, turn)
                          : range.first + (uint32_t)(turn % count);
 
     /* Identities are unique, so at most as many records are skipped as are

@@ -163,7 +163,7 @@ void kl__routes_remove_service(kl__routes *routes, const char *key)
 }
 
 /* Removes a slice from its Service, which is freed if nothing is left of it. */
-static void leave_service(kl__routes *routes, kl__slice_node *node)
+static void remove_from_service(kl__routes *routes, kl__slice_node *node)
 {
     kl__routed *routed = node->routed;
 
@@ -198,7 +198,7 @@ static kl__slice_node *need_node(kl__routes *routes, const char *key)
 
 static void drop_node(kl__routes *routes, kl__slice_node *node)
 {
-    leave_service(routes, node);
+    remove_from_service(routes, node);
     kl__map_remove(&routes->slices, node->key);
     free_node(node);
 }
@@ -219,7 +219,7 @@ static kl_code place_slice(kl__routes *routes, const char *key,
         return KL_ENOMEM;
     }
     if (node->routed != routed) {
-        leave_service(routes, node);
+        remove_from_service(routes, node);
         node->routed = routed;
         kl__list_append(&routed->slices, &node->node);
     }

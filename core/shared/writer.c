@@ -59,7 +59,7 @@ static kl__change *take_changes(kl__shared_writer *self)
 }
 
 /* Puts changes back before those that came meanwhile. */
-static void give_back(kl__shared_writer *self, kl__change *changes)
+static void put_changes_back(kl__shared_writer *self, kl__change *changes)
 {
     kl__change **end = &changes;
 
@@ -183,7 +183,7 @@ bool kl__shared_is_current(const kl_shared *map)
     return map->epoch == 0 || map->epoch == kl__word_load(&map->head->epoch);
 }
 
-static kl_code not_owner(kl_error *err)
+static kl_code set_not_owner(kl_error *err)
 {
     return kl_error_set(err, KL_ECLOSED,
                         "this process is not the owner of the shared map: only "
@@ -206,12 +206,12 @@ static kl_code add_change(kl_shared *map, kl__change *change, kl_error *err)
     kl__mutex_unlock(&self->changing);
     if (!is_owner) {
         kl__free(change);
-        return not_owner(err);
+        return set_not_owner(err);
     }
     return KL_OK;
 }
 
-static bool is_ours(const kl_shared *map)
+static bool owns_map(const kl_shared *map)
 {
     kl__shared_writer *self = writer_of(map);
     bool is_owner = false;
@@ -243,9 +243,10 @@ kl_code kl_shared_put(kl_shared *map, const kl_shared_key *key,
 {
     kl_error made;
 
-    return is_ours(map) ? add_made(map, kl__change_put(key, value, size, &made),
-                                   &made, err)
-                        : not_owner(err);
+    return owns_map(map)
+               ? add_made(map, kl__change_put(key, value, size, &made), &made,
+                          err)
+               : set_not_owner(err);
 }
 
 kl_code kl_shared_put_endpoints(kl_shared *map, const kl_shared_key *key,
@@ -254,11 +255,11 @@ kl_code kl_shared_put_endpoints(kl_shared *map, const kl_shared_key *key,
 {
     kl_error made;
 
-    return is_ours(map) ? add_made(map,
-                                   kl__change_put_endpoints(key, endpoints,
-                                                            count, &made),
-                                   &made, err)
-                        : not_owner(err);
+    return owns_map(map) ? add_made(map,
+                                    kl__change_put_endpoints(key, endpoints,
+                                                             count, &made),
+                                    &made, err)
+                         : set_not_owner(err);
 }
 
 kl_code kl_shared_remove(kl_shared *map, const kl_shared_key *key,
@@ -266,18 +267,18 @@ kl_code kl_shared_remove(kl_shared *map, const kl_shared_key *key,
 {
     kl_error made;
 
-    return is_ours(map)
+    return owns_map(map)
                ? add_made(map, kl__change_remove(key, &made), &made, err)
-               : not_owner(err);
+               : set_not_owner(err);
 }
 
 kl_code kl_shared_complete(kl_shared *map, const char *table, kl_error *err)
 {
     kl_error made;
 
-    return is_ours(map)
+    return owns_map(map)
                ? add_made(map, kl__change_complete(table, &made), &made, err)
-               : not_owner(err);
+               : set_not_owner(err);
 }
 
 /* Applies the list of changes; on KL_ENOMEM the rest waits in the list again.
@@ -289,14 +290,14 @@ static kl_code apply_changes(kl__shared_writer *self, kl_error *err)
     for (; change != NULL; change = next) {
         next = change->next;
         if (!kl__entries_apply(&self->entries, change)) {
-            give_back(self, change);
+            put_changes_back(self, change);
             return kl_error_set(err, KL_ENOMEM, "out of memory");
         }
     }
     return KL_OK;
 }
 
-static kl_code say_full(kl_shared *map, kl__shared_writer *self, kl_error *err)
+static kl_code log_full(kl_shared *map, kl__shared_writer *self, kl_error *err)
 {
     uint64_t needed = kl__entries_size(&self->entries) * 8;
     uint64_t room = (uint64_t)map->slot_words * 8;
@@ -328,7 +329,7 @@ static kl_code publish_entries(kl_shared *map, kl__shared_writer *self,
         map->slots + (next % KL__SHARED_SLOTS) * (size_t)map->slot_words;
 
     if (kl__entries_size(&self->entries) > map->slot_words) {
-        return say_full(map, self, err);
+        return log_full(map, self, err);
     }
     /* A reader that sees a word of this generation also sees, after its fence,
      * that its own generation is two behind. */
@@ -345,8 +346,8 @@ kl_code kl_shared_publish(kl_shared *map, kl_error *err)
     kl__shared_writer *self = writer_of(map);
     kl_code code;
 
-    if (!is_ours(map)) {
-        return not_owner(err);
+    if (!owns_map(map)) {
+        return set_not_owner(err);
     }
     kl__mutex_lock(&self->publishing);
     code = apply_changes(self, err);

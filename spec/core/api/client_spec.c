@@ -81,7 +81,7 @@ static void any_status_is_an_answer(void **state)
     kl_reply_clear(&reply);
 }
 
-static void a_request_says_who_asks_and_what_it_takes(void **state)
+static void a_request_has_a_user_agent_and_accept_header(void **state)
 {
     world *self = *state;
     kl_call call = {.method = "POST",
@@ -105,7 +105,7 @@ static void a_request_says_who_asks_and_what_it_takes(void **state)
         strstr(seen.headers, "User-Agent: kubelua/" KL_VERSION " (linux/"));
 }
 
-static void a_call_that_cannot_be_one_is_refused(void **state)
+static void an_invalid_call_is_refused(void **state)
 {
     static const kl_call bad[] = {
         {.method = NULL, .target = "/"},
@@ -130,7 +130,7 @@ static void a_call_that_cannot_be_one_is_refused(void **state)
     assert_int_equal(fake_transport_count(self->fake), 0);
 }
 
-static void an_answer_that_breaks_off_is_no_answer(void **state)
+static void a_truncated_answer_is_an_error(void **state)
 {
     world *self = *state;
     kl_call call = {.method = "GET", .target = "/", .no_retry = true};
@@ -306,7 +306,7 @@ static void without_a_config_the_namespace_is_default(void **state)
     assert_null(kl_client_server(self->client));
 }
 
-static void a_client_of_nothing_is_refused(void **state)
+static void a_client_without_config_and_transport_is_refused(void **state)
 {
     world *self = *state;
     kl_client_options options = {.user_agent = "x"};
@@ -356,9 +356,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SPEC(a_call_brings_the_whole_answer),
         SPEC(any_status_is_an_answer),
-        SPEC(a_request_says_who_asks_and_what_it_takes),
-        SPEC(a_call_that_cannot_be_one_is_refused),
-        SPEC(an_answer_that_breaks_off_is_no_answer),
+        SPEC(a_request_has_a_user_agent_and_accept_header),
+        SPEC(an_invalid_call_is_refused),
+        SPEC(a_truncated_answer_is_an_error),
         SPEC(a_call_ends_when_its_time_is_over),
         SPEC(a_body_is_read_up_to_its_limit_and_not_beyond),
         SPEC(closing_ends_a_call_that_waits_and_refuses_later_ones),
@@ -366,7 +366,7 @@ int main(void)
         SPEC(a_warning_is_logged_once_for_each_text),
         SPEC(the_slot_is_made_once_and_dropped_with_the_client),
         SPEC(without_a_config_the_namespace_is_default),
-        SPEC(a_client_of_nothing_is_refused),
+        SPEC(a_client_without_config_and_transport_is_refused),
         SPEC(running_out_of_memory_is_an_error_and_leaks_nothing),
     };
 

@@ -96,7 +96,7 @@ static void hold_first_request(world *self)
 
 /* Some come before the one who asks is under way, some while it is, some after
  * it has landed: that is up to the scheduler, so it is done again and again. */
-static void many_who_ask_at_once_share_one_answer(void **state)
+static void concurrent_lookups_share_one_answer(void **state)
 {
     static const char *const names[] = {"pods", "po", "deploy", "events"};
 
@@ -118,7 +118,7 @@ static void many_who_ask_at_once_share_one_answer(void **state)
     }
 }
 
-static void many_who_ask_at_once_are_told_of_the_failure(void **state)
+static void concurrent_lookups_share_one_failure(void **state)
 {
     world *self = *state;
 
@@ -135,7 +135,7 @@ static void many_who_ask_at_once_are_told_of_the_failure(void **state)
     assert_in_range(fake_transport_count(self->fake), 1, ASKERS);
 }
 
-static void whoever_waits_may_leave_and_the_flight_goes_on(void **state)
+static void a_cancelled_lookup_does_not_end_the_refresh(void **state)
 {
     world *self = *state;
     asker *pilot, *passenger;
@@ -151,7 +151,7 @@ static void whoever_waits_may_leave_and_the_flight_goes_on(void **state)
     assert_int_equal(await_asker(pilot), KL_OK);
 }
 
-static void when_the_one_who_asks_leaves_another_takes_over(void **state)
+static void a_cancelled_refresh_is_taken_over(void **state)
 {
     world *self = *state;
     asker *pilot, *passenger;
@@ -166,7 +166,7 @@ static void when_the_one_who_asks_leaves_another_takes_over(void **state)
     assert_int_equal(fake_transport_count(self->fake), 3);
 }
 
-static void closing_the_client_ends_them_all(void **state)
+static void closing_the_client_ends_all_lookups(void **state)
 {
     world *self = *state;
 
@@ -185,11 +185,11 @@ int main(void)
 {
 #define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        SPEC(many_who_ask_at_once_share_one_answer),
-        SPEC(many_who_ask_at_once_are_told_of_the_failure),
-        SPEC(whoever_waits_may_leave_and_the_flight_goes_on),
-        SPEC(when_the_one_who_asks_leaves_another_takes_over),
-        SPEC(closing_the_client_ends_them_all),
+        SPEC(concurrent_lookups_share_one_answer),
+        SPEC(concurrent_lookups_share_one_failure),
+        SPEC(a_cancelled_lookup_does_not_end_the_refresh),
+        SPEC(a_cancelled_refresh_is_taken_over),
+        SPEC(closing_the_client_ends_all_lookups),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,7 +114,7 @@ static void serve_old_form(world *self)
     answer(self, "/apis/late/v9$", 200, RESOURCES(RESOURCE("owls", "Owl")));
 }
 
-static void two_requests_tell_all_in_the_aggregated_form(void **state)
+static void the_aggregated_form_needs_two_requests(void **state)
 {
     world *self = *state;
 
@@ -150,7 +150,7 @@ static void a_server_of_the_old_form_is_asked_group_by_group(void **state)
     assert_int_equal(fake_transport_count(self->fake), 7);
 }
 
-static void a_group_that_is_down_keeps_nobody_from_the_others(void **state)
+static void a_group_that_is_down_does_not_hide_the_others(void **state)
 {
     world *self = *state;
 
@@ -172,7 +172,7 @@ static void a_connection_that_fails_is_no_group_that_is_down(void **state)
     resolves(self, "pods");
 }
 
-static void what_a_stale_group_last_said_comes_last(void **state)
+static void resources_of_a_stale_group_come_last(void **state)
 {
     world *self = *state;
     kl__resource resource;
@@ -233,7 +233,7 @@ static void one_of_the_two_roots_is_enough(void **state)
     assert_int_equal(resolve(self, "deployments"), KL_EFORBIDDEN);
 }
 
-static void what_is_no_api_server_is_said_to_be_none(void **state)
+static void a_server_without_the_api_is_an_error(void **state)
 {
     world *self = *state;
 
@@ -312,7 +312,7 @@ static void a_new_resource_is_found_when_it_is_asked_for_again(void **state)
     resolves(self, "owls.late");
 }
 
-static void the_cache_alone_is_asked_without_a_request(void **state)
+static void a_guess_needs_no_request(void **state)
 {
     world *self = *state;
     kl__resource resource;
@@ -388,19 +388,19 @@ int main(void)
 {
 #define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        SPEC(two_requests_tell_all_in_the_aggregated_form),
+        SPEC(the_aggregated_form_needs_two_requests),
         SPEC(a_server_of_the_old_form_is_asked_group_by_group),
-        SPEC(a_group_that_is_down_keeps_nobody_from_the_others),
+        SPEC(a_group_that_is_down_does_not_hide_the_others),
         SPEC(a_connection_that_fails_is_no_group_that_is_down),
-        SPEC(what_a_stale_group_last_said_comes_last),
+        SPEC(resources_of_a_stale_group_come_last),
         SPEC(a_server_that_knows_no_forms_is_asked_plainly),
         SPEC(one_of_the_two_roots_is_enough),
-        SPEC(what_is_no_api_server_is_said_to_be_none),
+        SPEC(a_server_without_the_api_is_an_error),
         SPEC(a_refusal_of_the_server_is_told_as_it_is),
         SPEC(an_unknown_name_is_asked_for_again_but_not_at_once),
         SPEC(a_known_name_is_never_asked_for_again_unless_doubted),
         SPEC(a_new_resource_is_found_when_it_is_asked_for_again),
-        SPEC(the_cache_alone_is_asked_without_a_request),
+        SPEC(a_guess_needs_no_request),
         SPEC(a_failed_refresh_leaves_the_cache_as_it_was),
         SPEC(no_memory_for_the_new_form_is_an_error),
         SPEC(no_memory_for_the_old_form_is_an_error),

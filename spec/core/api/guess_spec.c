@@ -106,7 +106,7 @@ static void a_built_in_kind_that_is_not_served_is_unknown(void **state)
     assert_non_null(strstr(self->err.message, "serves no resource"));
 }
 
-static void a_404_to_a_right_guess_stays_one(void **state)
+static void a_404_to_a_right_guess_stays_a_404(void **state)
 {
     source_world *self = *state;
 
@@ -132,7 +132,7 @@ static void without_a_right_to_discovery_the_guess_stands(void **state)
     assert_int_equal(source_world_list(self), KL_OK);
 }
 
-static void a_server_that_is_gone_after_a_404_is_told_as_gone(void **state)
+static void a_server_lost_after_a_404_is_unavailable(void **state)
 {
     source_world *self = *state;
 
@@ -169,9 +169,9 @@ int main(void)
         GUESS_SPEC(a_built_in_name_is_listed_without_discovery),
         GUESS_SPEC(a_404_to_a_guess_asks_discovery_and_asks_again),
         GUESS_SPEC(a_built_in_kind_that_is_not_served_is_unknown),
-        GUESS_SPEC(a_404_to_a_right_guess_stays_one),
+        GUESS_SPEC(a_404_to_a_right_guess_stays_a_404),
         GUESS_SPEC(without_a_right_to_discovery_the_guess_stands),
-        GUESS_SPEC(a_server_that_is_gone_after_a_404_is_told_as_gone),
+        GUESS_SPEC(a_server_lost_after_a_404_is_unavailable),
         cmocka_unit_test(the_table_has_each_name_once),
     };
 

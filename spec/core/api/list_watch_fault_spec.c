@@ -69,7 +69,7 @@ static void a_watch_ends_cleanly_only_between_events(void **state)
     source_world_expect_failure(self, KL_EUNAVAILABLE, "reset");
 }
 
-static void what_is_no_list_is_not_taken_for_an_empty_one(void **state)
+static void an_answer_that_is_no_list_is_not_an_empty_list(void **state)
 {
     static const char *const others[] = {
         "{}",
@@ -88,7 +88,7 @@ static void what_is_no_list_is_not_taken_for_an_empty_one(void **state)
     }
 }
 
-static void rubbish_behind_a_list_is_rubbish(void **state)
+static void rubbish_behind_a_list_is_a_parse_error(void **state)
 {
     source_world *self = *state;
 
@@ -157,8 +157,8 @@ int main(void)
         SOURCE_SPEC(an_error_event_is_the_code_of_its_status),
         SOURCE_SPEC(a_list_that_breaks_off_is_unavailable),
         SOURCE_SPEC(a_watch_ends_cleanly_only_between_events),
-        SOURCE_SPEC(what_is_no_list_is_not_taken_for_an_empty_one),
-        SOURCE_SPEC(rubbish_behind_a_list_is_rubbish),
+        SOURCE_SPEC(an_answer_that_is_no_list_is_not_an_empty_list),
+        SOURCE_SPEC(rubbish_behind_a_list_is_a_parse_error),
         SOURCE_SPEC(a_complete_list_whose_body_breaks_off_is_complete),
         SOURCE_SPEC(objects_of_another_kind_are_refused_by_name),
         SOURCE_SPEC(nothing_in_a_watch_is_skipped_silently),

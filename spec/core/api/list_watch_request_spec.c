@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-static void a_list_asks_for_what_it_is_told_to(void **state)
+static void a_list_sends_its_parameters(void **state)
 {
     source_world *self = *state;
     kl__list_watch_options options = {.resource = "apps/v1/Deployment",
@@ -39,7 +39,7 @@ static void a_list_asks_for_what_it_is_told_to(void **state)
                            "n1&limit=10&continue=a%2Fb%3D"));
 }
 
-static void a_watch_asks_for_what_it_is_told_to(void **state)
+static void a_watch_sends_its_parameters(void **state)
 {
     source_world *self = *state;
     kl__watch_params params = {.resource_version = "12",
@@ -84,7 +84,7 @@ static void a_namespace_of_a_kind_without_namespaces_is_refused(void **state)
         strstr(self->err.message, "nodes (Node) have no namespace: leave"));
 }
 
-static void a_refusal_is_its_code_and_keeps_the_token_it_offers(void **state)
+static void a_refused_page_has_its_code_and_the_new_token(void **state)
 {
     source_world *self = *state;
     char *token;
@@ -105,7 +105,7 @@ static void a_refusal_is_its_code_and_keeps_the_token_it_offers(void **state)
     source_world_expect_failure(self, KL_EINVAL, "no transfer");
 }
 
-static void a_refusal_says_when_to_come_again(void **state)
+static void a_refusal_has_its_retry_after(void **state)
 {
     source_world *self = *state;
 
@@ -125,7 +125,7 @@ static const char denial[] =
     "forbidden: User \\\"eve\\\" cannot list resource \\\"pods\\\" in API "
     "group \\\"\\\" at the cluster scope\",\"code\":403}";
 
-static void a_denial_names_both_verbs_and_the_simplest_remedy(void **state)
+static void a_403_names_both_verbs_and_the_simplest_remedy(void **state)
 {
     source_world *self = *state;
     kl__list_watch_options options = {.resource = "pods", .name_space = "web"};
@@ -187,7 +187,7 @@ static void a_login_page_is_shown_and_named(void **state)
     assert_non_null(strstr(self->err.message, "302"));
 }
 
-static void to_resolve_again_is_to_doubt_what_is_cached(void **state)
+static void a_second_resolve_asks_the_server_again(void **state)
 {
     source_world *self = *state;
     kl__discovery *discovery = kl__client_discovery(self->client);
@@ -202,7 +202,7 @@ static void to_resolve_again_is_to_doubt_what_is_cached(void **state)
     kl__clock_fake_free(later);
 }
 
-static void another_source_is_content_with_what_is_cached(void **state)
+static void another_source_uses_the_cached_discovery(void **state)
 {
     source_world *self = *state;
     kl__discovery *discovery = kl__client_discovery(self->client);
@@ -229,17 +229,17 @@ static void a_source_is_resolved_before_it_is_asked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SOURCE_SPEC(a_list_asks_for_what_it_is_told_to),
-        SOURCE_SPEC(a_watch_asks_for_what_it_is_told_to),
+        SOURCE_SPEC(a_list_sends_its_parameters),
+        SOURCE_SPEC(a_watch_sends_its_parameters),
         SOURCE_SPEC(a_cluster_scoped_path_has_no_namespace),
         SOURCE_SPEC(a_namespace_of_a_kind_without_namespaces_is_refused),
-        SOURCE_SPEC(a_refusal_is_its_code_and_keeps_the_token_it_offers),
-        SOURCE_SPEC(a_refusal_says_when_to_come_again),
-        SOURCE_SPEC(a_denial_names_both_verbs_and_the_simplest_remedy),
+        SOURCE_SPEC(a_refused_page_has_its_code_and_the_new_token),
+        SOURCE_SPEC(a_refusal_has_its_retry_after),
+        SOURCE_SPEC(a_403_names_both_verbs_and_the_simplest_remedy),
         SOURCE_SPEC(the_body_of_a_refusal_is_bounded_and_may_break_off),
         SOURCE_SPEC(a_login_page_is_shown_and_named),
-        SOURCE_SPEC(to_resolve_again_is_to_doubt_what_is_cached),
-        SOURCE_SPEC(another_source_is_content_with_what_is_cached),
+        SOURCE_SPEC(a_second_resolve_asks_the_server_again),
+        SOURCE_SPEC(another_source_uses_the_cached_discovery),
         SOURCE_SPEC(a_source_is_resolved_before_it_is_asked),
     };
 

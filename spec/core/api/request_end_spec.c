@@ -168,7 +168,7 @@ static void a_read_on_a_broken_connection_is_tried_again(void **state)
     assert_int_equal(fake_transport_count(self->fake), 3);
 }
 
-static void what_the_server_turns_away_is_tried_again(void **state)
+static void a_429_or_503_with_retry_after_is_tried_again(void **state)
 {
     world *self = *state;
     kl_reply reply;
@@ -188,7 +188,7 @@ static void what_the_server_turns_away_is_tried_again(void **state)
     assert_int_equal(fake_transport_count(self->fake), 3);
 }
 
-static void what_is_not_to_be_tried_again_is_an_answer(void **state)
+static void with_no_retry_a_429_is_an_answer(void **state)
 {
     world *self = *state;
     kl_call call = {.method = "POST", .target = "/", .no_retry = true};
@@ -215,7 +215,7 @@ static void what_is_not_to_be_tried_again_is_an_answer(void **state)
     assert_int_equal(fake_transport_count(self->fake), 3);
 }
 
-static void what_is_to_be_sent_by_a_moment_is_not_sent_later(void **state)
+static void a_request_is_not_sent_after_send_by_ms(void **state)
 {
     world *self = *state;
     kl_call call = {
@@ -253,7 +253,7 @@ static void a_pause_that_does_not_fit_is_not_waited_for(void **state)
     kl_reply_clear(&reply);
 }
 
-static void a_request_that_rests_is_cancelled_and_closed_as_unsent(void **state)
+static void a_pausing_request_ends_as_not_sent(void **state)
 {
     world *self = *state;
     kl_request *one, *two;
@@ -293,11 +293,11 @@ int main(void)
         SPEC(a_request_keeps_its_client_and_its_queue),
         SPEC(a_request_in_a_queue_needs_a_tag),
         SPEC(a_read_on_a_broken_connection_is_tried_again),
-        SPEC(what_the_server_turns_away_is_tried_again),
-        SPEC(what_is_not_to_be_tried_again_is_an_answer),
-        SPEC(what_is_to_be_sent_by_a_moment_is_not_sent_later),
+        SPEC(a_429_or_503_with_retry_after_is_tried_again),
+        SPEC(with_no_retry_a_429_is_an_answer),
+        SPEC(a_request_is_not_sent_after_send_by_ms),
         SPEC(a_pause_that_does_not_fit_is_not_waited_for),
-        SPEC(a_request_that_rests_is_cancelled_and_closed_as_unsent),
+        SPEC(a_pausing_request_ends_as_not_sent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,7 +155,7 @@ static void a_read_on_a_connection_that_died_is_sent_again(void **state)
     assert_int_equal(hostile_requests(self->server, "GET /x"), 3);
 }
 
-static void what_is_never_sent_is_not_unknown(void **state)
+static void a_write_that_is_never_sent_is_not_unknown(void **state)
 {
     static const peer_kind kinds[] = {PEER_BLACKHOLE, PEER_NO_TLS};
     world *self = *state;
@@ -220,7 +220,7 @@ static size_t read_whole(kl_request *request, kl_event_queue *queue)
     }
 }
 
-static void a_stream_that_is_not_read_is_held_up_alone(void **state)
+static void an_unread_stream_stops_no_other_request(void **state)
 {
     world *self = *state;
     const kl_call log = {.method = "GET", .target = "/log", .streams = true};
@@ -301,9 +301,9 @@ int main(void)
         SPEC(connections_of_requests_in_http1_are_bounded),
         SPEC(a_write_on_a_connection_that_died_is_sent_once),
         SPEC(a_read_on_a_connection_that_died_is_sent_again),
-        SPEC(what_is_never_sent_is_not_unknown),
+        SPEC(a_write_that_is_never_sent_is_not_unknown),
         SPEC(an_answer_over_64_mb_is_too_large),
-        SPEC(a_stream_that_is_not_read_is_held_up_alone),
+        SPEC(an_unread_stream_stops_no_other_request),
         SPEC(a_child_of_fork_waits_for_no_request),
     };
 

@@ -187,7 +187,7 @@ static void a_timeout_names_the_plugin_and_does_not_end_it(void **state)
     assert_int_equal(fake_transport_count(self->fake), 1);
 }
 
-static void what_is_in_flight_waits_for_no_plugin(void **state)
+static void requests_in_flight_do_not_wait_for_a_plugin(void **state)
 {
     world *self = *state;
     const kl_call call = {.method = "GET", .target = "/"};
@@ -210,7 +210,7 @@ static void what_is_in_flight_waits_for_no_plugin(void **state)
     await_gone(pid);
 }
 
-static void another_client_waits_for_no_plugin(void **state)
+static void a_plugin_delays_no_other_client(void **state)
 {
     world *self = *state;
     kl_client *slow;
@@ -243,8 +243,8 @@ int main(void)
         SPEC(closing_the_client_ends_the_plugin),
         SPEC(the_last_reference_to_a_client_ends_the_plugin),
         SPEC(a_timeout_names_the_plugin_and_does_not_end_it),
-        SPEC(what_is_in_flight_waits_for_no_plugin),
-        SPEC(another_client_waits_for_no_plugin),
+        SPEC(requests_in_flight_do_not_wait_for_a_plugin),
+        SPEC(a_plugin_delays_no_other_client),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,7 @@ static void ask_another(world *self)
     kl_reply_clear(&reply);
 }
 
-static void what_is_not_read_is_held_up_and_nothing_else(void **state)
+static void an_unread_stream_stops_alone(void **state)
 {
     world *self = *state;
     char *big = calloc(1, BIG + 1), *got = malloc(BIG);
@@ -159,7 +159,7 @@ static void what_is_not_read_is_held_up_and_nothing_else(void **state)
     free(got);
 }
 
-static void what_came_before_it_broke_off_is_read_first(void **state)
+static void bytes_before_a_break_are_read_first(void **state)
 {
     world *self = *state;
     kl_request *request;
@@ -285,8 +285,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SPEC(bytes_are_read_as_they_come),
         SPEC(a_stream_lasts_longer_than_the_timeout_of_its_head),
-        SPEC(what_is_not_read_is_held_up_and_nothing_else),
-        SPEC(what_came_before_it_broke_off_is_read_first),
+        SPEC(an_unread_stream_stops_alone),
+        SPEC(bytes_before_a_break_are_read_first),
         SPEC(a_refused_stream_is_complete_with_its_body),
         SPEC(cancelling_ends_a_stream_at_once),
         SPEC(closing_the_client_ends_a_stream_at_once),

@@ -170,7 +170,7 @@ static void the_kind_and_the_scope_come_with_it(void **state)
     kl__resource_clear(&resource);
 }
 
-static void what_cannot_be_watched_is_said_to_be_so(void **state)
+static void a_resource_that_cannot_be_watched_is_an_error(void **state)
 {
     leads_nowhere(*state, "Binding", KL_ENOT_ALLOWED, "bindings (Binding)",
                   "cannot be watched");
@@ -187,7 +187,7 @@ static void an_unknown_name_is_told_the_nearest_ones(void **state)
                   "did you mean deployments.apps", NULL);
 }
 
-static void the_right_word_in_a_wrong_group_hides_mere_neighbours(void **state)
+static void a_right_name_in_a_wrong_group_is_suggested_alone(void **state)
 {
     leads_nowhere(*state, "pods.metrics.k8s.io", KL_EUNKNOWN_KIND,
                   "did you mean pods?", NULL);
@@ -223,7 +223,7 @@ static void a_group_that_does_not_answer_is_named(void **state)
                   "kubectl get apiservices");
 }
 
-static void what_is_no_name_is_told_what_one_looks_like(void **state)
+static void an_invalid_name_error_shows_valid_forms(void **state)
 {
     char long_name[300];
 
@@ -251,13 +251,13 @@ int main(void)
         SPEC(a_manifest_s_words_are_understood),
         SPEC(the_server_s_order_decides_between_equals),
         SPEC(the_kind_and_the_scope_come_with_it),
-        SPEC(what_cannot_be_watched_is_said_to_be_so),
+        SPEC(a_resource_that_cannot_be_watched_is_an_error),
         SPEC(an_unknown_name_is_told_the_nearest_ones),
-        SPEC(the_right_word_in_a_wrong_group_hides_mere_neighbours),
+        SPEC(a_right_name_in_a_wrong_group_is_suggested_alone),
         SPEC(a_group_that_is_not_served_wants_its_crd),
         SPEC(a_name_with_nothing_near_it_is_told_the_remedy),
         SPEC(a_group_that_does_not_answer_is_named),
-        SPEC(what_is_no_name_is_told_what_one_looks_like),
+        SPEC(an_invalid_name_error_shows_valid_forms),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ static void each_failure_waits_uniformly_between_d_and_twice_d(void **state)
     assert_in_range(high, 1560, 1599);
 }
 
-static void health_makes_the_next_failure_a_first_one(void **state)
+static void a_reset_makes_the_next_failure_a_first_one(void **state)
 {
     kl__backoff backoff;
 
@@ -53,7 +53,7 @@ static void health_makes_the_next_failure_a_first_one(void **state)
     assert_in_range(kl__backoff_next(&backoff, 0, -1), 800, 1599);
 }
 
-static void retry_after_is_the_least_that_is_waited(void **state)
+static void retry_after_is_the_shortest_wait(void **state)
 {
     kl__backoff backoff;
 
@@ -73,7 +73,7 @@ static void an_absurd_retry_after_counts_as_five_minutes(void **state)
     assert_in_range(kl__backoff_next(&backoff, 0, INT64_MAX), 300000, 300799);
 }
 
-static void a_cause_can_be_asked_about_more_often(void **state)
+static void a_cap_makes_retries_more_frequent(void **state)
 {
     kl__backoff backoff;
 
@@ -104,10 +104,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_failure_waits_uniformly_between_d_and_twice_d),
-        cmocka_unit_test(health_makes_the_next_failure_a_first_one),
-        cmocka_unit_test(retry_after_is_the_least_that_is_waited),
+        cmocka_unit_test(a_reset_makes_the_next_failure_a_first_one),
+        cmocka_unit_test(retry_after_is_the_shortest_wait),
         cmocka_unit_test(an_absurd_retry_after_counts_as_five_minutes),
-        cmocka_unit_test(a_cause_can_be_asked_about_more_often),
+        cmocka_unit_test(a_cap_makes_retries_more_frequent),
         cmocka_unit_test(a_seed_of_zero_still_jitters),
     };
 

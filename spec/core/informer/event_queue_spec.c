@@ -65,7 +65,7 @@ static void a_registration_is_returned_once_until_it_was_empty(void **state)
     rig_end(&rig);
 }
 
-static void one_that_is_handed_back_comes_after_the_others(void **state)
+static void a_registration_put_back_comes_after_the_others(void **state)
 {
     processor_rig rig = rig_begin();
     int tags[2];
@@ -100,7 +100,7 @@ static void a_removed_registration_is_not_returned(void **state)
     rig_end(&rig);
 }
 
-static void one_handed_back_after_its_removal_is_forgotten(void **state)
+static void a_removed_registration_put_back_is_not_returned(void **state)
 {
     processor_rig rig = rig_begin();
     kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
@@ -197,9 +197,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_descriptor_is_readable_while_something_waits),
         cmocka_unit_test(a_registration_is_returned_once_until_it_was_empty),
-        cmocka_unit_test(one_that_is_handed_back_comes_after_the_others),
+        cmocka_unit_test(a_registration_put_back_comes_after_the_others),
         cmocka_unit_test(a_removed_registration_is_not_returned),
-        cmocka_unit_test(one_handed_back_after_its_removal_is_forgotten),
+        cmocka_unit_test(a_removed_registration_put_back_is_not_returned),
         cmocka_unit_test(a_queue_stays_until_its_last_registration_is_removed),
         cmocka_unit_test(a_wait_ends_at_its_deadline_or_with_an_event),
         cmocka_unit_test(a_wake_up_is_kept_for_the_next_wait),

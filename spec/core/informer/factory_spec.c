@@ -70,7 +70,7 @@ static long informers_of(kl_client *client, const kl_informer_options *a,
     return count;
 }
 
-static void the_same_is_one_informer(void **state)
+static void same_options_share_one_informer(void **state)
 {
     kl_informer_options options = {
         .resource = "foos.example.com",
@@ -82,7 +82,7 @@ static void the_same_is_one_informer(void **state)
     assert_int_equal(informers_of(*state, &options, &options), 1);
 }
 
-static void a_built_in_resource_is_one_however_it_is_spelt(void **state)
+static void spellings_of_a_resource_share_one_informer(void **state)
 {
     static const char *const spelt[] = {"po",     "Pod",     "pod",
                                         "v1/Pod", "v1/pods", "pods.v1."};
@@ -95,7 +95,7 @@ static void a_built_in_resource_is_one_however_it_is_spelt(void **state)
     }
 }
 
-static void what_selects_other_objects_is_another_informer(void **state)
+static void other_selectors_make_another_informer(void **state)
 {
     kl_informer_options base = {.resource = "pods"};
     kl_informer_options other[] = {base, base, base, base, base, base};
@@ -111,7 +111,7 @@ static void what_selects_other_objects_is_another_informer(void **state)
     }
 }
 
-static void what_only_changes_the_fetching_is_the_same_informer(void **state)
+static void page_size_and_timeouts_share_one_informer(void **state)
 {
     assert_int_equal(
         informers_of(*state, &(kl_informer_options){.resource = "pods"},
@@ -126,7 +126,7 @@ static void what_only_changes_the_fetching_is_the_same_informer(void **state)
         1);
 }
 
-static void it_ends_with_its_last_user(void **state)
+static void the_last_close_ends_the_informer(void **state)
 {
     kl_informer_options options = {.resource = "pods"};
     kl_informer *first = open_with(*state, &options);
@@ -165,7 +165,7 @@ static void what_can_never_work_is_refused(void **state)
     assert_int_equal(err.code, KL_EINVAL);
 }
 
-static void a_server_that_is_away_does_not_fail_the_open(void **state)
+static void an_unreachable_server_does_not_fail_the_open(void **state)
 {
     kl_informer *informer =
         open_with(*state, &(kl_informer_options){.resource = "pods"});
@@ -237,7 +237,7 @@ static void *open_and_close(void *client)
     return NULL;
 }
 
-static void many_may_come_and_go_at_once(void **state)
+static void many_threads_may_open_and_close_at_once(void **state)
 {
     kl__thread threads[4];
 
@@ -272,7 +272,7 @@ static kl_code try_open(void *context)
     return informer != NULL ? KL_OK : err.code;
 }
 
-static void opening_without_memory_leaves_nothing_behind(void **state)
+static void out_of_memory_in_open_leaks_nothing(void **state)
 {
     kl_client_unref(*state);
     *state = NULL;
@@ -295,7 +295,7 @@ static void refuses(kl_client *client, const char *resource,
     }
 }
 
-static void what_cannot_be_a_namespace_is_refused(void **state)
+static void an_invalid_namespace_is_refused(void **state)
 {
     char longest[65] = "";
 
@@ -330,7 +330,7 @@ static void a_default_namespace_is_left_out_where_a_kind_has_none(void **state)
     assert_int_equal(informers_of(*state, &all, &web), 1);
 }
 
-static void a_list_of_what_cannot_be_a_namespace_is_refused(void **state)
+static void a_list_of_an_invalid_namespace_is_refused(void **state)
 {
     kl_informer *informer =
         open_with(*state, &(kl_informer_options){.resource = "pods"});
@@ -347,22 +347,22 @@ static void a_list_of_what_cannot_be_a_namespace_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CLIENT_TEST(the_same_is_one_informer),
-        CLIENT_TEST(a_built_in_resource_is_one_however_it_is_spelt),
-        CLIENT_TEST(what_selects_other_objects_is_another_informer),
-        CLIENT_TEST(what_only_changes_the_fetching_is_the_same_informer),
-        CLIENT_TEST(it_ends_with_its_last_user),
+        CLIENT_TEST(same_options_share_one_informer),
+        CLIENT_TEST(spellings_of_a_resource_share_one_informer),
+        CLIENT_TEST(other_selectors_make_another_informer),
+        CLIENT_TEST(page_size_and_timeouts_share_one_informer),
+        CLIENT_TEST(the_last_close_ends_the_informer),
         CLIENT_TEST(what_can_never_work_is_refused),
-        CLIENT_TEST(a_server_that_is_away_does_not_fail_the_open),
+        CLIENT_TEST(an_unreachable_server_does_not_fail_the_open),
         CLIENT_TEST(a_closed_client_ends_its_informers),
         CLIENT_TEST(an_informer_keeps_its_client),
         CLIENT_TEST(a_close_takes_no_time),
-        CLIENT_TEST(many_may_come_and_go_at_once),
-        CLIENT_TEST(opening_without_memory_leaves_nothing_behind),
-        CLIENT_TEST(what_cannot_be_a_namespace_is_refused),
+        CLIENT_TEST(many_threads_may_open_and_close_at_once),
+        CLIENT_TEST(out_of_memory_in_open_leaks_nothing),
+        CLIENT_TEST(an_invalid_namespace_is_refused),
         CLIENT_TEST(a_namespace_of_a_kind_without_any_is_refused),
         CLIENT_TEST(a_default_namespace_is_left_out_where_a_kind_has_none),
-        CLIENT_TEST(a_list_of_what_cannot_be_a_namespace_is_refused),
+        CLIENT_TEST(a_list_of_an_invalid_namespace_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,7 +135,7 @@ static void a_thread_shows_every_event_in_order(void **state)
     recorder_deinit(&self);
 }
 
-static void callbacks_that_are_left_out_are_skipped(void **state)
+static void null_callbacks_are_skipped(void **state)
 {
     processor_rig rig = rig_begin();
     recorder self;
@@ -215,7 +215,7 @@ static void *remove_target(void *arg)
     return NULL;
 }
 
-static void a_removal_elsewhere_waits_for_the_callback(void **state)
+static void a_removal_on_another_thread_waits_for_the_callback(void **state)
 {
     processor_rig rig = rig_begin();
     recorder self;
@@ -269,7 +269,7 @@ static void a_handler_may_read_the_cache_and_register_others(void **state)
     recorder_deinit(&self);
 }
 
-static void closing_ends_threads_and_drops_what_waits(void **state)
+static void closing_ends_threads_and_drops_waiting_events(void **state)
 {
     processor_rig rig = rig_begin();
     recorder self;
@@ -336,7 +336,7 @@ static kl_registration *fill(processor_rig *rig)
     return registration;
 }
 
-static void the_informer_waits_for_who_wants_every_change(void **state)
+static void the_informer_waits_for_a_full_every_change_handler(void **state)
 {
     processor_rig rig = rig_begin();
     kl_registration *registration = fill(&rig);
@@ -363,7 +363,7 @@ static void the_informer_stops_waiting_when_it_is_cancelled(void **state)
     rig_end(&rig);
 }
 
-static void the_informer_stops_waiting_for_who_is_removed(void **state)
+static void the_informer_stops_waiting_for_a_removed_handler(void **state)
 {
     processor_rig rig = rig_begin();
     kl_registration *registration = fill(&rig);
@@ -402,7 +402,7 @@ static void advance(processor_rig *rig, int64_t ms, int lines)
     assert_true(kl__clock_await_waiters(rig->clock, 1));
 }
 
-static void the_log_names_whom_the_informer_waits_for(void **state)
+static void the_log_names_the_slow_handler(void **state)
 {
     processor_rig rig = rig_begin();
     kl_registration *registration = fill(&rig);
@@ -425,17 +425,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_shows_every_event_in_order),
-        cmocka_unit_test(callbacks_that_are_left_out_are_skipped),
+        cmocka_unit_test(null_callbacks_are_skipped),
         cmocka_unit_test(a_handler_may_remove_itself),
         cmocka_unit_test(two_handlers_may_remove_each_other_at_once),
-        cmocka_unit_test(a_removal_elsewhere_waits_for_the_callback),
+        cmocka_unit_test(a_removal_on_another_thread_waits_for_the_callback),
         cmocka_unit_test(a_handler_may_read_the_cache_and_register_others),
-        cmocka_unit_test(closing_ends_threads_and_drops_what_waits),
-        cmocka_unit_test(the_informer_waits_for_who_wants_every_change),
+        cmocka_unit_test(closing_ends_threads_and_drops_waiting_events),
+        cmocka_unit_test(the_informer_waits_for_a_full_every_change_handler),
         cmocka_unit_test(the_informer_stops_waiting_when_it_is_cancelled),
-        cmocka_unit_test(the_informer_stops_waiting_for_who_is_removed),
+        cmocka_unit_test(the_informer_stops_waiting_for_a_removed_handler),
         cmocka_unit_test(the_informer_stops_waiting_on_close),
-        cmocka_unit_test(the_log_names_whom_the_informer_waits_for),
+        cmocka_unit_test(the_log_names_the_slow_handler),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

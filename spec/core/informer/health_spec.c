@@ -78,7 +78,7 @@ static void a_wait_ends_with_the_first_list(void **state)
     kl__health_end_wait(&self->health, &self->waiters);
 }
 
-static void a_first_list_that_is_not_applied_syncs_nothing(void **state)
+static void a_first_list_that_fails_to_apply_does_not_sync(void **state)
 {
     world *self = *state;
 
@@ -100,7 +100,7 @@ static void a_wait_ends_with_the_informer(void **state)
     assert_int_equal(self->code, KL_ECLOSED);
 }
 
-static void a_dismissal_returns_once_the_waiters_have_left(void **state)
+static void cancelling_waits_returns_after_the_last_waiter(void **state)
 {
     world *self = *state;
 
@@ -120,7 +120,7 @@ static bool was_woken(kl_event_queue *queue)
     return is_woken;
 }
 
-static void a_queue_is_woken_once_and_not_after_a_dismissal(void **state)
+static void a_queue_is_woken_once_and_not_after_a_cancel(void **state)
 {
     world *self = *state;
     kl_event_queue *queue = kl_event_queue_new(NULL);
@@ -152,7 +152,7 @@ static uint64_t told(world *self)
     return kl__health_told(&self->health, &reason);
 }
 
-static void a_reason_has_a_number_of_its_own_until_all_is_well(void **state)
+static void an_error_keeps_its_number_until_recovery(void **state)
 {
     world *self = *state;
     kl_error reason;
@@ -168,7 +168,7 @@ static void a_reason_has_a_number_of_its_own_until_all_is_well(void **state)
     assert_int_equal(kl__health_fail(&self->health, &gone, false), 3);
 }
 
-static void a_quiet_failure_stands_but_is_not_told(void **state)
+static void a_quiet_failure_is_in_the_status_only(void **state)
 {
     world *self = *state;
     kl_error error;
@@ -183,7 +183,7 @@ static void a_quiet_failure_stands_but_is_not_told(void **state)
     assert_string_equal(error.message, "");
 }
 
-static void a_reason_that_was_over_is_told_by_its_number_again(void **state)
+static void an_error_that_comes_back_has_its_old_number(void **state)
 {
     world *self = *state;
 
@@ -196,7 +196,7 @@ static void a_reason_that_was_over_is_told_by_its_number_again(void **state)
     assert_int_equal(told(self), 1);
 }
 
-static void what_could_not_be_told_is_told_the_next_time(void **state)
+static void an_error_that_was_not_queued_is_reported_next_time(void **state)
 {
     world *self = *state;
 
@@ -212,14 +212,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SPEC(a_wait_ends_with_the_first_list),
-        SPEC(a_first_list_that_is_not_applied_syncs_nothing),
+        SPEC(a_first_list_that_fails_to_apply_does_not_sync),
         SPEC(a_wait_ends_with_the_informer),
-        SPEC(a_dismissal_returns_once_the_waiters_have_left),
-        SPEC(a_queue_is_woken_once_and_not_after_a_dismissal),
-        SPEC(a_reason_has_a_number_of_its_own_until_all_is_well),
-        SPEC(a_quiet_failure_stands_but_is_not_told),
-        SPEC(a_reason_that_was_over_is_told_by_its_number_again),
-        SPEC(what_could_not_be_told_is_told_the_next_time),
+        SPEC(cancelling_waits_returns_after_the_last_waiter),
+        SPEC(a_queue_is_woken_once_and_not_after_a_cancel),
+        SPEC(an_error_keeps_its_number_until_recovery),
+        SPEC(a_quiet_failure_is_in_the_status_only),
+        SPEC(an_error_that_comes_back_has_its_old_number),
+        SPEC(an_error_that_was_not_queued_is_reported_next_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

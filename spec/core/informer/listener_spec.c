@@ -97,7 +97,7 @@ static const char *take_all(kl__listener *listener)
     return text;
 }
 
-static void what_comes_while_paused_waits_behind_the_snapshot(void **state)
+static void changes_while_paused_wait_behind_the_snapshot(void **state)
 {
     kl__listener listener;
     kl_object_list snapshot = pod_list(2, pod("a", "a", 1), pod("b", "b", 1));
@@ -214,7 +214,7 @@ static void the_owner_is_woken_once_per_edge(void **state)
     end(&listener);
 }
 
-static void it_says_once_that_it_has_begun_to_merge(void **state)
+static void the_first_merge_is_reported_once(void **state)
 {
     kl__listener listener;
 
@@ -233,7 +233,7 @@ static void it_says_once_that_it_has_begun_to_merge(void **state)
     end(&listener);
 }
 
-static void what_was_taken_is_not_merged_with(void **state)
+static void a_pulled_event_is_not_merged(void **state)
 {
     kl__listener listener;
     kl_event event;
@@ -252,7 +252,7 @@ static void what_was_taken_is_not_merged_with(void **state)
     end(&listener);
 }
 
-static void every_change_is_kept_for_who_wants_it(void **state)
+static void every_change_disables_coalescing(void **state)
 {
     kl__listener listener;
     kl_event event;
@@ -295,7 +295,7 @@ static void beyond_the_backlog_one_error_waits(void **state)
     end(&listener);
 }
 
-static void close_drops_what_waits_and_refuses_more(void **state)
+static void close_drops_waiting_events_and_refuses_more(void **state)
 {
     kl__listener listener;
     kl_error error = {.message = "late"};
@@ -315,7 +315,7 @@ static void close_drops_what_waits_and_refuses_more(void **state)
     end(&listener);
 }
 
-static void a_delete_and_an_add_under_one_name_stay_two_events(void **state)
+static void a_uid_change_stays_a_delete_and_an_add(void **state)
 {
     kl__listener listener;
 
@@ -337,18 +337,18 @@ static void a_delete_and_an_add_under_one_name_stay_two_events(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_comes_while_paused_waits_behind_the_snapshot),
+        cmocka_unit_test(changes_while_paused_wait_behind_the_snapshot),
         cmocka_unit_test(merging_while_paused_and_after_makes_one_history),
         cmocka_unit_test(changes_reserved_before_open_are_merged_after_it),
         cmocka_unit_test(
             no_more_waits_than_the_backlog_and_three_for_each_object),
         cmocka_unit_test(the_owner_is_woken_once_per_edge),
-        cmocka_unit_test(it_says_once_that_it_has_begun_to_merge),
-        cmocka_unit_test(what_was_taken_is_not_merged_with),
-        cmocka_unit_test(every_change_is_kept_for_who_wants_it),
+        cmocka_unit_test(the_first_merge_is_reported_once),
+        cmocka_unit_test(a_pulled_event_is_not_merged),
+        cmocka_unit_test(every_change_disables_coalescing),
         cmocka_unit_test(beyond_the_backlog_one_error_waits),
-        cmocka_unit_test(close_drops_what_waits_and_refuses_more),
-        cmocka_unit_test(a_delete_and_an_add_under_one_name_stay_two_events),
+        cmocka_unit_test(close_drops_waiting_events_and_refuses_more),
+        cmocka_unit_test(a_uid_change_stays_a_delete_and_an_add),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,7 +55,7 @@ static void a_bare_name_means_the_core_group_first(void **state)
     expect_name("events.k8s.io/v1/Event", "events.v1.events.k8s.io");
 }
 
-static void what_is_not_known_for_sure_has_no_name(void **state)
+static void an_ambiguous_resource_name_means_nothing(void **state)
 {
     (void)state;
     expect_name("foos", NULL);
@@ -67,7 +67,7 @@ static void what_is_not_known_for_sure_has_no_name(void **state)
     expect_name(".", NULL);
 }
 
-static void field_selectors_that_can_be_read_are_let_through(void **state)
+static void valid_field_selectors_are_accepted(void **state)
 {
     static const char *const good[] = {
         "",   "a=b",  "spec.nodeName=n1", "a==b,c!=d",
@@ -81,7 +81,7 @@ static void field_selectors_that_can_be_read_are_let_through(void **state)
     }
 }
 
-static void field_selectors_that_cannot_be_read_are_refused(void **state)
+static void invalid_field_selectors_are_refused(void **state)
 {
     static const char *const bad[] = {
         "a", "=b", "!=b", "a=b=c", "a=b\\x", "a=b\\", "x=1,b", "a in (b)",
@@ -101,9 +101,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_spelling_of_a_built_in_has_one_name),
         cmocka_unit_test(a_bare_name_means_the_core_group_first),
-        cmocka_unit_test(what_is_not_known_for_sure_has_no_name),
-        cmocka_unit_test(field_selectors_that_can_be_read_are_let_through),
-        cmocka_unit_test(field_selectors_that_cannot_be_read_are_refused),
+        cmocka_unit_test(an_ambiguous_resource_name_means_nothing),
+        cmocka_unit_test(valid_field_selectors_are_accepted),
+        cmocka_unit_test(invalid_field_selectors_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

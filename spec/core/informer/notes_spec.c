@@ -125,7 +125,7 @@ static const row rows[] = {
      {{KL_EVENT_DELETE, 0, 1, false}, {KL_EVENT_ADD, 0, 2, false}}},
 };
 
-static void every_row_of_the_table_holds(void **state)
+static void every_row_of_the_merge_table_holds(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -170,7 +170,7 @@ static void only_the_newest_event_of_an_object_is_merged_with(void **state)
     kl__notes_deinit(&notes);
 }
 
-static void others_keep_their_places_when_one_object_is_merged(void **state)
+static void merging_one_object_keeps_the_order_of_others(void **state)
 {
     const step update = {KL_EVENT_UPDATE, 1, 2, false};
     kl_event event = {.type = KL_EVENT_ADD};
@@ -311,7 +311,7 @@ static void live_on(world *self)
     }
 }
 
-static void any_merged_history_makes_sense_and_ends_in_the_truth(void **state)
+static void any_coalesced_history_is_consistent(void **state)
 {
     (void)state;
     for (uint32_t round = 0; round < ROUNDS; round++) {
@@ -334,7 +334,7 @@ static void any_merged_history_makes_sense_and_ends_in_the_truth(void **state)
     }
 }
 
-static void merging_bounds_what_waits_by_the_number_of_objects(void **state)
+static void coalescing_bounds_the_backlog_by_objects(void **state)
 {
     world self = {.seed = 7};
 
@@ -362,11 +362,11 @@ static void merging_bounds_what_waits_by_the_number_of_objects(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_of_the_table_holds),
+        cmocka_unit_test(every_row_of_the_merge_table_holds),
         cmocka_unit_test(only_the_newest_event_of_an_object_is_merged_with),
-        cmocka_unit_test(others_keep_their_places_when_one_object_is_merged),
-        cmocka_unit_test(any_merged_history_makes_sense_and_ends_in_the_truth),
-        cmocka_unit_test(merging_bounds_what_waits_by_the_number_of_objects),
+        cmocka_unit_test(merging_one_object_keeps_the_order_of_others),
+        cmocka_unit_test(any_coalesced_history_is_consistent),
+        cmocka_unit_test(coalescing_bounds_the_backlog_by_objects),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

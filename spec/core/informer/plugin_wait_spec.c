@@ -53,7 +53,7 @@ static kl_informer_status await_status(kl_informer *informer, bool waits)
     }
 }
 
-static void a_plugin_that_hangs_is_what_it_waits_for(void **state)
+static void the_status_names_a_hanging_exec_plugin(void **state)
 {
     kl_client *client;
     kl_informer *informer = open_informer("exec sleep 1000", &client);
@@ -76,7 +76,7 @@ static void a_plugin_that_hangs_is_what_it_waits_for(void **state)
     kl_client_unref(client);
 }
 
-static void how_long_it_has_been_running_goes_on(void **state)
+static void the_age_of_a_running_plugin_grows(void **state)
 {
     kl_client *client;
     kl_informer *informer = open_informer("exec sleep 1000", &client);
@@ -91,7 +91,7 @@ static void how_long_it_has_been_running_goes_on(void **state)
     kl_client_unref(client);
 }
 
-static void one_that_has_failed_is_waited_for_no_more(void **state)
+static void a_failed_plugin_is_not_in_the_status(void **state)
 {
     kl_client *client;
     kl_informer *informer = open_informer("exit 1", &client);
@@ -107,9 +107,9 @@ static void one_that_has_failed_is_waited_for_no_more(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SPEC(a_plugin_that_hangs_is_what_it_waits_for),
-        SPEC(how_long_it_has_been_running_goes_on),
-        SPEC(one_that_has_failed_is_waited_for_no_more),
+        SPEC(the_status_names_a_hanging_exec_plugin),
+        SPEC(the_age_of_a_running_plugin_grows),
+        SPEC(a_failed_plugin_is_not_in_the_status),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

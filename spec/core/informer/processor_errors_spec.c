@@ -28,7 +28,7 @@ static void break_off(processor_rig *rig, kl_code code, const char *message)
     rig_fail(rig, &error);
 }
 
-static void an_error_is_told_once_per_change_of_reason(void **state)
+static void an_error_is_delivered_once_per_change_of_reason(void **state)
 {
     processor_rig rig = rig_begin();
     kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
@@ -50,7 +50,7 @@ static void an_error_is_told_once_per_change_of_reason(void **state)
     rig_end(&rig);
 }
 
-static void an_error_that_stands_is_told_to_who_joins_later(void **state)
+static void a_late_handler_gets_the_standing_error(void **state)
 {
     processor_rig rig = rig_begin();
     kl_registration *early = rig_subscribe(&rig, &rig, NULL);
@@ -95,7 +95,7 @@ an_error_that_comes_again_is_told_to_who_joined_between(void **state)
     rig_end(&rig);
 }
 
-static void an_error_in_the_queue_is_not_told_before_its_turn(void **state)
+static void a_queued_error_is_not_delivered_early(void **state)
 {
     processor_rig rig = rig_begin();
     kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
@@ -111,7 +111,7 @@ static void an_error_in_the_queue_is_not_told_before_its_turn(void **state)
     rig_end(&rig);
 }
 
-static void the_log_tells_an_error_that_nobody_wants_once(void **state)
+static void an_error_without_a_handler_is_logged_once(void **state)
 {
     processor_rig rig = rig_begin();
     kl_handler_options options = {.ignores_errors = true};
@@ -146,12 +146,12 @@ static void errors_keep_their_place_among_the_events(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_error_is_told_once_per_change_of_reason),
-        cmocka_unit_test(an_error_that_stands_is_told_to_who_joins_later),
+        cmocka_unit_test(an_error_is_delivered_once_per_change_of_reason),
+        cmocka_unit_test(a_late_handler_gets_the_standing_error),
         cmocka_unit_test(
             an_error_that_comes_again_is_told_to_who_joined_between),
-        cmocka_unit_test(an_error_in_the_queue_is_not_told_before_its_turn),
-        cmocka_unit_test(the_log_tells_an_error_that_nobody_wants_once),
+        cmocka_unit_test(a_queued_error_is_not_delivered_early),
+        cmocka_unit_test(an_error_without_a_handler_is_logged_once),
         cmocka_unit_test(errors_keep_their_place_among_the_events),
     };
 

@@ -55,7 +55,7 @@ static void a_resync_without_memory_stays_due(void **state)
     rig_end(&rig);
 }
 
-static void an_error_without_memory_is_told_later(void **state)
+static void an_error_without_memory_is_delivered_later(void **state)
 {
     kl_error error = {0};
     processor_rig rig = rig_begin();
@@ -77,7 +77,7 @@ static void an_error_without_memory_is_told_later(void **state)
     rig_end(&rig);
 }
 
-static void an_error_that_is_over_is_not_told_later(void **state)
+static void an_error_that_is_over_is_not_delivered_later(void **state)
 {
     kl_error error = {0};
     processor_rig rig = rig_begin();
@@ -166,7 +166,7 @@ static void try_to_join(processor_rig *rig, const kl__subscriber *subscriber,
  * one after them is of its first events. */
 enum { TO_SUBSCRIBE = 2, TO_HANDLE = 3 };
 
-static void who_leaves_while_it_fails_to_join_leaves_once(void **state)
+static void a_removal_while_adding_fails_ends_it_once(void **state)
 {
     processor_rig rig = rig_begin();
     const kl_handler handler = {.drop_context = count_drop};
@@ -214,7 +214,7 @@ static void is_removed_while_it_joins(processor_rig *rig,
     kl_set_allocator(NULL);
 }
 
-static void a_registration_removed_while_it_joins_never_begins(void **state)
+static void a_registration_removed_while_added_runs_no_callback(void **state)
 {
     processor_rig rig = rig_begin();
     const kl_handler handler = {.drop_context = count_drop};
@@ -234,10 +234,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_resync_without_memory_stays_due),
-        cmocka_unit_test(an_error_without_memory_is_told_later),
-        cmocka_unit_test(an_error_that_is_over_is_not_told_later),
-        cmocka_unit_test(who_leaves_while_it_fails_to_join_leaves_once),
-        cmocka_unit_test(a_registration_removed_while_it_joins_never_begins),
+        cmocka_unit_test(an_error_without_memory_is_delivered_later),
+        cmocka_unit_test(an_error_that_is_over_is_not_delivered_later),
+        cmocka_unit_test(a_removal_while_adding_fails_ends_it_once),
+        cmocka_unit_test(a_registration_removed_while_added_runs_no_callback),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

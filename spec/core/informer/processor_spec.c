@@ -34,7 +34,7 @@ static void an_early_registration_sees_the_first_list_then_synced(void **state)
     rig_end(&rig);
 }
 
-static void a_late_registration_is_replayed_what_is_there(void **state)
+static void a_late_registration_is_replayed_the_cache(void **state)
 {
     processor_rig rig = rig_begin();
     kl_registration *handler;
@@ -63,7 +63,7 @@ static void an_empty_list_is_synced_at_once(void **state)
     rig_end(&rig);
 }
 
-static void a_relist_is_told_as_what_it_changes(void **state)
+static void a_relist_delivers_only_the_differences(void **state)
 {
     processor_rig rig = rig_begin();
     kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
@@ -98,7 +98,7 @@ static void a_handler_finds_the_cache_not_older_than_its_event(void **state)
     rig_end(&rig);
 }
 
-static void registrations_are_told_each_by_itself(void **state)
+static void each_registration_has_its_own_events(void **state)
 {
     processor_rig rig = rig_begin();
     kl_registration *first = rig_subscribe(&rig, &rig, NULL);
@@ -136,7 +136,7 @@ static void has_synced_waits_for_the_handler_not_for_the_queue(void **state)
     rig_end(&rig);
 }
 
-static void an_initial_object_that_went_unseen_counts_as_handled(void **state)
+static void an_initial_object_deleted_unseen_counts_as_handled(void **state)
 {
     processor_rig rig = rig_begin();
     kl_handler_options options = {.backlog = 1};
@@ -151,7 +151,7 @@ static void an_initial_object_that_went_unseen_counts_as_handled(void **state)
     rig_end(&rig);
 }
 
-static void the_log_names_once_who_is_merged(void **state)
+static void the_log_names_a_coalescing_handler_once(void **state)
 {
     processor_rig rig = rig_begin();
     kl_handler_options options = {.backlog = 2, .name = "slow"};
@@ -208,7 +208,7 @@ static void each_handler_is_resynced_at_its_own_period(void **state)
     rig_end(&rig);
 }
 
-static void a_resync_leaves_out_what_has_news_waiting(void **state)
+static void a_resync_skips_objects_with_waiting_events(void **state)
 {
     processor_rig rig = rig_begin();
     kl_handler_options options = {.resync_ms = 1000, .every_change = true};
@@ -227,7 +227,7 @@ static void a_resync_leaves_out_what_has_news_waiting(void **state)
     rig_end(&rig);
 }
 
-static void without_a_list_there_is_nothing_to_resync(void **state)
+static void a_resync_before_the_first_list_does_nothing(void **state)
 {
     processor_rig rig = rig_begin();
     kl_handler_options options = {.resync_ms = 1000};
@@ -241,7 +241,7 @@ static void without_a_list_there_is_nothing_to_resync(void **state)
     rig_end(&rig);
 }
 
-static void a_resync_can_be_declined(void **state)
+static void a_handler_can_disable_resync(void **state)
 {
     processor_rig rig = rig_begin();
     const kl_handler_options none = {.resync_ms = -1};
@@ -256,7 +256,7 @@ static void a_resync_can_be_declined(void **state)
     rig_end(&rig);
 }
 
-static void after_close_nobody_joins_and_nothing_comes(void **state)
+static void after_close_no_handler_is_added_and_no_event_comes(void **state)
 {
     processor_rig rig = rig_begin();
     kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
@@ -278,7 +278,7 @@ static void after_close_nobody_joins_and_nothing_comes(void **state)
     rig_end(&rig);
 }
 
-static void an_owner_takes_its_registrations_along(void **state)
+static void closing_a_handle_removes_its_registrations(void **state)
 {
     processor_rig rig = rig_begin();
     int one, other;
@@ -407,20 +407,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_early_registration_sees_the_first_list_then_synced),
-        cmocka_unit_test(a_late_registration_is_replayed_what_is_there),
+        cmocka_unit_test(a_late_registration_is_replayed_the_cache),
         cmocka_unit_test(an_empty_list_is_synced_at_once),
-        cmocka_unit_test(a_relist_is_told_as_what_it_changes),
+        cmocka_unit_test(a_relist_delivers_only_the_differences),
         cmocka_unit_test(a_handler_finds_the_cache_not_older_than_its_event),
-        cmocka_unit_test(registrations_are_told_each_by_itself),
+        cmocka_unit_test(each_registration_has_its_own_events),
         cmocka_unit_test(has_synced_waits_for_the_handler_not_for_the_queue),
-        cmocka_unit_test(an_initial_object_that_went_unseen_counts_as_handled),
-        cmocka_unit_test(the_log_names_once_who_is_merged),
+        cmocka_unit_test(an_initial_object_deleted_unseen_counts_as_handled),
+        cmocka_unit_test(the_log_names_a_coalescing_handler_once),
         cmocka_unit_test(each_handler_is_resynced_at_its_own_period),
-        cmocka_unit_test(a_resync_leaves_out_what_has_news_waiting),
-        cmocka_unit_test(without_a_list_there_is_nothing_to_resync),
-        cmocka_unit_test(a_resync_can_be_declined),
-        cmocka_unit_test(after_close_nobody_joins_and_nothing_comes),
-        cmocka_unit_test(an_owner_takes_its_registrations_along),
+        cmocka_unit_test(a_resync_skips_objects_with_waiting_events),
+        cmocka_unit_test(a_resync_before_the_first_list_does_nothing),
+        cmocka_unit_test(a_handler_can_disable_resync),
+        cmocka_unit_test(after_close_no_handler_is_added_and_no_event_comes),
+        cmocka_unit_test(closing_a_handle_removes_its_registrations),
         cmocka_unit_test(an_event_that_was_pulled_outlives_its_registration),
         cmocka_unit_test(out_of_memory_never_leaves_a_handler_behind_the_cache),
     };

@@ -311,7 +311,7 @@ static void on_synced(void *context)
     see(context, &(kl_event){.type = KL_EVENT_SYNCED});
 }
 
-static void whatever_the_schedule_everybody_ends_with_the_truth(void **state)
+static void every_handler_ends_with_the_final_state(void **state)
 {
     stage self = {.rig = rig_begin(), .seed = 1};
     puller pullers[3] = {
@@ -369,7 +369,7 @@ static void whatever_the_schedule_everybody_ends_with_the_truth(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whatever_the_schedule_everybody_ends_with_the_truth),
+        cmocka_unit_test(every_handler_ends_with_the_final_state),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

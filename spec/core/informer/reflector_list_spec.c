@@ -44,7 +44,7 @@ static void pages_become_visible_together(void **state)
            "[a@1 b@2 c@3 d@4]=10");
 }
 
-static void a_page_size_of_ones_own_is_asked_for_on_every_page(void **state)
+static void a_page_size_is_sent_with_every_page(void **state)
 {
     reflector_world *world = *state;
 
@@ -71,7 +71,7 @@ static void a_page_that_fails_half_way_never_truncates(void **state)
            "!unavailable [a@1 b@2 c@3]=11");
 }
 
-static void a_list_that_fails_leaves_what_is_known_alone(void **state)
+static void a_failed_list_leaves_the_cache_unchanged(void **state)
 {
     reflector_world *world = *state;
 
@@ -86,7 +86,7 @@ static void a_list_that_fails_leaves_what_is_known_alone(void **state)
 
 /* As by a server that knows limits, but no tokens: each of its pages is the
  * first, with a token of its own. */
-static void a_page_that_repeats_others_is_no_end_of_a_list(void **state)
+static void a_repeated_page_is_an_error(void **state)
 {
     expect(state, "a@1 =10>C1; a@1 =11>C2; a@1 =12",
            "resolve; list limit=500; list continue=C1 limit=500; "
@@ -103,7 +103,7 @@ static void a_page_without_items_is_a_page(void **state)
 }
 
 /* Where a server takes too long for all at once, it would each time. */
-static void a_whole_list_that_takes_too_long_is_asked_for_in_pages(void **state)
+static void a_list_that_times_out_is_retried_in_pages(void **state)
 {
     expect(state,
            "a@1 =10; !gone; !timeout; a@1 =20>C; b@2 =20; ~b@21 !gone; "
@@ -116,7 +116,7 @@ static void a_whole_list_that_takes_too_long_is_asked_for_in_pages(void **state)
            "[a@1]=10 !gone !timeout [a@1 b@2]=20 ~b@21 !gone [a@1 b@21]=30");
 }
 
-static void an_expired_token_is_renewed_and_no_page_is_lost(void **state)
+static void an_expired_continue_token_is_renewed(void **state)
 {
     expect(state, "a@1 b@2 =10>C1; !gone:410>R1; c@3 =90>R2; d@4 =95",
            "resolve; list limit=500; list continue=C1 limit=500; "
@@ -125,7 +125,7 @@ static void an_expired_token_is_renewed_and_no_page_is_lost(void **state)
            "[a@1 b@2 c@3 d@4]=10");
 }
 
-static void history_that_a_fuzzy_snapshot_contains_is_not_replayed(void **state)
+static void events_already_in_a_fuzzy_list_are_not_replayed(void **state)
 {
     expect(state,
            "a@1 =10>C1; !gone:410>R1; b#new@60 c@40 =90; "
@@ -148,7 +148,7 @@ static void a_restored_cluster_forgets_a_fuzzy_snapshot(void **state)
 /* What made the token expire made the version expire as well: the watch from
  * there is refused. A list that is no older than that version may be older than
  * the later pages were. */
-static void a_fuzzy_snapshot_is_followed_by_no_older_list(void **state)
+static void a_relist_after_a_fuzzy_list_asks_for_the_newest(void **state)
 {
     expect(state, "a@1 =10>C1; !gone:410>R1; b@40 =90; !gone; b@40 =95; ok",
            "resolve; list limit=500; list continue=C1 limit=500; "
@@ -158,7 +158,7 @@ static void a_fuzzy_snapshot_is_followed_by_no_older_list(void **state)
 }
 
 /* What was deleted meanwhile is not in them: that is newer as well. */
-static void nor_where_later_pages_only_lack_something(void **state)
+static void a_relist_after_fuzzy_deletes_asks_for_the_newest(void **state)
 {
     expect(state, "a@1 =10>C1; !gone:410>R1; =90; !gone; a@1 =95; ok",
            "resolve; list limit=500; list continue=C1 limit=500; "
@@ -183,7 +183,7 @@ static void a_renewed_token_that_is_refused_starts_over(void **state)
            "!gone [a@1]=20");
 }
 
-static void a_relist_that_is_gone_asks_at_once_for_the_newest(void **state)
+static void a_410_to_a_relist_asks_at_once_for_the_newest(void **state)
 {
     reflector_world *world = *state;
 
@@ -216,7 +216,7 @@ static void a_version_ahead_waits_for_retry_after(void **state)
     assert_in_range(reflector_world_delay(world, 4), 4000, 5599);
 }
 
-static void the_newest_that_is_gone_backs_off(void **state)
+static void a_410_to_a_list_of_the_newest_backs_off(void **state)
 {
     reflector_world *world = *state;
 
@@ -228,7 +228,7 @@ static void the_newest_that_is_gone_backs_off(void **state)
     assert_in_range(reflector_world_delay(world, 3), 1600, 3199);
 }
 
-static void a_list_older_than_what_was_seen_is_not_believed(void **state)
+static void a_list_older_than_the_cache_is_rejected(void **state)
 {
     expect(state, "a@1 =10; !gone; a@1 =9; a@1 b@11 =12",
            "resolve; list limit=500; watch rv=10; "
@@ -244,7 +244,7 @@ static void a_cluster_restored_from_a_backup_is_accepted(void **state)
            "[a@1 z@9]=100 !gone [a@1]=9 +b@10");
 }
 
-static void a_resource_that_vanished_is_resolved_again(void **state)
+static void a_404_to_a_list_resolves_the_resource_again(void **state)
 {
     reflector_world *world = *state;
 
@@ -257,7 +257,7 @@ static void a_resource_that_vanished_is_resolved_again(void **state)
     assert_in_range(reflector_world_delay(world, 2), 800, 1599);
 }
 
-static void a_kind_that_is_unknown_is_asked_for_every_ten_seconds(void **state)
+static void an_unknown_kind_is_asked_for_every_ten_seconds(void **state)
 {
     reflector_world *world = *state;
 
@@ -271,7 +271,7 @@ static void a_kind_that_is_unknown_is_asked_for_every_ten_seconds(void **state)
     assert_in_range(reflector_world_delay(world, 6), 5000, 9999);
 }
 
-static void forbidden_is_told_once_and_tried_again_with_backoff(void **state)
+static void a_403_is_reported_once_and_retried_with_backoff(void **state)
 {
     reflector_world *world = *state;
 
@@ -284,7 +284,7 @@ static void forbidden_is_told_once_and_tried_again_with_backoff(void **state)
     assert_in_range(reflector_world_delay(world, 4), 3200, 6399);
 }
 
-static void each_change_of_reason_is_told(void **state)
+static void each_change_of_reason_is_reported(void **state)
 {
     expect(state,
            "!forbidden:403; !unavailable:503; !unavailable:503; "
@@ -314,14 +314,14 @@ static void a_list_that_falls_silent_is_given_up(void **state)
     assert_in_range(reflector_world_delay(world, 2), 30800, 31599);
 }
 
-static void a_list_without_a_version_is_no_list(void **state)
+static void a_list_without_a_resource_version_is_an_error(void **state)
 {
     expect(state, "a@1 =; a@1 =10",
            "resolve; list limit=500; list limit=500; watch rv=10",
            "!parse [a@1]=10");
 }
 
-static void a_list_that_repeats_its_token_is_no_list(void **state)
+static void a_repeated_continue_token_is_an_error(void **state)
 {
     expect(state, "a@1 =10>C1; b@2 =10>C1; a@1 =10",
            "resolve; list limit=500; list continue=C1 limit=500; "
@@ -335,7 +335,7 @@ static void an_object_that_comes_twice_counts_once(void **state)
            "[a@3 b@2]=10");
 }
 
-static void what_did_not_change_is_shared_with_the_cache(void **state)
+static void unchanged_objects_are_shared_with_the_cache(void **state)
 {
     static const char json[] = "{\"metadata\":{\"name\":\"a\",\"uid\":"
                                "\"uid-a\",\"resourceVersion\":\"1\"}}";
@@ -362,7 +362,7 @@ static void what_did_not_change_is_shared_with_the_cache(void **state)
     cmocka_unit_test_setup_teardown(name, reflector_world_setup, \
                                     reflector_world_teardown)
 
-static void a_401_is_tried_again_once_the_credentials_are_others(void **state)
+static void a_401_is_retried_when_the_credentials_change(void **state)
 {
     reflector_world *world = *state;
 
@@ -372,8 +372,7 @@ static void a_401_is_tried_again_once_the_credentials_are_others(void **state)
     assert_in_range(reflector_world_delay(world, 2), 3000, 4100);
 }
 
-static void
-a_401_waits_for_its_time_where_the_credentials_are_the_same(void **state)
+static void a_401_with_the_same_credentials_waits_for_the_backoff(void **state)
 {
     reflector_world *world = *state;
 
@@ -388,38 +387,38 @@ int main(void)
         WORLD_TEST(the_first_list_asks_for_the_newest_state_in_pages),
         WORLD_TEST(an_empty_list_replaces_too),
         WORLD_TEST(pages_become_visible_together),
-        WORLD_TEST(a_page_size_of_ones_own_is_asked_for_on_every_page),
+        WORLD_TEST(a_page_size_is_sent_with_every_page),
         WORLD_TEST(a_relist_is_not_older_than_the_last_version),
         WORLD_TEST(a_page_that_fails_half_way_never_truncates),
-        WORLD_TEST(a_list_that_fails_leaves_what_is_known_alone),
-        WORLD_TEST(a_page_that_repeats_others_is_no_end_of_a_list),
+        WORLD_TEST(a_failed_list_leaves_the_cache_unchanged),
+        WORLD_TEST(a_repeated_page_is_an_error),
         WORLD_TEST(a_page_without_items_is_a_page),
-        WORLD_TEST(a_whole_list_that_takes_too_long_is_asked_for_in_pages),
-        WORLD_TEST(an_expired_token_is_renewed_and_no_page_is_lost),
-        WORLD_TEST(history_that_a_fuzzy_snapshot_contains_is_not_replayed),
+        WORLD_TEST(a_list_that_times_out_is_retried_in_pages),
+        WORLD_TEST(an_expired_continue_token_is_renewed),
+        WORLD_TEST(events_already_in_a_fuzzy_list_are_not_replayed),
         WORLD_TEST(a_restored_cluster_forgets_a_fuzzy_snapshot),
-        WORLD_TEST(a_fuzzy_snapshot_is_followed_by_no_older_list),
-        WORLD_TEST(nor_where_later_pages_only_lack_something),
+        WORLD_TEST(a_relist_after_a_fuzzy_list_asks_for_the_newest),
+        WORLD_TEST(a_relist_after_fuzzy_deletes_asks_for_the_newest),
         WORLD_TEST(an_expired_token_without_a_new_one_starts_over),
         WORLD_TEST(a_renewed_token_that_is_refused_starts_over),
-        WORLD_TEST(a_relist_that_is_gone_asks_at_once_for_the_newest),
+        WORLD_TEST(a_410_to_a_relist_asks_at_once_for_the_newest),
         WORLD_TEST(the_newest_is_asked_for_until_a_list_succeeds),
         WORLD_TEST(a_version_ahead_waits_for_retry_after),
-        WORLD_TEST(the_newest_that_is_gone_backs_off),
-        WORLD_TEST(a_list_older_than_what_was_seen_is_not_believed),
+        WORLD_TEST(a_410_to_a_list_of_the_newest_backs_off),
+        WORLD_TEST(a_list_older_than_the_cache_is_rejected),
         WORLD_TEST(a_cluster_restored_from_a_backup_is_accepted),
-        WORLD_TEST(a_resource_that_vanished_is_resolved_again),
-        WORLD_TEST(a_kind_that_is_unknown_is_asked_for_every_ten_seconds),
-        WORLD_TEST(forbidden_is_told_once_and_tried_again_with_backoff),
-        WORLD_TEST(each_change_of_reason_is_told),
+        WORLD_TEST(a_404_to_a_list_resolves_the_resource_again),
+        WORLD_TEST(an_unknown_kind_is_asked_for_every_ten_seconds),
+        WORLD_TEST(a_403_is_reported_once_and_retried_with_backoff),
+        WORLD_TEST(each_change_of_reason_is_reported),
         WORLD_TEST(retry_after_is_honoured),
         WORLD_TEST(a_list_that_falls_silent_is_given_up),
-        WORLD_TEST(a_list_without_a_version_is_no_list),
-        WORLD_TEST(a_list_that_repeats_its_token_is_no_list),
+        WORLD_TEST(a_list_without_a_resource_version_is_an_error),
+        WORLD_TEST(a_repeated_continue_token_is_an_error),
         WORLD_TEST(an_object_that_comes_twice_counts_once),
-        WORLD_TEST(what_did_not_change_is_shared_with_the_cache),
-        WORLD_TEST(a_401_is_tried_again_once_the_credentials_are_others),
-        WORLD_TEST(a_401_waits_for_its_time_where_the_credentials_are_the_same),
+        WORLD_TEST(unchanged_objects_are_shared_with_the_cache),
+        WORLD_TEST(a_401_is_retried_when_the_credentials_change),
+        WORLD_TEST(a_401_with_the_same_credentials_waits_for_the_backoff),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

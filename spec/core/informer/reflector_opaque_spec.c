@@ -65,7 +65,7 @@ static void a_relist_asks_for_the_newest_state(void **state)
     assert_int_equal(warnings, 1);
 }
 
-static void a_list_that_is_older_explains_it(void **state)
+static void an_older_list_explains_an_event_below_the_version(void **state)
 {
     expect(state, LISTED "+b@2; b@2 =3; +c@1; c@1 =1; +d@2",
            ASKED "; list limit=500; watch rv=3; list limit=500; watch rv=1",
@@ -73,7 +73,7 @@ static void a_list_that_is_older_explains_it(void **state)
     assert_int_equal(warnings, 0);
 }
 
-static void one_event_below_in_an_hour_is_cured_by_a_relist(void **state)
+static void one_event_below_the_version_causes_a_relist(void **state)
 {
     reflector_world *world = *state;
 
@@ -85,8 +85,7 @@ static void one_event_below_in_an_hour_is_cured_by_a_relist(void **state)
     assert_int_equal(warnings, 0);
 }
 
-static void
-silence_leads_to_a_question_that_finds_a_restored_server(void **state)
+static void a_probe_after_silence_finds_a_restored_server(void **state)
 {
     expect(state, OPAQUE "; !version_ahead:504; a@1 =50; +d@2",
            OPAQUE_ASKED "; " PROBE " fresh; list limit=500; watch rv=50",
@@ -108,7 +107,7 @@ static void a_list_above_the_last_event_is_no_restored_server(void **state)
 }
 
 /* A restore breaks the streams; what comes after it may be told at once. */
-static void a_stream_that_breaks_leads_to_a_question(void **state)
+static void a_broken_stream_leads_to_a_probe(void **state)
 {
     expect(state, OPAQUE " !unavailable; =101; +d@2",
            OPAQUE_ASKED "; " PROBE "; watch rv=3",
@@ -130,7 +129,7 @@ static void bookmarks_below_the_last_one_are_no_sign_of_life(void **state)
 
 /* Until the server has said whether it has reached the version: what it was
  * restored to may be above the last list, and below the last event. */
-static void bookmarks_are_believed_once_the_question_is_answered(void **state)
+static void bookmarks_are_trusted_after_an_answered_probe(void **state)
 {
     expect(state,
            OPAQUE " !unavailable; !unavailable:503; ^102 %30000 ^102; "
@@ -140,7 +139,7 @@ static void bookmarks_are_believed_once_the_question_is_answered(void **state)
            OPAQUE_DELTAS " !unavailable !version_ahead [a@1]=102 ^103 +d@2");
 }
 
-static void without_an_idle_timeout_it_is_asked_after_a_break_only(void **state)
+static void without_an_idle_timeout_only_a_break_leads_to_a_probe(void **state)
 {
     reflector_world *world = *state;
 
@@ -184,16 +183,16 @@ int main(void)
         WORLD_TEST(events_below_the_list_are_delivered_after_a_relist),
         WORLD_TEST(a_watch_resumes_from_what_the_server_sent_last),
         WORLD_TEST(a_relist_asks_for_the_newest_state),
-        WORLD_TEST(a_list_that_is_older_explains_it),
-        WORLD_TEST(one_event_below_in_an_hour_is_cured_by_a_relist),
-        WORLD_TEST(silence_leads_to_a_question_that_finds_a_restored_server),
+        WORLD_TEST(an_older_list_explains_an_event_below_the_version),
+        WORLD_TEST(one_event_below_the_version_causes_a_relist),
+        WORLD_TEST(a_probe_after_silence_finds_a_restored_server),
         WORLD_TEST(a_list_below_the_last_one_finds_a_restored_server),
         WORLD_TEST(a_list_above_the_last_event_is_no_restored_server),
-        WORLD_TEST(a_stream_that_breaks_leads_to_a_question),
+        WORLD_TEST(a_broken_stream_leads_to_a_probe),
         WORLD_TEST(bookmarks_are_compared_with_lists_and_bookmarks),
         WORLD_TEST(bookmarks_below_the_last_one_are_no_sign_of_life),
-        WORLD_TEST(bookmarks_are_believed_once_the_question_is_answered),
-        WORLD_TEST(without_an_idle_timeout_it_is_asked_after_a_break_only),
+        WORLD_TEST(bookmarks_are_trusted_after_an_answered_probe),
+        WORLD_TEST(without_an_idle_timeout_only_a_break_leads_to_a_probe),
         WORLD_TEST(a_resource_that_is_installed_anew_may_have_an_order),
         WORLD_TEST(an_expired_token_is_not_renewed),
     };

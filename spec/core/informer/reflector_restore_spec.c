@@ -29,7 +29,7 @@ static void expect(void **state, const char *script, const char *requests,
     assert_string_equal(reflector_world_deltas(world), deltas);
 }
 
-static void a_watch_that_is_refused_as_too_large_lists_at_once(void **state)
+static void a_watch_refused_as_too_large_relists_at_once(void **state)
 {
     reflector_world *world = *state;
 
@@ -40,14 +40,14 @@ static void a_watch_that_is_refused_as_too_large_lists_at_once(void **state)
     assert_int_equal(world->status.failures, 1);
 }
 
-static void an_event_that_says_so_lists_at_once(void **state)
+static void a_too_large_version_in_an_error_event_relists(void **state)
 {
     expect(state, LISTED "ok !version_ahead:504; b@3 =4; ok",
            ASKED "; list limit=500; watch rv=4",
            "[a@1]=10 !version_ahead [b@3]=4");
 }
 
-static void it_waits_for_as_long_as_the_server_asks(void **state)
+static void a_relist_waits_for_retry_after(void **state)
 {
     reflector_world *world = *state;
 
@@ -57,14 +57,14 @@ static void it_waits_for_as_long_as_the_server_asks(void **state)
     assert_in_range(reflector_world_delay(world, 3), 7000, 14000);
 }
 
-static void a_list_that_is_refused_too_is_told_once(void **state)
+static void a_relist_that_is_refused_too_is_reported_once(void **state)
 {
     expect(state, LISTED "!version_ahead:504; !version_ahead:504; b@3 =4; ok",
            ASKED "; list limit=500; list limit=500; watch rv=4",
            "[a@1]=10 !version_ahead [b@3]=4");
 }
 
-static void a_silent_watch_is_followed_by_a_question(void **state)
+static void a_silent_watch_is_followed_by_a_probe(void **state)
 {
     reflector_world *world = *state;
 
@@ -76,7 +76,7 @@ static void a_silent_watch_is_followed_by_a_question(void **state)
     assert_int_equal(world->status.lists, 1);
 }
 
-static void a_version_of_the_future_is_found_out_by_it(void **state)
+static void a_probe_finds_a_version_of_the_future(void **state)
 {
     reflector_world *world = *state;
 
@@ -86,14 +86,14 @@ static void a_version_of_the_future_is_found_out_by_it(void **state)
     assert_in_range(reflector_world_delay(world, 4), 0, 199);
 }
 
-static void an_answer_of_an_older_version_says_the_same(void **state)
+static void an_older_version_in_a_probe_causes_a_relist(void **state)
 {
     expect(state, LISTED "ok; =4; b@3 =4; ok",
            ASKED "; " PROBE " fresh; list limit=500; watch rv=4",
            "[a@1]=10 !version_ahead [b@3]=4");
 }
 
-static void a_question_that_is_not_answered_changes_nothing(void **state)
+static void an_unanswered_probe_keeps_the_watch(void **state)
 {
     reflector_world *world = *state;
 
@@ -109,13 +109,13 @@ static void a_question_that_is_not_answered_changes_nothing(void **state)
     assert_int_equal(world->status.failures, 0);
 }
 
-static void a_server_that_ignores_the_limit_is_not_read_through(void **state)
+static void a_probe_reads_two_objects_at_most(void **state)
 {
     expect(state, LISTED "ok; a@1 b@2 c@3 =4; +d@11",
            ASKED "; " PROBE " fresh; watch rv=10 fresh", "[a@1]=10 +d@11");
 }
 
-static void a_server_that_is_away_is_told_of_by_the_question(void **state)
+static void an_unreachable_server_is_reported_by_the_probe(void **state)
 {
     expect(state, LISTED "ok; !unavailable; =10; +b@11",
            ASKED "; " PROBE " fresh; " PROBE "; watch rv=10",
@@ -138,7 +138,7 @@ static void bookmarks_of_the_version_itself_are_a_sign_of_life(void **state)
            ASKED "; list rv=11 match=NotOlderThan", "[a@1]=10 ^10 +b@11 !gone");
 }
 
-static void an_answer_that_says_nothing_is_asked_for_again_soon(void **state)
+static void an_unclear_answer_is_probed_again_soon(void **state)
 {
     reflector_world *world = *state;
 
@@ -168,7 +168,7 @@ static void an_answered_probe_makes_the_next_name_the_version(void **state)
            "[a@1]=10");
 }
 
-static void after_that_bookmarks_below_do_not_make_it_ask_at_once(void **state)
+static void bookmarks_below_after_a_probe_do_not_probe_at_once(void **state)
 {
     reflector_world *world = *state;
 
@@ -181,7 +181,7 @@ static void after_that_bookmarks_below_do_not_make_it_ask_at_once(void **state)
     assert_int_equal(reflector_world_delay(world, 5), 30000);
 }
 
-static void no_right_to_ask_is_asked_for_after_an_idle_timeout(void **state)
+static void a_403_to_a_probe_waits_for_an_idle_timeout(void **state)
 {
     reflector_world *world = *state;
 
@@ -192,7 +192,7 @@ static void no_right_to_ask_is_asked_for_after_an_idle_timeout(void **state)
     assert_in_range(reflector_world_delay(world, 5), 90000, 99000);
 }
 
-static void watches_that_end_as_they_begin_lead_to_a_question(void **state)
+static void watches_closed_at_once_lead_to_a_probe(void **state)
 {
     expect(
         state,
@@ -204,20 +204,20 @@ static void watches_that_end_as_they_begin_lead_to_a_question(void **state)
         "[a@1]=10 !unavailable !version_ahead []=4");
 }
 
-static void short_silent_watches_are_as_suspicious_as_a_long_one(void **state)
+static void short_silent_watches_lead_to_a_probe(void **state)
 {
     expect(state, LISTED "%60000 $; %60000 $; =10; %60000 $; ok",
            ASKED "; watch rv=10; " PROBE "; watch rv=10; watch rv=10",
            "[a@1]=10");
 }
 
-static void a_bookmark_dispels_the_suspicion(void **state)
+static void a_bookmark_puts_the_probe_off(void **state)
 {
     expect(state, LISTED "%60000 ^10 $; %60000 $; ok",
            ASKED "; watch rv=10; watch rv=10", "[a@1]=10 ^10");
 }
 
-static void without_an_idle_timeout_nothing_is_asked(void **state)
+static void without_an_idle_timeout_there_is_no_probe(void **state)
 {
     reflector_world *world = *state;
 
@@ -232,27 +232,27 @@ static void without_an_idle_timeout_nothing_is_asked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WORLD_TEST(a_watch_that_is_refused_as_too_large_lists_at_once),
-        WORLD_TEST(an_event_that_says_so_lists_at_once),
-        WORLD_TEST(it_waits_for_as_long_as_the_server_asks),
-        WORLD_TEST(a_list_that_is_refused_too_is_told_once),
-        WORLD_TEST(a_silent_watch_is_followed_by_a_question),
-        WORLD_TEST(a_version_of_the_future_is_found_out_by_it),
-        WORLD_TEST(an_answer_of_an_older_version_says_the_same),
-        WORLD_TEST(a_question_that_is_not_answered_changes_nothing),
-        WORLD_TEST(a_server_that_ignores_the_limit_is_not_read_through),
-        WORLD_TEST(a_server_that_is_away_is_told_of_by_the_question),
+        WORLD_TEST(a_watch_refused_as_too_large_relists_at_once),
+        WORLD_TEST(a_too_large_version_in_an_error_event_relists),
+        WORLD_TEST(a_relist_waits_for_retry_after),
+        WORLD_TEST(a_relist_that_is_refused_too_is_reported_once),
+        WORLD_TEST(a_silent_watch_is_followed_by_a_probe),
+        WORLD_TEST(a_probe_finds_a_version_of_the_future),
+        WORLD_TEST(an_older_version_in_a_probe_causes_a_relist),
+        WORLD_TEST(an_unanswered_probe_keeps_the_watch),
+        WORLD_TEST(a_probe_reads_two_objects_at_most),
+        WORLD_TEST(an_unreachable_server_is_reported_by_the_probe),
         WORLD_TEST(bookmarks_below_the_version_are_no_sign_of_life),
         WORLD_TEST(bookmarks_of_the_version_itself_are_a_sign_of_life),
-        WORLD_TEST(an_answer_that_says_nothing_is_asked_for_again_soon),
+        WORLD_TEST(an_unclear_answer_is_probed_again_soon),
         WORLD_TEST(a_restore_is_found_though_a_proxy_hides_each_504),
         WORLD_TEST(an_answered_probe_makes_the_next_name_the_version),
-        WORLD_TEST(after_that_bookmarks_below_do_not_make_it_ask_at_once),
-        WORLD_TEST(no_right_to_ask_is_asked_for_after_an_idle_timeout),
-        WORLD_TEST(watches_that_end_as_they_begin_lead_to_a_question),
-        WORLD_TEST(short_silent_watches_are_as_suspicious_as_a_long_one),
-        WORLD_TEST(a_bookmark_dispels_the_suspicion),
-        WORLD_TEST(without_an_idle_timeout_nothing_is_asked),
+        WORLD_TEST(bookmarks_below_after_a_probe_do_not_probe_at_once),
+        WORLD_TEST(a_403_to_a_probe_waits_for_an_idle_timeout),
+        WORLD_TEST(watches_closed_at_once_lead_to_a_probe),
+        WORLD_TEST(short_silent_watches_lead_to_a_probe),
+        WORLD_TEST(a_bookmark_puts_the_probe_off),
+        WORLD_TEST(without_an_idle_timeout_there_is_no_probe),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,7 +81,7 @@ static void a_relist_is_streamed_from_the_last_version(void **state)
            "[a@1]=10 !gone [a@1]=20");
 }
 
-static void a_stream_that_is_gone_asks_at_once_for_the_newest(void **state)
+static void a_410_to_a_stream_asks_at_once_for_the_newest(void **state)
 {
     expect(state, "+a@1 ^^10 !gone; ok !gone; +a@1 ^^20",
            "resolve; stream; stream rv=10; stream", "[a@1]=10 !gone [a@1]=20");
@@ -107,7 +107,7 @@ static void a_server_too_old_gets_a_paged_list_at_once(void **state)
     assert_int_equal(world->status.failures, 0);
 }
 
-static void a_bad_request_gets_a_paged_list_at_once(void **state)
+static void a_400_falls_back_to_a_paged_list_at_once(void **state)
 {
     expect(state, "!bad_request:400; a@1 =10",
            "resolve; stream; list limit=500; watch rv=10", "[a@1]=10");
@@ -177,7 +177,7 @@ static void rubbish_twice_before_the_end_gets_a_paged_list(void **state)
            "resolve; stream; stream; list limit=500; watch rv=10", "[a@1]=10");
 }
 
-static void forbidden_says_nothing_of_streaming_lists(void **state)
+static void a_403_does_not_disable_streaming_lists(void **state)
 {
     expect(state,
            "!forbidden:403; !unauthorized:401; !too_many_requests:429/1000; "
@@ -195,13 +195,13 @@ static void a_stream_that_breaks_off_is_streamed_again(void **state)
            "resolve; stream; stream; stream; stream", "!unavailable [a@1]=10");
 }
 
-static void no_answer_is_asked_for_again_on_a_fresh_connection(void **state)
+static void a_timeout_is_retried_on_a_fresh_connection(void **state)
 {
     expect(state, "!timeout; +a@1 ^^10", "resolve; stream; stream fresh",
            "!timeout [a@1]=10");
 }
 
-static void paged_lists_can_be_asked_for(void **state)
+static void an_option_disables_streaming_lists(void **state)
 {
     reflector_world *world = *state;
 
@@ -225,7 +225,7 @@ static int fallbacks_told(reflector_world *world, const char *script)
     return atomic_load(&fallbacks);
 }
 
-static void a_fallback_is_told_once_a_paged_list_has_succeeded(void **state)
+static void a_fallback_is_logged_after_a_paged_list_succeeds(void **state)
 {
     assert_int_equal(
         fallbacks_told(*state, "!bad_request:400; a@1 =10; !gone; b@2 =20"), 1);
@@ -248,10 +248,10 @@ int main(void)
         WORLD_TEST(the_initial_events_are_in_no_order_of_versions),
         WORLD_TEST(a_stream_that_ends_is_watched_from_its_version),
         WORLD_TEST(a_relist_is_streamed_from_the_last_version),
-        WORLD_TEST(a_stream_that_is_gone_asks_at_once_for_the_newest),
+        WORLD_TEST(a_410_to_a_stream_asks_at_once_for_the_newest),
         WORLD_TEST(a_version_ahead_in_the_stream_asks_for_the_newest),
         WORLD_TEST(a_server_too_old_gets_a_paged_list_at_once),
-        WORLD_TEST(a_bad_request_gets_a_paged_list_at_once),
+        WORLD_TEST(a_400_falls_back_to_a_paged_list_at_once),
         WORLD_TEST(paged_lists_are_remembered_for_an_hour),
         WORLD_TEST(storage_without_streaming_lists_gets_a_paged_list),
         WORLD_TEST(a_stream_that_ends_twice_without_its_end_is_given_up),
@@ -259,12 +259,12 @@ int main(void)
         WORLD_TEST(a_busy_stream_without_an_end_is_given_up),
         WORLD_TEST(a_stream_that_completes_forgets_the_one_that_did_not),
         WORLD_TEST(rubbish_twice_before_the_end_gets_a_paged_list),
-        WORLD_TEST(forbidden_says_nothing_of_streaming_lists),
+        WORLD_TEST(a_403_does_not_disable_streaming_lists),
         WORLD_TEST(a_stream_that_breaks_off_is_streamed_again),
-        WORLD_TEST(no_answer_is_asked_for_again_on_a_fresh_connection),
-        WORLD_TEST(a_fallback_is_told_once_a_paged_list_has_succeeded),
+        WORLD_TEST(a_timeout_is_retried_on_a_fresh_connection),
+        WORLD_TEST(a_fallback_is_logged_after_a_paged_list_succeeds),
         WORLD_TEST(a_request_that_is_refused_in_any_form_is_no_fallback),
-        WORLD_TEST(paged_lists_can_be_asked_for),
+        WORLD_TEST(an_option_disables_streaming_lists),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

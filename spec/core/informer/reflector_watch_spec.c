@@ -34,7 +34,7 @@ static void events_move_the_version(void **state)
            "[a@1]=10 +b@11 ~b@12 -b@13");
 }
 
-static void an_idle_timeout_may_be_as_long_as_a_number_can_tell(void **state)
+static void the_longest_idle_timeout_does_not_overflow(void **state)
 {
     reflector_world *world = *state;
 
@@ -49,7 +49,7 @@ static void bookmarks_move_the_version(void **state)
            "[a@1]=10 ^50");
 }
 
-static void a_clean_end_is_watched_on_at_once(void **state)
+static void a_clean_end_resumes_the_watch_at_once(void **state)
 {
     reflector_world *world = *state;
 
@@ -73,7 +73,7 @@ static void each_watch_asks_for_five_to_ten_minutes(void **state)
                          scripted_source_timeout(world->source, 3));
 }
 
-static void a_watch_closed_at_once_for_ever_is_no_hot_loop(void **state)
+static void a_watch_that_is_always_closed_at_once_backs_off(void **state)
 {
     reflector_world *world = *state;
 
@@ -87,7 +87,7 @@ static void a_watch_closed_at_once_for_ever_is_no_hot_loop(void **state)
     assert_in_range(reflector_world_delay(world, 10), 30000, 59999);
 }
 
-static void a_bookmark_without_news_is_no_excuse_for_closing(void **state)
+static void a_bookmark_of_the_same_version_is_no_progress(void **state)
 {
     reflector_world *world = *state;
 
@@ -116,7 +116,7 @@ static void a_watch_that_breaks_off_resumes_without_a_list(void **state)
     assert_in_range(reflector_world_delay(world, 3), 0, 199);
 }
 
-static void a_server_that_is_away_is_asked_with_backoff(void **state)
+static void an_unreachable_server_is_retried_with_backoff(void **state)
 {
     reflector_world *world = *state;
 
@@ -130,7 +130,7 @@ static void a_server_that_is_away_is_asked_with_backoff(void **state)
     assert_in_range(reflector_world_delay(world, 6), 6400, 12799);
 }
 
-static void a_refusal_is_no_reason_to_list(void **state)
+static void a_refused_watch_does_not_relist(void **state)
 {
     reflector_world *world = *state;
 
@@ -145,7 +145,7 @@ static void a_refusal_is_no_reason_to_list(void **state)
            "!too_many_requests !unavailable !timeout +b@11");
 }
 
-static void too_many_requests_in_the_stream_are_waited_out(void **state)
+static void a_429_in_the_stream_waits_for_retry_after(void **state)
 {
     reflector_world *world = *state;
 
@@ -159,8 +159,7 @@ static void too_many_requests_in_the_stream_are_waited_out(void **state)
 
 /* A list that is too old to be watched from came out of a cache that lags: it
  * may lag for long. */
-static void
-gone_lists_again_at_once_the_first_time_then_the_newest(void **state)
+static void a_410_during_a_watch_causes_a_relist(void **state)
 {
     reflector_world *world = *state;
 
@@ -172,7 +171,7 @@ gone_lists_again_at_once_the_first_time_then_the_newest(void **state)
     assert_in_range(reflector_world_delay(world, 5), 1600, 3199);
 }
 
-static void gone_after_an_outage_lists_again_at_once(void **state)
+static void a_410_after_an_outage_relists_at_once(void **state)
 {
     reflector_world *world = *state;
 
@@ -188,14 +187,14 @@ static void gone_after_an_outage_lists_again_at_once(void **state)
     assert_in_range(reflector_world_delay(world, 8), 1600, 3199);
 }
 
-static void gone_as_a_status_is_the_same_as_in_the_stream(void **state)
+static void a_410_as_http_status_is_the_same_as_in_the_stream(void **state)
 {
     expect(state, LISTED "!gone:410; a@1 =20",
            ASKED "; list rv=10 match=NotOlderThan; watch rv=20",
            "[a@1]=10 !gone [a@1]=20");
 }
 
-static void a_resource_that_is_gone_is_resolved_and_listed_again(void **state)
+static void a_404_to_a_watch_resolves_and_relists(void **state)
 {
     expect(state,
            LISTED "!not_found:404; resolve !unknown_kind; b@20 =21; +c@22",
@@ -212,7 +211,7 @@ static void rubbish_is_watched_from_the_last_good_version(void **state)
     assert_in_range(reflector_world_delay(world, 3), 800, 1599);
 }
 
-static void rubbish_three_times_in_a_row_lists_again(void **state)
+static void rubbish_three_times_in_a_row_causes_a_relist(void **state)
 {
     expect(state, LISTED "ok !parse; ok !parse; ok !parse; a@1 c@12 =13; ok",
            ASKED "; watch rv=10; watch rv=10; list rv=10 match=NotOlderThan; "
@@ -221,7 +220,7 @@ static void rubbish_three_times_in_a_row_lists_again(void **state)
 }
 
 /* Who has seen a list since then believes that all is well. */
-static void what_fails_again_after_a_list_is_told_again(void **state)
+static void an_error_that_comes_back_is_reported_again(void **state)
 {
     expect(state,
            LISTED "!internal:500; !internal:500; !internal:500; a@1 =13; "
@@ -239,7 +238,7 @@ static void rubbish_with_news_between_is_not_in_a_row(void **state)
            "[a@1]=10 +b@11 !parse +c@12 !parse +d@13 !parse +e@14 !parse");
 }
 
-static void an_object_deleted_unsafely_is_found_out_by_a_list(void **state)
+static void an_unsafe_delete_is_found_by_a_relist(void **state)
 {
     expect(state,
            LISTED "ok !internal:500; ok !internal:500; ok !internal:500; =20; "
@@ -249,13 +248,13 @@ static void an_object_deleted_unsafely_is_found_out_by_a_list(void **state)
            "[a@1]=10 !internal []=20");
 }
 
-static void an_event_without_a_version_does_not_lose_the_place(void **state)
+static void an_event_without_a_version_keeps_the_version(void **state)
 {
     expect(state, LISTED "+b@11 ~a@ ^ %1000 $; ok", ASKED "; watch rv=11",
            "[a@1]=10 +b@11 ~a@");
 }
 
-static void a_version_that_goes_back_lists_the_newest(void **state)
+static void a_version_that_goes_back_causes_a_relist(void **state)
 {
     expect(state, LISTED "+b@15 ~b@14; a@1 b@15 =20",
            ASKED "; list limit=500; watch rv=20",
@@ -274,14 +273,14 @@ static void a_bookmark_that_goes_back_is_ignored(void **state)
            "[a@1]=10 +b@15");
 }
 
-static void versions_that_are_no_numbers_are_taken_as_they_are(void **state)
+static void versions_that_are_not_numbers_are_sent_back(void **state)
 {
     expect(state, "a@x1 =x9; +b@x7 %1000 $; ok",
            "resolve; list limit=500; watch rv=x9; watch rv=x7",
            "[a@x1]=x9 +b@x7");
 }
 
-static void a_silent_watch_is_made_again_on_a_fresh_connection(void **state)
+static void a_silent_watch_is_resumed_on_a_fresh_connection(void **state)
 {
     reflector_world *world = *state;
 
@@ -296,7 +295,7 @@ static void a_silent_watch_is_made_again_on_a_fresh_connection(void **state)
     assert_int_equal(world->status.failures, 0);
 }
 
-static void each_byte_puts_the_idle_watchdog_off(void **state)
+static void each_byte_restarts_the_idle_timeout(void **state)
 {
     reflector_world *world = *state;
 
@@ -306,14 +305,14 @@ static void each_byte_puts_the_idle_watchdog_off(void **state)
     assert_in_range(reflector_world_delay(world, 3), 50000, 52000);
 }
 
-static void a_remake_that_fails_is_an_error(void **state)
+static void a_watch_that_cannot_be_resumed_is_an_error(void **state)
 {
     expect(state, LISTED "ok; =10; !unavailable; ok",
            ASKED "; " PROBE("10") "; watch rv=10 fresh; watch rv=10",
            "[a@1]=10 !unavailable");
 }
 
-static void a_watch_that_lives_makes_failures_be_forgotten(void **state)
+static void a_watch_that_lasts_resets_the_backoff(void **state)
 {
     reflector_world *world = *state;
 
@@ -325,7 +324,7 @@ static void a_watch_that_lives_makes_failures_be_forgotten(void **state)
     assert_in_range(reflector_world_delay(world, 6), 800, 1599);
 }
 
-static void a_watch_that_does_not_live_keeps_backing_off(void **state)
+static void a_watch_that_does_not_last_keeps_backing_off(void **state)
 {
     reflector_world *world = *state;
 
@@ -409,36 +408,36 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(events_move_the_version),
-        WORLD_TEST(an_idle_timeout_may_be_as_long_as_a_number_can_tell),
+        WORLD_TEST(the_longest_idle_timeout_does_not_overflow),
         WORLD_TEST(bookmarks_move_the_version),
-        WORLD_TEST(a_clean_end_is_watched_on_at_once),
+        WORLD_TEST(a_clean_end_resumes_the_watch_at_once),
         WORLD_TEST(each_watch_asks_for_five_to_ten_minutes),
-        WORLD_TEST(a_watch_closed_at_once_for_ever_is_no_hot_loop),
-        WORLD_TEST(a_bookmark_without_news_is_no_excuse_for_closing),
+        WORLD_TEST(a_watch_that_is_always_closed_at_once_backs_off),
+        WORLD_TEST(a_bookmark_of_the_same_version_is_no_progress),
         WORLD_TEST(a_short_watch_with_news_is_followed_by_the_next),
         WORLD_TEST(a_watch_that_breaks_off_resumes_without_a_list),
-        WORLD_TEST(a_server_that_is_away_is_asked_with_backoff),
-        WORLD_TEST(a_refusal_is_no_reason_to_list),
-        WORLD_TEST(too_many_requests_in_the_stream_are_waited_out),
-        WORLD_TEST(gone_lists_again_at_once_the_first_time_then_the_newest),
-        WORLD_TEST(gone_after_an_outage_lists_again_at_once),
-        WORLD_TEST(gone_as_a_status_is_the_same_as_in_the_stream),
-        WORLD_TEST(a_resource_that_is_gone_is_resolved_and_listed_again),
+        WORLD_TEST(an_unreachable_server_is_retried_with_backoff),
+        WORLD_TEST(a_refused_watch_does_not_relist),
+        WORLD_TEST(a_429_in_the_stream_waits_for_retry_after),
+        WORLD_TEST(a_410_during_a_watch_causes_a_relist),
+        WORLD_TEST(a_410_after_an_outage_relists_at_once),
+        WORLD_TEST(a_410_as_http_status_is_the_same_as_in_the_stream),
+        WORLD_TEST(a_404_to_a_watch_resolves_and_relists),
         WORLD_TEST(rubbish_is_watched_from_the_last_good_version),
-        WORLD_TEST(rubbish_three_times_in_a_row_lists_again),
-        WORLD_TEST(what_fails_again_after_a_list_is_told_again),
+        WORLD_TEST(rubbish_three_times_in_a_row_causes_a_relist),
+        WORLD_TEST(an_error_that_comes_back_is_reported_again),
         WORLD_TEST(rubbish_with_news_between_is_not_in_a_row),
-        WORLD_TEST(an_object_deleted_unsafely_is_found_out_by_a_list),
-        WORLD_TEST(an_event_without_a_version_does_not_lose_the_place),
-        WORLD_TEST(a_version_that_goes_back_lists_the_newest),
+        WORLD_TEST(an_unsafe_delete_is_found_by_a_relist),
+        WORLD_TEST(an_event_without_a_version_keeps_the_version),
+        WORLD_TEST(a_version_that_goes_back_causes_a_relist),
         WORLD_TEST(an_event_that_comes_twice_is_harmless),
         WORLD_TEST(a_bookmark_that_goes_back_is_ignored),
-        WORLD_TEST(versions_that_are_no_numbers_are_taken_as_they_are),
-        WORLD_TEST(a_silent_watch_is_made_again_on_a_fresh_connection),
-        WORLD_TEST(each_byte_puts_the_idle_watchdog_off),
-        WORLD_TEST(a_remake_that_fails_is_an_error),
-        WORLD_TEST(a_watch_that_lives_makes_failures_be_forgotten),
-        WORLD_TEST(a_watch_that_does_not_live_keeps_backing_off),
+        WORLD_TEST(versions_that_are_not_numbers_are_sent_back),
+        WORLD_TEST(a_silent_watch_is_resumed_on_a_fresh_connection),
+        WORLD_TEST(each_byte_restarts_the_idle_timeout),
+        WORLD_TEST(a_watch_that_cannot_be_resumed_is_an_error),
+        WORLD_TEST(a_watch_that_lasts_resets_the_backoff),
+        WORLD_TEST(a_watch_that_does_not_last_keeps_backing_off),
         WORLD_TEST(the_status_tells_what_happened),
         WORLD_TEST(health_clears_the_error_of_the_status),
         WORLD_TEST(a_watch_that_was_ended_clears_the_error_of_the_status),

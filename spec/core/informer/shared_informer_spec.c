@@ -83,7 +83,7 @@ static void a_late_handler_brings_nothing_back_that_is_over(void **state)
     event_record_deinit(&late);
 }
 
-static void a_late_handler_is_shown_what_there_is(void **state)
+static void a_late_handler_is_replayed_the_cache(void **state)
 {
     informer_world *self = *state;
 
@@ -107,7 +107,7 @@ static void a_late_handler_is_shown_what_there_is(void **state)
     }
 }
 
-static void a_disruption_is_told_as_what_changed(void **state)
+static void a_reconnect_delivers_only_the_differences(void **state)
 {
     informer_world *self = *state;
 
@@ -140,7 +140,7 @@ static void bookmarks_move_the_version_of_the_cache(void **state)
     }
 }
 
-static void a_reason_is_told_once(void **state)
+static void an_error_is_reported_once(void **state)
 {
     informer_world *self = *state;
 
@@ -154,7 +154,7 @@ static void a_reason_is_told_once(void **state)
     informer_world_expect(self, 3, "!forbidden; +a@1 initial; synced");
 }
 
-static void a_handler_that_comes_late_is_told_what_is_wrong(void **state)
+static void a_handler_added_during_an_error_gets_it(void **state)
 {
     informer_world *self = *state;
     event_record late;
@@ -174,7 +174,7 @@ static void a_handler_that_comes_late_is_told_what_is_wrong(void **state)
     event_record_deinit(&late);
 }
 
-static void a_handler_that_comes_after_it_is_told_nothing(void **state)
+static void a_handler_added_after_recovery_gets_no_error(void **state)
 {
     informer_world *self = *state;
 
@@ -346,13 +346,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(the_cache_holds_the_first_list),
         WORLD_TEST(a_handler_sees_every_change_in_order),
-        WORLD_TEST(a_late_handler_is_shown_what_there_is),
+        WORLD_TEST(a_late_handler_is_replayed_the_cache),
         WORLD_TEST(a_late_handler_brings_nothing_back_that_is_over),
-        WORLD_TEST(a_disruption_is_told_as_what_changed),
+        WORLD_TEST(a_reconnect_delivers_only_the_differences),
         WORLD_TEST(bookmarks_move_the_version_of_the_cache),
-        WORLD_TEST(a_reason_is_told_once),
-        WORLD_TEST(a_handler_that_comes_late_is_told_what_is_wrong),
-        WORLD_TEST(a_handler_that_comes_after_it_is_told_nothing),
+        WORLD_TEST(an_error_is_reported_once),
+        WORLD_TEST(a_handler_added_during_an_error_gets_it),
+        WORLD_TEST(a_handler_added_after_recovery_gets_no_error),
         WORLD_TEST(resync_replays_the_cache_on_its_period),
         WORLD_TEST(a_handler_that_comes_late_is_resynced_too),
         WORLD_TEST(an_informer_gives_its_handlers_a_resync_period),

@@ -129,7 +129,7 @@ static void register_another(void *context, kl_object *object, bool initial)
     self->code = err.code;
 }
 
-static void nobody_joins_an_informer_that_is_being_closed(void **state)
+static void no_handler_is_added_to_a_closing_informer(void **state)
 {
     scene self;
 
@@ -273,7 +273,7 @@ static void a_queue_is_woken_by_the_next_change_of_the_cache(void **state)
     kl_event_queue_free(queue);
 }
 
-static void a_closed_handle_wakes_nobody_and_keeps_no_queue(void **state)
+static void a_closed_handle_wakes_and_holds_no_queue(void **state)
 {
     informer_world *self = *state;
     kl_event_queue *queue = kl_event_queue_new(NULL);
@@ -298,13 +298,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(a_handler_may_remove_itself_while_a_close_waits),
-        WORLD_TEST(nobody_joins_an_informer_that_is_being_closed),
+        WORLD_TEST(no_handler_is_added_to_a_closing_informer),
         WORLD_TEST(a_handler_may_read_what_another_one_closes),
         WORLD_TEST(a_second_removal_inside_the_handler_is_harmless),
         WORLD_TEST(a_resync_in_the_far_future_is_none),
         WORLD_TEST(a_queue_is_woken_when_the_first_list_is_there),
         WORLD_TEST(a_queue_is_woken_by_the_next_change_of_the_cache),
-        WORLD_TEST(a_closed_handle_wakes_nobody_and_keeps_no_queue),
+        WORLD_TEST(a_closed_handle_wakes_and_holds_no_queue),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

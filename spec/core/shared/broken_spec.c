@@ -144,7 +144,7 @@ static void sizes_that_lie_are_refused(void **state)
     assert_refused("no shared map");
 }
 
-static void sizes_that_cannot_be_are_refused(void **state)
+static void impossible_sizes_are_refused(void **state)
 {
     /* So that a map that is not refused does not take the machine's memory. */
     const struct rlimit bound = {1 << 30, RLIM_INFINITY};
@@ -266,7 +266,7 @@ static void a_generation_may_be_anything(void **state)
     kl_shared_close(map);
 }
 
-static void a_next_owner_keeps_what_is_whole(void **state)
+static void the_next_owner_keeps_undamaged_entries(void **state)
 {
     kl_shared_key keys[4];
     kl_shared *map = open_filled(keys);
@@ -299,10 +299,10 @@ int main(void)
         FILE_TEST(another_layout_is_refused_with_the_remedy),
         FILE_TEST(what_is_no_map_is_refused),
         FILE_TEST(sizes_that_lie_are_refused),
-        cmocka_unit_test(sizes_that_cannot_be_are_refused),
+        cmocka_unit_test(impossible_sizes_are_refused),
         cmocka_unit_test(each_word_of_a_slot_may_be_anything),
         cmocka_unit_test(a_generation_may_be_anything),
-        cmocka_unit_test(a_next_owner_keeps_what_is_whole),
+        cmocka_unit_test(the_next_owner_keeps_undamaged_entries),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,7 +82,7 @@ static void assert_value(kl_shared *map, const char *table, const char *text,
     assert_string_equal(value, expected);
 }
 
-static void what_is_put_is_read_once_it_is_published(void **state)
+static void a_put_is_read_after_its_publish(void **state)
 {
     kl_shared *map = own_map(NULL);
     char value[64];
@@ -323,7 +323,7 @@ static void a_file_is_one_map_in_a_process_whatever_its_name(void **state)
     kl_shared_close(map);
 }
 
-static void age_grows_from_the_last_word_of_the_server(void **state)
+static void age_counts_from_the_last_byte_of_the_server(void **state)
 {
     kl_shared *map = own_map(NULL);
 
@@ -365,7 +365,7 @@ static void names_and_values_have_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_put_is_read_once_it_is_published),
+        cmocka_unit_test(a_put_is_read_after_its_publish),
         cmocka_unit_test(a_version_moves_when_its_entry_changes_and_only_then),
         cmocka_unit_test(only_the_owner_writes),
         cmocka_unit_test(a_full_map_keeps_its_last_state_counts_and_logs_once),
@@ -374,7 +374,7 @@ int main(void)
         cmocka_unit_test(a_name_is_one_map_in_a_process_and_its_children),
         cmocka_unit_test(a_child_of_the_owner_is_not_the_owner),
         cmocka_unit_test(a_file_is_one_map_in_a_process_whatever_its_name),
-        cmocka_unit_test(age_grows_from_the_last_word_of_the_server),
+        cmocka_unit_test(age_counts_from_the_last_byte_of_the_server),
         cmocka_unit_test(names_and_values_have_bounds),
     };
 
