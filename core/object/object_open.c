@@ -19,12 +19,14 @@ enum {
 
 /*
  * A stripe guards the trees and texts of the objects whose address falls on it,
- * and `kept`. Rank object: taken below whatever lock its caller holds, and
- * never held while unpacking, parsing or freeing.
+ * and `kept`. The rank is above all but the log's: an object may be opened, and
+ * the last reference to it dropped, under any lock. A stripe is never held
+ * while unpacking, parsing or freeing.
  */
-#define STRIPE                                     \
-    {                                              \
-        PTHREAD_MUTEX_INITIALIZER, KL__RANK_OBJECT \
+enum { STRIPE_RANK = KL__RANK_LOG - 1 };
+#define STRIPE                                           \
+    {                                                    \
+        PTHREAD_MUTEX_INITIALIZER, (kl__rank)STRIPE_RANK \
     }
 static kl__mutex stripes[STRIPES] = {
     STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE,

@@ -176,13 +176,15 @@ static void a_damaged_dictionary_aborts_with_a_message(void **state)
 {
     kl__packer *packer = pack_trained();
     kl_object *object = pack_one(packer, 3);
-    /* The second member of both: what zstd reads with, and its content. */
+    /* The second member of both: what zstd reads with, and its content, whose
+     * size is the third. */
     void **members = (void **)object->dictionary;
     unsigned char *content = ((void **)members[1])[1];
+    size_t size = ((size_t *)members[1])[2];
 
     (void)state;
     assert_memory_equal(content, "\x37\xa4\x30\xec", 4); /* as in RFC 8878 */
-    for (size_t i = 1000; i < 40000; i++) {
+    for (size_t i = 1000; i < size; i++) {
         content[i] ^= 1;
     }
     assert_true(aborts(object, ""));
@@ -253,6 +255,25 @@ static void many_threads_read_while_others_pack(void **state)
     assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
 }
 
+static void the_last_reference_is_dropped_under_any_lock(void **state)
+{
+    kl__packer *packer = pack_trained();
+    kl_object *object = pack_one(packer, 3);
+    kl__mutex mutex;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        assert_non_null(kl_object_open(object, NULL));
+        kl_object_close(object);
+    }
+    kl__mutex_init(&mutex, KL__RANK_WATCHDOG);
+    kl__mutex_lock(&mutex); /* a lock out of order aborts */
+    kl_object_unref(object);
+    kl__mutex_unlock(&mutex);
+    kl__mutex_deinit(&mutex);
+    kl__packer_free(packer);
+}
+
 static void a_forked_child_reads_what_was_packed_before(void **state)
 {
     kl__packer *packer = pack_trained();
@@ -289,6 +310,7 @@ int main(void)
         PACK_TEST(a_damaged_frame_aborts_with_a_message),
         PACK_TEST(a_damaged_dictionary_aborts_with_a_message),
         PACK_TEST(many_threads_read_while_others_pack),
+        PACK_TEST(the_last_reference_is_dropped_under_any_lock),
         PACK_TEST(a_forked_child_reads_what_was_packed_before),
     };
 
