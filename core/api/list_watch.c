@@ -237,6 +237,8 @@ static void free_source(kl__list_watch *source)
     kl__free(self->name_space);
     kl__free(self->labels);
     kl__free(self->fields);
+    kl__prune_unref(self->prune);
+    kl__buf_deinit(&self->pruned);
     kl_client_unref(self->client);
     kl__free(self);
 }
@@ -273,6 +275,7 @@ kl__list_watch *kl__list_watch_new(kl_client *client,
     self->client = kl_client_ref(client);
     self->keeps_managed_fields = options->keep_managed_fields;
     self->is_metadata_only = options->metadata_only;
+    self->prune = kl__prune_ref(options->prune);
     self->namespace_if_any = options->namespace_if_any;
     kl__mutex_init(&self->mutex, KL__RANK_CLIENT);
     if (!copy_text(&self->name, options->resource) ||

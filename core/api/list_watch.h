@@ -9,6 +9,7 @@
 #include "base/cancel.h"
 #include "kubelua/client.h"
 #include "kubelua/object.h"
+#include "object/prune.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,7 +81,8 @@ typedef struct kl__list_watch_options {
     const char *labels;
     const char *fields;
     bool keep_managed_fields;
-    bool metadata_only;    /* as of kl_informer_options */
+    bool metadata_only; /* as of kl_informer_options */
+    kl__prune *prune;   /* takes one more reference; NULL: nothing is removed */
     bool namespace_if_any; /* for a kind without namespaces, ignore name_space;
                               else resolve fails with KL_EINVAL */
 } kl__list_watch_options;

@@ -10,6 +10,7 @@
 #include "api/list_watch.h"
 #include "base/thread.h"
 #include "json/scan.h"
+#include "object/prune.h"
 #include "object/resource.h"
 
 /* The one thread that works with the source owns all fields but `stream`. */
@@ -22,6 +23,8 @@ typedef struct kl__http_source {
     char *fields;
     bool keeps_managed_fields;
     bool is_metadata_only;
+    kl__prune *prune; /* a reference; NULL: objects are kept whole */
+    kl__buf pruned;   /* the text of the object at hand, pruned */
     bool namespace_if_any;
 
     bool is_doubted; /* the next resolve asks the server again */

@@ -52,19 +52,50 @@ static const char *metadata_text(const kl_value *root, const char *name)
     return text != NULL ? text : "";
 }
 
+/* As kl__object_parse_measured, of the text without what is pruned. The whole
+ * text is checked to be JSON first, also where a part of it is removed. */
+static kl_object *parse_pruned(kl__http_source *self, const kl__frame *frame,
+                               const kl_object_options *options, kl_error *err)
+{
+    kl_code code;
+
+    if (frame->outline == NULL || !frame->outline->is_sure) {
+        kl_doc *doc = kl_doc_parse(frame->text, frame->length, err);
+
+        if (doc == NULL) {
+            return NULL;
+        }
+        kl_doc_unref(doc);
+    }
+    code =
+        kl__prune_text(self->prune, frame->text, frame->length, &self->pruned);
+    if (code != KL_OK) {
+        kl_error_set(err, code,
+                     code == KL_ENOMEM ? "out of memory for an object"
+                                       : "expected a JSON object");
+        return NULL;
+    }
+    return kl_object_parse(self->pruned.bytes, self->pruned.length, options,
+                           err);
+}
+
 static kl_code take_object(const reading *at, const kl__frame *frame,
                            kl__item_type type, kl_error *err)
 {
-    const kl__http_source *self = at->self;
+    kl__http_source *self = at->self;
     kl_object_options options = {.kind = self->resource.kind,
                                  .api_version = self->api_version,
                                  .keep_managed_fields =
                                      self->keeps_managed_fields,
-                                 .metadata_only = self->is_metadata_only};
+                                 .metadata_only = self->is_metadata_only,
+                                 .is_pruned = self->prune != NULL};
     /* The scanner refuses frames that are nested too deep. */
     kl__text_shape shape = {.spaces = frame->spaces, .outline = frame->outline};
-    kl_object *object = kl__object_parse_measured(frame->text, frame->length,
-                                                  &shape, &options, err);
+    kl_object *object =
+        self->prune != NULL
+            ? parse_pruned(self, frame, &options, err)
+            : kl__object_parse_measured(frame->text, frame->length, &shape,
+                                        &options, err);
     kl_code code;
 
     if (object == NULL) {

@@ -363,6 +363,12 @@ static kl_code check_path(const kl_informer *informer, const kl_path *path,
 {
     static const char *const kept[] = {"metadata", "kind", "apiVersion"};
 
+    if (kl__prune_hides(kl__shared_use_prune(informer->use), path)) {
+        return kl_error_set(err, KL_EINVAL,
+                            "%s is not there: this informer's drop or keep "
+                            "removes it",
+                            kl_path_text(path));
+    }
     if (!kl__shared_use_is_metadata_only(informer->use)) {
         return KL_OK;
     }

@@ -33,6 +33,7 @@ struct kl__shared_use {
     char *fields;
     bool keep_managed_fields;
     bool metadata_only;
+    kl__prune *prune; /* a reference; NULL: objects are kept whole */
 };
 
 static void *make_factory(void)
@@ -65,6 +66,7 @@ static void free_use(kl__shared_use *use)
     kl__free(use->name_space);
     kl__free(use->labels);
     kl__free(use->fields);
+    kl__prune_unref(use->prune);
     kl__free(use);
 }
 
@@ -145,12 +147,14 @@ static kl_code find_scope(kl_client *client, const kl_informer_options *options,
     return code;
 }
 
+/* NULL: KL_EINVAL (paths), KL_ENOMEM. */
 static kl__shared_use *make_use(kl_client *client,
                                 const kl_informer_options *options,
-                                const char *name_space)
+                                const char *name_space, kl_error *err)
 {
     kl__shared_use *use = kl__calloc(1, sizeof(*use));
 
+    kl_error_set(err, KL_ENOMEM, "out of memory for an informer");
     if (use == NULL) {
         return NULL;
     }
@@ -160,7 +164,9 @@ static kl__shared_use *make_use(kl_client *client,
         !copy_text(&use->name_space, name_space) ||
         !copy_text(&use->labels, null_if_empty(options->labels)) ||
         !copy_text(&use->fields, null_if_empty(options->fields)) ||
-        !find_canonical_name(client, use)) {
+        !find_canonical_name(client, use) ||
+        kl__prune_new(options->drop, options->keep, &use->prune, err) !=
+            KL_OK) {
         free_use(use);
         return NULL;
     }
@@ -179,6 +185,7 @@ static bool is_same_use(const kl__shared_use *a, const kl__shared_use *b)
 {
     return a->keep_managed_fields == b->keep_managed_fields &&
            a->metadata_only == b->metadata_only &&
+           kl__prune_equals(a->prune, b->prune) &&
            kl__streq(a->name_space, b->name_space) &&
            kl__streq(a->labels, b->labels) && kl__streq(a->fields, b->fields) &&
            is_same_resource(a, b);
@@ -254,6 +261,7 @@ static kl__shared_informer *start_informer(kl_client *client,
                                .fields = use->fields,
                                .keep_managed_fields = use->keep_managed_fields,
                                .metadata_only = use->metadata_only,
+                               .prune = use->prune,
                                .namespace_if_any = options->namespace_if_any,
                            },
                            err);
@@ -293,9 +301,12 @@ kl__shared_use *kl__informer_factory_open(kl_client *client,
         return NULL;
     }
     factory = kl__client_slot(client, make_factory, drop_factory);
-    wanted = factory != NULL ? make_use(client, options, name_space) : NULL;
-    if (wanted == NULL) {
+    if (factory == NULL) {
         kl_error_set(err, KL_ENOMEM, "out of memory for an informer");
+        return NULL;
+    }
+    wanted = make_use(client, options, name_space, err);
+    if (wanted == NULL) {
         return NULL;
     }
     wanted->factory = factory;
@@ -362,4 +373,9 @@ kl__shared_informer *kl__shared_use_informer(const kl__shared_use *use)
 bool kl__shared_use_is_metadata_only(const kl__shared_use *use)
 {
     return use->metadata_only;
+}
+
+const kl__prune *kl__shared_use_prune(const kl__shared_use *use)
+{
+    return use->prune;
 }

@@ -6,6 +6,7 @@
 #define KL_INFORMER_INFORMER_FACTORY_H
 
 #include "informer/shared_informer.h"
+#include "object/prune.h"
 
 /* A shared informer in use, with the number of its users. */
 typedef struct kl__shared_use kl__shared_use;
@@ -13,7 +14,7 @@ typedef struct kl__shared_use kl__shared_use;
 /*
  * Finds the shared informer of that resource, scope and selectors, or starts
  * it; adds a user. Page size, idle timeout and streaming are those of the first
- * user. NULL: KL_ENOMEM, KL_EIO, KL_ECLOSED. Thread-safe.
+ * user. NULL: KL_EINVAL, KL_ENOMEM, KL_EIO, KL_ECLOSED. Thread-safe.
  */
 kl__shared_use *kl__informer_factory_open(kl_client *client,
                                           const kl_informer_options *options,
@@ -31,5 +32,8 @@ kl__shared_informer *kl__shared_use_informer(const kl__shared_use *use);
 
 /* True if its objects have only their metadata. */
 bool kl__shared_use_is_metadata_only(const kl__shared_use *use);
+
+/* What is removed from its objects; NULL: nothing. Borrowed while in use. */
+const kl__prune *kl__shared_use_prune(const kl__shared_use *use);
 
 #endif

@@ -3,7 +3,7 @@
  * step is a member's name, an index, or [*] for all elements. Scripts read
  * fields with paths, and indexes by path are computed with them.
  */
-#include "kubelua/value.h"
+#include "json/path.h"
 
 #include "base/caret.h"
 #include "base/mem.h"
@@ -13,19 +13,10 @@
 
 enum { RIGHT_SIZE = 200 };
 
-typedef enum step_kind { STEP_NAME, STEP_INDEX, STEP_ALL } step_kind;
-
-typedef struct step {
-    step_kind kind;
-    const char *name; /* points into kl_path.bytes */
-    size_t length;
-    size_t index; /* from 0 */
-} step;
-
 struct kl_path {
     char *bytes; /* the path's text, then the names; stored behind the steps */
     size_t count;
-    step steps[];
+    kl__step steps[];
 };
 
 typedef struct parser {
@@ -43,17 +34,17 @@ static kl_code fail_at(const parser *self, const char *at, const char *message)
     return kl__caret_error(self->err, &where, "%s", message);
 }
 
-static step *add_step(parser *self, step_kind kind)
+static kl__step *add_step(parser *self, kl__step_kind kind)
 {
-    step *added = &self->path->steps[self->path->count++];
+    kl__step *added = &self->path->steps[self->path->count++];
 
-    *added = (step){.kind = kind, .name = self->names};
+    *added = (kl__step){.kind = kind, .name = self->names};
     return added;
 }
 
 static kl_code parse_name(parser *self)
 {
-    step *added = add_step(self, STEP_NAME);
+    kl__step *added = add_step(self, KL__STEP_NAME);
 
     added->length = strcspn(self->at, ".[]\"'* ");
     if (added->length == 0) {
@@ -72,7 +63,7 @@ static kl_code parse_name(parser *self)
 
 static kl_code parse_quoted(parser *self)
 {
-    step *added = add_step(self, STEP_NAME);
+    kl__step *added = add_step(self, KL__STEP_NAME);
     const char *opening = self->at;
 
     for (self->at++; *self->at != *opening; self->at++) {
@@ -91,7 +82,7 @@ static kl_code parse_quoted(parser *self)
 
 static kl_code parse_index(parser *self)
 {
-    step *added = add_step(self, STEP_INDEX);
+    kl__step *added = add_step(self, KL__STEP_INDEX);
     const char *first = self->at;
     size_t number = 0;
 
@@ -114,7 +105,7 @@ static kl_code parse_bracket(parser *self)
     kl_code code = KL_OK;
 
     if (*self->at == '*') {
-        add_step(self, STEP_ALL);
+        add_step(self, KL__STEP_ALL);
         self->at++;
     } else if (*self->at == '"' || *self->at == '\'') {
         code = parse_quoted(self);
@@ -166,7 +157,7 @@ static size_t most_steps(const char *text)
 static kl_path *parse_path(const char *text, kl_error *err)
 {
     size_t length = strlen(text);
-    size_t steps = most_steps(text) * sizeof(step);
+    size_t steps = most_steps(text) * sizeof(kl__step);
     kl_path *path = kl__malloc(sizeof(*path) + steps + 2 * (length + 1));
     parser self = {text, text, NULL, path, err};
 
@@ -222,11 +213,21 @@ const char *kl_path_text(const kl_path *path)
     return path->bytes;
 }
 
+size_t kl__path_count(const kl_path *path)
+{
+    return path->count;
+}
+
+const kl__step *kl__path_step(const kl_path *path, size_t i)
+{
+    return &path->steps[i];
+}
+
 bool kl_path_begins_with(const kl_path *path, const char *name)
 {
-    const step *first = &path->steps[0]; /* every path has a step */
+    const kl__step *first = &path->steps[0]; /* every path has a step */
 
-    return first->kind == STEP_NAME && first->length == strlen(name) &&
+    return first->kind == KL__STEP_NAME && first->length == strlen(name) &&
            memcmp(first->name, name, first->length) == 0;
 }
 
@@ -243,15 +244,15 @@ static kl_code visit_steps(const kl_path *path, size_t from,
     kl_code code = KL_OK;
 
     for (size_t i = from; i < path->count && value != NULL; i++) {
-        const step *next = &path->steps[i];
+        const kl__step *next = &path->steps[i];
         kl_value_iter iter = {0};
         const kl_value *element;
 
-        if (next->kind == STEP_NAME) {
+        if (next->kind == KL__STEP_NAME) {
             value = kl_value_get_n(value, next->name, next->length);
             continue;
         }
-        if (next->kind == STEP_INDEX) {
+        if (next->kind == KL__STEP_INDEX) {
             value = kl_value_at(value, next->index);
             continue;
         }

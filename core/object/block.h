@@ -30,7 +30,8 @@ struct kl_object {
     uint32_t uid;
     uint32_t version;
     uint32_t kind;
-    uint32_t api_version;
+    uint32_t api_version : 31;
+    uint32_t is_pruned : 1;
     uint32_t json; /* the text and a NUL, or its frame */
     uint32_t json_length : 31;
     uint32_t is_metadata_only : 1;

@@ -62,7 +62,9 @@ static kl_object *allocate_object(const kl__identity *identity,
     object->uid = store_text(object, &used, &identity->uid);
     object->version = store_text(object, &used, &identity->version);
     object->kind = store_text(object, &used, &identity->kind);
-    object->api_version = store_text(object, &used, &identity->api_version);
+    object->api_version =
+        store_text(object, &used, &identity->api_version) & MAX_TEXT;
+    object->is_pruned = 0;
     object->json = (uint32_t)used;
     object->json_length = (uint32_t)text->length & MAX_TEXT;
     object->is_metadata_only = text->is_closed ? 1 : 0;
@@ -92,6 +94,8 @@ static kl_object *build_object(const kl__identity *identity,
         refuse_size(text.length, err);
     } else if (object == NULL) {
         kl_error_set(err, KL_ENOMEM, "out of memory for an object");
+    } else {
+        object->is_pruned = source->options->is_pruned ? 1 : 0;
     }
     return object;
 }
@@ -180,6 +184,11 @@ const char *kl_object_api_version(const kl_object *object)
     return object->bytes + object->api_version;
 }
 
+bool kl_object_is_pruned(const kl_object *object)
+{
+    return object->is_pruned != 0;
+}
+
 bool kl_object_is_metadata_only(const kl_object *object)
 {
     return object->is_metadata_only != 0;
@@ -222,6 +231,7 @@ kl_object *kl__object_copy_packed(const kl_object *object,
     copy->json = object->json;
     copy->json_length = object->json_length;
     copy->is_metadata_only = object->is_metadata_only;
+    copy->is_pruned = object->is_pruned;
     memcpy(copy->bytes, object->bytes, object->json);
     memcpy(copy->bytes + copy->json, packed->frame, packed->frame_length);
     return copy;

@@ -18,6 +18,8 @@ local options = require "kubelua.options"
 ---@field resync? number seconds between replays of the cache to its handlers; 0: never
 ---@field managed_fields? boolean keep metadata.managedFields; default: false
 ---@field metadata? boolean ask for metadata alone: its objects have no spec and no status
+---@field drop? string|string[] paths of what is not cached, such as "spec.containers[*].env"
+---@field keep? string|string[] paths outside of which only apiVersion, kind and metadata is kept
 ---@field streaming_list? boolean let the server stream the first list; default: true
 ---@field compress? boolean keep objects compressed while nothing reads them; default: false
 ---@field page_size? integer objects in a page of a list that is not streamed; default: 500
@@ -25,6 +27,7 @@ local options = require "kubelua.options"
 local TYPES = {
     namespace = "string|table", labels = "string", fields = "string", indexes = "table",
     resync = "number", managed_fields = "boolean", metadata = "boolean",
+    drop = "string|table", keep = "string|table",
     streaming_list = "boolean", compress = "boolean", page_size = "number",
     idle_timeout = "number",
 }
@@ -52,6 +55,20 @@ local function sort_namespaces(given)
     return #names == 1 and names[1] or names
 end
 
+-- The paths of `drop` or `keep`, as a list.
+local function list_paths(name, given)
+    if type(given) ~= "table" then
+        return given and { given }
+    end
+    for place, path in pairs(given) do
+        if type(place) ~= "number" or type(path) ~= "string" then
+            misuse("informer: '%s' must be a path or a list of paths, such as "
+                .. "{ \"status.conditions\", \"spec.containers[*].env\" }", name)
+        end
+    end
+    return given
+end
+
 local informer_options = {}
 
 ---@param given kubelua.InformerOptions|string
@@ -75,6 +92,7 @@ function informer_options.read(given)
         end
     end
     options.check("informer", named, TYPES)
+    request.drop, request.keep = list_paths("drop", given.drop), list_paths("keep", given.keep)
     if type(request.namespace) == "table" then
         request.namespace = sort_namespaces(request.namespace)
     elseif request.namespace ~= "*" then

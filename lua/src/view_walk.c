@@ -135,9 +135,35 @@ static int view_get(lua_State *L)
     return 1;
 }
 
+/* The metatable that marks a copy of a pruned object. */
+#define TYPE_PRUNED "kubelua.pruned"
+
+/* A copy of a pruned object is marked by its metatable, so that it is not
+ * written back as if it were whole. */
 static int view_table(lua_State *L)
 {
-    push_copy(L, opened(L, check_view(L, 1)));
+    view *self = check_view(L, 1);
+
+    push_copy(L, opened(L, self));
+    if (&self->whole->view == self && kl_object_is_pruned(object_of(L, self))) {
+        luaL_newmetatable(L, TYPE_PRUNED);
+        lua_setmetatable(L, -2);
+    }
+    return 1;
+}
+
+/* core.is_pruned(x): true if x is an object, a part of one or a copy of one,
+ * that lacks what `drop` or `keep` removed. */
+static int is_pruned(lua_State *L)
+{
+    const view *self = test_view(L, 1);
+    bool result = self != NULL && kl_object_is_pruned(object_of(L, self));
+
+    if (lua_istable(L, 1) && lua_getmetatable(L, 1)) {
+        luaL_getmetatable(L, TYPE_PRUNED);
+        result = lua_rawequal(L, -1, -2) && !lua_isnil(L, -1);
+    }
+    lua_pushboolean(L, result);
     return 1;
 }
 
@@ -167,11 +193,10 @@ static int object_json(lua_State *L)
 void bind_view_walk(lua_State *L)
 {
     static const luaL_Reg path_methods[] = {{"__gc", path_gc}, {NULL, NULL}};
-    static const luaL_Reg functions[] = {{"pairs", view_pairs},
-                                         {"ipairs", view_ipairs},
-                                         {"view_table", view_table},
-                                         {"view_json", object_json},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"pairs", view_pairs},      {"ipairs", view_ipairs},
+        {"view_table", view_table}, {"view_json", object_json},
+        {"is_pruned", is_pruned},   {NULL, NULL}};
 
     push_type(L, "kubelua.path", path_methods);
     luaL_setfuncs(L, functions, 0);

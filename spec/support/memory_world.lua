@@ -98,7 +98,8 @@ world.calls = {
         core.client_close(must(core.connect({}, must(simcore.transport(sim, "t")))))
     end,
     ["core.informer"] = function()
-        core.informer_stop(must(core.informer(client, { resource = "secrets", labels = "a=b" })))
+        core.informer_stop(must(core.informer(client, { resource = "secrets", labels = "a=b",
+            drop = { "data" }, keep = { "data", "type" } })))
     end,
     ["core.poller"] = function() must(core.poller()) end,
     ["core.activity"] = function() core.activity("a text") end,
@@ -120,6 +121,7 @@ world.calls = {
     ["core.view_json"] = function() core.view_json(object.spec) end,
     ["core.is_object"] = function() core.is_object(object) end,
     ["core.is_metadata_only"] = function() core.is_metadata_only(object) end,
+    ["core.is_pruned"] = function() core.is_pruned(object) end,
     ["core.is_view"] = function() core.is_view(object) end,
     ["core.live"] = function() core.live() end,
     ["core.log"] = function() core.log("debug", "nobody reads it") end,

@@ -72,6 +72,11 @@ typedef struct kl_informer_options {
     int compress;             /* > 0: objects rest compressed, which takes a few
                                  microseconds each time one comes or is opened;
                                  <= 0: they do not */
+    const char *const *drop;  /* NULL-terminated paths (kl_path_parse), whose
+                                 values are removed before they are cached; not
+                                 of the identity, no index but [*]; or NULL */
+    const char *const *keep;  /* paths outside of which all but apiVersion, kind
+                                 and metadata is removed; NULL: all is kept */
     bool no_streaming_list;   /* use paged lists only */
     bool namespace_if_any;    /* a kind without namespaces is watched in the
                                  whole cluster, instead of being refused for
@@ -82,9 +87,10 @@ typedef struct kl_informer_options {
  * Opens a handle on the shared informer of these options, which the first
  * handle starts: page size, idle timeout, compression and streaming are those
  * of the first handle. The caller owns the handle: kl_informer_close. NULL:
- * KL_EINVAL (no resource, a selector that does not parse, a wrong namespace, or
- * a namespace for a built-in kind that has none; for other kinds that is an
- * error of the informer later), KL_ENOMEM, KL_EIO, KL_ECLOSED. Thread-safe.
+ * KL_EINVAL (no resource, a selector or path that does not parse, a path that
+ * cannot be dropped, a wrong namespace, or a namespace for a built-in kind that
+ * has none; for other kinds that is an error of the informer later), KL_ENOMEM,
+ * KL_EIO, KL_ECLOSED. Thread-safe.
  */
 KL_API kl_informer *kl_informer_open(kl_client *client,
                                      const kl_informer_options *options,

@@ -25,6 +25,7 @@ typedef struct kl_object_options {
     bool keep_managed_fields; /* else metadata.managedFields is removed     */
     bool metadata_only; /* keep only apiVersion, kind and metadata; the kind of
                            a PartialObjectMetadata becomes `kind` */
+    bool is_pruned; /* parts of the text were removed: kl_object_is_pruned */
 } kl_object_options;
 
 /*
@@ -60,6 +61,10 @@ KL_API const char *kl_object_api_version(const kl_object *object);
 /* True if it was made with metadata_only: then it has no spec, although the
  * object in the cluster may have one. Thread-safe. */
 KL_API bool kl_object_is_metadata_only(const kl_object *object);
+
+/* True if an informer's `drop` or `keep` has removed parts of it, so that it
+ * must not be written back as a whole. Thread-safe. */
+KL_API bool kl_object_is_pruned(const kl_object *object);
 
 /*
  * The object's JSON text, NUL terminated. A cache may keep its objects

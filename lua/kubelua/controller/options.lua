@@ -51,6 +51,7 @@ local INFORMER = {
     namespace = "string|table", labels = "string", fields = "string", indexes = "table",
     managed_fields = "boolean", streaming_list = "boolean", page_size = "number",
     idle_timeout = "number", metadata = "boolean", compress = "boolean",
+    drop = "string|table", keep = "string|table",
 }
 
 local OWN = {

@@ -14,6 +14,10 @@ local function check_whole(call, document)
     if core.is_metadata_only(document) then
         misuse("%s: of %s only metadata was asked for (metadata = true): it cannot be written",
             call, tostring(document))
+    elseif core.is_pruned(document) then
+        misuse("%s: parts of this object were dropped (drop or keep of its informer), so writing "
+            .. "it would remove them from the server; write what changes (patch, apply), or read "
+            .. "it with client:get", call)
     end
 end
 

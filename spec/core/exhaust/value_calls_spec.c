@@ -205,16 +205,15 @@ static kl_code identify_object(void *world, kl_error *err)
     const kl_object *object = ((readable *)world)->object;
 
     kl_object_unref(kl_object_ref(object));
-    (void)kl_object_key(object);
-    (void)kl_object_name(object);
-    (void)kl_object_namespace(object);
-    (void)kl_object_uid(object);
+    assert_ptr_not_equal(kl_object_name(object), kl_object_namespace(object));
+    assert_ptr_not_equal(kl_object_key(object), kl_object_uid(object));
     (void)kl_object_kind(object);
     (void)kl_object_api_version(object);
     kl_object_close_json(object);
     return kl_object_json(object, NULL, err) != NULL &&
                    kl_object_bytes(object) > kl_object_json_length(object) &&
                    !kl_object_is_metadata_only(object) &&
+                   !kl_object_is_pruned(object) &&
                    kl_version_compare(kl_object_resource_version(object),
                                       "12") < 0
                ? KL_OK
@@ -442,6 +441,7 @@ static const every_call calls[] = {
     NEVER_ALLOCATES(kl_object_json_length, identify_object),
     NEVER_ALLOCATES(kl_object_bytes, identify_object),
     NEVER_ALLOCATES(kl_object_is_metadata_only, identify_object),
+    NEVER_ALLOCATES(kl_object_is_pruned, identify_object),
     NEVER_ALLOCATES(kl_version_compare, identify_object),
     REFUSES(kl_object_open, open_object),
     NEVER_ALLOCATES_AFTER(kl_object_close, open_object_again, hold_open),

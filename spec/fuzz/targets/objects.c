@@ -9,6 +9,7 @@
 #include "json/text.h"
 #include "kubelua/object.h"
 #include "object/object.h"
+#include "object/prune.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -245,6 +246,27 @@ static void expect_object(fuzz_text text, const kl_doc *doc,
     kl_object_unref(object);
 }
 
+/* What is pruned of JSON is JSON; of other bytes, nothing outside is read. */
+static void expect_pruned(fuzz_text text, const kl_doc *doc)
+{
+    static const char *const drop[] = {"spec[*].a", "metadata.labels", NULL};
+    static const char *const keep[] = {"spec", "status.a", NULL};
+    kl__prune *prune;
+    kl__buf out = {0};
+    kl_code code;
+
+    FUZZ_EXPECT(kl__prune_new(drop, keep, &prune, NULL) == KL_OK);
+    code = kl__prune_text(prune, text.bytes, text.length, &out);
+    if (doc != NULL && kl_value_type(kl_doc_root(doc)) == KL_OBJECT) {
+        kl_doc *left = kl_doc_parse(out.bytes, out.length, NULL);
+
+        FUZZ_EXPECT(code == KL_OK && left != NULL);
+        kl_doc_unref(left);
+    }
+    kl__buf_deinit(&out);
+    kl__prune_unref(prune);
+}
+
 void fuzz_objects(const char *bytes, size_t length)
 {
     fuzz_text text = {bytes, length};
@@ -263,6 +285,7 @@ void fuzz_objects(const char *bytes, size_t length)
     text.bytes = block;
     doc = kl_doc_parse(text.bytes, text.length, NULL);
     expect_object(text, doc, &options);
+    expect_pruned(text, doc);
     kl_doc_unref(doc);
     free(block);
 }
