@@ -420,6 +420,9 @@ static kl_informer_state end_watch(kl__reflector *self, outcome result,
     case SLOW:
         return after_stall(self);
     case BACKWARD:
+        /* The server answers, so the backoff of an outage before is over. Once
+         * in BACKWARD_MS: a second such event makes the versions opaque. */
+        kl__backoff_reset(&self->backoff);
         self->newest = true;
         self->backward_until =
             kl__clock_after(self->options.clock, BACKWARD_MS);

@@ -326,11 +326,14 @@ static int scope_of(const char *target)
     return -1;
 }
 
-/* Whether it seems to ask only if the server has reached a version. */
+/* True if it seems to ask for a version only. Where pages have one object, the
+ * first page of a list looks the same. */
 static bool seems_a_probe(const char *target)
 {
-    return has(target, "limit=1&") &&
-           has(target, "resourceVersionMatch=NotOlderThan");
+    const char *limit = strstr(target, "limit=1");
+
+    return limit != NULL && (limit[7] == '&' || limit[7] == '\0') &&
+           !has(target, "continue=");
 }
 
 /* A watch goes on from where the last one was: not from before, where all would

@@ -65,6 +65,22 @@ static void a_relist_asks_for_the_newest_state(void **state)
     assert_int_equal(warnings, 1);
 }
 
+/* The backoff of an outage before it does not delay the list. */
+static void a_relist_after_an_outage_comes_at_once(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state,
+           LISTED "!gone; !unavailable; !unavailable; !unavailable; a@1 =100; "
+                  "+b@2; a@1 b@2 =101; ok",
+           ASKED "; list rv=100 match=NotOlderThan; list rv=100 "
+                 "match=NotOlderThan; list rv=100 match=NotOlderThan; list "
+                 "rv=100 match=NotOlderThan; watch rv=100; list limit=500; "
+                 "watch rv=101",
+           "[a@1]=100 !gone !unavailable [a@1]=100 !parse [a@1 b@2]=101");
+    assert_in_range(reflector_world_delay(world, 8), 0, 1600);
+}
+
 static void an_older_list_explains_an_event_below_the_version(void **state)
 {
     expect(state, LISTED "+b@2; b@2 =3; +c@1; c@1 =1; +d@2",
@@ -183,6 +199,7 @@ int main(void)
         WORLD_TEST(events_below_the_list_are_delivered_after_a_relist),
         WORLD_TEST(a_watch_resumes_from_what_the_server_sent_last),
         WORLD_TEST(a_relist_asks_for_the_newest_state),
+        WORLD_TEST(a_relist_after_an_outage_comes_at_once),
         WORLD_TEST(an_older_list_explains_an_event_below_the_version),
         WORLD_TEST(one_event_below_the_version_causes_a_relist),
         WORLD_TEST(a_probe_after_silence_finds_a_restored_server),
