@@ -1,6 +1,6 @@
 /*
- * block.h - an object's one block of memory, for the files that make it and
- * open it: object.c, object_open.c.
+ * block.h - the struct behind kl_object, one block of memory, for the two files
+ * that work on it: object.c makes objects, object_open.c opens them.
  */
 #ifndef KL_OBJECT_BLOCK_H
 #define KL_OBJECT_BLOCK_H
@@ -11,14 +11,15 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Offsets are 32 bits wide: a cache holds hundreds of thousands of objects. */
+/* Offsets have 32 bits to save memory: a cache may have hundreds of thousands
+ * of objects. */
 struct kl_object {
     /* Guarded by the object's stripe (object_open.c). */
-    kl_doc *tree;         /* while it is open, or kept */
+    kl_doc *tree;         /* while the object is open, or kept */
     char *text;           /* of a packed object, while its JSON is open */
     uint32_t opens : 31;  /* of the tree */
-    uint32_t is_warm : 1; /* it was open before: keep its tree next time */
-    uint32_t texts;       /* opens of the JSON, where it is packed */
+    uint32_t is_warm : 1; /* it was opened before: keep its tree next time */
+    uint32_t texts;       /* opens of the JSON of a packed object */
 
     atomic_uint references;
 
@@ -38,8 +39,8 @@ struct kl_object {
     char bytes[];
 };
 
-/* Memory for one with `length` bytes behind the struct: one reference, not
- * open, plain; the rest of it is for the caller to fill. NULL: no memory. */
+/* Allocates an object with `length` bytes behind the struct: one reference, not
+ * open, plain. The caller fills in the rest. NULL: out of memory. */
 kl_object *kl__object_new(size_t length);
 
 #endif

@@ -1,8 +1,7 @@
 /*
  * object.c - immutable, reference-counted objects. Each is one block of memory:
  * the struct, the strings of the identity, the JSON text or its packed form
- * (pack.h). object_open.c has references, and what is made of the text while it
- * is read.
+ * (pack.h). object_open.c counts references and makes the parsed tree.
  */
 #include "object/object.h"
 

@@ -21,18 +21,18 @@ kl_object *kl__object_parse_measured(const char *json, size_t length,
 /* True if both objects have the same content; managedFields that were cut out
  * do not count. Kind and apiVersion may be in another order or place in the
  * text: lists of built-in kinds leave them out and they are added. So the text
- * before the metadata is not compared, only these two values. False, too, if
- * there is no memory to unpack one. */
+ * before the metadata is not compared, only these two values. Also false if
+ * there is no memory to unpack one of them. */
 bool kl__object_is_copy(const kl_object *a, const kl_object *b);
 
-/* The same object with its text packed, which is copied; one reference for the
- * caller, and one to the dictionary for the object. NULL: no memory. */
+/* Makes the same object with a packed text, which is copied. The caller gets a
+ * reference; the object takes one to the dictionary. NULL: out of memory. */
 kl_object *kl__object_copy_packed(const kl_object *object,
                                   const kl__packed *packed);
-/* True if its text is packed: see pack.h. Thread-safe. */
+/* True if the object's text is packed (pack.h). Thread-safe. */
 bool kl__object_is_packed(const kl_object *object);
-/* True if the caller's is not the only reference. Another thread may give up
- * its own at any time; false stays false while the caller makes none. */
+/* True if there are other references than the caller's. Other threads may drop
+ * theirs at any time; false stays false until the caller adds a reference. */
 bool kl__object_is_shared(const kl_object *object);
 
 #endif

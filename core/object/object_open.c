@@ -1,7 +1,7 @@
 /*
- * object_open.c - references to objects, and what is made of their text while
- * it is read: a tree, and the text itself where it is packed. All readers of an
- * object share one of each.
+ * object_open.c - the reference count of objects, and what a reader needs: the
+ * parsed tree, and the text of a packed object. All readers that have an object
+ * open share one tree and one text.
  */
 #include "object/block.h"
 
@@ -14,14 +14,14 @@
 enum {
     STRIPES = 16,
     KEPT = 2,                /* packed objects whose tree a stripe keeps */
-    KEPT_LENGTH = 16 * 1024, /* of a longer text none is kept */
+    KEPT_LENGTH = 16 * 1024, /* the tree of a longer text is not kept */
 };
 
 /*
- * A stripe guards the trees and texts of the objects whose address falls on it,
- * and `kept`. The rank is above all but the log's: an object may be opened, and
- * the last reference to it dropped, under any lock. A stripe is never held
- * while unpacking, parsing or freeing.
+ * The stripes are mutexes that guard `kept` and the trees and texts of objects;
+ * the address of an object selects its stripe. Only LOG ranks higher: an object
+ * may be opened, and the last reference to it dropped, under any lock. A stripe
+ * is never held while unpacking, parsing or freeing.
  */
 enum { STRIPE_RANK = KL__RANK_LOG - 1 };
 #define STRIPE                                           \
@@ -32,9 +32,10 @@ static kl__mutex stripes[STRIPES] = {
     STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE,
     STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE};
 
-/* The packed objects of a stripe that were closed last, of those that had been
- * open before: what is read again and again is not unpacked each time. Without
- * a reference: an object leaves when it is opened or freed. */
+/* The packed objects of a stripe that were closed last and had been opened
+ * before. Their trees are kept, so that an object that is read again and again
+ * is not unpacked each time. No references: an object is removed when it is
+ * opened or freed. */
 static struct {
     kl_object *objects[KEPT];
     size_t next;
@@ -49,11 +50,11 @@ static size_t stripe_of(const kl_object *object)
 {
     uintptr_t address = (uintptr_t)object;
 
-    /* Blocks are some hundred bytes apart: mix in the higher bits. */
+    /* Objects are some hundred bytes apart in memory: use higher bits, too. */
     return ((address >> 4) ^ (address >> 12)) % STRIPES;
 }
 
-/* References and open trees are no part of what a const object promises. */
+/* A const object may change its reference count and its open tree. */
 static kl_object *cast_const(const kl_object *object)
 {
     return (kl_object *)(uintptr_t)object;
@@ -82,19 +83,21 @@ kl_object *kl_object_ref(const kl_object *object)
 {
     kl_object *owned = cast_const(object);
 
-    /* Relaxed: the caller has a reference already; nothing is ordered. */
+    /* Relaxed: the caller holds a reference already, and no data is handed
+     * over. */
     atomic_fetch_add_explicit(&owned->references, 1, memory_order_relaxed);
     return owned;
 }
 
 bool kl__object_is_shared(const kl_object *object)
 {
-    /* Acquire: what the other holders did comes before what we do alone. */
+    /* Acquire: this thread sees all that other threads have done before they
+     * dropped their references. */
     return atomic_load_explicit(&cast_const(object)->references,
                                 memory_order_acquire) > 1;
 }
 
-/* The object is not kept any more. */
+/* Removes the object from `kept`. */
 static void forget_kept_locked(size_t stripe, const kl_object *object)
 {
     for (size_t i = 0; i < KEPT; i++) {
@@ -106,7 +109,8 @@ static void forget_kept_locked(size_t stripe, const kl_object *object)
 
 void kl_object_unref(kl_object *object)
 {
-    /* Release: our use comes before the free; acquire: so does all others'. */
+    /* Release: this thread's reads come before the free. Acquire: so do the
+     * reads of all threads that have dropped their reference before. */
     if (object == NULL || atomic_fetch_sub_explicit(&object->references, 1,
                                                     memory_order_acq_rel) > 1) {
         return;
@@ -138,8 +142,8 @@ static char *unpack_text(const kl_object *object, kl_error *err)
     return text;
 }
 
-/* The text, if it is open, opened once more; else NULL. */
-static const char *join_text(kl_object *object)
+/* The text if it is open already, counted as opened once more; else NULL. */
+static const char *reopen_text(kl_object *object)
 {
     kl__mutex *stripe = &stripes[stripe_of(object)];
     const char *text;
@@ -151,8 +155,9 @@ static const char *join_text(kl_object *object)
     return text;
 }
 
-/* Takes `text`; gives the one that all share, opened once more. */
-static const char *publish_text(kl_object *object, char *text)
+/* Shares a new text. Takes `text`; returns the text to use, counted as opened
+ * once more: another thread may have been faster with its own. */
+static const char *share_text(kl_object *object, char *text)
 {
     kl__mutex *stripe = &stripes[stripe_of(object)];
     char *late = NULL;
@@ -161,7 +166,7 @@ static const char *publish_text(kl_object *object, char *text)
     if (object->text == NULL) {
         object->text = text;
     } else {
-        late = text; /* another thread was faster */
+        late = text; /* another thread has set its text meanwhile */
         text = object->text;
     }
     object->texts++;
@@ -182,12 +187,12 @@ const char *kl_object_json(const kl_object *object, size_t *length,
     if (object->dictionary == NULL) {
         return object->bytes + object->json;
     }
-    shared = join_text(cast_const(object));
+    shared = reopen_text(cast_const(object));
     if (shared != NULL) {
         return shared;
     }
     text = unpack_text(object, err);
-    return text != NULL ? publish_text(cast_const(object), text) : NULL;
+    return text != NULL ? share_text(cast_const(object), text) : NULL;
 }
 
 void kl_object_close_json(const kl_object *object)
@@ -202,7 +207,7 @@ void kl_object_close_json(const kl_object *object)
     stripe = &stripes[stripe_of(object)];
     kl__mutex_lock(stripe);
     if (changed->texts == 0) {
-        abort(); /* a close without its open: a text would be freed in use */
+        abort(); /* close without open: would free a text in use */
     }
     changed->texts--;
     if (changed->texts == 0) {
@@ -213,8 +218,8 @@ void kl_object_close_json(const kl_object *object)
     kl__free(last);
 }
 
-/* The tree, if it is open or kept, opened once more; else NULL. */
-static kl_doc *join_tree(kl_object *object)
+/* The tree if it is open or kept, counted as opened once more; else NULL. */
+static kl_doc *reopen_tree(kl_object *object)
 {
     size_t stripe = stripe_of(object);
     kl_doc *tree;
@@ -231,8 +236,9 @@ static kl_doc *join_tree(kl_object *object)
     return tree;
 }
 
-/* Takes `tree`; gives the one that all share, opened once more. */
-static kl_doc *publish_tree(kl_object *object, kl_doc *tree)
+/* Shares a new tree. Takes `tree`; returns the tree to use, counted as opened
+ * once more: another thread may have been faster with its own. */
+static kl_doc *share_tree(kl_object *object, kl_doc *tree)
 {
     size_t stripe = stripe_of(object);
     kl_doc *late = NULL;
@@ -241,7 +247,7 @@ static kl_doc *publish_tree(kl_object *object, kl_doc *tree)
     if (object->tree == NULL) {
         object->tree = tree;
     } else {
-        late = tree; /* another thread was faster, and may have closed it */
+        late = tree; /* another thread has set its tree; it may be closed */
         tree = object->tree;
         forget_kept_locked(stripe, object);
     }
@@ -267,19 +273,19 @@ static kl_doc *parse_text(const kl_object *object, kl_error *err)
 
 const kl_value *kl_object_open(kl_object *object, kl_error *err)
 {
-    kl_doc *tree = join_tree(object);
+    kl_doc *tree = reopen_tree(object);
 
     if (tree == NULL) {
         tree = parse_text(object, err);
         if (tree == NULL) {
             return NULL;
         }
-        tree = publish_tree(object, tree);
+        tree = share_tree(object, tree);
     }
     return kl_doc_root(tree);
 }
 
-/* The object is not open any more: keeps its tree, or returns one to free. */
+/* The last close of an object: keeps its tree, or returns a tree to free. */
 static kl_doc *drop_tree_locked(size_t stripe, kl_object *object)
 {
     kl_object **place = &kept[stripe].objects[kept[stripe].next];
@@ -306,7 +312,7 @@ void kl_object_close(kl_object *object)
 
     kl__mutex_lock(&stripes[stripe]);
     if (object->opens == 0) {
-        abort(); /* a close without its open: a tree would be freed in use */
+        abort(); /* close without open: would free a tree in use */
     }
     object->opens--;
     if (object->opens == 0) {

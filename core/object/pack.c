@@ -14,7 +14,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* What a reader of the text may look at behind its end. */
+/* Bytes behind the end of the text that its parser may read. */
 enum { PADDING = 8 };
 
 struct kl__dictionary {
@@ -40,14 +40,16 @@ kl__dictionary *kl__dictionary_new(const void *bytes, size_t length)
 
 kl__dictionary *kl__dictionary_ref(kl__dictionary *dictionary)
 {
-    /* Relaxed: the caller has a reference already; nothing is ordered. */
+    /* Relaxed: the caller holds a reference already, and no data is handed
+     * over. */
     atomic_fetch_add_explicit(&dictionary->references, 1, memory_order_relaxed);
     return dictionary;
 }
 
 void kl__dictionary_unref(kl__dictionary *dictionary)
 {
-    /* Release: our reads come before the free; acquire: so do all others'. */
+    /* Release: this thread's reads come before the free. Acquire: so do the
+     * reads of all threads that have dropped their reference before. */
     if (dictionary == NULL ||
         atomic_fetch_sub_explicit(&dictionary->references, 1,
                                   memory_order_acq_rel) != 1) {
@@ -69,7 +71,8 @@ static void *take_idle(_Atomic(void *) *places, size_t count)
 {
     void *context = NULL;
 
-    /* Acquire: what its last user did with it is before what we do. */
+    /* Acquire: this thread sees all that the last user of the context has
+     * done. */
     for (size_t i = 0; context == NULL && i < count; i++) {
         context =
             atomic_exchange_explicit(&places[i], NULL, memory_order_acquire);
@@ -77,7 +80,7 @@ static void *take_idle(_Atomic(void *) *places, size_t count)
     return context;
 }
 
-/* True: it is kept. */
+/* True: the context is kept for the next use. */
 static bool keep_idle(_Atomic(void *) *places, size_t count, void *context)
 {
     for (size_t i = 0; i < count; i++) {
@@ -112,7 +115,7 @@ void kl__pack_context_give(ZSTD_CCtx *context)
 
 static _Noreturn void die_of_damage(const char *why)
 {
-    /* There is nothing to return: each caller was promised the text. */
+    /* There is no error to return: the callers were promised the text. */
     fprintf(stderr,
             "kubelua: a compressed object, or its dictionary, was damaged in "
             "memory (%s)\n",

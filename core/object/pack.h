@@ -1,26 +1,26 @@
 /*
- * pack.h - objects that rest compressed, for caches of many that are alike.
+ * pack.h - compresses the objects of a cache, for caches of many similar ones.
  *
- * 1. A packed object is an object like any other. Its identity is readable at
- *    once; in place of its text it has a zstd frame and a reference to the
- *    dictionary that the frame was made with. Neither ever changes.
- * 2. The reflector packs: each object of a list or watch is parsed as ever, and
- *    its packed copy takes its place before another thread can see it. A list
- *    that the cache has already is not packed again.
- * 3. A dictionary is made of the first objects: some of their texts, and the
- *    statistics of all. The objects that were staged before it are packed when
- *    their list is complete. Small caches have no dictionary and stay plain, as
- *    does an object that would not get smaller.
- * 4. When what is packed gets half as large again as it was, the dictionary
- *    does not fit any more: another one is made of the next objects. The former
- *    one lives for as long as an object that needs it.
- * 5. Opening an object, or its JSON, unpacks into memory that all readers
- *    share and the last one frees; the trees of a few objects that are
- *    opened again and again are kept (object.c). `old` is unpacked if it is
- *    read.
- * 6. A frame has a checksum of the text: what is damaged, be it the frame or
- *    the dictionary, ends the process with a message.
- * 7. Without memory an object stays plain, and a reader has KL_ENOMEM.
+ * 1. A packed object is an object like any other. Its identity can be read at
+ *    once. Instead of its text it has a zstd frame and a reference to the
+ *    dictionary that the frame was made with; neither ever changes.
+ * 2. The reflector thread packs: it parses each object of a list or watch as
+ *    usual, and replaces it by a packed copy before another thread can see it.
+ *    An object of a list that the cache already has is not packed again.
+ * 3. A dictionary is made of the first objects: of some of their texts, and of
+ *    the statistics of all. Objects that were staged before it are packed when
+ *    their list is complete. A small cache has no dictionary and its objects
+ *    stay plain, as does an object that would not get smaller.
+ * 4. When the packed size has grown by half, the dictionary does not fit any
+ *    more: a new one is made of the next objects. The old one is freed with the
+ *    last object that needs it.
+ * 5. Opening an object, or its JSON, unpacks it. All readers that have it open
+ *    share that memory, and the last close frees it. The trees of a few objects
+ *    that are opened often are kept (object_open.c). The `old` of an update is
+ *    unpacked only if it is read.
+ * 6. A frame has a checksum of the text. If a frame or a dictionary is damaged,
+ *    the process ends with a message.
+ * 7. Out of memory: the object stays plain, or the reader gets KL_ENOMEM.
  */
 #ifndef KL_OBJECT_PACK_H
 #define KL_OBJECT_PACK_H
@@ -30,10 +30,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What unpacks, shared by the objects that need it. */
+/* A zstd dictionary, shared by the objects that were packed with it. */
 typedef struct kl__dictionary kl__dictionary;
 
-/* Copies the bytes of a zstd dictionary; one reference. NULL: no memory. */
+/* Makes a dictionary from a copy of the bytes; the caller gets a reference.
+ * NULL: out of memory. */
 kl__dictionary *kl__dictionary_new(const void *bytes, size_t length);
 kl__dictionary *kl__dictionary_ref(kl__dictionary *dictionary);
 /* NULL is fine. */
@@ -47,12 +48,12 @@ typedef struct kl__packed {
     size_t text_length;
 } kl__packed;
 
-/* The text, with eight NULs behind it; the caller owns it (kl__free). NULL: no
- * memory. Aborts if the text is not the one that was packed. Thread-safe. */
+/* Returns the text, with eight NULs behind it; owned by the caller (kl__free).
+ * NULL: out of memory. Aborts if the checksum does not match. Thread-safe. */
 char *kl__unpack(const kl__packed *packed);
 
-/* Packs the objects of one collection, and makes the dictionaries for it. Of
- * one thread at a time. */
+/* Packs the objects of one collection and makes dictionaries for them. One
+ * thread at a time. */
 typedef struct kl__packer kl__packer;
 
 /* Owned by the caller. NULL: no memory. */
@@ -61,15 +62,16 @@ kl__packer *kl__packer_new(void);
 void kl__packer_free(kl__packer *packer);
 
 /*
- * Takes a reference to the object, and gives one to its packed form; or to the
- * object itself, where it is packed already or is better plain, there is no
- * dictionary yet, or no memory. `crowd` is how many objects the cache or list
- * has: only many are worth a dictionary. A NULL packer gives the object.
+ * Packs an object. Takes the caller's reference, and returns a reference to the
+ * packed object; or to the object itself if it is packed already, would not get
+ * smaller, or there is no dictionary or no memory. `crowd`: the number of
+ * objects of the cache or list; a dictionary pays only for many. A NULL packer
+ * returns the object.
  */
 kl_object *kl__packer_pack(kl__packer *packer, kl_object *object, size_t crowd);
 
-/* A list is complete: makes a dictionary of what was gathered, if that is
- * enough, or forgets it. NULL is fine. */
+/* Call when a list is complete: makes a dictionary of the gathered samples if
+ * they are enough, else drops them. NULL is fine. */
 void kl__packer_end_list(kl__packer *packer);
 
 #endif

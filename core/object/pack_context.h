@@ -1,15 +1,15 @@
 /*
- * pack_context.h - the contexts of zstd that packers share: each is 70 KB, and
- * in use for microseconds.
+ * pack_context.h - a pool of zstd compression contexts that packers share. Each
+ * has 70 KB and is in use for microseconds.
  */
 #ifndef KL_OBJECT_PACK_CONTEXT_H
 #define KL_OBJECT_PACK_CONTEXT_H
 
 #include <zstd.h>
 
-/* One that no other thread uses, as if it were new. NULL: no memory. */
+/* Returns a context that no other thread uses, reset. NULL: out of memory. */
 ZSTD_CCtx *kl__pack_context_take(void);
-/* Gives it back. */
+/* Returns the context to the pool. */
 void kl__pack_context_give(ZSTD_CCtx *context);
 
 #endif

@@ -9,7 +9,8 @@
 #include "object/object.h"
 #include "object/pack_context.h"
 
-/* A frame that is kept for the next object; a longer one is freed. */
+/* A frame buffer of up to this size is kept for the next object; a longer one
+ * is freed. */
 enum { FRAME_KEPT = 64 * 1024 };
 
 kl__packer *kl__packer_new(void)
@@ -55,7 +56,7 @@ static void gather_text(kl__packer *self, const kl__slice *text)
     }
 }
 
-/* The text of an object that is not packed. */
+/* Adds the text of an object that is not packed to the samples. */
 static void gather_if_due(kl__packer *self, const kl__slice *text, size_t crowd)
 {
     if (self->writes == NULL && self->rest == 0 && crowd > 0 &&
@@ -67,7 +68,8 @@ static void gather_if_due(kl__packer *self, const kl__slice *text, size_t crowd)
     }
 }
 
-/* A window is full: is what was packed half as large again as it once was? */
+/* Call when a window is full. If the packed size has grown by half since the
+ * dictionary was new, starts to gather samples for a new one. */
 static void judge_window(kl__packer *self)
 {
     size_t share =
@@ -83,7 +85,7 @@ static void judge_window(kl__packer *self)
         return;
     }
     if (is_first && self->replaced != 0) {
-        /* A new dictionary that is hardly better was made in vain. */
+        /* If a new dictionary is hardly better, the next check comes later. */
         bool is_better = share < self->replaced - self->replaced / 8;
 
         self->patience = is_better ? 1 : self->patience * 2;
@@ -106,17 +108,17 @@ static void judge_window(kl__packer *self)
 #endif
 }
 
-/* The packed form, in the packer's frame; false: it is better plain. */
+/* Compresses a text into the packer's frame. False: it stays plain. */
 static bool compress_text(kl__packer *self, const kl__slice *text)
 {
-    /* One that saves less than an eighth is not worth its time. */
+    /* Packing that saves less than an eighth is not worth the time. */
     size_t room = text->length - text->length / 8;
     ZSTD_CCtx *context;
     size_t length;
 
     kl__buf_reset(&self->frame);
     if (kl__buf_reserve(&self->frame, room) == NULL) {
-        kl__buf_deinit(&self->frame); /* or its failure would stick */
+        kl__buf_deinit(&self->frame); /* clears `failed` */
         return false;
     }
     context = kl__pack_context_take();
