@@ -51,7 +51,7 @@ local TYPES = {
 local clients = {
     -- The options of the command line: defaults of every connect.
     defaults = {},
-    -- Of the command line: it records the events of every informer.
+    -- The recorder of kubelua run --record: it records the events of every informer.
     recorder = nil, ---@type kubelua.Recorder?
 }
 
@@ -69,7 +69,7 @@ local function check_sim(cluster)
     end
 end
 
--- The options of a connect over those of the command line, or over the cluster of a test.
+-- Merges options: those of this connect win over those of the command line, or of a test's cluster.
 local function merge_options(given, cluster)
     local merged = {}
     for key, value in pairs(cluster and { sim = cluster } or clients.defaults) do

@@ -20,7 +20,7 @@ Flight.__index = Flight
 -- Seconds: cancelling a request may take this long at most.
 local CANCEL = 0.2
 
--- The set of requests that wait for an answer. Streams whose first bytes have come are not in it.
+-- The set of requests that wait for an answer. Streams whose head has arrived are not in it.
 local pending = {}
 
 ---True while a request waits for an answer that may come at any moment.

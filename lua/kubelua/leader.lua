@@ -134,7 +134,7 @@ end
 ---  while_busy(f): the end of a run waits until f() is false before it releases the Lease
 ---  before_write(write): for scopes; true, and lowers write.timeout so that the write ends before
 ---    the lease does; or nil, message, "not_leader"
----  guard(): a before_write that is true only for the leadership of now, not for a later one
+---  guard(): a before_write that allows writes during the present leadership only
 ---  release(): leaves the election after its last write; does not wait. The last user of the Lease
 ---    releases it
 ---  status(): a table, for people

@@ -41,7 +41,7 @@ local TYPES = {
 }
 
 local registrations = {
-    -- The backlog of handlers that set none. The module kubelua replaces this table by itself:
+    -- The backlog of handlers that set none. The module kubelua replaces this table with itself:
     -- there scripts set kubelua.backlog.
     defaults = { backlog = 10000 },
 }

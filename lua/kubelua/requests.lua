@@ -26,8 +26,8 @@ local TYPES = {
 ---@field body string
 ---@field headers table<string, string> by name, in lower-case letters
 
--- Seconds: the shortest timeout. A timeout of 0 means the core's default, which a script that says
--- 0 does not want.
+-- Seconds: the shortest timeout that the core is given. The core takes 0 for its default, but a
+-- script that says 0 wants no wait.
 local SHORTEST = 0.001
 
 local requests = {}

@@ -37,8 +37,8 @@ function sources.remove(id)
     background[id] = nil
 end
 
--- After a fork, the child looks at every source: what they waited for is the parent's, and each
--- then reports so.
+-- After a fork, the child looks at every source: their waits belong to the parent, so each reports
+-- "forked".
 local function pull_all()
     local all = {}
     for _, pull in pairs(pulls) do

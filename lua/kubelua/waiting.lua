@@ -7,8 +7,8 @@ local scheduler = require "kubelua.scheduler"
 
 local loop = {
     has_run = false, -- true once kubelua.run was called; for the command line
-    -- Of the command line: kubelua.run ends at `ends_at` at the latest. If `ends_waits`, that time,
-    -- or a signal, also ends a script that waits outside of kubelua.run: the call raises
+    -- Set by the command line: kubelua.run ends at `ends_at` at the latest. If `ends_waits`, that
+    -- time, or a signal, also ends a script that waits outside of kubelua.run: the call raises
     -- loop.ENDED.
     ends_at = math.huge,
     ends_waits = false,

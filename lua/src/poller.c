@@ -321,7 +321,7 @@ static int poller_wait(lua_State *L)
 }
 
 /* poller:next(): the id of a source that has events, or nil. 0 means: look at
- * every source, because what they waited for is the parent's since a fork(). */
+ * every source, because since a fork() their waits belong to the parent. */
 static int poller_next(lua_State *L)
 {
     poller *self = check_poller(L, 1);

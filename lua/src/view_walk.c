@@ -184,7 +184,7 @@ static int object_json(lua_State *L)
     if (text == NULL) {
         return misuse(L, "%s", err.message);
     }
-    /* Where this raises, the text is open until the object is collected. */
+    /* If this raises, the text stays open until the object is collected. */
     lua_pushlstring(L, text, length);
     kl_object_close_json(object);
     return 1;

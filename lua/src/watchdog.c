@@ -91,7 +91,8 @@ static void on_sigurg(int number)
     errno = saved;
 }
 
-/* Catches SIGURG, from the first question on, unless the host program does. */
+/* Catches SIGURG, from the first request for a traceback on, unless the host
+ * program does. */
 static bool catch_sigurg(void)
 {
     struct sigaction action = {.sa_handler = on_sigurg,

@@ -124,7 +124,7 @@ local function has_version(self, object)
     local at = held.informer(self):resource_version()
     local order = core.compare_versions(at, self.version)
     if order and order < 0 then
-        -- The version has gone back: the cluster was restored from a backup, and counts anew.
+        -- The version has gone back: the cluster was restored from a backup, so versions are lower.
         return self.base ~= "" and (core.compare_versions(at, self.base) or 0) < 0
     end
     return order ~= nil or was_version_seen(self, object)

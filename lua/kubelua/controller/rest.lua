@@ -37,8 +37,8 @@ local function is_due(queue)
     return status.waiting > 0 or (seconds ~= nil and seconds <= 0), status.waiting
 end
 
--- Another process may lead for a long time. As long as no leader is known, the answer is on its
--- way.
+-- Another process may lead for a long time. While no leader is known, the Lease has not been
+-- read yet.
 local function tell_leader(self)
     local status = self.leader and not self.leader.is_leader() and self.leader.status()
     if status and (status.holder or "") == "" then

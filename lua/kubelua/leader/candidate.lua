@@ -147,7 +147,7 @@ local function compete(self)
     self:look()
 end
 
--- Releases the Lease, if it is held. Two attempts: an own write under way may come between.
+-- Releases the Lease, if it is held. Two attempts: a renewal under way may cause a conflict.
 local function release_lease(self)
     if self.asks then
         send_order(self, { what = "read", timeout = self.options.renew / 2 })
