@@ -20,8 +20,8 @@
 
 #include <string.h>
 
-static kl_code get(kl__sim_answer *answer, kl__sim_resource *resource,
-                   kl_error *err)
+static kl_code get_object(kl__sim_answer *answer, kl__sim_resource *resource,
+                          kl_error *err)
 {
     kl__sim_view view = {answer->kind, answer->ask.route.version, false, 0};
     kl_code code = KL_OK;
@@ -48,7 +48,7 @@ static kl_code dispatch_one(kl__sim_answer *answer, kl__sim_resource *resource,
         return kl__sim_below(answer, resource, served, err);
     }
     if (strcmp(method, "GET") == 0) {
-        return get(answer, resource, err);
+        return get_object(answer, resource, err);
     }
     if (strcmp(method, "PUT") == 0) {
         return kl__sim_update(answer, resource, served, err);

@@ -14,8 +14,8 @@
 enum { DEFAULT_TIMEOUT_MS = 30 * 1000, CHUNK = 64 * 1024, TYPE_SIZE = 256 };
 
 /* Reads the whole body into `body`. */
-static kl_code drain(kl__sim_answer *answer, const kl__sim_wait *wait,
-                     kl__buf *body, kl_error *err)
+static kl_code drain_body(kl__sim_answer *answer, const kl__sim_wait *wait,
+                          kl__buf *body, kl_error *err)
 {
     for (;;) {
         char *room = kl__buf_reserve(body, CHUNK);
@@ -91,7 +91,7 @@ static kl_code carry_out_call(kl__sim_answer *answer, const kl_call *call,
     kl_code code = kl__sim_answer_begin(answer, &wait, err);
 
     if (code == KL_OK && !take_whole(answer, &body)) {
-        code = drain(answer, &wait, &body, err);
+        code = drain_body(answer, &wait, &body, err);
     }
     if (code == KL_OK) {
         code = fill_reply(reply, answer, type, &body, err);

@@ -36,7 +36,7 @@ void kl_sim_freeze(kl_sim *sim, bool on)
 }
 
 /* Adds a rule to those in force; takes it. */
-static kl_code order(kl_sim *sim, kl__sim_rule *rule, int64_t *id)
+static kl_code add_rule(kl_sim *sim, kl__sim_rule *rule, int64_t *id)
 {
     kl__mutex_lock(&sim->mutex);
     rule->id = ++sim->last_rule;
@@ -74,8 +74,8 @@ static kl_code expect_tls(kl_sim *sim, const kl__sim_rule *rule, kl_error *err)
 
 /* Carries out a fault of the port itself (it refuses connections, or changes
  * its certificate). No rule stays behind. */
-static kl_code instruct(kl_sim *sim, kl__sim_rule *rule, bool later,
-                        int64_t *id, kl_error *err)
+static kl_code order_port(kl_sim *sim, kl__sim_rule *rule, bool later,
+                          int64_t *id, kl_error *err)
 {
     kl_code code = kl__sim_keeper_order(sim, rule, later, err);
 
@@ -90,8 +90,8 @@ static kl_code instruct(kl_sim *sim, kl__sim_rule *rule, bool later,
 
 /* Puts a rule in force; takes it. If it is NULL, `why` holds the error of its
  * parsing. `later`: see kl__sim_keeper_order. */
-static kl_code enforce(kl_sim *sim, kl__sim_rule *rule, bool later, int64_t *id,
-                       kl_error *why)
+static kl_code enforce_rule(kl_sim *sim, kl__sim_rule *rule, bool later,
+                            int64_t *id, kl_error *why)
 {
     kl_code code;
 
@@ -104,15 +104,16 @@ static kl_code enforce(kl_sim *sim, kl__sim_rule *rule, bool later, int64_t *id,
         return code;
     }
     return rule->action == KL__SIM_REFUSE || rule->action == KL__SIM_CERTIFICATE
-               ? instruct(sim, rule, later, id, why)
-               : order(sim, rule, id);
+               ? order_port(sim, rule, later, id, why)
+               : add_rule(sim, rule, id);
 }
 
 kl_code kl__sim_fault(kl_sim *sim, const kl__sim_ask *ask, int64_t *id,
                       kl_error *err)
 {
-    return enforce(sim, kl__sim_rule_parse(ask->body, ask->body_length, err),
-                   true, id, err);
+    return enforce_rule(sim,
+                        kl__sim_rule_parse(ask->body, ask->body_length, err),
+                        true, id, err);
 }
 
 kl_code kl_sim_fault(kl_sim *sim, const char *rule, size_t length, int64_t *id,
@@ -124,7 +125,8 @@ kl_code kl_sim_fault(kl_sim *sim, const char *rule, size_t length, int64_t *id,
     if (kl__check_process(sim->made_in, err) != KL_OK) {
         return KL_EFORKED;
     }
-    return enforce(sim, kl__sim_rule_parse(rule, length, err), false, id, err);
+    return enforce_rule(sim, kl__sim_rule_parse(rule, length, err), false, id,
+                        err);
 }
 
 static void write_rule(kl_writer *writer, const kl__sim_rule *rule)

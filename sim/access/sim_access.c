@@ -180,7 +180,7 @@ static kl_code take_anonymous(kl__sim_answer *answer, kl_error *err)
 
 /* Fills answer->user, or leaves it empty for the administrator.
  * KL_EUNAUTHORIZED. */
-static kl_code authenticate(kl__sim_answer *answer, kl_error *err)
+static kl_code authenticate_user(kl__sim_answer *answer, kl_error *err)
 {
     static const char bearer[] = "Bearer ";
     const char *given = answer->ask.authorization;
@@ -332,8 +332,8 @@ static kl_code refuse_impersonation(kl__sim_answer *answer, kl__sim_deed *deed,
 
 /* Makes the user of the Impersonate headers the user of the request. False: the
  * answer is there (*code). */
-static bool impersonate(kl__sim_answer *answer, kl__sim_deed *deed,
-                        kl_code *code, kl_error *err)
+static bool impersonate_user(kl__sim_answer *answer, kl__sim_deed *deed,
+                             kl_code *code, kl_error *err)
 {
     const kl__sim_ask *ask = &answer->ask;
     kl__sim_user whom = {0};
@@ -376,7 +376,7 @@ bool kl__sim_let_in(kl__sim_answer *answer, kl_code *code, kl_error *err)
     kl__sim_deed deed;
     bool may;
 
-    *code = authenticate(answer, err);
+    *code = authenticate_user(answer, err);
     if (*code == KL_EUNAUTHORIZED) {
         *code =
             kl__sim_refuse(answer, 401, "Unauthorized", err, "Unauthorized");
@@ -395,7 +395,7 @@ bool kl__sim_let_in(kl__sim_answer *answer, kl_code *code, kl_error *err)
         return false;
     }
     describe_deed(&answer->ask, &deed, path, verb);
-    may = impersonate(answer, &deed, code, err);
+    may = impersonate_user(answer, &deed, code, err);
     if (may && answer->sim->has_rbac) {
         may = kl__sim_rbac_allows(answer->sim, kl__sim_who(answer), &deed, why,
                                   code, err);

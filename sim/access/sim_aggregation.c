@@ -82,8 +82,8 @@ static kl__node *collect_rules(const kl__sim_tree *roles,
 }
 
 /* Gives one aggregated role the rules of the roles that it selects. */
-static kl_code aggregate(kl_sim *sim, kl__sim_resource *roles,
-                         kl__sim_state *state, kl_error *err)
+static kl_code aggregate_role(kl_sim *sim, kl__sim_resource *roles,
+                              kl__sim_state *state, kl_error *err)
 {
     static const char *const path[] = {"aggregationRule",
                                        "clusterRoleSelectors", NULL};
@@ -127,7 +127,7 @@ kl_code kl__sim_roles_settle(kl_sim *sim, kl_error *err)
         kl__sim_state *state = kl__sim_state_ref(node->state);
 
         if (strstr(state->text + state->rest, "\"aggregationRule\"") != NULL) {
-            code = aggregate(sim, roles, state, err);
+            code = aggregate_role(sim, roles, state, err);
         }
         node = kl__sim_tree_find(&roles->items, state->key)->next[0];
         kl__sim_state_unref(state);

@@ -40,8 +40,8 @@ static bool read_base64url(kl__buf *out, const char *text, size_t length)
     return done && !out->failed;
 }
 
-static bool sign(const kl_sim *sim, const char *text, size_t length,
-                 unsigned char *digest)
+static bool sign_text(const kl_sim *sim, const char *text, size_t length,
+                      unsigned char *digest)
 {
     return gnutls_hmac_fast(GNUTLS_MAC_SHA256, sim->secret, sizeof(sim->secret),
                             text, length, digest) == 0;
@@ -151,7 +151,7 @@ char *kl__sim_token_issue(kl_sim *sim, const kl__sim_claim *claim,
         kl__buf_deinit(&out);
         return NULL;
     }
-    if (!sign(sim, out.bytes, out.length, digest)) {
+    if (!sign_text(sim, out.bytes, out.length, digest)) {
         kl_error_set(err, KL_EIO, "simulator: a token cannot be signed");
     } else {
         kl__buf_putc(&out, '.');
@@ -172,7 +172,7 @@ static bool is_signed(const kl_sim *sim, const char *token, const char *point)
     unsigned char digest[DIGEST_SIZE];
     kl__buf given = {0};
     bool is_good = sim->has_secret &&
-                   sign(sim, token, (size_t)(point - token), digest) &&
+                   sign_text(sim, token, (size_t)(point - token), digest) &&
                    read_base64url(&given, point + 1, strlen(point + 1)) &&
                    given.length == sizeof(digest) &&
                    gnutls_memcmp(given.bytes, digest, sizeof(digest)) == 0;

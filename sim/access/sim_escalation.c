@@ -82,7 +82,7 @@ static bool is_held(granting *self, const kl__sim_deed *deed)
 }
 
 /* Notes a gap unless the user has this one verb on this one thing. */
-static void hold(granting *self, const gap *what, const char *verb)
+static void hold_verb(granting *self, const gap *what, const char *verb)
 {
     kl__sim_deed deed = {.verb = verb,
                          .name_space = self->answer->ask.route.name_space,
@@ -113,7 +113,7 @@ static void hold_verbs(granting *self, const kl_value *rule, const gap *what)
 
     while ((verb = kl_value_next(kl_value_get(rule, "verbs"), &iter, NULL)) !=
            NULL) {
-        hold(self, what, kl_value_string(verb, NULL));
+        hold_verb(self, what, kl_value_string(verb, NULL));
     }
 }
 
@@ -255,8 +255,8 @@ static kl_code refuse_gaps(kl__sim_write *write, const granting *self,
 }
 
 /* Answers 403 unless the user has all of the rules. */
-static kl_code confirm(kl__sim_write *write, const kl_value *rules,
-                       kl_error *err)
+static kl_code confirm_rules(kl__sim_write *write, const kl_value *rules,
+                             kl_error *err)
 {
     granting self = {.answer = write->answer,
                      .user = kl__sim_who(write->answer)};
@@ -276,8 +276,8 @@ static kl_code confirm(kl__sim_write *write, const kl_value *rules,
 
 /* True if the user may do `verb` (escalate, bind) with a role, whatever rights
  * the role gives. */
-static bool may(kl__sim_write *write, const char *verb, const char *plural,
-                const char *name)
+static bool may_do(kl__sim_write *write, const char *verb, const char *plural,
+                   const char *name)
 {
     granting self = {.answer = write->answer,
                      .user = kl__sim_who(write->answer)};
@@ -291,7 +291,7 @@ static bool may(kl__sim_write *write, const char *verb, const char *plural,
     return is_held(&self, &deed);
 }
 
-static bool aggregates(const kl__node *root)
+static bool has_aggregation_rule(const kl__node *root)
 {
     return kl__node_size(kl__node_get(kl__node_get(root, "aggregationRule"),
                                       "clusterRoleSelectors")) != 0;
@@ -303,8 +303,8 @@ static kl_code check_aggregation(kl__sim_write *write, kl_error *err)
 {
     static const char *const urls[] = {NULL, "*"};
 
-    if (!aggregates(kl__sim_write_root(write)) &&
-        !aggregates(kl__sim_write_old(write))) {
+    if (!has_aggregation_rule(kl__sim_write_root(write)) &&
+        !has_aggregation_rule(kl__sim_write_old(write))) {
         return KL_OK;
     }
     for (size_t i = 0; i < 2; i++) {
@@ -328,14 +328,15 @@ static kl_code check_role(kl__sim_write *write, kl_error *err)
     kl_doc *doc;
     kl_code code;
 
-    if (may(write, "escalate", write->kind->plural,
-            write->answer->ask.route.name)) {
+    if (may_do(write, "escalate", write->kind->plural,
+               write->answer->ask.route.name)) {
         return KL_OK;
     }
     doc = kl__edit_doc(write->edit, err);
-    code = doc != NULL
-               ? confirm(write, kl_value_get(kl_doc_root(doc), "rules"), err)
-               : KL_ENOMEM;
+    code =
+        doc != NULL
+            ? confirm_rules(write, kl_value_get(kl_doc_root(doc), "rules"), err)
+            : KL_ENOMEM;
     kl_doc_unref(doc);
     return code == KL_OK && kl__sim_write_goes_on(write)
                ? check_aggregation(write, err)
@@ -361,7 +362,7 @@ static kl_code check_binding(kl__sim_write *write, kl_error *err)
                               "unsupported role reference kind: \"%.100s\"",
                               kind != NULL ? kind : "");
     }
-    if (name == NULL || may(write, "bind", plural, name)) {
+    if (name == NULL || may_do(write, "bind", plural, name)) {
         return KL_OK;
     }
     roles = kl__sim_find(write->answer->sim, GROUP, plural);
@@ -378,7 +379,7 @@ static kl_code check_binding(kl__sim_write *write, kl_error *err)
             write->answer, is_cluster ? write->kind : roles->kind, name, err);
     }
     root = kl__sim_state_root(node->state, err);
-    return root != NULL ? confirm(write, kl_value_get(root, "rules"), err)
+    return root != NULL ? confirm_rules(write, kl_value_get(root, "rules"), err)
                         : KL_ENOMEM;
 }
 

@@ -27,8 +27,8 @@ static kl_code review_out_of_memory(kl_error *err)
     return kl_error_set(err, KL_ENOMEM, "out of memory for a review");
 }
 
-static kl_code invalid(review *self, const char *field, kl_error *err,
-                       const char *message)
+static kl_code refuse_review(review *self, const char *field, kl_error *err,
+                             const char *message)
 {
     kl__sim_status status = {.group = self->kind->group};
 
@@ -41,14 +41,14 @@ static kl_code invalid(review *self, const char *field, kl_error *err,
 }
 
 /* Sets a member of status; false: out of memory. */
-static bool set(review *self, const char *name, kl__node *value)
+static bool set_status_member(review *self, const char *name, kl__node *value)
 {
     return kl__node_put(self->edit, self->status, name, value);
 }
 
 static bool set_text(review *self, const char *name, const char *text)
 {
-    return set(self, name, kl__edit_text(self->edit, text));
+    return set_status_member(self, name, kl__edit_text(self->edit, text));
 }
 
 /* Makes {"username":, "uid":, "groups":[]}. */
@@ -78,7 +78,8 @@ static kl__node *user_node(review *self, const kl__sim_user *user)
 
 static kl_code review_self(review *self, kl_error *err)
 {
-    return set(self, "userInfo", user_node(self, kl__sim_who(self->answer)))
+    return set_status_member(self, "userInfo",
+                             user_node(self, kl__sim_who(self->answer)))
                ? KL_OK
                : review_out_of_memory(err);
 }
@@ -102,17 +103,19 @@ static kl_code review_token(review *self, kl_error *err)
         return code;
     }
     if (code != KL_OK) {
-        done = set(self, "user", kl__edit_object(self->edit)) &&
+        done = set_status_member(self, "user", kl__edit_object(self->edit)) &&
                set_text(self, "error", "invalid bearer token");
     } else {
         audiences = kl__edit_array(self->edit);
         done =
-            set(self, "authenticated", kl__edit_bool(self->edit, true)) &&
-            set(self, "user", user_node(self, &user)) && audiences != NULL &&
+            set_status_member(self, "authenticated",
+                              kl__edit_bool(self->edit, true)) &&
+            set_status_member(self, "user", user_node(self, &user)) &&
+            audiences != NULL &&
             kl__node_append(
                 audiences,
                 kl__edit_text(self->edit, "https://kubernetes.default.svc")) &&
-            set(self, "audiences", audiences);
+            set_status_member(self, "audiences", audiences);
     }
     kl__sim_user_deinit(&user);
     return done ? KL_OK : review_out_of_memory(err);
@@ -156,8 +159,8 @@ static bool read_deed(const kl__node *spec, kl__sim_deed *deed)
     return true;
 }
 
-static kl_code decide(review *self, const kl__sim_user *user,
-                      const kl__sim_deed *deed, kl_error *err)
+static kl_code decide_deed(review *self, const kl__sim_user *user,
+                           const kl__sim_deed *deed, kl_error *err)
 {
     kl_sim *sim = self->answer->sim;
     char why[KL__SIM_WHY_SIZE] = "";
@@ -168,7 +171,8 @@ static kl_code decide(review *self, const kl__sim_user *user,
     if (code != KL_OK) {
         return code;
     }
-    return set(self, "allowed", kl__edit_bool(self->edit, allowed)) &&
+    return set_status_member(self, "allowed",
+                             kl__edit_bool(self->edit, allowed)) &&
                    (*why == '\0' || set_text(self, "reason", why))
                ? KL_OK
                : review_out_of_memory(err);
@@ -202,23 +206,25 @@ static kl_code review_access(review *self, kl_error *err)
     kl_code code;
 
     if (!read_deed(self->spec, &deed)) {
-        return invalid(self, "spec.resourceAttributes", err,
-                       "Invalid value: null: exactly one of "
-                       "nonResourceAttributes or resourceAttributes must be "
-                       "specified");
+        return refuse_review(
+            self, "spec.resourceAttributes", err,
+            "Invalid value: null: exactly one of "
+            "nonResourceAttributes or resourceAttributes must be "
+            "specified");
     }
     if (of_self) {
-        return decide(self, kl__sim_who(self->answer), &deed, err);
+        return decide_deed(self, kl__sim_who(self->answer), &deed, err);
     }
     if (or_null(kl__node_text(self->spec, "user")) == NULL &&
         kl__node_size(kl__node_get(self->spec, "groups")) == 0) {
-        return invalid(self, "spec.user", err,
-                       "Invalid value: \"\": at least one of user or group "
-                       "must be specified");
+        return refuse_review(
+            self, "spec.user", err,
+            "Invalid value: \"\": at least one of user or group "
+            "must be specified");
     }
     code = read_user(self->spec, &user, err);
     if (code == KL_OK) {
-        code = decide(self, &user, &deed, err);
+        code = decide_deed(self, &user, &deed, err);
     }
     kl__sim_user_deinit(&user);
     return code;
@@ -266,9 +272,11 @@ static kl_code review_rules(review *self, kl_error *err)
         return kl__sim_refuse(self->answer, 400, "BadRequest", err,
                               "no namespace on request");
     }
-    if (!set(self, "resourceRules", kl__edit_array(self->edit)) ||
-        !set(self, "nonResourceRules", kl__edit_array(self->edit)) ||
-        !set(self, "incomplete", kl__edit_bool(self->edit, false))) {
+    if (!set_status_member(self, "resourceRules", kl__edit_array(self->edit)) ||
+        !set_status_member(self, "nonResourceRules",
+                           kl__edit_array(self->edit)) ||
+        !set_status_member(self, "incomplete",
+                           kl__edit_bool(self->edit, false))) {
         return review_out_of_memory(err);
     }
     code = sim->has_rbac ? kl__sim_rbac_each(sim, kl__sim_who(self->answer),

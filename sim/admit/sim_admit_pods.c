@@ -66,7 +66,7 @@ kl_code kl__sim_admit_node(kl__sim_write *write, kl_error *err)
 
 /* --- Tolerations. --------------------------------------------------------- */
 
-static bool tolerates(const kl__node *list, const char *key)
+static bool has_toleration(const kl__node *list, const char *key)
 {
     const kl__node *toleration;
     kl__node_iter iter = {0};
@@ -84,7 +84,7 @@ static bool tolerates(const kl__node *list, const char *key)
     return false;
 }
 
-static bool tolerate(kl__edit *edit, kl__node *spec, const char *key)
+static bool add_toleration(kl__edit *edit, kl__node *spec, const char *key)
 {
     kl__node *list = ensure_array(edit, spec, "tolerations");
     kl__node *toleration = kl__edit_object(edit);
@@ -110,11 +110,11 @@ kl_code kl__sim_admit_tolerations(kl__sim_write *write, kl_error *err)
     }
     before = kl__node_get(pod_spec_of(write), "tolerations");
     for (size_t i = 0; i < 2; i++) {
-        tolerated[i] = tolerates(before, keys[i]);
+        tolerated[i] = has_toleration(before, keys[i]);
     }
     for (size_t i = 0; i < 2; i++) {
         if (!tolerated[i] &&
-            !tolerate(write->edit, pod_spec_of(write), keys[i])) {
+            !add_toleration(write->edit, pod_spec_of(write), keys[i])) {
             return kl__sim_no_memory(err);
         }
     }

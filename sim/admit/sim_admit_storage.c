@@ -23,8 +23,8 @@ static const kl__node *annotations_of(const kl__node *root)
 }
 
 /* True if the request creates an object of that kind. */
-static bool makes(const kl__sim_write *write, const char *group,
-                  const char *plural)
+static bool makes_kind(const kl__sim_write *write, const char *group,
+                       const char *plural)
 {
     return write->old == NULL && !write->answer->loading &&
            *write->subresource == '\0' &&
@@ -107,7 +107,7 @@ kl_code kl__sim_admit_storage_class(kl__sim_write *write, kl_error *err)
         {"storageclass.kubernetes.io/is-default-class",
          "storageclass.beta.kubernetes.io/is-default-class"}};
 
-    if (!makes(write, "", "persistentvolumeclaims") ||
+    if (!makes_kind(write, "", "persistentvolumeclaims") ||
         storage_spec_of(write) == NULL ||
         kl__node_get(storage_spec_of(write), "storageClassName") != NULL ||
         kl__node_get(annotations_of(kl__sim_write_root(write)),
@@ -124,7 +124,7 @@ kl_code kl__sim_admit_ingress_class(kl__sim_write *write, kl_error *err)
         "ingressclasses",
         {"ingressclass.kubernetes.io/is-default-class", NULL}};
 
-    if (!makes(write, "networking.k8s.io", "ingresses") ||
+    if (!makes_kind(write, "networking.k8s.io", "ingresses") ||
         storage_spec_of(write) == NULL ||
         kl__node_get(storage_spec_of(write), "ingressClassName") != NULL ||
         kl__node_get(annotations_of(kl__sim_write_root(write)),

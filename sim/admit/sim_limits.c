@@ -23,7 +23,7 @@ static kl__node *limited_spec_of(const kl__sim_write *write)
 
 /* True if LimitRanges apply: to new or resized pods, and to claims, unless
  * these are being deleted. */
-static bool concerns(const kl__sim_write *write)
+static bool concerns_limits(const kl__sim_write *write)
 {
     bool is_pod = kl__sim_write_is(write, "", "pods");
 
@@ -221,7 +221,7 @@ kl_code kl__sim_limits_default(kl__sim_write *write, kl_error *err)
 {
     defaulting self = {write->edit, kl__sim_write_root(write)};
 
-    return concerns(write) && kl__sim_write_is(write, "", "pods")
+    return concerns_limits(write) && kl__sim_write_is(write, "", "pods")
                ? each_limit(write, &self, apply_defaults, err)
                : KL_OK;
 }
@@ -243,7 +243,7 @@ typedef struct demand {
     const kl__node *limits;
 } demand;
 
-static void complain(checking *self, const char *text)
+static void add_limit_fault(checking *self, const char *text)
 {
     size_t at = 0;
 
@@ -282,7 +282,7 @@ static void check_min(checking *self, const demand *of, const char *name,
         return;
     }
     self->faults.failed |= why.failed;
-    complain(self, why.failed ? "" : why.bytes);
+    add_limit_fault(self, why.failed ? "" : why.bytes);
     kl__buf_deinit(&why);
 }
 
@@ -309,7 +309,7 @@ static void check_max(checking *self, const demand *of, const char *name,
         return;
     }
     self->faults.failed |= why.failed;
-    complain(self, why.failed ? "" : why.bytes);
+    add_limit_fault(self, why.failed ? "" : why.bytes);
     kl__buf_deinit(&why);
 }
 
@@ -335,7 +335,7 @@ static void check_ratio(checking *self, const demand *of, const char *name,
         return;
     }
     self->faults.failed |= why.failed;
-    complain(self, why.failed ? "" : why.bytes);
+    add_limit_fault(self, why.failed ? "" : why.bytes);
     kl__buf_deinit(&why);
 }
 
@@ -451,7 +451,7 @@ kl_code kl__sim_limits_check(kl__sim_write *write, kl_error *err)
     checking self = {.write = write};
     kl_code code;
 
-    if (!concerns(write)) {
+    if (!concerns_limits(write)) {
         return KL_OK;
     }
     self.scratch = kl__edit_new(err);

@@ -99,7 +99,7 @@ static bool is_significant(const kl__sim_write *write)
 }
 
 /* True if the standards apply to the write. */
-static bool concerns(const kl__sim_write *write, bool is_pod)
+static bool concerns_pod_security(const kl__sim_write *write, bool is_pod)
 {
     const char *sub = write->subresource;
 
@@ -392,7 +392,7 @@ kl_code kl__sim_admit_pod_security(kl__sim_write *write, kl_error *err)
                                            : KL_OK;
     }
     pod = pod_of(write);
-    return pod != NULL && concerns(write, is_pod)
+    return pod != NULL && concerns_pod_security(write, is_pod)
                ? look_at_pod(write, pod, is_pod, err)
                : KL_OK;
 }

@@ -32,7 +32,7 @@ static bool deadline_changes(const kl__sim_write *write)
            (kl__node_find(kl__sim_write_root(write), path) != NULL);
 }
 
-static bool concerns(const kl__sim_write *write)
+static bool concerns_quotas(const kl__sim_write *write)
 {
     bool is_whole = *write->subresource == '\0', is_new = write->old == NULL;
 
@@ -128,7 +128,7 @@ typedef struct charge {
     kl__node *more; /* the increase */
 } charge;
 
-static kl_code forbid(charging *self, const kl__buf *why, kl_error *err)
+static kl_code forbid_charge(charging *self, const kl__buf *why, kl_error *err)
 {
     return why->failed ? kl__sim_no_memory(err)
                        : kl__sim_admit_forbid(self->write, why->bytes, err);
@@ -150,7 +150,7 @@ static kl_code check_known(charging *self, const charge *to, kl_error *err)
     if (!known) {
         kl__buf_printf(&why, "status unknown for quota: %s, resources: %s",
                        to->name, names.bytes);
-        code = forbid(self, &why, err);
+        code = forbid_charge(self, &why, err);
     }
     kl__buf_deinit(&names);
     kl__buf_deinit(&why);
@@ -169,7 +169,7 @@ static kl_code check_specified(charging *self, const charge *to, kl_error *err)
         kl__buf_printf(&why, "failed quota: %s: must specify %s", to->name,
                        silent.bytes != NULL ? silent.bytes : "");
         why.failed |= silent.failed;
-        code = forbid(self, &why, err);
+        code = forbid_charge(self, &why, err);
     }
     kl__buf_deinit(&silent);
     kl__buf_deinit(&why);
@@ -203,8 +203,8 @@ static bool find_more(charging *self, charge *to, bool was_in)
 }
 
 /* Copies those amounts of `from` whose names are in `names`. */
-static kl__node *pick(kl__edit *edit, const kl__node *from,
-                      const kl__node *names)
+static kl__node *pick_amounts(kl__edit *edit, const kl__node *from,
+                              const kl__node *names)
 {
     kl__node *list = kl__edit_object(edit);
     kl__node_iter iter = {0};
@@ -224,8 +224,8 @@ static kl_code refuse_excess(charging *self, const charge *to,
                              const kl__node *exceeded, kl_error *err)
 {
     kl__edit *edit = self->scratch;
-    const kl__node *used = pick(edit, to->used, exceeded);
-    const kl__node *hard = pick(edit, to->hard, exceeded);
+    const kl__node *used = pick_amounts(edit, to->used, exceeded);
+    const kl__node *hard = pick_amounts(edit, to->hard, exceeded);
     kl__buf why = {0};
     kl_code code;
 
@@ -236,7 +236,7 @@ static kl_code refuse_excess(charging *self, const charge *to,
     kl__buf_puts(&why, ", limited: ");
     kl__amounts_print(hard, &why);
     why.failed |= used == NULL || hard == NULL;
-    code = forbid(self, &why, err);
+    code = forbid_charge(self, &why, err);
     kl__buf_deinit(&why);
     return code;
 }
@@ -270,8 +270,8 @@ static kl_code check_room(charging *self, const charge *to, kl_error *err)
 }
 
 /* Compares the write with one quota; *counts: the quota is affected. */
-static kl_code hold(charging *self, const kl__node *quota, bool *counts,
-                    kl_error *err)
+static kl_code hold_charge(charging *self, const kl__node *quota, bool *counts,
+                           kl_error *err)
 {
     const kl__node *status = kl__node_get(quota, "status");
     const kl__node *spec = kl__node_get(quota, "spec");
@@ -308,8 +308,9 @@ static kl_code hold(charging *self, const kl__node *quota, bool *counts,
 }
 
 /* Adds the increase to a quota's status. */
-static kl_code count(charging *self, kl__sim_resource *quotas,
-                     const kl__sim_state *state, kl__edit *edit, kl_error *err)
+static kl_code count_charge(charging *self, kl__sim_resource *quotas,
+                            const kl__sim_state *state, kl__edit *edit,
+                            kl_error *err)
 {
     kl__node *status = kl__node_get(kl__edit_root(edit), "status");
     const kl__node *spec = kl__node_get(kl__edit_root(edit), "spec");
@@ -350,10 +351,11 @@ static kl_code each_quota(charging *self, bool counting, kl_error *err)
         kl__edit *edit = kl__sim_state_edit(state, err);
         bool counts = false;
 
-        code = edit != NULL ? hold(self, kl__edit_root(edit), &counts, err)
-                            : KL_ENOMEM;
+        code = edit != NULL
+                   ? hold_charge(self, kl__edit_root(edit), &counts, err)
+                   : KL_ENOMEM;
         if (code == KL_OK && counting && counts) {
-            code = count(self, quotas, state, edit, err);
+            code = count_charge(self, quotas, state, edit, err);
         }
         node = kl__sim_tree_next_in(
             kl__sim_tree_find(&quotas->items, state->key), name_space);
@@ -370,7 +372,7 @@ kl_code kl__sim_quota_charge(kl__sim_write *write, kl_error *err)
     charging self = {.write = write};
     kl_code code = KL_OK;
 
-    if (!concerns(write) ||
+    if (!concerns_quotas(write) ||
         kl__sim_tree_first_in(&quotas->items,
                               write->answer->ask.route.name_space) == NULL) {
         return KL_OK;

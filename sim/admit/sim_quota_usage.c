@@ -162,7 +162,7 @@ static bool terms_cross(const kl__node *terms, bool weighted)
     return false;
 }
 
-static bool crosses(const kl__node *pod)
+static bool crosses_namespaces(const kl__node *pod)
 {
     static const char *const sides[] = {"podAffinity", "podAntiAffinity"};
     const kl__node *affinity =
@@ -186,7 +186,7 @@ static bool crosses(const kl__node *pod)
 }
 
 /* True if a name fits In, NotIn, Exists or DoesNotExist; NULL: no name. */
-static bool fits(const kl__node *selector, const char *name)
+static bool fits_selector(const kl__node *selector, const char *name)
 {
     const char *way = kl__node_text(selector, "operator");
     kl__node_iter iter = {0};
@@ -231,10 +231,11 @@ static bool pod_is_in(const char *scope, const kl__node *selector,
         return !is_best_effort(pod);
     }
     if (strcmp(scope, "PriorityClass") == 0) {
-        return fits(selector,
-                    or_null(kl__node_text(spec, "priorityClassName")));
+        return fits_selector(selector,
+                             or_null(kl__node_text(spec, "priorityClassName")));
     }
-    return strcmp(scope, "CrossNamespacePodAffinity") == 0 && crosses(pod);
+    return strcmp(scope, "CrossNamespacePodAffinity") == 0 &&
+           crosses_namespaces(pod);
 }
 
 static bool claim_is_in(const char *scope, const kl__node *selector,
@@ -244,7 +245,7 @@ static bool claim_is_in(const char *scope, const kl__node *selector,
         kl__node_text(kl__node_get(claim, "spec"), "volumeAttributesClassName");
 
     return strcmp(scope, "VolumeAttributesClass") == 0 &&
-           fits(selector, or_null(class));
+           fits_selector(selector, or_null(class));
 }
 
 static bool is_in(const char *scope, const kl__node *selector,

@@ -37,7 +37,7 @@ static bool is_word_equal(accept_word word, const char *text)
            memcmp(word.text, text, word.length) == 0;
 }
 
-static accept_word trim(const char *text, size_t length)
+static accept_word trim_word(const char *text, size_t length)
 {
     while (length != 0 && isspace((unsigned char)*text)) {
         text++;
@@ -54,7 +54,7 @@ static accept_word cut_word(accept_word *rest, char mark)
 {
     const char *end = memchr(rest->text, mark, rest->length);
     size_t length = end != NULL ? (size_t)(end - rest->text) : rest->length;
-    accept_word taken = trim(rest->text, length);
+    accept_word taken = trim_word(rest->text, length);
     size_t used = length + (end != NULL);
 
     rest->text += used;
@@ -73,7 +73,7 @@ static bool take_parameter(accept_word *rest, accept_word *name,
     }
     pair = cut_word(rest, ';');
     *name = cut_word(&pair, '=');
-    *value = trim(pair.text, pair.length);
+    *value = trim_word(pair.text, pair.length);
     if (value->length >= 2 && value->text[0] == '"') {
         *value = (accept_word){value->text + 1, value->length - 2};
     }
@@ -86,7 +86,7 @@ static accept_clause read_clause(accept_word text)
     accept_clause read = {.parameters = text, .quality = 1};
 
     read.type = cut_word(&media, '/');
-    read.subtype = trim(media.text, media.length);
+    read.subtype = trim_word(media.text, media.length);
     if (is_word_equal(read.type, "*") && read.subtype.length == 0) {
         read.subtype = read.type;
     }
@@ -99,7 +99,7 @@ static accept_clause read_clause(accept_word text)
 }
 
 /* The order of clauses that have the same quality. */
-static int rank(const accept_clause *clause)
+static int rank_clause(const accept_clause *clause)
 {
     return is_word_equal(clause->type, "*")      ? 0
            : is_word_equal(clause->subtype, "*") ? 1
@@ -109,7 +109,7 @@ static int rank(const accept_clause *clause)
 static bool comes_before(const accept_clause *a, const accept_clause *b)
 {
     return a->quality != b->quality ? a->quality > b->quality
-                                    : rank(a) > rank(b);
+                                    : rank_clause(a) > rank_clause(b);
 }
 
 /* The clauses of the header, the most wanted first. */
@@ -191,7 +191,7 @@ static bool find_shape(const accept_wish *wish, kl__sim_form *form)
     return true;
 }
 
-static bool fits(const accept_clause *clause, const char *subtype)
+static bool fits_clause(const accept_clause *clause, const char *subtype)
 {
     return is_word_equal(clause->type, "*")
                ? is_word_equal(clause->subtype, "*")
@@ -201,7 +201,8 @@ static bool fits(const accept_clause *clause, const char *subtype)
 }
 
 /* True if an encoding can do what the parameters ask for. */
-static bool can(const accept_wish *wish, unsigned takes, kl__sim_form *form)
+static bool can_encode(const accept_wish *wish, unsigned takes,
+                       kl__sim_form *form)
 {
     if (wish->stream.length != 0 && (form->encoding == KL__SIM_YAML ||
                                      !is_word_equal(wish->stream, "watch"))) {
@@ -270,8 +271,8 @@ bool kl__sim_accept_read(const kl__sim_ask *ask, unsigned takes,
             kl__sim_form tried = *form;
 
             tried.encoding = (kl__sim_encoding)encoding;
-            if (fits(&clauses[i], subtypes[encoding]) &&
-                can(&wish, takes, &tried)) {
+            if (fits_clause(&clauses[i], subtypes[encoding]) &&
+                can_encode(&wish, takes, &tried)) {
                 *form = tried;
                 form->pretty = form->pretty || wish.pretty;
                 return true;
@@ -288,7 +289,7 @@ int kl__sim_accept_subtype(const kl__sim_ask *ask, const char *const *names)
 
     for (size_t i = 0; i < count; i++) {
         for (int at = 0; names[at] != NULL; at++) {
-            if (fits(&clauses[i], names[at])) {
+            if (fits_clause(&clauses[i], names[at])) {
                 return at;
             }
         }

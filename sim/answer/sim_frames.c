@@ -51,7 +51,7 @@ static size_t take_padding(line *from)
 }
 
 /* Appends `bytes` bytes in an unknown field, which every decoder skips. */
-static void pad(kl__buf *out, size_t bytes)
+static void pad_frame(kl__buf *out, size_t bytes)
 {
     char *room;
 
@@ -133,7 +133,7 @@ static kl_code put_content(line from, int fault, kl__buf *event, kl_error *err)
     }
     code = put_event(&from, event, err);
     if (padding != 0) {
-        pad(event, padding);
+        pad_frame(event, padding);
     }
     if (code == KL_OK && !event->failed && fault == KL__SIM_FRAME_BROKEN) {
         break_envelope(event);

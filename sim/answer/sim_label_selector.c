@@ -48,8 +48,8 @@ static bool is_selector_word(const reading *self)
 }
 
 /* Sets the message "found ..., expected ..."; returns false. */
-static bool found(const reading *self, bool in_requirement,
-                  const char *expected)
+static bool report_found(const reading *self, bool in_requirement,
+                         const char *expected)
 {
     snprintf(self->message, self->size, "%sfound '%.*s'%s",
              in_requirement ? "unable to parse requirement: " : "",
@@ -58,8 +58,8 @@ static bool found(const reading *self, bool in_requirement,
 }
 
 /* Sets the message for an invalid key or value; returns false. */
-static bool invalid(const reading *self, const char *path, const char *text,
-                    const kl__sim_faults *faults)
+static bool report_invalid(const reading *self, const char *path,
+                           const char *text, const kl__sim_faults *faults)
 {
     size_t used = (size_t)snprintf(self->message, self->size,
                                    "unable to parse requirement: %s: Invalid "
@@ -90,21 +90,21 @@ static bool check_value(const reading *self, const char *key)
         return true;
     }
     snprintf(path, sizeof(path), "values[0][%s]", key);
-    return invalid(self, path, value, &faults);
+    return report_invalid(self, path, value, &faults);
 }
 
 static bool read_set(reading *self, const char *key)
 {
     advance_token(self);
     if (!is_current_token(self, "(")) {
-        return found(self, true, " expected: '('");
+        return report_found(self, true, " expected: '('");
     }
     advance_token(self);
     if (is_current_token(self, ")")) {
         return true;
     }
     if (!is_selector_word(self) && !is_current_token(self, ",")) {
-        return found(self, true, ", expected: ',', ')' or identifier");
+        return report_found(self, true, ", expected: ',', ')' or identifier");
     }
     while (!is_current_token(self, ")")) {
         if (is_selector_word(self)) {
@@ -113,10 +113,10 @@ static bool read_set(reading *self, const char *key)
             }
             advance_token(self);
             if (!is_current_token(self, ",") && !is_current_token(self, ")")) {
-                return found(self, true, ", expected: ',' or ')'");
+                return report_found(self, true, ", expected: ',' or ')'");
             }
         } else if (!is_current_token(self, ",")) {
-            return found(self, true, ", expected: ',', or identifier");
+            return report_found(self, true, ", expected: ',', or identifier");
         }
         if (is_current_token(self, ",")) {
             advance_token(self);
@@ -137,12 +137,12 @@ static bool read_exact(reading *self, const char *key, bool is_bound)
     if (next.length > 0 && !is_current_token(&next, ",")) {
         *self = next;
         if (!is_selector_word(self)) {
-            return found(self, true, ", expected: identifier");
+            return report_found(self, true, ", expected: identifier");
         }
         take_word(self, value, sizeof(value));
     }
     if (is_bound && !kl__label_integer(value, &number)) {
-        return invalid(self, "values[0]", value, &no_integer);
+        return report_invalid(self, "values[0]", value, &no_integer);
     }
     return *value == '\0' || check_value(self, key);
 }
@@ -159,7 +159,7 @@ static bool read_operation(reading *self, const char *key)
     if (is_current_token(self, ">") || is_current_token(self, "<")) {
         return read_exact(self, key, true);
     }
-    return found(self, true, ", expected: in, notin, =, ==, !=, gt, lt");
+    return report_found(self, true, ", expected: in, notin, =, ==, !=, gt, lt");
 }
 
 /* Reads one requirement; its last token is then the current one. */
@@ -174,12 +174,12 @@ static bool read_requirement(reading *self)
         advance_token(self);
     }
     if (!is_selector_word(self)) {
-        return found(self, true, ", expected: identifier");
+        return report_found(self, true, ", expected: identifier");
     }
     take_word(self, key, sizeof(key));
     faults = kl__sim_key_faults(key);
     if (faults.count > 0) {
-        return invalid(self, "<nil>", key, &faults);
+        return report_invalid(self, "<nil>", key, &faults);
     }
     next = *self;
     advance_token(&next);
@@ -197,8 +197,8 @@ void kl__sim_selector_fault(const char *selector, char *message, size_t size)
     advance_token(&self);
     while (self.length > 0) {
         if (!is_selector_word(&self) && !is_current_token(&self, "!")) {
-            found(&self, false,
-                  ", expected: !, identifier, or 'end of string'");
+            report_found(&self, false,
+                         ", expected: !, identifier, or 'end of string'");
             return;
         }
         if (!read_requirement(&self)) {
@@ -209,12 +209,12 @@ void kl__sim_selector_fault(const char *selector, char *message, size_t size)
             return;
         }
         if (!is_current_token(&self, ",")) {
-            found(&self, false, ", expected: ',' or 'end of string'");
+            report_found(&self, false, ", expected: ',' or 'end of string'");
             return;
         }
         advance_token(&self);
         if (!is_selector_word(&self) && !is_current_token(&self, "!")) {
-            found(&self, false, ", expected: identifier after ','");
+            report_found(&self, false, ", expected: identifier after ','");
             return;
         }
     }

@@ -119,8 +119,9 @@ static bool is_of_one(const kl__sim_answer *answer)
 
 /* Fills the page from the options. False: the answer is a refusal, or an error
  * (*code). */
-static bool plan(list_page *page, kl__sim_answer *answer,
-                 const kl__sim_options *options, kl_code *code, kl_error *err)
+static bool plan_page(list_page *page, kl__sim_answer *answer,
+                      const kl__sim_options *options, kl_code *code,
+                      kl_error *err)
 {
     const char *name_space = answer->selection.name_space;
 
@@ -240,8 +241,8 @@ static kl_code frame_shape(const list_page *page, kl__sim_answer *answer,
 }
 
 /* Writes what comes before the items, and keeps what comes after them. */
-static kl_code frame(const list_page *page, kl__sim_answer *answer,
-                     const kl__sim_kind *kind, kl_error *err)
+static kl_code frame_list(const list_page *page, kl__sim_answer *answer,
+                          const kl__sim_kind *kind, kl_error *err)
 {
     const char *version = answer->ask.route.version;
     const char *slash = *kind->group != '\0' ? "/" : "";
@@ -278,8 +279,8 @@ static kl_code frame(const list_page *page, kl__sim_answer *answer,
                : kl_error_set(err, KL_ENOMEM, "out of memory for a list");
 }
 
-static kl_code list(list_page *page, kl__sim_answer *answer,
-                    kl__sim_resource *resource, kl_error *err)
+static kl_code list_resource(list_page *page, kl__sim_answer *answer,
+                             kl__sim_resource *resource, kl_error *err)
 {
     kl_sim *sim = answer->sim;
     kl_code code;
@@ -298,7 +299,7 @@ static kl_code list(list_page *page, kl__sim_answer *answer,
         return refuse_expired(answer, page, err);
     }
     code = collect_page(page, answer, resource, err);
-    return code == KL_OK ? frame(page, answer, answer->kind, err) : code;
+    return code == KL_OK ? frame_list(page, answer, answer->kind, err) : code;
 }
 
 kl_code kl__sim_list(kl__sim_answer *answer, kl__sim_resource *resource,
@@ -310,8 +311,8 @@ kl_code kl__sim_list(kl__sim_answer *answer, kl__sim_resource *resource,
 
     if (kl__sim_options_read(&options, answer, resource->kind, false, &code,
                              err) &&
-        plan(&page, answer, &options, &code, err)) {
-        code = list(&page, answer, resource, err);
+        plan_page(&page, answer, &options, &code, err)) {
+        code = list_resource(&page, answer, resource, err);
     }
     kl__free(page.start);
     kl__free(page.after);
@@ -324,5 +325,5 @@ kl_code kl__sim_list_kept(kl__sim_answer *answer, const kl__sim_kind *kind,
 {
     list_page page = {.version = answer->sim->version};
 
-    return frame(&page, answer, kind, err);
+    return frame_list(&page, answer, kind, err);
 }

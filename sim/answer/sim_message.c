@@ -79,7 +79,7 @@ void kl__sim_message_item(kl__sim_answer *answer, const kl__sim_state *state,
 }
 
 /* Measures all items together. */
-static kl_code measure(kl__sim_answer *answer, kl_error *err)
+static kl_code measure_items(kl__sim_answer *answer, kl_error *err)
 {
     kl__buf item = {0};
 
@@ -113,7 +113,7 @@ static kl_code put_list_head(kl__sim_answer *answer, const kl_value *list,
     }
     answer->items =
         (kl__sim_items){.schema = items->schema->items, items->number};
-    code = measure(answer, err);
+    code = measure_items(answer, err);
     kl__protobuf_encode(schema, list, &head);
     kl__protobuf_begin(out, get_text(list, "apiVersion"),
                        get_text(list, "kind"));
@@ -128,7 +128,7 @@ static kl_code put_list_head(kl__sim_answer *answer, const kl_value *list,
 }
 
 /* Parses the body as it is without its items. NULL: KL_ENOMEM. */
-static kl_doc *parse(const kl__sim_answer *answer, kl_error *err)
+static kl_doc *parse_body_head(const kl__sim_answer *answer, kl_error *err)
 {
     kl__buf json = {0};
     kl_doc *doc = NULL;
@@ -154,7 +154,7 @@ kl_code kl__sim_message_encode(kl__sim_answer *answer, kl_error *err)
     if (answer->out.length == 0) {
         return KL_OK;
     }
-    doc = parse(answer, err);
+    doc = parse_body_head(answer, err);
     if (doc == NULL) {
         return KL_ENOMEM;
     }

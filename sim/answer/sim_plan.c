@@ -23,7 +23,8 @@ static bool is_in_force(const kl__sim_applied *applied)
     return !applied->is_over && !applied->rule->is_cleared;
 }
 
-static kl_code apply(kl__sim_answer *answer, kl__sim_rule *rule, kl_error *err)
+static kl_code apply_rule(kl__sim_answer *answer, kl__sim_rule *rule,
+                          kl_error *err)
 {
     kl__sim_plan *plan = answer->plan;
     kl__sim_applied *applied;
@@ -69,7 +70,7 @@ kl_code kl__sim_plan_begin(kl__sim_answer *answer, kl_error *err)
 
         if (!is_superfluous(answer, rule) &&
             kl__sim_rule_takes(rule, &answer->ask)) {
-            code = apply(answer, rule, err);
+            code = apply_rule(answer, rule, err);
         }
     }
     return code;
@@ -91,7 +92,7 @@ kl_code kl__sim_plan_refresh(kl__sim_answer *answer, kl_error *err)
         kl__sim_rule *rule = KL__CONTAINER(node, kl__sim_rule, node);
 
         if (rule->id > seen && kl__sim_rule_takes_open(rule, &answer->ask)) {
-            code = apply(answer, rule, err);
+            code = apply_rule(answer, rule, err);
             if (code == KL_OK && rule->action == KL__SIM_EXPIRE) {
                 kl__sim_watch_expire(answer);
             }
@@ -160,7 +161,8 @@ static void wait_until(kl__sim_pace *pace, int64_t until_ms)
 }
 
 /* Starts a freeze that is due, and sets how long it lasts. */
-static void freeze(kl__sim_applied *applied, int64_t now, kl__sim_pace *pace)
+static void freeze_answer(kl__sim_applied *applied, int64_t now,
+                          kl__sim_pace *pace)
 {
     if (applied->rule->seconds_ms < 0) {
         wait_until(pace, -1);
@@ -222,7 +224,7 @@ static kl_code head_of(kl__sim_answer *answer, kl__sim_applied *applied,
         return cut_off(rule, err);
     }
     if (rule->action == KL__SIM_FREEZE && is_at_head(rule)) {
-        freeze(applied, now, pace);
+        freeze_answer(applied, now, pace);
     }
     return rule->action == KL__SIM_DELAY
                ? delay_head(answer, applied, pace, err)
@@ -244,7 +246,7 @@ kl_code kl__sim_plan_head(kl__sim_answer *answer, kl__sim_pace *pace,
     return code;
 }
 
-static void limit(kl__sim_pace *pace, size_t most)
+static void limit_pace(kl__sim_pace *pace, size_t most)
 {
     if (pace->most > most) {
         pace->most = most;
@@ -264,11 +266,11 @@ static bool is_due(const kl__sim_answer *answer, const kl__sim_applied *applied,
         return true;
     }
     if (rule->after_bytes >= 0) {
-        limit(pace, (size_t)(rule->after_bytes - applied->bytes));
+        limit_pace(pace, (size_t)(rule->after_bytes - applied->bytes));
     }
     if (rule->after_events >= 0) {
-        limit(pace, kl__sim_events_reach(answer,
-                                         rule->after_events - applied->events));
+        limit_pace(pace, kl__sim_events_reach(answer, rule->after_events -
+                                                          applied->events));
     }
     return false;
 }
@@ -284,10 +286,10 @@ static void slow_down(const kl__sim_answer *answer,
         return;
     }
     if (rule->bytes != 0 || rule->byte_ms != 0) {
-        limit(pace, rule->bytes != 0 ? (size_t)rule->bytes : 1);
+        limit_pace(pace, rule->bytes != 0 ? (size_t)rule->bytes : 1);
     }
     if (rule->event_ms != 0) {
-        limit(pace, kl__sim_events_reach(answer, 1));
+        limit_pace(pace, kl__sim_events_reach(answer, 1));
     }
 }
 
@@ -321,7 +323,7 @@ kl_code kl__sim_plan_body(kl__sim_answer *answer, kl__sim_pace *pace,
         } else if ((action == KL__SIM_CUT || action == KL__SIM_FREEZE) &&
                    is_due(answer, applied, pace)) {
             if (action == KL__SIM_FREEZE) {
-                freeze(applied, now, pace);
+                freeze_answer(applied, now, pace);
             } else if (applied->rule->how == KL__SIM_END) {
                 end_early(answer);
             } else {

@@ -43,7 +43,7 @@ static char *find_sign(char *term)
 }
 
 /* Removes the backslashes of escapes. */
-static void unescape(char *text)
+static void unescape_text(char *text)
 {
     char *to = text;
 
@@ -117,7 +117,7 @@ static kl_code add_term(kl__sim_selection *selection,
     if (find_field(term, of, text, err) != KL_OK) {
         return KL_EINVAL;
     }
-    unescape(value);
+    unescape_text(value);
     term->value = kl__strdup(value);
     if (term->value == NULL) {
         return kl_error_set(err, KL_ENOMEM, "out of memory for a selector");

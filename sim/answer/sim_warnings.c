@@ -88,7 +88,7 @@ static bool is_follower(char byte)
 
 /* The length of the first `limit` characters in bytes; *characters: how many
  * these are. */
-static size_t measure(const char *text, size_t limit, size_t *characters)
+static size_t measure_text(const char *text, size_t limit, size_t *characters)
 {
     size_t length = 0;
 
@@ -110,15 +110,15 @@ static bool are_too_long(const kl__sim_warnings *warnings)
     size_t total = 0, characters;
 
     for (size_t i = 0; i < warnings->count; i++) {
-        measure(warnings->texts[i], SIZE_MAX, &characters);
+        measure_text(warnings->texts[i], SIZE_MAX, &characters);
         total += characters;
     }
     return total > MAX_CHARACTERS;
 }
 
 /* The next text, and how much of it is shown; NULL at the end. */
-static const char *next(const kl__sim_warnings *warnings,
-                        kl__sim_warnings_iter *iter, size_t *length)
+static const char *next_warning(const kl__sim_warnings *warnings,
+                                kl__sim_warnings_iter *iter, size_t *length)
 {
     bool cut = are_too_long(warnings);
     size_t characters;
@@ -128,7 +128,8 @@ static const char *next(const kl__sim_warnings *warnings,
         return NULL;
     }
     text = warnings->texts[iter->index++];
-    *length = measure(text, cut ? MAX_CHARACTERS_CUT : SIZE_MAX, &characters);
+    *length =
+        measure_text(text, cut ? MAX_CHARACTERS_CUT : SIZE_MAX, &characters);
     iter->written += characters;
     return text;
 }
@@ -137,7 +138,7 @@ bool kl__sim_warnings_text(const kl__sim_warnings *warnings,
                            kl__sim_warnings_iter *iter, kl__buf *out)
 {
     size_t length;
-    const char *text = next(warnings, iter, &length);
+    const char *text = next_warning(warnings, iter, &length);
 
     if (text != NULL) {
         kl__buf_append(out, text, length);
@@ -149,7 +150,7 @@ bool kl__sim_warnings_header(const kl__sim_warnings *warnings,
                              kl__sim_warnings_iter *iter, kl__buf *out)
 {
     size_t length;
-    const char *text = next(warnings, iter, &length);
+    const char *text = next_warning(warnings, iter, &length);
 
     if (text == NULL) {
         return false;

@@ -27,7 +27,7 @@ static int64_t cluster_now_ms(const kl__sim_answer *answer)
     return kl__sim_clock_now(&answer->sim->clock);
 }
 
-static int64_t earlier(int64_t a, int64_t b)
+static int64_t earlier_of(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -39,7 +39,7 @@ static void schedule_bookmark(kl__sim_answer *answer, int64_t now)
 
     watch->bookmark_ms = now + answer->sim->bookmark_ms;
     if (last > now) {
-        watch->bookmark_ms = earlier(watch->bookmark_ms, last);
+        watch->bookmark_ms = earlier_of(watch->bookmark_ms, last);
     }
 }
 
@@ -153,7 +153,7 @@ kl_code kl__sim_watch_open(kl__sim_answer *answer, kl__sim_resource *resource,
         options.timeout_seconds = 0;
     }
     watch->end_ms =
-        now + earlier(options.timeout_seconds, INT32_MAX) * INT64_C(1000);
+        now + earlier_of(options.timeout_seconds, INT32_MAX) * INT64_C(1000);
     schedule_bookmark(answer, now);
     return begin_watch_at(answer, &options, err);
 }
@@ -264,7 +264,7 @@ static void fill_events(kl__sim_answer *answer)
 }
 
 /* There is no event: is a bookmark due, or the end? */
-static void idle(kl__sim_answer *answer, int64_t *wake_ms)
+static void check_timers(kl__sim_answer *answer, int64_t *wake_ms)
 {
     kl__sim_watch *watch = &answer->watch;
     int64_t now = cluster_now_ms(answer);
@@ -287,7 +287,7 @@ static void idle(kl__sim_answer *answer, int64_t *wake_ms)
         watch->ended = true;
         return;
     }
-    *wake_ms = watch->bookmarks ? earlier(watch->bookmark_ms, watch->end_ms)
+    *wake_ms = watch->bookmarks ? earlier_of(watch->bookmark_ms, watch->end_ms)
                                 : watch->end_ms;
 }
 
@@ -335,7 +335,7 @@ kl_code kl__sim_watch_fill(kl__sim_answer *answer, int64_t *wake_ms,
         watch->ended = true;
     }
     if (answer->out.length == 0 && !watch->ended) {
-        idle(answer, wake_ms);
+        check_timers(answer, wake_ms);
     }
     return !answer->out.failed
                ? KL_OK

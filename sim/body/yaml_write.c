@@ -26,7 +26,7 @@ typedef struct member {
     const kl_value *value;
 } member;
 
-static int append(void *context, unsigned char *bytes, size_t length)
+static int append_bytes(void *context, unsigned char *bytes, size_t length)
 {
     printer *self = context;
 
@@ -36,7 +36,7 @@ static int append(void *context, unsigned char *bytes, size_t length)
 
 /* Emits the event. `made` is 0 if the event could not be made: that fails
  * too. */
-static void emit(printer *self, int made, yaml_event_t *event)
+static void emit_event(printer *self, int made, yaml_event_t *event)
 {
     if (self->failed || made == 0) {
         if (made != 0) {
@@ -94,7 +94,7 @@ static void print_scalar(printer *self, const char *text, size_t length,
                                             (const yaml_char_t *)text,
                                             (int)length, 1, 1, style);
 
-    emit(self, made, &event);
+    emit_event(self, made, &event);
 }
 
 static void print_text(printer *self, const char *text, size_t length)
@@ -138,7 +138,7 @@ static int compare_yaml_names(const void *a, const void *b)
     return (left->length > right->length) - (left->length < right->length);
 }
 
-static void print(printer *self, const kl_value *value);
+static void print_value(printer *self, const kl_value *value);
 
 static void print_members(printer *self, const kl_value *object)
 {
@@ -158,7 +158,7 @@ static void print_members(printer *self, const kl_value *object)
     qsort(members, count, sizeof(*members), compare_yaml_names);
     for (size_t i = 0; i < count && !self->failed; i++) {
         print_text(self, members[i].name, members[i].length);
-        print(self, members[i].value);
+        print_value(self, members[i].value);
     }
     kl__free(members);
 }
@@ -170,11 +170,11 @@ static void print_object(printer *self, const kl_value *object)
                                      : YAML_FLOW_MAPPING_STYLE;
     yaml_event_t event;
 
-    emit(self,
-         yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, style),
-         &event);
+    emit_event(
+        self, yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, style),
+        &event);
     print_members(self, object);
-    emit(self, yaml_mapping_end_event_initialize(&event), &event);
+    emit_event(self, yaml_mapping_end_event_initialize(&event), &event);
 }
 
 static void print_array(printer *self, const kl_value *array)
@@ -186,14 +186,15 @@ static void print_array(printer *self, const kl_value *array)
     const kl_value *element;
     yaml_event_t event;
 
-    emit(self,
-         yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, style),
-         &event);
+    emit_event(
+        self,
+        yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, style),
+        &event);
     while (!self->failed &&
            (element = kl_value_next(array, &iter, NULL)) != NULL) {
-        print(self, element);
+        print_value(self, element);
     }
-    emit(self, yaml_sequence_end_event_initialize(&event), &event);
+    emit_event(self, yaml_sequence_end_event_initialize(&event), &event);
 }
 
 /* Prints a number, a boolean or null: YAML writes them as JSON does. */
@@ -210,7 +211,7 @@ static void print_word(printer *self, const kl_value *value)
     kl__free(json);
 }
 
-static void print(printer *self, const kl_value *value)
+static void print_value(printer *self, const kl_value *value)
 {
     size_t length;
     const char *text;
@@ -240,16 +241,18 @@ kl_code kl__yaml_print(const kl_value *value, kl__buf *out, kl_error *err)
     if (yaml_emitter_initialize(&self.emitter) == 0) {
         return kl_error_set(err, KL_ENOMEM, "out of memory for YAML");
     }
-    yaml_emitter_set_output(&self.emitter, append, &self);
+    yaml_emitter_set_output(&self.emitter, append_bytes, &self);
     yaml_emitter_set_unicode(&self.emitter, 1);
-    emit(&self, yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING),
-         &event);
-    emit(&self,
-         yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1),
-         &event);
-    print(&self, value);
-    emit(&self, yaml_document_end_event_initialize(&event, 1), &event);
-    emit(&self, yaml_stream_end_event_initialize(&event), &event);
+    emit_event(&self,
+               yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING),
+               &event);
+    emit_event(
+        &self,
+        yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1),
+        &event);
+    print_value(&self, value);
+    emit_event(&self, yaml_document_end_event_initialize(&event, 1), &event);
+    emit_event(&self, yaml_stream_end_event_initialize(&event), &event);
     yaml_emitter_delete(&self.emitter);
     return !self.failed
                ? KL_OK

@@ -101,7 +101,8 @@ static kl_code warn_format(void *context, const char *name, kl_error *err)
     return kl__sim_warnf(context, err, "unrecognized format \"%s\"", name);
 }
 
-static kl_code warn(kl__sim_write *write, const kl_value *root, kl_error *err)
+static kl_code warn_of_formats(kl__sim_write *write, const kl_value *root,
+                               kl_error *err)
 {
     const kl_value *spec = kl_value_get(root, "spec");
     const char *strategy =
@@ -151,7 +152,7 @@ kl_code kl__sim_crd_validate(kl__sim_write *write, kl_error *err)
                                 old != NULL ? kl_doc_root(old) : NULL,
                                 &write->errors);
         if (write->errors.count == 0) {
-            code = warn(write, kl_doc_root(doc), err);
+            code = warn_of_formats(write, kl_doc_root(doc), err);
         }
     }
     kl__free(expected);

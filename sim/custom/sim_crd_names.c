@@ -102,7 +102,7 @@ typedef struct naming {
     bool failed;
 } naming;
 
-static bool lists(char *const *list, const char *text)
+static bool lists_name(char *const *list, const char *text)
 {
     for (; *list != NULL; list++) {
         if (strcmp(*list, text) == 0) {
@@ -129,14 +129,15 @@ static bool is_taken(const naming *self, const char *text, bool of_kinds)
                            strcmp(kind->list_kind, text) == 0
                      : strcmp(kind->plural, text) == 0 ||
                            strcmp(kind->singular, text) == 0 ||
-                           lists(kind->short_names, text)) {
+                           lists_name(kind->short_names, text)) {
             return true;
         }
     }
     return false;
 }
 
-static void conflict(naming *self, const char *reason, const char *text)
+static void note_name_conflict(naming *self, const char *reason,
+                               const char *text)
 {
     self->reason = reason;
     snprintf(self->message, sizeof(self->message),
@@ -154,7 +155,7 @@ static void accept_name(naming *self, const char *name, bool of_kinds,
 
     if (before == NULL || strcmp(before, text) != 0) {
         if (is_taken(self, text, of_kinds)) {
-            conflict(self, reason, text);
+            note_name_conflict(self, reason, text);
             text = before != NULL ? before : "";
         }
     }
@@ -180,7 +181,7 @@ static void take_short(naming *self)
         const char *text = kl__node_string(name, NULL);
 
         if (text != NULL && is_taken(self, text, false)) {
-            conflict(self, "ShortNamesConflict", text);
+            note_name_conflict(self, "ShortNamesConflict", text);
             is_free = false;
         }
     }
@@ -200,7 +201,7 @@ static void take_all(naming *self)
 }
 
 /* Sets the conditions that follow; true if one changed. */
-static bool conclude(naming *self)
+static bool set_name_conditions(naming *self)
 {
     static const char *const fine[] = {"NamesAccepted", "True", "NoConflicts",
                                        "no conflicts found"};
@@ -226,7 +227,7 @@ static bool conclude(naming *self)
 }
 
 /* True if the definition is to be established, which is the last step. */
-static bool establish(naming *self, const kl__node *root)
+static bool establish_definition(naming *self, const kl__node *root)
 {
     static const char *const done[] = {"Established", "True",
                                        "InitialNamesAccepted",
@@ -266,10 +267,10 @@ bool kl__sim_crd_accept(kl_sim *sim, kl__edit *edit, bool *failed)
             !kl__node_put(edit, status, "acceptedNames", self.accepted);
     }
     if (!self.failed && find_condition(root, "Established") != NULL &&
-        !changed && self.reason == NULL && establish(&self, root)) {
+        !changed && self.reason == NULL && establish_definition(&self, root)) {
         changed = true;
     } else if (!self.failed) {
-        changed |= conclude(&self);
+        changed |= set_name_conditions(&self);
     }
     *failed |= self.failed;
     return changed;

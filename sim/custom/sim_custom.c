@@ -16,8 +16,8 @@
 #include <string.h>
 
 /* Removes fields that a version's schema does not have. */
-static kl_code reduce(const kl__sim_version *version, kl__edit *edit,
-                      kl__buf *unknown, kl_error *err)
+static kl_code reduce_object(const kl__sim_version *version, kl__edit *edit,
+                             kl__buf *unknown, kl_error *err)
 {
     kl__node *root = kl__edit_root(edit);
     kl_code code = kl__custom_prune(version->schema, root, unknown, err);
@@ -27,10 +27,10 @@ static kl_code reduce(const kl__sim_version *version, kl__edit *edit,
 }
 
 /* Prunes an object to a version's schema and sets its defaults. */
-static kl_code shape(const kl__sim_version *version, kl__edit *edit,
-                     kl__buf *unknown, kl_error *err)
+static kl_code shape_object(const kl__sim_version *version, kl__edit *edit,
+                            kl__buf *unknown, kl_error *err)
 {
-    kl_code code = reduce(version, edit, unknown, err);
+    kl_code code = reduce_object(version, edit, unknown, err);
 
     return code == KL_OK ? kl__custom_default(version->schema, edit,
                                               kl__edit_root(edit), err)
@@ -46,7 +46,7 @@ static int compare_lines(const void *left, const void *right)
 
 /* Cuts a text into lines, in place. Owned by the caller; NULL: out of
  * memory. */
-static char **cut(kl__buf *text, size_t *count)
+static char **cut_lines(kl__buf *text, size_t *count)
 {
     char **lines;
 
@@ -106,7 +106,7 @@ static bool put_fields(kl__buf *out, kl__buf *paths, const char *word,
                        bool sorts)
 {
     size_t count = 0;
-    char **lines = cut(paths, &count);
+    char **lines = cut_lines(paths, &count);
 
     if (lines == NULL) {
         return false;
@@ -123,8 +123,8 @@ static bool put_fields(kl__buf *out, kl__buf *paths, const char *word,
 
 /* Warns or refuses, as fieldValidation asks, because of repeated and unknown
  * fields. */
-static kl_code report(kl__sim_write *write, const char *shown, kl__buf *twice,
-                      kl__buf *unknown, kl_error *err)
+static kl_code report_unknown(kl__sim_write *write, const char *shown,
+                              kl__buf *twice, kl__buf *unknown, kl_error *err)
 {
     const char *level =
         kl__sim_parameter_get(&write->answer->ask, "fieldValidation");
@@ -139,7 +139,7 @@ static kl_code report(kl__sim_write *write, const char *shown, kl__buf *twice,
     }
     if (put_fields(&all, twice, "duplicate", false) &&
         put_fields(&all, unknown, "unknown", true)) {
-        lines = cut(&all, &count);
+        lines = cut_lines(&all, &count);
     }
     if (lines == NULL) {
         code = kl__sim_no_memory(err);
@@ -187,10 +187,10 @@ kl_code kl__sim_custom_shape(kl__sim_write *write, kl_error *err)
     }
     code = kl__custom_duplicates(kl__sim_write_root(write), &twice, err);
     if (code == KL_OK) {
-        code = shape(write->served, write->edit, &unknown, err);
+        code = shape_object(write->served, write->edit, &unknown, err);
     }
     if (code == KL_OK) {
-        code = report(write, shown, &twice, &unknown, err);
+        code = report_unknown(write, shown, &twice, &unknown, err);
     }
     if (code == KL_OK && kl__sim_write_goes_on(write) &&
         write->operation == KL__SIM_CREATE &&
@@ -208,7 +208,7 @@ kl_code kl__sim_custom_shape(kl__sim_write *write, kl_error *err)
 kl_code kl__sim_custom_convert(kl__sim_write *write, kl_error *err)
 {
     return kl__sim_write_is_custom(write) && write->served->differs
-               ? shape(&write->kind->stored, write->edit, NULL, err)
+               ? shape_object(&write->kind->stored, write->edit, NULL, err)
                : KL_OK;
 }
 
@@ -220,7 +220,7 @@ kl__sim_state *kl__sim_custom_view(const kl__sim_state *state,
     kl__sim_state *shown = NULL;
 
     /* Defaults come from the version that is stored. */
-    if (edit != NULL && reduce(served, edit, NULL, err) == KL_OK) {
+    if (edit != NULL && reduce_object(served, edit, NULL, err) == KL_OK) {
         shown = kl__sim_compose(kind, edit, state->version, err);
     }
     kl__edit_free(edit);
@@ -242,13 +242,14 @@ kl_code kl__sim_custom_before(kl__sim_write *write, kl_error *err)
     if (!kl__sim_put_text(write->before, root, "apiVersion", version)) {
         return kl__sim_no_memory(err);
     }
-    return served->differs ? reduce(served, write->before, NULL, err) : KL_OK;
+    return served->differs ? reduce_object(served, write->before, NULL, err)
+                           : KL_OK;
 }
 
 /* An object under its changed kind. An object that was stored in another
  * version keeps the defaults of that. */
-static kl__sim_state *renew(const kl__sim_state *state,
-                            const kl__sim_kind *kind, kl_error *err)
+static kl__sim_state *renew_state(const kl__sim_state *state,
+                                  const kl__sim_kind *kind, kl_error *err)
 {
     kl__edit *edit = kl__sim_state_edit(state, err);
     kl__sim_state *renewed = NULL;
@@ -258,8 +259,8 @@ static kl__sim_state *renew(const kl__sim_state *state,
     bool is_same = slash != NULL && strcmp(slash + 1, kind->storage) == 0;
 
     if (edit != NULL &&
-        (is_same ? shape(&kind->stored, edit, NULL, err)
-                 : reduce(&kind->stored, edit, NULL, err)) == KL_OK) {
+        (is_same ? shape_object(&kind->stored, edit, NULL, err)
+                 : reduce_object(&kind->stored, edit, NULL, err)) == KL_OK) {
         renewed = kl__sim_compose(kind, edit, state->version, err);
     }
     kl__edit_free(edit);
@@ -270,7 +271,7 @@ static kl_code renew_all(kl__sim_resource *resource, kl_error *err)
 {
     for (kl__sim_node *node = resource->items.first[0]; node != NULL;
          node = node->next[0]) {
-        kl__sim_state *renewed = renew(node->state, resource->kind, err);
+        kl__sim_state *renewed = renew_state(node->state, resource->kind, err);
 
         if (renewed == NULL) {
             return KL_ENOMEM;

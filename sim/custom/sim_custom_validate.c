@@ -93,8 +93,8 @@ static void refuse_type(kl__sim_write *write, const char *const paths[2],
 
 /* The value at a path; NULL: there is none, or the path meets a value that is
  * no object (refused). The message names that by `got`. */
-static const kl__node *follow(kl__sim_write *write, const char *path,
-                              const char *got)
+static const kl__node *follow_path(kl__sim_write *write, const char *path,
+                                   const char *got)
 {
     const kl__node *node = kl__sim_write_root(write);
     const char *at = path + (*path == '.');
@@ -123,7 +123,7 @@ static const kl__node *follow(kl__sim_write *write, const char *path,
 static void check_replicas(kl__sim_write *write, const char *path)
 {
     const char *const paths[2] = {path, path};
-    const kl__node *value = path != NULL ? follow(write, path, "0") : NULL;
+    const kl__node *value = path != NULL ? follow_path(write, path, "0") : NULL;
 
     if (value == NULL) {
         return;
@@ -143,7 +143,8 @@ static void check_replicas(kl__sim_write *write, const char *path)
 static void check_selector(kl__sim_write *write, const char *path)
 {
     const char *const paths[2] = {path, path};
-    const kl__node *value = path != NULL ? follow(write, path, "\"\"") : NULL;
+    const kl__node *value =
+        path != NULL ? follow_path(write, path, "\"\"") : NULL;
 
     if (value != NULL && !kl__node_is(value, KL_STRING)) {
         refuse_type(write, paths, "string", "\"\"", value);

@@ -42,7 +42,8 @@ static bool serves_version(const kl_sim *sim, const char *group,
     return false;
 }
 
-static kl_code finish(kl__sim_answer *answer, kl_writer *writer, kl_error *err)
+static kl_code finish_document(kl__sim_answer *answer, kl_writer *writer,
+                               kl_error *err)
 {
     size_t length = 0;
     const char *json = kl_writer_finish(writer, &length, NULL);
@@ -102,7 +103,7 @@ static kl_code discover_api(kl__sim_answer *answer, kl_writer *writer,
     } else {
         return kl__sim_refuse_page(answer, err);
     }
-    return finish(answer, writer, err);
+    return finish_document(answer, writer, err);
 }
 
 static kl_code answer_text(kl__sim_answer *answer, const char *type,

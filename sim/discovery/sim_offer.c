@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static const kl__sim_resource *at(const kl__list *node)
+static const kl__sim_resource *resource_at(const kl__list *node)
 {
     return KL__CONTAINER(node, kl__sim_resource, node);
 }
@@ -15,8 +15,8 @@ static const kl__sim_resource *next_of(const kl_sim *sim, const kl__list *node,
                                        const char *group)
 {
     for (; node != &sim->resources; node = node->next) {
-        if (strcmp(at(node)->kind->group, group) == 0) {
-            return at(node);
+        if (strcmp(resource_at(node)->kind->group, group) == 0) {
+            return resource_at(node);
         }
     }
     return NULL;

@@ -27,8 +27,8 @@ typedef struct api_scope {
     const char *version;
 } api_scope;
 
-static bool covers(const api_scope *scope, const kl__sim_kind *kind,
-                   const kl__sim_version *version)
+static bool covers_version(const api_scope *scope, const kl__sim_kind *kind,
+                           const kl__sim_version *version)
 {
     return scope->group == NULL || (is_equal(scope->group, kind->group) &&
                                     is_equal(scope->version, version->name));
@@ -204,7 +204,7 @@ static bool write_kinds(kl__openapi *document, const kl_sim *sim,
         for (size_t i = 0; i < kind->version_count; i++) {
             const kl__sim_version *version = &kind->versions[i];
 
-            if (!covers(scope, kind, version) ||
+            if (!covers_version(scope, kind, version) ||
                 !name_type(kind, version->name, type)) {
                 continue;
             }
@@ -274,7 +274,7 @@ static uint64_t hash_scope(const kl_sim *sim, const api_scope *scope)
         for (size_t i = 0; i < kind->version_count; i++) {
             char *json = NULL;
 
-            if (!covers(scope, kind, &kind->versions[i])) {
+            if (!covers_version(scope, kind, &kind->versions[i])) {
                 continue;
             }
             hash = hash_text(hash, kind->qualified);
@@ -313,7 +313,7 @@ static bool is_told(const kl_sim *sim, const kl__list *until,
             KL__CONTAINER(at, kl__sim_resource, node)->kind;
 
         for (size_t i = 0; i < kind->version_count; i++) {
-            if (covers(scope, kind, &kind->versions[i])) {
+            if (covers_version(scope, kind, &kind->versions[i])) {
                 return true;
             }
         }

@@ -226,7 +226,7 @@ static bool add_headers(struct MHD_Response *response,
 }
 
 /* Sends the answer, which has begun. MHD_NO closes the connection. */
-static enum MHD_Result respond(http_request *request)
+static enum MHD_Result send_response(http_request *request)
 {
     kl__sim_answer *answer = request->answer;
     struct MHD_Response *response = make_response(request);
@@ -247,7 +247,8 @@ static enum MHD_Result respond(http_request *request)
     return result;
 }
 
-static const char *header(struct MHD_Connection *connection, const char *name)
+static const char *find_header(struct MHD_Connection *connection,
+                               const char *name)
 {
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
@@ -309,14 +310,14 @@ carry_out_request(kl__sim_http *http, http_request *request, const char *method)
     const kl__sim_request asked = {
         .method = method,
         .target = request->target,
-        .accept = header(request->connection, "Accept"),
-        .content_type = header(request->connection, "Content-Type"),
-        .authorization = header(request->connection, "Authorization"),
-        .impersonated = header(request->connection, "Impersonate-User"),
+        .accept = find_header(request->connection, "Accept"),
+        .content_type = find_header(request->connection, "Content-Type"),
+        .authorization = find_header(request->connection, "Authorization"),
+        .impersonated = find_header(request->connection, "Impersonate-User"),
         .impersonated_groups = request->groups.bytes,
         .certified = request->certified.bytes,
-        .user_agent = header(request->connection, "User-Agent"),
-        .accept_encoding = header(request->connection, "Accept-Encoding"),
+        .user_agent = find_header(request->connection, "User-Agent"),
+        .accept_encoding = find_header(request->connection, "Accept-Encoding"),
         .body = request->body.bytes,
         .body_length = request->body.length};
     kl_code code;
@@ -338,7 +339,8 @@ carry_out_request(kl__sim_http *http, http_request *request, const char *method)
     if (code == KL_EUNAVAILABLE && is_reset(request)) {
         kl__sim_wire_reset(request->connection);
     }
-    return code == KL_OK && !is_broken(request) ? respond(request) : MHD_NO;
+    return code == KL_OK && !is_broken(request) ? send_response(request)
+                                                : MHD_NO;
 }
 
 /* True if the Content-Length is so large that the body is refused unread. A
@@ -347,7 +349,7 @@ carry_out_request(kl__sim_http *http, http_request *request, const char *method)
  * answer. */
 static bool announces_too_much(struct MHD_Connection *connection)
 {
-    const char *length = header(connection, "Content-Length");
+    const char *length = find_header(connection, "Content-Length");
 
     return length != NULL &&
            strtoull(length, NULL, 10) > (unsigned long long)MAX_READ;

@@ -10,8 +10,8 @@
 
 enum { LATER_MS = 200, SECOND_MS = 1000 };
 
-static kl_code certify(kl_sim *sim, kl__sim_how how, int64_t lasts_ms,
-                       kl_error *err)
+static kl_code certify_port(kl_sim *sim, kl__sim_how how, int64_t lasts_ms,
+                            kl_error *err)
 {
     int64_t seconds = (lasts_ms + SECOND_MS - 1) / SECOND_MS;
 
@@ -79,8 +79,8 @@ static void carry_out_orders(kl_sim *sim)
     certifies = take_order(sim, &sim->port.certify, &certificate);
     refuses = take_order(sim, &sim->port.refuse, &refuse);
     kl__mutex_unlock(&sim->mutex);
-    if (certifies && certify(sim, (kl__sim_how)certificate.how,
-                             certificate.lasts_ms, &err) != KL_OK) {
+    if (certifies && certify_port(sim, (kl__sim_how)certificate.how,
+                                  certificate.lasts_ms, &err) != KL_OK) {
         kl_log(KL_LOG_ERROR, "%s", err.message);
     }
     if (refuses) {
@@ -195,7 +195,7 @@ kl_code kl__sim_keeper_order(kl_sim *sim, const kl__sim_rule *rule, bool later,
     kl__mutex_lock(&sim->listening);
     code = rule->action == KL__SIM_REFUSE
                ? refuse_connections(sim, rule, err)
-               : certify(sim, rule->how, rule->seconds_ms, err);
+               : certify_port(sim, rule->how, rule->seconds_ms, err);
     kl__mutex_unlock(&sim->listening);
     return code;
 }

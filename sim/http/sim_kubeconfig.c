@@ -65,8 +65,8 @@ static char *write_kubeconfig(const char *url, const kl__sim_tls *tls,
 
 /* The URL that the cluster listens on; NULL and an error if it does not
  * listen. */
-static const char *look(const kl_sim *sim, const kl__sim_tls **tls,
-                        kl_error *err)
+static const char *look_at_port(const kl_sim *sim, const kl__sim_tls **tls,
+                                kl_error *err)
 {
     const char *url = kl__sim_listener_look(sim, tls);
 
@@ -90,7 +90,7 @@ char *kl_sim_kubeconfig(const kl_sim *sim, kl_error *err)
         return NULL;
     }
     kl__mutex_lock(&locked->listening);
-    url = look(sim, &tls, err);
+    url = look_at_port(sim, &tls, err);
     if (url != NULL) {
         /* Without any credential kubectl asks for a name and a password over
          * TLS; over plain HTTP it sends no token and warns of one. */
@@ -143,7 +143,7 @@ char *kl_sim_kubeconfig_of(const kl_sim *sim, const kl_sim_user *user,
         return NULL;
     }
     kl__mutex_lock(&locked->listening);
-    url = look(sim, &tls, err);
+    url = look_at_port(sim, &tls, err);
     if (url != NULL) {
         text = user->token != NULL ? write_kubeconfig(url, tls, &given, err)
                                    : write_certified(url, tls, user, err);

@@ -198,8 +198,8 @@ static void free_listener(kl__sim_listener *listener)
     kl__free(listener);
 }
 
-static kl_code resolve(kl__sim_listener *listener, const char *address,
-                       int port, kl_error *err)
+static kl_code resolve_address(kl__sim_listener *listener, const char *address,
+                               int port, kl_error *err)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC,
                              .ai_socktype = SOCK_STREAM,
@@ -222,7 +222,7 @@ static kl_code resolve(kl__sim_listener *listener, const char *address,
     return KL_OK;
 }
 
-static const char *remedy(int number)
+static const char *name_remedy(int number)
 {
     switch (number) {
     case EADDRNOTAVAIL:
@@ -247,7 +247,7 @@ static kl_code hold_port(kl__sim_listener *listener, const char *address,
     if (listener->holder < 0) {
         return kl_error_set(err, KL_EIO,
                             "simulator: cannot listen on %s port %d: %s%s",
-                            address, port, strerror(errno), remedy(errno));
+                            address, port, strerror(errno), name_remedy(errno));
     }
     if (getsockname(listener->holder, bound, &listener->address_length) != 0 ||
         getnameinfo(bound, listener->address_length, NULL, 0, service,
@@ -264,7 +264,7 @@ static kl_code hold_port(kl__sim_listener *listener, const char *address,
 }
 
 /* Makes the listener the cluster's, or removes it (NULL). */
-static void install(kl_sim *sim, kl__sim_listener *listener)
+static void install_listener(kl_sim *sim, kl__sim_listener *listener)
 {
     sim->listener = listener;
     kl__mutex_lock(&sim->mutex);
@@ -272,8 +272,8 @@ static void install(kl_sim *sim, kl__sim_listener *listener)
     kl__mutex_unlock(&sim->mutex);
 }
 
-static kl_code start(kl_sim *sim, const kl_sim_listen_options *options,
-                     kl_error *err)
+static kl_code start_listener(kl_sim *sim, const kl_sim_listen_options *options,
+                              kl_error *err)
 {
     const char *address =
         options->address != NULL ? options->address : "127.0.0.1";
@@ -289,7 +289,7 @@ static kl_code start(kl_sim *sim, const kl_sim_listen_options *options,
     kl__cond_init(&listener->http.gone);
     listener->has_tls = options->tls;
     listener->http.has_tls = options->tls;
-    code = resolve(listener, address, options->port, err);
+    code = resolve_address(listener, address, options->port, err);
     if (code == KL_OK) {
         code = hold_port(listener, address, options->port, err);
     }
@@ -304,7 +304,7 @@ static kl_code start(kl_sim *sim, const kl_sim_listen_options *options,
         free_listener(listener);
         return code;
     }
-    install(sim, listener);
+    install_listener(sim, listener);
     return KL_OK;
 }
 
@@ -325,7 +325,7 @@ kl_code kl_sim_listen(kl_sim *sim, const kl_sim_listen_options *options,
     }
     kl__mutex_lock(&sim->listening);
     code = sim->listener == NULL
-               ? start(sim, options, err)
+               ? start_listener(sim, options, err)
                : kl_error_set(err, KL_EINVAL,
                               "simulator: it listens on %s already",
                               sim->listener->url);
@@ -342,7 +342,7 @@ void kl__sim_listener_stop(kl_sim *sim)
     if (sim->listener != NULL) {
         stop_daemon(sim->listener);
         free_listener(sim->listener);
-        install(sim, NULL);
+        install_listener(sim, NULL);
     }
     kl__mutex_unlock(&sim->listening);
 }

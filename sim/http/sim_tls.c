@@ -28,7 +28,7 @@ typedef struct signer {
     gnutls_x509_crt_t cert;
 } signer;
 
-static void clear(signer *identity)
+static void clear_signer(signer *identity)
 {
     if (identity->cert != NULL) {
         gnutls_x509_crt_deinit(identity->cert);
@@ -84,7 +84,7 @@ static int begin_certificate(signer *identity, const char *common_name)
                        : gnutls_x509_crt_set_key(identity->cert, identity->key);
 }
 
-static int sign(signer *identity, const signer *issuer)
+static int sign_certificate(signer *identity, const signer *issuer)
 {
     return gnutls_x509_crt_sign2(identity->cert, issuer->cert, issuer->key,
                                  GNUTLS_DIG_SHA256, 0);
@@ -101,7 +101,7 @@ static int make_authority(signer *ca)
         status =
             gnutls_x509_crt_set_key_usage(ca->cert, GNUTLS_KEY_KEY_CERT_SIGN);
     }
-    return status == 0 ? sign(ca, ca) : status;
+    return status == 0 ? sign_certificate(ca, ca) : status;
 }
 
 static int add_name(gnutls_x509_crt_t cert, const char *address)
@@ -154,7 +154,7 @@ static int make_server(signer *server, const signer *ca, const char *address,
         gnutls_x509_crt_set_activation_time(server->cert, end - DAYS);
         status = gnutls_x509_crt_set_expiration_time(server->cert, end);
     }
-    return status == 0 ? sign(server, ca) : status;
+    return status == 0 ? sign_certificate(server, ca) : status;
 }
 
 /* Copies a text that GnuTLS has exported, and frees GnuTLS's own. */
@@ -210,8 +210,8 @@ kl_code kl__sim_tls_make(kl__sim_tls *tls, const char *address, kl_error *err)
     if (status == 0) {
         status = export_all(tls, &ca, &server);
     }
-    clear(&server);
-    clear(&ca);
+    clear_signer(&server);
+    clear_signer(&ca);
     if (status == 0) {
         return KL_OK;
     }
@@ -249,7 +249,7 @@ void kl__sim_pair_clear(kl__sim_pair *pair)
     memset(pair, 0, sizeof(*pair));
 }
 
-static gnutls_datum_t datum(const char *pem)
+static gnutls_datum_t datum_of_pem(const char *pem)
 {
     return (gnutls_datum_t){(unsigned char *)(uintptr_t)pem,
                             (unsigned)strlen(pem)};
@@ -257,7 +257,8 @@ static gnutls_datum_t datum(const char *pem)
 
 static int load_authority(signer *ca, const kl__sim_tls *tls)
 {
-    const gnutls_datum_t cert = datum(tls->ca), key = datum(tls->ca_key);
+    const gnutls_datum_t cert = datum_of_pem(tls->ca),
+                         key = datum_of_pem(tls->ca_key);
     int status = gnutls_x509_privkey_init(&ca->key);
 
     if (status == 0) {
@@ -284,8 +285,8 @@ kl_code kl__sim_tls_renew(kl__sim_tls *tls, const char *address,
     if (status == 0) {
         status = export_all(&fresh, &ca, &server);
     }
-    clear(&server);
-    clear(&ca);
+    clear_signer(&server);
+    clear_signer(&ca);
     if (status == 0) {
         kl__sim_tls_clear(tls);
         *tls = fresh;
@@ -333,7 +334,7 @@ static int make_user(signer *user, const signer *ca, const char *name,
         status = gnutls_x509_crt_set_key_purpose_oid(
             user->cert, GNUTLS_KP_TLS_WWW_CLIENT, 0);
     }
-    return status == 0 ? sign(user, ca) : status;
+    return status == 0 ? sign_certificate(user, ca) : status;
 }
 
 static int export_pair(kl__sim_pair *pair, const signer *user)
@@ -367,8 +368,8 @@ kl_code kl__sim_tls_issue(const kl__sim_tls *tls, const char *name,
     if (status == 0) {
         status = export_pair(pair, &user);
     }
-    clear(&user);
-    clear(&ca);
+    clear_signer(&user);
+    clear_signer(&ca);
     if (status == 0) {
         return KL_OK;
     }

@@ -37,7 +37,7 @@ static int64_t machine_now_ms(void)
     return kl__clock_now(kl__clock_real());
 }
 
-static void touch(sim_stream *stream)
+static void note_bytes(sim_stream *stream)
 {
     atomic_store_explicit(&stream->last_byte_ms, machine_now_ms(),
                           memory_order_relaxed);
@@ -61,8 +61,9 @@ static kl_code take_warnings(const kl__sim_answer *answer, kl__response *out,
     return KL_OK;
 }
 
-static kl_code response(kl__stream *base, kl__response *out,
-                        int64_t deadline_ms, kl__cancel *cancel, kl_error *err)
+static kl_code stream_response(kl__stream *base, kl__response *out,
+                               int64_t deadline_ms, kl__cancel *cancel,
+                               kl_error *err)
 {
     sim_stream *stream = (sim_stream *)base;
     const kl__sim_wait wait = {deadline_ms, cancel};
@@ -83,7 +84,7 @@ static kl_code response(kl__stream *base, kl__response *out,
                               : answer->retry_after_seconds * 1000L;
     snprintf(out->content_type, sizeof(out->content_type), "%s",
              answer->content_type);
-    touch(stream);
+    note_bytes(stream);
     return take_warnings(answer, out, err);
 }
 
@@ -104,7 +105,7 @@ static kl_code read_stream(kl__stream *base, char *buffer, size_t size,
                                    err);
     }
     if (code == KL_OK && *length != 0) {
-        touch(stream);
+        note_bytes(stream);
     }
     return code;
 }
@@ -148,7 +149,7 @@ static int64_t look_again_ms(const kl__stream *base)
 }
 
 /* Nothing can be withdrawn: the request runs on the reader's thread only. */
-static bool withdraw(kl__stream *base)
+static bool withdraw_stream(kl__stream *base)
 {
     return ((sim_stream *)base)->was_sent;
 }
@@ -186,16 +187,17 @@ static kl_code write_headers(kl__stream *base, const char **lines,
                : kl_error_set(err, KL_ENOMEM, "out of memory for headers");
 }
 
-static const kl__stream_ops stream_ops = {.response = response,
+static const kl__stream_ops stream_ops = {.response = stream_response,
                                           .read = read_stream,
                                           .last_byte_ms = last_byte_ms,
                                           .close = close_stream,
                                           .set_hook = set_hook,
                                           .look_again_ms = look_again_ms,
-                                          .withdraw = withdraw,
+                                          .withdraw = withdraw_stream,
                                           .headers = write_headers};
 
-static const char *header(const kl__request *request, const char *name)
+static const char *find_request_header(const kl__request *request,
+                                       const char *name)
 {
     for (size_t i = 0; i < request->header_count; i++) {
         if (strcasecmp(request->headers[i].name, name) == 0) {
@@ -236,21 +238,21 @@ static kl__stream *open_stream(kl_transport *base, const kl__request *request,
                                kl_error *err)
 {
     sim_transport *transport = (sim_transport *)base;
-    const char *given = header(request, "Authorization");
+    const char *given = find_request_header(request, "Authorization");
     kl__buf groups = {0};
     const bool is_named = join_groups(request, &groups);
     const kl__sim_request asked = {
         .method = request->method,
         .target = request->target,
-        .accept = header(request, "Accept"),
-        .content_type = header(request, "Content-Type"),
+        .accept = find_request_header(request, "Accept"),
+        .content_type = find_request_header(request, "Content-Type"),
         .authorization = given != NULL ? given : transport->authorization,
         .is_local = true,
-        .impersonated = header(request, "Impersonate-User"),
+        .impersonated = find_request_header(request, "Impersonate-User"),
         .impersonated_groups = groups.bytes,
-        .user_agent = header(request, "User-Agent"),
-        .run = header(request, "Kubelua-Run"),
-        .accept_encoding = header(request, "Accept-Encoding"),
+        .user_agent = find_request_header(request, "User-Agent"),
+        .run = find_request_header(request, "Kubelua-Run"),
+        .accept_encoding = find_request_header(request, "Accept-Encoding"),
         .body = request->body,
         .body_length = request->body_length};
     sim_stream *stream;

@@ -104,7 +104,7 @@ static bool is_in_array(const scan *self)
     return (self->is_array[level / 8] >> level % 8 & 1) != 0;
 }
 
-static bool open(scan *self, unsigned char byte)
+static bool open_level(scan *self, unsigned char byte)
 {
     const size_t level = self->depth;
     const uint8_t bit = (uint8_t)(1u << level % 8);
@@ -121,7 +121,7 @@ static bool open(scan *self, unsigned char byte)
     return go_to(self, KEY_OR_END);
 }
 
-static bool close(scan *self)
+static bool close_level(scan *self)
 {
     self->depth--;
     return go_to(self, self->depth > 0 ? AFTER_VALUE : AFTER_ALL);
@@ -137,7 +137,7 @@ static bool begin_value(scan *self, unsigned char byte)
     static const char *const words[] = {"true", "false", "null"};
 
     if (byte == '{' || byte == '[') {
-        return open(self, byte);
+        return open_level(self, byte);
     }
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (byte == (unsigned char)*words[i]) {
@@ -179,9 +179,9 @@ static bool take_between(scan *self, unsigned char byte)
     }
     switch (self->at) {
     case VALUE_OR_END:
-        return byte == ']' ? close(self) : begin_value(self, byte);
+        return byte == ']' ? close_level(self) : begin_value(self, byte);
     case KEY_OR_END:
-        return byte == '}' ? close(self) : begin_key(self, byte);
+        return byte == '}' ? close_level(self) : begin_key(self, byte);
     case KEY:
         return begin_key(self, byte);
     case AFTER_KEY:
@@ -194,7 +194,7 @@ static bool take_between(scan *self, unsigned char byte)
             return go_to(self, is_in_array(self) ? VALUE : KEY);
         }
         if (byte == (is_in_array(self) ? ']' : '}')) {
-            return close(self);
+            return close_level(self);
         }
         return refuse_byte(self, byte,
                            is_in_array(self) ? "after array element"

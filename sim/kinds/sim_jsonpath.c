@@ -11,8 +11,8 @@
 
 enum { MAX_BRANCHES = 16 }; /* nested */
 
-static const kl_value *walk(const char *path, const kl_value *value,
-                            int branches);
+static const kl_value *walk_path(const char *path, const kl_value *value,
+                                 int branches);
 
 /* Tries each element, and returns the first result of the rest of the path. */
 static const kl_value *walk_all(const char *rest, const kl_value *value,
@@ -23,7 +23,7 @@ static const kl_value *walk_all(const char *rest, const kl_value *value,
 
     while (found == NULL && branches < MAX_BRANCHES &&
            (element = kl_value_next(value, &iter, NULL)) != NULL) {
-        found = walk(rest, element, branches + 1);
+        found = walk_path(rest, element, branches + 1);
     }
     return found;
 }
@@ -49,8 +49,8 @@ typedef struct path_filter {
     bool equals;
 } path_filter;
 
-static const kl_value *member(const kl_value *value, const char *path,
-                              size_t length)
+static const kl_value *find_member(const kl_value *value, const char *path,
+                                   size_t length)
 {
     while (length != 0 && value != NULL) {
         size_t name = strcspn(path, ".");
@@ -67,9 +67,10 @@ static const kl_value *member(const kl_value *value, const char *path,
     return value;
 }
 
-static bool passes(const path_filter *filter, const kl_value *element)
+static bool passes_filter(const path_filter *filter, const kl_value *element)
 {
-    const kl_value *value = member(element, filter->path, filter->path_length);
+    const kl_value *value =
+        find_member(element, filter->path, filter->path_length);
     size_t length = 0;
     const char *text = kl_value_string(value, &length);
     bool is_same = text != NULL && length == filter->value_length &&
@@ -110,8 +111,8 @@ static const kl_value *walk_filter(const char *at, const kl_value *value,
     }
     while (found == NULL && branches < MAX_BRANCHES &&
            (element = kl_value_next(value, &iter, NULL)) != NULL) {
-        if (passes(&filter, element)) {
-            found = walk(at + 2, element, branches + 1);
+        if (passes_filter(&filter, element)) {
+            found = walk_path(at + 2, element, branches + 1);
         }
     }
     return found;
@@ -134,8 +135,8 @@ static const kl_value *walk_bracket(const char *at, const kl_value *value,
     }
     if (name != NULL) {
         return name[length + 1] == ']'
-                   ? walk(name + length + 2,
-                          kl_value_get_n(value, name, length), branches)
+                   ? walk_path(name + length + 2,
+                               kl_value_get_n(value, name, length), branches)
                    : NULL;
     }
     index = strtol(at, &end, 10);
@@ -146,12 +147,12 @@ static const kl_value *walk_bracket(const char *at, const kl_value *value,
         index += (long)kl_value_size(value);
     }
     return index >= 0
-               ? walk(end + 1, kl_value_at(value, (size_t)index), branches)
+               ? walk_path(end + 1, kl_value_at(value, (size_t)index), branches)
                : NULL;
 }
 
-static const kl_value *walk(const char *path, const kl_value *value,
-                            int branches)
+static const kl_value *walk_path(const char *path, const kl_value *value,
+                                 int branches)
 {
     while (value != NULL && *path != '\0') {
         size_t length;
@@ -185,5 +186,5 @@ static const kl_value *walk(const char *path, const kl_value *value,
 
 const kl_value *kl__sim_jsonpath_first(const char *path, const kl_value *root)
 {
-    return walk(path, root, 0);
+    return walk_path(path, root, 0);
 }

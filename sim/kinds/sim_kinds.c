@@ -73,7 +73,7 @@ void kl__sim_kind_unref(kl__sim_kind *kind)
 }
 
 /* "a,b" as {"a", "b", NULL}; "" as {NULL}. NULL when out of memory. */
-static char **split(const char *list)
+static char **split_list(const char *list)
 {
     size_t count = *list != '\0' ? 1 : 0;
     char **strings;
@@ -132,7 +132,7 @@ bool kl__sim_kind_add_fields(kl__sim_kind *kind, char *const *texts)
 }
 
 /* The name of the kind in messages: "configmaps", "foos.example.com". */
-static char *qualify(const char *plural, const char *group)
+static char *qualify_name(const char *plural, const char *group)
 {
     return *group != '\0' ? kl__strprintf("%s.%s", plural, group)
                           : kl__strdup(plural);
@@ -161,7 +161,7 @@ kl__sim_kind *kl__sim_kind_builtin(const kl__sim_builtin *row)
 {
     const kl__conversion *other = kl__convert_find(row->group, row->kind, NULL);
     kl__sim_kind *kind = kl__calloc(1, sizeof(*kind));
-    char **fields = split(row->fields);
+    char **fields = split_list(row->fields);
     bool is_other;
 
     if (kind == NULL) {
@@ -177,10 +177,10 @@ kl__sim_kind *kl__sim_kind_builtin(const kl__sim_builtin *row)
     kind->singular = kl__strdup(row->singular);
     kind->kind = kl__strdup(row->kind);
     kind->list_kind = kl__strprintf("%sList", row->kind);
-    kind->qualified = qualify(row->plural, row->group);
+    kind->qualified = qualify_name(row->plural, row->group);
     kind->storage = kl__strdup(row->version);
-    kind->short_names = split(row->short_names);
-    kind->categories = split(row->categories);
+    kind->short_names = split_list(row->short_names);
+    kind->categories = split_list(row->categories);
     kind->versions = kl__calloc(2, sizeof(*kind->versions));
     if (!kl__sim_kind_is_complete(kind)) {
         goto fail;

@@ -89,8 +89,9 @@ kl_code kl__sim_crd_guard(kl_sim *sim, kl__edit *edit, kl_error *err)
 }
 
 /* Stores the tree as the definition's new state in place of `old`. */
-static kl_code commit(kl_sim *sim, kl__sim_resource *definitions,
-                      const kl__sim_state *old, kl__edit *edit, kl_error *err)
+static kl_code commit_definition(kl_sim *sim, kl__sim_resource *definitions,
+                                 const kl__sim_state *old, kl__edit *edit,
+                                 kl_error *err)
 {
     kl__sim_state *state = NULL;
 
@@ -127,8 +128,8 @@ static bool is_served(const kl__sim_resource *resource, const kl__edit *edit)
 }
 
 /* Serves an established definition. */
-static kl_code serve(kl_sim *sim, const kl__edit *edit, const char *name,
-                     kl_error *err)
+static kl_code serve_definition(kl_sim *sim, const kl__edit *edit,
+                                const char *name, kl_error *err)
 {
     kl__sim_resource *resource = kl__map_get(&sim->by_name, name);
     kl__sim_kind *kind;
@@ -154,7 +155,8 @@ static kl_code serve(kl_sim *sim, const kl__edit *edit, const char *name,
 /* --- Deletion. ------------------------------------------------------------ */
 
 /* Deletes the objects without finalizers, and marks the others as deleted. */
-static kl_code empty(kl_sim *sim, kl__sim_resource *resource, kl_error *err)
+static kl_code empty_resource(kl_sim *sim, kl__sim_resource *resource,
+                              kl_error *err)
 {
     const kl__sim_deletion deletion = {.policy = KL__SIM_BACKGROUND};
     kl__sim_node *node = resource->items.first[0];
@@ -179,9 +181,9 @@ static kl_code empty(kl_sim *sim, kl__sim_resource *resource, kl_error *err)
 
 /* One step of a definition that is being deleted. *over: it is gone, or waits
  * for finalizers of its objects. */
-static kl_code end(kl_sim *sim, kl__sim_resource *definitions,
-                   const kl__sim_state *old, kl__edit *edit, bool *over,
-                   kl_error *err)
+static kl_code end_definition_step(kl_sim *sim, kl__sim_resource *definitions,
+                                   const kl__sim_state *old, kl__edit *edit,
+                                   bool *over, kl_error *err)
 {
     static const char *const running[] = {
         "Terminating", "True", "InstanceDeletionInProgress",
@@ -200,9 +202,9 @@ static kl_code end(kl_sim *sim, kl__sim_resource *definitions,
     }
     if (kl__sim_crd_condition(sim, edit, running, &failed)) {
         return failed ? kl__sim_no_memory(err)
-                      : commit(sim, definitions, old, edit, err);
+                      : commit_definition(sim, definitions, old, edit, err);
     }
-    if (resource != NULL && empty(sim, resource, err) != KL_OK) {
+    if (resource != NULL && empty_resource(sim, resource, err) != KL_OK) {
         return KL_ENOMEM;
     }
     *over = true;
@@ -215,14 +217,15 @@ static kl_code end(kl_sim *sim, kl__sim_resource *definitions,
     }
     kl__sim_crd_condition(sim, edit, completed, &failed);
     return failed ? kl__sim_no_memory(err)
-                  : commit(sim, definitions, old, edit, err);
+                  : commit_definition(sim, definitions, old, edit, err);
 }
 
 /* --- The controller. ------------------------------------------------------ */
 
 /* One step; *over: nothing is left to do. */
-static kl_code step(kl_sim *sim, kl__sim_resource *definitions,
-                    const kl__sim_state *state, bool *over, kl_error *err)
+static kl_code step_definition(kl_sim *sim, kl__sim_resource *definitions,
+                               const kl__sim_state *state, bool *over,
+                               kl_error *err)
 {
     kl__edit *edit = kl__sim_state_edit(state, err);
     bool failed = false;
@@ -233,26 +236,27 @@ static kl_code step(kl_sim *sim, kl__sim_resource *definitions,
     }
     if (is_ending(kl__edit_root(edit))) {
         sim->definitions_ending = true;
-        code = serve(sim, edit, state->name, err);
+        code = serve_definition(sim, edit, state->name, err);
         if (code == KL_OK) {
-            code = end(sim, definitions, state, edit, over, err);
+            code =
+                end_definition_step(sim, definitions, state, edit, over, err);
         }
     } else if (kl__sim_crd_accept(sim, edit, &failed) && !failed) {
-        code = commit(sim, definitions, state, edit, err);
+        code = commit_definition(sim, definitions, state, edit, err);
     } else if (failed) {
         code = kl__sim_no_memory(err);
     } else {
         *over = true;
         if (kl__sim_crd_is(kl__edit_root(edit), "Established", "True")) {
-            code = serve(sim, edit, state->name, err);
+            code = serve_definition(sim, edit, state->name, err);
         }
     }
     kl__edit_free(edit);
     return code;
 }
 
-static kl_code examine(kl_sim *sim, kl__sim_resource *definitions,
-                       const char *key, kl_error *err)
+static kl_code examine_definition(kl_sim *sim, kl__sim_resource *definitions,
+                                  const char *key, kl_error *err)
 {
     kl_code code = KL_OK;
     bool over = false;
@@ -265,7 +269,7 @@ static kl_code examine(kl_sim *sim, kl__sim_resource *definitions,
             return KL_OK;
         }
         state = kl__sim_state_ref(node->state);
-        code = step(sim, definitions, state, &over, err);
+        code = step_definition(sim, definitions, state, &over, err);
         kl__sim_state_unref(state);
     }
     return code;
@@ -293,7 +297,7 @@ kl_code kl__sim_crd_settle(kl_sim *sim, kl_error *err)
         kl_code code = KL_OK;
 
         if (all || state->version > settled || (ending && state->deleting)) {
-            code = examine(sim, definitions, state->key, err);
+            code = examine_definition(sim, definitions, state->key, err);
         }
         node = kl__sim_tree_seek(&definitions->items, state->key);
         if (node != NULL && strcmp(node->state->key, state->key) == 0) {

@@ -291,7 +291,7 @@ kl_code kl__sim_gc_gone(kl_sim *sim, const char *uid, kl_error *err)
 /* --- Owners that wait for their dependents. ------------------------------- */
 
 /* True if a dependent blocks the deletion of its owner. */
-static bool blocks(const kl__sim_owned *owned)
+static bool blocks_owner(const kl__sim_owned *owned)
 {
     const kl__map_slot *slot;
     size_t cursor = 0;
@@ -312,17 +312,18 @@ static bool blocks(const kl__sim_owned *owned)
     return false;
 }
 
-static kl_code finalize(kl_sim *sim, kl__sim_resource *resource,
-                        kl__sim_state *state, kl__edit *edit,
-                        const char *finalizer, kl_error *err)
+static kl_code finalize_owner(kl_sim *sim, kl__sim_resource *resource,
+                              kl__sim_state *state, kl__edit *edit,
+                              const char *finalizer, kl_error *err)
 {
     kl__sim_drop_finalizer(metadata_of(edit), finalizer);
     return kl__sim_put_as(sim, resource, state, edit, &kl__sim_controller, err);
 }
 
 /* Removes the references to `uid` from an object. */
-static kl_code release(kl_sim *sim, kl__sim_resource *resource,
-                       kl__sim_state *state, const char *uid, kl_error *err)
+static kl_code release_dependent(kl_sim *sim, kl__sim_resource *resource,
+                                 kl__sim_state *state, const char *uid,
+                                 kl_error *err)
 {
     kl__edit *edit = kl__sim_state_edit(state, err);
     kl__node *references, *reference;
@@ -370,7 +371,7 @@ static kl_code release_all(kl_sim *sim, const char *uid, kl_error *err)
             break;
         }
         cursor--;
-        code = release(sim, dependent->resource, state, uid, err);
+        code = release_dependent(sim, dependent->resource, state, uid, err);
         owned = kl__sim_owners_of(sim, uid);
         if (owned != NULL && owned->dependents.count == count) {
             /* after KL_ENOMEM the index may hold entries that are gone */
@@ -387,8 +388,8 @@ static kl_code await_dependents(kl_sim *sim, kl__sim_resource *resource,
     kl__sim_owned *owned = kl__sim_owners_of(sim, state->uid);
     kl_code code;
 
-    if (owned == NULL || !blocks(owned)) {
-        return finalize(sim, resource, state, edit, FOREGROUND, err);
+    if (owned == NULL || !blocks_owner(owned)) {
+        return finalize_owner(sim, resource, state, edit, FOREGROUND, err);
     }
     if (owned->resource != NULL) {
         return KL_OK; /* each was queued when its owner began to wait */
@@ -418,7 +419,7 @@ kl_code kl__sim_gc_finalize(kl_sim *sim, kl__sim_resource *resource,
     } else {
         code = release_all(sim, state->uid, err);
         if (code == KL_OK) {
-            code = finalize(sim, resource, state, edit, ORPHAN, err);
+            code = finalize_owner(sim, resource, state, edit, ORPHAN, err);
         }
     }
     kl__sim_state_unref(state);

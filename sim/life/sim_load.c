@@ -225,7 +225,7 @@ static kl_code find_place(kl_sim *sim, const kl_value *root, api_place *place,
 enum { LABEL_SIZE = 640 };
 
 /* Writes "Deployment default/web", to name an object in messages. */
-static void label(const kl_value *root, char out[LABEL_SIZE])
+static void label_object(const kl_value *root, char out[LABEL_SIZE])
 {
     const kl_value *metadata = kl_value_get(root, "metadata");
     const char *kind = kl__sim_text(root, "kind");
@@ -245,7 +245,7 @@ static void log_warnings(const kl_value *root, const char *lines)
 {
     char about[LABEL_SIZE];
 
-    label(root, about);
+    label_object(root, about);
     while (*lines != '\0') {
         size_t length = strcspn(lines, "\n");
 
@@ -256,8 +256,9 @@ static void log_warnings(const kl_value *root, const char *lines)
 
 /* Sends one request of the load. KL_EINVAL with the server's message if it is
  * refused with any status but `tolerated`. */
-static kl_code send(kl_sim *sim, const kl_call *call, const kl_value *root,
-                    int tolerated, int *status, kl_error *err)
+static kl_code send_request(kl_sim *sim, const kl_call *call,
+                            const kl_value *root, int tolerated, int *status,
+                            kl_error *err)
 {
     kl_reply reply;
     kl_code code = kl__sim_request_once(sim, call, true, &reply, err);
@@ -324,19 +325,21 @@ static kl_code load_object(kl_sim *sim, const api_place *place,
     const kl_call drop = {.method = "DELETE", .target = place->object};
     int status = 0;
     bool other;
-    kl_code code = send(sim, create, root, 409, &status, err);
+    kl_code code = send_request(sim, create, root, 409, &status, err);
 
     if (code != KL_OK || status != 409) {
         return code;
     }
     code = is_other(sim, place, root, &other, err);
     if (code == KL_OK && other) {
-        code = send(sim, &drop, root, 404, &status, err);
-        return code == KL_OK ? send(sim, create, root, 0, &status, err) : code;
+        code = send_request(sim, &drop, root, 404, &status, err);
+        return code == KL_OK ? send_request(sim, create, root, 0, &status, err)
+                             : code;
     }
     replace.method = "PUT";
     replace.target = place->object;
-    return code == KL_OK ? send(sim, &replace, root, 0, &status, err) : code;
+    return code == KL_OK ? send_request(sim, &replace, root, 0, &status, err)
+                         : code;
 }
 
 static kl_code load_one(kl_sim *sim, const kl_value *root, kl_error *err)
@@ -377,7 +380,7 @@ kl_code kl_sim_load(kl_sim *sim, const char *text, size_t length, kl_error *err)
             if (load.items[i].stage == stage) {
                 code = load_one(sim, load.items[i].root, err);
                 if (code != KL_OK) {
-                    label(load.items[i].root, about);
+                    label_object(load.items[i].root, about);
                     kl_error_prefix(err, "%s", about);
                 }
             }

@@ -28,8 +28,9 @@ typedef struct content_left {
 /* --- New namespaces. ------------------------------------------------------ */
 
 /* Creates an object as a controller, unless it exists. */
-static kl_code ensure(kl_sim *sim, const char *name_space, const char *plural,
-                      const char *name, const char *body, kl_error *err)
+static kl_code ensure_object(kl_sim *sim, const char *name_space,
+                             const char *plural, const char *name,
+                             const char *body, kl_error *err)
 {
     kl__sim_resource *resource = kl__sim_find(sim, "", plural);
     char *key = kl__sim_key(name_space, name);
@@ -52,22 +53,24 @@ static kl_code ensure(kl_sim *sim, const char *name_space, const char *plural,
     return code == KL_EINVAL ? KL_OK : code; /* a quota may refuse it */
 }
 
-static kl_code furnish(kl_sim *sim, const char *name, kl_error *err)
+static kl_code furnish_namespace(kl_sim *sim, const char *name, kl_error *err)
 {
-    kl_code code = ensure(sim, name, "configmaps", CERTIFICATE,
-                          "{\"metadata\":{\"name\":\"kube-root-ca.crt\","
-                          "\"annotations\":{\"kubernetes.io/description\":"
-                          "\"Contains a CA bundle that can be used to verify "
-                          "the kube-apiserver when using internal endpoints "
-                          "such as the internal service IP or kubernetes."
-                          "default.svc. No other usage is guaranteed across "
-                          "distributions of Kubernetes clusters.\"}},\"data\":"
-                          "{\"ca.crt\":\"\"}}",
-                          err);
+    kl_code code =
+        ensure_object(sim, name, "configmaps", CERTIFICATE,
+                      "{\"metadata\":{\"name\":\"kube-root-ca.crt\","
+                      "\"annotations\":{\"kubernetes.io/description\":"
+                      "\"Contains a CA bundle that can be used to verify "
+                      "the kube-apiserver when using internal endpoints "
+                      "such as the internal service IP or kubernetes."
+                      "default.svc. No other usage is guaranteed across "
+                      "distributions of Kubernetes clusters.\"}},\"data\":"
+                      "{\"ca.crt\":\"\"}}",
+                      err);
 
-    return code == KL_OK ? ensure(sim, name, "serviceaccounts", "default",
-                                  "{\"metadata\":{\"name\":\"default\"}}", err)
-                         : code;
+    return code == KL_OK
+               ? ensure_object(sim, name, "serviceaccounts", "default",
+                               "{\"metadata\":{\"name\":\"default\"}}", err)
+               : code;
 }
 
 bool kl__sim_namespace_minds(kl_sim *sim, const kl__sim_kind *kind,
@@ -149,8 +152,9 @@ static kl_code note_left(const kl__sim_state *state, content_left *left,
 
 /* Deletes a resource's objects in a namespace, and counts those that finalizers
  * keep. */
-static kl_code empty(kl_sim *sim, kl__sim_resource *resource,
-                     const char *prefix, content_left *left, kl_error *err)
+static kl_code empty_collection(kl_sim *sim, kl__sim_resource *resource,
+                                const char *prefix, content_left *left,
+                                kl_error *err)
 {
     kl__sim_state *state = first_from(resource, prefix, prefix);
     size_t before = left->count, length = strlen(left->resources);
@@ -277,9 +281,9 @@ static bool is_told(const kl__edit *edit, const content_left *left)
 }
 
 /* Removes the namespace, or sets the conditions that say what it waits for. */
-static kl_code conclude(kl_sim *sim, kl__sim_resource *namespaces,
-                        const char *name, const content_left *left,
-                        kl_error *err)
+static kl_code conclude_namespace(kl_sim *sim, kl__sim_resource *namespaces,
+                                  const char *name, const content_left *left,
+                                  kl_error *err)
 {
     kl__sim_node *node = kl__sim_tree_find(&namespaces->items, name);
     kl__edit *edit = node != NULL ? kl__sim_state_edit(node->state, err) : NULL;
@@ -306,7 +310,8 @@ static kl_code conclude(kl_sim *sim, kl__sim_resource *namespaces,
     return code;
 }
 
-static kl_code end(kl_sim *sim, const char *name, kl_error *err)
+static kl_code end_namespace_content(kl_sim *sim, const char *name,
+                                     kl_error *err)
 {
     content_left left = {0};
     char *prefix = kl__strprintf("%s/", name);
@@ -318,22 +323,23 @@ static kl_code end(kl_sim *sim, const char *name, kl_error *err)
             KL__CONTAINER(node, kl__sim_resource, node);
 
         if (kl__sim_kind_is(resource->kind, KL__SIM_NAMESPACED)) {
-            code = empty(sim, resource, prefix, &left, err);
+            code = empty_collection(sim, resource, prefix, &left, err);
         }
     }
     kl__free(prefix);
-    return code == KL_OK ? conclude(sim, kl__sim_find(sim, "", "namespaces"),
+    return code == KL_OK
+               ? conclude_namespace(sim, kl__sim_find(sim, "", "namespaces"),
                                     name, &left, err)
-                         : code;
+               : code;
 }
 
 kl_code kl__sim_namespace_settle(kl_sim *sim, const char *name, kl_error *err)
 {
     switch (kl__sim_namespace_phase(sim, name)) {
     case KL__SIM_ACTIVE:
-        return furnish(sim, name, err);
+        return furnish_namespace(sim, name, err);
     case KL__SIM_TERMINATING:
-        return end(sim, name, err);
+        return end_namespace_content(sim, name, err);
     default:
         return KL_OK;
     }

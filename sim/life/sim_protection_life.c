@@ -22,8 +22,8 @@ static bool has_text(const kl__node *object, const char *name, const char *text)
 
 /* True if a pod has a volume of that claim. An ephemeral volume's claim is
  * named after the pod and the volume. */
-static bool mounts(const kl__sim_state *pod, const kl__node *root,
-                   const char *claim)
+static bool mounts_claim(const kl__sim_state *pod, const kl__node *root,
+                         const char *claim)
 {
     const kl__node *list = kl__node_get(kl__node_get(root, "spec"), "volumes");
     kl__node_iter iter = {0};
@@ -72,7 +72,7 @@ static kl_code claim_is_used(kl_sim *sim, const kl__sim_state *claim,
         if (edit == NULL) {
             return KL_ENOMEM;
         }
-        *used = mounts(pod, kl__edit_root(edit), claim->name);
+        *used = mounts_claim(pod, kl__edit_root(edit), claim->name);
         kl__edit_free(edit);
     }
     return KL_OK;

@@ -7,7 +7,8 @@
 #include "sim/subresources/sim_budgets.h"
 #include "sim/write/sim_write.h"
 
-static kl_code work(kl_sim *sim, const kl__sim_chore *chore, kl_error *err)
+static kl_code carry_out_chore(kl_sim *sim, const kl__sim_chore *chore,
+                               kl_error *err)
 {
     if (chore->resource != NULL && chore->resource->removed) {
         return KL_OK;
@@ -41,7 +42,7 @@ kl_code kl__sim_settle(kl_sim *sim, kl_error *err)
         kl__sim_chore *chore =
             KL__CONTAINER(kl__list_shift(&sim->chores), kl__sim_chore, node);
 
-        code = work(sim, chore, err);
+        code = carry_out_chore(sim, chore, err);
         if (code == KL_OK) {
             kl__sim_chore_free(chore);
         } else { /* out of memory: it is the first again next time */

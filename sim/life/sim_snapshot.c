@@ -169,7 +169,7 @@ kl_code kl_sim_snapshot(kl_sim *sim, int64_t *version, kl_error *err)
 }
 
 /* True if every resource still has the history back to that version. */
-static bool remembers(const kl_sim *sim, int64_t version)
+static bool has_history(const kl_sim *sim, int64_t version)
 {
     for (const kl__list *node = sim->resources.next; node != &sim->resources;
          node = node->next) {
@@ -181,7 +181,7 @@ static bool remembers(const kl_sim *sim, int64_t version)
 }
 
 /* Makes the tree nodes of a part; false: out of memory. */
-static bool prepare(snapshot_part *part)
+static bool prepare_part(snapshot_part *part)
 {
     kl__sim_tree_init(&part->tree);
     for (size_t i = 0; i < part->count; i++) {
@@ -289,7 +289,7 @@ static kl_code restore_locked(kl_sim *sim, kl__sim_snapshot *snapshot,
     kl_code code = KL_OK;
 
     while (whole && made < snapshot->count) {
-        whole = prepare(&snapshot->parts[made++]);
+        whole = prepare_part(&snapshot->parts[made++]);
     }
     code = whole ? serve_again(sim, snapshot, err)
                  : kl_error_set(err, KL_ENOMEM, "out of memory for a snapshot");
@@ -313,7 +313,7 @@ kl_code kl_sim_restore(kl_sim *sim, int64_t version, kl_error *err)
     }
     kl__mutex_lock(&sim->mutex);
     kept = snapshot = find_locked(sim, version);
-    if (snapshot == NULL && !remembers(sim, version)) {
+    if (snapshot == NULL && !has_history(sim, version)) {
         code = kl_error_set(err, KL_EINVAL,
                             "simulator: version %" PRId64 " is no snapshot and "
                             "not in the history; it is at %" PRId64,

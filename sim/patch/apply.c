@@ -137,8 +137,8 @@ static kl__node *marked_fields(const applying *self, const kl__node *object)
 }
 
 /* A copy of the merged object without some fields. */
-static kl__node *without(const applying *self, const kl__node *merged,
-                         const kl__node *fields)
+static kl__node *copy_without(const applying *self, const kl__node *merged,
+                              const kl__node *fields)
 {
     const kl__author *author = self->author;
     kl__node *copy = kl__edit_copy(author->edit, merged);
@@ -171,7 +171,7 @@ static kl__node *all_managed(const applying *self)
  * manager has: first all that it applied is removed, then what is managed comes
  * back, then what the manager never had is restored.
  */
-static bool prune(applying *self)
+static bool prune_fields(applying *self)
 {
     kl__edit *edit = self->author->edit;
     const kl__node *merged = self->object;
@@ -187,7 +187,7 @@ static bool prune(applying *self)
         const kl__node *removed = pass == 0 ? last : gone;
         kl__node *left;
 
-        pruned = without(self, merged, removed);
+        pruned = copy_without(self, merged, removed);
         left = pruned != NULL ? marked_fields(self, pruned) : NULL;
         gone = kl__edit_copy(edit, fields);
         if (left == NULL || gone == NULL) {
@@ -199,7 +199,7 @@ static bool prune(applying *self)
         }
     }
     gone = kl__fields_intersect(edit, gone, last);
-    self->object = gone != NULL ? without(self, merged, gone) : NULL;
+    self->object = gone != NULL ? copy_without(self, merged, gone) : NULL;
     return self->object != NULL;
 }
 
@@ -235,15 +235,15 @@ static kl_code merge_config(applying *self, kl_error *err)
     kl__node_remove(kl__node_get(self->object, "metadata"), "managedFields");
     if (!kl__typed_merge(author->edit, author->schema, self->object,
                          self->config) ||
-        !says_less(self, &less) || (less && !prune(self))) {
+        !says_less(self, &less) || (less && !prune_fields(self))) {
         return apply_out_of_memory(err);
     }
     return KL_OK;
 }
 
 /* Other managers of changed fields lose them, or are conflicts. */
-static kl_code settle(applying *self, bool force, kl__conflicts *conflicts,
-                      kl_error *err)
+static kl_code settle_conflicts(applying *self, bool force,
+                                kl__conflicts *conflicts, kl_error *err)
 {
     const kl__author *author = self->author;
     kl__difference *difference = &self->difference;
@@ -292,7 +292,7 @@ static bool is_changed(const applying *self)
     return before == NULL || !kl__node_equal(before, self->object);
 }
 
-static kl_code finish(applying *self, kl__applied *applied, kl_error *err)
+static kl_code finish_apply(applying *self, kl__applied *applied, kl_error *err)
 {
     applied->object = self->object;
     applied->is_changed = is_changed(self);
@@ -332,10 +332,10 @@ kl_code kl__track_apply(const kl__author *author, const kl__node *live,
         code = merge_config(&self, err);
     }
     if (code == KL_OK) {
-        code = settle(&self, force, &applied->conflicts, err);
+        code = settle_conflicts(&self, force, &applied->conflicts, err);
     }
     if (code == KL_OK) {
-        code = finish(&self, applied, err);
+        code = finish_apply(&self, applied, err);
     }
     kl__managers_deinit(&self.managers);
     return code;

@@ -112,8 +112,8 @@ static kl_code refuse_name(const char *name, kl_error *err)
 }
 
 /* Rewrites the name of a value or of merge keys in canonical form. */
-static kl_code rewrite(kl__edit *edit, const char *name, size_t length,
-                       kl__buf *out, kl_error *err)
+static kl_code rewrite_name(kl__edit *edit, const char *name, size_t length,
+                            kl__buf *out, kl_error *err)
 {
     kl__node *value = kl__edit_parse(edit, name + 2, length - 2, err);
     key keys[MOST_KEYS] = {{0}};
@@ -164,7 +164,7 @@ kl_code kl__field_canonical(kl__edit *edit, const char **name, size_t *length,
                    ? KL_OK
                    : refuse_name(*name, err);
     }
-    code = rewrite(edit, *name, *length, &out, &local);
+    code = rewrite_name(edit, *name, *length, &out, &local);
     kept = code == KL_OK && !out.failed
                ? kl__edit_text_n(edit, out.bytes, out.length)
                : NULL;
@@ -204,7 +204,7 @@ static void find_default(const kl__schema *list, key *one)
     }
 }
 
-static void explain(char *why, size_t size, const char *text)
+static void explain_name(char *why, size_t size, const char *text)
 {
     if (why != NULL) {
         snprintf(why, size, "%s", text);
@@ -235,11 +235,12 @@ static bool name_by_keys(kl__buf *out, const kl__schema *list,
     size_t count = 0;
 
     if (!kl__node_is(element, KL_OBJECT)) {
-        explain(why, size,
-                kl__node_type(element) == KL_NULL
-                    ? "associative list with keys may not have a null element"
-                    : "associative list with keys may not have non-map "
-                      "elements");
+        explain_name(
+            why, size,
+            kl__node_type(element) == KL_NULL
+                ? "associative list with keys may not have a null element"
+                : "associative list with keys may not have non-map "
+                  "elements");
         return false;
     }
     for (size_t i = 0; list->map_keys != NULL && list->map_keys[i] != NULL &&
@@ -270,18 +271,19 @@ bool kl__field_of_element(kl__buf *out, const kl__schema *list,
     }
     switch (kl__node_type(element)) {
     case KL_OBJECT:
-        explain(why, size,
-                "associative list without keys has an element that's a map "
-                "type");
+        explain_name(
+            why, size,
+            "associative list without keys has an element that's a map "
+            "type");
         return false;
     case KL_ARRAY:
-        explain(why, size,
-                "not supported: associative list with lists as elements");
+        explain_name(why, size,
+                     "not supported: associative list with lists as elements");
         return false;
     case KL_NULL:
-        explain(why, size,
-                "associative list without keys has an element that's an "
-                "explicit null");
+        explain_name(why, size,
+                     "associative list without keys has an element that's an "
+                     "explicit null");
         return false;
     default:
         kl__buf_puts(out, "v:");

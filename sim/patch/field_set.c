@@ -104,7 +104,7 @@ bool kl__fields_sort(kl__edit *edit, kl__node *set)
 /* --- Subtracting. --------------------------------------------------------- */
 
 /* Removes the fields of `other` from an element; true if nothing is left. */
-static bool reduce(kl__node *element, const kl__node *other, bool deep)
+static bool reduce_element(kl__node *element, const kl__node *other, bool deep)
 {
     bool remains = kl__fields_has(element) && !kl__fields_has(other);
     bool has_dot = has_self(element);
@@ -129,7 +129,7 @@ void kl__fields_subtract(kl__node *set, const kl__node *other, bool deep)
 
     while (at.element != NULL && theirs.element != NULL) {
         if (catch_up(&theirs, &at) &&
-            reduce(at.element, theirs.element, deep)) {
+            reduce_element(at.element, theirs.element, deep)) {
             kl__node_drop(&at.iter);
         }
         advance_side(&at);

@@ -22,7 +22,7 @@ static int compare_go_members(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
-static void print(kl__buf *out, const kl__node *node);
+static void print_node(kl__buf *out, const kl__node *node);
 
 static void print_object(kl__buf *out, const kl__node *object)
 {
@@ -43,7 +43,7 @@ static void print_object(kl__buf *out, const kl__node *object)
     kl__buf_puts(out, "map[");
     for (size_t i = 0; i < count; i++) {
         kl__buf_printf(out, "%s%s:", i > 0 ? " " : "", members[i].name);
-        print(out, members[i].value);
+        print_node(out, members[i].value);
     }
     kl__buf_putc(out, ']');
     kl__free(members);
@@ -58,13 +58,13 @@ static void print_array(kl__buf *out, const kl__node *array)
     kl__buf_putc(out, '[');
     while ((element = kl__node_next(array, &iter, NULL, NULL)) != NULL) {
         kl__buf_puts(out, before);
-        print(out, element);
+        print_node(out, element);
         before = " ";
     }
     kl__buf_putc(out, ']');
 }
 
-static void print(kl__buf *out, const kl__node *node)
+static void print_node(kl__buf *out, const kl__node *node)
 {
     const char *text;
     size_t length;
@@ -104,7 +104,7 @@ char *kl__go_text(const kl__node *node)
     kl__buf out = {0};
     char *text;
 
-    print(&out, node);
+    print_node(&out, node);
     text = kl__buf_take(&out, NULL);
     if (text == NULL) {
         kl__buf_deinit(&out);

@@ -48,7 +48,7 @@ static kl_code patch_out_of_memory(patch_job *job)
     return kl_error_set(job->err, KL_ENOMEM, "out of memory for a patch");
 }
 
-static kl_code step(patch_job *job, size_t steps)
+static kl_code spend_steps(patch_job *job, size_t steps)
 {
     job->steps += steps;
     return job->steps <= MOST_STEPS
@@ -108,7 +108,7 @@ static bool find_index(const place *at, size_t *index)
 
 /* Finds the value at a place. False: an array has no such element. *found is
  * NULL if an object has no such member. */
-static bool look(patch_job *job, const place *at, kl__node **found)
+static bool look_up(patch_job *job, const place *at, kl__node **found)
 {
     size_t index;
 
@@ -155,9 +155,9 @@ static kl_code find_place(patch_job *job, const char *path, size_t length,
         at->level++;
         slash = next;
         if (next == NULL) {
-            return step(job, 1);
+            return spend_steps(job, 1);
         }
-        if (!look(job, at, &at->container) ||
+        if (!look_up(job, at, &at->container) ||
             (!kl__node_is(at->container, KL_OBJECT) &&
              !kl__node_is(at->container, KL_ARRAY))) {
             break;
@@ -186,7 +186,7 @@ static kl_code find_named(patch_job *job, const kl__node *operation,
 }
 
 /* Checks that a value of that depth may be put there, and updates the bound. */
-static kl_code deepen(patch_job *job, const place *at, size_t depth)
+static kl_code deepen_place(patch_job *job, const place *at, size_t depth)
 {
     if (at->level + depth > job->depth) {
         job->depth = at->level + depth;
@@ -246,7 +246,7 @@ static kl_code add_value(patch_job *job, kl__node *operation)
         return code;
     }
     value = take_value(job, operation);
-    code = deepen(job, &at, kl__node_depth(value));
+    code = deepen_place(job, &at, kl__node_depth(value));
     return code == KL_OK ? add_at(job, &at, value) : code;
 }
 
@@ -295,7 +295,7 @@ static bool is_root(const kl__node *operation)
     return path != NULL && *path == '\0';
 }
 
-static kl_code replace(patch_job *job, kl__node *operation)
+static kl_code replace_value(patch_job *job, kl__node *operation)
 {
     kl__node *value, *old;
     place at;
@@ -308,14 +308,14 @@ static kl_code replace(patch_job *job, kl__node *operation)
     if (code != KL_OK) {
         return code;
     }
-    if (!look(job, &at, &old)) {
+    if (!look_up(job, &at, &old)) {
         return refuse_operation(job, "doc is missing key");
     }
     value = take_value(job, operation);
     if (value == NULL) {
         return patch_out_of_memory(job);
     }
-    code = deepen(job, &at, kl__node_depth(value));
+    code = deepen_place(job, &at, kl__node_depth(value));
     if (code == KL_OK && old != NULL) {
         kl__node_become(old, value);
         return KL_OK;
@@ -346,7 +346,7 @@ static kl_code move_value(patch_job *job, kl__node *operation)
             depth = kl__node_depth(value);
             job->steps += MEASURE_STEPS;
         }
-        code = deepen(job, &at, depth);
+        code = deepen_place(job, &at, depth);
     }
     return code == KL_OK ? add_at(job, &at, value) : code;
 }
@@ -359,7 +359,7 @@ static kl_code copy_value(patch_job *job, kl__node *operation)
     kl_code code = find_named(job, operation, "from", &at);
     char *json;
 
-    if (code == KL_OK && !look(job, &at, &value)) {
+    if (code == KL_OK && !look_up(job, &at, &value)) {
         code = refuse_operation(job, "invalid index referenced");
     }
     if (code == KL_OK) {
@@ -379,12 +379,12 @@ static kl_code copy_value(patch_job *job, kl__node *operation)
                                 "the accumulated size increase of copy is too "
                                 "large");
     }
-    code = deepen(job, &at, kl__node_depth(value));
+    code = deepen_place(job, &at, kl__node_depth(value));
     return code == KL_OK ? add_at(job, &at, kl__edit_copy(job->edit, value))
                          : code;
 }
 
-static kl_code test(patch_job *job, kl__node *operation)
+static kl_code test_value(patch_job *job, kl__node *operation)
 {
     const kl__node *expected = kl__node_get(operation, "value");
     kl__node *value = job->root;
@@ -397,7 +397,7 @@ static kl_code test(patch_job *job, kl__node *operation)
         if (code != KL_OK) {
             return code;
         }
-        if (!look(job, &at, &value)) {
+        if (!look_up(job, &at, &value)) {
             return refuse_operation(job, "invalid index referenced");
         }
     }
@@ -407,14 +407,14 @@ static kl_code test(patch_job *job, kl__node *operation)
     return passes ? KL_OK : refuse_operation(job, "test failed");
 }
 
-static kl_code operate(patch_job *job, kl__node *operation)
+static kl_code run_operation(patch_job *job, kl__node *operation)
 {
     static const struct {
         const char *name;
         kl_code (*run)(struct patch_job *job, kl__node *operation);
-    } kinds[] = {{"add", add_value},   {"remove", remove_value},
-                 {"replace", replace}, {"move", move_value},
-                 {"copy", copy_value}, {"test", test}};
+    } kinds[] = {{"add", add_value},         {"remove", remove_value},
+                 {"replace", replace_value}, {"move", move_value},
+                 {"copy", copy_value},       {"test", test_value}};
     const char *kind = kl__node_text(operation, "op");
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -439,10 +439,10 @@ kl_code kl__patch_json(kl__edit *edit, kl__node *target, kl__node *patch,
 
     while (code == KL_OK &&
            (operation = kl__node_next(patch, &iter, NULL, NULL)) != NULL) {
-        code = enter_container(&job, operation) ? operate(&job, operation)
+        code = enter_container(&job, operation) ? run_operation(&job, operation)
                                                 : patch_out_of_memory(&job);
         if (code == KL_OK) {
-            code = step(&job, 1);
+            code = spend_steps(&job, 1);
         }
     }
     kl__buf_deinit(&job.segment);

@@ -146,7 +146,7 @@ static int compare_places(const void *left, const void *right)
 }
 
 /* Of several entries of one manager the last counts. False: out of memory. */
-static bool unify(kl__managers *managers)
+static bool unify_managers(kl__managers *managers)
 {
     size_t count = managers->count, kept = 0;
     kl__manager **sorted;
@@ -192,7 +192,7 @@ kl_code kl__managers_read(kl__managers *managers, kl__edit *edit,
            (entry = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
         code = read_entry(managers, edit, entry, given, err);
     }
-    if (code == KL_OK && !unify(managers)) {
+    if (code == KL_OK && !unify_managers(managers)) {
         code = managers_out_of_memory(err);
     }
     if (code != KL_OK) {

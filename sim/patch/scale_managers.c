@@ -90,8 +90,9 @@ static kl_code write_list(kl__edit *edit, kl__managers *managers,
 
 /* Sets *has if the entry has the replicas field of its version; `*field` is a
  * set with that field, for kl__fields_subtract. False: out of memory. */
-static bool scales(kl__edit *edit, const kl__manager *one,
-                   const kl__scale_path *path, kl__node **field, bool *has)
+static bool has_scale_field(kl__edit *edit, const kl__manager *one,
+                            const kl__scale_path *path, kl__node **field,
+                            bool *has)
 {
     *has = false;
     if (path == NULL || path->path == NULL) {
@@ -118,8 +119,9 @@ kl_code kl__managers_to_scale(kl__edit *edit, const kl__node *list,
         kl__node *field = NULL;
         bool has;
 
-        if (!scales(edit, &one, find_scale_path(paths, one.api_version), &field,
-                    &has)) {
+        if (!has_scale_field(edit, &one,
+                             find_scale_path(paths, one.api_version), &field,
+                             &has)) {
             code = scale_out_of_memory(err);
         } else if (has) {
             one.api_version = KL__SCALE_VERSION;
@@ -139,8 +141,9 @@ kl_code kl__managers_to_scale(kl__edit *edit, const kl__node *list,
 /* Takes the field from managers that no longer have it in the Scale. An entry
  * of an update is never among the Scale's entries, as its version differs
  * there. */
-static kl_code yield(kl__edit *edit, kl__managers *parent, kl__managers *scale,
-                     const kl__scale_path *paths, kl_error *err)
+static kl_code yield_field(kl__edit *edit, kl__managers *parent,
+                           kl__managers *scale, const kl__scale_path *paths,
+                           kl_error *err)
 {
     for (size_t i = parent->count; i > 0; i--) {
         kl__manager *one = &parent->items[i - 1], *same;
@@ -152,7 +155,7 @@ static kl_code yield(kl__edit *edit, kl__managers *parent, kl__managers *scale,
             kl__managers_drop(parent, one);
             continue;
         }
-        if (!scales(edit, one, path, &field, &has)) {
+        if (!has_scale_field(edit, one, path, &field, &has)) {
             return scale_out_of_memory(err);
         }
         same = has ? kl__managers_find(scale, one) : NULL;
@@ -214,7 +217,7 @@ kl_code kl__managers_from_scale(kl__edit *edit, const kl__scale_lists *lists,
         code = read_list(edit, lists->scale, &scale, err);
     }
     if (code == KL_OK) {
-        code = yield(edit, &parent, &scale, paths, err);
+        code = yield_field(edit, &parent, &scale, paths, err);
     }
     if (code == KL_OK && to != NULL && to->path != NULL) {
         code = add_new_managers(edit, &parent, &scale, to, err);

@@ -77,8 +77,9 @@ kl__strategic_list kl__strategic_list_of(const kl__schema *schema)
 }
 
 /* Carries out "$patch" of a whole object. */
-static kl_code direct(const kl__strategic *job, const kl__node *directive,
-                      kl__node *original, kl__node *patch)
+static kl_code obey_directive(const kl__strategic *job,
+                              const kl__node *directive, kl__node *original,
+                              kl__node *patch)
 {
     const char *text = kl__node_string(directive, NULL);
     kl_code code;
@@ -130,8 +131,8 @@ static bool retains_patch(const kl__map *kept, kl__node *patch)
 }
 
 /* $retainKeys: keeps only these members of the object. */
-static kl_code retain(const kl__strategic *job, kl__node *original,
-                      kl__node *patch)
+static kl_code retain_keys(const kl__strategic *job, kl__node *original,
+                           kl__node *patch)
 {
     static const char bad[] = "invalid patch format of retainKeys";
     kl__node *list = kl__node_remove(patch, "$retainKeys"), *element;
@@ -285,9 +286,9 @@ kl_code kl__strategic_map(const kl__strategic *job, const kl__schema *schema,
     kl_code code;
 
     if (directive != NULL) {
-        return direct(job, directive, original, patch);
+        return obey_directive(job, directive, original, patch);
     }
-    code = retain(job, original, patch);
+    code = retain_keys(job, original, patch);
     if (code == KL_OK) {
         code = kl__strategic_orders(job, schema, original, patch);
     }

@@ -68,8 +68,8 @@ void kl__managers_drop_idle(kl__managers *managers)
 }
 
 /* Gives the changed fields to the author. */
-static bool own(const kl__author *author, kl__managers *managers,
-                kl__node *changed)
+static bool own_fields(const kl__author *author, kl__managers *managers,
+                       kl__node *changed)
 {
     const kl__manager self = {.name = author->name,
                               .api_version = author->api_version,
@@ -89,9 +89,9 @@ static bool own(const kl__author *author, kl__managers *managers,
 }
 
 /* Takes the changed fields from the other managers. */
-static kl_code update(const kl__author *author, const kl__node *live,
-                      const kl__node *object, kl__managers *managers,
-                      kl_error *err)
+static kl_code update_managers(const kl__author *author, const kl__node *live,
+                               const kl__node *object, kl__managers *managers,
+                               kl_error *err)
 {
     kl__difference difference;
 
@@ -107,7 +107,7 @@ static kl_code update(const kl__author *author, const kl__node *live,
     }
     kl__managers_yield(managers, NULL, difference.changed, difference.removed);
     kl__managers_strip(difference.changed);
-    if (!own(author, managers, difference.changed)) {
+    if (!own_fields(author, managers, difference.changed)) {
         return track_out_of_memory(err);
     }
     kl__managers_drop_idle(managers);
@@ -173,7 +173,7 @@ kl_code kl__track_update(const kl__author *author, const kl__node *live,
     *managed = NULL;
     /* After managedFields were emptied, only an apply starts them again. */
     if (code == KL_OK && (managers.count > 0 || live == NULL)) {
-        code = update(author, live, object, &managers, err);
+        code = update_managers(author, live, object, &managers, err);
     }
     if (code == KL_OK && managers.count > 0) {
         *managed = kl__managers_write(&managers, author->edit);

@@ -28,7 +28,7 @@ static bool is_node_empty(const kl__node *value)
 }
 
 /* The value whose type decides; null may be any type. */
-static const kl__node *shaping(const pair *values)
+static const kl__node *shaping_value(const pair *values)
 {
     return kl__node_type(values->new) != KL_NULL || values->old == NULL
                ? values->new
@@ -38,7 +38,7 @@ static const kl__node *shaping(const pair *values)
 /* True if two values are compared as a whole. */
 static bool is_leaf(const pair *values)
 {
-    const kl__node *either = shaping(values);
+    const kl__node *either = shaping_value(values);
 
     return kl__shape_of(values->schema, either) == KL__SHAPE_LEAF ||
            (is_node_empty(values->old) && is_node_empty(values->new));
@@ -147,8 +147,9 @@ static bool is_go(const kl__schema *schema)
 }
 
 /* The value of a member that a side lacks; the side may be NULL. */
-static const kl__node *missing(const kl__typed *typed, const pair *values,
-                               const kl__node *side, const kl__schema *below)
+static const kl__node *missing_value(const kl__typed *typed, const pair *values,
+                                     const kl__node *side,
+                                     const kl__schema *below)
 {
     return side != NULL && below != NULL && is_go(values->schema)
                ? go_value(typed, below)
@@ -181,7 +182,7 @@ static bool compare_members(kl__typed *typed, const pair *values, bool is_old,
             continue;
         }
         if (other == NULL) {
-            other = missing(typed, values, to, below.schema);
+            other = missing_value(typed, values, to, below.schema);
         }
         below.old = is_old ? value : other;
         below.new = is_old ? other : value;
@@ -278,7 +279,7 @@ static bool compare_elements(kl__typed *typed, const pair *values,
 static bool compare_below(kl__typed *typed, const pair *values,
                           const kl__difference *into)
 {
-    const kl__node *either = shaping(values);
+    const kl__node *either = shaping_value(values);
 
     if (kl__shape_of(values->schema, either) == KL__SHAPE_LIST) {
         return compare_elements(typed, values, into);

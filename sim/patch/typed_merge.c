@@ -111,7 +111,7 @@ static size_t new_index(const list_merge *lists, const kl__element *old)
 /* Merges the order: shared elements come in the order of the configuration; old
  * ones stay between them where they were; new ones come after the element that
  * they follow. */
-static bool interleave(list_merge *lists)
+static bool interleave_lists(list_merge *lists)
 {
     size_t old_at = 0, new_at = 0, old_count = lists->old.count;
     size_t new_count = lists->new.count;
@@ -160,7 +160,7 @@ static bool merge_elements(kl__typed *typed, const kl__schema *schema,
     lists.out = kl__edit_array(typed->edit);
     if (done && lists.merged != NULL && lists.out != NULL) {
         find_shared(&lists, 0);
-        done = interleave(&lists);
+        done = interleave_lists(&lists);
         if (done) {
             kl__node_become(list, lists.out);
         }
@@ -205,8 +205,9 @@ bool kl__typed_merge(kl__edit *edit, const kl__schema *schema, kl__node *object,
 
 /* --- Removing fields. ----------------------------------------------------- */
 
-static bool reduce(kl__typed *typed, const kl__schema *schema, kl__node *value,
-                   const kl__node *fields, bool *is_left);
+static bool reduce_value(kl__typed *typed, const kl__schema *schema,
+                         kl__node *value, const kl__node *fields,
+                         bool *is_left);
 
 /* Reduces one member or element; *is_left false: remove it. */
 static bool reduce_one(kl__typed *typed, const kl__schema *schema,
@@ -216,10 +217,10 @@ static bool reduce_one(kl__typed *typed, const kl__schema *schema,
     if (element == NULL || !*is_left) {
         return true;
     }
-    return reduce(typed, schema, value, element, is_left);
+    return reduce_value(typed, schema, value, element, is_left);
 }
 
-static bool empty(kl__typed *typed, kl__node *value)
+static bool is_emptied(kl__typed *typed, kl__node *value)
 {
     kl__node *null = kl__edit_null(typed->edit);
 
@@ -256,7 +257,7 @@ static bool reduce_members(kl__typed *typed, const kl__schema *schema,
         if (!is_left && kl__fields_has(element)) {
             kl__node_drop(&iter);
         } else if (!is_left) {
-            done = empty(typed, value);
+            done = is_emptied(typed, value);
         }
     }
     kl__members_deinit(&removed);
@@ -293,8 +294,8 @@ static bool reduce_elements(kl__typed *typed, const kl__schema *schema,
     return done;
 }
 
-static bool reduce(kl__typed *typed, const kl__schema *schema, kl__node *value,
-                   const kl__node *fields, bool *is_left)
+static bool reduce_value(kl__typed *typed, const kl__schema *schema,
+                         kl__node *value, const kl__node *fields, bool *is_left)
 {
     kl__shape shape = kl__shape_of(schema, value);
     bool done;
@@ -317,7 +318,7 @@ bool kl__typed_remove(kl__edit *edit, const kl__schema *schema,
                       kl__node *object, const kl__node *fields)
 {
     kl__typed typed = {.edit = edit};
-    bool is_left, done = reduce(&typed, schema, object, fields, &is_left);
+    bool is_left, done = reduce_value(&typed, schema, object, fields, &is_left);
 
     kl__typed_deinit(&typed);
     return done;

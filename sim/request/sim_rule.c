@@ -373,7 +373,7 @@ static bool is_or_any(const char *wanted, const char *given)
     return wanted == NULL || (given != NULL && strcmp(wanted, given) == 0);
 }
 
-static bool matches(const kl__sim_rule *rule, const kl__sim_ask *ask)
+static bool matches_request(const kl__sim_rule *rule, const kl__sim_ask *ask)
 {
     const kl__sim_route *route = &ask->route;
 
@@ -387,7 +387,7 @@ static bool matches(const kl__sim_rule *rule, const kl__sim_ask *ask)
             strstr(ask->user_agent, rule->client) != NULL);
 }
 
-static uint64_t hash(const char *text)
+static uint64_t hash_text(const char *text)
 {
     uint64_t sum = 14695981039346656037U; /* FNV-1a */
 
@@ -412,9 +412,9 @@ static bool is_page(kl__sim_rule *rule, const kl__sim_ask *ask)
     if (token == NULL || *token == '\0') {
         rule->page_now = 1;
         rule->token = 0;
-    } else if (rule->token != hash(token)) {
+    } else if (rule->token != hash_text(token)) {
         rule->page_now++;
-        rule->token = hash(token);
+        rule->token = hash_text(token);
     }
     return rule->page_now == rule->page;
 }
@@ -430,7 +430,7 @@ static bool is_of_past(const kl__sim_ask *ask)
            (version != NULL && *version != '\0' && strcmp(version, "0") != 0);
 }
 
-static bool count(kl__sim_rule *rule)
+static bool count_request(kl__sim_rule *rule)
 {
     if (rule->passed < rule->skip) {
         rule->passed++;
@@ -443,14 +443,15 @@ static bool count(kl__sim_rule *rule)
 bool kl__sim_rule_takes(kl__sim_rule *rule, const kl__sim_ask *ask)
 {
     return rule->action != KL__SIM_TLS && !kl__sim_rule_is_spent(rule) &&
-           matches(rule, ask) && is_page(rule, ask) &&
-           (rule->action != KL__SIM_EXPIRE || is_of_past(ask)) && count(rule);
+           matches_request(rule, ask) && is_page(rule, ask) &&
+           (rule->action != KL__SIM_EXPIRE || is_of_past(ask)) &&
+           count_request(rule);
 }
 
 bool kl__sim_rule_takes_handshake(kl__sim_rule *rule)
 {
     return rule->action == KL__SIM_TLS && !kl__sim_rule_is_spent(rule) &&
-           count(rule);
+           count_request(rule);
 }
 
 bool kl__sim_rule_takes_open(kl__sim_rule *rule, const kl__sim_ask *ask)
@@ -461,5 +462,5 @@ bool kl__sim_rule_takes_open(kl__sim_rule *rule, const kl__sim_ask *ask)
                rule->action == KL__SIM_BOOKMARKS;
 
     return may && rule->is_open && !kl__sim_rule_is_spent(rule) &&
-           matches(rule, ask) && count(rule);
+           matches_request(rule, ask) && count_request(rule);
 }

@@ -34,9 +34,9 @@ bool kl__amount_add(kl__edit *edit, kl__node *list, const char *name,
 }
 
 /* Calls `put` for each amount of `from`. */
-static bool each(kl__edit *edit, kl__node *list, const kl__node *from,
-                 bool (*put)(kl__edit *edit, kl__node *list, const char *name,
-                             const char *amount))
+static bool each_amount(kl__edit *edit, kl__node *list, const kl__node *from,
+                        bool (*put)(kl__edit *edit, kl__node *list,
+                                    const char *name, const char *amount))
 {
     kl__node_iter iter = {0};
     const kl__node *value;
@@ -74,17 +74,17 @@ static bool lower_one(kl__edit *edit, kl__node *list, const char *name,
 
 bool kl__amounts_add(kl__edit *edit, kl__node *list, const kl__node *more)
 {
-    return each(edit, list, more, kl__amount_add);
+    return each_amount(edit, list, more, kl__amount_add);
 }
 
 bool kl__amounts_raise(kl__edit *edit, kl__node *list, const kl__node *least)
 {
-    return each(edit, list, least, raise_one);
+    return each_amount(edit, list, least, raise_one);
 }
 
 bool kl__amounts_lower(kl__edit *edit, kl__node *list, const kl__node *less)
 {
-    return each(edit, list, less, lower_one);
+    return each_amount(edit, list, less, lower_one);
 }
 
 /* --- Printing. ------------------------------------------------------------ */
@@ -117,7 +117,7 @@ void kl__amounts_print(const kl__node *list, kl__buf *out)
 
 /* --- Pods. ---------------------------------------------------------------- */
 
-static bool restarts(const kl__node *container)
+static bool is_restarted(const kl__node *container)
 {
     const char *policy = kl__node_text(container, "restartPolicy");
 
@@ -145,7 +145,7 @@ static bool begin_container(const beginning *self, const kl__node *container)
     kl__edit *edit = self->edit;
     kl__node *at_once;
 
-    if (restarts(container)) {
+    if (is_restarted(container)) {
         return kl__amounts_add(edit, self->sum, own) &&
                kl__amounts_add(edit, self->staying, own) &&
                kl__amounts_raise(edit, self->most, self->staying);

@@ -60,7 +60,7 @@ static bool note_last_members(duplicates *self, const kl__node *object,
     return again;
 }
 
-static void drop(kl__node *object, const kl__map *last)
+static void drop_repeated(kl__node *object, const kl__map *last)
 {
     kl__node_iter iter = {0};
     const char *name;
@@ -85,7 +85,7 @@ static void drop_object_duplicates(duplicates *self, kl__node *object)
     kl__node *member;
 
     if (kl__node_size(object) > 1 && note_last_members(self, object, &last)) {
-        drop(object, &last);
+        drop_repeated(object, &last);
     }
     kl__map_deinit(&last);
     while ((member = kl__node_next(object, &iter, &name, &length)) != NULL) {

@@ -20,7 +20,7 @@ static bool is_digits(const char *text, size_t count)
     return true;
 }
 
-static int number(const char *text, size_t count)
+static int number_of_digits(const char *text, size_t count)
 {
     int value = 0;
 
@@ -42,9 +42,9 @@ static bool is_date_part(const char *text, size_t length)
         !is_digits(text + 5, 2) || text[7] != '-' || !is_digits(text + 8, 2)) {
         return false;
     }
-    year = number(text, 4);
-    month = number(text + 5, 2);
-    day = number(text + 8, 2);
+    year = number_of_digits(text, 4);
+    month = number_of_digits(text + 5, 2);
+    day = number_of_digits(text + 8, 2);
     leaps = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
     return month >= 1 && month <= 12 && day >= 1 &&
            day <= days[month - 1] + (month == 2 && leaps);
@@ -63,8 +63,9 @@ static bool is_date_time(const char *text, size_t length)
     if (length < 20 || !is_date_part(text, length) ||
         (text[10] != 'T' && text[10] != 't') || !is_digits(text + 11, 2) ||
         text[13] != ':' || !is_digits(text + 14, 2) || text[16] != ':' ||
-        !is_digits(text + 17, 2) || number(text + 11, 2) > 23 ||
-        number(text + 14, 2) > 59 || number(text + 17, 2) > 59) {
+        !is_digits(text + 17, 2) || number_of_digits(text + 11, 2) > 23 ||
+        number_of_digits(text + 14, 2) > 59 ||
+        number_of_digits(text + 17, 2) > 59) {
         return false;
     }
     at = text + 19;
@@ -162,7 +163,7 @@ static bool is_ipv4(const char *text, size_t length)
     for (const char *at = text; parts < 4; parts++) {
         size_t digits = strspn(at, "0123456789");
 
-        if (digits == 0 || digits > 9 || number(at, digits) > 255) {
+        if (digits == 0 || digits > 9 || number_of_digits(at, digits) > 255) {
             return false;
         }
         at += digits;
@@ -202,9 +203,9 @@ static bool is_cidr(const char *text, size_t length)
         return false;
     }
     return is_ipv4(address, strlen(address))
-               ? number(slash + 1, digits) <= 32
+               ? number_of_digits(slash + 1, digits) <= 32
                : is_ipv6(address, strlen(address)) &&
-                     number(slash + 1, digits) <= 128;
+                     number_of_digits(slash + 1, digits) <= 128;
 }
 
 static bool is_mac(const char *text, size_t length)
@@ -264,7 +265,7 @@ static bool is_uri(const char *text, size_t length)
 
 /* Copies the digits without blanks and dashes; returns the count, or 0: too
  * many. */
-static size_t strip(const char *text, char *digits, size_t size)
+static size_t strip_digits(const char *text, char *digits, size_t size)
 {
     size_t count = 0;
 
@@ -287,7 +288,8 @@ static bool is_isbn10(const char *text, size_t length)
     int sum = 0;
 
     (void)length;
-    if (strip(text, digits, sizeof(digits)) != 10 || !is_digits(digits, 9) ||
+    if (strip_digits(text, digits, sizeof(digits)) != 10 ||
+        !is_digits(digits, 9) ||
         (digits[9] != 'X' && !isdigit((unsigned char)digits[9]))) {
         return false;
     }
@@ -304,7 +306,8 @@ static bool is_isbn13(const char *text, size_t length)
     int sum = 0;
 
     (void)length;
-    if (strip(text, digits, sizeof(digits)) != 13 || !is_digits(digits, 13)) {
+    if (strip_digits(text, digits, sizeof(digits)) != 13 ||
+        !is_digits(digits, 13)) {
         return false;
     }
     for (int i = 0; i < 13; i++) {

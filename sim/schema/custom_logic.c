@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static void clear(kl__outcome *outcome)
+static void clear_outcome(kl__outcome *outcome)
 {
     kl__field_errors_deinit(&outcome->errors);
     outcome->matches = 0;
@@ -16,19 +16,19 @@ static void merge_outcomes(kl__outcome *outcome, kl__outcome *from)
 {
     kl__field_errors_merge(&outcome->errors, &from->errors);
     outcome->matches += from->matches;
-    clear(from);
+    clear_outcome(from);
 }
 
 /* Keeps the better one of two failures in `best`; the other is cleared. */
 static void keep_best(kl__outcome *best, bool *has_best, kl__outcome *other)
 {
     if (!*has_best || other->matches > best->matches) {
-        clear(best);
+        clear_outcome(best);
         *best = *other;
         *has_best = true;
         memset(other, 0, sizeof(*other));
     }
-    clear(other);
+    clear_outcome(other);
 }
 
 /* Schemas (for "not": one), and the value to try them on. */
@@ -39,8 +39,8 @@ typedef struct alternatives {
 } alternatives;
 
 /* Checks the value by one schema, into an outcome of its own. */
-static kl__outcome try(kl__check *check, const kl_value *schema,
-                       const alternatives *of)
+static kl__outcome try_schema(kl__check *check, const kl_value *schema,
+                              const alternatives *of)
 {
     kl__outcome outcome = {{0}, 0}, *before = check->outcome;
 
@@ -62,11 +62,11 @@ static size_t try_each(kl__check *check, const alternatives *of, bool one,
 
     while ((schema = kl_value_next(of->schemas, &iter, NULL)) != NULL &&
            (fitting == 0 || !one)) {
-        kl__outcome outcome = try(check, schema, of);
+        kl__outcome outcome = try_schema(check, schema, of);
 
         if (outcome.errors.count == 0 && !outcome.errors.failed) {
             if (fitting++ == 0) {
-                clear(found);
+                clear_outcome(found);
                 *found = outcome;
             }
             continue;
@@ -75,7 +75,7 @@ static size_t try_each(kl__check *check, const alternatives *of, bool one,
         if (fitting == 0) {
             keep_best(found, &has_best, &outcome);
         }
-        clear(&outcome);
+        clear_outcome(&outcome);
     }
     return fitting;
 }
@@ -107,7 +107,7 @@ static void check_one(kl__check *check, const alternatives *of)
                            "\"%s\" must validate one and only one schema "
                            "(oneOf). Found %zu valid alternatives",
                            kl__check_name(check), fitting);
-        clear(&found);
+        clear_outcome(&found);
     }
     merge_outcomes(check->outcome, &found);
 }
@@ -119,7 +119,7 @@ static void check_all(kl__check *check, const alternatives *of)
     size_t fitting = 0;
 
     while ((schema = kl_value_next(of->schemas, &iter, NULL)) != NULL) {
-        kl__outcome one = try(check, schema, of);
+        kl__outcome one = try_schema(check, schema, of);
 
         fitting += one.errors.count == 0;
         merge_outcomes(check->outcome, &one);
@@ -133,7 +133,7 @@ static void check_all(kl__check *check, const alternatives *of)
 
 static void check_not(kl__check *check, const alternatives *of)
 {
-    kl__outcome found = try(check, of->schemas, of);
+    kl__outcome found = try_schema(check, of->schemas, of);
 
     if (found.errors.failed) {
         check->outcome->errors.failed = true;
@@ -141,7 +141,7 @@ static void check_not(kl__check *check, const alternatives *of)
         kl__check_complain(check, "\"%s\" must not validate the schema (not)",
                            kl__check_name(check));
     }
-    clear(&found);
+    clear_outcome(&found);
 }
 
 void kl__check_logic(kl__check *check, const kl_value *schema,

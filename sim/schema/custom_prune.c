@@ -67,8 +67,8 @@ typedef struct pruning {
     kl__buf *unknown; /* NULL: not wanted */
 } pruning;
 
-static void prune(pruning *self, const kl__schema *schema, kl__node *value,
-                  bool keeps);
+static void prune_value(pruning *self, const kl__schema *schema,
+                        kl__node *value, bool keeps);
 
 static size_t enter_pruned(pruning *self, const char *name, size_t length)
 {
@@ -125,15 +125,15 @@ static void prune_object(pruning *self, const kl__schema *schema,
             kl__node_drop(&iter);
         } else if (known != NULL) {
             before = enter_pruned(self, name, length);
-            prune(self, known, member, is_open(known));
+            prune_value(self, known, member, is_open(known));
             leave_pruned(self, before);
         }
     }
 }
 
 /* Without a schema all fields are removed, unless `keeps`. */
-static void prune(pruning *self, const kl__schema *schema, kl__node *value,
-                  bool keeps)
+static void prune_value(pruning *self, const kl__schema *schema,
+                        kl__node *value, bool keeps)
 {
     const kl__schema *items = schema != NULL && schema->type == KL__SCHEMA_ARRAY
                                   ? schema->items
@@ -158,7 +158,7 @@ static void prune(pruning *self, const kl__schema *schema, kl__node *value,
             kl__buf_puts(&self->path, text);
         }
         if (items != NULL || !keeps) {
-            prune(self, items, element, keeps || is_open(items));
+            prune_value(self, items, element, keeps || is_open(items));
         }
         leave_pruned(self, before);
     }
@@ -170,7 +170,7 @@ kl_code kl__custom_prune(const kl__schema *schema, kl__node *value,
     pruning self = {{0}, unknown};
     bool failed;
 
-    prune(&self, schema, value, is_open(schema));
+    prune_value(&self, schema, value, is_open(schema));
     failed = self.path.failed || (unknown != NULL && unknown->failed);
     kl__buf_deinit(&self.path);
     return !failed ? KL_OK

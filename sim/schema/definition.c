@@ -229,7 +229,8 @@ static bool is_checked(const char *type, const char *format)
 }
 
 /* Visits the formats of a schema and of all schemas in it. */
-static kl_code each(const formats *self, const kl_value *schema, kl_error *err)
+static kl_code each_format(const formats *self, const kl_value *schema,
+                           kl_error *err)
 {
     static const char *const members[] = {"properties", "items",
                                           "additionalProperties"};
@@ -246,11 +247,11 @@ static kl_code each(const formats *self, const kl_value *schema, kl_error *err)
         kl_value_iter iter = {0};
 
         if (i != 0 && kl_value_type(member) == KL_OBJECT) {
-            code = each(self, member, err);
+            code = each_format(self, member, err);
         }
         while (i == 0 && code == KL_OK && kl_value_type(member) == KL_OBJECT &&
                (property = kl_value_next(member, &iter, &name)) != NULL) {
-            code = each(self, property, err);
+            code = each_format(self, property, err);
         }
     }
     return code;
@@ -268,7 +269,7 @@ kl_code kl__definition_formats(const kl_value *root, note_fn note,
 
     while (code == KL_OK &&
            (version = kl_value_next(versions, &iter, NULL)) != NULL) {
-        code = each(
+        code = each_format(
             &self,
             kl_value_get(kl_value_get(version, "schema"), "openAPIV3Schema"),
             err);

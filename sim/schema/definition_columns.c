@@ -114,7 +114,7 @@ void kl__definition_scale(kl__definition *self, const kl_value *subresources)
 /* --- Fields to select by. ------------------------------------------------- */
 
 /* The schema that a path of names leads to; NULL: none. */
-static const kl_value *follow(const kl_value *schema, const char *path)
+static const kl_value *follow_schema(const kl_value *schema, const char *path)
 {
     while (*path == '.' && schema != NULL) {
         size_t length = strcspn(++path, ".");
@@ -140,7 +140,7 @@ static void check_field(kl__definition *self, const char *path,
         kl__definition_refuse(self, ".jsonPath", path, why);
         return;
     }
-    found = follow(schema, path);
+    found = follow_schema(schema, path);
     type = kl__definition_text(found, "type");
     if (found == NULL) {
         kl__definition_refuse(

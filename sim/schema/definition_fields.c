@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void require(kl__definition *self, const kl_value *object,
-                    const char *name)
+static void require_member(kl__definition *self, const kl_value *object,
+                           const char *name)
 {
     char member[64];
 
@@ -24,7 +24,7 @@ static void require(kl__definition *self, const kl_value *object,
     }
 }
 
-static bool same(const kl_value *a, const kl_value *b)
+static bool is_same_value(const kl_value *a, const kl_value *b)
 {
     kl__edit *left = kl__edit_of(a, NULL), *right = kl__edit_of(b, NULL);
     bool equal = left != NULL && right != NULL &&
@@ -36,7 +36,7 @@ static bool same(const kl_value *a, const kl_value *b)
 }
 
 /* The member if it is the same in all versions; else NULL. */
-static const kl_value *shared(const kl_value *versions, const char *name)
+static const kl_value *shared_member(const kl_value *versions, const char *name)
 {
     const kl_value *first = kl_value_get(kl_value_at(versions, 0), name);
 
@@ -44,7 +44,8 @@ static const kl_value *shared(const kl_value *versions, const char *name)
         return NULL;
     }
     for (size_t i = 1; i < kl_value_size(versions); i++) {
-        if (!same(first, kl_value_get(kl_value_at(versions, i), name))) {
+        if (!is_same_value(first,
+                           kl_value_get(kl_value_at(versions, i), name))) {
             return NULL;
         }
     }
@@ -101,7 +102,7 @@ static void check_names(kl__definition *self, const kl_value *names)
     size_t before = kl__definition_enter(self, ".names");
 
     for (size_t i = 0; i < 4; i++) {
-        require(self, names, needed[i]);
+        require_member(self, names, needed[i]);
     }
     check_label(self, ".plural", kl__definition_text(names, "plural"), false);
     check_label(self, ".singular", kl__definition_text(names, "singular"),
@@ -294,7 +295,7 @@ static void check_definition_version(kl__definition *self,
     check_label(self, ".name", kl__definition_text(version, "name"), false);
     check_warning(self, version);
     for (size_t i = 0; i < PARTS; i++) {
-        if (shared(versions, parts[i].member) == NULL) {
+        if (shared_member(versions, parts[i].member) == NULL) {
             check_part(self, &parts[i], parts[i].member, version);
         }
     }
@@ -332,7 +333,7 @@ static void refuse_versions(kl__definition *self, const kl_value *versions,
             kl_value_bool(kl_value_get(version, "deprecated")) ? "true"
                                                                : "false");
         for (size_t j = 0; j < 4; j++) {
-            const kl_value *value = shared(versions, rest[j][0]) == NULL
+            const kl_value *value = shared_member(versions, rest[j][0]) == NULL
                                         ? kl_value_get(version, rest[j][0])
                                         : NULL;
             char *json =
@@ -408,7 +409,7 @@ static void check_versions(kl__definition *self, const kl_value *versions)
 static void check_shared(kl__definition *self, const kl_value *versions)
 {
     for (size_t i = 0; i < PARTS; i++) {
-        if (shared(versions, parts[i].member) != NULL) {
+        if (shared_member(versions, parts[i].member) != NULL) {
             check_part(self, &parts[i], parts[i].above,
                        kl_value_at(versions, 0));
         }

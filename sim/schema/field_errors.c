@@ -34,7 +34,7 @@ const char *kl__field_reason(kl__field_fault fault)
     return faults[fault].reason;
 }
 
-static void clear(kl__field_error *error)
+static void clear_error(kl__field_error *error)
 {
     kl__free(error->field);
     kl__free(error->message);
@@ -43,7 +43,7 @@ static void clear(kl__field_error *error)
 void kl__field_errors_cut(kl__field_errors *errors, size_t count)
 {
     while (errors->count > count) {
-        clear(&errors->items[--errors->count]);
+        clear_error(&errors->items[--errors->count]);
     }
 }
 
@@ -55,7 +55,7 @@ void kl__field_errors_deinit(kl__field_errors *errors)
 }
 
 /* Appends an error; takes its texts, also when it fails. */
-static void push(kl__field_errors *errors, const kl__field_error *error)
+static void push_error(kl__field_errors *errors, const kl__field_error *error)
 {
     if (errors->count == errors->capacity) {
         size_t capacity = errors->capacity != 0 ? errors->capacity * 2 : 4;
@@ -98,7 +98,7 @@ void kl__field_add(kl__field_errors *errors, kl__field_fault fault,
         error.message = kl__buf_take(&message, NULL);
     }
     kl__buf_deinit(&message);
-    push(errors, &error);
+    push_error(errors, &error);
 }
 
 /* Adds an error with a formatted detail; takes the value, which may be NULL:
@@ -181,9 +181,9 @@ void kl__field_errors_merge(kl__field_errors *errors, kl__field_errors *from)
 {
     for (size_t i = 0; i < from->count; i++) {
         if (has_error(errors, &from->items[i])) {
-            clear(&from->items[i]);
+            clear_error(&from->items[i]);
         } else {
-            push(errors, &from->items[i]);
+            push_error(errors, &from->items[i]);
         }
     }
     from->count = 0;
@@ -197,7 +197,7 @@ void kl__field_errors_subtract(kl__field_errors *errors,
 
     for (size_t i = 0; i < errors->count; i++) {
         if (has_error(others, &errors->items[i])) {
-            clear(&errors->items[i]);
+            clear_error(&errors->items[i]);
         } else {
             errors->items[kept++] = errors->items[i];
         }

@@ -38,7 +38,7 @@ void kl__go_quote(kl__buf *out, const char *text, size_t length)
 
 /* Writes the fewest digits that read back as the same number, without a point;
  * returns the decimal exponent. */
-static int shortest(double number, char digits[32])
+static int shortest_digits(double number, char digits[32])
 {
     char text[40];
     size_t count = 0;
@@ -64,7 +64,7 @@ static void put_number(kl__buf *out, double number, int low, int high,
                        bool is_json)
 {
     char digits[32];
-    int exponent = shortest(fabs(number), digits);
+    int exponent = shortest_digits(fabs(number), digits);
     int count = (int)strlen(digits);
 
     if (signbit(number)) {

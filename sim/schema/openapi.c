@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void quote(kl__openapi *self, const char *text)
+static void put_quoted(kl__openapi *self, const char *text)
 {
     kl__quote(self->out, text, strlen(text));
 }
@@ -21,7 +21,7 @@ static void put_schema_member(kl__openapi *self, const char *name,
                               const char *text)
 {
     kl__buf_printf(self->out, ",\"%s\":", name);
-    quote(self, text);
+    put_quoted(self, text);
 }
 
 void kl__openapi_deinit(kl__openapi *self)
@@ -45,7 +45,7 @@ static bool note_type(kl__openapi *self, const char *name)
 }
 
 /* Queues a type to be written later. */
-static void await(kl__openapi *self, const kl__schema *schema)
+static void queue_type(kl__openapi *self, const kl__schema *schema)
 {
     if (schema == NULL || !note_type(self, schema->name)) {
         return;
@@ -163,7 +163,7 @@ static void write_fields(kl__openapi *self, const kl__schema *schema)
     for (size_t i = 0; i < schema->field_count; i++) {
         if (schema->fields[i].required) {
             kl__buf_puts(self->out, *comma != '\0' ? "," : ",\"required\":[");
-            quote(self, schema->fields[i].name);
+            put_quoted(self, schema->fields[i].name);
             comma = ",";
         }
     }
@@ -174,7 +174,7 @@ static void write_fields(kl__openapi *self, const kl__schema *schema)
     kl__buf_puts(self->out, ",\"properties\":{");
     for (size_t i = 0; i < schema->field_count; i++) {
         kl__buf_puts(self->out, i != 0 ? "," : "");
-        quote(self, schema->fields[i].name);
+        put_quoted(self, schema->fields[i].name);
         kl__buf_putc(self->out, ':');
         self->values = find_values(schema->name, schema->fields[i].name);
         kl__openapi_value(self, schema->fields[i].schema);
@@ -231,7 +231,7 @@ static void write_keys(kl__openapi *self, const kl__schema *schema)
     kl__buf_puts(self->out, ",\"x-kubernetes-list-map-keys\":[");
     for (size_t i = 0; schema->map_keys[i] != NULL; i++) {
         kl__buf_puts(self->out, i != 0 ? "," : "");
-        quote(self, schema->map_keys[i]);
+        put_quoted(self, schema->map_keys[i]);
     }
     kl__buf_putc(self->out, ']');
 }
@@ -287,7 +287,7 @@ void kl__openapi_value(kl__openapi *self, const kl__schema *schema)
         kl__buf_putc(self->out, '}');
         return;
     }
-    await(self, schema);
+    queue_type(self, schema);
     list = list_of_type(schema);
     if (schema->list == list && schema->map_keys == NULL &&
         schema->merge_key == NULL && (schema->flags & strategies) == 0) {
@@ -312,7 +312,7 @@ bool kl__openapi_begin(kl__openapi *self, const char *name)
         return false;
     }
     kl__buf_puts(self->out, self->count++ != 0 ? "," : "");
-    quote(self, name);
+    put_quoted(self, name);
     kl__buf_putc(self->out, ':');
     return true;
 }
@@ -352,7 +352,7 @@ void kl__openapi_list(kl__openapi *self, const char *of,
 {
     static const char meta[] = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
 
-    await(self, kl__schema_type_named(meta, NULL));
+    queue_type(self, kl__schema_type_named(meta, NULL));
     kl__buf_puts(self->out,
                  "{\"type\":\"object\",\"required\":[\"items\"],\"properties\":"
                  "{\"apiVersion\":{\"type\":\"string\"},\"items\":{\"type\":"
@@ -369,7 +369,7 @@ kl_code kl__openapi_finish(kl__openapi *self, kl_error *err)
 {
     for (size_t i = 0; i < self->waiting_count && !self->out->failed; i++) {
         kl__buf_puts(self->out, self->count++ != 0 ? "," : "");
-        quote(self, self->waiting[i]->name);
+        put_quoted(self, self->waiting[i]->name);
         kl__buf_putc(self->out, ':');
         write_component(self, self->waiting[i], NULL);
     }

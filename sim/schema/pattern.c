@@ -24,7 +24,7 @@ void kl__pattern_deinit(kl__pattern *pattern)
 /* --- Steps. --------------------------------------------------------------- */
 
 /* Makes room for `count` steps at `at`; later steps move. */
-static bool insert(kl__pattern_source *self, size_t at, size_t count)
+static bool insert_steps(kl__pattern_source *self, size_t at, size_t count)
 {
     kl__pattern *to = self->to;
 
@@ -57,7 +57,7 @@ static bool insert(kl__pattern_source *self, size_t at, size_t count)
 static void put_step(kl__pattern_source *self, size_t at, kl__pattern_op op,
                      int x, int y)
 {
-    if (insert(self, at, 1)) {
+    if (insert_steps(self, at, 1)) {
         kl__pattern_step *step = &self->to->steps[at];
 
         step->op = op;
@@ -106,7 +106,7 @@ static void copy_piece(kl__pattern_source *self, size_t at, size_t length)
 {
     size_t end = self->to->step_count;
 
-    if (insert(self, end, length)) {
+    if (insert_steps(self, end, length)) {
         memcpy(self->to->steps + end, self->to->steps + at,
                length * sizeof(*self->to->steps));
     }
@@ -125,7 +125,8 @@ static void repeat_freely(kl__pattern_source *self, size_t at, bool once)
     }
 }
 
-static void repeat(kl__pattern_source *self, size_t at, int least, int most)
+static void repeat_piece(kl__pattern_source *self, size_t at, int least,
+                         int most)
 {
     size_t length = self->to->step_count - at;
 
@@ -205,7 +206,7 @@ static void read_repetition(kl__pattern_source *self, size_t at)
         }
         self->at += length;
         self->at += *self->at == '?'; /* lazy: the same for matching */
-        repeat(self, at, least, most);
+        repeat_piece(self, at, least, most);
         is_repeated = true;
         if (self->result != KL__PATTERN_FITS) {
             return;

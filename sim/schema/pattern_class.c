@@ -43,12 +43,12 @@ static void add_range(kl__pattern_source *self, uint32_t low, uint32_t high)
     to->ranges[to->range_count++] = (kl__pattern_range){low, high};
 }
 
-static uint32_t larger(uint32_t a, uint32_t b)
+static uint32_t larger_of(uint32_t a, uint32_t b)
 {
     return a > b ? a : b;
 }
 
-static uint32_t smaller(uint32_t a, uint32_t b)
+static uint32_t smaller_of(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
@@ -60,10 +60,10 @@ void kl__pattern_add(kl__pattern_source *self, uint32_t low, uint32_t high)
         return;
     }
     if (low <= 'Z' && high >= 'A') {
-        add_range(self, larger(low, 'A') + 32, smaller(high, 'Z') + 32);
+        add_range(self, larger_of(low, 'A') + 32, smaller_of(high, 'Z') + 32);
     }
     if (low <= 'z' && high >= 'a') {
-        add_range(self, larger(low, 'a') - 32, smaller(high, 'z') - 32);
+        add_range(self, larger_of(low, 'a') - 32, smaller_of(high, 'z') - 32);
     }
 }
 

@@ -53,7 +53,7 @@ static bool is_word_rune(uint32_t rune)
            (rune >= 'a' && rune <= 'z') || rune == '_';
 }
 
-static bool holds(const machine *self, const kl__pattern_step *step)
+static bool holds_assertion(const machine *self, const kl__pattern_step *step)
 {
     switch (step->op) {
     case KL__OP_BEGIN:
@@ -97,7 +97,7 @@ static bool enter_step(machine *self, states *to, size_t step_at, size_t place)
             self->stack[depth++] = at + (size_t)(ptrdiff_t)step->x;
             break;
         default:
-            if (holds(self, step)) {
+            if (holds_assertion(self, step)) {
                 self->stack[depth++] = at + 1;
             }
             break;
@@ -106,8 +106,8 @@ static bool enter_step(machine *self, states *to, size_t step_at, size_t place)
     return matches;
 }
 
-static bool takes(const machine *self, const kl__pattern_step *step,
-                  uint32_t rune)
+static bool takes_rune(const machine *self, const kl__pattern_step *step,
+                       uint32_t rune)
 {
     for (size_t i = 0; i < step->count; i++) {
         const kl__pattern_range *range =
@@ -155,7 +155,8 @@ static bool run_machine(machine *self, const char *text)
                 self->now.count = kept;
                 break;
             }
-            if (takes(self, &self->pattern->steps[self->now.list[i]], rune)) {
+            if (takes_rune(self, &self->pattern->steps[self->now.list[i]],
+                           rune)) {
                 self->now.list[kept++] = self->now.list[i];
             }
         }

@@ -9,7 +9,7 @@
 
 enum { MAX_VARINT = 10 };
 
-static size_t encode(uint64_t value, char *bytes)
+static size_t encode_varint(uint64_t value, char *bytes)
 {
     size_t length = 0;
 
@@ -25,7 +25,7 @@ static void put_varint(kl__buf *out, uint64_t value)
 {
     char bytes[MAX_VARINT];
 
-    kl__buf_append(out, bytes, encode(value, bytes));
+    kl__buf_append(out, bytes, encode_varint(value, bytes));
 }
 
 static void put_tag(kl__buf *out, int number, int type)
@@ -79,7 +79,7 @@ void kl__wire_end(kl__buf *out, size_t begin)
 {
     char length[MAX_VARINT];
     size_t inner = out->length - begin;
-    size_t size = encode(inner, length);
+    size_t size = encode_varint(inner, length);
 
     if (kl__buf_reserve(out, size) == NULL) {
         return;

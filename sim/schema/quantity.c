@@ -49,14 +49,14 @@ static const suffix suffixes[] = {
 
 #define SUFFIXES (sizeof(suffixes) / sizeof(suffixes[0]))
 
-static wide times(wide value, unsigned factor)
+static wide multiply_wide(wide value, unsigned factor)
 {
     return value > most / factor ? most : value * factor;
 }
 
 /* Moves the point by `*ten`, and leaves there what does not fit; digits that
  * are lost round up. */
-static wide shift(wide value, int *ten, bool *lost)
+static wide shift_point(wide value, int *ten, bool *lost)
 {
     for (; *ten > 0 && value != 0 && value <= most / 10; --*ten) {
         value *= 10;
@@ -132,7 +132,7 @@ static size_t read_digits(const char *text, size_t length, wide *digits,
 /* Digits times a power of two, in units of 10^-9. The parts before and after
  * the point are multiplied separately, so that neither overflows because of the
  * other. */
-static wide multiply(wide digits, int places, int two, bool *lost)
+static wide multiply_digits(wide digits, int places, int two, bool *lost)
 {
     wide one = 1, whole;
     int up = 9, down = 9 - places;
@@ -142,10 +142,11 @@ static wide multiply(wide digits, int places, int two, bool *lost)
     }
     whole = digits / one;
     for (int i = 0; i < two; i++) {
-        whole = times(whole, 2);
+        whole = multiply_wide(whole, 2);
     }
-    whole = shift(whole, &up, lost);
-    return up > 0 ? most : whole + shift((digits % one) << two, &down, lost);
+    whole = shift_point(whole, &up, lost);
+    return up > 0 ? most
+                  : whole + shift_point((digits % one) << two, &down, lost);
 }
 
 /* True if the API server keeps a text as it came: few digits, and a suffix that
@@ -217,8 +218,8 @@ static const char *read_quantity(const char *text, size_t length, number *out)
     }
     out->over = out->form == BINARY ? 0 : 9 - places + ten;
     out->digits = out->form == BINARY
-                      ? multiply(out->digits, places, found->two, &lost)
-                      : shift(out->digits, &out->over, &lost);
+                      ? multiply_digits(out->digits, places, found->two, &lost)
+                      : shift_point(out->digits, &out->over, &lost);
     out->digits += lost && out->over == 0;
     if (out->form == BINARY && out->digits > most_binary) {
         out->digits = most_binary;
@@ -359,7 +360,7 @@ static number number_of(const char *text)
     return value;
 }
 
-static number sum(const number *a, const number *b)
+static number add_numbers(const number *a, const number *b)
 {
     number result = *a;
 
@@ -381,7 +382,7 @@ static number sum(const number *a, const number *b)
 void kl__quantity_add(const char *a, const char *b, char out[KL__QUANTITY_SIZE])
 {
     number first = number_of(a), second = number_of(b);
-    number result = sum(&first, &second);
+    number result = add_numbers(&first, &second);
 
     write_number(&result, out);
 }
@@ -393,7 +394,7 @@ void kl__quantity_subtract(const char *a, const char *b,
     number result;
 
     second.negative = !second.negative;
-    result = sum(&first, &second);
+    result = add_numbers(&first, &second);
     write_number(&result, out);
 }
 
@@ -403,7 +404,7 @@ int kl__quantity_compare(const char *a, const char *b)
     number rest;
 
     second.negative = !second.negative;
-    rest = sum(&first, &second);
+    rest = add_numbers(&first, &second);
     return rest.digits == 0 ? 0 : rest.negative ? -1 : 1;
 }
 

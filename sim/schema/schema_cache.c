@@ -71,7 +71,7 @@ static void forget_cache(void)
     memset(&cache, 0, sizeof(cache));
 }
 
-static bool prepare(void)
+static bool prepare_cache(void)
 {
     if (cache.types == NULL) {
         cache.types = kl__calloc(kl__schema_row_count, sizeof(*cache.types));
@@ -95,7 +95,7 @@ static const kl__schema *read_locked(size_t row)
     size_t used;
     kl__schema *type;
 
-    if (!prepare()) {
+    if (!prepare_cache()) {
         return NULL;
     }
     before = cache.blocks;

@@ -322,8 +322,8 @@ static void check_value_type(inspection *search, const kl__node *value,
     }
 }
 
-static kl_code inspect(inspection *search, const kl__node *object,
-                       const kl__schema *schema, kl_error *err)
+static kl_code inspect_object(inspection *search, const kl__node *object,
+                              const kl__schema *schema, kl_error *err)
 {
     memset(search->found, 0, sizeof(*search->found));
     check_value_type(search, object, schema, NULL);
@@ -337,7 +337,7 @@ kl_code kl__schema_check(const kl__node *object, const kl__schema *schema,
 {
     inspection search = {.found = out};
 
-    return inspect(&search, object, schema, err);
+    return inspect_object(&search, object, schema, err);
 }
 
 static int compare_fields(const void *left, const void *right)
@@ -350,7 +350,7 @@ kl_code kl__schema_check_restored(const kl__node *object,
                                   kl_error *err)
 {
     inspection search = {.found = out, .is_restored = true};
-    kl_code code = inspect(&search, object, schema, err);
+    kl_code code = inspect_object(&search, object, schema, err);
 
     if (out->field_count > 1) {
         qsort(out->fields, out->field_count, sizeof(*out->fields),

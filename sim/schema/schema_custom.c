@@ -82,21 +82,21 @@ static unsigned read_flags(const kl_value *source)
     return flags;
 }
 
-static void dispose(kl__schema *schema)
+static void dispose_schema(kl__schema *schema)
 {
     if (schema == NULL || (schema->flags & KL__SCHEMA_CUSTOM) == 0) {
         return; /* metadata has a built-in schema */
     }
     for (size_t i = 0; i < schema->field_count; i++) {
-        dispose((kl__schema *)(uintptr_t)schema->fields[i].schema);
+        dispose_schema((kl__schema *)(uintptr_t)schema->fields[i].schema);
     }
-    dispose((kl__schema *)(uintptr_t)schema->items);
+    dispose_schema((kl__schema *)(uintptr_t)schema->items);
     kl__free((void *)(uintptr_t)schema->fields);
     kl__free((void *)(uintptr_t)schema->map_keys);
     kl__free(schema);
 }
 
-static kl__schema *build(const kl_value *source);
+static kl__schema *build_schema(const kl_value *source);
 
 static kl__schema *new_schema(const kl_value *source)
 {
@@ -213,7 +213,7 @@ static bool add_fields(kl__schema *schema, const kl_value *source)
         if (is_resource && is_meta(field->name)) {
             continue;
         }
-        field->schema = build(property);
+        field->schema = build_schema(property);
         if (field->schema == NULL) {
             return false;
         }
@@ -263,7 +263,7 @@ static bool fill_schema(kl__schema *schema, const kl_value *source)
         return false;
     }
     if (kl_value_type(items) == KL_OBJECT) {
-        schema->items = build(items);
+        schema->items = build_schema(items);
         return schema->items != NULL;
     }
     if (kl_value_size(properties) != 0 ||
@@ -277,18 +277,18 @@ static bool fill_schema(kl__schema *schema, const kl_value *source)
         /* "true" does not describe the values: what they contain is unknown,
          * like in a schema without a type. */
         schema->items =
-            build(kl_value_type(others) == KL_OBJECT ? others : NULL);
+            build_schema(kl_value_type(others) == KL_OBJECT ? others : NULL);
         return schema->items != NULL;
     }
     return true;
 }
 
-static kl__schema *build(const kl_value *source)
+static kl__schema *build_schema(const kl_value *source)
 {
     kl__schema *schema = new_schema(source);
 
     if (schema != NULL && !fill_schema(schema, source)) {
-        dispose(schema);
+        dispose_schema(schema);
         return NULL;
     }
     return schema;
@@ -306,7 +306,7 @@ kl__schema *kl__schema_custom(const kl_value *value, kl_error *err)
     }
     if (schema == NULL || !fill_schema(schema, value)) {
         kl_error_set(err, KL_ENOMEM, "out of memory for a schema");
-        dispose(schema);
+        dispose_schema(schema);
         kl__schema_release();
         return NULL;
     }
@@ -316,7 +316,7 @@ kl__schema *kl__schema_custom(const kl_value *value, kl_error *err)
 void kl__schema_free(kl__schema *schema)
 {
     if (schema != NULL) {
-        dispose(schema);
+        dispose_schema(schema);
         kl__schema_release();
     }
 }

@@ -32,7 +32,8 @@ static bool is_absent(const kl__node *node, const kl__schema *schema)
     }
 }
 
-static bool complete(kl__edit *edit, kl__node *node, const kl__schema *schema);
+static bool complete_value(kl__edit *edit, kl__node *node,
+                           const kl__schema *schema);
 
 static bool complete_struct(kl__edit *edit, kl__node *node,
                             const kl__schema *schema)
@@ -48,14 +49,15 @@ static bool complete_struct(kl__edit *edit, kl__node *node,
                 return false;
             }
         }
-        if (member != NULL && !complete(edit, member, field)) {
+        if (member != NULL && !complete_value(edit, member, field)) {
             return false;
         }
     }
     return kl__default_struct(edit, node, schema);
 }
 
-static bool complete(kl__edit *edit, kl__node *node, const kl__schema *schema)
+static bool complete_value(kl__edit *edit, kl__node *node,
+                           const kl__schema *schema)
 {
     kl__node_iter iter = {0};
     kl__node *element;
@@ -69,7 +71,7 @@ static bool complete(kl__edit *edit, kl__node *node, const kl__schema *schema)
         return true;
     }
     while ((element = kl__node_next(node, &iter, NULL, NULL)) != NULL) {
-        if (!complete(edit, element, schema->items)) {
+        if (!complete_value(edit, element, schema->items)) {
             return false;
         }
     }
@@ -80,7 +82,7 @@ bool kl__schema_complete(kl__edit *edit, kl__node *object,
                          const kl__schema *schema)
 {
     return kl__default_kind(edit, object, schema) &&
-           complete(edit, object, schema);
+           complete_value(edit, object, schema);
 }
 
 bool kl__default_text(kl__edit *edit, kl__node *node, const char *name,

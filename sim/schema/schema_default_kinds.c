@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-static bool given(const kl__node *node, const char *name)
+static bool is_given(const kl__node *node, const char *name)
 {
     return kl__node_type(kl__node_get(node, name)) != KL_NULL;
 }
@@ -94,7 +94,7 @@ static bool pod_requests(kl__edit *edit, kl__node *spec)
     return true;
 }
 
-static bool pod(kl__edit *edit, kl__node *object)
+static bool default_pod(kl__edit *edit, kl__node *object)
 {
     kl__node *spec = kl__node_get(object, "spec");
 
@@ -130,7 +130,7 @@ static bool service_affinity(kl__edit *edit, kl__node *spec)
 
     if (!kl__default_is(spec, "sessionAffinity", "ClientIP")) {
         if (kl__default_is(spec, "sessionAffinity", "None") ||
-            !given(spec, "sessionAffinity")) {
+            !is_given(spec, "sessionAffinity")) {
             kl__node_remove(spec, "sessionAffinityConfig");
         }
         return true;
@@ -143,7 +143,7 @@ static bool service_affinity(kl__edit *edit, kl__node *spec)
                             "{\"clientIP\":{\"timeoutSeconds\":10800}}");
 }
 
-static bool service(kl__edit *edit, kl__node *object)
+static bool default_service(kl__edit *edit, kl__node *object)
 {
     static const char *const ingress[] = {"status", "loadBalancer", "ingress",
                                           NULL};
@@ -197,24 +197,24 @@ static bool replication_controller(kl__edit *edit, kl__node *object)
                             labels);
 }
 
-static bool job(kl__edit *edit, kl__node *object)
+static bool default_job(kl__edit *edit, kl__node *object)
 {
     kl__node *spec = kl__node_get(object, "spec");
     const kl__node *labels;
 
-    if (!given(spec, "parallelism") &&
+    if (!is_given(spec, "parallelism") &&
         !kl__default_json(edit, spec, "completions", "1")) {
         return false;
     }
     return template_labels(edit, object, &labels) &&
            kl__default_json(edit, spec, "parallelism", "1") &&
-           kl__default_json(edit, spec, "backoffLimit",
-                            given(spec, "backoffLimitPerIndex") ? "2147483647"
-                                                                : "6") &&
+           kl__default_json(
+               edit, spec, "backoffLimit",
+               is_given(spec, "backoffLimitPerIndex") ? "2147483647" : "6") &&
            kl__default_json(edit, spec, "completionMode", "\"NonIndexed\"") &&
            kl__default_json(edit, spec, "suspend", "false") &&
            kl__default_json(edit, spec, "podReplacementPolicy",
-                            given(spec, "podFailurePolicy")
+                            is_given(spec, "podFailurePolicy")
                                 ? "\"Failed\""
                                 : "\"TerminatingOrFailed\"") &&
            kl__default_json(edit, spec, "manualSelector", "false");
@@ -232,7 +232,7 @@ static bool stateful_set(kl__edit *edit, kl__node *object)
     if (strategy == NULL) {
         return false;
     }
-    if (!given(strategy, "type") &&
+    if (!is_given(strategy, "type") &&
         !kl__default_json(edit, strategy, "rollingUpdate", "{}")) {
         return false;
     }
@@ -281,7 +281,7 @@ static bool scaling_rules(kl__edit *edit, kl__node *behavior, const char *name,
             kl__default_json(edit, rules, "stabilizationWindowSeconds", "0"));
 }
 
-static bool autoscaler(kl__edit *edit, kl__node *object)
+static bool default_autoscaler(kl__edit *edit, kl__node *object)
 {
     kl__node *behavior = kl__node_get(kl__node_get(object, "spec"), "behavior");
 
@@ -298,7 +298,7 @@ static bool autoscaler(kl__edit *edit, kl__node *object)
 }
 
 /* Moves stringData to data, in base64. */
-static bool secret(kl__edit *edit, kl__node *object)
+static bool default_secret(kl__edit *edit, kl__node *object)
 {
     kl__node *texts = kl__node_remove(object, "stringData");
     kl__node *bytes;
@@ -323,7 +323,7 @@ static bool secret(kl__edit *edit, kl__node *object)
 }
 
 /* Copies podCIDR and podCIDRs to each other; if they differ, podCIDR counts. */
-static bool node(kl__edit *edit, kl__node *object)
+static bool default_node(kl__edit *edit, kl__node *object)
 {
     kl__node *spec = kl__node_get(object, "spec");
     const char *range = kl__node_text(spec, "podCIDR");
@@ -366,7 +366,7 @@ static bool daemon_set(kl__edit *edit, kl__node *object)
 }
 
 /* Sets names that are made from the kind. */
-static bool definition(kl__edit *edit, kl__node *object)
+static bool default_definition(kl__edit *edit, kl__node *object)
 {
     kl__node *names = kl__node_get(kl__node_get(object, "spec"), "names");
     const char *kind = kl__node_text(names, "kind");
@@ -396,20 +396,20 @@ typedef struct rule {
 
 static const rule rules[] = {
     {"io.k8s.api.core.v1.Namespace", name_space},
-    {"io.k8s.api.core.v1.Node", node},
-    {"io.k8s.api.core.v1.Secret", secret},
-    {"io.k8s.api.core.v1.Pod", pod},
-    {"io.k8s.api.core.v1.Service", service},
+    {"io.k8s.api.core.v1.Node", default_node},
+    {"io.k8s.api.core.v1.Secret", default_secret},
+    {"io.k8s.api.core.v1.Pod", default_pod},
+    {"io.k8s.api.core.v1.Service", default_service},
     {"io.k8s.api.core.v1.ReplicationController", replication_controller},
     {"io.k8s.api.core.v1.PersistentVolume", persistent_volume},
     {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
      "CustomResourceDefinition",
-     definition},
+     default_definition},
     {"io.k8s.api.apps.v1.DaemonSet", daemon_set},
     {"io.k8s.api.apps.v1.StatefulSet", stateful_set},
-    {"io.k8s.api.batch.v1.Job", job},
+    {"io.k8s.api.batch.v1.Job", default_job},
     {"io.k8s.api.networking.v1.NetworkPolicy", network_policy},
-    {"io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler", autoscaler},
+    {"io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler", default_autoscaler},
 };
 
 bool kl__default_kind(kl__edit *edit, kl__node *object,

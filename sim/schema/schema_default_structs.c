@@ -31,7 +31,7 @@ static bool is_latest(const char *image)
     return colon == NULL || strcmp(colon, ":latest") == 0;
 }
 
-static bool container(kl__edit *edit, kl__node *node)
+static bool default_container(kl__edit *edit, kl__node *node)
 {
     return kl__default_text(
         edit, node, "imagePullPolicy",
@@ -46,7 +46,7 @@ static bool image_volume(kl__edit *edit, kl__node *node)
                                 : "IfNotPresent");
 }
 
-static bool volume(kl__edit *edit, kl__node *node)
+static bool default_volume(kl__edit *edit, kl__node *node)
 {
     kl__node_iter iter = {0};
     const char *name;
@@ -60,7 +60,7 @@ static bool volume(kl__edit *edit, kl__node *node)
     return kl__node_put(edit, node, "emptyDir", kl__edit_object(edit));
 }
 
-static bool rolling(kl__edit *edit, kl__node *node, const char *initial)
+static bool default_rolling(kl__edit *edit, kl__node *node, const char *initial)
 {
     return !kl__default_is(node, "type", "RollingUpdate") ||
            kl__default_json(edit, node, "rollingUpdate", initial);
@@ -68,13 +68,13 @@ static bool rolling(kl__edit *edit, kl__node *node, const char *initial)
 
 static bool deployment_strategy(kl__edit *edit, kl__node *node)
 {
-    return rolling(edit, node,
-                   "{\"maxUnavailable\":\"25%\",\"maxSurge\":\"25%\"}");
+    return default_rolling(edit, node,
+                           "{\"maxUnavailable\":\"25%\",\"maxSurge\":\"25%\"}");
 }
 
 static bool daemon_set_strategy(kl__edit *edit, kl__node *node)
 {
-    return rolling(edit, node, "{\"maxUnavailable\":1,\"maxSurge\":0}");
+    return default_rolling(edit, node, "{\"maxUnavailable\":1,\"maxSurge\":0}");
 }
 
 static bool device_request(kl__edit *edit, kl__node *node)
@@ -84,7 +84,7 @@ static bool device_request(kl__edit *edit, kl__node *node)
            kl__node_put(edit, node, "count", kl__edit_integer(edit, 1));
 }
 
-static bool subject(kl__edit *edit, kl__node *node)
+static bool default_subject(kl__edit *edit, kl__node *node)
 {
     bool person = kl__default_is(node, "kind", "User") ||
                   kl__default_is(node, "kind", "Group");
@@ -165,10 +165,10 @@ typedef struct rule {
 } rule;
 
 static const rule rules[] = {
-    {CORE "Container", container},
-    {CORE "EphemeralContainer", container},
+    {CORE "Container", default_container},
+    {CORE "EphemeralContainer", default_container},
     {CORE "ImageVolumeSource", image_volume},
-    {CORE "Volume", volume},
+    {CORE "Volume", default_volume},
     {CORE "LimitRangeItem", limit_range_item},
     {CORE "NodeStatus", node_status},
     {CORE "PodStatus", pod_status},
@@ -176,11 +176,11 @@ static const rule rules[] = {
     {"io.k8s.api.apps.v1.DaemonSetUpdateStrategy", daemon_set_strategy},
     {"io.k8s.api.resource.v1.ExactDeviceRequest", device_request},
     {"io.k8s.api.resource.v1.DeviceSubRequest", device_request},
-    {"io.k8s.api.rbac.v1.Subject", subject},
+    {"io.k8s.api.rbac.v1.Subject", default_subject},
 };
 
 /* Rounds an amount of a resource to thousandths. */
-static kl__node *rounded(kl__edit *edit, const kl__node *amount)
+static kl__node *round_amount(kl__edit *edit, const kl__node *amount)
 {
     size_t length = 0;
     const char *text = kl__node_string(amount, &length);
@@ -224,7 +224,7 @@ static bool round_list(kl__edit *edit, kl__node *node, const char *name)
     while (to != NULL &&
            (amount = kl__node_next(list, &iter, &resource, &length)) != NULL) {
         if (!kl__node_add_n(edit, to, resource, length,
-                            rounded(edit, amount))) {
+                            round_amount(edit, amount))) {
             return false;
         }
     }

@@ -214,7 +214,7 @@ static kl__node *canonical_time(kl__edit *edit, kl__node *value, bool micro)
 }
 
 /* Encodes bytes in base64; NULL: out of memory. */
-static kl__node *encoded(kl__edit *edit, const char *bytes, size_t length)
+static kl__node *encode_base64(kl__edit *edit, const char *bytes, size_t length)
 {
     kl__buf text = {0};
 
@@ -227,7 +227,7 @@ kl__node *kl__leaf_base64(kl__edit *edit, const kl__node *text)
     size_t length = 0;
     const char *bytes = kl__node_string(text, &length);
 
-    return encoded(edit, bytes, length);
+    return encode_base64(edit, bytes, length);
 }
 
 /* Bytes may have come as an array of numbers, with line breaks, or with unused
@@ -251,7 +251,8 @@ static kl__node *canonical_bytes(kl__edit *edit, kl__node *value)
         kl__buf_putc(&bytes, (char)kl__node_integer(element));
     }
     if (text != NULL || kl__node_is(value, KL_ARRAY)) {
-        made = bytes.failed ? NULL : encoded(edit, bytes.bytes, bytes.length);
+        made = bytes.failed ? NULL
+                            : encode_base64(edit, bytes.bytes, bytes.length);
     }
     kl__buf_deinit(&bytes);
     return made;

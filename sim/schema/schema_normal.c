@@ -17,11 +17,11 @@ typedef struct normal_form {
 } normal_form;
 
 /* A node in its normal form: itself or another. NULL: out of memory. */
-static kl__node *normal(const normal_form *form, kl__node *node,
-                        const kl__schema *schema);
+static kl__node *normal_of(const normal_form *form, kl__node *node,
+                           const kl__schema *schema);
 
 /* What Go writes for a value that was not set. */
-static kl__node *zero(const normal_form *form, const kl__schema *schema)
+static kl__node *zero_of(const normal_form *form, const kl__schema *schema)
 {
     kl__edit *edit = form->edit;
 
@@ -30,7 +30,7 @@ static kl__node *zero(const normal_form *form, const kl__schema *schema)
     }
     switch (schema->type) {
     case KL__SCHEMA_OBJECT:
-        return normal(form, kl__edit_object(edit), schema);
+        return normal_of(form, kl__edit_object(edit), schema);
     case KL__SCHEMA_INTEGER:
     case KL__SCHEMA_NUMBER:
     case KL__SCHEMA_INT_OR_STRING:
@@ -109,8 +109,8 @@ static bool put_normal_member(const normal_form *form, kl__node *to,
 {
     size_t length = strlen(field->name);
     kl__node *node = value != NULL && kl__node_type(value) != KL_NULL
-                         ? normal(form, value, field->schema)
-                         : zero(form, field->schema);
+                         ? normal_of(form, value, field->schema)
+                         : zero_of(form, field->schema);
 
     if (node == NULL) {
         return false;
@@ -208,8 +208,8 @@ static kl__node *normal_struct(const normal_form *form, kl__node *node,
 static kl__node *normal_value(const normal_form *form, kl__node *node,
                               const kl__schema *items)
 {
-    return kl__node_type(node) == KL_NULL ? zero(form, items)
-                                          : normal(form, node, items);
+    return kl__node_type(node) == KL_NULL ? zero_of(form, items)
+                                          : normal_of(form, node, items);
 }
 
 /* Finds the last member of each name. A map can be as long as its sender likes,
@@ -276,8 +276,8 @@ static kl__node *normal_array(const normal_form *form, kl__node *node,
     return to;
 }
 
-static kl__node *normal(const normal_form *form, kl__node *node,
-                        const kl__schema *schema)
+static kl__node *normal_of(const normal_form *form, kl__node *node,
+                           const kl__schema *schema)
 {
     if (node == NULL) {
         return NULL;
@@ -299,11 +299,11 @@ static kl__node *normal(const normal_form *form, kl__node *node,
 bool kl__schema_normalize(kl__edit *edit, kl__node *object,
                           const kl__schema *schema)
 {
-    return normal(&(normal_form){edit, true}, object, schema) != NULL;
+    return normal_of(&(normal_form){edit, true}, object, schema) != NULL;
 }
 
 bool kl__schema_decode(kl__edit *edit, kl__node *object,
                        const kl__schema *schema)
 {
-    return normal(&(normal_form){edit, false}, object, schema) != NULL;
+    return normal_of(&(normal_form){edit, false}, object, schema) != NULL;
 }

@@ -135,8 +135,8 @@ static kl_code read_entry(decoder *self, const kl__schema *items, kl__wire wire,
 }
 
 /* Appends elements of a list: one, or many packed numbers. */
-static kl_code append(decoder *self, const kl__schema *items,
-                      const kl__wire_field *field, kl__node *array)
+static kl_code append_elements(decoder *self, const kl__schema *items,
+                               const kl__wire_field *field, kl__node *array)
 {
     int type = items->type == KL__SCHEMA_OBJECT || items->type == KL__SCHEMA_MAP
                    ? KL__WIRE_BYTES
@@ -152,7 +152,7 @@ static kl_code append(decoder *self, const kl__schema *items,
         while (code == KL_OK && !kl__wire_is_empty(&packed)) {
             code = kl__wire_number(&packed, type, &one.value, self->err);
             if (code == KL_OK) {
-                code = append(self, items, &one, array);
+                code = append_elements(self, items, &one, array);
             }
         }
         return code;
@@ -177,7 +177,7 @@ static kl_code append_wrapped(decoder *self, const kl__schema *schema,
     while (code == KL_OK && !kl__wire_is_empty(&wire)) {
         code = kl__wire_next(&wire, "items", &field, self->err);
         if (code == KL_OK && field.number == 1) {
-            code = append(self, schema->items, &field, array);
+            code = append_elements(self, schema->items, &field, array);
         }
     }
     return code;
@@ -281,8 +281,8 @@ static kl__node *read_value(decoder *self, const kl__schema *schema,
 }
 
 /* The member that a field of this type adds to; made if it is absent. */
-static kl__node *member(decoder *self, const kl__schema_field *field,
-                        kl__node *target)
+static kl__node *ensure_member(decoder *self, const kl__schema_field *field,
+                               kl__node *target)
 {
     kl__node *there = kl__node_get(target, field->name);
     bool is_array = field->schema->type == KL__SCHEMA_ARRAY;
@@ -301,7 +301,7 @@ static kl_code read_member(decoder *self, const kl__schema_field *field,
     bool is_scalar = schema->type != KL__SCHEMA_OBJECT &&
                      schema->type != KL__SCHEMA_MAP &&
                      schema->type != KL__SCHEMA_ARRAY;
-    kl__node *node = is_scalar ? NULL : member(self, field, target);
+    kl__node *node = is_scalar ? NULL : ensure_member(self, field, target);
 
     if (is_scalar && read->type != kl__protobuf_scalar_wire(schema)) {
         return wrong_wire(self, read, field->name);
@@ -324,7 +324,7 @@ static kl_code read_member(decoder *self, const kl__schema_field *field,
     }
     if (schema->type == KL__SCHEMA_ARRAY &&
         (schema->flags & KL__SCHEMA_WRAPPED) == 0) {
-        return append(self, schema->items, read, node);
+        return append_elements(self, schema->items, read, node);
     }
     if (read->type != KL__WIRE_BYTES) {
         return wrong_wire(self, read, field->name);

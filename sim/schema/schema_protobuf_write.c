@@ -32,7 +32,7 @@ typedef struct members {
 static void put_members(encoder *self, members *from, int within);
 
 /* Reserves places for all fields of a schema, all absent. */
-static bool reserve(encoder *self, size_t count)
+static bool reserve_values(encoder *self, size_t count)
 {
     size_t capacity = 2 * (self->used + count) + 64;
     const kl_value **values = self->values;
@@ -61,7 +61,7 @@ static void put_message(encoder *self, const kl__schema *schema,
     kl_value_iter iter = {0};
     const kl_value *value, *key;
 
-    if (!reserve(self, schema->field_count)) {
+    if (!reserve_values(self, schema->field_count)) {
         return;
     }
     while (kl_value_type(object) == KL_OBJECT &&

@@ -74,7 +74,7 @@ static long take_number(text *from)
 }
 
 /* Splits "a,b" into a list of names that ends with NULL. */
-static const char *const *split(kl__schema_cache *cache, char *names)
+static const char *const *split_names(kl__schema_cache *cache, char *names)
 {
     size_t count = 2;
     char **list;
@@ -105,7 +105,7 @@ static bool read_keys(text *from, kl__schema *schema)
     from->at++; /* ( */
     names = cut_text(from, ')');
     schema->list = KL__LIST_MAP;
-    schema->map_keys = names != NULL ? split(from->cache, names) : NULL;
+    schema->map_keys = names != NULL ? split_names(from->cache, names) : NULL;
     return schema->map_keys != NULL;
 }
 
@@ -235,7 +235,7 @@ static bool read_type(text *from, kl__schema *schema)
 }
 
 /* Copies what the type has beside what its reference adds. */
-static bool refer(text *from, kl__schema *schema)
+static bool refer_to_type(text *from, kl__schema *schema)
 {
     const kl__schema *type;
 
@@ -275,7 +275,8 @@ static bool read_field(text *from, kl__schema_field *field)
             return false;
         }
     }
-    return *from->at == '@' ? refer(from, schema) : read_type(from, schema);
+    return *from->at == '@' ? refer_to_type(from, schema)
+                            : read_type(from, schema);
 }
 
 /* The name without the package's path: "v1.PodSpec". */
@@ -324,7 +325,7 @@ static size_t count_numbers(const char *fields)
 }
 
 /* Sorts the fields that have numbers. */
-static void order(const kl__schema *type, unsigned char *numbered)
+static void order_fields(const kl__schema *type, unsigned char *numbered)
 {
     size_t count = 0;
 
@@ -388,6 +389,6 @@ kl__schema *kl__schema_read(kl__schema_cache *cache, size_t row)
         }
         from.at += *from.at == ';';
     }
-    order(type, numbered);
+    order_fields(type, numbered);
     return type;
 }

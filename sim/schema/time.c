@@ -36,7 +36,7 @@ static bool out_of_range(const progress *reading, const char *what)
     return false;
 }
 
-static bool literal(progress *reading, char byte)
+static bool read_literal(progress *reading, char byte)
 {
     char piece[2] = {byte, '\0'};
 
@@ -48,8 +48,8 @@ static bool literal(progress *reading, char byte)
 }
 
 /* Reads that many digits; `lenient`: or one. */
-static bool digits(progress *reading, const char *piece, int *value,
-                   bool lenient)
+static bool read_digits_of(progress *reading, const char *piece, int *value,
+                           bool lenient)
 {
     size_t count = strlen(piece);
 
@@ -67,7 +67,7 @@ static bool digits(progress *reading, const char *piece, int *value,
     return true;
 }
 
-static bool fraction(progress *reading, bool micro, int *microseconds)
+static bool read_fraction(progress *reading, bool micro, int *microseconds)
 {
     const char *at = reading->at;
     int scale = 100000;
@@ -90,7 +90,7 @@ static bool fraction(progress *reading, bool micro, int *microseconds)
     return true;
 }
 
-static bool zone(progress *reading, int *offset)
+static bool read_zone(progress *reading, int *offset)
 {
     const char *at = reading->at;
     int hours, minutes;
@@ -143,25 +143,27 @@ typedef struct clock_time {
 
 static bool read_clock(progress *reading, bool micro, clock_time *out)
 {
-    if (!digits(reading, "15", &out->hour, true)) {
+    if (!read_digits_of(reading, "15", &out->hour, true)) {
         return false;
     }
     if (out->hour > 23) {
         return out_of_range(reading, "hour");
     }
-    if (!literal(reading, ':') || !digits(reading, "04", &out->minute, false)) {
+    if (!read_literal(reading, ':') ||
+        !read_digits_of(reading, "04", &out->minute, false)) {
         return false;
     }
     if (out->minute > 59) {
         return out_of_range(reading, "minute");
     }
-    if (!literal(reading, ':') || !digits(reading, "05", &out->second, false)) {
+    if (!read_literal(reading, ':') ||
+        !read_digits_of(reading, "05", &out->second, false)) {
         return false;
     }
     if (out->second > 59) {
         return out_of_range(reading, "second");
     }
-    return fraction(reading, micro, &out->microseconds);
+    return read_fraction(reading, micro, &out->microseconds);
 }
 
 bool kl__time_read(const char *text, bool micro, kl__time *out, char *why,
@@ -174,16 +176,18 @@ bool kl__time_read(const char *text, bool micro, kl__time *out, char *why,
     int year, month, day, offset;
     clock_time clock;
 
-    if (!digits(&reading, "2006", &year, false) || !literal(&reading, '-') ||
-        !digits(&reading, "01", &month, false)) {
+    if (!read_digits_of(&reading, "2006", &year, false) ||
+        !read_literal(&reading, '-') ||
+        !read_digits_of(&reading, "01", &month, false)) {
         return false;
     }
     if (month < 1 || month > 12) {
         return out_of_range(&reading, "month");
     }
-    if (!literal(&reading, '-') || !digits(&reading, "02", &day, false) ||
-        !literal(&reading, 'T') || !read_clock(&reading, micro, &clock) ||
-        !zone(&reading, &offset)) {
+    if (!read_literal(&reading, '-') ||
+        !read_digits_of(&reading, "02", &day, false) ||
+        !read_literal(&reading, 'T') || !read_clock(&reading, micro, &clock) ||
+        !read_zone(&reading, &offset)) {
         return false;
     }
     if (*reading.at != '\0') {

@@ -146,8 +146,9 @@ static bool asks_same(const kl__sim_state *a, const kl__sim_state *b)
 
 /* True if quotas have to be recounted. What a write adds was counted when it
  * was admitted; only what a change frees needs this. */
-static bool frees(const kl_sim *sim, const kl__sim_kind *kind,
-                  const kl__sim_state *state, const kl__sim_state *previous)
+static bool frees_quota(const kl_sim *sim, const kl__sim_kind *kind,
+                        const kl__sim_state *state,
+                        const kl__sim_state *previous)
 {
     const kl__sim_field *phase;
 
@@ -178,7 +179,7 @@ static kl_code note_quotas(kl_sim *sim, const kl__sim_kind *kind,
     if (length == 0 ||
         (kl__sim_find(sim, "", "resourcequotas")->items.count == 0 &&
          !is_core(kind, "resourcequotas")) ||
-        !frees(sim, kind, state, previous)) {
+        !frees_quota(sim, kind, state, previous)) {
         return KL_OK;
     }
     return kl__sim_chore_add(sim, KL__SIM_QUOTAS, NULL, any->key, length, err);

@@ -20,7 +20,7 @@ static int64_t machine_unix_ms(void)
     return (int64_t)now.tv_sec * SECOND_MS + now.tv_nsec / 1000000;
 }
 
-static int64_t base(const kl__sim_clock *clock)
+static int64_t read_base(const kl__sim_clock *clock)
 {
     return atomic_load_explicit(&clock->base, memory_order_relaxed);
 }
@@ -37,14 +37,15 @@ void kl__sim_clock_init(kl__sim_clock *clock, bool stands, int64_t start_ms)
 
 int64_t kl__sim_clock_now(const kl__sim_clock *clock)
 {
-    return clock->stands ? base(clock)
-                         : kl__clock_now(kl__clock_real()) + base(clock);
+    return clock->stands ? read_base(clock)
+                         : kl__clock_now(kl__clock_real()) + read_base(clock);
 }
 
 int64_t kl__sim_clock_unix(const kl__sim_clock *clock)
 {
-    return clock->stands ? base(clock)
-                         : machine_unix_ms() + clock->skew_ms + base(clock);
+    return clock->stands
+               ? read_base(clock)
+               : machine_unix_ms() + clock->skew_ms + read_base(clock);
 }
 
 void kl__sim_clock_format(int64_t unix_ms, char *text)
@@ -80,5 +81,5 @@ int64_t kl__sim_clock_deadline(const kl__sim_clock *clock, int64_t until_ms)
     if (until_ms < 0 || clock->stands) {
         return -1;
     }
-    return until_ms > base(clock) ? until_ms - base(clock) : 0;
+    return until_ms > read_base(clock) ? until_ms - read_base(clock) : 0;
 }

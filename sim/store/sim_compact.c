@@ -13,7 +13,7 @@ void kl__sim_compact_init(kl_sim *sim, int64_t every_ms)
     sim->compact_at_ms = kl__sim_clock_now(&sim->clock) + sim->compact_every_ms;
 }
 
-static void compact(kl_sim *sim, int64_t version)
+static void compact_resources(kl_sim *sim, int64_t version)
 {
     for (kl__list *node = sim->resources.next; node != &sim->resources;
          node = node->next) {
@@ -36,7 +36,7 @@ void kl__sim_compact_in_time(kl_sim *sim)
         sim->compact_to > sim->version) {
         sim->compact_to = sim->version;
     }
-    compact(sim, sim->compact_to);
+    compact_resources(sim, sim->compact_to);
     sim->compact_to = sim->version;
     sim->compact_at_ms = now + sim->compact_every_ms;
 }
@@ -47,6 +47,6 @@ void kl_sim_compact(kl_sim *sim)
         return;
     }
     kl__mutex_lock(&sim->mutex);
-    compact(sim, sim->version);
+    compact_resources(sim, sim->version);
     kl__mutex_unlock(&sim->mutex);
 }

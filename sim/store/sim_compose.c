@@ -135,7 +135,7 @@ static bool is_sorted(const kl__node *object)
 
 /* Sorts the members of all objects in a value; nested at most KL_MAX_DEPTH
  * deep. */
-static bool sort(kl__edit *edit, kl__node *node)
+static bool sort_members(kl__edit *edit, kl__node *node)
 {
     kl__node_iter iter = {0};
     kl__node *element;
@@ -147,7 +147,7 @@ static bool sort(kl__edit *edit, kl__node *node)
         return true;
     }
     while ((element = kl__node_next(node, &iter, NULL, NULL)) != NULL) {
-        if (!sort(edit, element)) {
+        if (!sort_members(edit, element)) {
             return false;
         }
     }
@@ -237,7 +237,7 @@ static bool order_member(const kl__sim_kind *kind, kl__edit *edit,
         "apiVersion",         "kind", "name", "uid", "controller",
         "blockOwnerDeletion", NULL};
 
-    if (!sort(edit, value) ||
+    if (!sort_members(edit, value) ||
         (kl__node_is(value, KL_OBJECT) && !fill_strings(edit, value))) {
         return false;
     }
@@ -349,13 +349,14 @@ static bool put_resource_version(kl__edit *edit, kl__node *metadata,
 }
 
 /* Puts a tree in order, and sets its version. */
-static bool order(const kl__sim_kind *kind, kl__edit *edit, int64_t version)
+static bool order_object(const kl__sim_kind *kind, kl__edit *edit,
+                         int64_t version)
 {
     bool is_custom = kl__sim_kind_is(kind, KL__SIM_CUSTOM);
     kl__node *root = kl__edit_root(edit), *whole = kl__edit_object(edit);
     kl__node *metadata, *status;
 
-    if (whole == NULL || (is_custom && !sort(edit, root)) ||
+    if (whole == NULL || (is_custom && !sort_members(edit, root)) ||
         !put_resource_version(edit, kl__node_get(root, "metadata"), version)) {
         return false;
     }
@@ -379,7 +380,7 @@ kl__sim_state *kl__sim_compose(const kl__sim_kind *kind, kl__edit *edit,
     size_t length;
     char *text = NULL;
 
-    if (order(kind, edit, version)) {
+    if (order_object(kind, edit, version)) {
         text = kl__edit_json(edit, &length, NULL);
     }
     if (text == NULL) {

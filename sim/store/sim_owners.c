@@ -70,7 +70,7 @@ bool kl__sim_owners_has(const kl_sim *sim, const char *uid)
 }
 
 /* The entry of a UID, made if there is none. NULL: out of memory. */
-static kl__sim_owned *ensure(kl_sim *sim, const char *uid)
+static kl__sim_owned *ensure_owned(kl_sim *sim, const char *uid)
 {
     kl__sim_owned *owned = kl__sim_owners_of(sim, uid);
 
@@ -120,7 +120,7 @@ kl_code kl__sim_owners_add(kl_sim *sim, kl__sim_resource *resource,
     bool blocks;
 
     while ((uid = kl__sim_owners_next(&at, &blocks)) != NULL) {
-        kl__sim_owned *owned = ensure(sim, uid);
+        kl__sim_owned *owned = ensure_owned(sim, uid);
 
         if (owned == NULL || !add_dependent(owned, resource, state)) {
             return kl_error_set(err, KL_ENOMEM, "out of memory for an owner");
@@ -131,8 +131,8 @@ kl_code kl__sim_owners_add(kl_sim *sim, kl__sim_resource *resource,
 
 /* True if a state is of the same object as `previous`, and names that owner
  * too. */
-static bool keeps(const kl__sim_state *state, const kl__sim_state *previous,
-                  const char *wanted)
+static bool keeps_owner(const kl__sim_state *state,
+                        const kl__sim_state *previous, const char *wanted)
 {
     const char *at = state != NULL ? state->owners : NULL, *uid;
     bool blocks;
@@ -158,7 +158,7 @@ void kl__sim_owners_remove(kl_sim *sim, const kl__sim_state *state,
         kl__sim_owned *owned = kl__sim_owners_of(sim, uid);
         kl__sim_dependent *dependent;
 
-        if (owned == NULL || keeps(next, state, uid)) {
+        if (owned == NULL || keeps_owner(next, state, uid)) {
             continue;
         }
         dependent = kl__map_remove(&owned->dependents, state->uid);

@@ -248,8 +248,8 @@ void kl__sim_write_head(const kl__sim_kind *kind, const char *api_version,
 }
 
 /* Appends bytes of the text, with `version` in place of its own version. */
-static void append(const kl__sim_state *state, size_t from, size_t to,
-                   int64_t version, kl__buf *out)
+static void append_with_version(const kl__sim_state *state, size_t from,
+                                size_t to, int64_t version, kl__buf *out)
 {
     if (version != 0) {
         kl__buf_append(out, state->text + from, state->version_at - from);
@@ -273,14 +273,14 @@ static void write_state(const kl__sim_state *state, const kl__sim_view *view,
     } else {
         kl__sim_write_head(view->kind, view->api_version, out);
     }
-    append(state, from, state->length, view->version, out);
+    append_with_version(state, from, state->length, view->version, out);
 }
 
 void kl__sim_state_write_metadata(const kl__sim_state *state, int64_t version,
                                   kl__buf *out)
 {
-    append(state, state->head + sizeof("\"metadata\":") - 1, state->rest,
-           version, out);
+    append_with_version(state, state->head + sizeof("\"metadata\":") - 1,
+                        state->rest, version, out);
 }
 
 /* The version that the view asks for, if its schema differs. */

@@ -36,7 +36,8 @@ void kl__sim_tree_deinit(kl__sim_tree *tree)
 }
 
 /* The first node at or after `key`; `path` gets the links to it. */
-static kl__sim_node *search(kl__sim_tree *tree, const char *key, trail *path)
+static kl__sim_node *search_key(kl__sim_tree *tree, const char *key,
+                                trail *path)
 {
     kl__sim_node **links = tree->first;
 
@@ -122,7 +123,7 @@ void kl__sim_tree_add(kl__sim_tree *tree, kl__sim_node *node,
 {
     trail path;
 
-    search(tree, state->key, &path);
+    search_key(tree, state->key, &path);
     node->state = state;
     for (int level = 0; level < node->levels; level++) {
         node->next[level] = *path.links[level];
@@ -134,7 +135,7 @@ void kl__sim_tree_add(kl__sim_tree *tree, kl__sim_node *node,
 kl__sim_state *kl__sim_tree_remove(kl__sim_tree *tree, const char *key)
 {
     trail path;
-    kl__sim_node *node = search(tree, key, &path);
+    kl__sim_node *node = search_key(tree, key, &path);
     kl__sim_state *state;
 
     if (node == NULL || strcmp(node->state->key, key) != 0) {

@@ -25,8 +25,8 @@ static int compare_undone(const void *a, const void *b)
 
 /* Fills walk->undone with one entry for each key that is `start` or later and
  * changed after `version`; the earliest change of a key counts. */
-static bool undo(kl__sim_walk *walk, const kl__sim_resource *resource,
-                 const char *start, int64_t version)
+static bool undo_changes(kl__sim_walk *walk, const kl__sim_resource *resource,
+                         const char *start, int64_t version)
 {
     uint64_t from = kl__sim_resource_after(resource, version);
     size_t count = (size_t)(resource->next - from);
@@ -63,7 +63,7 @@ kl_code kl__sim_walk_begin(kl__sim_walk *walk, const kl__sim_resource *resource,
 {
     memset(walk, 0, sizeof(*walk));
     walk->node = kl__sim_tree_seek(&resource->items, start);
-    if (!undo(walk, resource, start, version)) {
+    if (!undo_changes(walk, resource, start, version)) {
         kl__sim_walk_end(walk);
         return kl_error_set(err, KL_ENOMEM, "out of memory for a list");
     }

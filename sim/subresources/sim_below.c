@@ -298,7 +298,7 @@ static const kl__sim_subresource *find_subresource(const kl__sim_kind *kind,
 }
 
 /* True if the row has the method's verb. */
-static bool takes(const kl__sim_subresource *row, const char *method)
+static bool takes_method_of(const kl__sim_subresource *row, const char *method)
 {
     static const char *const verbs[][2] = {{"GET", "get"},
                                            {"POST", "create"},
@@ -329,7 +329,7 @@ kl_code kl__sim_below(kl__sim_answer *answer, kl__sim_resource *resource,
                                             answer->ask.route.name, err)
                    : kl__sim_refuse_path(answer, err);
     }
-    if (!takes(row, answer->ask.method)) {
+    if (!takes_method_of(row, answer->ask.method)) {
         return kl__sim_refuse_method(answer, err);
     }
     if (strcmp(name, "scale") == 0) {

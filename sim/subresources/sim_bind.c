@@ -98,7 +98,8 @@ static kl_code check_pod(kl__sim_answer *answer, const kl__sim_state *pod,
 }
 
 /* Copies the labels or annotations of the Binding to the pod. */
-static bool give(kl__edit *edit, const kl__node *binding, const char *name)
+static bool copy_to_pod(kl__edit *edit, const kl__node *binding,
+                        const char *name)
 {
     const kl__node *from =
         kl__node_get(kl__node_get(binding, "metadata"), name);
@@ -121,7 +122,7 @@ static bool give(kl__edit *edit, const kl__node *binding, const char *name)
 }
 
 /* Sets the node, and the condition PodScheduled. */
-static bool assign(kl_sim *sim, kl__edit *edit, const kl__node *binding)
+static bool assign_node(kl_sim *sim, kl__edit *edit, const kl__node *binding)
 {
     static const char *const scheduled[3] = {"True", NULL, NULL};
     const char *node = binding_text(kl__node_get(binding, "target"), "name");
@@ -134,13 +135,14 @@ static bool assign(kl_sim *sim, kl__edit *edit, const kl__node *binding)
     kl__node_remove(status, "nominatedNodeName");
     return spec != NULL && status != NULL &&
            kl__sim_put_text(edit, spec, "nodeName", node) &&
-           give(edit, binding, "annotations") &&
-           give(edit, binding, "labels") &&
+           copy_to_pod(edit, binding, "annotations") &&
+           copy_to_pod(edit, binding, "labels") &&
            kl__sim_put_condition(edit, status, "PodScheduled", scheduled, now);
 }
 
-static kl_code bind(kl__sim_answer *answer, kl__sim_resource *resource,
-                    kl__sim_state *pod, const kl__node *binding, kl_error *err)
+static kl_code bind_pod(kl__sim_answer *answer, kl__sim_resource *resource,
+                        kl__sim_state *pod, const kl__node *binding,
+                        kl_error *err)
 {
     kl__edit *edit = kl__sim_state_edit(pod, err);
     kl_code code = edit != NULL ? check_precondition(answer, pod, binding, err)
@@ -150,7 +152,7 @@ static kl_code bind(kl__sim_answer *answer, kl__sim_resource *resource,
         code = check_pod(answer, pod, kl__edit_root(edit), err);
     }
     if (code == KL_OK && answer->status == 0) {
-        code = assign(answer->sim, edit, binding)
+        code = assign_node(answer->sim, edit, binding)
                    ? kl__sim_answer_created(answer, err)
                    : kl__sim_no_memory(err);
         if (code == KL_OK && !kl__sim_is_dry(answer)) {
@@ -175,7 +177,7 @@ kl_code kl__sim_bind(kl__sim_answer *answer, kl__sim_resource *resource,
         pod = kl__sim_current(answer, resource, &code, err);
         if (pod != NULL) {
             kl__sim_state_ref(pod);
-            code = bind(answer, resource, pod, kl__edit_root(binding), err);
+            code = bind_pod(answer, resource, pod, kl__edit_root(binding), err);
             kl__sim_state_unref(pod);
         }
     }

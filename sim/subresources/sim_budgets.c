@@ -55,7 +55,7 @@ static bool is_in(const kl__sim_state *state, const char *name_space)
            memcmp(state->key, name_space, length) == 0;
 }
 
-static bool selects(const kl_selector *selector, const kl__sim_state *pod)
+static bool selects_pod(const kl_selector *selector, const kl__sim_state *pod)
 {
     return selector != NULL &&
            kl_selector_matches(
@@ -87,7 +87,7 @@ static bool count_pods(kl_sim *sim, const kl_selector *selector,
          node = node->next[0]) {
         const kl__sim_state *pod = node->state;
 
-        if (selects(selector, pod)) {
+        if (selects_pod(selector, pod)) {
             count->all++;
             count->healthy += !pod->deleting && pod->ready &&
                               kl__node_get(disrupted, pod->name) == NULL;
@@ -205,8 +205,8 @@ static bool fill_budget_status(kl_sim *sim, kl__edit *edit,
            put_count(edit, status, "expectedPods", count->all);
 }
 
-static kl_code settle(kl_sim *sim, kl__sim_state *state, const char *name,
-                      kl_error *err)
+static kl_code settle_budget(kl_sim *sim, kl__sim_state *state,
+                             const char *name, kl_error *err)
 {
     kl__edit *edit = kl__sim_state_edit(state, err);
     kl_selector *selector;
@@ -246,7 +246,7 @@ kl_code kl__sim_budgets_settle(kl_sim *sim, const char *name, kl_error *err)
         if (is_in(node->state, name) && !node->state->deleting) {
             kl__sim_state *state = kl__sim_state_ref(node->state);
 
-            code = settle(sim, state, name, err);
+            code = settle_budget(sim, state, name, err);
             kl__sim_state_unref(state);
         }
     }
@@ -271,7 +271,8 @@ static kl_code refuse_eviction(kl__sim_answer *answer, int retry_after_seconds,
 }
 
 /* Explains why a budget allows no disruption. */
-static void explain(const kl__node *budget, const char *name, char why[512])
+static void explain_budget(const kl__node *budget, const char *name,
+                           char why[512])
 {
     const kl__node *status = kl__node_get(budget, "status");
     const kl__node *condition = condition_of(status);
@@ -324,7 +325,7 @@ static kl_code take_disruption(kl__sim_answer *answer, kl__sim_state *budget,
         return refuse_eviction(answer, PROCESSING_SECONDS, why, err);
     }
     if (allowed <= 0) {
-        explain(root, budget->name, why);
+        explain_budget(root, budget->name, why);
         return refuse_eviction(answer, 0, why, err);
     }
     if (tries) {
@@ -413,7 +414,7 @@ static kl_code find_budgets(kl_sim *sim, const kl__sim_state *pod,
             break;
         }
         selector = selector_of(kl__edit_root(edit), &code, err);
-        if (selects(selector, pod)) {
+        if (selects_pod(selector, pod)) {
             *budget = node->state;
             *count += 1;
         }

@@ -92,8 +92,8 @@ static kl_code check_precondition(kl__sim_answer *answer,
 }
 
 /* Sets the condition that says that an eviction ended the pod. */
-static kl_code mark(kl_sim *sim, kl__sim_resource *resource,
-                    kl__sim_state *state, kl_error *err)
+static kl_code mark_evicted(kl_sim *sim, kl__sim_resource *resource,
+                            kl__sim_state *state, kl_error *err)
 {
     static const char *const target[3] = {"True", "EvictionByEvictionAPI",
                                           "Eviction API: evicting"};
@@ -113,9 +113,9 @@ static kl_code mark(kl_sim *sim, kl__sim_resource *resource,
     return code == KL_OK ? KL_OK : kl__sim_no_memory(err);
 }
 
-static kl_code evict(kl__sim_answer *answer, kl__sim_resource *resource,
-                     kl__sim_state *state, const kl__sim_deletion *deletion,
-                     kl_error *err)
+static kl_code evict_pod(kl__sim_answer *answer, kl__sim_resource *resource,
+                         kl__sim_state *state, const kl__sim_deletion *deletion,
+                         kl_error *err)
 {
     kl_sim *sim = answer->sim;
     kl__sim_fate fate = {0};
@@ -131,7 +131,7 @@ static kl_code evict(kl__sim_answer *answer, kl__sim_resource *resource,
     if (code != KL_OK || deletion->dry) {
         return code;
     }
-    code = mark(sim, resource, state, err);
+    code = mark_evicted(sim, resource, state, err);
     if (code == KL_OK) {
         code = kl__sim_delete_object(
             sim, resource,
@@ -167,7 +167,7 @@ kl_code kl__sim_evict(kl__sim_answer *answer, kl__sim_resource *resource,
         if (state != NULL) {
             read_options(answer, options, &deletion);
             kl__sim_state_ref(state);
-            code = evict(answer, resource, state, &deletion, err);
+            code = evict_pod(answer, resource, state, &deletion, err);
             kl__sim_state_unref(state);
         }
     }

@@ -98,8 +98,8 @@ static bool fill_scale(kl__edit *edit, kl__node *scale, const kl__node *root,
 }
 
 /* Makes the Scale of an object; owned by the caller. NULL: KL_ENOMEM. */
-static kl__edit *make(const kl__node *root, const kl__sim_version *served,
-                      kl_error *err)
+static kl__edit *make_scale(const kl__node *root, const kl__sim_version *served,
+                            kl_error *err)
 {
     kl__edit *edit = kl__edit_new(err);
     kl__node *scale = edit != NULL ? kl__edit_object(edit) : NULL;
@@ -115,16 +115,16 @@ static kl__edit *make(const kl__node *root, const kl__sim_version *served,
     return edit;
 }
 
-static kl_code present(kl__sim_write *write, int status,
-                       const kl__sim_view *view, const kl__sim_state *state,
-                       kl_error *err)
+static kl_code present_scale(kl__sim_write *write, int status,
+                             const kl__sim_view *view,
+                             const kl__sim_state *state, kl_error *err)
 {
     kl__edit *whole = kl__sim_state_edit(state, err), *scale;
     kl_code code = KL_ENOMEM;
 
     (void)view;
     if (whole != NULL) {
-        scale = make(kl__edit_root(whole), write->served, err);
+        scale = make_scale(kl__edit_root(whole), write->served, err);
         if (scale != NULL) {
             code = kl__sim_answer_tree(write->answer, status, scale, err);
         }
@@ -271,7 +271,7 @@ static kl_code make_scale_before(kl__sim_write *write,
     kl__node *entries = NULL;
     kl_code code;
 
-    scale->before = make(kl__sim_write_old(write), write->served, err);
+    scale->before = make_scale(kl__sim_write_old(write), write->served, err);
     if (scale->before == NULL) {
         return KL_ENOMEM;
     }
@@ -400,12 +400,12 @@ static kl_code change_object(kl__sim_write *write, kl_error *err)
                : code;
 }
 
-static kl_code get(kl__sim_write *write, kl_error *err)
+static kl_code get_scale(kl__sim_write *write, kl_error *err)
 {
     kl_code code = kl__sim_write_find(write, err);
 
     return code == KL_OK && kl__sim_write_goes_on(write)
-               ? present(write, 200, NULL, write->old, err)
+               ? present_scale(write, 200, NULL, write->old, err)
                : code;
 }
 
@@ -423,8 +423,8 @@ kl_code kl__sim_scale(kl__sim_answer *answer, kl__sim_resource *resource,
     kl__sim_write_open(&write, answer, resource, served);
     write.operation =
         strcmp(method, "PATCH") == 0 ? KL__SIM_PATCH : KL__SIM_UPDATE;
-    write.present = present;
-    code = strcmp(method, "GET") == 0 ? get(&write, err)
+    write.present = present_scale;
+    code = strcmp(method, "GET") == 0 ? get_scale(&write, err)
                                       : change_object(&write, err);
     kl__sim_write_close(&write);
     return code;

@@ -11,7 +11,8 @@ static bool is_equal(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
-static const kl_value *condition(const kl__sim_row *row, const char *type)
+static const kl_value *find_table_condition(const kl__sim_row *row,
+                                            const char *type)
 {
     return kl__sim_with(kl__sim_at(row->root, "status.conditions"), "type",
                         type);
@@ -19,7 +20,7 @@ static const kl_value *condition(const kl__sim_row *row, const char *type)
 
 static void write_node_status(const kl__sim_row *row)
 {
-    const kl_value *ready = condition(row, "Ready");
+    const kl_value *ready = find_table_condition(row, "Ready");
     bool is_ready = is_equal(kl__sim_text_at(ready, "status", ""), "True");
     bool is_closed = kl_value_bool(kl__sim_at(row->root, "spec.unschedulable"));
 
@@ -140,7 +141,7 @@ static void write_claim(const kl__sim_row *row)
     kl__sim_cell_take(row, &text);
 }
 
-static const kl_value *annotation(const kl__sim_row *row, const char *name)
+static const kl_value *find_annotation(const kl__sim_row *row, const char *name)
 {
     return kl_value_get(kl__sim_at(row->root, "metadata.annotations"), name);
 }
@@ -148,7 +149,7 @@ static const kl_value *annotation(const kl__sim_row *row, const char *name)
 static void write_storage_class(const kl__sim_row *row)
 {
     const char *old = kl_value_string(
-        annotation(row, "volume.beta.kubernetes.io/storage-class"), NULL);
+        find_annotation(row, "volume.beta.kubernetes.io/storage-class"), NULL);
 
     kl__sim_cell_text(
         row, old != NULL
@@ -177,7 +178,8 @@ static void write_default_name(const kl__sim_row *row)
     bool is_default = false;
 
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
-        const char *mark = kl_value_string(annotation(row, marks[i]), NULL);
+        const char *mark =
+            kl_value_string(find_annotation(row, marks[i]), NULL);
 
         is_default = is_default || (mark != NULL && is_equal(mark, "true"));
     }
@@ -251,7 +253,7 @@ static void write_param_ref(const kl__sim_row *row)
 static void write_api_service(const kl__sim_row *row)
 {
     const kl_value *service = kl__sim_at(row->root, "spec.service");
-    const kl_value *available = condition(row, "Available");
+    const kl_value *available = find_table_condition(row, "Available");
     const char *state = kl__sim_text_at(available, "status", "Unknown");
     const char *reason = kl__sim_text_at(available, "reason", "");
 
@@ -273,7 +275,7 @@ static void write_api_service(const kl__sim_row *row)
 static void write_csr(const kl__sim_row *row)
 {
     const kl_value *seconds = kl__sim_at(row->root, "spec.expirationSeconds");
-    bool is_failed = condition(row, "Failed") != NULL;
+    bool is_failed = find_table_condition(row, "Failed") != NULL;
     bool is_issued = *kl__sim_text_at(row->root, "status.certificate", "") != 0;
     char age[KL__SIM_AGE_SIZE];
 
@@ -282,9 +284,10 @@ static void write_csr(const kl__sim_row *row)
                  ? kl__sim_duration(kl_value_integer(seconds) * 1000, age)
                  : "<none>");
     kl__sim_cell_printf(row, "%s%s%s",
-                        condition(row, "Denied") != NULL     ? "Denied"
-                        : condition(row, "Approved") != NULL ? "Approved"
-                                                             : "Pending",
+                        find_table_condition(row, "Denied") != NULL ? "Denied"
+                        : find_table_condition(row, "Approved") != NULL
+                            ? "Approved"
+                            : "Pending",
                         is_failed ? ",Failed" : "", is_issued ? ",Issued" : "");
 }
 
@@ -311,7 +314,8 @@ static void write_claim_state(const kl__sim_row *row)
 static void write_dangling(const kl__sim_row *row)
 {
     kl__sim_cell_text(
-        row, kl__sim_text_at(condition(row, "Dangling"), "status", "?"));
+        row,
+        kl__sim_text_at(find_table_condition(row, "Dangling"), "status", "?"));
 }
 
 static void write_token_requests(const kl__sim_row *row)

@@ -12,7 +12,7 @@
 
 enum { MAX_METRICS = 2, METRIC_SIZE = 128, NAME_SIZE = 320 };
 
-static int64_t number(const kl_value *root, const char *path)
+static int64_t number_at(const kl_value *root, const char *path)
 {
     return kl_value_integer(kl__sim_at(root, path));
 }
@@ -20,8 +20,8 @@ static int64_t number(const kl_value *root, const char *path)
 static void write_ready(const kl__sim_row *row)
 {
     kl__sim_cell_printf(row, "%lld/%lld",
-                        (long long)number(row->root, "status.readyReplicas"),
-                        (long long)number(row->root, "spec.replicas"));
+                        (long long)number_at(row->root, "status.readyReplicas"),
+                        (long long)number_at(row->root, "spec.replicas"));
 }
 
 static void write_suspend(const kl__sim_row *row)
@@ -83,8 +83,8 @@ static const char *job_duration(const kl__sim_row *row, char *age)
 static void write_job(const kl__sim_row *row)
 {
     const kl_value *wanted = kl__sim_at(row->root, "spec.completions");
-    long long succeeded = number(row->root, "status.succeeded");
-    long long parallelism = number(row->root, "spec.parallelism");
+    long long succeeded = number_at(row->root, "status.succeeded");
+    long long parallelism = number_at(row->root, "spec.parallelism");
     char age[KL__SIM_AGE_SIZE];
 
     kl__sim_cell_text(row, job_status(row));
@@ -265,8 +265,8 @@ static void write_source(const kl__sim_row *row)
 }
 
 /* A member that has different names in the two groups of Events. */
-static const kl_value *either(const kl__sim_row *row, const char *core,
-                              const char *events)
+static const kl_value *either_member(const kl__sim_row *row, const char *core,
+                                     const char *events)
 {
     const kl_value *value = kl__sim_at(row->root, core);
 
@@ -275,7 +275,8 @@ static const kl_value *either(const kl__sim_row *row, const char *core,
 
 static void write_message(const kl__sim_row *row)
 {
-    const char *text = kl_value_string(either(row, "message", "note"), NULL);
+    const char *text =
+        kl_value_string(either_member(row, "message", "note"), NULL);
     size_t length;
     kl__buf trimmed = {0};
 
@@ -291,7 +292,7 @@ static void write_message(const kl__sim_row *row)
 
 static void write_event_object(const kl__sim_row *row)
 {
-    const kl_value *object = either(row, "involvedObject", "regarding");
+    const kl_value *object = either_member(row, "involvedObject", "regarding");
     const char *name = kl__sim_text_at(object, "name", "");
     char kind[NAME_SIZE];
 
@@ -304,11 +305,12 @@ static void write_event_object(const kl__sim_row *row)
 static void write_event(const kl__sim_row *row)
 {
     const char *first = kl_value_string(
-        either(row, "firstTimestamp", "deprecatedFirstTimestamp"), NULL);
+        either_member(row, "firstTimestamp", "deprecatedFirstTimestamp"), NULL);
     const char *last = kl_value_string(
-        either(row, "lastTimestamp", "deprecatedLastTimestamp"), NULL);
+        either_member(row, "lastTimestamp", "deprecatedLastTimestamp"), NULL);
     const kl_value *series = kl__sim_at(row->root, "series");
-    int64_t count = kl_value_integer(either(row, "count", "deprecatedCount"));
+    int64_t count =
+        kl_value_integer(either_member(row, "count", "deprecatedCount"));
     char age[2][KL__SIM_AGE_SIZE];
 
     first =
@@ -316,7 +318,7 @@ static void write_event(const kl__sim_row *row)
     last = last != NULL ? last : first;
     if (kl_value_type(series) == KL_OBJECT) {
         last = kl__sim_text_at(series, "lastObservedTime", NULL);
-        count = number(series, "count");
+        count = number_at(series, "count");
     } else if (count == 0) {
         count = 1;
     }

@@ -359,7 +359,7 @@ void kl__vet_selector(kl__vet *vet, const kl__node *object, const char *member)
     kl__vet_back(vet, mark);
 }
 
-static bool meets(const kl__node *expression, const kl__node *labels)
+static bool meets_expression(const kl__node *expression, const kl__node *labels)
 {
     const char *way = kl__vet_text(expression, "operator");
     const char *value = kl__node_text(labels, kl__vet_text(expression, "key"));
@@ -385,7 +385,7 @@ bool kl__vet_selects(const kl__node *selector, const kl__node *labels)
     }
     list = kl__node_get(selector, "matchExpressions");
     while ((value = kl__node_next(list, &more, NULL, NULL)) != NULL) {
-        if (!meets(value, labels)) {
+        if (!meets_expression(value, labels)) {
             return false;
         }
     }

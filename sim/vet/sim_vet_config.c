@@ -117,7 +117,8 @@ static void need_key(kl__vet *vet, const char *member, const char *key)
 }
 
 /* Explains why bytes are not JSON: a wrong start, or a missing end. */
-static void explain(const char *bytes, size_t length, char *why, size_t size)
+static void explain_json(const char *bytes, size_t length, char *why,
+                         size_t size)
 {
     size_t blank = 0;
     unsigned char c;
@@ -160,8 +161,8 @@ static void check_json(kl__vet *vet, const char *key, const char *text)
                                     bytes.bytes != NULL ? bytes.bytes : "",
                                     bytes.length, NULL),
                      KL_OBJECT)) {
-        explain(bytes.bytes != NULL ? bytes.bytes : "", bytes.length, why,
-                sizeof(why));
+        explain_json(bytes.bytes != NULL ? bytes.bytes : "", bytes.length, why,
+                     sizeof(why));
         kl__vet_fault(vet, KL__FIELD_INVALID, NULL,
                       "<secret contents redacted>", why);
     }

@@ -160,7 +160,7 @@ static void check_for(kl__vet *vet, const kl__node *spec, const char *scope,
 }
 
 /* True if two scopes exclude each other. */
-static bool conflict(const bool *found)
+static bool scopes_conflict(const bool *found)
 {
     return (found[0] && found[1]) || (found[2] && found[3]);
 }
@@ -189,7 +189,7 @@ static void check_scopes(kl__vet *vet, const kl__node *spec)
         check_for(vet, spec, scope, "scopes", list);
         note_scope(found, scope);
     }
-    if (conflict(found)) {
+    if (scopes_conflict(found)) {
         kl__vet_value(vet, KL__FIELD_INVALID, "scopes", list,
                       "conflicting scopes");
     }
@@ -250,7 +250,7 @@ static void check_selector(kl__vet *vet, const kl__node *spec)
         check_operator(vet, selector);
         note_scope(found, scope);
     }
-    if (conflict(found)) {
+    if (scopes_conflict(found)) {
         kl__vet_value(vet, KL__FIELD_INVALID, NULL,
                       kl__node_get(spec, "scopes"), "conflicting scopes");
     }

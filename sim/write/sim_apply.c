@@ -151,7 +151,7 @@ static kl_code refuse_config(kl__sim_write *write, const kl__node *config,
 
 /* Completes a configuration that creates an object: without a UID or version;
  * the name is the path's if it has none. */
-static kl_code complete(kl__sim_write *write, kl_error *err)
+static kl_code complete_config(kl__sim_write *write, kl_error *err)
 {
     const kl__sim_route *route = &write->answer->ask.route;
     kl__node *root = kl__sim_write_root(write);
@@ -213,8 +213,8 @@ static kl_code check_twice(kl__sim_write *write, kl_error *err)
     return code;
 }
 
-static kl_code apply(kl__sim_write *write, const kl__author *author,
-                     kl_error *err)
+static kl_code apply_config(kl__sim_write *write, const kl__author *author,
+                            kl_error *err)
 {
     bool force = kl__sim_parameter_is(&write->answer->ask, "force");
     kl__applied applied = {0};
@@ -243,7 +243,7 @@ static kl_code apply(kl__sim_write *write, const kl__author *author,
         write->is_tracked = true;
         code = check_twice(write, err);
         if (code == KL_OK && kl__sim_write_goes_on(write)) {
-            code = complete(write, err);
+            code = complete_config(write, err);
         }
         if (noted != NULL && code == KL_OK && kl__sim_write_goes_on(write) &&
             !kl__sim_put_last_applied(write->edit, applied.object, noted)) {
@@ -277,7 +277,7 @@ kl_code kl__sim_apply(kl__sim_write *write, kl_error *err)
     if (code != KL_OK) {
         return code;
     }
-    code = apply(write, &self.author, err);
+    code = apply_config(write, &self.author, err);
     kl__sim_author_deinit(&self);
     return code;
 }

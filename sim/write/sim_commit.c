@@ -110,8 +110,8 @@ static kl_code refuse_taken(const kl__sim_write *write,
 }
 
 /* Stores the state; takes it. */
-static kl_code store(kl__sim_write *write, kl__sim_state *state, bool over,
-                     kl_error *err)
+static kl_code store_object(kl__sim_write *write, kl__sim_state *state,
+                            bool over, kl_error *err)
 {
     kl_sim *sim = write->answer->sim;
 
@@ -126,9 +126,9 @@ static kl_code store(kl__sim_write *write, kl__sim_state *state, bool over,
     return kl__sim_commit(sim, write->resource, state, err);
 }
 
-static kl_code present(kl__sim_write *write, int status,
-                       const kl__sim_view *view, const kl__sim_state *state,
-                       kl_error *err)
+static kl_code present_object(kl__sim_write *write, int status,
+                              const kl__sim_view *view,
+                              const kl__sim_state *state, kl_error *err)
 {
     return write->present != NULL
                ? write->present(write, status, view, state, err)
@@ -166,13 +166,13 @@ kl_code kl__sim_conclude(kl__sim_write *write, kl_error *err)
         }
     } else if (write->old != NULL && kl__sim_state_says(state, write->old)) {
         /* Nothing was changed: no new version. */
-        code = present(write, 200, &view, write->old, err);
+        code = present_object(write, 200, &view, write->old, err);
     } else {
         view.version = over ? write->old->version : 0;
-        code =
-            present(write, write->old == NULL ? 201 : 200, &view, state, err);
+        code = present_object(write, write->old == NULL ? 201 : 200, &view,
+                              state, err);
         if (code == KL_OK) {
-            return store(write, state, over, err);
+            return store_object(write, state, over, err);
         }
     }
     kl__sim_state_unref(state);

@@ -87,8 +87,8 @@ static kl_code refuse_to_delete(kl__sim_answer *answer, const char *name,
 }
 
 /* Warns that deleting a Job leaves its Pods. */
-static kl_code warn(kl__sim_answer *answer, const kl__sim_kind *kind,
-                    const kl__sim_deletion *deletion, kl_error *err)
+static kl_code warn_of_orphans(kl__sim_answer *answer, const kl__sim_kind *kind,
+                               const kl__sim_deletion *deletion, kl_error *err)
 {
     if (strcmp(kind->group, "batch") != 0 ||
         strcmp(kind->plural, "jobs") != 0 || deletion->has_orphan ||
@@ -144,7 +144,7 @@ static kl_code delete_state(kl__sim_answer *answer, kl__sim_resource *resource,
                             const kl__sim_deletion *deletion, kl_error *err)
 {
     kl__sim_fate fate = {0};
-    kl_code code = warn(answer, answer->kind, deletion, err);
+    kl_code code = warn_of_orphans(answer, answer->kind, deletion, err);
 
     if (code == KL_OK) {
         code = prepare_answer(answer, answer->kind, state, err);
@@ -202,7 +202,7 @@ kl_code kl__sim_delete_all(kl__sim_answer *answer, kl__sim_resource *resource,
                               err)) {
         return code;
     }
-    code = warn(answer, answer->kind, &deletion, err);
+    code = warn_of_orphans(answer, answer->kind, &deletion, err);
     for (const kl__sim_node *node = resource->items.first[0];
          node != NULL && code == KL_OK; node = node->next[0]) {
         if (kl__sim_selection_matches(&answer->selection, node->state)) {

@@ -113,7 +113,7 @@ static bool put_time(object_end *end, int64_t unix_ms, int64_t grace_seconds)
                         kl__edit_integer(end->edit, grace_seconds));
 }
 
-static bool count(object_end *end)
+static bool count_deletion(object_end *end)
 {
     int64_t generation =
         kl__node_integer(kl__node_get(end->metadata, "generation"));
@@ -147,7 +147,7 @@ static int64_t grace_of_pod(const object_end *end)
 
 /* A pod that is being deleted may get a shorter period. *pending: nothing
  * changes. */
-static bool shorten(object_end *end, bool *pending)
+static bool shorten_grace(object_end *end, bool *pending)
 {
     const kl__node *member =
         kl__node_get(end->metadata, "deletionGracePeriodSeconds");
@@ -176,13 +176,13 @@ static bool begin_grace(object_end *end, bool *pending)
         return true;
     }
     if (kl__node_get(end->metadata, "deletionTimestamp") != NULL) {
-        return shorten(end, pending);
+        return shorten_grace(end, pending);
     }
     end->graceful = true;
     end->grace_seconds = grace_of_pod(end);
     return put_time(end, kl__sim_clock_unix(&end->sim->clock),
                     end->grace_seconds) &&
-           count(end);
+           count_deletion(end);
 }
 
 /* --- Finalizers for the garbage collector. -------------------------------- */
@@ -244,12 +244,12 @@ static bool put_finalizer(object_end *end)
 
 /* Marks an object as deleted without a grace period: something else keeps
  * it. */
-static bool mark(object_end *end)
+static bool mark_deleted(object_end *end)
 {
     const char *given = kl__node_text(end->metadata, "deletionTimestamp");
     int64_t now = kl__sim_clock_unix(&end->sim->clock);
 
-    if (given == NULL && !count(end)) {
+    if (given == NULL && !count_deletion(end)) {
         return false;
     }
     if (given != NULL && kl__sim_clock_parse(given) <= now) {
@@ -318,13 +318,13 @@ static bool change_deleted(object_end *end, bool *pending)
     if (kl__sim_is_crd(end->resource->kind)) {
         return end_definition(end);
     }
-    return end->graceful || !is_kept(end) || mark(end);
+    return end->graceful || !is_kept(end) || mark_deleted(end);
 }
 
 /* Stores the changed object, if it was changed; `fate->shown` is the stored
  * state. */
-static kl_code store(object_end *end, kl__sim_state *state, bool kept,
-                     kl__sim_fate *fate, kl_error *err)
+static kl_code store_deleted(object_end *end, kl__sim_state *state, bool kept,
+                             kl__sim_fate *fate, kl_error *err)
 {
     kl_sim *sim = end->sim;
     bool dry = end->deletion->dry;
@@ -373,7 +373,7 @@ static kl_code end_object(object_end *end, kl__sim_state *state,
         return KL_OK;
     }
     kept = is_kept(end);
-    code = store(end, state, kept, fate, err);
+    code = store_deleted(end, state, kept, fate, err);
     if (code != KL_OK || kept) {
         return code;
     }

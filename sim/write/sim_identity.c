@@ -42,7 +42,8 @@ static kl_code check_namespace(const kl__sim_write *write, kl_error *err)
 
 /* Makes a free name from generateName; after some tries it may be a taken
  * one. */
-static kl_code generate(kl__sim_write *write, const char *base, kl_error *err)
+static kl_code generate_name(kl__sim_write *write, const char *base,
+                             kl_error *err)
 {
     char suffix[KL__SIM_SUFFIX_SIZE];
     kl__node *metadata = kl__sim_write_metadata(write);
@@ -66,7 +67,7 @@ static kl_code generate(kl__sim_write *write, const char *base, kl_error *err)
 }
 
 /* Removes what a new object cannot set itself, such as UID and managers. */
-static void wipe(kl__sim_write *write, kl__node *metadata)
+static void wipe_metadata(kl__sim_write *write, kl__node *metadata)
 {
     static const char *const own[] = {"uid", "creationTimestamp",
                                       "deletionTimestamp",
@@ -93,7 +94,7 @@ static kl_code identify_new(kl__sim_write *write, kl_error *err)
     if (write->operation == KL__SIM_UPDATE) {
         kl__node_remove(metadata, "resourceVersion");
     }
-    wipe(write, metadata);
+    wipe_metadata(write, metadata);
     if (is_given(version) && !answer->loading &&
         write->operation != KL__SIM_UPDATE) {
         return kl__sim_refuse(
@@ -102,7 +103,7 @@ static kl_code identify_new(kl__sim_write *write, kl_error *err)
     }
     if (!is_given(kl__node_text(metadata, "name")) && is_given(base)) {
         write->generates = true;
-        code = generate(write, base, err);
+        code = generate_name(write, base, err);
     }
     return code;
 }

@@ -103,7 +103,7 @@ static void write_node(kl__buf *out, const kl__node *node)
 
 /* Escapes characters that are special in HTML, as Go does; they are in strings
  * only. */
-static void escape(const kl__buf *json, kl__buf *out)
+static void escape_html(const kl__buf *json, kl__buf *out)
 {
     for (size_t i = 0; i < json->length; i++) {
         const char byte = json->bytes[i];
@@ -132,7 +132,7 @@ kl_code kl__sim_last_applied(const kl__node *old, kl__edit *edit,
     kl__node_remove(annotations_of(copy), annotation);
     if (copy != NULL) {
         write_node(&json, copy);
-        escape(&json, &escaped);
+        escape_html(&json, &escaped);
         kl__buf_putc(&escaped, '\n');
         *text = kl__buf_take(&escaped, NULL);
     }

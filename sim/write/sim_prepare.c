@@ -108,7 +108,7 @@ static bool complete_phase(kl__sim_write *write)
            note_phase(write);
 }
 
-static kl_code complete(kl__sim_write *write, kl_error *err)
+static kl_code complete_metadata(kl__sim_write *write, kl_error *err)
 {
     if (kl__sim_is_crd(write->kind)) {
         return kl__sim_crd_complete(write, err);
@@ -132,7 +132,7 @@ static bool keeps_status(const kl__sim_write *write)
            is_kind(write->kind, "", "nodes");
 }
 
-static bool identify(kl__sim_write *write)
+static bool identify_object(kl__sim_write *write)
 {
     char uid[KL__SIM_UID_SIZE], now[KL__SIM_TIME_SIZE];
     bool loading = write->answer->loading;
@@ -174,8 +174,9 @@ static kl_code prepare_new(kl__sim_write *write, kl_error *err)
     if (!keeps_status(write)) {
         kl__node_remove(kl__sim_write_root(write), "status");
     }
-    return identify(write) && count_first(write) ? complete(write, err)
-                                                 : kl__sim_no_memory(err);
+    return identify_object(write) && count_first(write)
+               ? complete_metadata(write, err)
+               : kl__sim_no_memory(err);
 }
 
 /* --- Existing objects. ---------------------------------------------------- */
@@ -318,7 +319,7 @@ static kl_code prepare_change(kl__sim_write *write, kl_error *err)
     if (!keep_status(write) || !keep_metadata(write)) {
         return kl__sim_no_memory(err);
     }
-    code = complete(write, err);
+    code = complete_metadata(write, err);
     if (code != KL_OK || !kl__sim_write_goes_on(write)) {
         return code;
     }

@@ -63,22 +63,23 @@ static const immutable_member immutable[] = {
     {"scheduling.k8s.io", "priorityclasses", NULL, "preemptionPolicy",
      "preemptionPolicy", FIXED, SAME}};
 
-static const kl__node *part(const kl__node *root, const char *name)
+static const kl__node *find_part(const kl__node *root, const char *name)
 {
     return name != NULL ? kl__node_get(root, name) : root;
 }
 
-static void forbid(kl__sim_write *write, const char *field, const char *detail)
+static void forbid_change(kl__sim_write *write, const char *field,
+                          const char *detail)
 {
     kl__field_add(&write->errors, KL__FIELD_FORBIDDEN, field, NULL, detail);
 }
 
 static void check_member(kl__sim_write *write, const immutable_member *row)
 {
-    const kl__node *before =
-        kl__node_get(part(kl__sim_write_old(write), row->parent), row->name);
-    const kl__node *now =
-        kl__node_get(part(kl__sim_write_root(write), row->parent), row->name);
+    const kl__node *before = kl__node_get(
+        find_part(kl__sim_write_old(write), row->parent), row->name);
+    const kl__node *now = kl__node_get(
+        find_part(kl__sim_write_root(write), row->parent), row->name);
 
     if (kl__node_equal(before, now) ||
         (row->how == ONCE && kl__node_type(before) == KL_NULL)) {
@@ -88,7 +89,7 @@ static void check_member(kl__sim_write *write, const immutable_member *row)
         kl__field_invalid_node(&write->errors, row->field, now, "%s",
                                row->detail);
     } else {
-        forbid(write, row->field, row->detail);
+        forbid_change(write, row->field, row->detail);
     }
 }
 
@@ -158,9 +159,10 @@ static void check_claim(kl__sim_write *write)
                            kl__node_equal(kl__node_get(before, may[2]),
                                           kl__node_get(now, may[2])));
     if (!same) {
-        forbid(write, "spec",
-               "spec is immutable after creation except resources.requests and "
-               "volumeAttributesClassName for bound claims");
+        forbid_change(
+            write, "spec",
+            "spec is immutable after creation except resources.requests and "
+            "volumeAttributesClassName for bound claims");
     }
 }
 
@@ -178,7 +180,7 @@ static void check_frozen(kl__sim_write *write)
         return;
     }
     if (!kl__node_bool(kl__node_get(root, "immutable"))) {
-        forbid(write, "immutable", detail);
+        forbid_change(write, "immutable", detail);
     }
     for (size_t i = 0; i < 2; i++) {
         const kl__node *before = kl__node_get(old, members[i]);
@@ -186,7 +188,7 @@ static void check_frozen(kl__sim_write *write)
 
         if (kl__node_size(before) + kl__node_size(now) != 0 &&
             !kl__node_equal(before, now)) {
-            forbid(write, members[i], detail);
+            forbid_change(write, members[i], detail);
         }
     }
 }
@@ -202,13 +204,15 @@ static void check_stateful_set(kl__sim_write *write)
                                       "minReadySeconds",
                                       NULL};
 
-    if (!kl__node_equal_but(part(kl__sim_write_old(write), "spec"),
-                            part(kl__sim_write_root(write), "spec"), may)) {
-        forbid(write, "spec",
-               "updates to statefulset spec for fields other than 'replicas', "
-               "'ordinals', 'template', 'updateStrategy', "
-               "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' "
-               "and 'minReadySeconds' are forbidden");
+    if (!kl__node_equal_but(find_part(kl__sim_write_old(write), "spec"),
+                            find_part(kl__sim_write_root(write), "spec"),
+                            may)) {
+        forbid_change(
+            write, "spec",
+            "updates to statefulset spec for fields other than 'replicas', "
+            "'ordinals', 'template', 'updateStrategy', "
+            "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' "
+            "and 'minReadySeconds' are forbidden");
     }
 }
 
@@ -240,8 +244,8 @@ static void check_pod(kl__sim_write *write)
                                       "terminationGracePeriodSeconds",
                                       NULL};
     static const char *const lists[] = {"containers", "initContainers"};
-    const kl__node *old = part(kl__sim_write_old(write), "spec");
-    const kl__node *spec = part(kl__sim_write_root(write), "spec");
+    const kl__node *old = find_part(kl__sim_write_old(write), "spec");
+    const kl__node *spec = find_part(kl__sim_write_root(write), "spec");
     bool differs = !kl__node_equal_but(old, spec, may);
 
     if (*write->subresource != '\0') {
@@ -252,7 +256,7 @@ static void check_pod(kl__sim_write *write)
                                      kl__node_get(spec, lists[i]));
     }
     if (differs) {
-        forbid(
+        forbid_change(
             write, "spec",
             "pod updates may not change fields other than "
             "`spec.containers[*].image`,`spec.initContainers[*].image`,"

@@ -22,8 +22,8 @@ static const kl__conversion *conversion_of(const kl__sim_kind *kind,
                : kl__convert_find(kind->group, kind->kind, served->name);
 }
 
-static bool normalize(kl__edit *edit, kl__node *object,
-                      const kl__sim_kind *kind, const char *version)
+static bool normalize_object(kl__edit *edit, kl__node *object,
+                             const kl__sim_kind *kind, const char *version)
 {
     kl_error own = {0};
     const kl__schema *schema =
@@ -34,13 +34,15 @@ static bool normalize(kl__edit *edit, kl__node *object,
 }
 
 /* Converts a stored object to a version; false: out of memory. */
-static bool turn(kl__edit *edit, kl__node *object, const kl__sim_kind *kind,
-                 const kl__sim_version *served)
+static bool convert_object(kl__edit *edit, kl__node *object,
+                           const kl__sim_kind *kind,
+                           const kl__sim_version *served)
 {
     const kl__conversion *conversion = conversion_of(kind, served);
 
-    return conversion == NULL || (conversion->from_stored(edit, object) &&
-                                  normalize(edit, object, kind, served->name));
+    return conversion == NULL ||
+           (conversion->from_stored(edit, object) &&
+            normalize_object(edit, object, kind, served->name));
 }
 
 kl_code kl__sim_convert_fields(kl__sim_write *write, kl_error *err)
@@ -68,7 +70,7 @@ static bool show_version(kl__edit *edit, kl__node *object,
         return true;
     }
     version = kl__strprintf("%s/%s", kind->group, served->name);
-    good = version != NULL && turn(edit, object, kind, served) &&
+    good = version != NULL && convert_object(edit, object, kind, served) &&
            kl__sim_put_text(edit, object, "apiVersion", version);
     kl__free(version);
     return good;
@@ -90,7 +92,8 @@ kl__sim_state *kl__sim_builtin_view(const kl__sim_state *state,
     kl__edit *edit = kl__sim_state_edit(state, err);
     kl__sim_state *shown = NULL;
 
-    if (edit != NULL && turn(edit, kl__edit_root(edit), kind, served)) {
+    if (edit != NULL &&
+        convert_object(edit, kl__edit_root(edit), kind, served)) {
         shown = kl__sim_compose(kind, edit, state->version, err);
     }
     kl__edit_free(edit);
@@ -109,7 +112,8 @@ bool kl__sim_store_served(kl__edit *edit, const kl__sim_kind *kind,
 
     return conversion == NULL ||
            (conversion->to_stored(edit, kl__edit_root(edit)) &&
-            normalize(edit, kl__edit_root(edit), stored, stored->storage));
+            normalize_object(edit, kl__edit_root(edit), stored,
+                             stored->storage));
 }
 
 /* --- The old object, for stages that compare with it. --------------------- */
