@@ -1,7 +1,8 @@
 /*
- * sim_pod_security.c - the plugin PodSecurity: a namespace with a Pod Security
- * Standard refuses other pods; for objects that would make such pods the answer
- * has a warning.
+ * sim_pod_security.c - the plugin PodSecurity
+ * (docs/KUBERNETES.md#pod-security): a namespace with a Pod Security Standard
+ * refuses other pods; for objects that would make such pods the answer has a
+ * warning.
  */
 #include "sim/admit/sim_admit.h"
 

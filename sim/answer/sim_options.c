@@ -1,6 +1,7 @@
 /*
- * sim_options.c - see sim_options.h. The matrix of allowed combinations is the
- * one that a kube-apiserver 1.36 was seen to apply.
+ * sim_options.c - see sim_options.h and docs/KUBERNETES.md#list-option-checks.
+ * The matrix of allowed combinations is the one that a kube-apiserver 1.36 was
+ * seen to apply.
  */
 #include "sim/answer/sim_options.h"
 

@@ -1,6 +1,7 @@
 /*
- * sim_status.h - Status objects, the refusals of an API server. Texts and
- * shapes are those that a kube-apiserver 1.36 was seen to answer.
+ * sim_status.h - Status objects, the refusals of an API server:
+ * docs/KUBERNETES.md#status-objects. Texts and shapes are those that a
+ * kube-apiserver 1.36 was seen to answer.
  */
 #ifndef KL_SIM_STATUS_H
 #define KL_SIM_STATUS_H

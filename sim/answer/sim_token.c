@@ -1,6 +1,7 @@
 /*
- * sim_token.c - see sim_options.h: continue tokens in kube-apiserver's format:
- * base64url of {"v":"meta.k8s.io/v1","rv":VERSION,"start":"/KEY\u0000"}.
+ * sim_token.c - see sim_options.h and docs/KUBERNETES.md#pagination: continue
+ * tokens in kube-apiserver's format: base64url of
+ * {"v":"meta.k8s.io/v1","rv":VERSION,"start":"/KEY\u0000"}.
  */
 #include "sim/answer/sim_options.h"
 

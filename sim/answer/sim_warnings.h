@@ -1,6 +1,6 @@
 /*
  * sim_warnings.h - warnings of an answer, sent as headers `Warning: 299 -
- * "text"` (RFC 7234), as kube-apiserver does.
+ * "text"` as kube-apiserver does: docs/KUBERNETES.md#warnings.
  */
 #ifndef KL_SIM_WARNINGS_H
 #define KL_SIM_WARNINGS_H

@@ -1,8 +1,9 @@
 /*
- * sim_watch.c - see sim_list.h: WATCH. Initial events come first, then a cursor
- * moves through the history of the resource. A watch has no queue: events that
- * it has not read are in the resource's ring, and a watch that the ring has
- * left behind is ended, as a real server does.
+ * sim_watch.c - see sim_list.h: WATCH (docs/KUBERNETES.md#watch-events).
+ * Initial events come first, then a cursor moves through the history of the
+ * resource. A watch has no queue: events that it has not read are in the
+ * resource's ring, and a watch that the ring has left behind is ended, as by a
+ * real server (docs/KUBERNETES.md#slow-readers).
  */
 #include "sim/answer/sim_list.h"
 

@@ -1,7 +1,8 @@
 /*
  * sim_gc.c - the garbage collector: deletes objects whose owners are all gone,
- * and carries out foreground deletion and orphaning. It does what the collector
- * of kube-controller-manager does, but at once.
+ * and carries out foreground deletion and orphaning
+ * (docs/KUBERNETES.md#owner-references). It does what the collector of
+ * kube-controller-manager does, but at once.
  */
 #include "sim/life/sim_settle.h"
 

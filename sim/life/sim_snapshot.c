@@ -1,7 +1,8 @@
 /*
  * sim_snapshot.c - kl_sim_snapshot and kl_sim_restore: a cluster goes back to
- * an earlier state, like a server whose etcd was restored from a backup:
- * objects and version come back, history does not.
+ * an earlier state, like a server whose etcd was restored from a backup
+ * (docs/KUBERNETES.md#restored-backup): objects and version come back, history
+ * does not.
  */
 #include "sim/life/sim_snapshot.h"
 

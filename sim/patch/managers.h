@@ -1,7 +1,7 @@
 /*
  * managers.h - metadata.managedFields: which manager has set which fields of an
- * object. Updates it for every write, and does server-side apply, by the rules
- * of apimachinery 1.36 (managedfields).
+ * object (docs/KUBERNETES.md#managed-fields). Updates it for every write, and
+ * does server-side apply, by the rules of apimachinery 1.36.
  */
 #ifndef KL_PATCH_MANAGERS_H
 #define KL_PATCH_MANAGERS_H

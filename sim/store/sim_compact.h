@@ -1,6 +1,7 @@
 /*
  * sim_compact.h - forgets old events of the history regularly, as
- * kube-apiserver compacts etcd. The cluster's mutex is held.
+ * kube-apiserver compacts etcd (docs/KUBERNETES.md#compaction); a watch of a
+ * forgotten version gets 410. The cluster's mutex is held.
  */
 #ifndef KL_SIM_COMPACT_H
 #define KL_SIM_COMPACT_H

@@ -1,6 +1,6 @@
 /*
  * sim_compose.c - see sim_compose.h. Puts the members of an object in the order
- * that Go writes them, and serializes it.
+ * that Go writes them (docs/KUBERNETES.md#order-of-members), and serializes it.
  */
 #include "sim/store/sim_compose.h"
 

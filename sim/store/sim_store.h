@@ -1,7 +1,8 @@
 /*
  * sim_store.h - one resource (such as pods): its objects now, the events of
- * late, and so its objects at an earlier version. The cluster's mutex guards
- * all of it.
+ * late, and so its objects at an earlier version. A version older than the kept
+ * events gets 410: docs/KUBERNETES.md#gone. The cluster's mutex guards all of
+ * it.
  */
 #ifndef KL_SIM_STORE_H
 #define KL_SIM_STORE_H

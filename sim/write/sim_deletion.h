@@ -1,6 +1,7 @@
 /*
- * sim_deletion.h - the deletion of objects: at once, after a grace period, or
- * when the last finalizer is removed. The cluster's mutex is held.
+ * sim_deletion.h - the deletion of objects: at once, after a grace period
+ * (docs/KUBERNETES.md#deletion-of-pods), or when the last finalizer is removed
+ * (docs/KUBERNETES.md#finalizers). The cluster's mutex is held.
  */
 #ifndef KL_SIM_DELETION_H
 #define KL_SIM_DELETION_H

@@ -1,7 +1,8 @@
 /*
  * sim_found.h - findings of strict decoding (repeated and unknown fields) in a
  * body's YAML, in a patch and in the object. The parameter fieldValidation
- * decides if they are refused, warned of or ignored.
+ * decides if they are refused, warned of or ignored:
+ * docs/KUBERNETES.md#field-validation.
  */
 #ifndef KL_SIM_FOUND_H
 #define KL_SIM_FOUND_H
