@@ -98,7 +98,7 @@ static accept_clause read_clause(accept_word text)
     return read;
 }
 
-/* The order of clauses that have the same quality. */
+/* How specific a clause is: it decides between clauses of the same quality. */
 static int rank_clause(const accept_clause *clause)
 {
     return is_word_equal(clause->type, "*")      ? 0

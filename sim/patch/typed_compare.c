@@ -156,8 +156,8 @@ static const kl__node *missing_value(const kl__typed *typed, const pair *values,
                : NULL;
 }
 
-/* Compares the members that `from` has; with `is_old` only those that both
- * have. */
+/* Compares the members of one side: with `is_old` all of the old object, else
+ * those that only the new one has. */
 static bool compare_members(kl__typed *typed, const pair *values, bool is_old,
                             const kl__difference *into)
 {

@@ -157,8 +157,8 @@ static kl_code refuse_uid(kl__sim_write *write, const char *uid, kl_error *err)
     return kl__sim_answer_status(write->answer, &status, err);
 }
 
-/* Answers 422 unless the Scale asks for a valid number of replicas of this very
- * object. */
+/* Refuses a Scale with a negative number of replicas, or with another object's
+ * UID. */
 static kl_code check_scale(kl__sim_write *write, const kl__sim_write *scale,
                            kl_error *err)
 {

@@ -28,8 +28,8 @@ static void check_length(kl__vet *vet, const kl__node *object,
     }
 }
 
-/* An event with eventTime needs its other members too. `controller`: the name
- * of reportingController in the request's version. */
+/* Checks the members about the reporter, which an event with eventTime needs.
+ * `controller`: what the request's version calls reportingComponent. */
 static void check_report(kl__vet *vet, const kl__node *object,
                          const char *controller)
 {

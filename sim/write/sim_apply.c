@@ -188,7 +188,8 @@ static kl_code complete_config(kl__sim_write *write, kl_error *err)
     return KL_OK;
 }
 
-/* Refuses repeated names, after everything else was found valid. */
+/* Refuses repeated names or warns of them, as fieldValidation asks, once all
+ * else was found valid. */
 static kl_code check_twice(kl__sim_write *write, kl_error *err)
 {
     const kl__sim_ask *ask = &write->answer->ask;

@@ -277,8 +277,8 @@ static bool is_changed(const kl__sim_write *write)
     return false;
 }
 
-/* True if annotations or labels count as spec: a Deployment's controller reads
- * its annotations, and clients of an EndpointSlice its labels. */
+/* True if annotations or labels that count as spec have changed: a Deployment's
+ * controller reads its annotations, clients of an EndpointSlice its labels. */
 static bool is_annotated(const kl__sim_write *write)
 {
     const char *name =

@@ -83,7 +83,7 @@ local function describe_way(it, way)
         watched:sees { "add a=1" }
     end)
 
-    it("that came and went is told as far as the server tells, " .. way.name, function(scene)
+    it("that came and went makes the events that are left of it, " .. way.name, function(scene)
         local watched = scene:record()
         watched:sees { "synced" }
         scene:disconnect()
@@ -110,7 +110,7 @@ local function describe_way(it, way)
         watched:sees { "add y=1" }
     end)
 
-    it("that was changed by many is told to every handler alike, " .. way.name, function(scene)
+    it("that many clients changed is the same for every handler, " .. way.name, function(scene)
         for i = 1, 4 do
             scene:create("a" .. i)
         end
@@ -147,12 +147,12 @@ local function describe_way(it, way)
     end)
 end
 
-conformance.describe("While away, an object", function(it, cluster)
+conformance.describe("After a disconnect, an object", function(it, cluster)
     for _, way in ipairs(WAYS) do
         describe_way(it, way)
     end
 
-    it("is not listed again when the connection was cut and nothing was missed", function(scene)
+    it("is not relisted when its watch was cut and can be resumed", function(scene)
         scene:create("a")
         local watched = scene:record()
         watched:starts_with { "add a=1 initial" }

@@ -29,7 +29,7 @@ local function until_cached(scene, informer, name, value)
 end
 
 conformance.describe("A slow handler", function(it)
-    it("gets every change while it is within its backlog", function(scene)
+    it("gets every change while its backlog is not full", function(scene)
         local gate = {}
         scene:create("a", "0")
         local watched = record_slowly(scene, gate, {})
@@ -44,7 +44,7 @@ conformance.describe("A slow handler", function(it)
         watched:sees(expected)
     end)
 
-    it("is shown one merged update of an object beyond its backlog", function(scene)
+    it("gets one coalesced update of an object when its backlog is full", function(scene)
         local gate = {}
         scene:create("a", "0")
         local watched = record_slowly(scene, gate, { backlog = 4 })
@@ -59,7 +59,7 @@ conformance.describe("A slow handler", function(it)
         watched:forget() -- each `old` was the `new` before, its history says
     end)
 
-    it("is never spared a delete beyond its backlog", function(scene)
+    it("gets every delete even when its backlog is full", function(scene)
         local gate = {}
         for i = 1, 8 do
             scene:create("a" .. i, "0")
@@ -84,7 +84,7 @@ conformance.describe("A slow handler", function(it)
         watched:forget()
     end)
 
-    it("is told of a delete and an add where an object was recreated beyond its backlog",
+    it("gets a delete and an add of an object recreated while its backlog is full",
         function(scene)
             local gate = {}
             scene:create("a", "0")
@@ -106,7 +106,7 @@ conformance.describe("A slow handler", function(it)
             watched:forget()
         end)
 
-    it("is not shown what came and went unseen beyond its backlog", function(scene)
+    it("gets no event of an object created and deleted while its backlog is full", function(scene)
         local gate = {}
         scene:create("a", "0")
         local watched = record_slowly(scene, gate, { backlog = 2 })
@@ -130,7 +130,7 @@ conformance.describe("A slow handler", function(it)
         watched:forget()
     end)
 
-    it("gets every change beyond its backlog if it asked for every one", function(scene)
+    it("gets every change of a full backlog if it does not coalesce", function(scene)
         local gate = {}
         scene:create("a", "0")
         local watched = record_slowly(scene, gate, { backlog = 4, coalesce = false })
@@ -144,7 +144,7 @@ conformance.describe("A slow handler", function(it)
         watched:sees(expected)
     end)
 
-    it("that waits for every change can be stopped", function(scene)
+    it("with a full backlog can be stopped if it does not coalesce", function(scene)
         local gate = {}
         scene:create("a", "0")
         local watched = record_slowly(scene, gate, { backlog = 2, coalesce = false })

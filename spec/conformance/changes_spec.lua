@@ -70,7 +70,7 @@ conformance.describe("A change", function(it)
         assert.equal(1, watched.informer:count())
     end)
 
-    it("of any namespace is seen by who asks for all", function(scene)
+    it("of any namespace is seen by an informer of all namespaces", function(scene)
         local elsewhere = scene:add_namespace("-elsewhere")
         local labels = { spec = scene.name }
         scene.admin:create("configmaps", elsewhere, { metadata = { name = "a", labels = labels } })
@@ -109,7 +109,7 @@ conformance.describe("A change", function(it)
         assert.equal(1, watched.informer:count())
     end)
 
-    it("is held against every term of a label selector", function(scene)
+    it("is matched against every term of a label selector", function(scene)
         scene:create("a", "1", { app = "shop", tier = "web" })
         scene:create("b", "1", { app = "shop", tier = "db" })
         scene:create("c", "1", { tier = "web" })
@@ -117,7 +117,7 @@ conformance.describe("A change", function(it)
         watched:starts_with { "add a=1 initial" }
     end)
 
-    it("is held against a field selector", function(scene)
+    it("is matched against a field selector", function(scene)
         scene:create("a")
         scene:create("b")
         local watched = scene:record(scene:informer { fields = "metadata.name=b" })
@@ -136,7 +136,7 @@ conformance.describe("A change", function(it)
         watched:sees { "add b=1" }
     end)
 
-    it("by many hands leaves handler and cache with what the server has", function(scene)
+    it("by many clients leaves handler and cache equal to the server", function(scene)
         local watched = scene:record()
         watched:sees { "synced" }
         for round = 1, 5 do

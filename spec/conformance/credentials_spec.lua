@@ -26,7 +26,7 @@ end
 -- What a simulator that wants a token lacks of a cluster is another token: so the file is wrong at
 -- first.
 local function describe_sim(it)
-    it("in a token file are read again when it changes", function(scene)
+    it("in a token file are read again after a 401", function(scene)
         local guarded = assert(Sim.new { token = "right" })
         local path = os.tmpname()
         write(path, "wrong")
@@ -47,7 +47,7 @@ local function describe_sim(it)
 end
 
 local function describe_real(it, cluster)
-    it("that may not list say which right is missing", function(scene)
+    it("that get a 403 for a list name the missing verb and resource", function(scene)
         local client = scene:connect { kubeconfig = cluster.folder .. "/kubeconfig-nobody" }
         local watched = scene:record(scene:informer { client = client })
         local problem = error_of_code(watched, "forbidden")
@@ -57,7 +57,7 @@ local function describe_real(it, cluster)
         assert.truthy(problem.message:find(scene.namespace, 1, true), problem.message)
     end)
 
-    it("that get a right later begin by themselves", function(scene)
+    it("that get the missing right later list without a restart", function(scene)
         scene:create("a")
         local client = scene:connect { kubeconfig = cluster.folder .. "/kubeconfig-nobody" }
         local watched = scene:record(scene:informer { client = client })

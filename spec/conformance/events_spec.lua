@@ -23,7 +23,7 @@ conformance.describe("Events", function(it)
         end, "one event, which happened " .. count .. " times")
     end
 
-    it("are kept as they were told, and equal ones as a series", function(scene)
+    it("are stored as they were recorded, and repeated ones as a series", function(scene)
         local client = scene:connect()
         local map = assert(client:create { apiVersion = "v1", kind = "ConfigMap",
             metadata = { name = "a", namespace = scene.namespace } })
@@ -40,7 +40,7 @@ conformance.describe("Events", function(it)
         assert.equal(event.note, old.message)
     end)
 
-    it("about what belongs to the cluster are in the namespace default", function(scene)
+    it("about objects without a namespace are in the namespace default", function(scene)
         local client = scene:connect()
         local namespace = assert(client:get("namespaces", scene.namespace))
         client:event(namespace, "Normal", "Seen", "well")

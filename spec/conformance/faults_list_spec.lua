@@ -39,7 +39,7 @@ local INITIAL = { "add a1=1 initial", "add a2=1 initial", "add a3=1 initial", "a
     "add a5=1 initial" }
 
 local function describe_fault(it, cluster, sentence, fault, options)
-    it("that is " .. sentence .. " is made again until it is whole", function(scene)
+    it("that is " .. sentence .. " is repeated until it is complete", function(scene)
         for i = 1, 5 do
             scene:create("a" .. i)
         end
@@ -65,7 +65,7 @@ local function describe_fault(it, cluster, sentence, fault, options)
 end
 
 local function describe_restore(it, cluster)
-    it("of a cluster that was set back is of what it is now", function(scene)
+    it("of a cluster restored from a backup has the restored objects", function(scene)
         scene:create("a", "1")
         local watched = scene:record(scene:informer { idle_timeout = 0.3 })
         watched:starts_with { "add a=1 initial" }

@@ -7,7 +7,7 @@ local eventually = require "eventually"
 local BROKEN = { "short_length", "long_length", "chunks", "gzip", "no_http" }
 
 local function describe_broken(it, cluster, how)
-    it("whose answers are broken by " .. how .. " is asked again", function(scene)
+    it("whose answers are broken by " .. how .. " is requested again", function(scene)
         scene:create("a", "1")
         assert(cluster.sim:garble {
             how = how, verb = "list", resource = "configmaps", namespace = scene.namespace,
@@ -50,7 +50,7 @@ local function describe_handshakes(it, cluster)
         watched:sees { "update a 1>2" }
         cluster.sim:heal()
     end)
-    it("whose handshakes stall is given up, and found again", function(scene)
+    it("whose handshakes stall is given up after a timeout, and reconnected", function(scene)
         scene:create("a", "1")
         assert(cluster.sim:tls { how = "stall", count = 0 })
         local watched = scene:record()
@@ -70,7 +70,7 @@ conformance.describe("A server", function(it, cluster)
     if not cluster.fails_on_demand then
         return
     end
-    it("that refuses connections for a while is found again", function(scene)
+    it("that refuses connections for a while is reconnected", function(scene)
         scene:create("a", "1")
         cluster.sim:refuse { seconds = 0.3 }
         local watched = scene:record()

@@ -43,7 +43,7 @@ local function rule_for(scene, fault)
 end
 
 local function describe_fault(it, cluster, sentence, fault, options)
-    it("of a watch that is " .. sentence .. " is told once and in order", function(scene)
+    it("of a watch that is " .. sentence .. " is delivered once and in order", function(scene)
         scene:create("a", "1")
         local watched = scene:record(scene:informer {
             idle_timeout = options.idle and 0.3 or nil,
@@ -64,7 +64,7 @@ end
 
 -- The informer lists again: it is told the difference.
 local function describe_loss(it, cluster)
-    it("of a watch that has expired is told by a list", function(scene)
+    it("after a 410 of the watch is delivered by a relist", function(scene)
         scene:create("a", "1")
         local watched = scene:record()
         watched:starts_with { "add a=1 initial" }
@@ -76,7 +76,7 @@ local function describe_loss(it, cluster)
         end, "it lists again")
     end)
 
-    it("that no watch has told is told by the next one of its object", function(scene)
+    it("that the watch lost is delivered with the next change of its object", function(scene)
         local watched = scene:record()
         watched:sees { "synced" }
         assert(cluster.sim:tamper(rule_for(scene, { how = "drop" })))
@@ -85,7 +85,7 @@ local function describe_loss(it, cluster)
         watched:sees { "add a=2" }
     end)
 
-    it("that is told before the one before it is told, and the older one is not", function(scene)
+    it("that overtakes an older one is delivered, and the older one is dropped", function(scene)
         scene:create("a", "1")
         local watched = scene:record()
         watched:starts_with { "add a=1 initial" }

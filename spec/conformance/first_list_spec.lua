@@ -28,7 +28,7 @@ conformance.describe("The first list", function(it, cluster)
         watched:forget()
     end)
 
-    it("of nothing is a list as well", function(scene)
+    it("of no objects says synced as well", function(scene)
         local watched = scene:record()
         watched:sees { "synced" }
         assert.is_true(watched.informer:has_synced())
@@ -101,7 +101,7 @@ conformance.describe("The first list", function(it, cluster)
     end
 
     if cluster.tells_requests then
-        it("takes one request where the server streams it", function(scene)
+        it("takes one request with a streaming list", function(scene)
             local watched = scene:record()
             watched:sees { "synced" }
             scene:create("a")

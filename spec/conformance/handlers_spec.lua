@@ -40,7 +40,7 @@ conformance.describe("Handlers", function(it, cluster)
         assert.same({}, first.seen)
     end)
 
-    it("that come late are shown the cache first, as initial", function(scene)
+    it("that are added late get the cache first, as initial adds", function(scene)
         scene:create("a", "1")
         local early = scene:record()
         early:starts_with { "add a=1 initial" }
@@ -131,7 +131,7 @@ conformance.describe("Handlers", function(it, cluster)
         assert.is_true(failing.handler:has_synced())
     end)
 
-    it("that wait hold up nobody else", function(scene)
+    it("that wait delay no other handler", function(scene)
         local may_return = false
         local informer = scene:informer()
         local waiting = scene:record(informer, {

@@ -146,7 +146,7 @@ local function play(all, server)
     assert.is_true(#late <= LATE, table.concat(late, "\n"))
 end
 
-conformance.describe("Leaders out of time", function(it, cluster)
+conformance.describe("Leaders with wrong clocks", function(it, cluster)
     -- Programs that these start crash with ThreadSanitizer's library loaded before them.
     if not cluster.over_network or (os.getenv("LD_PRELOAD") or ""):find("tsan", 1, true) then
         return

@@ -33,7 +33,7 @@ for _, streaming in ipairs { true, false } do
             assert.is_nil(a:json():find("PartialObjectMetadata", 1, true))
         end)
 
-        it("follows every change, also of what is not sent", function(scene)
+        it("gets an update for every change, also of fields that are not sent", function(scene)
             scene:create("a", "1")
             local informer = scene:informer { metadata = true, streaming_list = streaming }
             local seen = {}
@@ -77,7 +77,7 @@ for _, streaming in ipairs { true, false } do
 end
 
 conformance.describe("Metadata alone", function(it)
-    it("raises where a script reads what was not asked for", function(scene)
+    it("raises when a script reads spec or data", function(scene)
         scene:create("a", "1")
         local a = assert(synced(scene, {}):get(scene.namespace, "a"))
         local function refuses(f, field)

@@ -99,7 +99,7 @@ conformance.describe("Several namespaces", function(it, cluster)
         assert.equal("delete a", seen[#seen])
     end)
 
-    it("are told to a late handler as the cache has them", function(scene)
+    it("are replayed to a late handler from the cache", function(scene)
         local informer, first, second = make(scene)
         assert(informer:wait_synced(60))
         local seen = {}
@@ -125,7 +125,7 @@ conformance.describe("Several namespaces", function(it, cluster)
             "'elsewhere' is not a namespace of this informer", 1, true)
     end)
 
-    it("tell how they are, and each of them", function(scene)
+    it("have one status, and one each", function(scene)
         local informer, first, second = make(scene)
         assert(informer:wait_synced(60))
         eventually(function() return informer:status().state == "watching" end, "the watches")
@@ -142,7 +142,7 @@ conformance.describe("Several namespaces", function(it, cluster)
             true), text)
     end)
 
-    it("go on after the server was away, each from where it was", function(scene)
+    it("resume after a disconnect, each from its own version", function(scene)
         local informer, first, second, create = make(scene)
         local errors, seen = {}, {}
         informer:on {
@@ -205,7 +205,7 @@ conformance.describe("Several namespaces", function(it, cluster)
         eventually(function() return informer:get(later, "z") end, "the first of it")
     end)
 
-    it("of metadata alone have no more", function(scene)
+    it("of metadata alone hold metadata only", function(scene)
         local informer, first = make(scene, { metadata = true })
         assert(informer:wait_synced(60))
         assert.error_matches(function() return informer:get(first, "a").data end,

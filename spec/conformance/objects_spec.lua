@@ -84,7 +84,7 @@ conformance.describe("An object", function(it)
         assert.equal("1", object.data.v)
     end)
 
-    it("stays as it was when the cluster goes on", function(scene)
+    it("does not change when the server's object changes", function(scene)
         scene:create("a", "1")
         local watched = scene:record()
         watched:starts_with { "add a=1 initial" }

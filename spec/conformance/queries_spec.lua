@@ -185,7 +185,7 @@ conformance.describe("A query", function(it)
         assert.error_matches(function() informer:by("nodes", "n1") end, "there are node", 1, true)
     end)
 
-    it("inside of a handler sees the change that the handler is told of", function(scene)
+    it("inside of a handler sees the change of that handler's event", function(scene)
         local informer = create_shop(scene, { indexes = { node = "spec.nodeName" } })
         local found
         informer:on {

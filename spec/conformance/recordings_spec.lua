@@ -90,7 +90,7 @@ local function expect_the_same(scene, has_order, f)
 end
 
 conformance.describe("A recording", function(it, cluster)
-    it("is replayed as it was told", function(scene)
+    it("replays the same events", function(scene)
         scene:create("a", "1")
         scene:create("b", "1", { app = "shop" })
         expect_the_same(scene, true, function()
@@ -117,7 +117,7 @@ conformance.describe("A recording", function(it, cluster)
         end)
     end)
 
-    it("knows what was missed when history was lost", function(scene)
+    it("has the changes that were missed before a 410", function(scene)
         scene:create("a", "1")
         scene:create("b", "1")
         scene:create("c", "1")

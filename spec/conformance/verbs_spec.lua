@@ -52,14 +52,14 @@ conformance.describe("A verb", function(it)
         expect_code("not_found", client:patch("cm", key, {}))
     end)
 
-    it("makes names", function(scene)
+    it("creates with generateName", function(scene)
         local client = scene:connect()
         local object = map(scene)
         object.metadata.generateName = "spec-"
         assert.truthy(assert(client:create(object)).name:find("^spec%-%w%w%w%w%w$"))
     end)
 
-    it("means an object itself", function(scene)
+    it("takes an object in place of its name", function(scene)
         local client = scene:connect()
         local first = assert(client:create(map(scene, "a", { x = "1" })))
         assert(client:delete(first))
@@ -118,7 +118,7 @@ conformance.describe("A verb", function(it)
         expect_code("bad_request", client:list("cm", { fields = "spec.none=b" }))
     end)
 
-    it("deletes many", function(scene)
+    it("deletes a collection", function(scene)
         local client = scene:connect()
         for _, name in ipairs { "a", "b", "c" } do
             assert(client:create(map(scene, name)))

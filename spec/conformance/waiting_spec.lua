@@ -55,7 +55,7 @@ conformance.describe("Waiting", function(it, cluster)
         assert.equal(group .. "/v1", watched.last.apiVersion)
     end)
 
-    it("for a server that went away tells why, once per reason", function(scene)
+    it("for a server that went away reports each reason once", function(scene)
         local watched = scene:record()
         watched:sees { "synced" }
         scene:disconnect()
@@ -74,7 +74,7 @@ conformance.describe("Waiting", function(it, cluster)
         eventually(function() return not watched.informer:status().error end, "health again")
     end)
 
-    it("tells the same reason again when there was health between", function(scene)
+    it("reports the same reason again after a recovery", function(scene)
         local watched = scene:record()
         watched:sees { "synced" }
         for i = 1, 2 do
@@ -87,7 +87,7 @@ conformance.describe("Waiting", function(it, cluster)
         end
     end)
 
-    it("is told to the handlers that came before it broke, not to those after", function(scene)
+    it("is reported to handlers added before the failure, not to later ones", function(scene)
         local early = scene:record()
         early:sees { "synced" }
         scene:disconnect()
@@ -101,7 +101,7 @@ conformance.describe("Waiting", function(it, cluster)
     end)
 
     if cluster.fails_on_demand then
-        it("tells once of a server that fails again and again", function(scene)
+        it("reports a repeated failure of the server once", function(scene)
             cluster.sim:fail { verb = "watch", count = 2, status = 500 }
             local watched = scene:record()
             watched:sees { "synced" }
@@ -123,7 +123,7 @@ conformance.describe("Waiting", function(it, cluster)
             assert.equal(lists, watched.informer:status().lists)
         end)
 
-        it("does as Retry-After says", function(scene)
+        it("lasts as long as Retry-After says", function(scene)
             cluster.sim:fail { verb = "watch", count = 1, status = 429, retry_after = 2 }
             local watched = scene:record()
             local seconds = scene.seconds(watched.sees, watched, { "synced" })
@@ -142,7 +142,7 @@ conformance.describe("Waiting", function(it, cluster)
         end)
     end
 
-    it("is not needed for what can never work", function(scene)
+    it("ends at once for what can never work", function(scene)
         local client = scene:connect()
         for _, wrong in ipairs {
             { "configmaps", labels = "app in (" },
