@@ -1,7 +1,7 @@
 /*
- * cancel_informer_spec.c - every call that waits for an informer or for the
- * simulator, ended at random moments. The lint of blocking calls reads the
- * names of the calls here.
+ * cancel_informer_spec.c - every call that blocks on an informer or on the
+ * simulator is ended at random moments. spec/lint/blocking.lua reads the names
+ * of the calls here.
  */
 #include "sim_client.h"
 #include "trial.h"
@@ -187,7 +187,7 @@ static void block_synced(void *scene_)
     atomic_store(&self->waiter, GONE);
 }
 
-/* Whether a thread of this process sleeps, or is gone. */
+/* True if a thread of this process sleeps, or has ended. */
 static bool is_asleep(int thread)
 {
     char path[64], state = 'S';
@@ -216,7 +216,8 @@ static void close_informer(void *scene_)
     self->registration = NULL;
 }
 
-/* Of a handle only that somebody waits in: nobody may use it afterwards. */
+/* Closes a handle while a thread waits on it; the handle is not used
+ * afterwards. */
 static void close_under_waiter(void *scene_)
 {
     scene *self = scene_;
@@ -237,8 +238,8 @@ static void remove_handler(void *scene_)
     self->registration = NULL;
 }
 
-/* Until the threads of a closed client's informer have ended: nobody can join
- * it any more. */
+/* Waits until the threads of a closed client's informer have ended: they are
+ * detached, so they cannot be joined. */
 static void block_end(void *scene_)
 {
     scene *self = scene_;

@@ -1,6 +1,6 @@
 /*
- * address_space_spec.c - the system maps no more memory: big objects, lists and
- * threads are refused with the limit to raise, what is there goes on, and all
+ * address_space_spec.c - no more memory can be mapped: big objects, lists and
+ * threads fail with an error that names the limit, the rest goes on, and all
  * works again when the limit is gone. Sanitizers map too much for such a limit.
  */
 #include "live_world.h"

@@ -1,7 +1,8 @@
 /*
- * descriptors_spec.c - no descriptor is left: each call that needs one says
- * which limit to raise, and an informer that lost its connection says so,
- * waits without spinning, and goes on when there are some again.
+ * descriptors_spec.c - no descriptor is left: each call that needs one fails
+ * with an error that names the limit; an informer that lost its connection
+ * reports that, waits without spinning, and reconnects when descriptors are
+ * free.
  */
 #include "kubeconfigs.h"
 #include "live_world.h"

@@ -71,7 +71,7 @@ static kl_code open_own(void *world, kl_error *err)
                                : err->code;
 }
 
-/* One that never syncs: nobody serves it. */
+/* An informer that never syncs, as its kind is not served. */
 static kl_code open_unknown(void *world, kl_error *err)
 {
     workshop *self = world;
@@ -181,7 +181,7 @@ static void drop(void *context)
     ((workshop *)context)->dropped++;
 }
 
-/* A context is dropped by whoever owns it: not by a call that failed. */
+/* A context is dropped by its owner, not by a call that failed. */
 static kl_code dropped_once(workshop *self, kl_code code)
 {
     assert_int_equal(self->dropped, code == KL_OK ? 1 : 0);

@@ -110,7 +110,7 @@ KL_API void *realloc(void *block, size_t size)
 
 typedef kl_code (*try_fn)(void *context, kl_error *err);
 
-/* Whether it needed less than `nth` allocations. */
+/* True if the call needed less than `nth` allocations. */
 static bool try_once(try_fn run, void *context, long nth)
 {
     kl_error err = {0};

@@ -1,7 +1,7 @@
 /*
- * port_calls_spec.c - faults of a port that is in use, ordered by the host and
- * by a request, with each of their allocations failing: who asks is served as
- * before, or as was ordered.
+ * port_calls_spec.c - faults of a port that is in use, ordered by calls and by
+ * requests, with each allocation failing: a request is then served as before,
+ * or as ordered.
  */
 #include "every_call.h"
 #include "failing_alloc.h"

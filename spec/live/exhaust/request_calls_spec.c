@@ -1,6 +1,7 @@
 /*
  * request_calls_spec.c - every public call on requests, with each allocation
- * failing on whichever thread makes it: the caller's, or one of the requester.
+ * failing on the thread that makes it: the caller's, or one of the request
+ * sender.
  */
 #include "every_call.h"
 #include "failing_alloc.h"

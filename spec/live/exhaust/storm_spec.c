@@ -1,7 +1,7 @@
 /*
- * storm_spec.c - allocations that fail at random on every thread of a client
- * while its informers list, watch, relist and resync, and handlers, queries and
- * informers come and go. Afterwards nothing is lost and nothing is left.
+ * storm_spec.c - allocations fail at random on every thread of a client while
+ * its informers list, watch, relist and resync, and handlers, queries and
+ * informers come and go. Afterwards no event is lost and no object left.
  */
 #include "base/clock.h"
 #include "failing_alloc.h"
@@ -21,7 +21,7 @@
  * again after long. */
 enum { CHANGES = 120, STORM_MS = 500, KEYS = 8 };
 
-/* Whoever uses the informer meanwhile, on a thread of their own. */
+/* A user of the informer meanwhile, with a thread of its own. */
 typedef struct guest {
     live_world *live;
     uint64_t random;

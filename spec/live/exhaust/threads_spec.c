@@ -1,7 +1,7 @@
 /*
- * threads_spec.c - no thread can be started: each call that needs one says
- * which limit to raise and leaves nothing behind, and an informer at work goes
- * on. pthread_create is this program's own, for the libraries too.
+ * threads_spec.c - no thread can be started: each call that needs one fails
+ * with an error that names the limit and leaves nothing behind; a running
+ * informer goes on. pthread_create is replaced, for the libraries too.
  */
 #include "live_world.h"
 #include "sim_client.h"

@@ -1,6 +1,6 @@
 /*
- * client_close_spec.c - what becomes of a client's informers when it is closed:
- * they end, whatever they wait for, and tell nobody anything more.
+ * client_close_spec.c - the informers of a client that is closed: they end,
+ * whatever they wait for, and deliver no more events.
  */
 #include "sim_client.h"
 
@@ -78,7 +78,7 @@ static void subscribe(world *self, size_t backlog)
     assert_non_null(self->registration);
 }
 
-/* Until nobody can join it any more; false after ten seconds. */
+/* Waits until the thread cannot be joined any more; false after ten seconds. */
 static bool await_end(world *self)
 {
     int64_t deadline = kl__clock_now(kl__clock_real()) + PATIENCE_MS;

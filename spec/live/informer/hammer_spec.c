@@ -1,7 +1,7 @@
 /*
- * hammer_spec.c - threads that open, use and close informers of one client at
- * random, from outside and inside of handlers, while the simulated cluster
- * changes and cuts its streams. Nothing may be left behind.
+ * hammer_spec.c - threads open, use and close informers of one client at
+ * random, from outside and from handlers, while the simulated cluster changes
+ * and cuts its streams. Nothing may leak.
  */
 #include "base/clock.h"
 #include "base/thread.h"
@@ -25,8 +25,8 @@ enum { THREADS = 4, ROUNDS = 60, PODS = 20, HANDLERS = 3 };
 /* What handlers may be up to. */
 enum { NOTHING, READS, LEAVES, CLOSES };
 
-/* One handle and its handlers; each thing is given back by whoever takes it
- * out of here first. */
+/* One handle and its handlers. The thread that takes a member out of here first
+ * closes it. */
 typedef struct actor {
     _Atomic(kl_informer *) informer;
     unsigned random;    /* of its thread */

@@ -1,6 +1,7 @@
 /*
- * restored_server_spec.c - another simulator comes up where one was, with less
- * in it and lower versions: as a cluster that was restored from a backup.
+ * restored_server_spec.c - another simulator starts on the port of one that
+ * ended, with fewer objects and lower versions, like a cluster that was
+ * restored from a backup.
  */
 #include "sim_client.h"
 

@@ -1,7 +1,7 @@
 /*
- * request_hammer_spec.c - threads that send, cancel, read and free requests of
- * one client at random, while the simulated cluster cuts and delays and, in the
- * end, the client is closed under them. Each request ends once, none is left.
+ * request_hammer_spec.c - threads send, cancel, read and free requests of one
+ * client at random, while the simulated cluster cuts and delays, and in the end
+ * the client is closed. Each request ends once, and none is left.
  */
 #include "base/thread.h"
 #include "kubelua/kubelua.h"

@@ -1,6 +1,6 @@
 /*
- * request_sim_spec.c - requests to a simulated cluster, by each way there is:
- * in-process, over HTTP and over TLS; and what its faults make of them.
+ * request_sim_spec.c - requests to a simulated cluster in-process, over HTTP
+ * and over TLS, with and without faults.
  */
 #include "base/clock.h"
 #include "kubelua/kubelua.h"

@@ -167,8 +167,8 @@ static void a_list_that_becomes_empty_is_cleared_on_request(void **state)
     owner_await(self->map, "shop", "");
 }
 
-/* What changed while nobody watched: deleted Services go when the new owner has
- * heard all, and a list that is empty by then is kept as any other. */
+/* Changes while no owner watched: deleted Services are removed once the new
+ * owner has synced; a list that became empty is kept as always. */
 static void a_new_owner_publishes_once_it_has_synced(void **state)
 {
     world *self = *state;

@@ -1,9 +1,8 @@
 /*
- * workers_spec.c - processes that share a map, as nginx's workers do: one of
- * them owns it, and is killed, stopped, told to leave, or replaced by a reload;
- * readers, here the master, have the last published state all the time. The
- * master and its forks have no thread when they fork; the cluster is a process
- * of its own.
+ * workers_spec.c - processes that share a map, like nginx's workers: one of
+ * them owns it, and is killed, stopped, told to exit, or replaced by a reload.
+ * Readers, here the master, always have the last published state. The master
+ * and its forks have no thread when they fork; the cluster is another process.
  */
 #include "base/clock.h"
 #include "kubelua/config.h"
@@ -310,8 +309,8 @@ static void after_a_reload_a_new_worker_is_the_owner(void **state)
     kl_shared_close(again);
 }
 
-/* Workers come and go while the server is away: nobody publishes, and nothing
- * is lost. */
+/* Workers come and go while the server is away: none publishes, and nothing is
+ * lost. */
 static void a_takeover_without_a_server_publishes_nothing(void **state)
 {
     uint64_t generation;

@@ -1,5 +1,6 @@
 /*
- * deflate_spec.c - what is compressed in pieces is what inflate.h reads.
+ * deflate_spec.c - bodies that are compressed in pieces are decompressed by
+ * inflate.h.
  */
 #include "sim/body/deflate.h"
 #include "http/inflate.h"

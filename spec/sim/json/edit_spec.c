@@ -1,6 +1,6 @@
 /*
- * edit_spec.c - documents that can be changed: what is put, taken out and
- * compared, and that running out of memory changes nothing.
+ * edit_spec.c - documents that can be changed: inserting, removing, comparing;
+ * and running out of memory changes nothing.
  */
 #include "failing_alloc.h"
 #include "sim/json/edit.h"

@@ -1,6 +1,6 @@
 /*
- * fault_spec.c - what is no JSON is told in the words of Go's encoding/json:
- * each line is what a real API server answered.
+ * fault_spec.c - messages for texts that are not JSON, in the words of Go's
+ * encoding/json: each line is a real API server's answer.
  */
 #include "sim/json/fault.h"
 

@@ -1,6 +1,6 @@
 /*
- * field_set_spec.c - sets of fields, and who manages what after a write, also
- * where memory runs out.
+ * field_set_spec.c - sets of fields, and the managers of fields after a write,
+ * also when memory runs out.
  */
 #include "patch_check.h"
 

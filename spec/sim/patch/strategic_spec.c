@@ -1,6 +1,6 @@
 /*
- * strategic_spec.c - strategic merge patches, as apimachinery's strategicpatch
- * makes of them. What is expected was what kube-apiserver answered.
+ * strategic_spec.c - strategic merge patches, compared with answers of a real
+ * kube-apiserver.
  */
 #include "patch_check.h"
 

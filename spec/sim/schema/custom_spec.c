@@ -1,6 +1,6 @@
 /*
- * custom_spec.c - what becomes of a custom resource's objects by their schema:
- * pruned, completed, and refused in kube-apiserver's words.
+ * custom_spec.c - objects of a custom resource and their schema: pruned,
+ * defaulted, and refused in kube-apiserver's words.
  */
 #include "sim/schema/custom.h"
 

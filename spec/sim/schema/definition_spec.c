@@ -1,6 +1,6 @@
 /*
- * definition_spec.c - what kube-apiserver refuses of a definition, in its
- * words. Each line was compared with a real one's answer.
+ * definition_spec.c - refusals of CustomResourceDefinitions in kube-apiserver's
+ * words. Each line was compared with a real server's answer.
  */
 #include "sim/schema/definition.h"
 

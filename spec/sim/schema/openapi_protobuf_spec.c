@@ -1,6 +1,7 @@
 /*
- * openapi_protobuf_spec.c - an OpenAPI document as protobuf, field by field.
- * spec/kubectl and spec/clients have other people's decoders read whole ones.
+ * openapi_protobuf_spec.c - an OpenAPI document as protobuf, field by field. In
+ * spec/kubectl and spec/clients, decoders of other projects read whole
+ * documents.
  */
 #include "failing_alloc.h"
 #include "sim/schema/openapi_protobuf.h"

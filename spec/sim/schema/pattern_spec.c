@@ -1,6 +1,6 @@
 /*
- * pattern_spec.c - regular expressions match what Go's do, and what is none is
- * refused in its words.
+ * pattern_spec.c - regular expressions match what Go's match; invalid ones are
+ * refused in Go's words.
  */
 #include "sim/schema/pattern.h"
 

@@ -1,6 +1,6 @@
 /*
- * protobuf_spec.c - objects out of protobuf messages, and the words for what is
- * none. The same bytes were sent to a real kube-apiserver 1.36.
+ * protobuf_spec.c - objects are decoded from protobuf messages, and malformed
+ * messages refused. The same bytes were sent to a real kube-apiserver 1.36.
  */
 #include "base/buf.h"
 #include "kubelua/memory.h"

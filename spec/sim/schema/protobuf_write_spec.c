@@ -1,6 +1,6 @@
 /*
- * protobuf_write_spec.c - objects as protobuf: the bytes of a real server, and
- * of every type all that its schema knows, there and back.
+ * protobuf_write_spec.c - objects are encoded as protobuf: byte for byte as by
+ * a real server, and every field of every type survives a round trip.
  */
 #include "base/base64.h"
 #include "kubelua/memory.h"

@@ -1,6 +1,6 @@
 /*
- * schema_builtin_spec.c - the types of built-in kinds are what a real API
- * server says that they are.
+ * schema_builtin_spec.c - the table of built-in types agrees with a real API
+ * server.
  */
 #include "sim/schema/schema.h"
 

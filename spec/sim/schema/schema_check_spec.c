@@ -1,6 +1,6 @@
 /*
- * schema_check_spec.c - what is wrong with an object is told in the words of a
- * real API server: each line is what it answered.
+ * schema_check_spec.c - errors of an object's fields in the words of a real API
+ * server: each line is an answer of one.
  */
 #include "sim/schema/schema_check.h"
 

@@ -1,6 +1,6 @@
 /*
- * sim_accept_spec.c - in which form an answer comes: what Accept asks for, and
- * the words of a no, as a real kube-apiserver 1.36 was seen to answer.
+ * sim_accept_spec.c - the form of an answer: what Accept asks for, and the
+ * words of refusals, as a real kube-apiserver 1.36 was seen to answer.
  */
 #include "sim_rig.h"
 

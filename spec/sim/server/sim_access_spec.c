@@ -1,6 +1,6 @@
 /*
- * sim_access_spec.c - who is let in, and to what: tokens, roles, impersonation
- * and reviews. Texts are those that kube-apiserver 1.36 answered.
+ * sim_access_spec.c - authentication and authorisation: tokens, roles,
+ * impersonation and reviews. Texts are those that kube-apiserver 1.36 answered.
  */
 #include "sim_client.h"
 
@@ -90,7 +90,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Somebody's credentials; each may be NULL. */
+/* The credentials of a request; each may be NULL. */
 typedef struct somebody {
     const char *token;
     const char *as;
@@ -117,7 +117,7 @@ static void drain(fixture *f, kl__stream *stream)
     f->body[used] = '\0';
 }
 
-/* Asks as somebody, in-process; returns the status. */
+/* Sends a request with credentials, in-process; returns the status. */
 static int ask(fixture *f, const somebody *who, const char *method,
                const char *target, const char *body)
 {
@@ -241,7 +241,7 @@ static void a_service_account_authenticates_with_its_token(void **state)
                       "\"system:serviceaccount:default:robot\" cannot list "
                       "resource \"pods\" in API group \"\" in the namespace "
                       "\"default\"");
-    token[strlen(token) - 2] ^= 1; /* as signed by somebody else */
+    token[strlen(token) - 2] ^= 1; /* signed with another key */
     assert_int_equal(ask(f, &robot, "GET", PODS, NULL), 401);
     kl_free(token);
     claim.expires = claim.issued;

@@ -1,6 +1,6 @@
 /*
- * sim_admit_spec.c - admission with its controllers at work: quotas count and
- * let go, claims stay while they are used, roles take in others.
+ * sim_admit_spec.c - admission together with its controllers: quotas count up
+ * and down, claims are kept while they are used, roles are aggregated.
  */
 #include "sim_rig.h"
 

@@ -1,6 +1,6 @@
 /*
- * sim_apply_spec.c - who manages fields: what writes leave in managedFields,
- * and server-side apply. What is expected is what kube-apiserver answered.
+ * sim_apply_spec.c - managers of fields: managedFields after writes, and
+ * server-side apply. Expected values are kube-apiserver's answers.
  */
 #include "sim_rig.h"
 

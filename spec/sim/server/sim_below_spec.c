@@ -1,6 +1,6 @@
 /*
- * sim_below_spec.c - what can be asked below objects: scale, binding, eviction,
- * tokens, and what only a kubelet could answer.
+ * sim_below_spec.c - subresources: scale, binding, eviction, tokens, and those
+ * that only a kubelet could answer.
  */
 #include "sim_rig.h"
 

@@ -1,6 +1,6 @@
 /*
- * sim_clock_spec.c - a cluster whose time stands still until it is moved: what
- * it does after a while happens then, and not a moment before.
+ * sim_clock_spec.c - a cluster whose clock only the spec advances: timed events
+ * happen exactly then.
  */
 #include "sim_rig.h"
 

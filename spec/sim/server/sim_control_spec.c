@@ -1,6 +1,6 @@
 /*
- * sim_control_spec.c - the simulator's own paths: what other languages say by
- * HTTP, whatever faults are on.
+ * sim_control_spec.c - the simulator's own paths below /kubelua, which work
+ * over HTTP while faults are in force.
  */
 #include "fault_rig.h"
 #include "sim_socket.h"

@@ -1,5 +1,5 @@
 /*
- * sim_crd_spec.c - the life of definitions, and what becomes of their objects.
+ * sim_crd_spec.c - the life of CustomResourceDefinitions, and of their objects.
  */
 #include "sim_rig.h"
 

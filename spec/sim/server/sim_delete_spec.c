@@ -1,6 +1,6 @@
 /*
- * sim_delete_spec.c - what deleting leaves: nothing, what finalizers keep, or a
- * namespace that empties itself.
+ * sim_delete_spec.c - deletion: at once, kept by finalizers, or of a namespace
+ * with its objects.
  */
 #include "sim_rig.h"
 

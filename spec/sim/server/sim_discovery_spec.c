@@ -1,6 +1,6 @@
 /*
- * sim_discovery_spec.c - what is served and how it is told; definitions of
- * custom resources, served at once and gone with their objects.
+ * sim_discovery_spec.c - discovery, and CustomResourceDefinitions, which are
+ * served at once and deleted with their objects.
  */
 #include "sim_rig.h"
 

@@ -1,5 +1,5 @@
 /*
- * sim_events_spec.c - Events of both groups: one object, seen in two ways.
+ * sim_events_spec.c - Events of both groups: one object with two forms.
  */
 #include "sim_rig.h"
 

@@ -1,6 +1,6 @@
 /*
- * sim_faults_spec.c - misbehaving on command, through the in-process transport;
- * deadlines, cancelling and closing; the record of what was asked.
+ * sim_faults_spec.c - faults through the in-process transport; deadlines,
+ * cancelling and closing; the record of requests.
  */
 #include "sim_rig.h"
 

@@ -1,7 +1,7 @@
 /*
- * sim_fields_spec.c - writes to built-in kinds know their fields: what is wrong
- * is refused or warned of, what is absent is given, and a kind of two versions
- * is one object in both.
+ * sim_fields_spec.c - writes of built-in kinds: invalid fields are refused or
+ * warned of, defaults are set, and a kind with two versions is one object in
+ * both.
  */
 #include "sim_rig.h"
 

@@ -1,6 +1,6 @@
 /*
  * sim_fork_spec.c - a cluster in a child of fork(), where its threads do not
- * exist and its locks may be held by one of them: no call waits for that.
+ * exist and its locks may be held for ever: no call waits for these.
  */
 #include "gate.h"
 #include "http/transport.h"

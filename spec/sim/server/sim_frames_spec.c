@@ -1,6 +1,6 @@
 /*
- * sim_frames_spec.c - watches in protobuf: an event is a frame, and faults are
- * in frames what they are in lines.
+ * sim_frames_spec.c - watches in protobuf: an event is a frame, and faults
+ * change frames as they change lines.
  */
 #include "fault_rig.h"
 

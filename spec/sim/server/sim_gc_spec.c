@@ -1,6 +1,7 @@
 /*
- * sim_gc_spec.c - what becomes of dependents: they go with their owner, before
- * it, or are set free; namespaces get what each has, and end in order.
+ * sim_gc_spec.c - garbage collection: dependents are deleted after their owner,
+ * before it, or orphaned; namespaces get their objects, and are deleted in
+ * order.
  */
 #include "sim_rig.h"
 

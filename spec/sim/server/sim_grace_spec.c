@@ -1,6 +1,6 @@
 /*
- * sim_grace_spec.c - the end of pods, which have time for it, and what may be
- * asked of a deletion.
+ * sim_grace_spec.c - deletion of pods with a grace period, and the options of a
+ * deletion.
  */
 #include "sim_rig.h"
 

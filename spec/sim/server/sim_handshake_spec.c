@@ -1,7 +1,7 @@
 /*
- * sim_handshake_spec.c - TLS handshakes that take long on command: by the
- * cluster's clock, for as many connections as the rule says, and never longer
- * than the client, the rule or the port is there.
+ * sim_handshake_spec.c - slow TLS handshakes: by the cluster's clock, for as
+ * many connections as the rule says, and not longer than the client, the rule
+ * and the port exist.
  */
 #include "fault_rig.h"
 #include "sim_socket.h"
@@ -146,7 +146,7 @@ static void a_port_can_be_closed_during_a_stalled_handshake(void **state)
     end(&client);
 }
 
-/* Whether the port shows a certificate of another host. */
+/* True if the port shows a certificate of another host. */
 static bool shows_elsewhere(const sim_rig *f)
 {
     shaking client = begin(f);
@@ -182,7 +182,7 @@ static void a_certificate_and_a_refusal_both_hold(void **state)
     sim_expect(f->sim, "POST", "/kubelua/faults", certificate, 201);
     sim_expect(f->sim, "POST", "/kubelua/faults", refusal, 201);
     while (fault_outcome(f, FAULT_OBJECTS, NULL) == 200) {
-        assert_true(fault_in(0) < deadline); /* nobody says that it is so far */
+        assert_true(fault_in(0) < deadline); /* there is no event to wait for */
         poll(NULL, 0, 1);
     }
     assert_int_equal(kl_sim_advance(f->sim, 61000, NULL), KL_OK);

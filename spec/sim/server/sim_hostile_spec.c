@@ -1,7 +1,6 @@
 /*
- * sim_hostile_spec.c - what no client sends by accident, as bytes to a port:
- * the answers are those of kube-apiserver 1.36, and the cluster is well
- * afterwards.
+ * sim_hostile_spec.c - malformed requests as bytes to a port: the answers are
+ * those of kube-apiserver 1.36, and the cluster works afterwards.
  */
 #include "fault_rig.h"
 #include "sim_socket.h"

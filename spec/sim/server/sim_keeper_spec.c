@@ -1,6 +1,6 @@
 /*
- * sim_keeper_spec.c - faults of the port itself: nobody listens for a while, or
- * there is another certificate, now or a little later, by the cluster's clock.
+ * sim_keeper_spec.c - faults of the port itself: it refuses connections for a
+ * time, or shows another certificate, at once or later, by the cluster's clock.
  */
 #include "base/clock.h"
 #include "fault_rig.h"
@@ -28,7 +28,7 @@ static int set_up_standing(void **state)
         state, &(kl_sim_options){.clock_stands = true, .now_ms = START_MS});
 }
 
-/* Whether somebody takes a connection. */
+/* True if the port accepts a connection. */
 static bool listens(const sim_rig *f)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
@@ -50,7 +50,7 @@ static void await(const sim_rig *f, bool wanted)
 
     while (listens(f) != wanted) {
         assert_true(fault_in(0) < deadline);
-        poll(NULL, 0, 1); /* a port tells nobody that it opens */
+        poll(NULL, 0, 1); /* there is no event when a port opens */
     }
 }
 

@@ -1,6 +1,6 @@
 /*
- * sim_kinds_spec.c - what single kinds get from the server, and what of them
- * cannot change.
+ * sim_kinds_spec.c - what the server sets in single kinds, and what cannot be
+ * changed.
  */
 #include "sim_rig.h"
 

@@ -1,6 +1,6 @@
 /*
- * sim_list_spec.c - LIST: selectors, pages of one version, versions, and what
- * is refused in which words.
+ * sim_list_spec.c - LIST: selectors, pages of one version, versions, and the
+ * words of refusals.
  */
 #include "sim_rig.h"
 

@@ -1,6 +1,6 @@
 /*
- * sim_load_spec.c - manifests into a cluster: order, lists, namespaces, status,
- * identity, and what is wrong with them.
+ * sim_load_spec.c - loading of manifests: order, lists, namespaces, status,
+ * identity, and errors.
  */
 #include "sim_rig.h"
 

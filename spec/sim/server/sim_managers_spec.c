@@ -1,7 +1,7 @@
 /*
- * sim_managers_spec.c - who manages what was not written as it stands: by the
- * server itself, by a scale, by a PUT that makes an object, and what a write of
- * status leaves alone. What is expected is what kube-apiserver answered.
+ * sim_managers_spec.c - managers of fields that were not written by a plain
+ * request: by the server itself, by a scale, by a PUT that creates, and by a
+ * write of status. Expected values are kube-apiserver's answers.
  */
 #include "sim_client.h"
 #include "sim_rig.h"
@@ -147,7 +147,7 @@ static void a_scale_has_one_field_of_the_object(void **state)
           "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{"
           "\"name\":\"a\"},\"spec\":{\"replicas\":1}}",
           409);
-    /* Who says nothing any more gives it up, and with it the number. */
+    /* A manager that applies without its fields gives them up. */
     patch(*state, DEPLOYMENTS "/a/scale?fieldManager=hpa", APPLY,
           "{\"apiVersion\":\"autoscaling/v1\",\"kind\":\"Scale\",\"metadata\":{"
           "\"name\":\"a\"}}",

@@ -1,6 +1,6 @@
 /*
  * sim_memory_spec.c - every public call with each of its allocations failing:
- * an error, nothing leaked, and the cluster as usable as before.
+ * it returns an error, nothing leaks, and the cluster works as before.
  */
 #include "sim_client.h"
 

@@ -1,6 +1,6 @@
 /*
- * sim_openapi_spec.c - what is told of kinds and their fields: the index, the
- * documents, and that nothing in them leads nowhere.
+ * sim_openapi_spec.c - OpenAPI: the index, the documents, and that every
+ * reference in them has a target.
  */
 #include "sim_rig.h"
 

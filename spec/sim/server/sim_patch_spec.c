@@ -1,6 +1,6 @@
 /*
- * sim_patch_spec.c - PATCH by media type: which are taken, what each makes of
- * an object, and what is answered where it cannot be applied.
+ * sim_patch_spec.c - PATCH by media type: which types are taken, what each does
+ * to an object, and the refusals.
  */
 #include "sim_rig.h"
 

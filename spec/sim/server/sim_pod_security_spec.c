@@ -1,7 +1,7 @@
 /*
- * sim_pod_security_spec.c - namespaces that ask for a Pod Security Standard:
- * who is let in, and who is warned. All that the standards forbid is compared
- * with a real server by spec/truth (pod_standards, pod_security).
+ * sim_pod_security_spec.c - namespaces with a Pod Security Standard: which pods
+ * are refused, and which writes get warnings. spec/truth (pod_standards,
+ * pod_security) compares all rules of the standards with a real server.
  */
 #include "sim_rig.h"
 

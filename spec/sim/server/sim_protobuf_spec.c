@@ -1,7 +1,6 @@
 /*
- * sim_protobuf_spec.c - answers in protobuf: they say what those in JSON say;
- * lists and watches come in pieces; faults are in frames what they are in
- * lines.
+ * sim_protobuf_spec.c - answers in protobuf: they equal the JSON answers, and
+ * lists and watches come in pieces.
  */
 #include "fault_rig.h"
 

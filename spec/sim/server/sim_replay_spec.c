@@ -1,6 +1,6 @@
 /*
- * sim_replay_spec.c - objects as another server had them: their versions, and
- * what watches see of them.
+ * sim_replay_spec.c - recorded objects of another server: their versions, and
+ * the events that watches get.
  */
 #include "sim_rig.h"
 

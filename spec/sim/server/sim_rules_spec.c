@@ -1,6 +1,6 @@
 /*
- * sim_rules_spec.c - faults that were ordered as rules, through the in-process
- * transport: which requests they are for, and what is answered instead.
+ * sim_rules_spec.c - rules of faults through the in-process transport: which
+ * requests they apply to, and what is answered instead.
  */
 #include "fault_rig.h"
 

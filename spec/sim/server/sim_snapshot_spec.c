@@ -1,5 +1,5 @@
 /*
- * sim_snapshot_spec.c - a cluster that is set back to an earlier state.
+ * sim_snapshot_spec.c - snapshots: a cluster goes back to an earlier state.
  */
 #include "fault_rig.h"
 

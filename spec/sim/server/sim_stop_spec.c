@@ -1,5 +1,5 @@
 /*
- * sim_stop_spec.c - a port that is left, refuses or is given back while
+ * sim_stop_spec.c - a port that is closed, or refuses connections, while
  * requests of every kind are under way.
  */
 #include "sim_client.h"

@@ -1,6 +1,6 @@
 /*
- * sim_streams_spec.c - faults of streams, through the in-process transport:
- * they break off, stop, come slowly, and tell what is not so.
+ * sim_streams_spec.c - faults of streams through the in-process transport: they
+ * break, freeze, are slow, and send false events.
  */
 #include "fault_rig.h"
 

@@ -1,5 +1,5 @@
 /*
- * sim_table_spec.c - what `kubectl get` shows, cell by cell as a real
+ * sim_table_spec.c - Tables for `kubectl get`, cell by cell as a real
  * kube-apiserver 1.36 was seen to answer.
  */
 #include "sim/kinds/sim_columns.h"

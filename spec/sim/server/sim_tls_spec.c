@@ -1,6 +1,6 @@
 /*
- * sim_tls_spec.c - the certificates of a cluster: what stands in them, how long
- * they hold, and that all are of one authority.
+ * sim_tls_spec.c - the certificates of a cluster: names, dates, and their one
+ * authority.
  */
 #include "sim/http/sim_tls.h"
 

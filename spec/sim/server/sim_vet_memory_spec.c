@@ -1,7 +1,7 @@
 /*
- * sim_vet_memory_spec.c - the whole way of a write, with validation, and each
- * of its allocations failing: it is refused for what it is, or for want of
- * memory; what is stored is what was before, or all that was written.
+ * sim_vet_memory_spec.c - a write with validation, with each of its allocations
+ * failing: it is refused as invalid, or for lack of memory; the stored object
+ * is the old one, or all of the new one.
  */
 #include "sim_client.h"
 
@@ -86,7 +86,7 @@ static outcome send(kl_sim *sim, const written *w)
     return out;
 }
 
-/* What is stored, but for who wrote it and when. */
+/* The stored object, without its managers and times. */
 static void read_stored(kl_sim *sim, const written *w, char *out)
 {
     char target[256];

@@ -1,6 +1,6 @@
 /*
- * sim_vet_spec.c - what objects of built-in kinds are refused for, in the words
- * of kube-apiserver 1.36; and that what was loaded may stay as it is.
+ * sim_vet_spec.c - validation of built-in kinds, in the words of kube-apiserver
+ * 1.36; an object that was loaded may stay invalid.
  */
 #include "sim_rig.h"
 #include "vet_cases.h"

@@ -1,6 +1,6 @@
 /*
- * sim_warnings_spec.c - what answers warn of: which texts are sent, and in
- * which form; the requests that a real server warns of.
+ * sim_warnings_spec.c - warnings of answers: their form, and the requests that
+ * a real server warns of.
  */
 #include "sim/answer/sim_answer.h"
 

@@ -1,6 +1,6 @@
 /*
  * sim_watch_spec.c - WATCH through the in-process transport: where it begins,
- * what it says of each change, bookmarks, and how it ends.
+ * its events, bookmarks, and its end.
  */
 #include "sim_rig.h"
 

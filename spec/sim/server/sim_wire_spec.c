@@ -1,6 +1,6 @@
 /*
- * sim_wire_spec.c - answers that break HTTP or TCP, as the bytes that come out
- * of the port.
+ * sim_wire_spec.c - answers that break HTTP or TCP, compared as bytes from the
+ * port.
  */
 #include "fault_rig.h"
 #include "sim_socket.h"
@@ -164,8 +164,8 @@ static void a_reset_is_seen_as_econnreset(void **state)
     close(ready.fd);
 }
 
-/* More than the socket holds, to somebody who does not read: the cluster ends
- * all the same, and does not wait for the bytes to go. */
+/* More than the socket holds, for a client that does not read: the cluster ends
+ * all the same, without waiting for the bytes to be sent. */
 static void a_client_that_does_not_read_delays_no_other(void **state)
 {
     sim_rig *f = *state;

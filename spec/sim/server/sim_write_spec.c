@@ -1,6 +1,5 @@
 /*
- * sim_write_spec.c - what an API server does to an object that is created,
- * replaced and patched, and how it refuses.
+ * sim_write_spec.c - create, update and patch of an object, and their refusals.
  */
 #include "sim_rig.h"
 
