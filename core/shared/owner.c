@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "kubelua/event_queue.h"
 #include "kubelua/log.h"
+#include "kubelua/object.h"
 #include "kubelua/shared_serve.h"
 #include "shared/owner_feed.h"
 #include "shared/writer.h"
@@ -43,6 +44,7 @@ typedef struct kl__owner {
     kl_client *client;
     char **namespaces;
     size_t namespace_count;
+    char *labels; /* of Services; NULL: all */
     bool clear_empty;
     int publish_ms;
 
@@ -131,8 +133,11 @@ static bool need_feed(kl__owner *self)
     if (now_ms() < self->retry_at) {
         return true;
     }
-    self->feed = kl__feed_open(self->client, self->namespaces,
-                               self->namespace_count, self->queue, &err);
+    self->feed = kl__feed_open(self->client,
+                               &(kl__feed_scope){.namespaces = self->namespaces,
+                                                 .count = self->namespace_count,
+                                                 .labels = self->labels},
+                               self->queue, &err);
     if (self->feed == NULL && err.code == KL_ECLOSED) {
         return false;
     }
@@ -297,6 +302,7 @@ static void free_owner(kl__owner *self)
         kl__free(self->namespaces[i]);
     }
     kl__free(self->namespaces);
+    kl__free(self->labels);
     kl_event_queue_free(self->queue);
     kl_client_unref(self->client);
     kl__free(self);
@@ -328,6 +334,24 @@ static kl_code copy_namespaces(kl__owner *self, const kl_serve_options *options,
     return KL_OK;
 }
 
+/* A selector that does not parse is an error of the caller, at once. */
+static kl_code copy_labels(kl__owner *self, const char *labels, kl_error *err)
+{
+    kl_selector *parsed;
+
+    if (labels == NULL) {
+        return KL_OK;
+    }
+    parsed = kl_selector_parse(labels, err);
+    if (parsed == NULL) {
+        return err->code;
+    }
+    kl_selector_free(parsed);
+    self->labels = kl__strdup(labels);
+    return self->labels != NULL ? KL_OK
+                                : kl_error_set(err, KL_ENOMEM, "out of memory");
+}
+
 static kl__owner *new_owner(kl_shared *map, kl_client *client,
                             const kl_serve_options *options, kl_error *err)
 {
@@ -345,7 +369,8 @@ static kl__owner *new_owner(kl_shared *map, kl_client *client,
     self->pid = getpid();
     atomic_init(&self->role, KL_ROLE_WAITING);
     self->queue = kl_event_queue_new(err);
-    if (self->queue == NULL || copy_namespaces(self, options, err) != KL_OK) {
+    if (self->queue == NULL || copy_namespaces(self, options, err) != KL_OK ||
+        copy_labels(self, options->labels, err) != KL_OK) {
         free_owner(self);
         return NULL;
     }

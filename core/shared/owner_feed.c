@@ -30,16 +30,11 @@ struct kl__feed {
 };
 
 static kl_code open_source(kl__feed *feed, source *one, kl_client *client,
-                           const char *name_space, kl_error *err)
+                           const kl_informer_options *options, kl_error *err)
 {
-    kl_informer_options options = {
-        .resource =
-            one->has_slices ? "endpointslices.discovery.k8s.io" : "services",
-        .name_space = name_space,
-    };
     kl_handler_options handler = {.name = "shared map", .ignores_errors = true};
 
-    one->informer = kl_informer_open(client, &options, err);
+    one->informer = kl_informer_open(client, options, err);
     if (one->informer == NULL) {
         return err->code;
     }
@@ -49,26 +44,35 @@ static kl_code open_source(kl__feed *feed, source *one, kl_client *client,
 }
 
 static kl_code open_sources(kl__feed *feed, kl_client *client,
-                            char *const *namespaces, size_t count,
-                            kl_error *err)
+                            const kl__feed_scope *scope, kl_error *err)
 {
     kl_code code = KL_OK;
 
-    feed->sources = kl__calloc(2 * count + 1, sizeof(*feed->sources));
+    feed->sources = kl__calloc(2 * scope->count + 1, sizeof(*feed->sources));
     if (feed->sources == NULL) {
         return kl_error_set(err, KL_ENOMEM, "out of memory");
     }
-    for (size_t i = 0; i < 2 * count && code == KL_OK; i++) {
+    for (size_t i = 0; i < 2 * scope->count && code == KL_OK; i++) {
+        kl_informer_options services = {
+            .resource = "services",
+            .name_space = scope->namespaces[i / 2],
+            .labels = scope->labels,
+        };
+        kl_informer_options slices = {
+            .resource = "endpointslices.discovery.k8s.io",
+            .name_space = scope->namespaces[i / 2],
+        };
+
         feed->count++;
         feed->sources[i].has_slices = i % 2 == 1;
-        code = open_source(feed, &feed->sources[i], client, namespaces[i / 2],
-                           err);
+        code = open_source(feed, &feed->sources[i], client,
+                           i % 2 == 1 ? &slices : &services, err);
     }
     return code;
 }
 
-kl__feed *kl__feed_open(kl_client *client, char *const *namespaces,
-                        size_t count, kl_event_queue *queue, kl_error *err)
+kl__feed *kl__feed_open(kl_client *client, const kl__feed_scope *scope,
+                        kl_event_queue *queue, kl_error *err)
 {
     kl__feed *feed = kl__calloc(1, sizeof(*feed));
 
@@ -79,7 +83,7 @@ kl__feed *kl__feed_open(kl_client *client, char *const *namespaces,
     feed->queue = queue;
     feed->routes = kl__routes_new(err);
     if (feed->routes == NULL ||
-        open_sources(feed, client, namespaces, count, err) != KL_OK) {
+        open_sources(feed, client, scope, err) != KL_OK) {
         kl__feed_close(feed);
         return NULL;
     }

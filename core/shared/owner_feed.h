@@ -13,6 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What a feed watches; borrowed. */
+typedef struct kl__feed_scope {
+    char *const *namespaces;
+    size_t count;
+    const char *labels; /* of Services; NULL: all */
+} kl__feed_scope;
+
 /* Only the owner's thread uses it. */
 typedef struct kl__feed kl__feed;
 
@@ -22,8 +29,8 @@ typedef struct kl__feed kl__feed;
  * longer and has no other user. The caller owns it. NULL: KL_ENOMEM, KL_EIO,
  * KL_EINVAL (a wrong namespace), KL_ECLOSED.
  */
-kl__feed *kl__feed_open(kl_client *client, char *const *namespaces,
-                        size_t count, kl_event_queue *queue, kl_error *err);
+kl__feed *kl__feed_open(kl_client *client, const kl__feed_scope *scope,
+                        kl_event_queue *queue, kl_error *err);
 /* Closes its informers, in at most 50 ms. NULL is fine. */
 void kl__feed_close(kl__feed *feed);
 

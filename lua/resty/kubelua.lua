@@ -32,7 +32,8 @@ local INIT_TYPES = { connect = "table", services = "table|boolean", empty = "str
 
 ---@class resty.kubelua.ServicesOptions
 ---@field namespace? string|string[] the namespaces of the Services; default: "*", all
-local SERVICES_TYPES = { namespace = "string|table" }
+---@field labels? string a label selector: only Services that match are there; default: all
+local SERVICES_TYPES = { namespace = "string|table", labels = "string" }
 
 ---@class resty.kubelua.InitWorkerOptions
 ---@field wait? number seconds to wait at most until the cluster is known; default 0

@@ -13,7 +13,7 @@ spec: {clusterIP: None, selector: {app: shop}, ports: [{name: http, port: 80}]}
 ---
 apiVersion: v1
 kind: Service
-metadata: {name: bare, namespace: default}
+metadata: {name: bare, namespace: default, labels: {team: bare}}
 spec: {clusterIP: None, ports: [{name: http, port: 80}]}
 ---
 apiVersion: v1
@@ -156,6 +156,12 @@ describe("resty.kubelua in nginx", function()
         start({ workers = 1 }, 'empty = "clear"')
         assert(sim:apply(slice()))
         eventually(function() return get("/pick") == "nil empty" end, "it is empty", 10)
+    end)
+
+    it("has only the services that the label selector of kube.init matches", function()
+        start({ workers = 1 }, 'services = { labels = "team!=bare" }')
+        assert.match("^10%.0%.0%.[12] 8080$", get("/pick"))
+        assert.equal("nil unknown", get("/pick?name=default/bare:http"))
     end)
 
     it("runs a script in the owner, and again in the next one", function()

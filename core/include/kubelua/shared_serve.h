@@ -49,6 +49,9 @@ typedef struct kl_serve_options {
      * published at once. 0: 2 ms. The time is also at least four times as long
      * as the last publish took. */
     int publish_ms;
+    /* A label selector: only Services that match have routes. EndpointSlices
+     * are watched as without it. NULL: all Services. */
+    const char *labels;
 } kl_serve_options;
 
 /*
@@ -58,9 +61,9 @@ typedef struct kl_serve_options {
  * connection before this process is the owner; it may be NULL with no_services.
  * If the map was opened again later for a new generation of workers (its epoch
  * is higher), this process never gets the lock, as its configuration is old.
- * KL_EINVAL (no client, or it serves already), KL_ENOMEM, KL_EIO (no thread),
- * KL_EFORKED. For one map, one thread at a time may call this function and
- * those below.
+ * KL_EINVAL (no client, a selector that does not parse, or it serves already),
+ * KL_ENOMEM, KL_EIO (no thread), KL_EFORKED. For one map, one thread at a time
+ * may call this function and those below.
  */
 KL_API kl_code kl_shared_serve(kl_shared *map, kl_client *client,
                                const kl_serve_options *options, kl_error *err);

@@ -107,6 +107,7 @@ typedef struct kl_serve_options {
     bool no_services;
     bool clear_empty;
     int publish_ms;
+    const char *labels;
 } kl_serve_options;
 
 int kl_shared_serve(kl_shared *map, kl_client *client, const kl_serve_options *options,

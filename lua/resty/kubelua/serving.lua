@@ -57,6 +57,7 @@ local function join_owners(client)
     local options = ffi.new("kl_serve_options")
     options.namespaces, options.namespace_count = names, #namespaces
     options.no_services = services == false
+    options.labels = services and services.labels or nil
     options.clear_empty = map.options.empty == "clear"
     local code = library.kl_shared_serve(map.pointer, client and core.client_pointer(client),
         options, problem)

@@ -415,6 +415,23 @@ static void only_its_namespaces_are_watched(void **state)
     owner_await(self->map, "shop", "unknown");
 }
 
+static void a_label_selector_chooses_the_services(void **state)
+{
+    static const char labelled[] =
+        "{apiVersion: v1, kind: Service, metadata: {namespace: web, name: shop,"
+        " labels: {team: a}}, spec: {ports: [{name: http, port: 80}]}}";
+    world *self = *state;
+
+    serve(self, &(kl_serve_options){.labels = "team in (a)"});
+    owner_await_claim(is_synced, self->map, "synced");
+    assert_string_equal(owner_text(self->map, "shop"), "unknown");
+    assert_int_equal(
+        kl_sim_load(self->sim, labelled, sizeof(labelled) - 1, NULL), KL_OK);
+    owner_await(self->map, "shop", "10.0.0.1 10.0.0.2");
+    owner_service(self->sim, "shop");
+    owner_await(self->map, "shop", "unknown");
+}
+
 static void closing_the_client_releases_the_map(void **state)
 {
     world *self = *state;
@@ -440,6 +457,10 @@ static void misuse_is_refused(void **state)
 
     assert_int_equal(kl_shared_serve(self->map, NULL, NULL, &err), KL_EINVAL);
     assert_int_equal(kl_shared_serve(NULL, self->client, NULL, NULL),
+                     KL_EINVAL);
+    assert_int_equal(kl_shared_serve(self->map, self->client,
+                                     &(kl_serve_options){.labels = "a in"},
+                                     NULL),
                      KL_EINVAL);
     serve(self, NULL);
     assert_int_equal(kl_shared_serve(self->map, self->client, NULL, &err),
@@ -467,6 +488,7 @@ int main(void)
         SPEC(without_services_it_holds_what_is_put),
         SPEC(scripts_and_services_share_the_writer),
         SPEC(only_its_namespaces_are_watched),
+        SPEC(a_label_selector_chooses_the_services),
         SPEC(closing_the_client_releases_the_map),
         SPEC(misuse_is_refused),
     };
