@@ -20,7 +20,7 @@
 enum { READ_SIZE = 16 * 1024 };
 
 /*
- * Who holds what: informers, list_watches and callers hold a client. A client
+ * References: informers, list_watches and callers hold a client. A client
  * holds its transport, its config and the slot of the informer layer, whose
  * content does not hold the client by itself. So there is no cycle, and the
  * last user of the client frees it.

@@ -88,7 +88,7 @@ static void read_error_body(kl__stream *stream, size_t limit,
     (void)kl__client_read_all(stream, limit, deadline_ms, cancel, body, NULL);
 }
 
-/* Adds a remedy: a user with a Role in one namespace, who asked for all, can
+/* Adds a remedy: if the user has a Role in one namespace only, the script can
  * name that namespace; that is simpler than a new ClusterRole. */
 static void suggest_namespace(const kl__http_source *self, kl_error *err)
 {

@@ -16,7 +16,7 @@ struct kl__tls {
 };
 
 /* Sets `*copy` to a copy of `text`, or to NULL. False: out of memory. */
-static bool copy_text(const char **copy, const char *text)
+static bool copy_setting(const char **copy, const char *text)
 {
     *copy = kl__strdup(text);
     return text == NULL || *copy != NULL;
@@ -50,10 +50,10 @@ kl__tls *kl__tls_new(const kl__tls_options *options)
     }
     atomic_init(&tls->refs, 1);
     tls->options.insecure = options->insecure;
-    if (!copy_text(&tls->options.ca, options->ca) ||
-        !copy_text(&tls->options.cert, options->cert) ||
-        !copy_text(&tls->options.key, options->key) ||
-        !copy_text(&tls->options.server_name, options->server_name)) {
+    if (!copy_setting(&tls->options.ca, options->ca) ||
+        !copy_setting(&tls->options.cert, options->cert) ||
+        !copy_setting(&tls->options.key, options->key) ||
+        !copy_setting(&tls->options.server_name, options->server_name)) {
         free_tls(tls);
         return NULL;
     }

@@ -2,7 +2,7 @@
  * shared_informer.h - a reflector, a cache and a processor, which all handles
  * on the same collection share, and the two threads that drive them.
  *
- * Who owns what:
+ * Ownership:
  *   kl_informer (a handle, one for each kl_informer_open)
  *     -> is one user of a kl__shared_informer
  *     -> owns the registrations that were made through it

@@ -67,7 +67,7 @@ static uint64_t follow_paths(const kl__paths *self, uint64_t set, size_t depth,
     return found;
 }
 
-static bool is_one_of(const label *name, const char *const *names, size_t count)
+static bool is_among(const label *name, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (strlen(names[i]) == name->length &&
@@ -89,7 +89,7 @@ static place enter(const kl__prune *prune, const place *from, const label *to)
         next.keep = follow_paths(&prune->keep, from->keep, from->depth, to,
                                  &next.is_kept);
         next.is_kept =
-            next.is_kept || (from->depth == 0 && is_one_of(to, always, 3));
+            next.is_kept || (from->depth == 0 && is_among(to, always, 3));
     }
     return next;
 }
