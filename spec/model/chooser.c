@@ -76,7 +76,7 @@ void chooser_demote(chooser *self, strand *yielding)
     yielding->priority = --self->lowest;
 }
 
-/* Whether one of them stands above the one that runs. */
+/* True if one of them has a higher priority than the running strand. */
 static bool outranks(strand_set others, const strand *running)
 {
     for (; others != 0; others &= others - 1) {

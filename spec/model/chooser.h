@@ -1,7 +1,7 @@
 /*
- * chooser.h - the part of the seed that decides at a hand-over who runs on. A
- * run has one of three manners, so that over many seeds long undisturbed runs
- * come up as well as nasty interleavings.
+ * chooser.h - the part of the seed that decides at a hand-over which strand
+ * runs on. A run has one of three manners, so that over many seeds long
+ * undisturbed runs come up as well as nasty interleavings.
  */
 #ifndef KL_SPEC_MODEL_CHOOSER_H
 #define KL_SPEC_MODEL_CHOOSER_H
@@ -35,14 +35,14 @@ void chooser_init(chooser *self, const schedule_options *options);
 void chooser_rank(chooser *self, strand *made);
 void chooser_demote(chooser *self, strand *yielding);
 
-/* Whether the strand that runs gives way to one of `others`; asked at each
+/* True if the running strand gives way to one of `others`; called at each
  * hand-over point. */
 bool chooser_preempts(chooser *self, strand *running, strand_set others);
 
-/* Who runs, of a set that is not empty. */
+/* Chooses the strand that runs next, from a set that is not empty. */
 strand *chooser_next(chooser *self, strand_set set);
 
-/* Whether time goes on at this point, though it need not. */
+/* True if virtual time goes on here although a strand could run. */
 bool chooser_hurries(chooser *self);
 
 /* xorshift64* over a state that is never 0. */

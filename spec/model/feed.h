@@ -9,8 +9,8 @@
 #include "history.h"
 #include "http/transport.h"
 
-/* An event of a watch that was newer than all that came before: who merges
- * nothing sees it, and sees these in this order. */
+/* An event of a watch that was newer than all events before it. A handler
+ * without coalescing must get all of these, in this order. */
 typedef struct due {
     int64_t version;
     int key;
@@ -57,14 +57,15 @@ typedef struct feeds {
 /* A handle comes: of the feed that is there, or of a new one. NULL: there have
  * been too many. */
 feed *feeds_join(feeds *self, int number);
-/* A handle begins to go, and is gone. `inside`: nobody waits until it is. */
+/* A handle begins to close, and is closed. `inside`: no thread waits for the
+ * close. */
 void feeds_leave(feeds *self, feed *left);
 void feeds_left(feeds *self, feed *left, bool inside);
 
 /* A transport in front of the server's; one reference for the caller. */
 kl_transport *feeds_transport(feeds *self);
-/* Fails if a watch has been open for longer than that without a byte: whoever
- * reads it has to doubt it. */
+/* Fails if a watch has been open for longer than that without a byte: the
+ * reflector should have closed it. */
 void feeds_check_silence(const feeds *self, int64_t limit_ms);
 /* Frees what was noted. */
 void feeds_clear(feeds *self);

@@ -73,8 +73,8 @@ static void check_resync(handler *self)
     coverage_add(COVER_RESYNC_CHECKS, 1);
 }
 
-/* Where nothing is slow, news are there at once: nobody waits for a deadline
- * that only helps those who were forgotten. */
+/* If nothing is slow, changes arrive at once. A thread that only goes on at a
+ * deadline has missed a wake-up. */
 static void check_prompt(world *self)
 {
     char why[400] = "";

@@ -118,8 +118,9 @@ static bool is_pulled(handler_kind kind)
            kind == HANDLER_PULLED_EVERY;
 }
 
-/* What it asks for. A crowd is shown again to nobody, it would take too long;
- * and a slow machine does nothing else if it has to do it often. */
+/* The resync period that the handler asks for. None with a crowd of objects,
+ * because that takes too long; not a short one on a slow machine, which would
+ * do nothing else. */
 static int64_t period_of(const handler *self, const op *what)
 {
     static const int64_t periods[] = {0, 0, 0, 0, -1, 800, 4000, 40000};
@@ -247,8 +248,8 @@ void handlers_add(world *self, const op *what, bool inside)
     }
 }
 
-/* From here on nobody else calls anything on its registration. False: somebody
- * does that already. */
+/* From here on no other fiber uses the registration. False: another fiber is
+ * removing it already. */
 static bool begin_leave(handler *self)
 {
     world *in = self->world;
@@ -267,7 +268,8 @@ static bool begin_leave(handler *self)
     return true;
 }
 
-/* Nobody is in a call on its registration, but for its own callback. */
+/* Waits until no other fiber is in a call on the registration; its own callback
+ * may be. */
 static void await_alone(handler *self)
 {
     if (is_pulled(self->kind)) {
@@ -293,7 +295,7 @@ static void end(handler *self, bool inside)
 static void remove_handler(handler *self, bool inside)
 {
     if (self->informer->is_closing || self->state != HANDLER_LIVE) {
-        return; /* who closes the informer gives its registrations back */
+        return; /* the fiber that closes the informer frees its registrations */
     }
     self->informer->removals++;
     begin_leave(self);

@@ -176,7 +176,7 @@ typedef struct scope {
     const char *labels;     /* NULL: all, else "app=app-1" */
 } scope;
 const scope *history_scope(int number);
-/* Whether an object is in the scope. */
+/* True if the object is in the scope. */
 bool history_in_scope(const scope *where, const server_change *object);
 
 #endif

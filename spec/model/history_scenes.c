@@ -67,7 +67,7 @@ void draw_long_list(drawing *self, history *out)
     }
 }
 
-/* Everybody does something at once. */
+/* All fibers do something at once. */
 void draw_rush(drawing *self, history *out)
 {
     static const op_type calls[] = {OP_ADD_HANDLER, OP_ADD_INDEX, OP_QUERY,

@@ -9,7 +9,7 @@
 
 enum { AT_ONCE = 3 };
 
-/* Takes one event; nobody removes the registration meanwhile. */
+/* Takes one event; no fiber removes the registration meanwhile. */
 static bool pull(world *self, handler *from, kl_event *event)
 {
     bool found = false;

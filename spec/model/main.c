@@ -181,7 +181,7 @@ static void print_failure(board *told, const arguments *how)
     free(outcome);
 }
 
-/* Whether something that should have happened did not. */
+/* True if a class of events that should occur did not. */
 static bool print_coverage(const board *told)
 {
     bool is_hollow = false;

@@ -26,7 +26,7 @@ void witness_seen(handler *self, const told *event);
 /* All that was due came, in order; for handlers that merge nothing. NULL, or
  * what is missing. */
 const char *witness_missing(const handler *self, char *text, size_t size);
-/* Whether what it knows is what the server has. */
+/* True if the handler knows exactly what the server has. */
 bool witness_is_current(const handler *self);
 /* Drops what it holds. */
 void witness_clear(handler *self);
@@ -68,18 +68,20 @@ void finish_make_well(world *self);
 void finish_write_everywhere(world *self);
 enum { FINISH_LOOK_MS = 500 }; /* between two looks at how it is */
 
-/* Whether all caches and handlers are as the server is; else why not. */
+/* True if all caches and handlers have what the server has; else `why` says
+ * what is missing. */
 bool finish_is_settled(world *self, char *why, size_t size);
 /* A server that ends each watch at once is in trouble for good. */
 bool finish_is_restless(const world *self);
 /* Nothing of the user's is in the way any more. */
 void finish_let_go(world *self);
-/* Waits until all is well, with nobody in the way; not for ever. */
+/* Waits until all is in sync, with no fiber of the user in the way; fails after
+ * a limit. */
 void finish_await_settled(world *self);
 /* Lets everything settle, and checks that it does, how, and that it is quiet
  * then. */
 void finish_settle(world *self);
-/* A long outage: every request fails, and nobody may be left in the dark. */
+/* A long outage: every request fails, and every user must be told. */
 void finish_storm(world *self, const op *what);
 /* Everything is stopped: nothing may be left. */
 void finish_nothing_left(world *self);

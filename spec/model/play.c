@@ -17,7 +17,8 @@ void world_changed(world *self)
     kl__mutex_unlock(&self->mutex);
 }
 
-/* Whether a write went through: it does not where the key is (not) there. */
+/* True if a write succeeded: a create fails if the key exists, an update or
+ * delete if it does not. */
 static bool written(int64_t version)
 {
     coverage_add(COVER_WRITES, version != 0 ? 1 : 0);
@@ -166,16 +167,16 @@ static bool can_tell(world *self, user_informer *informer, int64_t restored)
            !comes_again(informer->feed->last, restored);
 }
 
-/* Clients have to come back, and to find silence suspicious, while versions are
- * still behind: nobody could know otherwise, for versions that were come again.
- */
+/* Clients must connect again, and must distrust silence, while the restored
+ * server's versions are still lower: later the same versions are used again,
+ * and a restore cannot be seen. */
 static void restore(world *self, const op *what)
 {
     enum { ABSENCE_S = 200 }; /* in steps, as time may leap */
     server_future future = self->history->switches.server.future;
 
-    /* What is told between two watches is told to nobody; nor can versions that
-     * are no order show that some of them were undone. */
+    /* Events between two watches reach no client; and versions without an order
+     * cannot show that some of them were undone. */
     self->is_blind |=
         self->has_restored ||
         (future == SERVER_FUTURE_TELLS && self->feeds.lists_apart) ||
@@ -278,7 +279,7 @@ static void use(world *self, const op *what)
     }
 }
 
-/* Who is slow may be late: a machine in a hurry is not asked. */
+/* Not checked on a slow machine, where time hurries on: it may be late. */
 static void check_silence(const world *self)
 {
     const switches *how = &self->history->switches;

@@ -1,6 +1,7 @@
 /*
- * schedule.c - see schedule.h: the strands of a run, who of them runs, and
- * time. The other files of the scheduler say when one waits and who wakes it.
+ * schedule.c - see schedule.h: the strands of a run, which of them runs, and
+ * virtual time. The other files of the scheduler make strands wait and wake
+ * them.
  */
 #include "schedule.h"
 
@@ -19,13 +20,13 @@ static struct {
     schedule_outcome *outcome; /* NULL: no run */
     void (*entry)(void *arg);
     void *arg;
-    strand host; /* its fiber only: who called schedule_run */
+    strand host; /* its fiber only: the caller of schedule_run */
     strand strands[STRANDS_MAX];
     strand *current;
-    fiber *left; /* whom the last jump came from */
+    fiber *left; /* the fiber that the last jump came from */
     strand_set ready;
     strand_set waiting; /* with a deadline */
-    strand_set idle;    /* until nobody else has anything to do */
+    strand_set idle;    /* until no other strand can run */
     int alive;
     uint64_t serials;
     uint64_t max_steps;
@@ -120,7 +121,7 @@ void schedule_fail(const char *format, ...)
              "%s (on %s, at %lld ms, step %llu)", message, run.current->name,
              (long long)(run.now - EPOCH_MS),
              (unsigned long long)outcome->steps);
-    jump_out(); /* the fibers stay as they are, and nobody comes back */
+    jump_out(); /* the fibers stay as they are; no jump returns to them */
     abort();
 }
 
@@ -137,7 +138,7 @@ static void switch_to(strand *next)
     fiber_jump(run.left, &next->fiber);
 }
 
-/* The earliest deadline; -1: nobody has one. */
+/* The earliest deadline; -1: no strand has one. */
 static int64_t next_deadline(void)
 {
     int64_t next = -1;
@@ -181,7 +182,8 @@ static bool leap(void)
     return true;
 }
 
-/* Wakes those who wait until there is nothing to do before their deadline. */
+/* Wakes the strands that wait until nothing is left to do before their
+ * deadline. */
 static bool wake_idle(void)
 {
     int64_t next = next_deadline();
@@ -394,7 +396,7 @@ static void prepare(const schedule_options *options, schedule_outcome *outcome)
     strand_forget_wakeups();
 }
 
-/* Nobody runs any more: was everybody waited for? */
+/* No strand runs any more: checks that each was joined or detached. */
 static void check_joined(schedule_outcome *outcome)
 {
     for (int i = 0; i < STRANDS_MAX; i++) {

@@ -1,7 +1,7 @@
 /*
  * schedule.h - one run of the core on fibers and virtual time: stands in for
  * base/thread.c, clock.c, wakeup.c and random.c at link time. A seed decides at
- * each hand-over who runs on; the same options make the same run.
+ * each hand-over which strand runs on; the same options make the same run.
  */
 #ifndef KL_SPEC_MODEL_SCHEDULE_H
 #define KL_SPEC_MODEL_SCHEDULE_H
@@ -16,19 +16,19 @@ typedef struct schedule_options {
                                way, at most; < 0: no bound. Fewer make a failure
                                easier to read */
     int spurious_per_mille; /* waits that end for nothing */
-    int hurry_per_mille;    /* hand-overs at which time goes on to the nearest
-                               deadline although somebody could run: a slow
-                               machine. 0: only when nobody can */
+    int hurry_per_mille;    /* hand-overs at which time goes on to the
+                             * nearest deadline although a strand could run:
+                             * a slow machine. 0: only when none can */
     uint64_t max_steps; /* hand-overs until it is a livelock; 0: 20 million */
 } schedule_options;
 
 typedef struct schedule_outcome {
     bool failed;
     char message[4000];   /* why; "" unless failed */
-    uint64_t hash;        /* of the whole run: who ran when, and what was noted
-                             by schedule_note */
+    uint64_t hash;        /* of the whole run: which strand ran when, and
+                           * what schedule_note noted */
     uint64_t steps;       /* hand-over points */
-    uint64_t switches;    /* of them, that somebody else ran on after */
+    uint64_t switches;    /* of them, after which another strand ran */
     uint64_t preemptions; /* of them, though the former could have run on */
     int64_t now_ms;       /* virtual time at its end; it begins at 1,000,000 */
 } schedule_outcome;
@@ -76,14 +76,14 @@ bool schedule_chance(int per_mille);
 void schedule_point(void);
 /* Lets any other run first that can. */
 void schedule_yield(void);
-/* From now on time goes on only when nobody can run: for what is bounded in
- * time. */
+/* From now on time goes on only when no strand can run: for checks of time
+ * limits. */
 void schedule_calm(void);
 /* Virtual milliseconds, and sleep until then. */
 int64_t schedule_now(void);
 void schedule_wait_until(int64_t ms);
-/* Sleeps until nobody else can run, or waits for a deadline at or before
- * `limit_ms`: nothing will happen until then by itself. */
+/* Sleeps until no other strand can run or has a deadline at or before
+ * `limit_ms`: nothing will happen by itself until then. */
 void schedule_wait_idle(int64_t limit_ms);
 
 /* Enters something into the run's hash, and into the trace if there is one. */

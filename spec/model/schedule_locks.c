@@ -33,8 +33,8 @@ _Static_assert(sizeof(shared_latch) <= sizeof(pthread_rwlock_t),
 _Static_assert(sizeof(condition) <= sizeof(pthread_cond_t),
                "a condition's place");
 
-/* Whether it is a variable of the program's, which may be initialised by being
- * zeroed; what is in memory that was allocated may not. */
+/* True if it is a static variable, which may be initialised by zeros; a mutex
+ * in allocated memory may not. */
 static bool is_static(const void *address)
 {
     extern char __data_start, _end; /* the linker's */
@@ -183,8 +183,8 @@ static void release(kl__mutex *mutex)
     strand_wake(self->waiters);
 }
 
-/* The log's own: taken only when somebody listens, which must not make another
- * run of it. */
+/* True for the log's mutex. It is locked only if a log function is set, which
+ * must not change the run. */
 static bool is_log(const kl__mutex *mutex)
 {
     return mutex->rank == KL__RANK_LOG && is_static(mutex);

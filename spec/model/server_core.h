@@ -55,7 +55,7 @@ struct server {
     things things[SERVER_KINDS];
     int64_t first_version;
     int64_t version;
-    int64_t compacted; /* who knows less has to list */
+    int64_t compacted; /* a client with a lower version must list */
     int uids;
 
     kl__list streams; /* those that are open */
@@ -170,7 +170,8 @@ void server_meet_faults(stream *self);
 void server_fulfil(stream *self);
 void server_break_all(server *self);
 
-/* server_stream.c. Wakes all who wait for bytes; with the mutex held. */
+/* In server_stream.c. Wakes all readers that wait for bytes; the mutex is
+ * held. */
 void server_wake_locked(server *self);
 
 #endif

@@ -100,8 +100,8 @@ void server_meet_faults(stream *self)
     }
 }
 
-/* Within a frame only what cannot make another frame of it: nobody but a JSON
- * parser could say whether it did. */
+/* Within a frame, writes only bytes that cannot make another valid frame: only
+ * a JSON parser could tell. */
 static void put_rubbish(stream *self)
 {
     static const char *const texts[] = {

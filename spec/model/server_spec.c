@@ -200,8 +200,8 @@ static void compact(server *at)
     server_compact(at, 2);
 }
 
-/* Whoever watched knows what is undone, and comes back before those versions
- * have come again: nobody could tell otherwise. */
+/* A client that watched knows the changes that are undone, and connects again
+ * before their versions are used again: later a restore cannot be seen. */
 static void restore(server *at)
 {
     schedule_wait_until(schedule_now() + MINUTE_MS);

@@ -1,6 +1,6 @@
 /*
- * server_stream.c - the transport: how an answer's bytes get to who reads them,
- * a few at a time, late, or not at all.
+ * server_stream.c - the transport: how the bytes of an answer reach their
+ * reader, a few at a time, late, or not at all.
  */
 #include "server_core.h"
 

@@ -1,6 +1,5 @@
 /*
- * storm.c - a long outage: every request fails, and nobody may be left in the
- * dark.
+ * storm.c - a long outage: every request fails, and every user must be told.
  */
 #include "oracle.h"
 
@@ -14,8 +13,8 @@ enum {
     STORM_MS = 100000,
 };
 
-/* Whether its user knows what is wrong: the status says it, and each handler
- * that wants errors was told the same. */
+/* True if the user knows what is wrong: the status has the error, and each
+ * handler that wants errors was told the same. */
 static bool is_told(world *self, user_informer *informer, int status_wanted,
                     char *why, size_t size)
 {
@@ -81,7 +80,7 @@ static void begin_storm(world *self)
     }
 }
 
-/* Somebody who comes in the middle of it has to be told as well. */
+/* An informer or handler that is added during the outage must be told, too. */
 static void add_late(world *self, const op *what)
 {
     for (int i = 0; i < HISTORY_HANDLERS; i++) {

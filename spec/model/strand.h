@@ -50,7 +50,7 @@ typedef struct strand {
     /* While it waits; the first three are noted before it does. */
     strand_wait wait;
     int wait_rank;    /* of the mutex */
-    int wait_owner;   /* the place of who is in the way; < 0: nobody */
+    int wait_owner;   /* the place of the strand that holds it; < 0: none */
     int64_t deadline; /* < 0: none */
     bool timed_out;
 } strand;
@@ -73,7 +73,7 @@ void strand_wake(strand_set set);
 /* One of a set that is not empty, drawn. */
 strand *strand_draw(strand_set set);
 
-/* Whether this wait ends for nothing; drawn. */
+/* True if this wait ends without a reason; drawn from the seed. */
 bool strand_is_spurious(void);
 
 /* Virtual time; standing still outside of a run. */

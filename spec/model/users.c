@@ -268,8 +268,8 @@ void users_query(world *self, user_informer *informer, int what, int value)
 {
     bool is_mine = users_enter(informer);
 
-    /* A handler may go on reading while its informer is being closed, until
-     * it returns; nobody else may. */
+    /* A handler may go on reading while its informer is being closed, until it
+     * returns; no other fiber may. */
     if (!is_mine) {
         return;
     }
@@ -295,8 +295,8 @@ void users_query(world *self, user_informer *informer, int what, int value)
     users_leave(self, informer);
 }
 
-/* A list that was there long ago has been applied since, and whoever waits was
- * woken by it; unless a handler that wants every change holds it up. */
+/* A list that arrived long ago has been applied since, and woke the fibers that
+ * wait for it, unless a handler that wants every change delays it. */
 static void check_missed(const world *self, const user_informer *informer,
                          int64_t began)
 {

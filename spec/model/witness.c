@@ -40,7 +40,7 @@ static bool is_every_change(const handler *self)
     return self->kind == HANDLER_EVERY || self->kind == HANDLER_PULLED_EVERY;
 }
 
-/* Whether it may be shown fewer events than there were. */
+/* True if the handler may get fewer events than there were. */
 static bool may_merge(const handler *self)
 {
     return self->backlog != 0 && !is_every_change(self);

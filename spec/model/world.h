@@ -19,7 +19,7 @@ typedef struct user_informer {
     kl_informer *handle; /* until it is closed */
     feed *feed;
     int64_t resync_ms;
-    bool is_closing; /* nobody begins a call on it any more */
+    bool is_closing; /* no fiber begins a call on it any more */
     bool is_closed;
     int users;        /* calls that go on */
     int removals;     /* of its registrations, that go on */
@@ -29,7 +29,7 @@ typedef struct user_informer {
 typedef enum handler_state {
     HANDLER_JOINING,
     HANDLER_LIVE,
-    HANDLER_LEAVING, /* somebody ends it: nobody else touches it */
+    HANDLER_LEAVING, /* a fiber removes it: no other one uses it */
     HANDLER_ENDED    /* nothing may come any more */
 } handler_state;
 
@@ -114,7 +114,7 @@ struct world {
     int value; /* of the last write */
     bool has_restored;
     bool has_compacted;
-    bool is_blind; /* and nobody can know that by the protocol */
+    bool is_blind; /* and the protocol cannot show it */
     bool has_crowd;
     bool is_down; /* the last thing that happened to the watch was a fault */
 };
