@@ -21,7 +21,14 @@ file(GLOB KUBELUA_RARE_SOURCES CONFIGURE_DEPENDS core/config/*.c
      core/informer/reflector_probe.c core/informer/reflector_stream.c
      core/informer/registration.c core/informer/shared_informer.c
      core/informer/status.c core/cache/index_build.c
-     core/object/packer_train.c core/object/selector_parse.c
+     core/informer/health.c core/json/path_form.c core/shared/writer.c
+     core/http/head.c core/http/inflate.c core/api/call.c core/api/reply.c
+     core/api/request.c core/api/request_copy.c core/api/warnings.c
+     core/http/curl_target.c core/shared/map.c core/shared/entries.c
+     core/informer/processor.c core/informer/sync_wakers.c
+     core/informer/reflector_watch.c core/object/identity.c
+     core/object/packer_train.c
+     core/object/selector_parse.c
      core/object/status.c)
 set_source_files_properties(${KUBELUA_RARE_SOURCES} PROPERTIES COMPILE_OPTIONS
     "$<$<CONFIG:Release,RelWithDebInfo>:-Os>")
