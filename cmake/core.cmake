@@ -53,7 +53,8 @@ function(kubelua_library target name)
         BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN"
         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
     # Its threads outlive a dlclose: it must never be unmapped.
-    target_link_options(${target} PRIVATE -Wl,-z,nodelete
+    # With code and constants in one segment no page is lost between them.
+    target_link_options(${target} PRIVATE -Wl,-z,nodelete -Wl,-z,noseparate-code
         -Wl,-Bsymbolic-functions)
     add_library(${target}_static STATIC $<TARGET_OBJECTS:${target}_objects>)
     set_target_properties(${target}_static PROPERTIES OUTPUT_NAME ${name}
