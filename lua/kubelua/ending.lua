@@ -6,10 +6,12 @@ local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
 local trace = require "kubelua.trace"
 
-local ending = {}
+local ending = {
+    -- Seconds that the end of a run may take: a signal ends the process within one second. Specs
+    -- change it.
+    LONGEST = 0.8,
+}
 
--- Seconds that the end of a run may take: a signal ends the process within one second.
-local LONGEST = 0.8
 -- Seconds of these in which cancelled tasks may end.
 local TO_CANCEL = 0.3
 
@@ -95,7 +97,7 @@ end
 local function run_end()
     local now = core.now()
     cancel_tasks(running.select(is_not_at_end), now + TO_CANCEL)
-    run_hooks(now + LONGEST)
+    run_hooks(now + ending.LONGEST)
     cancel_tasks(running.select(is_at_end), core.now() + TO_CANCEL / 10)
 end
 

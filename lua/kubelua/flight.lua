@@ -14,11 +14,17 @@ local trace = require "kubelua.trace"
 ---@field task kubelua.Task? the task that waits for it
 ---@field wake fun()
 ---@field is_closed boolean? the request was freed, or will be
+---@field may_finish boolean? the end of a run does not cancel it at once: see FINISH
 local Flight = {}
 Flight.__index = Flight
 
 -- Seconds: cancelling a request may take this long at most.
 local CANCEL = 0.2
+
+-- Seconds: at the end of a run, a write of a leader that was sent may take this long to be
+-- answered. Then the Lease can be released after it. The end of a run takes 0.8 s at most, and the
+-- release needs some of it. Specs change it.
+Flight.FINISH = 0.5
 
 -- The set of requests that wait for an answer. Streams whose head has arrived are not in it.
 local pending = {}
@@ -49,7 +55,8 @@ function Flight.begin(client, call, name)
         local headers = call.headers
         headers[#headers + 1], headers[#headers + 2] = run_tag.HEADER, tag
     end
-    local self = setmetatable({ id = sources.new_id(), name = name }, Flight)
+    local self = setmetatable({ id = sources.new_id(), name = name,
+        may_finish = call.may_finish }, Flight)
     self.wake = function()
         if self.task then
             scheduler.wake(self.task)
@@ -63,16 +70,30 @@ function Flight.begin(client, call, name)
     return self
 end
 
+-- Cancels the request of a cancelled task, now or later; a timer, if later.
+local function cancel_request(self)
+    if self.may_finish and self.task.is_ended then
+        return scheduler.at(core.now() + Flight.FINISH, function()
+            core.request_cancel(self.request)
+        end)
+    end
+    core.request_cancel(self.request)
+    return nil
+end
+
 -- If the task is cancelled, so is the request: it is then complete almost at once.
 local function wait_in_task(self, is_over)
-    local is_cancelled = false
+    local is_cancelled, timer = false, nil
     while not is_over() do
         if is_cancelled then
             scheduler.suspend_anyway()
         elseif scheduler.suspend() then
             is_cancelled = true
-            core.request_cancel(self.request)
+            timer = cancel_request(self)
         end
+    end
+    if timer then
+        timer.cancelled = true
     end
 end
 

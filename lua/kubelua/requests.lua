@@ -101,6 +101,7 @@ local function build_call(given, streams)
         method = given.method or "GET", target = requests.target(given.path, given.query),
         body = body, type = known["content-type"], accept = known.accept, headers = others,
         timeout = timeout, send_by = given.send_by, no_retry = given.no_retry, streams = streams,
+        may_finish = given.may_finish,
     }
 end
 

@@ -1,8 +1,13 @@
 -- Controllers with a leader: which one reconciles, and what happens when a lease is gained and
 -- lost.
+local Flight = require "kubelua.flight"
+local ending = require "kubelua.ending"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
+local loop = require "kubelua.loop"
 local world = require "controller_world"
+
+local LONGEST, FINISH = ending.LONGEST, Flight.FINISH
 
 local w
 
@@ -11,6 +16,7 @@ before_each(function()
 end)
 
 after_each(function()
+    ending.LONGEST, Flight.FINISH = LONGEST, FINISH
     w.cluster:heal()
     w:close()
 end)
@@ -141,5 +147,58 @@ describe("the end of a run", function()
         until_state(one, "running") -- the script runs the loop again
         assert.same({ "began", "ended" }, w:noted(2))
         assert.equal(0, w:count_logged("attempt"))
+    end)
+
+    local function holder()
+        return w.cluster:get("leases", "default/spec").spec.holderIdentity or ""
+    end
+
+    -- A leader whose write waits at the server as its run ends; `during` is called in that end.
+    local function end_with_a_write(during)
+        local problem
+        w:apply("a")
+        w.cluster:delay { verb = "patch", resource = "configmaps", before = 3600 }
+        local one = start("one", { timeout = math.huge, reconcile = function(_, run)
+            w:note("began")
+            assert(run:patch { data = { value = "late" } })
+        end })
+        until_state(one, "running")
+        assert.same({ "began" }, w:noted())
+        eventually(function() return w.cluster:faults()[1].hits == 1 end, "it was sent")
+        ending.LONGEST = 60
+        local remove = loop.on_end(function()
+            local ok, why = pcall(during, one)
+            problem = not ok and why or nil
+        end)
+        kubelua.stop()
+        kubelua.run(5)
+        remove()
+        assert.is_nil(problem)
+        return one
+    end
+
+    it("releases the Lease after a write that was sent, not ahead of it", function()
+        Flight.FINISH = 60
+        local one = end_with_a_write(function(controller)
+            assert.equal("one", holder())
+            assert.equal(1, controller:status().queue.in_progress)
+            w.cluster:heal()
+        end)
+        assert.equal("", holder())
+        local map = w.cluster:get("configmaps", "web/a")
+        assert.equal("late", map.data.value)
+        local lease = w.cluster:get("leases", "default/spec")
+        assert.is_true(tonumber(lease.resource_version) > tonumber(map.resource_version))
+        assert.equal(0, one:status().queue.in_progress)
+        assert.equal(0, w:count_logged("not released"))
+    end)
+
+    it("releases no Lease while a write that was sent may still take effect", function()
+        local one = end_with_a_write(function() end)
+        assert.equal("one", holder())
+        assert.equal(0, one:status().queue.in_progress)
+        assert.equal(1, w:count_logged("not released"))
+        w.cluster:heal()
+        until_state(one, "running") -- once it has expired
     end)
 end)

@@ -88,40 +88,17 @@ function history:count_renewals(holder)
     return count
 end
 
--- True if a process itself released the Lease before that version, and did not take it again.
-local function has_released(self, holder, version)
-    local before, released
-    for _, lease in ipairs(self.leases) do
-        if lease.version >= version then
-            break
-        elseif lease.holder == holder then
-            released = false
-        elseif lease.holder == "" and before == holder then
-            released = true
-        end
-        before = lease.holder
-    end
-    return released
-end
-
 ---The writes that came after another process had taken the Lease. Writes before the first seen
----Lease cannot be judged. A process that exits releases the Lease at once; a write that it sent
----before, without waiting for the answer, may come later: one write of each object is excused.
+---Lease cannot be judged.
 ---@return string[]
 function history:late_writes()
-    local late, excused = {}, {}
+    local late = {}
     for _, write in ipairs(self.writes) do
         local lease = last_but(self.leases, function(one) return one.version < write.version end)
         if write.holder and lease and lease.holder ~= write.holder then
-            local sent = write.holder .. " " .. write.object
-            if not excused[sent] and has_released(self, write.holder, write.version) then
-                excused[sent] = true
-            else
-                late[#late + 1] = string.format(
-                    "%s wrote %s at %d, when the Lease (%d) was held by %s", write.holder,
-                    write.object, write.version, lease.version,
-                    lease.holder == "" and "nobody" or lease.holder)
-            end
+            late[#late + 1] = string.format("%s wrote %s at %d, when the Lease (%d) was held by %s",
+                write.holder, write.object, write.version, lease.version,
+                lease.holder == "" and "nobody" or lease.holder)
         end
     end
     return late

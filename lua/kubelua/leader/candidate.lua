@@ -6,6 +6,7 @@ local lease = require "kubelua.leader.lease"
 local log = require "kubelua.log"
 local loop = require "kubelua.loop"
 local members = require "kubelua.leader.member"
+local release = require "kubelua.leader.release"
 local scheduler = require "kubelua.scheduler"
 local Teller = require "kubelua.leader.teller"
 local trace = require "kubelua.trace"
@@ -114,7 +115,7 @@ local function send_order(self, order)
     end
     self.asks = order.what
     local answer, message, code = lease.ask(client, self.options, order, self.teller.what)
-    scheduler.end_if_cancelled() -- it may still happen: see release_lease
+    scheduler.end_if_cancelled() -- it may still happen: see release.lua
     self.asks = nil
     self.election:answer(order, self:now(), answer, message, code)
     return answer, message, code
@@ -145,24 +146,6 @@ local function compete(self)
     end
     self.election:give_up("its client is closed")
     self:look()
-end
-
--- Releases the Lease, if it is held. Two attempts: a renewal under way may cause a conflict.
-local function release_lease(self)
-    if self.asks then
-        send_order(self, { what = "read", timeout = self.options.renew / 2 })
-    end
-    for _ = 1, 2 do
-        local order = self.election:release(self.clock:unix())
-        local _, code
-        if order then
-            _, _, code = send_order(self, order)
-        end
-        if code ~= "conflict" then
-            return
-        end
-        send_order(self, { what = "read", timeout = order.timeout })
-    end
 end
 
 -- Runs outside of every scope: hooks for a controller's writes are not for Leases.
@@ -201,7 +184,7 @@ function Candidate:end_run()
     self.election:give_up("the run has ended")
     self:look()
     self.is_ending = false
-    release_lease(self)
+    release.run(self, send_order)
 end
 
 ---A member no longer needs the Lease; the last member releases it.
@@ -225,7 +208,7 @@ function Candidate:leave(member)
     end
     self.task:cancel()
     local task = start_task(self, function()
-        local ok, problem = pcall(release_lease, self)
+        local ok, problem = pcall(release.run, self, send_order)
         self.notes.left()
         if not ok then
             error(problem, 0)

@@ -1,4 +1,6 @@
 -- A member: the view that one controller has of the election; the result of leader.join.
+local release = require "kubelua.leader.release"
+
 local members = {}
 
 local WRITE_TIMEOUT = 30 -- seconds, of a write without a timeout
@@ -36,6 +38,7 @@ local function may_write(candidate, write, term)
     -- The process may also be stopped between now and when the transport's thread sends the
     -- request.
     write.send_by = not candidate.clock.stands and election.renewed_at + election.renew or nil
+    write.answered = function(code) release.note_write(candidate, code) end
     return true
 end
 

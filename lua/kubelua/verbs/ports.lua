@@ -98,6 +98,8 @@ end
 ---@field dry_run boolean
 ---@field timeout number? seconds; before_write may lower it
 ---@field send_by number? a time of core.boottime; before_write may set it: not sent later
+---@field answered (fun(code: string?))? before_write may set it; called with the code of the
+---result. At the end of a run, such a write has some time to be answered
 
 -- Tells the scope the result of a write.
 local function tell_scope(scope, write, reply, object, code)
@@ -105,6 +107,9 @@ local function tell_scope(scope, write, reply, object, code)
     if core.is_object(object) then
         write.object = object
         write.uid, write.name = write.uid or object.uid, write.name or object.name
+    end
+    if write.answered then
+        write.answered(code)
     end
     if scope and scope.wrote then
         scope.wrote(write)
@@ -141,6 +146,7 @@ function ports.write(port, write, call, target, read)
             return nil, message, code
         end
         call.timeout, call.send_by = write.timeout, write.send_by
+        call.may_finish = write.answered ~= nil
     end
     call.tells = true -- so a cancelled task reports to its scope before it raises
     local ok, reply, message, code, retry_after = pcall(send_call, port, call, target)
