@@ -1,4 +1,5 @@
 -- KubeLua inside nginx's Lua module: where its handlers can run, and which calls it refuses.
+local copies = require "nginx_copies"
 local eventually = require "eventually"
 local guest = require "nginx_guest"
 
@@ -157,6 +158,35 @@ describe("KubeLua inside of nginx", function()
         end
         -- With the cache off, each request has a new Lua state, and its own loop.
         world:says("/own", "3")
+    end)
+
+    it("has five Lua states in flight at once in one worker", function()
+        one = world:start({ workers = 1, code_cache = false, http = "lua_shared_dict flight 1m;",
+            server = [[
+            location /flight { content_by_lua_block {
+                local kubelua = require "kubelua"
+                local flight = ngx.shared.flight
+                local client = assert(kubelua.connect { server = "URL" })
+                local pods = assert(client:informer "pods")
+                local seen = 0
+                assert(pods:on { add = function() kubelua.sleep(0.001) seen = seen + 1 end })
+                flight:incr("begun", 1, 0)
+                repeat -- until all of them have begun, and this one has seen all pods
+                    kubelua.step(0)
+                    ngx.sleep(0.001)
+                until seen == 3 and flight:get("begun") == 5
+                flight:incr("ended", 1, 0)
+                repeat
+                    kubelua.step(0)
+                    ngx.sleep(0.001)
+                until flight:get("ended") == 5
+                client:close()
+                ngx.say(seen)
+            } }
+        ]] }, "")
+        local said = copies.shell("for i in 1 2 3 4 5; do curl -s -m 60 http://127.0.0.1:"
+            .. one.port .. "/flight & done; wait")
+        assert.equal("3\n3\n3\n3\n3", said)
     end)
 
     it("writes to error.log with nginx's levels, and only levels that it shows", function()
