@@ -150,7 +150,7 @@ static kl_code set_headers(kl__curl_stream *stream, const kl__request *request,
               : kl_error_set(err, KL_ENOMEM, "out of memory for headers");
 }
 
-static bool is_one_of(const char *method, const char *const *methods)
+static bool is_method_in(const char *method, const char *const *methods)
 {
     for (; *methods != NULL; methods++) {
         if (strcmp(method, *methods) == 0) {
@@ -167,8 +167,8 @@ static kl_code set_method(kl__curl_stream *stream, const kl__request *request,
     static const char *const once[] = {"POST", "PATCH", NULL};
     CURL *easy = stream->easy;
 
-    stream->repeatable = !request->once && !is_one_of(request->method, once);
-    if (request->body != NULL || is_one_of(request->method, with_body)) {
+    stream->repeatable = !request->once && !is_method_in(request->method, once);
+    if (request->body != NULL || is_method_in(request->method, with_body)) {
         const char *bytes = request->body != NULL ? request->body : "";
         size_t length = request->body != NULL ? request->body_length : 0;
 

@@ -9,8 +9,8 @@
 
 /* Copies a text of `length` bytes out of the block. False: it is not inside the
  * block, or there is no room for its NUL. */
-static bool copy_text(const kl__shared_view *view, uint64_t at, size_t length,
-                      size_t room, char *to)
+static bool copy_view_text(const kl__shared_view *view, uint64_t at,
+                           size_t length, size_t room, char *to)
 {
     uint32_t words = kl__text_words(length);
     uint64_t text[(KL_SHARED_HOST_MAX + 1) / 8];
@@ -30,9 +30,9 @@ static bool copy_places(const kl__shared_view *view, const kl__word *record,
     uint64_t lengths = kl__word_load(&record[KL__RECORD_TEXTS]);
     uint16_t zone = kl__quarter(lengths, 0), node = kl__quarter(lengths, 1);
 
-    return copy_text(view, at, zone, sizeof(pick->zone), pick->zone) &&
-           copy_text(view, at + kl__text_words(zone), node, sizeof(pick->node),
-                     pick->node);
+    return copy_view_text(view, at, zone, sizeof(pick->zone), pick->zone) &&
+           copy_view_text(view, at + kl__text_words(zone), node,
+                          sizeof(pick->node), pick->node);
 }
 
 /* Copies the host. A short one is in the record; a long one is the first of the
@@ -46,7 +46,8 @@ static bool copy_host(const kl__shared_view *view, const kl__word *record,
 
     if (length >= KL__RECORD_HOST_SIZE) {
         *at += kl__text_words(length);
-        return copy_text(view, text, length, sizeof(pick->host), pick->host);
+        return copy_view_text(view, text, length, sizeof(pick->host),
+                              pick->host);
     }
     kl__shared_copy_out(&record[KL__RECORD_HOST], KL__RECORD_HOST_SIZE / 8,
                         host);
