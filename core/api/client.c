@@ -242,7 +242,7 @@ typedef struct outgoing {
     kl__cancel *cancel;
 } outgoing;
 
-/* Tells how a try ended; headers, which hold tokens, are not told. */
+/* Logs how a try ended; not its headers, which contain tokens. */
 static void log_request(const kl__request *request, int64_t began_ms,
                         const kl__response *response, const kl_error *err)
 {

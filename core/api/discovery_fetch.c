@@ -1,5 +1,6 @@
 /*
- * discovery_fetch.c - see discovery_fetch.h.
+ * discovery_fetch.c - sends the requests of discovery; discovery_parse.c reads
+ * the answers. See discovery_fetch.h.
  */
 #include "api/discovery_fetch.h"
 

@@ -244,7 +244,7 @@ static void free_source(kl__list_watch *source)
 }
 
 /* Copies an option; false: out of memory. */
-static bool copy_text(char **to, const char *from)
+static bool copy_option(char **to, const char *from)
 {
     *to = kl__strdup(from);
     return *to != NULL || from == NULL;
@@ -278,10 +278,10 @@ kl__list_watch *kl__list_watch_new(kl_client *client,
     self->prune = kl__prune_ref(options->prune);
     self->namespace_if_any = options->namespace_if_any;
     kl__mutex_init(&self->mutex, KL__RANK_CLIENT);
-    if (!copy_text(&self->name, options->resource) ||
-        !copy_text(&self->name_space, options->name_space) ||
-        !copy_text(&self->labels, options->labels) ||
-        !copy_text(&self->fields, options->fields)) {
+    if (!copy_option(&self->name, options->resource) ||
+        !copy_option(&self->name_space, options->name_space) ||
+        !copy_option(&self->labels, options->labels) ||
+        !copy_option(&self->fields, options->fields)) {
         free_source(&self->base);
         kl_error_set(err, KL_ENOMEM, "out of memory for a list and watch");
         return NULL;

@@ -315,7 +315,7 @@ static bool advance_request(kl_request *request)
     return code == NOT_NOW;
 }
 
-/* ---- the loop looks at it ---- */
+/* ---- handling a request ---- */
 
 /* Makes the error of a timeout: it says what the request waited for. */
 static kl_code explain_timeout_locked(const kl_request *request, kl_error *err)

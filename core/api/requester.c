@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-/* ---- telling the loop ---- */
+/* ---- news for the loop ---- */
 
 /* Unlocks the news and wakes the loop if it sleeps: once for all news until it
  * runs, and after the unlock, as it would only wait for the mutex. The

@@ -1,5 +1,5 @@
 /*
- * user_agent.c - see user_agent.h.
+ * user_agent.c - makes the User-Agent from uname(); see user_agent.h.
  */
 #include "api/user_agent.h"
 

@@ -1,5 +1,5 @@
 /*
- * warnings.c - see warnings.h.
+ * warnings.c - remembers which texts of warnings were logged; see warnings.h.
  */
 #include "api/warnings.h"
 

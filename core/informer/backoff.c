@@ -1,5 +1,6 @@
 /*
- * backoff.c - see backoff.h.
+ * backoff.c - the reflector's figures for the delays of base/backoff.h; see
+ * backoff.h.
  */
 #include "informer/backoff.h"
 

@@ -14,7 +14,7 @@ enum { KL__BACKOFF_FIRST_MS = 800, KL__BACKOFF_CAP_MS = 30000 };
 
 /* Used by one thread at a time. */
 typedef struct kl__backoff {
-    unsigned failures; /* since the last health */
+    unsigned failures; /* since the last reset */
     uint64_t random;   /* never 0 */
 } kl__backoff;
 

@@ -1,5 +1,6 @@
 /*
- * health.c - see health.h.
+ * health.c - has_synced, the standing error and the threads that wait for them,
+ * under one mutex; see health.h.
  */
 #include "informer/health.h"
 

@@ -82,7 +82,7 @@ static const char *scope_or_null(const char *name_space)
 }
 
 /* Copies a text that may be NULL; false: out of memory. */
-static bool copy_text(char **to, const char *text)
+static bool copy_option(char **to, const char *text)
 {
     *to = kl__strdup(text);
     return text == NULL || *to != NULL;
@@ -160,10 +160,10 @@ static kl__shared_use *make_use(kl_client *client,
     }
     use->keep_managed_fields = options->keep_managed_fields;
     use->metadata_only = options->metadata_only;
-    if (!copy_text(&use->resource, options->resource) ||
-        !copy_text(&use->name_space, name_space) ||
-        !copy_text(&use->labels, null_if_empty(options->labels)) ||
-        !copy_text(&use->fields, null_if_empty(options->fields)) ||
+    if (!copy_option(&use->resource, options->resource) ||
+        !copy_option(&use->name_space, name_space) ||
+        !copy_option(&use->labels, null_if_empty(options->labels)) ||
+        !copy_option(&use->fields, null_if_empty(options->fields)) ||
         !find_canonical_name(client, use) ||
         kl__prune_new(options->drop, options->keep, &use->prune, err) !=
             KL_OK) {

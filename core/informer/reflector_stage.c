@@ -1,5 +1,6 @@
 /*
- * reflector_stage.c - see reflector_stage.h.
+ * reflector_stage.c - collects the objects of a list until it is complete, and
+ * finds events that the list already contains; see reflector_stage.h.
  */
 #include "informer/reflector_stage.h"
 

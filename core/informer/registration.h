@@ -29,7 +29,8 @@ struct kl_registration {
     kl__processor *processor; /* a reference */
     char *name;               /* in logs */
     void *owner;
-    void (*unref_owner)(void *owner); /* may be NULL; its thread's */
+    void (*unref_owner)(void *owner); /* may be NULL; the handler's thread calls
+                                         it at its end */
     int64_t resync_ms;                /* 0: none */
     bool wants_errors;
     /* One of the user, one of its thread, one of each event that was pulled and

@@ -1,5 +1,7 @@
 /*
- * shared_informer.c - see shared_informer.h.
+ * shared_informer.c - starts and stops the reflector's thread and the informer
+ * thread, and runs the latter: queue -> cache -> listeners; see
+ * shared_informer.h.
  */
 #include "informer/shared_informer.h"
 

@@ -1,5 +1,6 @@
 /*
- * status.c - see status.h.
+ * status.c - puts the state of an informer into words, for errors and logs; see
+ * status.h.
  */
 #include "informer/status.h"
 

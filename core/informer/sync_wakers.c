@@ -1,5 +1,5 @@
 /*
- * sync_wakers.c - see sync_wakers.h.
+ * sync_wakers.c - a list of event queues, each woken once; see sync_wakers.h.
  */
 #include "informer/sync_wakers.h"
 

@@ -1,5 +1,6 @@
 /*
- * change.c - see change.h; endpoints are in change_endpoints.c.
+ * change.c - makes the changes of kl_shared_put and kl_shared_remove;
+ * change_endpoints.c makes those of endpoints. See change.h.
  */
 #include "shared/change.h"
 

@@ -1,5 +1,6 @@
 /*
- * entries.c - see entries.h; slots are in slot.c.
+ * entries.c - applies changes to the owner's entries and notes which versions
+ * to raise; slot.c writes the slots. See entries.h.
  */
 #include "shared/entries.h"
 

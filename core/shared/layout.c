@@ -1,5 +1,6 @@
 /*
- * layout.c - see layout.h.
+ * layout.c - divides a map into its parts, checks a head, and hashes names; see
+ * layout.h.
  */
 #include "shared/layout.h"
 

@@ -58,7 +58,7 @@ typedef struct kl__owner {
     atomic_bool wants_publish;
     atomic_int role; /* a kl_serve_role, read by kl_shared_role only */
 
-    /* The thread's own. */
+    /* Only the thread uses these. */
     kl__feed *feed;   /* NULL: it is opened at `retry_at` */
     bool has_put_all; /* the first lists of the feed were put */
     bool has_more;    /* there are puts that are not published */

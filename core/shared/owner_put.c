@@ -1,5 +1,6 @@
 /*
- * owner_put.c - see owner_put.h.
+ * owner_put.c - turns each changed route into an entry of the map, or keeps the
+ * entry; see owner_put.h.
  */
 #include "shared/owner_put.h"
 

@@ -1,5 +1,6 @@
 /*
- * records.c - see records.h.
+ * records.c - binary searches in sorted records, and the choice of one by hash
+ * or round robin; see records.h.
  */
 #include "shared/records.h"
 

@@ -18,12 +18,11 @@
  *   under a known key is a delete and an add, never an update.
  * - Recovery. No failure ends an informer. It tries again after 0.8 to 1.6 s,
  *   then twice as long each time, up to 30 to 60 s, or as long as a Retry-After
- *   says (up to 300 s).
- *   A broken watch is resumed from the last version. A 410 (that version has
- *   expired) causes a relist, of which handlers see the differences only. A
- *   401 makes it read the credentials again. A resource that the server does
- *   not know is asked for every 5 to 10 s. Handlers (`error`), else the log,
- *   are told why, once for each change of the reason.
+ *   says (up to 300 s). A broken watch is resumed from the last version. A 410
+ *   (that version has expired) causes a relist, of which handlers see the
+ *   differences only. A 401 makes it read the credentials again. A resource
+ *   that the server does not know is asked for every 5 to 10 s. Handlers
+ *   (`error`), else the log, are told why, once for each change of the reason.
  * - Silence. A watch without a byte for 90 s is closed and resumed: a dead
  *   connection cannot go unnoticed.
  * - Threads. All calls are thread-safe, and may be made inside a handler. No

@@ -54,7 +54,7 @@ static int64_t wait_after(void **state, int status, const char *field)
     return kube_elapsed(k);
 }
 
-static void retry_after_is_the_least_that_is_waited(void **state)
+static void retry_after_is_the_shortest_wait(void **state)
 {
     char date[128];
 
@@ -403,7 +403,7 @@ static void a_version_too_large_is_asked_for_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        KUBE_CASE(retry_after_is_the_least_that_is_waited),
+        KUBE_CASE(retry_after_is_the_shortest_wait),
         KUBE_CASE(a_retry_after_that_makes_no_sense_does_not_rule),
         KUBE_CASE(overload_of_a_watch_is_no_reason_to_list),
         KUBE_CASE(html_with_200_is_told_as_a_page_of_a_proxy),
