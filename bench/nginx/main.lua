@@ -5,6 +5,7 @@ package.path = "lua/?.lua;lua/?/init.lua;lua/sim/?.lua;spec/support/?.lua;bench/
 package.cpath = os.getenv("KUBELUA_BUILD") .. "/lua/5.1/?.so;" .. package.cpath
 
 local measures = require "measures"
+local requests = require "requests"
 local nginx = require "nginx"
 
 local missing = nginx.missing()
@@ -45,13 +46,18 @@ local rebuild = measures.rebuild()
 row("publish of 10,000 services, p50", rebuild.p50, "ms", 3)
 row("publish of 10,000 services, longest", rebuild.longest, "ms")
 
-local cpu = measures.requests(seconds)
+local cpu = requests.measure(seconds)
 row("CPU a request, static upstream", cpu.static, "us")
 row("CPU a request, empty balancer_by_lua", cpu.empty, "us")
 row("CPU a request, balancer_by_lua that sets a constant peer", cpu.constant, "us")
 row("CPU a request, pick in balancer_by_lua", cpu.balancer, "us")
-row("CPU a request, pick in access_by_lua", cpu.access, "us")
+row("CPU a request, empty access_by_lua and empty balancer_by_lua", cpu.phase, "us")
+row("CPU a request, a constant peer handed over in ngx.ctx", cpu.handed, "us")
+row("CPU a request, pick in access_by_lua, handed over in ngx.ctx", cpu.access, "us")
+row("CPU a request, as docs/NGINX.md has it, with retries", cpu.documented, "us")
 row("pick in balancer_by_lua over an empty one", cpu.balancer / cpu.empty, "times", 1.03)
+row("pick in balancer_by_lua over a constant peer", cpu.balancer / cpu.constant, "times", 1.03)
+row("pick in access_by_lua over a constant peer there", cpu.access / cpu.handed, "times", 1.03)
 row("pick in access_by_lua over an empty balancer_by_lua", cpu.access / cpu.empty, "times")
 
 local change = measures.changes(seconds)

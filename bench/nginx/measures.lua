@@ -6,7 +6,6 @@ local ffi = require "ffi"
 local kubelua = require "kubelua"
 local nginx_world = require "nginx_world"
 local slices = require "slices"
-local traffic = require "nginx_traffic"
 
 ffi.cdef "int kill(int pid, int signal);"
 
@@ -30,7 +29,9 @@ local function services(count)
     return slices.list(texts)
 end
 
-local function start(options)
+---Starts a world for measurements.
+---@param options spec.NginxWorldOptions
+function measures.start(options)
     options.http = DICTIONARY .. (options.http or "")
     options.server = LOCATIONS .. (options.server or "")
     options.init_worker = PATH .. (options.init_worker or "")
@@ -48,7 +49,7 @@ end
 
 ---Nanoseconds of each way to read, by "NAME COUNT".
 function measures.reads()
-    local world = start { workers = 1, load = services(10000) }
+    local world = measures.start { workers = 1, load = services(10000) }
     local status, body = world.one:get("/reads", 300)
     assert(status == 200, body .. world.one:said())
     local reads = {}
@@ -67,8 +68,8 @@ function measures.rebuild()
     return { p50 = tonumber(p50), longest = tonumber(longest) }
 end
 
--- Seconds of CPU that the threads of a process have used; with `main`, that its first one has.
-local function cpu_of(pid, main)
+---Seconds of CPU that the threads of a process have used; with `main`, that its first one has.
+function measures.cpu_of(pid, main)
     local said = copies.shell("cat /proc/" .. pid .. "/task/" .. (main and pid or "*")
         .. "/schedstat")
     local sum = 0
@@ -76,67 +77,6 @@ local function cpu_of(pid, main)
         sum = sum + tonumber(line:match("^%d+")) / 1e9
     end
     return sum
-end
-
-local PROXY = [[proxy_http_version 1.1; proxy_set_header Connection "";]]
-
----Microseconds of CPU that a worker needs for a request, by where it picks: medians of rounds.
-function measures.requests(seconds)
-    local world = start {
-        workers = 1,
-        http = [[
-            upstream in_balancer {
-                server 0.0.0.1;
-                balancer_by_lua_block {
-                    local balancer = require "ngx.balancer"
-                    balancer.set_current_peer(kube.pick("web/shop:http"))
-                }
-                keepalive 16;
-            }
-            upstream constant {
-                server 0.0.0.1;
-                balancer_by_lua_block {
-                    local balancer = require "ngx.balancer"
-                    balancer.set_current_peer("127.0.0.1", @backend_port@)
-                }
-                keepalive 16;
-            }
-            upstream empty {
-                server 127.0.0.1:@backend_port@;
-                balancer_by_lua_block { }
-                keepalive 16;
-            }
-        ]],
-        server = "location /balancer { proxy_pass http://in_balancer; " .. PROXY .. " }\n"
-            .. "location /constant { proxy_pass http://constant; " .. PROXY .. " }\n"
-            .. "location /empty { proxy_pass http://empty; " .. PROXY .. " }\n",
-    }
-    local pid = world.one:workers()[1]
-    local paths = { static = "/static", access = "/kube", balancer = "/balancer",
-        empty = "/empty", constant = "/constant" }
-    local costs = { static = {}, access = {}, balancer = {}, empty = {}, constant = {} }
-    for round = 0, 6 do
-        for name, path in pairs(paths) do
-            local flow = traffic.start(world.one, { one = path }, { connections = 8, rate = 0 })
-            local before = cpu_of(pid, true)
-            kubelua.step(0) -- nothing of the measurement before is left
-            local ends = core.now() + seconds / 5
-            while core.now() < ends do
-                kubelua.step(ends - core.now())
-            end
-            local tally = flow:stop().one
-            assert(tally.failed == 0, tally.line)
-            if round > 0 then
-                table.insert(costs[name], (cpu_of(pid, true) - before) / tally.requests * 1e6)
-            end
-        end
-    end
-    world:close()
-    local medians = {}
-    for name, values in pairs(costs) do
-        medians[name] = sorted(values).p50
-    end
-    return medians
 end
 
 -- "seen PID HOST" and "owner PID OWNER" to the time when that worker saw it.
@@ -152,7 +92,7 @@ end
 
 ---Seconds from a change at the API server until the last worker picks by it.
 function measures.changes(seconds)
-    local world = start { workers = 3, init_worker = "require('inside').watch()" }
+    local world = measures.start { workers = 3, init_worker = "require('inside').watch()" }
     world:follows()
     local made = {}
     world:repeatedly(40, math.max(seconds, 3), function(number)
@@ -175,7 +115,7 @@ end
 
 ---Seconds from kill -9 of the owner until another worker is the owner.
 function measures.takeovers(times)
-    local world = start { workers = 3, init_worker = "require('inside').watch()" }
+    local world = measures.start { workers = 3, init_worker = "require('inside').watch()" }
     local delays = {}
     for _ = 1, times do
         local old = world:owner()
@@ -204,7 +144,7 @@ end
 ---Cores that the owner and another worker use at 1,000 changes a second; a timer of each worker
 ---picks each 10 ms.
 function measures.shares(seconds)
-    local world = start {
+    local world = measures.start {
         workers = 4, load = services(1000),
         init_worker = [[
             ngx.timer.every(0.01, function() kube.pick("web/shop:http") end)
@@ -215,13 +155,15 @@ function measures.shares(seconds)
         reader = pid ~= owner and pid or reader
     end
     local connections = world:connections()
-    local owner_cpu, reader_cpu, begun = cpu_of(owner), cpu_of(reader), core.now()
+    local owner_cpu, reader_cpu = measures.cpu_of(owner), measures.cpu_of(reader)
+    local begun = core.now()
     local count = world:repeatedly(1000, seconds, function(number)
         world:route { world.addresses[number % 4 + 1] }
     end)
     local taken = core.now() - begun
     local shares = {
-        owner = (cpu_of(owner) - owner_cpu) / taken, reader = (cpu_of(reader) - reader_cpu) / taken,
+        owner = (measures.cpu_of(owner) - owner_cpu) / taken,
+        reader = (measures.cpu_of(reader) - reader_cpu) / taken,
         rate = count / taken, connections = connections,
     }
     world:close()
