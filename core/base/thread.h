@@ -37,9 +37,10 @@ typedef enum kl__rank {
     KL__RANK_TRANSPORT = 70,
     KL__RANK_STREAM = 75,
     KL__RANK_NEWS = 77,     /* requests for the transport thread */
-    KL__RANK_OBJECT = 80,   /* parsing an object on first access */
     KL__RANK_SCHEMA = 85,   /* reading the built-in kinds' types */
-    KL__RANK_WATCHDOG = 88, /* a watchdog's state; only LOG ranks higher */
+    KL__RANK_WATCHDOG = 88, /* a watchdog's state */
+    KL__RANK_OBJECT = 89,   /* an object's open text and tree: an object may be
+                               opened or freed under any lock but LOG */
     KL__RANK_LOG = 90
 } kl__rank;
 

@@ -23,10 +23,9 @@ enum {
  * may be opened, and the last reference to it dropped, under any lock. A stripe
  * is never held while unpacking, parsing or freeing.
  */
-enum { STRIPE_RANK = KL__RANK_LOG - 1 };
-#define STRIPE                                           \
-    {                                                    \
-        PTHREAD_MUTEX_INITIALIZER, (kl__rank)STRIPE_RANK \
+#define STRIPE                                     \
+    {                                              \
+        PTHREAD_MUTEX_INITIALIZER, KL__RANK_OBJECT \
     }
 static kl__mutex stripes[STRIPES] = {
     STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE, STRIPE,
