@@ -147,6 +147,20 @@ static kl_code find_scope(kl_client *client, const kl_informer_options *options,
     return code;
 }
 
+/* Copies what identifies a shared informer; false: out of memory. */
+static bool copy_identity(kl_client *client, kl__shared_use *use,
+                          const kl_informer_options *options,
+                          const char *name_space)
+{
+    use->keep_managed_fields = options->keep_managed_fields;
+    use->metadata_only = options->metadata_only;
+    return copy_option(&use->resource, options->resource) &&
+           copy_option(&use->name_space, name_space) &&
+           copy_option(&use->labels, null_if_empty(options->labels)) &&
+           copy_option(&use->fields, null_if_empty(options->fields)) &&
+           find_canonical_name(client, use);
+}
+
 /* NULL: KL_EINVAL (paths), KL_ENOMEM. */
 static kl__shared_use *make_use(kl_client *client,
                                 const kl_informer_options *options,
@@ -154,19 +168,13 @@ static kl__shared_use *make_use(kl_client *client,
 {
     kl__shared_use *use = kl__calloc(1, sizeof(*use));
 
-    kl_error_set(err, KL_ENOMEM, "out of memory for an informer");
-    if (use == NULL) {
+    if (use == NULL || !copy_identity(client, use, options, name_space)) {
+        kl_error_set(err, KL_ENOMEM, "out of memory for an informer");
+        free_use(use);
         return NULL;
     }
-    use->keep_managed_fields = options->keep_managed_fields;
-    use->metadata_only = options->metadata_only;
-    if (!copy_option(&use->resource, options->resource) ||
-        !copy_option(&use->name_space, name_space) ||
-        !copy_option(&use->labels, null_if_empty(options->labels)) ||
-        !copy_option(&use->fields, null_if_empty(options->fields)) ||
-        !find_canonical_name(client, use) ||
-        kl__prune_new(options->drop, options->keep, &use->prune, err) !=
-            KL_OK) {
+    if (kl__prune_new(options->drop, options->keep, &use->prune, err) !=
+        KL_OK) {
         free_use(use);
         return NULL;
     }
