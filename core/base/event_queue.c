@@ -24,10 +24,11 @@ struct kl_event_queue {
     kl__list ready;
     bool is_armed; /* the descriptor was written for `ready` */
 
-    /* kl_event_queue_wake has written the descriptor. Set after the write: a
-     * disarm that comes between the two does not clear the descriptor, and the
-     * next disarm does. Relaxed: only the descriptor wakes a thread. */
-    atomic_bool is_woken;
+    /* Calls of kl_event_queue_wake that have begun, and that have written the
+     * descriptor; if both numbers are equal, no write is still to come. */
+    atomic_uint wakes_begun;
+    atomic_uint wakes_done;
+    unsigned wakes_cleared; /* as many were cleared; guarded by the mutex */
 };
 
 kl_event_queue *kl_event_queue_new(kl_error *err)
@@ -44,7 +45,8 @@ kl_event_queue *kl_event_queue_new(kl_error *err)
         return NULL;
     }
     atomic_init(&queue->references, 1);
-    atomic_init(&queue->is_woken, false);
+    atomic_init(&queue->wakes_begun, 0);
+    atomic_init(&queue->wakes_done, 0);
     queue->made_in = kl__process_here();
     kl__mutex_init(&queue->mutex, KL__RANK_QUEUE);
     kl__list_init(&queue->ready);
@@ -112,19 +114,26 @@ void kl__event_queue_add(kl_event_queue *queue, kl__ready *ready)
 }
 
 /* If nothing is ready, makes the descriptor unreadable; this also clears a
- * wake-up. */
+ * wake-up. Clears the descriptor only if it may have been written: that is a
+ * system call. A wake-up that another thread is writing now is cleared here or
+ * by the next call. */
 static void disarm_locked(kl_event_queue *queue)
 {
-    bool is_woken;
+    unsigned done, begun;
 
     if (!kl__list_empty(&queue->ready)) {
         return;
     }
-    is_woken =
-        atomic_exchange_explicit(&queue->is_woken, false, memory_order_relaxed);
-    if (queue->is_armed || is_woken) {
+    /* In this order: a wake-up that begins between the two makes them differ,
+     * so it is not counted as cleared. */
+    done = atomic_load(&queue->wakes_done);
+    begun = atomic_load(&queue->wakes_begun);
+    if (queue->is_armed || begun != queue->wakes_cleared) {
         queue->is_armed = false;
         kl__wakeup_clear(&queue->wakeup);
+    }
+    if (done == begun) {
+        queue->wakes_cleared = begun;
     }
 }
 
@@ -166,8 +175,9 @@ kl_code kl_event_queue_wait(kl_event_queue *queue, int64_t timeout_ms)
 void kl_event_queue_wake(kl_event_queue *queue)
 {
     if (!is_stale(queue)) {
+        atomic_fetch_add(&queue->wakes_begun, 1);
         kl__wakeup_set(&queue->wakeup);
-        atomic_store_explicit(&queue->is_woken, true, memory_order_relaxed);
+        atomic_fetch_add(&queue->wakes_done, 1);
     }
 }
 
