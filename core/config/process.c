@@ -272,8 +272,9 @@ static kl_code run_until_end(run *self, const kl__process *process,
     }
 }
 
-/* Kills the whole process group and reaps the program. A program that hangs in
- * the kernel does not end within REAP_MS and is left to init. */
+/* Kills the whole process group and reaps the program. A program that does not
+ * end within REAP_MS is left to init: one that hangs in the kernel, runs as
+ * another user (sudo), or has left the group. */
 static void kill_group(run *self, kl__process_result *result)
 {
     int64_t until = now_ms() + REAP_MS;
@@ -284,6 +285,11 @@ static void kill_group(run *self, kl__process_result *result)
     close_fd(&self->in);
     close_fd(&self->wake);
     while (!reap_program(self, result)) {
+        if (now_ms() >= until) {
+            kl__child_abandon(&self->child);
+            self->is_running = false;
+            return;
+        }
         wait_event(self, until);
     }
 }

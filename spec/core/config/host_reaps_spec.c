@@ -272,6 +272,53 @@ static void an_abandoned_program_leaves_no_zombie(void **state)
     wait_until_closed(ends[0]);
 }
 
+/* What this file's program does when the spec below runs it: it joins its
+ * parent's process group, so that a kill of the group that it began in misses
+ * it. A program of another user (sudo) survives as well: that kill fails. */
+static int leave_group(const char *fifo)
+{
+    int writer = open(fifo, O_WRONLY);
+    pid_t self = getpid();
+
+    if (writer < 0 || setpgid(0, getpgid(getppid())) != 0 ||
+        write(writer, &self, sizeof(self)) != sizeof(self)) {
+        return 1;
+    }
+    for (;;) {
+        pause();
+    }
+}
+
+static void a_cancel_does_not_wait_for_a_program_that_survives(void **state)
+{
+    kl_event_queue *queue = kl_event_queue_new(NULL);
+    const char *fifo = temp_path("fifo");
+    const char *args[] = {"/proc/self/exe", "leave_group", fifo, NULL};
+    kl_process_outcome outcome;
+    kl_process *process;
+    kl_error err;
+    pid_t pid;
+    int reader;
+
+    (void)state;
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    process = kl_process_start(&(kl_process_options){.args = args}, queue,
+                               queue, NULL);
+    assert_non_null(process);
+    reader = open(fifo, O_RDONLY | O_CLOEXEC);
+    assert_true(reader >= 0);
+    assert_int_equal(read(reader, &pid, sizeof(pid)), sizeof(pid));
+    kl_process_cancel(process);
+    while (kl_event_queue_next(queue) != queue) {
+        assert_int_equal(kl_event_queue_wait(queue, 60000), KL_OK);
+    }
+    assert_int_equal(kl_process_result(process, &outcome, &err), KL_ECANCELED);
+    kl_process_free(process);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    wait_until_closed(reader);
+    kl_event_queue_free(queue);
+}
+
 static void many_programs_run_at_once(void **state)
 {
     enum { COUNT = 20 };
@@ -329,7 +376,7 @@ static void a_host_that_reaps_nothing_has_no_keeper(void **state)
             restore_children, NULL                                            \
     }
 
-int main(void)
+int main(int count, char **args)
 {
     const struct CMUnitTest tests[] = {
         REAPED(an_exit_status_is_known),
@@ -341,10 +388,14 @@ int main(void)
         REAPED(no_descriptor_of_the_host_stays_open),
         REAPED(a_killed_keeper_makes_the_status_unknown),
         REAPED(an_abandoned_program_leaves_no_zombie),
+        REAPED(a_cancel_does_not_wait_for_a_program_that_survives),
         REAPED(many_programs_run_at_once),
         REAPED(a_host_that_reaps_nothing_has_no_keeper),
     };
 
+    if (count == 3 && strcmp(args[1], "leave_group") == 0) {
+        return leave_group(args[2]);
+    }
     return cmocka_run_group_tests_name("a host that reaps children", tests,
                                        NULL, NULL);
 }
