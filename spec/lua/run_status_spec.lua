@@ -116,6 +116,39 @@ describe("run:status", function()
         assert.equal("Other", now.conditions[2].type)
     end)
 
+    for given, options in pairs {
+        ["drop = status"] = { drop = "status" },
+        ["drop = status.conditions"] = { drop = { "spec.size", "['status'].conditions" } },
+        ["a drop inside of conditions"] = { drop = "status.conditions[*].message" },
+        ["keep = spec"] = { keep = "spec" },
+        ["keep = status.phase"] = { keep = { "status.phase" } },
+    } do
+        it("leaves the conditions of other writers with " .. given, function()
+            assert(w.cluster:patch("foos", "web/a", { status = { phase = "Old", conditions = {
+                { type = "Other", status = "True", message = "kept" } } } },
+                { subresource = "status" }))
+            run(function(_, of_run)
+                assert(of_run:status { conditions = { { type = "Ready", status = "True" } } })
+            end, options)
+            local now = status()
+            assert.equal("Old", now.phase)
+            assert.equal(2, #now.conditions)
+            assert.equal("kept", now.conditions[1].message)
+            assert.equal("Ready", now.conditions[2].type)
+        end)
+    end
+
+    it("reads nothing from the server if only other fields are dropped", function()
+        run(function(_, of_run)
+            for _ = 1, 3 do
+                assert(of_run:status { phase = "New" })
+            end
+            assert.equal(0, #w.cluster:requests { verb = "get", resource = "foos" })
+        end, { drop = "spec.size", keep = { "spec", "status" } })
+        assert.equal(1, sent())
+        assert.same({ phase = "New" }, status())
+    end)
+
     it("goes on after conflicts, and gives up after five in a row", function()
         w.cluster:fail { verb = "patch", resource = "foos", status = 409, count = 4 }
         local code = run(function(_, of_run)

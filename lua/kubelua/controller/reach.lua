@@ -66,6 +66,27 @@ function reach.takes_all(source)
     return (request.labels or "") == "" and (request.fields or "") == ""
 end
 
+-- True if a path may begin with the field status, as in status.phase and ["status"].phase. A quoted
+-- name with a backslash is not read any further.
+local function may_begin_with_status(path)
+    return path:match("^[%[\"']*([^.%[%]\"']*)") == "status" or path:find("\\", 1, true) ~= nil
+end
+
+---True if the informer of a source may remove (drop, keep) the status of its objects, or a part.
+---@param source kubelua.controller.Source
+---@return boolean
+function reach.lacks_status(source)
+    local request = read_request(source)
+    local lacks = #(request.keep or {}) > 0
+    for _, path in ipairs(request.keep or {}) do
+        lacks = lacks and path ~= "status"
+    end
+    for _, path in ipairs(request.drop or {}) do
+        lacks = lacks or may_begin_with_status(path)
+    end
+    return lacks
+end
+
 -- A server compares an absent field as "", false or 0, by its type.
 local function equals_field(found, wanted)
     if found == nil then

@@ -21,7 +21,8 @@ local TRIES = 5
 
 local status = {}
 
--- The status of an object; nil if only its metadata is known.
+-- The status of an object; nil if only its metadata is known. Of a pruned object it may be a part:
+-- see find_newest.
 local function status_of(object)
     local ok, found = pcall(core.get, object, "status")
     if not ok then
@@ -39,14 +40,18 @@ local function pick_later(a, b)
     return b and (not order or order < 0) and b or a
 end
 
--- The newest known state: of the given object, the caches, and the answers to writes.
+-- The newest known state: of the given object, the caches, and the answers to writes. An object
+-- whose status `drop` or `keep` may have removed does not count: compared with it, a condition of
+-- another writer would seem not to be there, and the patch would remove it.
 local function find_newest(run, meant, kind)
     local uid = meant.metadata.uid
-    local best = core.is_object(meant) and status_of(meant) and meant or nil
+    local best = core.is_object(meant) and not core.is_pruned(meant) and status_of(meant) and meant
+        or nil
     local key = kind.namespaced and meant.metadata.namespace .. "/" .. meant.metadata.name
         or meant.metadata.name
     for _, source in ipairs(reach.sources(run.state, kind, meant.metadata.namespace)) do
-        local cached = not source.metadata and source.informer:get(key)
+        local is_whole = not source.metadata and not reach.lacks_status(source)
+        local cached = is_whole and source.informer:get(key)
         if cached and (not uid or cached.uid == uid) then
             best = pick_later(best, cached)
         end
