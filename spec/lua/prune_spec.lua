@@ -91,6 +91,7 @@ describe("an informer that drops fields", function()
             assert.is_false(ok)
             assert.is_truthy(message:find("parts of this object were dropped", 1, true), message)
             assert.is_false((pcall(client.apply, client, given)))
+            assert.is_false((pcall(client.patch, client, object, given)))
         end
         assert(client:patch(object, { metadata = { labels = { app = "new" } } }))
         local read = assert(client:get("pods", "web/shop-1"))
@@ -120,6 +121,22 @@ describe("an informer that drops fields", function()
         assert.is_false(ok)
         assert.is_truthy(message:find("spec.nodeName is not there: this informer's drop or keep", 1,
             true), message)
+    end)
+
+    it("refuses a copy as the patch of a run, with a lock too", function()
+        local results
+        local controller = assert(kubelua.controller { "pods", name = "patcher", client = client,
+            drop = "spec.containers[*].env",
+            reconcile = function(object, run)
+                local copy = object:table()
+                copy.spec.containers[1].image = "other"
+                results = { (pcall(run.patch, run, object, copy)),
+                    (pcall(run.patch, run, object, copy, { lock = true })) }
+            end })
+        assert(sim:eventually(function() return results end))
+        controller:stop()
+        assert.same({ false, false }, results)
+        assert.equal("A", assert(client:get("pods", "web/shop-1")).spec.containers[1].env[1].name)
     end)
 
     it("serves a controller, which writes as before", function()

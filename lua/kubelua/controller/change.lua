@@ -49,6 +49,7 @@ function change.patch(run, ...)
         misuse("run:patch: a table expected as patch, not a %s", type(patch))
     end
     if given.lock then
+        documents.check_pruned("run:patch", patch) -- the copy below has no mark of it
         patch = add_lock(patch, target.version(meant, "run:patch"), given.type)
     end
     return run.state.client:patch(meant, patch, { type = given.type, force = given.force,

@@ -9,16 +9,25 @@ local function type_name(value)
     return core.is_view(value) and "part of an object" or type(value)
 end
 
+---Raises for an object that lacks what `drop` or `keep` of its informer removed, and for a copy of
+---one; not for a part.
+---@param call string for the message
+---@param document table|kubelua.Object
+function documents.check_pruned(call, document)
+    if core.is_pruned(document) and (type(document) == "table" or core.is_object(document)) then
+        misuse("%s: parts of this object were dropped (drop or keep of its informer), so writing "
+            .. "it would remove them from the server; write only the fields that change (patch, "
+            .. "apply), or read it with client:get", call)
+    end
+end
+
 -- Only whole objects can be written: without its spec, an update would empty the object.
 local function check_whole(call, document)
     if core.is_metadata_only(document) then
         misuse("%s: of %s only metadata was asked for (metadata = true): it cannot be written",
             call, tostring(document))
-    elseif core.is_pruned(document) then
-        misuse("%s: parts of this object were dropped (drop or keep of its informer), so writing "
-            .. "it would remove them from the server; write what changes (patch, apply), or read "
-            .. "it with client:get", call)
     end
+    documents.check_pruned(call, document)
 end
 
 -- Reads the documents of a text.
