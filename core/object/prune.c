@@ -18,14 +18,16 @@ static bool is_name(const kl_path *path, size_t at, const char *name)
            memcmp(step->name, name, step->length) == 0;
 }
 
-/* True if the path removes what identifies an object, or what controllers read
- * of it in the cache. */
+/* True if the path removes what identifies an object, or what is read of it in
+ * the cache: lists are filtered by labels, and controllers read the others. */
 static bool removes_identity(const kl_path *path)
 {
     static const char *const needed[] = {"name",
                                          "namespace",
                                          "uid",
                                          "resourceVersion",
+                                         "generation",
+                                         "labels",
                                          "finalizers",
                                          "ownerReferences",
                                          "deletionTimestamp"};

@@ -28,8 +28,9 @@ typedef struct kl__prune kl__prune;
  *
  * KL_OK: *prune is owned by the caller, or NULL if both lists are empty.
  * KL_EINVAL: a path that does not parse or has an index, one that removes what
- * the informer needs (the name, namespace, uid, resourceVersion, finalizers,
- * ownerReferences or deletionTimestamp), or too many paths. KL_ENOMEM.
+ * the informer needs (the name, namespace, uid, resourceVersion, generation,
+ * labels, finalizers, ownerReferences or deletionTimestamp), or too many paths.
+ * KL_ENOMEM.
  */
 kl_code kl__prune_new(const char *const *drop, const char *const *keep,
                       kl__prune **prune, kl_error *err);

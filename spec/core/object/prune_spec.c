@@ -78,12 +78,12 @@ static void keep_removes_all_but_its_paths_and_the_identity(void **state)
 {
     static const char pod[] =
         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\","
-        "\"labels\":{}},\"spec\":{\"nodeName\":\"n\",\"x\":1,\"containers\":["
+        "\"notes\":{}},\"spec\":{\"nodeName\":\"n\",\"x\":1,\"containers\":["
         "{\"image\":\"i\",\"env\":[1]},{\"image\":\"j\"}]},\"status\":{\"a\":1}"
         "}";
     static const char head[] =
         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\","
-        "\"labels\":{}}";
+        "\"notes\":{}}";
     char expected[512];
 
     (void)state;
@@ -96,7 +96,7 @@ static void keep_removes_all_but_its_paths_and_the_identity(void **state)
     becomes(NULL, PATHS("spec.containers[*].image", "status"), pod, expected);
     snprintf(expected, sizeof(expected), "%s}", head);
     becomes(NULL, PATHS("nothing"), pod, expected);
-    becomes(PATHS("metadata.labels", "spec.containers[*].env"), PATHS("spec"),
+    becomes(PATHS("metadata.notes", "spec.containers[*].env"), PATHS("spec"),
             pod,
             "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
             "\"a\"},\"spec\":{\"nodeName\":\"n\",\"x\":1,\"containers\":["
@@ -158,6 +158,9 @@ static void paths_that_make_no_sense_are_refused(void **state)
         {"metadata.ownerReferences", NULL, "cannot be dropped"},
         {"metadata.ownerReferences[*].uid", NULL, "cannot be dropped"},
         {"metadata.finalizers", NULL, "cannot be dropped"},
+        {"metadata.generation", NULL, "cannot be dropped"},
+        {"metadata.labels", NULL, "cannot be dropped"},
+        {"metadata.labels.app", NULL, "cannot be dropped"},
         {"metadata.deletionTimestamp", NULL, "cannot be dropped"},
         {"kind", NULL, "cannot be dropped"},
         {"apiVersion", NULL, "cannot be dropped"},
